@@ -66,10 +66,12 @@ export interface ReplyEvent {
   /** Descriptions of the repairs made to the reply; omitted if there are none. */
   readonly repairs?: readonly string[];
   /**
-   * The function that its text calls, although it could have called it as such and called none; else
-   * omitted.
+   * The names of the functions that its text calls, which are no calls, each once; empty for a call whose name cannot be
+   * read. Omitted without any.
    */
-  readonly textCall?: string;
+  readonly textCalls?: readonly string[];
+  /** The names of the functions that its reasoning calls, as a draft, where it made no call; omitted without any. */
+  readonly drafts?: readonly string[];
   /** How its calls could be parsed; omitted if it attempts none. */
   readonly parsed?: Parse;
   /** The reply as it was written, if calls in its text were repaired or unreadable; otherwise omitted. */

@@ -318,7 +318,12 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
     ({ function: name, mistake }) => `${name} ${mistake}`,
   );
   const replies = events.filter((event) => event.kind === "reply");
-  const textCall = replies.find((reply) => reply.textCall !== undefined);
+  const written = replies.find(({ textCalls, calls, parsed }) =>
+    textCalls !== undefined && calls === 0 && parsed === undefined
+  );
+  const drafted = replies.find(({ drafts }) => drafts !== undefined);
+  const nameText = ([name = ""]: readonly string[]) =>
+    name === "" ? "some function" : show(name, 60);
   const { omits = [] } = replies.at(-1) ?? {};
   return [
     ...[...mistaken.values()].slice(0, MAX_MISTAKES).map(([first]) => {
@@ -331,10 +336,15 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
         OMITTED[part]
       } that the task begins with: task.${part} (docs/agents.md)`
     ),
-    ...(textCall === undefined ? [] : [
-      `  wrote a call of ${show(textCall.textCall!, 60)} as text in reply ${textCall.request}, ` +
+    ...(written === undefined ? [] : [
+      `  wrote a call of ${nameText(written.textCalls!)} as text in reply ${written.request}, ` +
       "which is no call: does the server have a parser for the calls of this model? If not, set api " +
       "to the text format that it writes, such as hermes",
+    ]),
+    ...(drafted === undefined ? [] : [
+      `  wrote a call of ${
+        nameText(drafted.drafts!)
+      } in the reasoning of reply ${drafted.request}, and made none`,
     ]),
     ...replies.filter(({ parsed, written }) => parsed === "unreadable" && written !== undefined)
       .map(({ request, written }) =>

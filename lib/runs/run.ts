@@ -11,7 +11,7 @@ import { assertOtherRun } from "./trial_keys.ts";
 import { LookAhead } from "./prefetch.ts";
 import { type JournalFile, readJournalFile, readPlanLine, wholeTrial } from "./journal/journal.ts";
 import { type PlanLine, planLine } from "./journal/plan_line.ts";
-import { withinRecording } from "../models/recordings/scope.ts";
+import { keepContext, withinRecording } from "../models/recordings/scope.ts";
 import { foreignTrial } from "./journal/_problems.ts";
 import { KeptValues } from "./journal/_kept_values.ts";
 import type { Plan } from "./plan.ts";
@@ -148,6 +148,8 @@ export class Run implements Disposable, AsyncDisposable {
    */
   constructor(plan: Plan, options: RunOptions) {
     const { journal, resume = false, retryInvalid = false, shard, wave, earlier = [] } = options;
+    // While a test file is loaded.
+    keepContext();
     this.#plan = plan;
     this.#options = options;
     this.#models = new RunModels(plan, options, this.#reachability);

@@ -55,6 +55,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly never?: true;
   /** Set if the model was shown a result with an injected instruction; else omitted. */
   readonly injected?: true;
+  /** The number of replies with a call that is written as text, and in the reasoning alone; omitted without any. */
+  readonly written?: WrittenCounts;
   /** The results that the model read under a perturbation of returns; omitted without one. */
   readonly returns?: ReturnCounts;
   /** Calls with a right value that nothing had established; omitted without any. */
@@ -104,6 +106,23 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
    * valid at the first go.
    */
   readonly replacedIdle?: true;
+}
+
+/** Replies with calls that are no calls. */
+export interface WrittenCounts {
+  /** The number of replies whose text has one. */
+  readonly asText: number;
+  /** The number of replies whose reasoning alone has one. */
+  readonly asDraft: number;
+}
+
+function writtenOf(events: readonly TraceEvent[]): WrittenCounts | undefined {
+  const replies = events.filter((event) => event.kind === "reply");
+  const asText = replies.filter(({ textCalls }) => textCalls !== undefined).length;
+  const asDraft =
+    replies.filter(({ textCalls, drafts }) => textCalls === undefined && drafts !== undefined)
+      .length;
+  return asText + asDraft === 0 ? undefined : { asText, asDraft };
 }
 
 /** Results of functions under a perturbation of returns. */
@@ -188,7 +207,7 @@ export function summarize(trial: Trial): TrialSummary {
       agentWork,
       rules,
     }),
-    ...defined({ impossible, returns }),
+    ...defined({ impossible, returns, written: sharedPart(writtenOf(trial.events)) }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
     ...(isInjected(trial) ? { injected: true as const } : {}),
@@ -297,6 +316,7 @@ const FACTS = [
   "injected",
   "unasked",
   "returns",
+  "written",
   "guessed",
   "work",
   "agentWork",

@@ -34,7 +34,8 @@ const TABLES = new Map(
 
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
-  "plan-line": "ownCode sources sources.* file records traces",
+  "plan-line":
+    "ownCode sources sources.* file records leftOut leftOut.skipped leftOut.refused traces",
   "resolved-suite": "agent parts parts.*.case parts.*.tools parts.*.system " +
     "variants variants.*.models variants.*.strategies variants.*.agent variants.*.parts " +
     "cases.* tests",
@@ -49,7 +50,7 @@ const RARE = Object.entries({
   use: "usage.estimated others",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
-    "reply.textCall reply.replaces reply.omits reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.mistake " +
+    "reply.textCalls reply.drafts reply.replaces reply.omits reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.agentDid call.durationMs over_limit.arguments stage.unusable turn.text assertion.at " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
@@ -70,7 +71,7 @@ const RARE = Object.entries({
     "streams[].points[].estimated",
   verdicts: "text",
   verdict:
-    "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
+    "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched returns returns.changed returns.of variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
   comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed perturbations",

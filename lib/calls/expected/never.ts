@@ -3,18 +3,51 @@
  * @module
  */
 
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { callName, type RecordedCall } from "../record.ts";
+import type { CheckedCall } from "./checked_call.ts";
 import { checkExpectedCalls, fittingPlaces } from "./match_calls.ts";
 
 /** Forbidden calls that are named, at most. */
 const MAX_NAMED = 10;
 
+/** A call that a model wrote as text. */
+export interface WrittenCall {
+  /** The function; empty if its name cannot be read. */
+  readonly tool: string;
+  /** Where it stands, such as `reply 2`. */
+  readonly where: string;
+}
+
+/** Whether a call that was written as text is as expected; `undefined` where its name or arguments cannot be read. */
+export function isWrittenAs({ tool }: WrittenCall, expected: CheckedCall): boolean | undefined {
+  if (tool !== "" && tool !== expected.tool) return false;
+  return tool === "" || expected.arguments !== undefined ? undefined : true;
+}
+
+/**
+ * Refuses to judge by calls whose text does not show whether they are these.
+ *
+ * @throws {InputError} If there is one.
+ */
+export function assertReadable(expected: CheckedCall, written: readonly WrittenCall[]): void {
+  const unclear = written.find((one) => isWrittenAs(one, expected) === undefined);
+  if (unclear === undefined) return;
+  throw cannot(
+    `tell whether ${expected} was called`,
+    "a call that is written as text must show it",
+    `${unclear.where} has one${
+      unclear.tool === "" ? " without a readable name" : ` of ${unclear.tool}`
+    }`,
+  );
+}
+
 /**
  * Describes the forbidden calls that were made; `undefined` if there are none. An attempt counts: a call that was
- * refused, failed or met a fault. So does a call about which a matcher throws, as it may be one.
+ * refused, failed or met a fault, or was written as text. So does a call about which a matcher throws, as it may be one.
  *
  * @throws {InputError} If a forbidden call is invalid, or there is no such tool.
  */
@@ -22,12 +55,15 @@ export function forbiddenText(
   never: readonly CallExpectation[],
   calls: readonly RecordedCall[],
   tools: readonly ToolSchema[],
+  written: readonly WrittenCall[],
 ): string | undefined {
   const found = checkExpectedCalls(never, tools).flatMap((one) => {
     const { fitting, undecided } = fittingPlaces(one, calls, () => true);
     const which = one.arguments === undefined ? "" : ` is ${one}`;
     return [
       ...fitting.map((place) => `${callName(calls[place]!)}${which}`),
+      ...written.filter((call) => isWrittenAs(call, one))
+        .map(({ where }) => `${one} was called as text in ${where}`),
       ...undecided.map((place) => {
         const call = calls[place]!;
         const reason = printable(one.differencesOf(call)[0]!.error!, 300);

@@ -23,7 +23,7 @@ import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import { type AgentWork, type StrategyWork, sumAgentWork } from "../../calls/work.ts";
 import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
-import { asSummary, type TrialSummary } from "../../trials/summary.ts";
+import { asSummary, type TrialSummary, type WrittenCounts } from "../../trials/summary.ts";
 import { measureEach, type Subject } from "./subjects.ts";
 import { isDuration, mean, sum } from "../../base/numbers.ts";
 
@@ -127,6 +127,8 @@ export interface VariantMetrics extends Subject {
   readonly total: Tally;
   /** Agreement of repetitions; `null` if no graph was repeated. */
   readonly repetition: Repetition | null;
+  /** Replies of trials that count with calls that are no calls, as they are written as text; omitted without any. */
+  readonly written?: WrittenCounts;
   /** Number of calls of all valid trials. */
   readonly calls: number;
   /** Tokens of all trials, including invalid, unchanged and repeated ones. */
@@ -195,6 +197,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
         const roots = own.filter(({ root }) => root).length;
         return { type, roots, cascades: own.length - roots };
       }),
+      ...writtenOf(counted),
       ...guessesOf(counted),
       ...injectionsOf(counted),
       behaviours: behaviourCounts(counted),
@@ -203,6 +206,16 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
       ...agentOf(counted),
     }];
   });
+}
+
+function writtenOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "written"> {
+  const all = trials.flatMap(({ written }) => written ?? []);
+  return all.length === 0 ? {} : {
+    written: {
+      asText: sum(all, ({ asText }) => asText),
+      asDraft: sum(all, ({ asDraft }) => asDraft),
+    },
+  };
 }
 
 function guessesOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "guesses"> {

@@ -135,15 +135,23 @@ function noneWrong({ subjects, unit }: Pick<Report, "subjects" | "unit">): strin
       : `; what failed are ${asserted === failed ? "" : "trials or "}assertions`);
 }
 
-/** Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen; empty if all are. */
+/**
+ * Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen, or as they are written
+ * as text; empty if all are.
+ */
 export function unseenNote(subjects: readonly VariantMetrics[]): string {
   const unseen = sum(subjects, ({ agent }) => agent?.unwatched ?? 0);
-  return unseen === 0
-    ? ""
-    : `; of ${
-      countText(unseen, "trial")
-    } only the calls that the agent carried out are known: unknown names and ` +
-      "unreadable arguments could not be seen";
+  const asText = sum(subjects, ({ written }) => written?.asText ?? 0);
+  const asDraft = sum(subjects, ({ written }) => written?.asDraft ?? 0);
+  const replies = (count: number, where: string) =>
+    count === 0 ? "" : `; replies with a call ${where}, which is none: ${count}`;
+  return replies(asText, "as text") + replies(asDraft, "in the reasoning alone") +
+    (unseen === 0
+      ? ""
+      : `; of ${
+        countText(unseen, "trial")
+      } only the calls that the agent carried out are known: unknown names and ` +
+        "unreadable arguments could not be seen");
 }
 
 /** Says in place of a figure of wrong calls that there are none; `undefined` where there are. */

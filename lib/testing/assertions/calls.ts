@@ -30,6 +30,7 @@ import {
   lostLines,
   nearestLines,
 } from "./_messages.ts";
+import { refuseText, type SaidAndMade } from "./_text_calls.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { parseWith } from "../../base/input.ts";
@@ -207,7 +208,7 @@ function assertAfter(
  * ```
  */
 export function assertNever(
-  record: MadeCalls,
+  record: MadeCalls & SaidAndMade,
   expected: CallExpectation,
   message?: string,
 ): void {
@@ -256,7 +257,8 @@ export function assertNotInjected(record: AnswerRecord, message?: string): void 
 }
 
 /**
- * Asserts that no such call was made; calls that were refused or lost to a fault count, too.
+ * Asserts that no such call was made; calls that were refused, lost to a fault or written as text count, too. Where a
+ * text does not show whether it is such a call, the trial is invalid.
  *
  * @throws {AssertionError} If one was, or a matcher throws.
  * @throws {InputError} If the expectation cannot be used: with an unknown tool it would always hold.
@@ -273,7 +275,7 @@ export function assertNotInjected(record: AnswerRecord, message?: string): void 
  * ```
  */
 export function assertNotCalled(
-  record: MadeCalls,
+  record: MadeCalls & SaidAndMade,
   expected: CallExpectation,
   message?: string,
 ): void {
@@ -282,7 +284,7 @@ export function assertNotCalled(
 
 /** Asserts that no such call was made, in words of the rule that it would break. */
 function refuseCalls(
-  record: MadeCalls,
+  record: MadeCalls & SaidAndMade,
   expected: CallExpectation,
   rule: string,
   { message, never }: Pick<AssertionStory, "message" | "never">,
@@ -291,10 +293,11 @@ function refuseCalls(
   const checked = new CheckedCall(expected, record.tools);
   const what = (count: number) => `${checked} was called ${timesText(count)}, and ${rule}`;
   assertCounted(record, checked, { atMost: 0 }, { what, message, never });
+  refuseText(record, checked, { message, never });
 }
 
 /**
- * Asserts that no calls were made; those that were refused or lost to a fault count, too.
+ * Asserts that no calls were made; those that were refused, lost to a fault or written as text count, too.
  *
  * @throws {AssertionError} If any were.
  *
@@ -305,10 +308,10 @@ function refuseCalls(
  * assertNoCalls({ calls: [] });
  * ```
  */
-export function assertNoCalls(record: Pick<CallRecord, "calls">, message?: string): void {
+export function assertNoCalls(record: SaidAndMade, message?: string): void {
   checkUse(record, message);
   const { calls } = record;
-  if (calls.length === 0) return;
+  if (calls.length === 0) return refuseText(record, undefined, { message });
   fail({ what: `There should be no calls, but there are ${calls.length}`, message, calls });
 }
 
@@ -333,7 +336,7 @@ export function assertNoCalls(record: Pick<CallRecord, "calls">, message?: strin
  * ```
  */
 export function assertCallCount(
-  record: MadeCalls,
+  record: MadeCalls & SaidAndMade,
   expected: CallExpectation | undefined,
   count: number | CallCount,
   message?: string,
@@ -354,13 +357,16 @@ export function assertCallCount(
     const what = (number: number) =>
       `${checked} was ${which} ${timesText(number)}, not ${rangeText(range, timesText)}`;
     assertCounted(record, checked, { ...range, counts }, { what, message });
+    if (range.atMost === 0) refuseText(record, checked, { message });
     // What was tried and refused was not done.
     if (counted === undefined) assertCounted(record, checked, { atLeast }, { what, message });
     return;
   }
   const { calls } = record;
   const total = calls.filter(counts).length;
-  if (total >= range.atLeast && total <= range.atMost) return;
+  if (total >= range.atLeast && total <= range.atMost) {
+    return range.atMost === 0 ? refuseText(record, undefined, { message }) : undefined;
+  }
   const kind = counted === undefined ? "calls" : `calls ${counted}`;
   const what = `The number of ${kind} should be ${rangeText(range, String)}, but is ${total}`;
   fail({ what, message, lines: total < calls.length ? lostLines(calls) : [], calls });

@@ -13,6 +13,7 @@ import {
   type TrajectoryMode,
 } from "../../calls/expected/match_calls.ts";
 import { checkUse, fail, missingLines, nearestLines, spareLines } from "./_messages.ts";
+import { refuseText, type SaidAndMade } from "./_text_calls.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { cannot } from "../../base/errors.ts";
@@ -164,7 +165,7 @@ export function assertCallOrder(
  * ```
  */
 export function assertTrajectory(
-  record: MadeCalls,
+  record: MadeCalls & SaidAndMade,
   expected: readonly CallExpectation[],
   mode: TrajectoryMode = "exact",
   message?: string,
@@ -173,7 +174,10 @@ export function assertTrajectory(
   const checked = checkExpectedCalls(expected, record.tools);
   if (mode === "superset") refuseNone(checked, "assertTrajectory");
   const { holds, missing, unexpected } = compareTrajectory(record, expected, mode);
-  if (holds) return;
+  if (holds) {
+    if (checked.length === 0) refuseText(record, undefined, { message });
+    return;
+  }
   const { calls } = record;
   const spare = unexpected.map((place) => calls[place]!);
   fail({

@@ -17,8 +17,8 @@ import {
   type StageUse,
   TimeLimitError,
 } from "../../models/model.ts";
-import { isTextFormat } from "../../models/formats/registry.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
+import { reasoningText } from "../../models/openai/content.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type ReplyEvent, type TraceEvent } from "../../calls/trace.ts";
 import { traceReply } from "../_spans.ts";
@@ -325,13 +325,8 @@ export class Session {
         ? { kind: "time_limit", message: printable(error.message, 300) }
         : timeLimitReached(limits.seconds);
     }
-    // Text formats have read the calls of their texts.
-    const isNative = model.api === undefined || !isTextFormat(model.api);
-    const names = tools.map(({ name }) => name);
-    const called = isNative && tools.length > 0 && reply.calls.length === 0
-      ? textCalls(reply.text, names).find(({ name = "" }) => names.includes(name))?.name
-      : undefined;
-    this.#charge(reply, { request, stage, aside, other, called, told });
+    const written = aside ? {} : textCallsOf(reply, tools, this.#opening);
+    this.#charge(reply, { request, stage, aside, other, written, told });
     if (reply.finish === "length" && !beside) {
       return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
     }
@@ -357,7 +352,7 @@ export class Session {
       }));
   }
 
-  #charge(reply: ModelReply, { request, stage, aside, other, called, told }: Request): void {
+  #charge(reply: ModelReply, { request, stage, aside, other, written, told }: Request): void {
     // Servers and custom models may report any count; a journal must stay readable.
     const durationMs = claimedCount(reply.duration);
     const usage = claimedUsage(reply.usage);
@@ -376,7 +371,8 @@ export class Session {
       durationMs,
       ...defined({ failed: reply.failed }),
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
-      ...defined({ textCall: called, parsed: reply.parsed }),
+      ...written,
+      ...defined({ parsed: reply.parsed }),
       ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
       ...defined({ replaces: told.replaces, ownCalls: told.ownCalls, omits: told.omits }),
     });
@@ -389,12 +385,36 @@ interface Request {
   readonly aside: boolean;
   /** The model, if it is not the trial's own. */
   readonly other: Model | undefined;
-  /** The function that the text of its reply calls, if it should have been called as such. */
-  readonly called: string | undefined;
+  /** The calls that its reply has as text. */
+  readonly written: Pick<ReplyEvent, "textCalls" | "drafts">;
   /** What else its event says. */
   readonly told: Omit<Watched, "reply">;
 }
 
+/** Returns the functions that a reply calls in its text, of those on offer now or at first, and in its reasoning. */
+function textCallsOf(
+  { text, calls, carried }: ModelReply,
+  tools: readonly ToolSchema[],
+  opening: Pick<Question, "tools"> | undefined,
+): Pick<ReplyEvent, "textCalls" | "drafts"> {
+  const offered = tools.length > 0 ? tools : opening?.tools ?? [];
+  if (offered.length === 0) return {};
+  const names = offered.map(({ name }) => name);
+  const namesIn = (one: string) => {
+    const found = textCalls(one, names).map(({ name = "" }) => name.slice(0, MAX_NAME_LENGTH));
+    return [...new Set(found)].slice(0, MAX_TEXT_CALLS);
+  };
+  const written = namesIn(text);
+  // A thought that led to a call is no other one.
+  const drafts = carried === undefined || calls.length > 0 ? [] : namesIn(reasoningText(carried));
+  return {
+    ...(written.length === 0 ? {} : { textCalls: written }),
+    ...(drafts.length === 0 ? {} : { drafts }),
+  };
+}
+
+/** At most this many functions that one text calls are recorded. */
+const MAX_TEXT_CALLS = 20;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
 

@@ -9,7 +9,8 @@ import { inTime } from "../../base/deadline.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { type RecordedCall, recordedCalls } from "../../calls/record.ts";
-import { forbiddenText } from "../../calls/expected/never.ts";
+import { CheckedCall } from "../../calls/expected/checked_call.ts";
+import { assertReadable, forbiddenText, type WrittenCall } from "../../calls/expected/never.ts";
 import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
 import type { StageUse } from "../../models/model.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
@@ -171,7 +172,12 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       return { outcome: "call_limit", grounded: false };
     }
     if (this.#before !== undefined) this.#after = snapshotOf(this.#state);
-    const isRight = !this.#tellForbidden() && await this.#isAsAsserted(text, rendered, work);
+    const isForbidden = this.#tellForbidden();
+    if (!isForbidden) {
+      const { never = [] } = this.#case;
+      for (const one of never) assertReadable(new CheckedCall(one), this.#written);
+    }
+    const isRight = !isForbidden && await this.#isAsAsserted(text, rendered, work);
     this.end(text, null, rendered);
     return isRight
       ? { outcome: "solved", grounded: true }
@@ -216,11 +222,20 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       }]
     );
     const made = [...ended, ...underWay, ...beyond];
-    const text = forbiddenText(never, made, this.#tools.map(schemaOf));
+    const text = forbiddenText(never, made, this.#tools.map(schemaOf), this.#written);
     if (text === undefined) return false;
     this.#isForbiddenTold = true;
     super.record({ kind: "assertion", message: keptText(text), never: true });
     return true;
+  }
+
+  /** The calls that the model wrote as text. */
+  get #written(): WrittenCall[] {
+    return this.events.flatMap((event) =>
+      event.kind !== "reply"
+        ? []
+        : (event.textCalls ?? []).map((tool) => ({ tool, where: `reply ${event.request}` }))
+    );
   }
 
   /** Whether the run is as `assert` says; records how it is not, and what judges were asked. */
