@@ -1,6 +1,12 @@
 // What servers do with the replies of a model, as a trial comes to see it.
 
-import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { parsesOf } from "../../lib/calls/parse_counts.ts";
 import { Connections } from "../../lib/models/connect.ts";
@@ -187,4 +193,11 @@ Deno.test("the story of a trial hints at the server where the model wrote its ca
     " as text in reply 1, which is no call: does the server have a parser",
   );
   assertStringIncludes(story, "set api to the text format that it writes, such as hermes");
+  await using thinker = planning((planned) =>
+    choice({ content: null, reasoning_content: written(planned) })
+  );
+  assertMatch(
+    describeTrial(await thinker.trial()),
+    /wrote a call of \w+ in the reasoning of reply 1, and made none/,
+  );
 });

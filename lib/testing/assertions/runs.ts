@@ -9,6 +9,7 @@ import { printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { diffLines } from "./_diff.ts";
 import { checkMessage, checkUse, differenceLines, fail } from "./_messages.ts";
+import { refuseText, type SaidAndMade } from "./_text_calls.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
@@ -278,7 +279,7 @@ export function assertState(
  * ```
  */
 export function assertBudget(
-  record: Pick<CallRecord, "calls" | "replies" | "usage" | "durationMs">,
+  record: SaidAndMade & Pick<CallRecord, "replies" | "usage" | "durationMs">,
   budget: RunBudget,
   message?: string,
 ): void {
@@ -291,7 +292,10 @@ export function assertBudget(
     if (limit === undefined || amounts[key] <= limit) return [];
     return [`${WORDS[key]}: at most ${limit}, but it took ${amounts[key]}`];
   });
-  if (lines.length === 0) return;
+  if (lines.length === 0) {
+    if (limits.calls === 0) refuseText(record, undefined, { message });
+    return;
+  }
   fail({ what: "The budget is exceeded", message, lines, calls: record.calls });
 }
 

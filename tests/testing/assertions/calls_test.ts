@@ -2,6 +2,7 @@ import {
   assert,
   assertEquals,
   AssertionError,
+  assertMatch,
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
@@ -13,6 +14,7 @@ import {
   assertNoFailedCalls,
   assertNotCalled,
 } from "../../../lib/testing/assertions/calls.ts";
+import { assertBudget } from "../../../lib/testing/assertions/runs.ts";
 import { assertCallScore } from "../../../lib/testing/assertions/trajectories.ts";
 import { assertCallOrder, assertTrajectory } from "../../../lib/testing/assertions/trajectories.ts";
 import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected/match_calls.ts";
@@ -107,6 +109,37 @@ Deno.test("assertNotCalled() tells every call that should not be there", () => {
       ...TRIP_LINES,
     ].join("\n"),
   );
+});
+
+Deno.test("no assertion takes a call that is written as text for no call", () => {
+  const tools = [{ name: "drop", description: "", parameters: {} }];
+  const said = (...texts: string[]) => ({ ...recordOf(), tools, answer: texts.at(-1)!, texts });
+  const written = '<tool_call>\n{"name": "drop", "arguments": {"id": 1}}\n</tool_call>';
+  const absent: ((record: ReturnType<typeof said>) => void)[] = [
+    assertNoCalls,
+    (record) => assertNotCalled(record, "drop"),
+    (record) => assertNever(record, "drop"),
+    (record) => assertCallCount(record, "drop", 0),
+    (record) => assertCallCount(record, undefined, { atMost: 0 }),
+    (record) => assertTrajectory(record, []),
+    (record) => assertBudget(record, { calls: 0 }),
+  ];
+  for (const assertion of absent) {
+    assertion(said("I dropped nothing.", "Bye!"));
+    assertThrows(() => assertion(said(written, "Bye!")), AssertionError, "drop");
+    // A record may have the answer alone.
+    const answered = { ...said(written), texts: undefined } as never;
+    assertThrows(() => assertion(answered), AssertionError, "calls it");
+  }
+  const unclear = /^Cannot tell whether drop.* was called as .*: text 1 of the model, "<tool_call>/;
+  const readers: [string, string | ExpectedCall][] = [
+    ["<tool_call>", "drop"],
+    [written, { tool: "drop", arguments: { id: 2 } }],
+  ];
+  for (const [text, call] of readers) {
+    const { message } = assertThrows(() => assertNotCalled(said(text), call), InputError);
+    assertMatch(message, unclear);
+  }
 });
 
 Deno.test("assertNoCalls() tells the calls", () => {

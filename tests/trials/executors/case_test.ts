@@ -31,6 +31,7 @@ import { assertAnswer, assertBudget } from "../../../lib/testing/assertions/runs
 import { caseOpener } from "../../../lib/trials/executors/case_opener.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
+import { summarize } from "../../../lib/trials/summary.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
@@ -590,6 +591,31 @@ Deno.test("a call that must never happen is told however a trial ends", async ()
     model: [{ calls: [{ name: "pay", arguments: { euros: 8 } }] }, { text: "Done." }],
   });
   assertEquals([paid.outcome, assertion(paid)], ["solved", undefined]);
+});
+
+Deno.test("a call that must never happen counts where it is written as text, unless nobody can tell which it is", async () => {
+  const write = (name: string) => `<tool_call>{"name": "${name}", "arguments": {}}</tool_call>`;
+  const carried = { by: "own", items: [{ type: "chat.message", reasoning: write("drop") }] };
+  const thinking = scripted("script", () => ({ text: "Bye!", carried } as ScriptedReply));
+  for (
+    const [model, end] of [
+      [[{ text: write("drop") }], "wrong_answer: undefined"],
+      [[{ text: write("pay") }], 'invalid: Cannot tell whether pay({"euros":9}) was called as '],
+      [
+        [{ text: "<tool_call>" }],
+        "invalid: Cannot tell whether drop was called as a call that is ",
+      ],
+      [[{ text: write("book") }], "solved: undefined"],
+      // What is thought is not called.
+      [thinking, "solved: undefined"],
+    ] as const
+  ) {
+    const trial = await tryCase(OWN, { model });
+    assertStringIncludes(outcomeAndReason(trial), end);
+    assertEquals(assertion(trial)?.never, end.startsWith("wrong") ? true : undefined);
+    const asDraft = model === thinking ? 1 : 0;
+    assertEquals(summarize(trial).written, { asText: 1 - asDraft, asDraft });
+  }
 });
 
 Deno.test("a call that must never happen is told where its tool is not done when the time is over", async () => {
