@@ -71,7 +71,7 @@ const RARE = Object.entries({
     "streams[].points[].estimated",
   verdicts: "text",
   verdict:
-    "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched returns returns.changed returns.of variant leftOut " +
+    "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
   comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed perturbations",

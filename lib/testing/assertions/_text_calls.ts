@@ -9,13 +9,12 @@ import { assertReadable, isWrittenAs, type WrittenCall } from "../../calls/expec
 import type { CallRecord } from "../../calls/record.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
 import { type AssertionStory, fail } from "./_messages.ts";
-import type { AnswerRecord } from "./runs.ts";
 
 /** The calls of a record, and what the model said besides. */
 export type SaidAndMade =
   & Pick<CallRecord, "calls">
   & Partial<Pick<CallRecord, "tools" | "answer">>
-  & Pick<AnswerRecord, "texts">;
+  & { readonly texts?: readonly string[] };
 
 /** Asserts that no such call, or none at all, was written as text: that is no call, and not "no call" either. */
 export function refuseText(

@@ -113,7 +113,11 @@ Deno.test("assertNotCalled() tells every call that should not be there", () => {
 
 Deno.test("no assertion takes a call that is written as text for no call", () => {
   const tools = [{ name: "drop", description: "", parameters: {} }];
-  const said = (...texts: string[]) => ({ ...recordOf(), tools, answer: texts.at(-1)!, texts });
+  const facts = { replies: 1, usage: { inputTokens: 1, outputTokens: 1 }, durationMs: 1 };
+  const said = (...texts: string[]) => ({
+    ...{ ...recordOf(), ...facts },
+    ...{ tools, answer: texts.at(-1)!, texts },
+  });
   const written = '<tool_call>\n{"name": "drop", "arguments": {"id": 1}}\n</tool_call>';
   const absent: ((record: ReturnType<typeof said>) => void)[] = [
     assertNoCalls,

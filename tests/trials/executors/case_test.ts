@@ -325,6 +325,11 @@ Deno.test("a case does not ask its assert where a limit is reached", async () =>
   const endless = scripted("script", forever(RIGHT[0]!));
   const many = await tryCase(own, { model: endless });
   assertEquals([many.outcome, many.calls], ["call_limit", 50]);
+  const short = await tryCase(own, { model: [RIGHT[0]!] });
+  assertStringIncludes(
+    outcomeAndReason(short),
+    "invalid: The scripted model script has no reply 2: its list of 1 ends with calls",
+  );
 
   assertEquals(asked, 0);
   // An empty reply is an answer, and it is for the assert to say what it is worth.
