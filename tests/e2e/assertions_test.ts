@@ -64,7 +64,7 @@ toolTest("vague", {
 });
 
 const shop = toolSuite("shop", {
-  model: scripted("script", [{ calls: [{ name: "delete_account", arguments: {} }] }]),
+  model: scripted("script", () => ({ calls: [{ name: "delete_account", arguments: {} }] })),
   tools, never: ["delete_account"], limits: { calls: 2 }, journal: "forbidden.jsonl",
 });
 shop("forbidden", { prompt: "My order A1 never came.", assert() {} });

@@ -484,7 +484,10 @@ export async function toldWithout(
   const errors = all.split("\n ERRORS \n")[1]?.split("\n FAILURES \n")[0] ?? "";
   const parts = errors.split(/^(?:.* => )?\.\/(\d+_test\.ts)(?::\d+:\d+| \(uncaught error\))$/m);
   return names.map((name) => {
-    const texts = parts.filter((_, index) => parts[index - 1] === name);
+    const texts = parts.filter((text, index) =>
+      // Others that do not run say where it is told.
+      parts[index - 1] === name && !text.includes('error: "not run: see ')
+    );
     return { ...messageIn(texts.join("\n")), code, times: texts.length, all };
   });
 }
