@@ -560,7 +560,7 @@ for (const [form, write] of Object.entries(WRITERS)) {
           calls: calls.map(({ tool, written, result }) => [tool, written, result]),
         })),
         wanted.map(({ prompt, replies, answer }) => ({
-          ...{ prompt, answer: answer.trim() === "" ? "" : answer },
+          ...{ prompt, answer },
           calls: replies.flat().map((
             { name, arguments: written, result },
           ) => [name, written, result]),
