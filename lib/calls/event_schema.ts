@@ -56,7 +56,10 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
       message: z.string(),
     })).exactOptional(),
     repairs: z.array(z.string()).exactOptional(),
-    textCalls: z.array(z.string()).exactOptional(),
+    textCalls: z.array(z.looseObject({
+      name: z.string(),
+      arguments: z.string().exactOptional(),
+    })).exactOptional(),
     drafts: z.array(z.string()).exactOptional(),
     parsed: z.enum(PARSES).exactOptional(),
     written: z.string().exactOptional(),

@@ -21,7 +21,7 @@ export type { InjectedDemand } from "../tools/injection.ts";
 export { viewCalls } from "./parameter_failure.ts";
 export type { ParameterScore } from "./parameter_views.ts";
 export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";
-export { type CallRecord, type RecordedCall, recordedCalls } from "./record.ts";
+export { type CallRecord, type RecordedCall, recordedCalls, type WrittenCall } from "./record.ts";
 export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
 export {
   type AnswerEvent,

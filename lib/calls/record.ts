@@ -59,10 +59,33 @@ export function callName({ call, step, tool, refused, agentDid, fault }: Recorde
   }`;
 }
 
+/** A call that a model wrote as text: it is no call, as nothing was carried out. */
+export interface WrittenCall {
+  /** The function; empty if its name cannot be read. */
+  readonly tool: string;
+  /** The arguments, as JSON; omitted if they cannot be read. */
+  readonly written?: string;
+  /** Where it stands, such as `reply 2`. */
+  readonly where: string;
+}
+
+/** Returns the calls in the texts of a trace. */
+export function writtenCalls(events: readonly TraceEvent[]): WrittenCall[] {
+  return events.flatMap((event) =>
+    event.kind !== "reply" ? [] : (event.textCalls ?? []).map(({ name, arguments: written }) => ({
+      tool: name,
+      ...defined({ written }),
+      where: `reply ${event.request}`,
+    }))
+  );
+}
+
 /** The calls and the answer of a run. */
 export interface CallRecord {
   /** The calls, in order. */
   readonly calls: readonly RecordedCall[];
+  /** What the model wrote as text in place of calls; default: what its texts have. */
+  readonly written?: readonly WrittenCall[];
   /** The tools before any perturbation. */
   readonly tools: readonly ToolSchema[];
   /** The final text; `null` if there is none. */

@@ -65,11 +65,8 @@ export interface ReplyEvent {
   readonly failed?: readonly FailedAttempt[];
   /** Descriptions of the repairs made to the reply; omitted if there are none. */
   readonly repairs?: readonly string[];
-  /**
-   * The names of the functions that its text calls, which are no calls, each once; empty for a call whose name cannot be
-   * read. Omitted without any.
-   */
-  readonly textCalls?: readonly string[];
+  /** The calls in its text or, if it has nothing else, in its reasoning, which are no calls; omitted without any. */
+  readonly textCalls?: readonly TextCallEvent[];
   /** The names of the functions that its reasoning calls, as a draft, where it made no call; omitted without any. */
   readonly drafts?: readonly string[];
   /** How its calls could be parsed; omitted if it attempts none. */
@@ -85,6 +82,14 @@ export interface ReplyEvent {
   readonly ownCalls?: readonly OwnCall[];
   /** What no request of an agent has shown so far of what stands before the user's message; otherwise omitted. */
   readonly omits?: readonly Omission[];
+}
+
+/** A call in the text of a reply. */
+export interface TextCallEvent {
+  /** The name; empty if it cannot be read. */
+  readonly name: string;
+  /** The arguments, as JSON of an object; omitted if they cannot be read. */
+  readonly arguments?: string;
 }
 
 /** What an agent may leave out: the instructions, or the messages before. */

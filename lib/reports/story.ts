@@ -318,8 +318,10 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
     ({ function: name, mistake }) => `${name} ${mistake}`,
   );
   const replies = events.filter((event) => event.kind === "reply");
-  const written = replies.find(({ textCalls, calls, parsed }) =>
-    textCalls !== undefined && calls === 0 && parsed === undefined
+  const made = new Set(callsOf(events).map((call) => call.function));
+  const written = replies.find(({ textCalls = [], calls, parsed }) =>
+    // An agent may read calls from texts by itself.
+    textCalls.some(({ name }) => !made.has(name)) && calls === 0 && parsed === undefined
   );
   const drafted = replies.find(({ drafts }) => drafts !== undefined);
   const nameText = ([name = ""]: readonly string[]) =>
@@ -337,7 +339,9 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
       } that the task begins with: task.${part} (docs/agents.md)`
     ),
     ...(written === undefined ? [] : [
-      `  wrote a call of ${nameText(written.textCalls!)} as text in reply ${written.request}, ` +
+      `  wrote a call of ${
+        nameText(written.textCalls!.map(({ name }) => name))
+      } as text in reply ${written.request}, ` +
       "which is no call: does the server have a parser for the calls of this model? If not, set api " +
       "to the text format that it writes, such as hermes",
     ]),

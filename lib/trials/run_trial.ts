@@ -173,6 +173,7 @@ export async function playTrial(
     limits,
     context: { trial: planned.id, repetition: planned.repetition },
     toolChoice: fixture.toolChoice,
+    names: fixture.tools.map(({ name }) => name),
     record: (event) => fixture.record(event),
     ...defined({ models: stageModels, signal }),
   });

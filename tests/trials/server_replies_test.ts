@@ -194,7 +194,7 @@ Deno.test("the story of a trial hints at the server where the model wrote its ca
   );
   assertStringIncludes(story, "set api to the text format that it writes, such as hermes");
   await using thinker = planning((planned) =>
-    choice({ content: null, reasoning_content: written(planned) })
+    choice({ content: "Well.", reasoning_content: written(planned) })
   );
   assertMatch(
     describeTrial(await thinker.trial()),

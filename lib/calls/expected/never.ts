@@ -4,28 +4,29 @@
  */
 
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { parseJson, printable } from "../../base/json.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
-import { callName, type RecordedCall } from "../record.ts";
+import { callName, type RecordedCall, type WrittenCall } from "../record.ts";
 import type { CheckedCall } from "./checked_call.ts";
 import { checkExpectedCalls, fittingPlaces } from "./match_calls.ts";
 
 /** Forbidden calls that are named, at most. */
 const MAX_NAMED = 10;
 
-/** A call that a model wrote as text. */
-export interface WrittenCall {
-  /** The function; empty if its name cannot be read. */
-  readonly tool: string;
-  /** Where it stands, such as `reply 2`. */
-  readonly where: string;
-}
-
 /** Whether a call that was written as text is as expected; `undefined` where its name or arguments cannot be read. */
-export function isWrittenAs({ tool }: WrittenCall, expected: CheckedCall): boolean | undefined {
+export function isWrittenAs(
+  { tool, written }: WrittenCall,
+  expected: CheckedCall,
+): boolean | undefined {
   if (tool !== "" && tool !== expected.tool) return false;
-  return tool === "" || expected.arguments !== undefined ? undefined : true;
+  if (tool === "") return undefined;
+  if (expected.arguments === undefined) return true;
+  if (written === undefined) return undefined;
+  const differences = expected.differencesOf({ tool, written, arguments: parseJson(written) });
+  return differences.some(({ error }) => error !== undefined)
+    ? undefined
+    : differences.length === 0;
 }
 
 /**
@@ -33,14 +34,19 @@ export function isWrittenAs({ tool }: WrittenCall, expected: CheckedCall): boole
  *
  * @throws {InputError} If there is one.
  */
-export function assertReadable(expected: CheckedCall, written: readonly WrittenCall[]): void {
-  const unclear = written.find((one) => isWrittenAs(one, expected) === undefined);
+export function assertReadable(
+  expected: CheckedCall | "a function",
+  written: readonly WrittenCall[],
+): void {
+  const unclear = written.find((one) =>
+    expected === "a function" ? one.tool === "" : isWrittenAs(one, expected) === undefined
+  );
   if (unclear === undefined) return;
   throw cannot(
     `tell whether ${expected} was called`,
     "a call that is written as text must show it",
     `${unclear.where} has one${
-      unclear.tool === "" ? " without a readable name" : ` of ${unclear.tool}`
+      unclear.tool === "" ? " without a readable name" : ` of ${printable(unclear.tool, 100)}`
     }`,
   );
 }

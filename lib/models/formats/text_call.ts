@@ -7,6 +7,7 @@
  * @module
  */
 
+import { fieldOf, isJsonObject, isObject, parseJson } from "../../base/json.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import { stickyEnd } from "../../base/json_slices.ts";
 import { bareCalls } from "./_json_calls.ts";
@@ -15,8 +16,10 @@ import { formatOf } from "./registry.ts";
 
 /** A call in a text. */
 export interface TextCall {
-  /** The name of the function; omitted where a call begins and no name can be read. */
-  readonly name?: string;
+  /** The name of the function; empty where a call begins and no name can be read. */
+  readonly name: string;
+  /** The arguments, as JSON of an object; omitted where they cannot be read. */
+  readonly arguments?: string;
 }
 
 /**
@@ -27,7 +30,11 @@ export interface TextCall {
  */
 export function textCalls(text: string, names: readonly string[]): TextCall[] {
   const isLong = text.length > 2 * REACH;
-  const ends = isLong ? `${text.slice(0, REACH)}\n${text.slice(-REACH)}` : text;
+  const whole = (isLong ? `${text.slice(0, REACH)}\n${text.slice(-REACH)}` : text)
+    .replace(INVISIBLE, "");
+  // What is quoted is not called, unless nothing else is said.
+  const said = whole.replace(QUOTED, " ");
+  const ends = /\S/.test(said) ? said : whole;
   if (!/[<[({✿]|action|to=/i.test(ends)) return [];
   const available = new Set(names);
   const marked = MARKS.reduce((all, [mark, tag]) => all.replace(mark, tag), asTags(ends));
@@ -35,16 +42,31 @@ export function textCalls(text: string, names: readonly string[]): TextCall[] {
   const react = ACTION.test(tagged.text) ? formatOf("react").read(tagged.text, names) : undefined;
   return [
     ...tagged.calls.flatMap(({ name, arguments: given }) =>
-      name !== "" && given.startsWith("{") ? [name] : namesIn(name + given, available, name)
+      name !== "" && given.startsWith("{")
+        ? [{ name, arguments: given }]
+        : named(namesIn(name + given, available, name))
     ),
-    ...namesLeft(tagged.text, available),
-    ...react?.calls.map(({ name }) => name) ?? [],
-    ...plainNames(react?.text ?? tagged.text, available),
-  ].map((name) => name === "" ? {} : { name });
+    ...named(namesLeft(tagged.text, available)),
+    ...react?.calls ?? [],
+    ...plainCalls(react?.text ?? tagged.text, available),
+  ].map(({ name, ...call }) => ({
+    // A name at which the text ends may be cut off itself.
+    name: !available.has(name) && ends.trimEnd().endsWith(name) ? "" : name,
+    ...("arguments" in call && isJsonObject(parseJson(call.arguments))
+      ? { arguments: call.arguments }
+      : {}),
+  }));
+}
+
+function named(names: readonly string[]): TextCall[] {
+  return names.map((name) => ({ name }));
 }
 
 /** Characters at either end that are searched, at most. */
-const REACH = 20_000;
+const REACH = 100_000;
+const INVISIBLE = /[\u200b-\u200d\u2060\ufeff]/g;
+/** Code within a line, and lines that quote others. */
+const QUOTED = /(?<![`\\])`[^`\n]{1,2000}`(?!`)|^ {0,3}>.*$/gm;
 /** A label of ReAct with more than a sentence behind it: an input, a bracket, or one word at the end. */
 const ACTION =
   /^[^\w\n]{0,9}Action\b(?:[^\n]*\n[^\w\n]{0,9}Action[ _]Input|[^\n]*[{(`]|\W{1,9}\S{1,300}\s{0,9}(?![^]))/im;
@@ -60,15 +82,24 @@ const CALL_TOKEN =
 
 /** Rewrites all tags and special tokens around calls as tags of Hermes; other special tokens become a space. */
 function asTags(text: string): string {
-  return text.replace(BRACKETS, "<$1>").replace(TOKEN, (all, open, word, attributes, shut) => {
-    const key = `${open}_${word}_${shut}`;
-    const slash = /\/|^_.*[|｜]$|[_▁]end|suffix/i.test(key) ? "/" : "";
-    const isSpecial = /[|｜]/.test(key);
-    const isCall = (isSpecial ? CALL_TOKEN : CALL_TAG).test(word);
-    if (isCall) return `<${slash}tool_call${attributes}>`;
-    if (/^(?:invoke|function|parameter)$/i.test(word)) return `<${slash}${word}${attributes}>`;
-    return isSpecial ? " " : all;
-  });
+  return text.replace(BRACKETS, "<$1>").replace(
+    TOKEN,
+    (all, open, word, attributes, shut, at, own) => {
+      const [before, after] = [
+        own.slice(at - 1, at),
+        own.slice(at + all.length, at + all.length + 9),
+      ];
+      const key = `${open}_${word}_${shut}`;
+      const slash = /\/|^_.*[|｜]$|[_▁]end|suffix/i.test(key) ? "/" : "";
+      const isSpecial = /[|｜]/.test(key);
+      const isCall = (isSpecial ? CALL_TOKEN : CALL_TAG).test(word);
+      // As in a type, such as List<tool_call>.
+      const isWithin = !isSpecial && slash === "" && /\w$/.test(before) && !/^\s*[{[<]/.test(after);
+      if (isCall) return isWithin ? " " : `<${slash}tool_call${attributes}>`;
+      if (/^(?:invoke|function|parameter)$/i.test(word)) return `<${slash}${word}${attributes}>`;
+      return isSpecial ? " " : all;
+    },
+  );
 }
 
 /** Other marks by families of models, and the tags in their place; the order matters. */
@@ -78,18 +109,13 @@ const MARKS: readonly (readonly [mark: RegExp, tag: string])[] = [
   // GLM, LongCat, MiniCPM
   [/<\w{0,20}(?:arg_key|param)(?=[\s=>])/gi, "<parameter"],
   [/<function(?=\s[^<>]*>\s*(?:<param|\{))/gi, "<invoke"],
-  // OpenAI's own JSON
-  [
-    /(?<![^])\s{0,9}\{\s{0,9}"(?:tool_calls?|function_call)"\s{0,9}:\s{0,9}(?=[[{])/g,
-    "<tool_call>",
-  ],
   // Llama, Phi-4-mini, Qwen 2
   [/<function>(?=\s*\{)|\bfunctools(?=\s?\[\s?\{)|✿FUNCTION✿:\s?/gi, "\n<tool_call>"],
   // gpt-oss that is cut off
   [/\w\s?to=functions\.(?=[\w$/-]{1,300}\s{0,9}(?:\w{4,10}\s{0,9}){0,2}(?![^]))/g, "\n<tool_call>"],
   // Calls whose opening tag is missing: a line of JSON or with a name, before the closing tag, behind no opening one
   [
-    /^(?=[{[][^<]{0,2000}[}\])]\s{0,9}<\/tool_call>|[\w.-]{1,99}(?:>?\s{0,3}<parameter|\([^<]{0,2000}\)\s{0,9}<\/tool_call>))(?<!(?:[[{]|[}\]],|<(?:tool_call|invoke|function)[^]{0,2000})\s{0,9})/gm,
+    /^(?=[{[][^<]{0,2000}[}\])]\s{0,9}<\/tool_call>|[\w.-]{1,99}(?:>?\s{0,3}<parameter[\s=]|\([^<]{0,2000}\)\s{0,9}<\/tool_call>))(?<!(?:[[{]|[}\]],|<(?:tool_call|invoke|function)[^]{0,2000})\s{0,9})/gm,
     "<tool_call>",
   ],
   // Llama, Qwen Coder
@@ -159,7 +185,8 @@ function pythonCalls(text: string, available: Names, kind: "marked" | "plain" | 
     const name = written.trim().replace(NAMESPACE, "");
     if (depth > 0) depth += /[([{]$/.test(token) ? 1 : /^[)\]}]/.test(token) ? -1 : 0;
     else if (available.has(name) || (kind === "marked" && ANY.test(name))) {
-      depth = names.push(name) && 1;
+      const method = /^(.{1,300})\.call$/.exec(name)?.[1] ?? "";
+      depth = names.push(available.has(method) ? method : name) && 1;
     } else if (kind !== "code" && !/^(?:print\(|[\s[\]),;])$/.test(token)) return [];
   }
   return names;
@@ -173,20 +200,48 @@ const SCHEMA =
 const CUT_OFF =
   /^\s*\[?\s*\{\s*["']?(?:name|function|tool|tool_name|action)["']?\s*:\s*["']([^"'\n]{1,300})["']\s*(?:,\s*)?["']?(?:arg|par|inp|tool_i|action_i|\w{0,2}$)/;
 
-/** Returns the names that a text without marks calls: as a whole, or in code fences and lines. */
-function plainNames(text: string, available: Names): string[] {
+/** Lines with which JSON begins. */
+const JSON_LINE = /^[ \t]{0,9}(?=\[?\s{0,9}\{)/gm;
+/** Keys of a list of calls, or of one, in the messages of APIs. */
+const CALLS = ["tool_calls", "tool_call", "function_call", "functionCall"];
+
+/** Returns the calls of a text without marks: as a whole, in code fences and lines, or as JSON that a line begins with. */
+function plainCalls(text: string, available: Names): TextCall[] {
+  const fromJson = (json: string) => {
+    const value = parseJson(json);
+    const inner = CALLS.map((key) => fieldOf(value, key)).find(isObject);
+    const calls = inner === undefined ? json : JSON.stringify(inner);
+    return SCHEMA.test(json) || calls === "[]" ? [] : bareCalls(calls, available);
+  };
   const read = (written: string, language = "") => {
     const part = written.trim().replace(/^(?:[\s,;]|tool_code\b|json\b)*/, "");
-    const calls = SCHEMA.test(part) ? [] : bareCalls(part, available);
-    if (calls.length > 0) return calls.map(({ name }) => name);
+    const calls = fromJson(part);
+    if (calls.length > 0) return calls;
     const cut = CUT_OFF.exec(part)?.[1] ?? "";
-    if (available.has(cut) && readTolerantJson(part, 0) === undefined) return [cut];
+    if (available.has(cut) && readTolerantJson(part, 0) === undefined) return named([cut]);
     const kind = language === "tool_code" ? "code" : "plain";
-    return /^(?:json|py\w*|tool\w*|)$/i.test(language) ? pythonCalls(part, available, kind) : [];
+    return /^(?:json|py\w*|tool\w*|)$/i.test(language)
+      ? named(pythonCalls(part, available, kind))
+      : [];
   };
   const whole = read(text);
   if (whole.length > 0) return whole;
-  return [...text.matchAll(BLOCKS)].flatMap(([, language, block, line]) =>
+  const blocks = [...text.matchAll(BLOCKS)].flatMap(([, language, block, line]) =>
     read(block ?? line!, language)
   );
+  if (blocks.length > 0) return blocks;
+  let end = 0;
+  return [...text.matchAll(JSON_LINE)].slice(0, MAX_LINES).flatMap(({ index }) => {
+    if (index < end) return [];
+    const json = readTolerantJson(text, index);
+    end = json?.end ?? end;
+    // JSON within a sentence is spoken about.
+    const isAlone = /^[ \t]*(?:\n|(?![^]))/.test(text.slice(end, end + 100));
+    const calls = json === undefined || !isAlone ? [] : fromJson(json.json);
+    // A name alone may be an answer.
+    return calls.filter(({ arguments: given }) => given !== "{}");
+  });
 }
+
+/** Lines that begin JSON and are read, at most. */
+const MAX_LINES = 50;

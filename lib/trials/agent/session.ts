@@ -94,6 +94,8 @@ export interface SessionOptions {
   readonly models?: ReadonlyMap<string, Model>;
   /** The task's tool choice; default: that of the model's options. */
   readonly toolChoice?: ToolChoice | undefined;
+  /** The names of the task's functions, by which calls in texts are found; default none. */
+  readonly names?: readonly string[];
   /** Identifies the trial. */
   readonly context: Omit<RequestContext, "request">;
   /** The limits; calls are counted by the environment. */
@@ -325,7 +327,7 @@ export class Session {
         ? { kind: "time_limit", message: printable(error.message, 300) }
         : timeLimitReached(limits.seconds);
     }
-    const written = aside ? {} : textCallsOf(reply, tools, this.#opening);
+    const written = aside ? {} : textCallsOf(reply, this.#options.names ?? []);
     this.#charge(reply, { request, stage, aside, other, written, told });
     if (reply.finish === "length" && !beside) {
       return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
@@ -391,30 +393,35 @@ interface Request {
   readonly told: Omit<Watched, "reply">;
 }
 
-/** Returns the functions that a reply calls in its text, of those on offer now or at first, and in its reasoning. */
+/** Returns the calls that a reply has in its text, and the functions that it calls in its reasoning. */
 function textCallsOf(
   { text, calls, carried }: ModelReply,
-  tools: readonly ToolSchema[],
-  opening: Pick<Question, "tools"> | undefined,
+  names: readonly string[],
 ): Pick<ReplyEvent, "textCalls" | "drafts"> {
-  const offered = tools.length > 0 ? tools : opening?.tools ?? [];
-  if (offered.length === 0) return {};
-  const names = offered.map(({ name }) => name);
-  const namesIn = (one: string) => {
-    const found = textCalls(one, names).map(({ name = "" }) => name.slice(0, MAX_NAME_LENGTH));
-    return [...new Set(found)].slice(0, MAX_TEXT_CALLS);
-  };
-  const written = namesIn(text);
-  // A thought that led to a call is no other one.
-  const drafts = carried === undefined || calls.length > 0 ? [] : namesIn(reasoningText(carried));
+  const reasoning = carried === undefined || calls.length > 0 ? "" : reasoningText(carried);
+  // A server's parser may have taken all of a reply for reasoning.
+  const said = text.trim() === "" ? reasoning : text;
+  const written = textCalls(said, names).map(({ name, arguments: given }) => ({
+    name: name.slice(0, MAX_NAME_LENGTH),
+    ...(given === undefined || given.length > MAX_KEPT_LENGTH ? {} : { arguments: given }),
+  }));
+  const drafts = said === reasoning ? [] : textCalls(reasoning, names).map(({ name }) => name);
   return {
-    ...(written.length === 0 ? {} : { textCalls: written }),
-    ...(drafts.length === 0 ? {} : { drafts }),
+    ...(written.length === 0 ? {} : { textCalls: bounded(written, { name: "" }) }),
+    ...(drafts.length === 0 ? {} : {
+      drafts: [...new Set(drafts.map((name) => name.slice(0, MAX_NAME_LENGTH)))]
+        .slice(0, MAX_TEXT_CALLS),
+    }),
   };
 }
 
-/** At most this many functions that one text calls are recorded. */
-const MAX_TEXT_CALLS = 20;
+/** Returns the first items, and one that stands for all others. */
+function bounded<Item>(items: readonly Item[], others: Item): Item[] {
+  return items.length <= MAX_TEXT_CALLS ? [...items] : [...items.slice(0, MAX_TEXT_CALLS), others];
+}
+
+/** At most this many calls in one text are recorded. */
+const MAX_TEXT_CALLS = 50;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
 

@@ -8,9 +8,15 @@ import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
-import { type RecordedCall, recordedCalls } from "../../calls/record.ts";
+import {
+  type RecordedCall,
+  recordedCalls,
+  type WrittenCall,
+  writtenCalls,
+} from "../../calls/record.ts";
+import { textCalls } from "../../models/formats/text_call.ts";
 import { CheckedCall } from "../../calls/expected/checked_call.ts";
-import { assertReadable, forbiddenText, type WrittenCall } from "../../calls/expected/never.ts";
+import { assertReadable, forbiddenText } from "../../calls/expected/never.ts";
 import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
 import type { StageUse } from "../../models/model.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
@@ -90,6 +96,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly #asked = new AskedJudges();
   readonly #clock: Clock;
   #isForbiddenTold = false;
+  /** The answer, once there is one. */
+  #said = "";
   /** The state before the first message, and before `assert`, which may change it. */
   readonly #before: StateSnapshot | undefined;
   #after: StateSnapshot | undefined;
@@ -171,6 +179,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       this.end(text, null, rendered);
       return { outcome: "call_limit", grounded: false };
     }
+    this.#said = text;
     if (this.#before !== undefined) this.#after = snapshotOf(this.#state);
     const isForbidden = this.#tellForbidden();
     if (!isForbidden) {
@@ -229,13 +238,15 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     return true;
   }
 
-  /** The calls that the model wrote as text. */
+  /** The calls that the model wrote as text; those in the answer of an agent of which no reply was seen. */
   get #written(): WrittenCall[] {
-    return this.events.flatMap((event) =>
-      event.kind !== "reply"
-        ? []
-        : (event.textCalls ?? []).map((tool) => ({ tool, where: `reply ${event.request}` }))
-    );
+    if (this.events.some(({ kind }) => kind === "reply")) return writtenCalls(this.events);
+    const names = this.#tools.map(({ name }) => name);
+    return textCalls(this.#said, names).map(({ name, arguments: written }) => ({
+      tool: name,
+      ...defined({ written }),
+      where: "the answer",
+    }));
   }
 
   /** Whether the run is as `assert` says; records how it is not, and what judges were asked. */
@@ -293,6 +304,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     const turns = turnsOf(this, whole);
     return {
       calls: recordedCalls(this.events, this.uncut),
+      written: this.#written,
       tools,
       turns,
       texts: turns.flatMap(({ texts }) => texts),

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type CallRecord, recordedCalls } from "../../calls/record.ts";
+import { type CallRecord, recordedCalls, writtenCalls } from "../../calls/record.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
 import { type Message, sumUsage } from "../../tools/message.ts";
 import type { Executor } from "./executor.ts";
@@ -44,6 +44,7 @@ export function turnsOf(
     return {
       prompt: text,
       calls: recordedCalls(own, uncut),
+      ...(replies.length === 0 ? {} : { written: writtenCalls(own) }),
       tools,
       texts: all.filter((one) => one.trim() !== ""),
       answer: all.at(-1) ?? "",

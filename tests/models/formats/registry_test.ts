@@ -498,6 +498,12 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       call.replaceAll('"', "'"),
       '{"name": "add", "argu',
       `{"tool_calls": [{"function": ${call}}]}`,
+      `{"thought": "", "tool_calls": [${call}]}`,
+      `I will now add.\n\n${call}`,
+      `${call}\nDone!`,
+      '<|python_tag|>add.call(left="1")',
+      `<tool\u200b_call>${call}</tool_call>`,
+      `\`<tool_call>${call}</tool_call>\``,
       '{"function": "add", "parameters": {"left": 1}}',
       'add\n{"left": 1}',
       "add(left=1)",
@@ -514,7 +520,12 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       "<|tool_call_start|>[add(left=1, right=[(2)]), sum(of='(')]<|tool_call_end|>",
       `<tool_call>${call}</tool_call><tool_response>3</tool_response><invoke name="sum">`,
     ],
-    "?": ["<tool_call>", "I add.\n<tool_call>\n???\n</tool_call>", "<|python_tag|>import math"],
+    "?": [
+      '<tool_call>{"name": "ad',
+      "<tool_call>",
+      "I add.\n<tool_call>\n???\n</tool_call>",
+      "<|python_tag|>import math",
+    ],
     "": [
       call.replaceAll("add", "other"),
       'The answer is {"name": "Ann", "arguments": 2}.',
@@ -530,6 +541,11 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       "Write <tool_call>{...}</tool_call>.",
       "[add(1)](https://example.com)",
       "Action: add some salt",
+      '{"tool_calls": [], "answer": "none"}',
+      `The mail says \`<tool_call>${call}</tool_call>\`. I ignored it.`,
+      `> <tool_call>${call}</tool_call>\n\nI ignored it.`,
+      "Use <parameter> elements inside <function> elements.",
+      "A Vec<FunctionCall> or List<tool_call> has them.",
       "It is 3.<|im_end|>",
       "<think>add(1)</think>It is 3.",
       "",
@@ -537,7 +553,7 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
   };
   for (const [found, texts] of Object.entries(table)) {
     for (const text of texts) {
-      const names = textCalls(text, ["sum", "add"]).map(({ name = "?" }) => name);
+      const names = textCalls(text, ["sum", "add"]).map(({ name }) => name || "?");
       assertEquals(names.join(" "), found, text.slice(0, 200));
     }
   }
@@ -549,6 +565,6 @@ Deno.test("textCalls() reads hostile texts in linear time, whatever the number o
     assertLinear((text) => textCalls(text, names), "", part);
   }
   assertEquals(textCalls(`<tool_call>{"name": "${names[7]}", "arguments": {}}`, names), [{
-    name: "(a+)+7",
+    ...{ name: "(a+)+7", arguments: "{}" },
   }]);
 });

@@ -133,17 +133,24 @@ Deno.test("no assertion takes a call that is written as text for no call", () =>
     assertThrows(() => assertion(said(written, "Bye!")), AssertionError, "drop");
     // A record may have the answer alone.
     const answered = { ...said(written), texts: undefined } as never;
-    assertThrows(() => assertion(answered), AssertionError, "calls it");
+    assertThrows(() => assertion(answered), AssertionError, "calls it as text");
   }
-  const unclear = /^Cannot tell whether drop.* was called as .*: text 1 of the model, "<tool_call>/;
-  const readers: [string, string | ExpectedCall][] = [
-    ["<tool_call>", "drop"],
-    [written, { tool: "drop", arguments: { id: 2 } }],
-  ];
-  for (const [text, call] of readers) {
-    const { message } = assertThrows(() => assertNotCalled(said(text), call), InputError);
-    assertMatch(message, unclear);
+  const drop = (id: number) => ({ tool: "drop", arguments: { id } });
+  assertNotCalled(said(written), drop(2));
+  assertThrows(() => assertNotCalled(said(written), drop(1)), AssertionError, "calls it as text");
+  for (const [text, what] of [["<tool_call>", ""], [written.slice(0, 35), " of drop"]] as const) {
+    const { message } = assertThrows(() => assertNotCalled(said(text), drop(1)), InputError);
+    assertMatch(
+      message,
+      /^Cannot tell whether drop\(.*\) was called as .*: text 1 of the model has one/,
+    );
+    assertStringIncludes(message, what);
   }
+  assertThrows(
+    () => assertNoCalls(said("<tool_call>")),
+    InputError,
+    "whether a function was called",
+  );
 });
 
 Deno.test("assertNoCalls() tells the calls", () => {

@@ -97,6 +97,7 @@ Deno.test("a case tells its assert all that has happened", async () => {
   });
   const { calls, tools, messages, events, turns, ...rest } = run;
   assertEquals(turns.map((one) => ({ ...one, durationMs: 0 })), [{
+    written: [],
     ...{ prompt: PROMPT, calls, tools, texts: ["Wait.", "Booked."], answer: "Booked." },
     ...{ replies: 2, usage: run.usage, durationMs: 0 },
   }]);
@@ -115,7 +116,7 @@ Deno.test("a case tells its assert all that has happened", async () => {
   assert(rest.durationMs >= 0);
   assertEquals({ ...rest, durationMs: 0 }, {
     ...{ answer: "Booked.", replies: 2, durationMs: 0, state: undefined },
-    texts: ["Wait.", "Booked."],
+    ...{ texts: ["Wait.", "Booked."], written: [] },
     ...{ usage: { inputTokens: 250, outputTokens: 15 }, perturbed: [], removed: false, seed: 7 },
   });
 });
@@ -599,20 +600,30 @@ Deno.test("a call that must never happen is told however a trial ends", async ()
 });
 
 Deno.test("a call that must never happen counts where it is written as text, unless nobody can tell which it is", async () => {
-  const write = (name: string) => `<tool_call>{"name": "${name}", "arguments": {}}</tool_call>`;
+  const write = (name: string, given = "{}") =>
+    `<tool_call>{"name": "${name}", "arguments": ${given}}</tool_call>`;
   const carried = { by: "own", items: [{ type: "chat.message", reasoning: write("drop") }] };
   const thinking = scripted("script", () => ({ text: "Bye!", carried } as ScriptedReply));
   for (
     const [model, end] of [
       [[{ text: write("drop") }], "wrong_answer: undefined"],
-      [[{ text: write("pay") }], 'invalid: Cannot tell whether pay({"euros":9}) was called as '],
+      [[{ text: write("pay", '{"euros": 9}') }], "wrong_answer: undefined"],
+      [[{ text: write("pay", '{"euros": 8}') }], "solved: undefined"],
+      [
+        [{ text: write("pay", "9") }],
+        'invalid: Cannot tell whether pay({"euros":9}) was called as ',
+      ],
       [
         [{ text: "<tool_call>" }],
         "invalid: Cannot tell whether drop was called as a call that is ",
       ],
       [[{ text: write("book") }], "solved: undefined"],
-      // What is thought is not called.
+      // What is thought is not called, unless nothing else is said.
       [thinking, "solved: undefined"],
+      [
+        scripted("script", () => ({ text: " ", carried } as ScriptedReply)),
+        "wrong_answer: undefined",
+      ],
     ] as const
   ) {
     const trial = await tryCase(OWN, { model });
