@@ -229,20 +229,18 @@ function nameMessage(issue: z.core.$ZodIssue): string | undefined {
  * Refuses what a newer version of toolgate wrote, whose other rules are not known here.
  *
  * @param newest The newest format that is read.
- * @param field Where the format stands.
  * @throws {InputError} If `value` is of a newer one; names `source`.
  */
 export function assertNotNewer(
   value: unknown,
   newest: number,
   source: string,
-  field: "v" | "rules" = "v",
 ): void {
-  const format: unknown = Object(value)[field];
+  const format: unknown = Object(value).v;
   if (typeof format !== "number" || !(format > newest)) return;
   throw new InputError(
-    `Cannot use ${source}:\n  at ${field}: it was written by a newer version of toolgate ` +
-      `(${field === "v" ? "format" : field} ${format}; this one reads ${newest}): update toolgate`,
+    `Cannot use ${source}:\n  at v: it was written by a newer version of toolgate ` +
+      `(format ${format}; this one reads ${newest}): update toolgate`,
   );
 }
 

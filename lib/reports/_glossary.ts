@@ -240,8 +240,7 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "similar texts",
-    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8, in lower case; earlier " +
-    "versions compared them in their own case",
+    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8, in lower case",
   ],
   [
     "API-level success",

@@ -215,15 +215,6 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
             "abstaining tells anything of a model."),
     ),
     ...noteOf(
-      // Journals of the first rules do not say which tasks documents left without an answer.
-      (trial) =>
-        trial.rules === undefined && isCounted(trial) && isGenerated(trial) &&
-        trial.task.core > 1 &&
-        trial.perturbation.split("+").some((id) => ["RD", "WD", "SD"].includes(id)),
-      "were judged by version 1 of the rules under RD, WD or SD, which can leave a task without an answer: they " +
-        "count as not solved there, whatever the model did.",
-    ),
-    ...noteOf(
       ({ untold }) => untold === true,
       "have no transcript: neither what the model was shown nor what changed in the state can be seen. Earlier " +
         "versions kept none, and the option transcripts can leave it out.",

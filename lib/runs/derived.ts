@@ -7,7 +7,7 @@
 import type { Baseline } from "./baseline.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
-import { countText, sum } from "../base/numbers.ts";
+import { countText } from "../base/numbers.ts";
 import {
   type DerivedTrials,
   type JournalFile,
@@ -16,7 +16,6 @@ import {
 } from "./journal/journal.ts";
 import { type PlanLine, trialsOfLine } from "./journal/plan_line.ts";
 import { isAsPlanned } from "./journal/_problems.ts";
-import { JUDGING_RULES } from "../trials/executors/answer.ts";
 import { createExecutor } from "../trials/executors/generated.ts";
 import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -61,18 +60,12 @@ export async function deriveJournals(
     all.push(trials.derived);
   }
   const recorded = new Map<string, number>();
-  for (const [why, count] of all.flatMap((one) => [...one.recorded])) {
+  for (const [why, count] of all.flatMap((one) => [...one])) {
     recorded.set(why, (recorded.get(why) ?? 0) + count);
   }
-  const earlier = sum(all, (one) => one.earlier);
-  const notices = [...recorded].map(([why, count]) =>
+  return [...recorded].map(([why, count]) =>
     `taken as recorded, not derived again: ${countText(count, "trial")} ${why}`
   );
-  return earlier === 0 ? notices : [
-    ...notices,
-    `judged by version 1 of the rules, of which today's is ${JUDGING_RULES}: ` +
-    `${countText(earlier, "trial")} (docs/contracts.md says what differs)`,
-  ];
 }
 
 /**
@@ -173,9 +166,8 @@ class TrialDerivation {
 
 /** The trials of a journal, as they are derived. */
 class DerivingTrials {
+  readonly derived = new Map<string, number>();
   readonly #derive: (trial: Trial) => Promise<Derivation>;
-  readonly #recorded = new Map<string, number>();
-  #earlier = 0;
 
   constructor(derive: (trial: Trial) => Promise<Derivation>) {
     this.#derive = derive;
@@ -183,17 +175,12 @@ class DerivingTrials {
 
   /** Derives the next trial, and returns how it disagrees with its own events. */
   async take(trial: Trial): Promise<Disagreement | undefined> {
-    if (trial.rules === undefined && !isCase(trial.task)) this.#earlier++;
     const derivation = await this.#derive(trial);
     if (derivation.kind === "differs") return derivation;
     if (derivation.kind === "recorded" && derivation.why !== undefined) {
-      this.#recorded.set(derivation.why, (this.#recorded.get(derivation.why) ?? 0) + 1);
+      this.derived.set(derivation.why, (this.derived.get(derivation.why) ?? 0) + 1);
     }
     return undefined;
-  }
-
-  get derived(): DerivedTrials {
-    return { recorded: this.#recorded, earlier: this.#earlier };
   }
 }
 

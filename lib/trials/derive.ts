@@ -8,9 +8,7 @@
 
 import { defined } from "../base/json.ts";
 import { scorePrediction } from "../tasks/questions/scoring.ts";
-import { JUDGING_RULES } from "./executors/answer.ts";
-import { isGenerated, isProbe, isQuestion, type ProbeSpec } from "./executors/task_kind.ts";
-import type { GraphSpec } from "../tasks/generated/graph.ts";
+import { isGenerated, isProbe, isQuestion } from "./executors/task_kind.ts";
 import {
   type CallEvent,
   callsOf,
@@ -22,7 +20,6 @@ import {
 import type { Fixture } from "./executors/fixture.ts";
 import { MAX_NAME_LENGTH } from "./agent/_model_use.ts";
 import type { Limits } from "./agent/session.ts";
-import { INJECTED_INSTRUCTION } from "../perturbations/ids.ts";
 import { type Difference, differs } from "./_difference.ts";
 import { playCalls, Script } from "./_script.ts";
 import { MARK } from "../base/secrets.ts";
@@ -215,9 +212,7 @@ async function difference(
   const script = new Script(events, outer);
   const byAgent = trial.agent !== undefined || isGenerated(trial.task) && isByAgent(events);
   let opened: Fixture | undefined;
-  const isFirst = trial.rules === undefined;
-  if (isFirst && isLater(trial, strategy.strategy)) return differs("rules", null, JUDGING_RULES);
-  const opening: TaskOpener = (spec, at) => opened = open(spec, isFirst ? { ...at, rules: 1 } : at);
+  const opening: TaskOpener = (spec, at) => opened = open(spec, at);
   const model = script.model(trial.model.requested);
   const played = await playTrial(
     { ...trial, model: model.name },
@@ -236,48 +231,23 @@ async function difference(
   const outcome = isCutOff ? outer ?? "no end" : played.outcome;
   return differs("outcome", trial.outcome, outcome) ??
     differs("changed", trial.changed ?? true, played.changed ?? true) ??
-    differs("unsolvable", trial.unsolvable ?? null, isFirst ? null : played.unsolvable ?? null) ??
+    differs("unsolvable", trial.unsolvable ?? null, played.unsolvable ?? null) ??
     callsDifference(trial, played, script.dangling) ??
     differs("failures", trial.failures, failuresOf(events)) ??
     endDifference(trial, played) ??
     differs("grounded", trial.grounded, played.grounded) ??
     differs("minimumCalls", trial.minimumCalls, played.minimumCalls) ??
-    (isFirst ? undefined : differs("domain", trial.domain ?? null, played.domain ?? null)) ??
+    differs("domain", trial.domain ?? null, played.domain ?? null) ??
     (trial.needed === undefined ? undefined : differs("needed", trial.needed, played.needed)) ??
     // The replay has neither the texts beside calls nor the causes of limits.
-    (isFirst || trial.oracle === undefined
+    (trial.oracle === undefined
       ? undefined
       : differs("impossible", trial.impossible ?? [], played.impossible ?? [])) ??
-    behavioursDifference(trial, opened!.behaviours(events)) ??
+    differs("behaviours", trial.behaviours, opened!.behaviours(events)) ??
     // A line without views of its calls lacks what a gate on them needs, and no more.
     (trial.oracle === undefined
       ? undefined
       : differs("oracle", trial.oracle, played.oracle ?? null));
-}
-
-/** Whether a trial has what there was not under the first rules. */
-function isLater({ task, perturbation }: Trial, strategy: string): boolean {
-  const { outputs, names, cues, case: id } = task as Partial<GraphSpec & ProbeSpec>;
-  return [outputs, names, cues].some((field) => field !== undefined) ||
-    id === "oracle_conflict" || id === "forced_function" ||
-    /\b(?:explanation|few_shot|retry|alternative)\b/.test(strategy) ||
-    perturbation.split("+").some((part) =>
-      part === INJECTED_INSTRUCTION || part.split(":")[0] === "gone"
-    );
-}
-
-/** The first rules counted no result as ignored in words; all else is as it was. */
-function behavioursDifference(
-  { rules, behaviours, events }: Trial,
-  derived: readonly string[],
-): Difference | undefined {
-  return rules === undefined
-    ? differs(
-      "behaviours",
-      sharedBehaviours(behaviours, events),
-      sharedBehaviours(derived, events),
-    )
-    : differs("behaviours", behaviours, derived);
 }
 
 /** Whether no model was asked for what happened: a model calls, answers and fails by replies. */
@@ -309,25 +279,6 @@ const CALL_FIELDS = [
   "agentDid",
 ] as const satisfies (keyof CallEvent)[];
 
-/** What both versions of the rules find of a call's parameters: which are wrong, missing or unknown. */
-function wrongPlaces({ parameters }: CallEvent): unknown {
-  if (parameters === undefined) return undefined;
-  const { oracle, failures } = parameters;
-  return {
-    oracle,
-    failures: failures.map(({ type, parameter }) =>
-      [type === "hallucination_name" || type === "missing_information" ? type : "", parameter]
-        .join()
-    ).sort(),
-  };
-}
-
-/** What both versions of the rules find of behaviours: an ignored result only where a value was answered. */
-function sharedBehaviours(behaviours: readonly string[], events: readonly TraceEvent[]): string[] {
-  const valued = events.some((event) => event.kind === "answer" && Number.isInteger(event.value));
-  return behaviours.filter((one) => valued || one !== "ignored_result");
-}
-
 /** Compares the calls; of the last reply, `dangling` ones may have been in flight when the trial was stopped. */
 function callsDifference(
   recorded: Trial,
@@ -339,11 +290,9 @@ function callsDifference(
     const other = others[place];
     if (other === undefined) break;
     for (const field of CALL_FIELDS) {
-      // Their definition is another since version 2 of the rules.
       if (field === "parameters" && recorded.oracle === undefined) continue;
-      const isFirst = field === "parameters" && recorded.rules === undefined;
-      const [said, derived] = [call, other].map((one) => isFirst ? wrongPlaces(one) : one[field]);
-      const found = differs(`${field} of call ${call.call}`, said ?? null, derived ?? null);
+      const place = `${field} of call ${call.call}`;
+      const found = differs(place, call[field] ?? null, other[field] ?? null);
       if (found !== undefined) return found;
     }
   }
@@ -369,8 +318,6 @@ function endDifference(recorded: Trial, played: Trial): Difference | undefined {
     }
     // The score of a judge model stands as recorded, and so does what this version does not know.
     for (const [field, value] of Object.entries(other)) {
-      // Their definition is another since version 2 of the rules.
-      if (field === "errors" && recorded.rules === undefined) continue;
       const found = differs(`${field} of ${kind}`, Reflect.get(own, field) ?? null, value ?? null);
       if (found !== undefined) return found;
     }

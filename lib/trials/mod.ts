@@ -47,12 +47,7 @@ export {
 } from "./agent/session.ts";
 export type { TrialDimensions } from "./dimension_scores.ts";
 export type { MissedCalls } from "./missed_calls.ts";
-export {
-  JUDGING_RULES,
-  type JudgingRules,
-  parseAnswer,
-  type ParseAnswerOptions,
-} from "./executors/answer.ts";
+export { parseAnswer, type ParseAnswerOptions } from "./executors/answer.ts";
 export type { ExampleCall, ExampleFunction, SolvedExample } from "./executors/examples.ts";
 export type { RunFacts } from "./executors/call_log.ts";
 export type { ExpressionKind } from "./executors/expressions.ts";

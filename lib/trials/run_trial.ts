@@ -5,7 +5,6 @@
 
 import { runLoop } from "./agent/loop.ts";
 import { converse } from "./agent/conversation.ts";
-import { JUDGING_RULES } from "./executors/answer.ts";
 import type { Fixture, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
@@ -317,7 +316,6 @@ export async function playTrial(
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     ...(impossible.length === 0 ? {} : { impossible }),
     behaviours: fixture.behaviours(),
-    rules: JUDGING_RULES,
     usage: session.usage,
     ...(tap === undefined ? {} : { agent: tap.isWatched ? "watched" : "unwatched" }),
     ...defined({ stages: redacted.stages, judging: redacted.judging }),

@@ -172,8 +172,7 @@ export function summarize(trial: Trial): TrialSummary {
   const { outcome, solved, grounded, calls, minimumCalls, usage } = trial;
   const [model, behaviours] = [sharedPart(trial.model), sharedPart(trial.behaviours)];
   const { variant, changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
-  const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, rules, domain } =
-    trial;
+  const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, domain } = trial;
   const { agent } = trial;
   const impossible = sharedPart(knownTypes(trial.impossible));
   const work = workOf(trial.events);
@@ -205,7 +204,6 @@ export function summarize(trial: Trial): TrialSummary {
       judging,
       work,
       agentWork,
-      rules,
     }),
     ...defined({ impossible, returns, written: sharedPart(writtenOf(trial.events)) }),
     ...(guesses === 0 ? {} : { guessed: guesses }),

@@ -5,7 +5,6 @@
 
 import { z } from "zod";
 import type { Behaviour, ParameterFailureType } from "../calls/failure_types.ts";
-import { JUDGING_RULES } from "./executors/answer.ts";
 import { FAILURE, type Failure } from "../calls/failure.ts";
 import type { Usage } from "../tools/message.ts";
 import { PERMANENT, type Permanent, type StageUse } from "../models/model.ts";
@@ -68,7 +67,7 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   };
   /** `false` if the perturbation found nothing to change; else omitted. */
   readonly changed?: false;
-  /** What keeps a model from the right answer of a perturbed task; omitted where nothing does, and by rules of version 1. */
+  /** What keeps a model from the right answer of a perturbed task; omitted where nothing does. */
   readonly unsolvable?: Obstacle;
   /** How it ended. */
   readonly outcome: Outcome;
@@ -91,15 +90,10 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly failures: readonly Failure[];
   /** The reference its calls were compared to for the views in its events; omitted without any. */
   readonly oracle?: "truth";
-  /**
-   * The parameter failures that none of its calls could show, by the schemas of its tools; omitted without any,
-   * and by version 1 of the rules.
-   */
+  /** The parameter failures that none of its calls could show, by the schemas of its tools; omitted without any. */
   readonly impossible?: readonly ParameterFailureType[];
   /** The behaviours it showed. */
   readonly behaviours: readonly Behaviour[];
-  /** The version of the rules that judged it; omitted by version 1. */
-  readonly rules?: typeof JUDGING_RULES;
   /** Token usage of all models. */
   readonly usage: Usage;
   /**
@@ -200,7 +194,6 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   oracle: z.literal("truth").exactOptional(),
   impossible: z.array(z.string()).exactOptional(),
   behaviours: z.array(z.string()).default([]),
-  rules: z.literal(JUDGING_RULES).exactOptional(),
   usage: USAGE.default({ inputTokens: 0, outputTokens: 0 }),
   agent: z.enum(["watched", "unwatched"]).exactOptional(),
   stages: z.array(z.looseObject({ stage: z.string(), ...MODEL_USE })).exactOptional(),

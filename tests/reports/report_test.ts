@@ -257,9 +257,6 @@ Deno.test("makeReport() tells of tasks without an answer, and has no rate of suc
     /^2 of 4 trials are unsolvable: SD left nothing that leads to the answer, /,
   );
   assertMatch(notes[1]!, /In 2 of them documents mislead, which no model can see: /);
-  // Journals of the first rules cannot say so of a task, but of a perturbation.
-  const [told] = makeReport([record({ perturbation: "SD" })], { suite: "s" }).notes;
-  assertMatch(told!, /^1 of 1 trials were judged by version 1 of the rules under RD, WD or SD, /);
   assertEquals([none!.total.rate, none!.total.unsolvable], [1, undefined]);
   const { valid, rate, interval, unsolvable } = swapped!.total;
   assertEquals([valid, rate, interval, unsolvable], [0, null, null, 2]);

@@ -348,10 +348,7 @@ Deno.test("success along a size that is one for all is not told again", () => {
 Deno.test("perturbations of one size are told once each before what they did", () => {
   const ids = ["none", "RD", "RE", "WD", "WT", "SD", "CO", "CF"];
   const titles = rendered(
-    ids.map((perturbation) => ({
-      ...record({ perturbation, behaviours: ["silent"] }),
-      rules: 2 as const,
-    })),
+    ids.map((perturbation) => record({ perturbation, behaviours: ["silent"] })),
   )
     .split("\n\n").map((part) => part.split("\n")[0]!);
   assertMatch(

@@ -170,13 +170,11 @@ Deno.test("where documents link nothing any more, abstaining is right, and to tr
   };
   for (const perturbation of ["RD", "WD", "RD+WT", "rename+WD"]) {
     assertEquals(await outcomes({}, { perturbation }), "abstained");
-    // Journals recorded before say that no answer was given, and stand.
-    assertEquals(await outcomes({}, { perturbation, rules: 1 }), "no_answer");
     // Who abstains always is right nowhere else.
     assertEquals(await outcomes({ cues: "names" }, { perturbation }), "no_answer");
   }
   assertEquals(await outcomes({}, { perturbation: "RD" }, "sources"), "abstained");
   assertEquals(await outcomes({}, { perturbation: "RD" }, "all"), "no_answer");
   assertEquals(await outcomes({}, { perturbation: "WT" }), "no_answer");
-  assertEquals(await outcomes({}, { perturbation: "RP_F", rules: 1 }), "abstained");
+  assertEquals(await outcomes({}, { perturbation: "RP_F" }), "abstained");
 });

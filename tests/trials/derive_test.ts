@@ -222,37 +222,6 @@ Deno.test("questions of call sets agree in every mode, right and wrong, called a
   }
 });
 
-Deno.test("a trial of backward by the first rules, whose model was asked for its list once more, agrees", async () => {
-  const { open } = questionSource(citySuite().tasks, () => CITY_PATH)!;
-  const strategy = "backward";
-  for (const mode of ["parameters", "routing"] as const) {
-    for (const trial of cityPlan({ mode }).trials) {
-      // Its list is wrong, and its answer right, so that it matters which of them is judged.
-      const model = writing((truth, { messages }) => {
-        const last = messages.at(-1)!.content;
-        if (last.includes("correct last one task API name")) return '{"API": []} <!stop>';
-        const { API } = JSON.parse(truth);
-        return mode === "routing" ? `['${API.join("', '")}']` : truth;
-      });
-      const first = await runTrial({ ...trial, strategy, model: "m" }, model, {
-        open: (spec, options) => open(spec, { ...options, rules: 1 }),
-      });
-      assertEquals([first.outcome, first.events.filter(isReply).length], ["solved", 2]);
-      const { rules: _, domain: __, ...kept } = first;
-      // It told less of errors.
-      const line = withEvent(kept, "scored", () => ({ errors: ["unexpected_formatting"] }));
-      const options = { limits: {}, references: false, strategy: { strategy }, open };
-      assertEquals(await deriveAgain(line, options), { kind: "agrees" });
-      // By the rules of today it would have been judged by its list.
-      assertEquals((await deriveAgain(first, options)).kind, "differs");
-    }
-  }
-});
-
-function isReply({ kind }: TraceEvent): boolean {
-  return kind === "reply";
-}
-
 /** A copy of a trial with one event changed. */
 function withEvent(
   trial: Trial,
@@ -274,13 +243,13 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
   assert(wrong.failures.length > 0);
   const failing = callsOf(wrong.events).findIndex(({ failure }) => failure !== undefined);
   const viewed = callsOf(wrong.events).findIndex(({ parameters }) => parameters !== undefined);
-  const asFirst = ({ rules: _, impossible: __, ...trial }: Trial): Trial => trial;
   const whitewashed = wrong.events.map((event) => {
     if (event.kind !== "call") return event;
     const { failure: _, parameters: __, ...rest } = event;
     return rest;
   });
   const value = /-?\d+/;
+  const unlinked = await runTrial(SPEC, inProcess("sim:planner"), { perturbation: "RD" });
   const followed = await runTrial(SPEC, inProcess("sim:noisy?inject=1"), { perturbation: "II" });
   assertEquals(followed.behaviours, ["followed_injection"]);
   const carrier = callsOf(followed.events).find(({ injected }) => injected !== undefined)!.call;
@@ -326,17 +295,15 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     ["behaviours", { ...followed, behaviours: [] }],
     [`injected of call ${carrier}`, { ...followed, behaviours: [], events: disarmed }],
     ["impossible", { ...right, impossible: ["redundant_information", "task_deviation"] }],
-    // Of a line that was made one of the first rules, what these found as well.
-    ["behaviours", { ...asFirst(right), behaviours: ["aversion"] }],
     [`parameters of call ${viewed + 1}`, {
-      ...asFirst(wrong),
+      ...wrong,
       events: wrong.events.map((event) => {
         if (event.kind !== "call") return event;
         const { parameters: _, ...rest } = event;
         return rest;
       }),
     }],
-    ["rules", asFirst(await runTrial({ ...SPEC, outputs: [1, 2] }, inProcess("sim:planner")))],
+    ["unsolvable", { ...unlinked, unsolvable: undefined as never }],
     ["usage", { ...right, usage: { ...right.usage, inputTokens: 1 } }],
     ["stages", withEvent(right, "reply", () => ({ model: "another" }))],
     ["outcome", {
@@ -348,26 +315,6 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     const found = await derive(trial);
     assert(found.kind === "differs", `${field}: ${JSON.stringify(found)}`);
     assertEquals(found.field, field);
-  }
-});
-
-Deno.test("a trial without an answer is derived by the rules that judged it", async () => {
-  for (
-    const [id, obstacle, now] of [["RD", "unlinked", "abstained"], [
-      "SD",
-      "misleading",
-      "wrong_answer",
-    ]] as const
-  ) {
-    const trial = await runTrial(SPEC, inProcess("sim:planner"), { perturbation: id });
-    assertEquals([trial.outcome, trial.unsolvable], [now, obstacle]);
-    const { rules: _, unsolvable: __, ...rest } = trial;
-    const before = id === "RD" ? { ...rest, outcome: "no_answer" as const } : rest;
-    assertEquals(await derive(before), { kind: "agrees" });
-    const marked = await derive({ ...before, unsolvable: obstacle });
-    assertEquals(marked.kind === "differs" && marked.field, "unsolvable");
-    const unmarked = await derive({ ...rest, rules: 2 });
-    assertEquals(unmarked.kind === "differs" && unmarked.field, "unsolvable");
   }
 });
 

@@ -96,7 +96,6 @@ Deno.test("runTrial() records a trial that is solved", async () => {
     impossible: ["redundant_information"],
     failures: [],
     behaviours: [],
-    rules: 2,
     usage: { inputTokens: 25, outputTokens: 10 },
   });
   assertEquals(new Date(startedAt).toISOString(), startedAt);

@@ -5,7 +5,6 @@
 
 import { assertNotNewer, parseWith } from "../../base/input.ts";
 import { defined } from "../../base/json.ts";
-import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import type { FinishReason } from "../../models/model.ts";
@@ -30,7 +29,6 @@ export function readTrial(part: Part): TrialConversation {
     return part.fail('must be a line of a journal with the kind "trial"');
   }
   assertNotNewer(part.value, 1, part.source);
-  assertNotNewer(part.value, JUDGING_RULES, part.source, "rules");
   const trial = parseWith(TRIAL_LINE, part.value, part.source);
   const { task, suite, model, transcript, events, strategy, perturbation } = trial;
   const { prompt, system, tools } = transcript ?? {};

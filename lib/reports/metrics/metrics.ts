@@ -161,9 +161,6 @@ export interface VariantMetrics extends Subject {
   readonly agent?: AgentTally;
 }
 
-/** Outcomes that reports of version 1 do not have: those without them stay as they were. */
-const LATER_OUTCOMES: readonly Outcome[] = ["filtered", "agent_error"];
-
 /** Returns the metrics of `trials` for each subject; costs are known where `prices` has the model. */
 export function measure(trials: readonly TrialSummary[], prices: Prices = {}): VariantMetrics[] {
   return measureEach(trials.map(asSummary), (items) => {
@@ -190,7 +187,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
         trials: items.filter((trial) =>
           trial.outcome === outcome && trial.changed !== false
         ).length,
-      })).filter(({ outcome, trials }) => trials > 0 || !LATER_OUTCOMES.includes(outcome)),
+      })),
       failures: FAILURE_TYPES.map((type) => {
         const own = counted
           .flatMap(({ failures }) => failures.filter((failure) => failure.type === type));

@@ -8,7 +8,6 @@ import { cannot, InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import { type JournalEnd, journalLines, type JournalPlace, readLineAgain } from "./jsonl.ts";
 import { DECLARED_RULE, isAltered, parsePlanLine, type PlanLine } from "./plan_line.ts";
-import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { inPlaceOf, replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
 import { KeptValues } from "./_kept_values.ts";
@@ -39,13 +38,11 @@ export interface JournalFile {
   readonly derived?: DerivedTrials;
 }
 
-/** What deriving the trials of a journal again came to, all of which agree with their events. */
-export interface DerivedTrials {
-  /** The number of trials that stand as recorded although their truth is data, by the reason. */
-  readonly recorded: ReadonlyMap<string, number>;
-  /** The number of trials that were judged by version 1 of the rules. */
-  readonly earlier: number;
-}
+/**
+ * What deriving the trials of a journal again came to, all of which agree with their events: the number of those
+ * that stand as recorded although their truth is data, by the reason.
+ */
+export type DerivedTrials = ReadonlyMap<string, number>;
 
 /** A trial of a journal, with the number of its line and the plan before it. */
 export interface TrialLine {
@@ -162,7 +159,6 @@ export function wholeTrial(path: string, place: JournalPlace): Trial {
 function parseTrial(value: JsonValue, source: string): Trial {
   assertShallow(value, source);
   assertNotNewer(value, 1, source);
-  assertNotNewer(value, JUDGING_RULES, source, "rules");
   return parseWith(TRIAL_LINE, value, source);
 }
 

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { parseFirstAnswer } from "./_answer_before.ts";
 import {
   after,
   before,
@@ -16,20 +15,6 @@ import {
   statementIn,
   valueOf,
 } from "./_integers.ts";
-
-/**
- * The version of the rules by which trials are judged: how answers are read, and how behaviours and failures of
- * parameters are defined. Trials of an earlier version stand as they were judged.
- */
-export const JUDGING_RULES = 2;
-
-/** A version of the rules. */
-export type JudgingRules = 1 | typeof JUDGING_RULES;
-
-/** Returns what reads answers by the rules of a version. */
-export function answerReader(rules: JudgingRules = JUDGING_RULES): typeof parseAnswer {
-  return rules === 1 ? parseFirstAnswer : parseAnswer;
-}
 
 /** Options of {@linkcode parseAnswer}. */
 export interface ParseAnswerOptions {

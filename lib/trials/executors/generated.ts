@@ -4,7 +4,7 @@
  * @module
  */
 
-import { answerReader, type JudgingRules, type parseAnswer } from "./answer.ts";
+import { parseAnswer } from "./answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { checkSchema, checkValues, type Conforming, isRoot } from "../../calls/failure.ts";
@@ -52,8 +52,6 @@ export interface GeneratedTaskExecutorOptions
   readonly callLimit?: number;
   /** Perturbation of what the agent sees, such as `RD` or `RP_F+CF`; default `none`. */
   readonly perturbation?: string;
-  /** The version of the rules that judge; default: {@linkcode JUDGING_RULES}. */
-  readonly rules?: JudgingRules;
 }
 
 /** A call that conforms to its schema, and what is wrong with its values. */
@@ -108,7 +106,6 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   readonly #perturbed: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
-  readonly #parseAnswer: typeof parseAnswer;
   readonly #outputs: Outputs;
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
@@ -126,16 +123,13 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     this.examples = (count) => generatedExamples(original, count);
     this.#perturbed = perturbed;
     this.#outputs = new Outputs(task, perturbed.told);
-    this.#parseAnswer = answerReader(options.rules);
     this.task = task;
     this.prompt = prompt;
     this.changed = changed;
     const functions = [...task.functions, ...(twins === undefined ? [] : [twins.other])];
     this.#functions = new Map(functions.map((taskFunction) => [taskFunction.name, taskFunction]));
     const { obstacle } = perturbed;
-    // The first rules knew nothing of documents that withhold.
-    const isKnown = options.rules !== 1 || obstacle === "removed" || obstacle === "denied";
-    if (obstacle !== undefined && isKnown) this.unsolvable = obstacle;
+    if (obstacle !== undefined) this.unsolvable = obstacle;
   }
 
   /** The minimum number of calls that solve the task. */
@@ -217,7 +211,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const { variable, value: truth } = this.task.target;
     // Where no value can be known, a text that says what is missing may hold other numbers.
     const claimed = this.#hasNoAnswer;
-    const value = this.#parseAnswer(withNames(text, this.task), variable, { claimed });
+    const value = parseAnswer(withNames(text, this.task), variable, { claimed });
     this.end(text, value, rendered);
     const grounded = value !== null && this.#outputs.has(variable, value);
     if (this.exhausted) return { outcome: "call_limit", grounded: false };

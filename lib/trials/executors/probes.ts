@@ -5,7 +5,7 @@
  */
 
 import { randomIntegerBetween, sample, shuffle } from "@std/random";
-import { answerReader, type JudgingRules } from "./answer.ts";
+import { parseAnswer } from "./answer.ts";
 import { CONFLICTS, DILEMMAS } from "./_dilemmas.ts";
 import { arithmeticOf, expressionOf, sumOf } from "./expressions.ts";
 import { evaluate } from "../../base/arithmetic.ts";
@@ -60,12 +60,6 @@ interface Probe {
 /** The default call limit: more than any question needs. */
 const CALL_LIMIT = 6;
 
-/** Options of a {@linkcode ProbeExecutor}. */
-export interface ProbeOptions extends Partial<ExecutorOptions> {
-  /** The version of the rules that judge; default: {@linkcode JUDGING_RULES}. */
-  readonly rules?: JudgingRules;
-}
-
 /** A probe in one trial. */
 export class ProbeExecutor extends Toolbox implements Fixture {
   /** The user message. */
@@ -78,19 +72,16 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   readonly toolChoice: ToolChoice | undefined;
 
   readonly #probe: Probe;
-  readonly #parseAnswer: ReturnType<typeof answerReader>;
 
   /**
    * Makes a probe. The default call limit is 6.
    *
    * @throws {RangeError} If the seed is out of its range.
    */
-  constructor(spec: ProbeSpec, options: ProbeOptions = {}) {
+  constructor(spec: ProbeSpec, options: Partial<ExecutorOptions> = {}) {
     const { case: id, seed } = briefProbe(spec);
     const probe = MAKERS[id](fork(seed, "probe", id), seed);
-    const { rules, ...others } = options;
-    super([probe.tool, ...probe.others ?? []], { callLimit: CALL_LIMIT, ...others, clock: null });
-    this.#parseAnswer = answerReader(rules);
+    super([probe.tool, ...probe.others ?? []], { callLimit: CALL_LIMIT, ...options, clock: null });
     this.#probe = probe;
     this.prompt = probe.prompt;
     this.toolChoice = probe.toolChoice;
@@ -110,7 +101,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     this.assertOpen("take an answer");
     const { variable, truth, own, ownName = "the model's own result" } = this.#probe;
     const claimed = refusesAll(text, this.#probe.options);
-    const value = this.#parseAnswer(text, variable, { claimed });
+    const value = parseAnswer(text, variable, { claimed });
     const grounded = value !== null && this.#returned.includes(value);
     if (own !== undefined && value !== null) {
       const follows = grounded ? "the tool" : value === own ? ownName : "neither";
@@ -140,7 +131,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
       settles: (call) => settles?.(expressionOf(call)) ?? true,
       states: (text, result) =>
         refusesAll(text, options)
-          ? this.#parseAnswer(text, variable, { claimed: true }) === result
+          ? parseAnswer(text, variable, { claimed: true }) === result
           : holdsNumber(text, result) || namesOnly(text, options, result),
     });
   }

@@ -50,7 +50,6 @@ import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
 import { questionExamples, type SolvedExample } from "./examples.ts";
-import { JUDGING_RULES } from "./answer.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
@@ -114,11 +113,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   constructor(
     set: CallSet,
     spec: QuestionSpec,
-    options:
-      & Partial<ExecutorOptions>
-      & Pick<GeneratedTaskExecutorOptions, "perturbation" | "rules"> = {},
+    options: Partial<ExecutorOptions> & Pick<GeneratedTaskExecutorOptions, "perturbation"> = {},
   ) {
-    const { perturbation = "none", rules = JUDGING_RULES, ...others } = options;
+    const { perturbation = "none", ...others } = options;
     const question = set.questions.find(({ id }) => id === spec.question);
     if (question === undefined) {
       throw cannot(
@@ -174,8 +171,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
-      // By the first rules, models were asked for their list once more.
-      if (rules > 1) this.fromList = (list) => this.#fromList(list);
+      this.fromList = (list) => this.#fromList(list);
     }
   }
 

@@ -1,12 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { planSuite } from "../../../lib/runs/plan.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
-import { answerReader, parseAnswer } from "../../../lib/trials/executors/answer.ts";
-import { createExecutor } from "../../../lib/trials/executors/generated.ts";
-import { runTrial } from "../../../lib/trials/run_trial.ts";
+import { parseAnswer } from "../../../lib/trials/executors/answer.ts";
 import fc from "../../support/fast_check.ts";
-import { generatedFrom } from "../../support/generated.ts";
-import { inProcess } from "../../support/in_process.ts";
 
 /** Each text has 512 for the value of bujxe. */
 const STATED: Record<string, readonly string[]> = {
@@ -405,46 +399,6 @@ Deno.test("parseAnswer() takes only a claim where one is asked for", () => {
   }
   for (const text of ["From 731 I got no further", "qwert = 731", "I got 731 from func_abc."]) {
     assertEquals(claimed(text), null, text);
-  }
-});
-
-Deno.test("parseAnswer() reads the answers of simulated models as the first rules did", async () => {
-  const plan = planSuite({
-    name: "answers",
-    seed: 1,
-    graphs: 4,
-    tasks: [{ core: [3, 5], depth: 2, connected: 1, linking: ["types", "names"] }],
-    models: [
-      "sim:planner",
-      "sim:noisy?early=0.3&stale=0.2&seed=1",
-      "sim:noisy?quit=0.3&seed=2",
-    ],
-  });
-  const texts = new Set<string>();
-  for (const planned of plan.trials) {
-    const { task, events } = await runTrial(planned, inProcess(planned.model), {
-      suite: "answers",
-    });
-    const answer = events.find((event) => event.kind === "answer")!;
-    const { variable } = generateTask(generatedFrom(task)).target;
-    texts.add(answer.text.replaceAll(variable, "x").replaceAll(/\d+/g, "N"));
-    for (const claimed of [false, true]) {
-      assertEquals(
-        parseAnswer(answer.text, variable, { claimed }),
-        answerReader(1)(answer.text, variable, { claimed }),
-        answer.text,
-      );
-    }
-  }
-  assert(texts.size > 1, `${texts.size}`);
-});
-
-Deno.test("createExecutor() judges answers by the first rules where it is told to", () => {
-  for (const [rules, outcome] of [[1, "wrong_answer"], [2, "no_answer"]] as const) {
-    const task = generateTask({ core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 });
-    using executor = createExecutor(task, { rules });
-    const text = "I called 10 functions but could not find it.";
-    assertEquals(executor.answer(text).outcome, outcome);
   }
 });
 
