@@ -20,8 +20,6 @@ export interface ComparedCases {
   readonly added: readonly string[];
   /** The cases that only the baseline has. */
   readonly removed: readonly string[];
-  /** Set if the baseline does not tell a case from its system text and tools, as it is of an earlier version. */
-  readonly whole?: true;
   /** Set if the run should have all of the suite's tests: those that only the baseline has were then not run. */
   readonly all?: true;
   /** How to accept a run as the new baseline; omitted where that is not known. */
@@ -49,17 +47,13 @@ export function isLeftOut(task: object, cases: ComparedCases | undefined): boole
 
 /** Says which cases are left out, and which only the baseline has, one line each; `there` names it. */
 export function leftOutLines(
-  { changed, added, removed, whole }: Pick<
-    ComparedCases,
-    "changed" | "added" | "removed" | "whole"
-  >,
+  { changed, added, removed }: Pick<ComparedCases, "changed" | "added" | "removed">,
   there = "the baseline",
 ): string[] {
-  const why = whole
-    ? `they, their system text or their tools changed (${there} does not tell which)`
-    : `they changed since ${there}`;
   return [
-    ...(changed.length === 0 ? [] : [`left out, as ${why}: ${caseNames(changed)}`]),
+    ...(changed.length === 0
+      ? []
+      : [`left out, as they changed since ${there}: ${caseNames(changed)}`]),
     ...(added.length === 0
       ? []
       : [`left out, as ${there} does not have them: ${caseNames(added)}`]),

@@ -112,7 +112,7 @@ export interface DecidedVariant extends Variant {
    */
   readonly differs?: readonly string[];
   /** The cases that are not compared, or only in the baseline; omitted if there are none. */
-  readonly leftOut?: Pick<ComparedCases, "changed" | "added" | "removed" | "whole">;
+  readonly leftOut?: Pick<ComparedCases, "changed" | "added" | "removed">;
   readonly verdict: TrialsVerdict;
   /** The names of units in messages; default graphs. */
   readonly unit?: UnitNames;
@@ -259,9 +259,9 @@ function differsFrom(
 }
 
 function toldCases(
-  { changed, added, removed, whole }: ComparedCases,
+  { changed, added, removed }: ComparedCases,
 ): NonNullable<DecidedVariant["leftOut"]> {
-  return { changed, added, removed, ...defined({ whole }) };
+  return { changed, added, removed };
 }
 
 /** Counts the trials of both sides that came from recordings, and those that a model was asked for beside them. */

@@ -216,8 +216,8 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ),
     ...noteOf(
       ({ untold }) => untold === true,
-      "have no transcript: neither what the model was shown nor what changed in the state can be seen. Earlier " +
-        "versions kept none, and the option transcripts can leave it out.",
+      "have no transcript, which the option transcripts can leave out: neither what the model was shown nor what " +
+        "changed in the state can be seen.",
     ),
     ...noteOf(
       isUnwatched,

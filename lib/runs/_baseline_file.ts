@@ -18,8 +18,7 @@ export type TrialEnding = Outcome | readonly [Outcome, ...FailureType[]] | null;
 
 /** The file that `toolgate accept` writes. */
 export interface BaselineFile {
-  /** Version 1 has `run` in place of `keys`. */
-  readonly v: 1 | 2;
+  readonly v: 2;
   readonly kind: "baseline";
   /** The suite's name. */
   readonly suite: string;
@@ -46,10 +45,8 @@ export interface AcceptedSubject<Ending> {
   readonly perturbation: string;
   /** The name of its settings; omitted where there are no others. */
   readonly variant?: string;
-  /** Identifies the run, in version 1 of baselines: a hash of its trials. */
-  readonly run?: string;
   /** The {@linkcode trialKey} of each trial, with commas between; empty for one that was not run. */
-  readonly keys?: string;
+  readonly keys: string;
   /** The {@linkcode drawKey} of each, in the same way; omitted if none was recorded or replayed. */
   readonly draws?: string;
   /** Set if the requests of its agent were not seen in any of the trials; else omitted. */
@@ -91,28 +88,20 @@ export const SUBJECT = {
   strategy: z.string(),
   perturbation: z.string(),
   variant: z.string().exactOptional(),
-  keys: z.string().exactOptional(),
+  keys: z.string(),
   draws: z.string().exactOptional(),
   agent: z.literal("unwatched").exactOptional(),
   later: z.record(z.string(), LATER_GO).exactOptional(),
 };
 
 export const BASELINE_FILE = z.strictObject({
-  v: z.union([z.literal(1), z.literal(2)]),
+  v: z.literal(2),
   kind: z.literal("baseline"),
   ...HEAD,
   subjects: z.array(z.strictObject({
     ...SUBJECT,
-    run: z.string().exactOptional(),
     trials: z.array(z.union([outcome, z.tuple([outcome], z.enum(FAILURE_TYPES)), z.null()])),
   })).min(1, "must not be empty"),
-}).check(({ value, issues }) => {
-  const name = value.v === 1 ? "run" : "keys";
-  for (const [index, subject] of value.subjects.entries()) {
-    if (subject[name] !== undefined) continue;
-    const path = ["subjects", index, name];
-    issues.push({ code: "custom", message: "must be a text", path, input: subject });
-  }
 }) as unknown as z.ZodType<BaselineFile>;
 
 /** The trials of one variant, in plan order. */

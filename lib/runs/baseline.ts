@@ -32,7 +32,7 @@ import { trialKeys } from "./trial_keys.ts";
 
 /** Results to compare with, and their plan. */
 export interface Baseline extends BaselineTrials {
-  /** The keys of its trials and of their draws; of a file of version 1 those of its runs. */
+  /** The keys of its trials and of their draws. */
   readonly keys: ReadonlySet<string>;
   /** The fields of the plan; `undefined` for journals written by other tools. */
   readonly plan: Pick<BaselineFile, "suite" | "comparisonHash" | "seed" | "resolved"> | undefined;
@@ -73,13 +73,11 @@ export function baselineOf(file: BaselineFile, path: string): Baseline {
 /** The keys of the trials of a file, and of the replies that they replay. */
 export function keysOf(
   { subjects }: {
-    readonly subjects: readonly Pick<AcceptedSubject<unknown>, "run" | "keys" | "draws">[];
+    readonly subjects: readonly Pick<AcceptedSubject<unknown>, "keys" | "draws">[];
   },
 ): Set<string> {
   return new Set(
-    subjects.flatMap(({ run = "", keys = run, draws = "" }) =>
-      `${keys},${draws}`.split(",").filter(Boolean)
-    ),
+    subjects.flatMap(({ keys, draws = "" }) => `${keys},${draws}`.split(",").filter(Boolean)),
   );
 }
 

@@ -172,13 +172,9 @@ function comparedCases(here: CasesOfPlan, there: CasesOfPlan): ComparedCases | u
   const [own, other] = [here.cases!, there.cases!];
   const partOf = ({ parts = {} }: CasesOfPlan, name: string) =>
     Object.hasOwn(parts, name) ? parts[name]!.case : undefined;
-  let isWhole = false;
   const isChanged = (name: string) => {
-    if (own[name] === other[name]) return false;
-    const [now, before] = [partOf(here, name), partOf(there, name)];
-    if (now !== undefined && before !== undefined) return now !== before;
-    // Its system text or its tools may be all that changed.
-    return isWhole = true;
+    const now = partOf(here, name);
+    return own[name] !== other[name] && (now === undefined || now !== partOf(there, name));
   };
   const both = Object.keys(own).filter((name) => Object.hasOwn(other, name));
   const changed = both.filter(isChanged);
@@ -187,7 +183,6 @@ function comparedCases(here: CasesOfPlan, there: CasesOfPlan): ComparedCases | u
     changed,
     added: Object.keys(own).filter((name) => !Object.hasOwn(other, name)),
     removed: Object.keys(other).filter((name) => !Object.hasOwn(own, name)),
-    ...(isWhole ? { whole: true as const } : {}),
   };
 }
 

@@ -35,11 +35,6 @@ export interface DecisionOptions {
   readonly given?: readonly string[];
 }
 
-/** What a verdict cannot rest on where the plan line lacks its hash. */
-const UNDECLARED =
-  "its plan line has no hash named declared (it was written before there was one, or " +
-  "changed): nobody can tell whether the gate was changed";
-
 /** Returns why no decision is possible; `undefined` if one is. */
 export function undecidableReason({ paths, problem, trials }: Results): string | undefined {
   if (problem !== undefined) return printable(problem, 1000);
@@ -70,7 +65,6 @@ export async function decideResults(
   });
   if (baseline !== undefined) assertOtherRun(baseline, trials);
   const notes = [
-    ...(plan === undefined || plan.declared !== undefined ? [] : [UNDECLARED]),
     ...await deriveJournals(results),
     ...(baseline === undefined ? [] : await deriveBaseline(baseline)),
   ];

@@ -185,21 +185,15 @@ class DerivingTrials {
 }
 
 /**
- * Derives the trials of a baseline, if it is a journal: a file of accepted results holds no events. One of
- * version 1 does not tell its trials apart either.
+ * Derives the trials of a baseline, if it is a journal: a file of accepted results holds no events.
  *
  * @throws {InputError} Like {@linkcode deriveJournals}.
  */
 export async function deriveBaseline({ file, plan }: Baseline): Promise<string[]> {
-  if (plan !== undefined && "kind" in plan && plan.kind === "baseline") {
-    const isFirst = "v" in plan && plan.v === 1;
-    return isFirst ? [UNTOLD] : [];
-  }
+  if (plan !== undefined && "kind" in plan && plan.kind === "baseline") return [];
   const notices = await deriveJournals({ paths: [file], plan: readPlanLine(file) });
   return notices.map((notice) => `of the baseline: ${notice}`);
 }
-
-const UNTOLD = "the baseline is of version 1: whether single trials are shared cannot be told";
 
 /** The call sets of a plan, or why they cannot be read. */
 function setsOf(

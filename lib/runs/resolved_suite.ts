@@ -45,7 +45,7 @@ export interface ResolvedSuite {
   readonly tests?: Readonly<Record<string, TestSettings>>;
   /**
    * The hashes of each custom case and of what is under test with it, by which results are compared case by case.
-   * They follow from `cases`: no hash covers them, so that journals from before there were any go on.
+   * They follow from `cases`: no hash covers them.
    */
   readonly parts?: Readonly<Record<string, CaseParts>>;
   /** Settings that run side by side on the same cases, by name; omitted without any. */

@@ -6,7 +6,6 @@
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
-import { byVariant, variantOf } from "../gate/variant.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** A key that tells apart the runs of one trial, by when it began; empty where other tools do not say. */
@@ -26,28 +25,15 @@ export function trialKeys(trials: readonly TrialSummary[]): Set<string> {
   return new Set(trials.flatMap((one) => [trialKey(one), drawKey(one)]).filter(Boolean));
 }
 
-/** The key of the runs of a variant in baselines of version 1, which have none of trials. */
-function runKey(trials: readonly TrialSummary[]): string {
-  return sha256(
-    canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
-  );
-}
-
-function runKeys(trials: readonly TrialSummary[]): Set<string> {
-  const ordered = trials.toSorted((one, other) => one.id < other.id ? -1 : 1);
-  return new Set(byVariant(ordered, variantOf).map(({ items }) => runKey(items)));
-}
-
 /** Whether trials are those that a baseline was made of, by its keys; never where they do not say when they began. */
 export function isBaselineRun(keys: ReadonlySet<string>, trials: readonly TrialSummary[]): boolean {
   const dated = trials.filter(({ startedAt }) => startedAt !== "");
-  if (dated.length === 0) return false;
-  return dated.every((trial) => keys.has(trialKey(trial))) || !runKeys(trials).isDisjointFrom(keys);
+  return dated.length > 0 && dated.every((trial) => keys.has(trialKey(trial)));
 }
 
 /**
  * Refuses to compare trials with themselves or their replays: any gate would pass over these, and be nearer to
- * it for each one. A baseline of version 1 is compared as a whole, as it does not tell its trials apart.
+ * it for each one.
  *
  * @throws {InputError} If one of them or more are the baseline's own.
  */
@@ -68,13 +54,11 @@ export function assertOtherRun(
       }; ask its model anew with --record`,
     );
   }
-  if (dated.length === 0) return;
-  const isWhole = isBaselineRun(keys, trials);
-  if (shared.length === 0 && !isWhole) return;
+  if (shared.length === 0) return;
   throw cannot(
     `compare with ${file}`,
     "the candidate must be another run",
-    isWhole
+    shared.length === dated.length
       ? "these are the trials of the baseline itself"
       : `${shared.length} of its ${trials.length} trials are the baseline's own, such as ${
         printable(shared[0]!.id, 300)

@@ -238,16 +238,11 @@ async function difference(
     differs("grounded", trial.grounded, played.grounded) ??
     differs("minimumCalls", trial.minimumCalls, played.minimumCalls) ??
     differs("domain", trial.domain ?? null, played.domain ?? null) ??
-    (trial.needed === undefined ? undefined : differs("needed", trial.needed, played.needed)) ??
+    differs("needed", trial.needed ?? null, played.needed ?? null) ??
     // The replay has neither the texts beside calls nor the causes of limits.
-    (trial.oracle === undefined
-      ? undefined
-      : differs("impossible", trial.impossible ?? [], played.impossible ?? [])) ??
+    differs("impossible", trial.impossible ?? [], played.impossible ?? []) ??
     differs("behaviours", trial.behaviours, opened!.behaviours(events)) ??
-    // A line without views of its calls lacks what a gate on them needs, and no more.
-    (trial.oracle === undefined
-      ? undefined
-      : differs("oracle", trial.oracle, played.oracle ?? null));
+    differs("oracle", trial.oracle ?? null, played.oracle ?? null);
 }
 
 /** Whether no model was asked for what happened: a model calls, answers and fails by replies. */
@@ -290,7 +285,6 @@ function callsDifference(
     const other = others[place];
     if (other === undefined) break;
     for (const field of CALL_FIELDS) {
-      if (field === "parameters" && recorded.oracle === undefined) continue;
       const place = `${field} of call ${call.call}`;
       const found = differs(place, call[field] ?? null, other[field] ?? null);
       if (found !== undefined) return found;

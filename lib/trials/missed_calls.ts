@@ -48,7 +48,7 @@ export function missedCallsOf(trial: Trial): MissedCalls | undefined {
   );
   const missed = isGenerated(task)
     ? Math.max(0, minimumCalls - new Set(core).size)
-    // Earlier journals list each tool once, though it may be needed several times.
+    // Other tools may list each once, though it may be needed several times.
     : needed?.length === minimumCalls
     ? unmatched(needed, made.map((call) => call.function))
     : undefined;

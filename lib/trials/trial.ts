@@ -80,11 +80,11 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
   /**
-   * The tools of the calls that a case needs, or a question in mode `tools`, one for each call (of earlier
-   * versions each tool once, for cases alone); omitted for other tasks, and if unknown.
+   * The tools of the calls that a case needs, or a question in mode `tools`, one for each call; omitted for other
+   * tasks, and if unknown.
    */
   readonly needed?: readonly string[];
-  /** The domain of a question of a call set; omitted for other tasks, and in older journals. */
+  /** The domain of a question of a call set; omitted for other tasks. */
   readonly domain?: string;
   /** The failures of its calls. */
   readonly failures: readonly Failure[];
@@ -98,7 +98,7 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly usage: Usage;
   /**
    * Whether it was seen what the model of an agent of the user's own called: if not, unknown names and unreadable
-   * arguments are not known, without replies tokens neither. Omitted for models, and in older journals.
+   * arguments are not known, without replies tokens neither. Omitted for models.
    */
   readonly agent?: "watched" | "unwatched";
   /** Usage of models other than the requested one, by stage; omitted without any. */
@@ -128,14 +128,14 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly replacedIdle?: true;
   /**
    * What tells its replies from any others, also when they are replayed; omitted if they were neither recorded
-   * nor replayed, and by earlier versions.
+   * nor replayed.
    */
   readonly draw?: string;
   /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
   readonly ends?: string;
   /**
    * What its model saw at its beginning, and what changed in the state; omitted for tasks whose texts are known from
-   * their specification, if the run keeps none, and in older journals.
+   * their specification, and if the run keeps none.
    */
   readonly transcript?: Transcript;
   /** Everything that happened, in order. */

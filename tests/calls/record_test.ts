@@ -274,7 +274,7 @@ Deno.test("parsesOf() counts replies of the loop that attempt calls, by how they
   });
 });
 
-Deno.test("parsesOf() is nothing where no reply tells, as in older journals", () => {
+Deno.test("parsesOf() is nothing where no reply tells", () => {
   assertEquals(parsesOf([]), undefined);
   assertEquals(parsesOf([reply(), reply({ repairs: ["call 1 had no id"] })]), undefined);
 });

@@ -12,7 +12,7 @@ import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
-import { linesOf } from "../support/journals.ts";
+import { declaring, linesOf } from "../support/journals.ts";
 import { finish, record } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { SMALL } from "../support/suites.ts";
@@ -406,15 +406,14 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
       planHash: planHash({ suite, resolved: other }),
       comparisonHash: comparisonHash({ resolved: other }),
     };
-    const { declared: _, ...before } = lines[0] as PlanLine;
-    const line = { ...before, ...hashes, generator: 2, resolved: other };
+    const line = declaring({ ...lines[0] as PlanLine, ...hashes, generator: 2, resolved: other });
     return [line, ...lines.slice(1)];
   };
   const path = writeLines(place, "other.jsonl", {}, ofOther);
   // What the plan was made by is told twice; its hash vouches for one of them.
   const forged = writeLines(place, "forged.jsonl", {}, (lines, plan) => {
     const [line, ...trials] = ofOther(lines, plan);
-    return [{ ...line as PlanLine, generator: 1 }, ...trials];
+    return [declaring({ ...line as PlanLine, generator: 1 }), ...trials];
   });
   for (const [journal, graphs] of [[own, true], [path, false], [forged, false]] as const) {
     const finished = await report(place, journal, "--html", "r.html", "--json", "r.json");
@@ -447,7 +446,7 @@ Deno.test("toolgate report is not deceived by a hash that stands for other tasks
   await using place = await folder();
   const [first] = readLines(write(place, "a.jsonl", { models: ["a"] }));
   writeLines(place, "b.jsonl", { models: ["b"], seed: 2 }, ([line, ...trials]) => [
-    { ...line as PlanLine, comparisonHash: first.comparisonHash, declared: undefined },
+    declaring({ ...line as PlanLine, comparisonHash: first.comparisonHash }),
     ...trials,
   ]);
   const finished = await report(place, "a.jsonl", "b.jsonl", "--html", "r.html");

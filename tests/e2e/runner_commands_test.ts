@@ -5,6 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { completion } from "../support/wire_servers.ts";
 import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { declaring, linesOf } from "../support/journals.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 
 const LINES = [
@@ -164,9 +165,7 @@ Deno.test("no command to a runner gets into logs, JUnit reports and job summarie
     finished.push(refused);
   }
   const address = `${server.url}/##vso[task.complete]`;
-  // Whoever changes a plan line can leave out its hash.
-  const { declared: _, ...open } = { ...plan, baseURL: address };
-  const elsewhere = place.write("else.jsonl", `${JSON.stringify(open)}\n`);
+  const elsewhere = place.write("else.jsonl", linesOf([declaring({ ...plan, baseURL: address })]));
   const asked = await toolgate(["run", elsewhere, "--only", trial.id, "--retries", "0"]);
   assert(asked.stderr.includes("No key is sent to"), asked.all);
   finished.push(asked);

@@ -187,7 +187,7 @@ Deno.test("transcripts decides what is kept, and nothing else", async () => {
     );
   assertEquals(rest(bare!), rest(whole!));
   const seen = await toolgate(["report", none.place.file("j.jsonl")]);
-  assertMatch(seen.stdout, /\* 2 of 2 trials have no transcript: /);
+  assertMatch(seen.stdout, /\* 2 of 2 trials have no transcript, which /);
   const kept = await toolgate(["report", all.place.file("j.jsonl")]);
   assert(!kept.stdout.includes("no transcript"), kept.all);
 });

@@ -19,6 +19,7 @@ import {
   unwrapped,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
+import { declaring } from "../support/journals.ts";
 import { withVariable } from "../support/surroundings.ts";
 
 const parameters = { type: "object", properties: { order: { type: "string" } } };
@@ -337,8 +338,8 @@ Deno.test("toolgate gate writes the first baseline of a suite, and none where a 
   for (
     const file of ["../b.json", "/tmp/b.json", "deno.jsonc", "a/../../b.json", "::error::.json"]
   ) {
-    const { declared: _, ...plan } = JSON.parse(first!);
-    place.write("hostile.jsonl", [JSON.stringify({ ...plan, records: file }), ...lines].join("\n"));
+    const plan = JSON.stringify(declaring({ ...JSON.parse(first!), records: file }));
+    place.write("hostile.jsonl", [plan, ...lines].join("\n"));
     const before = place.names();
     const hostile = await toolgate(["gate", "hostile.jsonl"], options);
     assertStringIncludes(hostile.stderr, "a journal may only name one in this folder", hostile.all);

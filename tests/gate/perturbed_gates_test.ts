@@ -278,7 +278,7 @@ Deno.test("parameter failures that are not known are not kept within their ceili
   const undecided = { ...none, undecided: ["task_deviation" as const] };
   for (
     const one of [
-      // Journals of earlier versions have no views; other tools may drop the events that hold them.
+      // Other tools may have no views, or drop the events that hold them.
       summarize(trials[0]!),
       { ...trials[0]!, oracle: "truth" as const, events: [] },
       { ...known[0]!, parameters: undecided },

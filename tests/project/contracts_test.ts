@@ -60,7 +60,7 @@ const RARE = Object.entries({
     "reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
-  baseline: "subjects[].variant subjects[].run subjects[].draws subjects[].agent subjects[].later",
+  baseline: "subjects[].variant subjects[].draws subjects[].agent subjects[].later",
   record:
     "stopped subjects[].variant subjects[].draws subjects[].agent subjects[].estimated subjects[].later " +
     "subjects[].trials[].failures subjects[].trials[].changed subjects[].trials[].unsolvable",
@@ -72,7 +72,7 @@ const RARE = Object.entries({
   verdicts: "text",
   verdict:
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
-    "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
+    "leftOut.changed leftOut.added leftOut.removed evidence.replaced evidence.resampled stopped",
   comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed perturbations",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));

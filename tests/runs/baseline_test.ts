@@ -4,7 +4,6 @@ import { baselineOfGate, missingBaseline, readBaseline } from "../../lib/runs/ba
 import { comparableBaseline } from "../../lib/runs/compared_baseline.ts";
 import type { BaselineFile } from "../../lib/runs/_baseline_file.ts";
 import { assertOtherRun } from "../../lib/runs/trial_keys.ts";
-import { deriveBaseline } from "../../lib/runs/derived.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { canonicalJson } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
@@ -140,7 +139,7 @@ Deno.test("readBaseline() names the path and the rule of what is wrong in a base
       "v",
       "it was written by a newer version of toolgate (format 3; this one reads 2)",
     ],
-    [(file) => ({ ...file, v: 1 }), "subjects[0].run", "must be a text"],
+    [(file) => first(file, { keys: undefined }), "subjects[0].keys", "expected string"],
     [(file) => ({ ...file, subjects: [] }), "subjects", "must not be empty"],
     [(file) => ({ ...file, more: 1 }), "the top", '"more"'],
     [(file) => ({ ...file, seed: -1 }), "seed", "must be at least 0"],
@@ -278,35 +277,6 @@ Deno.test("assertOtherRun() refuses to compare trials with themselves: anything 
       assertStringIncludes(message, `the candidate must be another run: ${told}`);
     }
   }
-});
-
-Deno.test("assertOtherRun() compares a baseline of version 1, which has no keys of trials, as a whole", async () => {
-  using folder = new Folder();
-  const trials = PLAN.trials.map((planned) => finish(planned));
-  const path = writeChanged(folder, (file) => ({
-    ...file,
-    v: 1,
-    subjects: file.subjects.map(({ keys: _, ...subject }) => {
-      const own = trials.filter(({ model }) => model.requested === subject.model.requested)
-        .toSorted((one, other) => one.id < other.id ? -1 : 1);
-      const run = sha256(
-        canonicalJson(own.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
-      );
-      return { ...subject, run };
-    }),
-  }));
-  const baseline = readBaseline(path);
-  assertThrows(() => assertOtherRun(baseline, trials), InputError, "the baseline itself");
-  assertOtherRun(
-    baseline,
-    trials.map((trial) => ({ ...trial, startedAt: "2026-02-02T00:00:00.000Z" })),
-  );
-  // Some of them may be shared, and no verdict may keep quiet about it.
-  assertEquals(await deriveBaseline(baseline), [
-    "the baseline is of version 1: whether single trials are shared cannot be told",
-  ]);
-  const second = accept(folder, writeJournal(folder, PLAN, trials, "second.jsonl"));
-  assertEquals(await deriveBaseline(readBaseline(second)), []);
 });
 
 Deno.test("baselineOfGate() reads the file that a gate names, where there is one", () => {

@@ -2,11 +2,11 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { APIS } from "../../lib/models/formats/registry.ts";
-import { declaredHash, type PlanLine } from "../../lib/runs/journal/plan_line.ts";
+import type { PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import { readAndDerive } from "../../lib/runs/derived.ts";
 import { type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
-import { changeTrial as change, linesOf } from "../support/journals.ts";
+import { changeTrial as change, declaring, linesOf } from "../support/journals.ts";
 
 /** Runs a suite and gives its journal. */
 async function journalOf(place: Folder, suite: object, name = "a"): Promise<string> {
@@ -119,9 +119,7 @@ Deno.test("every shard is derived with the plan that the verdict is on, whatever
   const [first, ...trials] = readLines(journals[1]!);
   const { resolved } = first as unknown as PlanLine;
   for (const more of [{}, { resolved: { ...resolved, generator: 9 } }, { places: { city: "/" } }]) {
-    const other = { ...first, ...more };
-    const changed = { ...other, declared: declaredHash(other) };
-    Deno.writeTextFileSync(journals[1]!, linesOf([changed, ...trials]));
+    Deno.writeTextFileSync(journals[1]!, linesOf([declaring({ ...first, ...more }), ...trials]));
     const { code, stderr, all } = await toolgate(["gate", ...journals]);
     assertEquals(code, 2, all);
     assertMatch(stderr, new RegExp(`2\\.jsonl, line ${line}: trial .* disagrees with its own`));

@@ -5,7 +5,7 @@ import { planOfJournal, testFileOf, trialToRerun } from "../../lib/runs/rerun.ts
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
-import { linesOf, writeJournal } from "../support/journals.ts";
+import { declaring, linesOf, writeJournal } from "../support/journals.ts";
 import { SMALL } from "../support/suites.ts";
 
 const { graphs: _, ...UNSIZED } = SMALL;
@@ -62,13 +62,13 @@ Deno.test("planOfJournal() reads nothing but the plan", () => {
 
 Deno.test("planOfJournal() refuses a journal without a plan, and one that was changed", () => {
   using folder = new Folder();
-  // Before there was a hash of the whole line.
-  const { declared: _, ...line } = planLine(PLAN);
+  const line = planLine(PLAN);
+  const changed = declaring({ ...line, resolved: { ...line.resolved, limits: {} } });
   for (
     const [lines, message] of [
       [[], "as its first line must be a plan"],
       [[{ kind: "trial" }, line], "as its first line must be a plan"],
-      [[{ ...line, resolved: { ...line.resolved, limits: {} } }], "must agree with its own hash"],
+      [[changed], "must agree with its own hash"],
     ] as const
   ) {
     const path = folder.write("a.jsonl", linesOf(lines));
@@ -81,9 +81,9 @@ Deno.test("planOfJournal() refuses tasks of another generator, whatever the line
   using folder = new Folder();
   const resolved = { ...PLAN.resolved, generator: 2 };
   const { skipped: _, ...plan } = PLAN;
-  const { declared: __, ...line } = planLine({ ...plan, resolved });
+  const line = planLine({ ...plan, resolved });
   for (const generator of [1, 2]) {
-    const path = folder.write("a.jsonl", linesOf([{ ...line, generator }]));
+    const path = folder.write("a.jsonl", linesOf([declaring({ ...line, generator })]));
     assertThrows(
       () => planOfJournal(path),
       InputError,

@@ -102,26 +102,6 @@ Deno.test("readJournalFile() reads budget and prices back", () => {
   assertEquals(readResults([path]).prices, prices);
 });
 
-Deno.test("readJournalFile() fills in what the gate of an older journal lacks", () => {
-  using folder = new Folder();
-  const older = {
-    successRate: 0.5,
-    margin: 0.05,
-    confidence: 0.99,
-    coverage: 0.95,
-    undecided: "fail",
-  };
-  const path = write(folder, planOf({ successRate: 0.5 }), ({ declared: _, ...line }) => ({
-    ...line,
-    gate: older,
-  }));
-  assertEquals(
-    readJournalFile(path).plan?.gate,
-    completePolicy({ successRate: 0.5, confidence: 0.99 }),
-  );
-  assertEquals(readResults([path]).problem, undefined);
-});
-
 Deno.test("readJournalFile() names the path and the rule of what is wrong in a planned gate", () => {
   const { gate } = planLine(planOf(SEQUENTIAL));
   const { alpha: _, ...incomplete } = gate!;

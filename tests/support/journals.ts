@@ -4,7 +4,7 @@
 
 import { acceptResults, resultsText } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
-import { planLine } from "../../lib/runs/journal/plan_line.ts";
+import { declaredHash, planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { Folder } from "./folders.ts";
@@ -13,6 +13,11 @@ import { finish } from "./records.ts";
 /** JSON lines. */
 export function linesOf(values: readonly unknown[]): string {
   return values.map((value) => JSON.stringify(value) + "\n").join("");
+}
+
+/** A changed plan line, with the hash of what it says now: anyone can write that, too. */
+export function declaring<Line extends object>(line: Line): Line & { declared: string } {
+  return { ...line, declared: declaredHash(line) };
 }
 
 /** Writes the journal of a plan: all of its trials solved, unless told otherwise. */

@@ -26,14 +26,6 @@ export interface Entry extends Pick<RecordedRequest, "request" | "stage" | "occu
   outcome?: Pick<RecordedRequest, "reply" | "redacted" | "error">;
 }
 
-/** Whether a recorded request was to this server, as far as that is known. */
-export function isOfServer(
-  { server }: Pick<RecordedRequest, "server">,
-  asked: string | undefined,
-): boolean {
-  return server === undefined || server === asked;
-}
-
 /** Returns the key that finds a recorded request: its place in the trial, or its hash. */
 export function requestKey({ stage, request, occurrence = 1, hash }: RecordedRequest): string {
   const key = stage === ASSERTION ? [ASSERTION, 1, hash] : [stage ?? null, request];
@@ -45,7 +37,7 @@ export function toRecording(
   trial: string,
   seconds: number | undefined,
   entries: readonly Entry[],
-): Recording {
+): Omit<Recording, "draw"> {
   const models = new NumberedValues<RecordedModelOptions>();
   const tools = new NumberedValues<readonly ToolSchema[]>();
   const replies = new Map<string, number>();

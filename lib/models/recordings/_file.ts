@@ -45,7 +45,7 @@ export interface RecordedRequest {
   readonly occurrence?: number;
   /** SHA-256 of the request, in hexadecimal. */
   readonly hash: string;
-  /** A hash of the address of the server that was asked; omitted by older versions, and without one. */
+  /** A hash of the address of the server that was asked; omitted without one. */
   readonly server?: string;
   /** Number of the model in `models`, from 1. */
   readonly model: number;
@@ -65,24 +65,14 @@ export interface RecordedRequest {
   readonly error?: RecordedError;
 }
 
-/** The version of recordings that are written; those of version 1 have no checksums. */
-const WRITTEN_VERSION = 2;
-const VERSIONS: readonly unknown[] = [1, WRITTEN_VERSION];
-
 /** A request as it stands in a file. */
 interface CheckedRequest extends RecordedRequest {
-  /** Omitted in version 1. */
-  readonly checksum?: string;
+  readonly checksum: string;
 }
 
-/** Returns why a request is not as it was recorded; `undefined` if it is, or if that is unknown. */
-function checksumFault(request: CheckedRequest, version: number): string | undefined {
-  const { checksum, reply } = request;
-  if (checksum === undefined) {
-    return version === 1 ? undefined : "must have a checksum, by which changes are noticed";
-  }
-  if (isShallow(reply) && checksum === checksumOf(request)) return undefined;
-  return "must be as it was recorded: it was changed, as its checksum is that of another one; record it again";
+/** Whether a request is as it was recorded. */
+function isIntact({ checksum, ...request }: CheckedRequest): boolean {
+  return isShallow(request.reply) && checksum === checksumOf(request);
 }
 
 /** A hash of what a request came to, and of the request: replies that change places are noticed as well. */
@@ -94,8 +84,11 @@ function checksumOf({ hash, reply, redacted, error }: RecordedRequest): string {
 export interface Recording {
   /** The trial's id. */
   readonly trial: string;
-  /** See {@linkcode drawOf}; omitted by earlier versions, unless another trial's recording has the same replies. */
-  readonly draw?: string;
+  /**
+   * What tells its replies from those that were drawn for other trials or at other times, although all may be the
+   * same; recordings that share a reply have it in common.
+   */
+  readonly draw: string;
   /** Tokens of the invalid goes before it; omitted without any. */
   readonly replaced?: Usage;
   /** Set if those failed for nothing that a model can cause. */
@@ -108,15 +101,6 @@ export interface Recording {
   readonly tools: readonly (readonly ToolSchema[])[];
   /** Requests in the order in which they were made. */
   readonly requests: readonly RecordedRequest[];
-}
-
-/**
- * Returns what tells the replies of a recording from those that were drawn for other trials or at other times,
- * although all may be the same; recordings that share a reply have it in common. `undefined` without requests.
- */
-export function drawOf({ trial, draw, requests: [first] }: Recording): string | undefined {
-  if (draw !== undefined || first === undefined) return draw;
-  return sha256(canonicalJson([trial, checksumOf(first)]));
 }
 
 /** Bytes of a recording, at most: far more than any trial needs. */
@@ -142,10 +126,10 @@ export function recordingText(
       last ? "" : ","
     }\n`;
   return "{\n" +
-    `  "v": ${WRITTEN_VERSION},\n` +
+    '  "v": 2,\n' +
     '  "kind": "recording",\n' +
     `  "trial": ${JSON.stringify(trial)},\n` +
-    (draw === undefined ? "" : `  "draw": ${JSON.stringify(draw)},\n`) +
+    `  "draw": ${JSON.stringify(draw)},\n` +
     (replaced === undefined ? "" : `  "replaced": ${JSON.stringify(replaced)},\n`) +
     (replacedIdle === undefined ? "" : `  "replacedIdle": ${replacedIdle},\n`) +
     (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
@@ -269,29 +253,18 @@ const REQUEST = z.strictObject({
     message: LINES,
     ofRequest: z.literal(true).exactOptional(),
   }).exactOptional(),
-  checksum: z.string().exactOptional(),
+  checksum: z.string("must be a text"),
 }).refine(({ reply, error }) => (reply === undefined) !== (error === undefined), {
   message: "must have either a reply or an error",
 });
 
-const VERSION = z.custom<1 | 2>((version) => VERSIONS.includes(version), {
-  error: ({ input }) =>
-    `must be ${VERSIONS.join(" or ")}, the versions that this toolgate reads: it is ${
-      describeInput(input)
-    }`,
-});
-const KIND = z.literal("recording", {
-  error: ({ input }) => `must be "recording": it is ${describeInput(input)}`,
-});
-
-/** Checked first: the other rules do not apply to a file of another version. */
-const HEAD = z.looseObject({ v: VERSION, kind: KIND });
+/** Checked first: the other rules do not apply to a file of another kind. */
+const HEAD = z.looseObject({ v: z.literal(2), kind: z.literal("recording") });
 
 const RECORDING = z.strictObject({
-  v: VERSION,
-  kind: KIND,
+  ...HEAD.shape,
   trial: z.string(),
-  draw: HASH.exactOptional(),
+  draw: HASH,
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
   seconds: z.number().min(0).exactOptional(),
@@ -320,19 +293,16 @@ const RECORDING = z.strictObject({
     issues.push({ code: "custom", message, path: ["requests", index, ...path], input: one });
   }
   for (const [index, one] of value.requests.entries()) {
-    const message = checksumFault(one as CheckedRequest, value.v);
-    if (message === undefined) continue;
+    if (isIntact(one as CheckedRequest)) continue;
+    const message =
+      "must be as it was recorded: it was changed, as its checksum is that of another one; record it again";
     const place = one.reply === undefined ? "error" : "reply";
     issues.push({ code: "custom", message, path: ["requests", index, place], input: one });
   }
 }).transform(({ requests, ...recording }) => ({
   ...recording,
   requests: requests.map(({ checksum: _, ...request }) => request),
-})) as unknown as z.ZodType<Recording & { v: 1 | 2; kind: "recording" }>;
-
-function describeInput(value: unknown): string {
-  return value === undefined ? "left out" : JSON.stringify(value)?.slice(0, 100) ?? "nothing";
-}
+})) as unknown as z.ZodType<Recording & { v: 2; kind: "recording" }>;
 
 /**
  * Reads a recording; `undefined` if there is no such file.
@@ -352,7 +322,7 @@ export function readRecording(path: string): Recording | undefined {
  */
 export function parseRecording(content: string, path: string): Recording {
   const source = `the recording ${path}`;
-  const value = parseText(content, source, WRITTEN_VERSION);
+  const value = parseText(content, source, 2);
   parseWith(HEAD, value, source);
   return parseWith(RECORDING, value, source);
 }

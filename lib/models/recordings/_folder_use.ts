@@ -3,11 +3,10 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { resolvePath } from "../../base/output_file.ts";
-import { isOfServer, requestKey } from "./_entries.ts";
-import { drawOf, type RecordedRequest, type Recording, recordingPath } from "./_file.ts";
+import { requestKey } from "./_entries.ts";
+import { type RecordedRequest, type Recording, recordingPath } from "./_file.ts";
 import {
   jsonFilesIn,
   type MarkFile,
@@ -37,7 +36,7 @@ interface Candidate {
   /** Key and hash of its first request. */
   readonly first: string;
   /** The server of that. */
-  readonly origin: Pick<RecordedRequest, "server">;
+  readonly origin: RecordedRequest["server"];
 }
 
 /**
@@ -67,9 +66,7 @@ export class FolderUse {
   }
 
   /** Takes a recording for a trial; returns whether no other trial has it. */
-  take(recording: Recording, id: string): boolean {
-    const draw = drawOf(recording);
-    if (draw === undefined) return true;
+  take({ draw }: Recording, id: string): boolean {
     const owner = this.#taken.get(draw) ?? id;
     this.#taken.set(draw, owner);
     return owner === id;
@@ -93,10 +90,10 @@ export class FolderUse {
     );
     for (const { path, trial, draw, first, origin } of candidates) {
       if (first !== `${key} ${hash}` || kept.has(draw) || this.#taken.has(draw)) continue;
-      if (!isOfServer(origin, server)) continue;
+      if (origin !== server) continue;
       // It may have been changed since it was listed.
       const recording = readIfUsable(path);
-      if (recording?.trial !== trial || drawOf(recording) !== draw) continue;
+      if (recording?.trial !== trial || recording.draw !== draw) continue;
       this.#taken.set(draw, id);
       return recording;
     }
@@ -126,18 +123,17 @@ function candidatesIn(root: string, folder: string, model: string): Candidate[] 
     const recording = readIfUsable(path);
     const [first] = recording?.requests ?? [];
     if (recording === undefined || first === undefined) continue;
-    const { trial } = recording;
+    const { trial, draw } = recording;
     // A copy under another name is no other draw.
     if (recordingPath(root, trial, model) !== path) continue;
     // Names that differ may share a folder, and each may be of another server.
     if (idWords(trial).get("model") !== own) continue;
-    const draw = drawOf(recording)!;
     found.push({
       path,
       trial,
       draw,
       first: `${requestKey(first)} ${first.hash}`,
-      origin: defined({ server: first.server }),
+      origin: first.server,
     });
     if (found.length >= MAX_FILES) break;
   }

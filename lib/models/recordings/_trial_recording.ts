@@ -15,14 +15,13 @@ import {
   TimeLimitError,
 } from "../model.ts";
 import {
-  drawOf,
   type RecordedError,
   type RecordedRequest,
   type Recording,
   recordingText,
 } from "./_file.ts";
 import type { InvalidMark } from "./_mark.ts";
-import { ASSERTION, type Entry, isOfServer, requestKey, toRecording } from "./_entries.ts";
+import { ASSERTION, type Entry, requestKey, toRecording } from "./_entries.ts";
 import { missError, type Nearest } from "./_miss.ts";
 import type { RecordingMode } from "./options.ts";
 import { type RecordedModelOptions, RequestReader } from "./_request.ts";
@@ -140,7 +139,7 @@ export class TrialRecording {
     return this.#draw !== undefined && this.#old?.file?.trial !== redactRecord(this.trial);
   }
 
-  /** What tells its replies from any others, also when they are replayed; see {@linkcode drawOf}. */
+  /** What tells its replies from any others, also when they are replayed; see {@linkcode Recording.draw}. */
   get draw(): string | undefined {
     if (this.#draw !== undefined || this.#live === 0) return this.#draw;
     return this.#ownDraw ??= sha256(canonicalJson([this.trial, crypto.randomUUID()]));
@@ -184,7 +183,7 @@ export class TrialRecording {
     const entries = this.#entries.filter(({ outcome }) => outcome);
     const plain = {
       ...toRecording(redactRecord(trial), seconds, entries),
-      ...defined({ draw: this.draw }),
+      draw: this.draw!,
       ...before,
     };
     // A secret recognized late may also be in earlier entries.
@@ -245,9 +244,9 @@ export class TrialRecording {
     if (found?.hash !== hash || this.#hadLessTime(found) || this.#isImprovable(found)) {
       return undefined;
     }
-    if (this.#options.mode === "auto" && !isOfServer(found, server)) return undefined;
+    if (this.#options.mode === "auto" && found.server !== server) return undefined;
     this.#isReplaying = true;
-    this.#draw = drawOf(file!);
+    this.#draw = file!.draw;
     return found;
   }
 

@@ -8,7 +8,7 @@ import { defined, printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
-import { isOfServer, requestKey } from "./_entries.ts";
+import { requestKey } from "./_entries.ts";
 import { parseRecording, type Recording, recordingPath } from "./_file.ts";
 import { type InvalidMark, markPath, markText, readMark } from "./_mark.ts";
 import {
@@ -145,7 +145,7 @@ export class Recordings {
         if (alone || mode === "record") return own;
         const isSame = own?.requests.some((one) =>
           requestKey(one) === key && one.hash === hash &&
-          (mode === "replay" || isOfServer(one, server))
+          (mode === "replay" || one.server === server)
         );
         if (isSame && this.#use.take(own!, id)) return own;
         if (mode === "replay") {

@@ -45,7 +45,7 @@ export interface ParameterFailureRate extends FailureRate {
   readonly type: ParameterFailureType;
   /**
    * Set if no call in any of these trials could show it, by the schemas of the tools; rate, interval and
-   * difference are then `null`. Trials of earlier versions do not tell.
+   * difference are then `null`.
    */
   readonly impossible?: true;
 }

@@ -46,7 +46,7 @@ function isParsed(trial: TrialSummary): trial is ParsedSummary {
  * Measures how well replies could be parsed, for each model, strategy, perturbation and format. The unit is
  * the reply; replies of one graph are not independent, and intervals account for that: the rates are ratios of
  * sums over graphs, as graphs have different numbers of replies. Trials that do not count, and those without
- * counts, as in older journals, are left out. Models that name no format, as scripted ones, count as `chat`.
+ * counts are left out. Models that name no format, as scripted ones, count as `chat`.
  *
  * @example Usage
  * ```ts

@@ -107,7 +107,7 @@ export interface CallSetJudging extends JudgingSummary {
 
 /** Scores of the answers to the questions of one domain (CallNavi, Table 2). */
 export interface CallSetDomain {
-  /** The domain; `null` where journals do not name it, as older ones. */
+  /** The domain; `null` where journals do not name it. */
   readonly domain: string | null;
   /** Number of different questions in the shares. */
   readonly questions: number;

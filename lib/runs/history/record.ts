@@ -99,7 +99,6 @@ const RECORD_FILE = z.strictObject({
   stopped: z.string().exactOptional(),
   subjects: z.array(z.strictObject({
     ...SUBJECT,
-    keys: z.string(),
     usd: z.number().min(0).exactOptional(),
     estimated: z.literal(true).exactOptional(),
     trials: z.array(z.nullable(z.strictObject({

@@ -74,7 +74,7 @@ export interface PlanLine {
   readonly leftOut?: LeftOut;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
-  /** See {@linkcode declaredHash}; omitted in journals from before there was one. */
+  /** See {@linkcode declaredHash}; a line without it counts as changed. */
   readonly declared?: string;
 }
 
@@ -279,7 +279,7 @@ export const DECLARED_RULE = "a plan line must agree with its own hash, declared
 /** Whether a plan line was changed after it was written. Its parsed form may have more defaults than it. */
 export function isAltered(value: JsonValue): boolean {
   const line = value as JsonObject;
-  return line["declared"] !== undefined && line["declared"] !== declaredHash(line);
+  return line["declared"] !== declaredHash(line);
 }
 
 /** The plan of a plan line; `undefined` if it does not match its own hash. */

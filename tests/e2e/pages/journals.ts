@@ -205,7 +205,7 @@ browserTest(
       assertStringIncludes(await page.innerText("#graph"), "No transcript of this trial was kept");
     });
     // What is not there is said once.
-    assertMatch(seen.notes.shift()!, /^3 of 3 trials have no transcript: /);
+    assertMatch(seen.notes.shift()!, /^3 of 3 trials have no transcript, which /);
     assertEquals(seen.notes, [
       "Without a plan line it is unknown whether trials are missing",
     ]);

@@ -286,7 +286,7 @@ Deno.test("callSetTables() breaks answers down by domain, those without an answe
     ["bank", "m", "3", "2+0+1", "66.7%", "33.3%", "33.3%", interval(1, 3)],
     ["hotel", "m", "1", "1+0+0", "100.0%", "100.0%", "0.0%", interval(0, 1)],
   ]);
-  // Older journals name none.
+  // Journals of other tools may name none.
   const [first, ...others] = all;
   const { domain: _, ...unnamed } = first!;
   const old = tables([unnamed, ...others]).get("call-set-1-domains")!;

@@ -11,7 +11,7 @@ import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { Folder } from "../../support/folders.ts";
 import { finish } from "../../support/records.ts";
-import { linesOf } from "../../support/journals.ts";
+import { declaring, linesOf } from "../../support/journals.ts";
 import fc from "../../support/fast_check.ts";
 
 const SUITE: Suite = {
@@ -128,10 +128,8 @@ Deno.test("readResults() says what keeps test files from being one suite, in wha
   using folder = new Folder();
   const mine = planOf(["asks", "books"]);
   const yours = planOf(["cancels"]);
-  const sources = (file: string, hash: string) => (line: PlanLine) => {
-    const { declared: _, ...rest } = line;
-    return { ...rest, file, sources: { "own_test.ts": file, "../suite.ts": hash } };
-  };
+  const sources = (file: string, hash: string) => (line: PlanLine) =>
+    declaring({ ...line, file, sources: { "own_test.ts": file, "../suite.ts": hash } });
   const cases: [fault: RegExp, other: Plan, more?: Changes, mine?: Changes][] = [
     [
       /\b(A|B) and (?!\1)[AB] are of different plans: they differ in seed; all shards/,
@@ -179,9 +177,7 @@ Deno.test("readResults() says what keeps test files from being one suite, in wha
       line: (line) => ({ ...line, trials: 5 }),
     }],
     [/^shards are missing: 2\/2 beside B$/, yours, {
-      line: (line) =>
-        planLine(yours, { index: 1, of: 2 }) &&
-        { ...line, shard: { index: 1, of: 2 }, declared: undefined },
+      line: () => planLine(yours, { index: 1, of: 2 }),
       trials: () => [],
     }],
     [
