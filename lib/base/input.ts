@@ -226,21 +226,15 @@ function nameMessage(issue: z.core.$ZodIssue): string | undefined {
 }
 
 /**
- * Refuses what a newer version of toolgate wrote, whose other rules are not known here.
+ * Refuses a file of another version of its format, whose other rules are not known here.
  *
- * @param newest The newest format that is read.
- * @throws {InputError} If `value` is of a newer one; names `source`.
+ * @throws {InputError} If `value` is of one; names `source`.
  */
-export function assertNotNewer(
-  value: unknown,
-  newest: number,
-  source: string,
-): void {
-  const format: unknown = Object(value).v;
-  if (typeof format !== "number" || !(format > newest)) return;
+export function assertVersion(value: unknown, source: string): void {
+  const version: unknown = Object(value).v;
+  if (typeof version !== "number" || version === 1) return;
   throw new InputError(
-    `Cannot use ${source}:\n  at v: it was written by a newer version of toolgate ` +
-      `(format ${format}; this one reads ${newest}): update toolgate`,
+    `Cannot use ${source}: it is of version ${version} of the format, and this toolgate reads 1`,
   );
 }
 
@@ -265,8 +259,8 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   if (kind === "baseline" || kind === "recording") {
     throw new InputError(`Cannot use ${path}: it is a ${kind}, and no such file is wanted here`);
   }
-  // No such file has had another format yet, and most do not say theirs.
-  assertNotNewer(value, 1, path);
+  // Most such files do not say theirs.
+  assertVersion(value, path);
   return parseWith(schema, value, path);
 }
 

@@ -76,7 +76,7 @@ export interface RecordedTrace extends CallRecord {
  * out: no assertion takes it for made. Tokens and times that the trace does not tell are 0. A trial of a journal is taken as
  * it was recorded.
  *
- * @throws {InputError} If it is of no known form or a newer version, is not whole, such as a result without its call, holds
+ * @throws {InputError} If it is of no known form or another version, is not whole, such as a result without its call, holds
  * several conversations, or a tool cannot be used; the message names its source and the path in it.
  *
  * @example Usage

@@ -42,7 +42,7 @@ import { unitNames } from "../gate/unit_names.ts";
 /** All results of a run. */
 export interface Report {
   /** The version of this format. */
-  readonly v: 2;
+  readonly v: 1;
   /** The kind of file. */
   readonly kind: "report";
   /** The name of the suite. */
@@ -125,7 +125,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
   const partly = trials.filter((trial) => trial.partlyReplayed).length;
   const distractors = measureDistractors(trials);
   return {
-    v: 2,
+    v: 1,
     kind: "report",
     suite,
     seed: seed ?? null,

@@ -18,7 +18,7 @@ export type TrialEnding = Outcome | readonly [Outcome, ...FailureType[]] | null;
 
 /** The file that `toolgate accept` writes. */
 export interface BaselineFile {
-  readonly v: 2;
+  readonly v: 1;
   readonly kind: "baseline";
   /** The suite's name. */
   readonly suite: string;
@@ -95,7 +95,7 @@ export const SUBJECT = {
 };
 
 export const BASELINE_FILE = z.strictObject({
-  v: z.literal(2),
+  v: z.literal(1),
   kind: z.literal("baseline"),
   ...HEAD,
   subjects: z.array(z.strictObject({

@@ -66,7 +66,7 @@ export function acceptResults(results: AcceptableResults, source: string): Basel
   const fault = results.problem ?? (results.plan && rejectionReason(results));
   const plan = assertAcceptable(results, fault, source);
   const subjects = subjectsOf(results, plan, source, endingOf);
-  return sealed({ v: 2, kind: "baseline", ...headOf(plan), subjects });
+  return sealed({ v: 1, kind: "baseline", ...headOf(plan), subjects });
 }
 
 /** Returns a file with the checksum of its content. */

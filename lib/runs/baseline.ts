@@ -5,7 +5,7 @@
  */
 
 import defer * as paths from "node:path";
-import { assertNotNewer, assertShallow, parseWith, readText } from "../base/input.ts";
+import { assertShallow, assertVersion, parseWith, readText } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { isMissing } from "../base/output_file.ts";
@@ -49,7 +49,7 @@ export function readBaseline(path: string): Baseline {
   const value = parseJson(readText(path));
   if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
     assertShallow(value, path);
-    assertNotNewer(value, 2, path);
+    assertVersion(value, path);
     const file = parseWith(BASELINE_FILE, value, path);
     assertIntact(file, path);
     return baselineOf(file, path);

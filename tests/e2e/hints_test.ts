@@ -200,7 +200,7 @@ const SLIPS: readonly (readonly [line: readonly string[] | string, told: string]
   ],
   [
     suite({ v: 2 }),
-    "at v: it was written by a newer version of toolgate (format 2; this one reads 1)",
+    "it is of version 2 of the format, and this toolgate reads 1",
   ],
   [suite({ tasks: [{ core: 50_000, depth: 9 }] }), "at tasks[0]: core must be at most 5000: it is"],
   [

@@ -117,7 +117,7 @@ Deno.test("toolgate report writes every file that is named, the same way each ti
   assertMatch(markdown, /^# small\n/);
   const { v, kind, suite, seed, planned, trials, gates, subjects } = JSON.parse(json);
   assertEquals({ v, kind, suite, seed, planned, trials }, {
-    ...{ v: 2, kind: "report", suite: "small", seed: 1, planned: 12, trials: 12 },
+    ...{ v: 1, kind: "report", suite: "small", seed: 1, planned: 12, trials: 12 },
   });
   assertEquals([gates.length, subjects.length], [1, 2]);
   const second = await report(place, "a.jsonl", ...outputs);

@@ -413,7 +413,7 @@ Deno.test("score traces: a trace that is there twice is refused, and bad input e
       "at simulated: must be true or false",
     ],
     [[bad("{}"), "--with", tests], "bad.jsonl:\n  at the top: must be a trace of a known form"],
-    [[bad('{"v":2,"kind":"trial"}\n'), "--with", tests], "it was written by a newer version"],
+    [[bad('{"v":2,"kind":"trial"}\n'), "--with", tests], "it is of version 2 of the format"],
     [[`${place.path}/none.jsonl`, "--with", tests], "there is no such file or folder"],
     [[bad(JSON.stringify(line())), "--with", `${place.path}/none.ts`], "there is no such file"],
     [

@@ -639,7 +639,7 @@ Deno.test("readTrace() tells what is wrong with a trace, where, and nothing else
   const deep = JSON.parse(`${"[".repeat(2000)}${"]".repeat(2000)}`);
   const wrong: [unknown, string][] = [
     [5, "Cannot use the trace:\n  at the top: must be a trace of a known form"],
-    [{ v: 2, kind: "trial" }, "at v: it was written by a newer version of toolgate"],
+    [{ v: 2, kind: "trial" }, "it is of version 2 of the format"],
     [{ foo: 1 }, "it has foo"],
     [deep, "must nest at most 500 levels deep"],
     [

@@ -74,7 +74,7 @@ const RARE = Object.entries({
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed evidence.replaced evidence.resampled stopped",
   comparison: "subject.variant against.variant test.sampled",
-  report: "partlyReplayed perturbations",
+  report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
 
 const IS: Readonly<Record<string, (value: unknown) => boolean>> = {

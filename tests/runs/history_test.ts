@@ -91,7 +91,7 @@ const UNUSABLE: [name: string, text: (record: RecordFile) => string, why: RegExp
     (one) => resultsText(changed(one, { endedAt: "2031-01-01T00:00:00.000Z" })),
     /its run must have ended.*one of two clocks is wrong/,
   ],
-  ["newer", (one) => resultsText(changed(one, { v: 2 as 1 })), /a newer version of toolgate/],
+  ["of another version", (one) => resultsText(changed(one, { v: 2 as 1 })), /of version 2 of the/],
   ["no record", () => '{"kind":"baseline"}', /it must be a record or an acceptance/],
   ["no JSON", () => '{"kind":"reco', /it must be a record or an acceptance/],
   [

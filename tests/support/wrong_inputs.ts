@@ -254,7 +254,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("one twice", "gate good.jsonl good.jsonl", /good\.jsonl is given twice/, { code: 3 }),
     command("a shard alone", "gate shard.jsonl", /INVALID: shards are missing: 2\/2/, { code: 3 }),
     command("an outcome changed", "gate edited.jsonl", /edited\.jsonl, line 2:\n.*solved must be true exactly when/),
-    command("of a newer version", "gate newer.jsonl", /newer\.jsonl, line 1:\n.*written by a newer version of toolgate/),
+    command("of another version", "gate other_version.jsonl", /other_version\.jsonl, line 1: it is of version 9 of the format, and this toolgate reads 1$/m),
     command("a broken line", "gate broken.jsonl", /^Cannot use broken\.jsonl: line 2 is not JSON$/),
     command("no name", "gate ", /toolgate gate: a journal must have a name: it is empty/),
     command("no plan", "gate no_plan.jsonl", /the journal has no plan line/),
@@ -355,7 +355,7 @@ export async function wrongProject(): Promise<Folder> {
   project.write("broken.jsonl", [plan, '{"v":1,"kind":', ...trials, ""].join("\n"));
   project.write("no_plan.jsonl", `${trials.join("\n")}\n`);
   project.write("mixed.jsonl", good + other);
-  project.write("newer.jsonl", good.replaceAll('"v":1', '"v":9'));
+  project.write("other_version.jsonl", good.replaceAll('"v":1', '"v":9'));
   project.write("edited.jsonl", good.replace('"outcome":"solved"', '"outcome":"wrong_answer"'));
   Deno.writeFileSync(project.file("bytes.jsonl"), new Uint8Array([7, 0, 200, 10, 0, 255, 10]));
   Deno.writeFileSync(project.file("utf16.jsonl"), utf16(good));

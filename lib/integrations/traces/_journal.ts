@@ -3,7 +3,7 @@
  * @module
  */
 
-import { assertNotNewer, parseWith } from "../../base/input.ts";
+import { assertVersion, parseWith } from "../../base/input.ts";
 import { defined } from "../../base/json.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
@@ -28,7 +28,7 @@ export function readTrial(part: Part): TrialConversation {
   if (part.textAt("kind") !== "trial") {
     return part.fail('must be a line of a journal with the kind "trial"');
   }
-  assertNotNewer(part.value, 1, part.source);
+  assertVersion(part.value, part.source);
   const trial = parseWith(TRIAL_LINE, part.value, part.source);
   const { task, suite, model, transcript, events, strategy, perturbation } = trial;
   const { prompt, system, tools } = transcript ?? {};

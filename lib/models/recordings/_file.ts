@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { assertNotNewer, isShallow, parseWith } from "../../base/input.ts";
+import { assertVersion, isShallow, parseWith } from "../../base/input.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
@@ -126,7 +126,7 @@ export function recordingText(
       last ? "" : ","
     }\n`;
   return "{\n" +
-    '  "v": 2,\n' +
+    '  "v": 1,\n' +
     '  "kind": "recording",\n' +
     `  "trial": ${JSON.stringify(trial)},\n` +
     `  "draw": ${JSON.stringify(draw)},\n` +
@@ -259,7 +259,7 @@ const REQUEST = z.strictObject({
 });
 
 /** Checked first: the other rules do not apply to a file of another kind. */
-const HEAD = z.looseObject({ v: z.literal(2), kind: z.literal("recording") });
+const HEAD = z.looseObject({ v: z.literal(1), kind: z.literal("recording") });
 
 const RECORDING = z.strictObject({
   ...HEAD.shape,
@@ -302,7 +302,7 @@ const RECORDING = z.strictObject({
 }).transform(({ requests, ...recording }) => ({
   ...recording,
   requests: requests.map(({ checksum: _, ...request }) => request),
-})) as unknown as z.ZodType<Recording & { v: 2; kind: "recording" }>;
+})) as unknown as z.ZodType<Recording & { v: 1; kind: "recording" }>;
 
 /**
  * Reads a recording; `undefined` if there is no such file.
@@ -322,20 +322,20 @@ export function readRecording(path: string): Recording | undefined {
  */
 export function parseRecording(content: string, path: string): Recording {
   const source = `the recording ${path}`;
-  const value = parseText(content, source, 2);
+  const value = parseText(content, source);
   parseWith(HEAD, value, source);
   return parseWith(RECORDING, value, source);
 }
 
-/** Parses the text of a file whose newest format is `newest`. */
-export function parseText(content: string, source: string, newest: number): unknown {
+/** Parses the text of a file, which must be of this version. */
+export function parseText(content: string, source: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(content);
   } catch {
     throw cannot(`use ${source}`, "it must be JSON", "it is none, or was cut short");
   }
-  assertNotNewer(value, newest, source);
+  assertVersion(value, source);
   return value;
 }
 

@@ -46,5 +46,5 @@ export function readMark(path: string): InvalidMark | undefined {
   const content = readIfExists(path);
   if (content === undefined) return undefined;
   const source = `the mark of invalid trials ${path}`;
-  return parseWith(MARK, parseText(content, source, 1), source);
+  return parseWith(MARK, parseText(content, source), source);
 }

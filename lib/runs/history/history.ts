@@ -4,7 +4,7 @@
  */
 
 import { cannot, inOneLine, InputError, reasonOf } from "../../base/errors.ts";
-import { assertNotNewer, assertShallow, readText } from "../../base/input.ts";
+import { assertShallow, assertVersion, readText } from "../../base/input.ts";
 import { defined, isJsonObject, listText, parseJson, printable } from "../../base/json.ts";
 import { commandLine } from "../../base/command_line.ts";
 import { countText } from "../../base/numbers.ts";
@@ -78,7 +78,7 @@ export function readHistory(folders: readonly HistoryFolder[], now = new Date())
         const value = parseJson(readText(`${folder}/${name}`, MAX_BYTES));
         const kind = value !== undefined && isJsonObject(value) ? value["kind"] : undefined;
         if (value !== undefined) assertShallow(value, path);
-        if (kind === "record" || kind === "acceptance") assertNotNewer(value!, 1, path);
+        if (kind === "record" || kind === "acceptance") assertVersion(value!, path);
         isAcceptance ||= kind === "acceptance";
         if (kind === "acceptance") {
           const acceptance = parseAcceptance(value, path);

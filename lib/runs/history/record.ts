@@ -252,7 +252,7 @@ export function asBaselineFile(record: RecordFile): BaselineFile {
       return failures.length === 0 ? outcome : [outcome, ...failures];
     }),
   }));
-  return { ...rest, v: 2, kind: "baseline", subjects };
+  return { ...rest, v: 1, kind: "baseline", subjects };
 }
 
 /** Returns all that determines which tasks may be drawn, and by whom answers are judged. */

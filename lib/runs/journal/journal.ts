@@ -3,7 +3,7 @@
  * @module
  */
 
-import { assertNotNewer, assertShallow, parseWith } from "../../base/input.ts";
+import { assertShallow, assertVersion, parseWith } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import { type JournalEnd, journalLines, type JournalPlace, readLineAgain } from "./jsonl.ts";
@@ -158,7 +158,7 @@ export function wholeTrial(path: string, place: JournalPlace): Trial {
 /** Parses a trial line. Only its events are traversed; fields of other tools are not. */
 function parseTrial(value: JsonValue, source: string): Trial {
   assertShallow(value, source);
-  assertNotNewer(value, 1, source);
+  assertVersion(value, source);
   return parseWith(TRIAL_LINE, value, source);
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { assertNotNewer, assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
+import { assertShallow, assertVersion, parseWith, WITH_INPUT } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
 import {
   canonicalJson,
@@ -269,7 +269,7 @@ export function declaredHash(line: object): string {
  */
 export function parsePlanLine(value: JsonValue, source: string): PlanLine {
   assertShallow(value, source);
-  assertNotNewer(value, 1, source);
+  assertVersion(value, source);
   return parseWith(PLAN_LINE, value, source);
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { assertNotNewer, parseWith } from "../../base/input.ts";
+import { assertVersion, parseWith } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";
 import {
   isJsonObject,
@@ -77,8 +77,8 @@ export interface DefinitionParts {
 
 /** A definition as plain JSON. */
 export interface DefinitionJson extends DefinitionParts {
-  /** The version of this form: 2 with messages, else 1. */
-  readonly v: 1 | 2;
+  /** The version of this form. */
+  readonly v: 1;
   /** Marks the JSON as a definition. */
   readonly kind: "definition";
 }
@@ -172,8 +172,7 @@ export class Definition implements DefinitionParts {
 
   /** The definition as plain JSON for {@linkcode parseDefinition}. */
   toJSON(): DefinitionJson {
-    const v = this.messages === undefined ? 1 : 2;
-    return { v, kind: "definition", ...structuredClone({ ...this }) };
+    return { v: 1, kind: "definition", ...structuredClone({ ...this }) };
   }
 }
 
@@ -230,7 +229,8 @@ const TYPED_NAME = z.strictObject({
 });
 
 /** Arguments are checked without copying, as a schema of records would lose keys such as `__proto__`. */
-const PARTS = {
+const DEFINITION = z.strictObject({
+  v: z.literal(1),
   kind: z.literal("definition"),
   name: z.string(),
   description: z.string().exactOptional(),
@@ -241,20 +241,12 @@ const PARTS = {
     arguments: z.custom<JsonObject>(isJsonObject, "must be a JSON object"),
     result: z.string(),
   })),
-};
-
-const DEFINITION = z.discriminatedUnion("v", [
-  z.strictObject({ v: z.literal(1), ...PARTS }),
-  z.strictObject({
-    v: z.literal(2),
-    ...PARTS,
-    messages: z.array(z.strictObject({
-      role: z.enum(["user", "assistant"]),
-      content: z.string().max(MAX_MESSAGE_LENGTH),
-      after: z.int(),
-    })),
-  }),
-]) satisfies z.ZodType<DefinitionJson>;
+  messages: z.array(z.strictObject({
+    role: z.enum(["user", "assistant"]),
+    content: z.string().max(MAX_MESSAGE_LENGTH),
+    after: z.int(),
+  })).exactOptional(),
+}) satisfies z.ZodType<DefinitionJson>;
 
 /**
  * Parses a definition from JSON text or its parsed value, and checks all of it.
@@ -279,6 +271,6 @@ const DEFINITION = z.discriminatedUnion("v", [
  */
 export function parseDefinition(json: unknown): Definition {
   const value = typeof json === "string" ? parseJson(json) : json;
-  assertNotNewer(value, 2, "the definition");
+  assertVersion(value, "the definition");
   return new Definition(parseWith(DEFINITION, value, "the definition"));
 }

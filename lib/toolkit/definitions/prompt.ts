@@ -47,7 +47,7 @@ export interface McpPromptResult {
  * import { assertEquals } from "@std/assert";
  *
  * const definition = parseDefinition({
- *   v: 2,
+ *   v: 1,
  *   kind: "definition",
  *   name: "double",
  *   inputs: [{ name: "X", type: "number" }],
@@ -89,7 +89,7 @@ export function definitionPrompt(definition: Definition): McpPrompt {
  * import { assertEquals } from "@std/assert";
  *
  * const definition = parseDefinition({
- *   v: 2,
+ *   v: 1,
  *   kind: "definition",
  *   name: "double",
  *   inputs: [{ name: "X", type: "number" }],

@@ -116,7 +116,7 @@ Deno.test("recordingText() and parseRecording() keep any recording as it is", ()
       v: number;
       kind: string;
     };
-    assertEquals([v, kind], [2, "recording"]);
+    assertEquals([v, kind], [1, "recording"]);
     assertEquals(sorted(read), sorted(recording));
   }));
 });
@@ -190,7 +190,7 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
     ["", "must be JSON: it is none, or was cut short"],
     [recordingText(SMALL).slice(0, -20), "must be JSON: it is none, or was cut short"],
     [[], "at the top"],
-    [{ ...whole, v: 3 }, "by a newer version of toolgate (format 3; this one reads 2): update"],
+    [{ ...whole, v: 2 }, "it is of version 2 of the format, and this toolgate reads 1"],
     [{ ...whole, kind: "plan" }, 'at kind: Invalid input: expected "recording"'],
     [{ ...whole, draw: undefined }, "at draw"],
     [{ ...whole, trial: 7 }, "at trial"],
@@ -252,7 +252,7 @@ Deno.test("readMark() names the file and the rule of what it cannot use", () => 
   assertEquals(readMark(path), mark);
   const bad: [what: string, told: string][] = [
     ["", "must be JSON: it is none, or was cut short"],
-    [markText(mark).replace('"v": 1', '"v": 2'), "by a newer version of toolgate (format 2;"],
+    [markText(mark).replace('"v": 1', '"v": 2'), "it is of version 2 of the format"],
     [markText(mark).replace('"t"', "5"), "at trial"],
   ];
   for (const [what, told] of bad) {

@@ -713,10 +713,10 @@ Deno.test("Recordings of other trials, and files that are none, are refused", as
   assertStringIncludes(await missed(folder, {}), "must be of the trial core=2");
   folder.write(file!, text.slice(0, 300));
   assertStringIncludes(await missed(folder, {}), `${file} as it must be JSON`);
-  folder.write(file!, text.replace('"v": 2', '"v": 3'));
+  folder.write(file!, text.replace('"v": 1', '"v": 2'));
   assertStringIncludes(
     await missed(folder, {}),
-    "at v: it was written by a newer version of toolgate (format 3; this one reads 2): update",
+    "it is of version 2 of the format, and this toolgate reads 1",
   );
   assertThrows(
     () => new Recordings({ folder: folder.file("none"), mode: "replay" }),

@@ -549,7 +549,7 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed tria
   const faults: [unknown, string][] = [
     [
       { ...good, v: 2 },
-      "at v: it was written by a newer version of toolgate (format 2; this one reads 1): update",
+      "it is of version 2 of the format, and this toolgate reads 1",
     ],
     [{ ...good, kind: "trail" }, noLine],
     [{ ...good, id: "" }, "at id: "],
@@ -581,7 +581,7 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed plan
   const faults: [unknown, string][] = [
     [
       { ...line, v: 2 },
-      "at v: it was written by a newer version of toolgate (format 2; this one reads 1): update",
+      "it is of version 2 of the format, and this toolgate reads 1",
     ],
     [{ ...line, planHash: 7 }, "at planHash: "],
     [{ ...line, shard: { index: 0, of: 1 } }, "at shard.index: "],

@@ -502,9 +502,7 @@ mean(@X: number, @Y: number) -> @Mean: number :-
   );
   assertEquals(MEAN_SAID.messages?.map(({ after }) => after), [0, 0, 1, 2]);
   const json = JSON.parse(JSON.stringify(MEAN_SAID));
-  assertEquals([json.v, parseDefinition(json)], [2, MEAN_SAID]);
-  // One without messages stays in the form of before.
-  assertEquals(JSON.parse(JSON.stringify(defineFrom(MEAN, OPTIONS))).v, 1);
+  assertEquals(parseDefinition(json), MEAN_SAID);
 });
 
 Deno.test("runDefinition() and definitionTool() tell the messages with the values of names (Indirection, Adding a Level of Indirection)", async () => {
@@ -594,13 +592,11 @@ Deno.test("defineFrom() keeps what was said in a trial where it is asked to", as
   assertEquals(defineFrom(events, options).messages, undefined);
 });
 
-Deno.test("parseDefinition() refuses messages that are out of order, too long, or in version 1", () => {
+Deno.test("parseDefinition() refuses messages that are out of order or too long", () => {
   const json = JSON.parse(JSON.stringify(MEAN_SAID));
   const [first, second, third, last] = json.messages;
   for (
     const wrong of [
-      { ...json, v: 1 },
-      { ...json, messages: undefined },
       { ...json, messages: [last, first] },
       { ...json, messages: [{ ...last, after: 3 }] },
       { ...json, messages: [{ ...second, role: "system" }] },
