@@ -251,12 +251,6 @@ Deno.test("a gate over an agent that asks another model in place of the one unde
   );
 });
 
-Deno.test("journals of agents from before there was a tap are decided as they were", async () => {
-  const old = unseen.map(({ agent: _, ...trial }) => trial);
-  const ended = await gated(old, { failures: { function_not_found: 0 }, tokens: 1 });
-  assertEquals(ended.code, 0, ended.all);
-});
-
 Deno.test("a baseline of unseen trials cannot bound a shift of failures, in a file or in the run", async () => {
   const shift = { failureShifts: { function_not_found: 1 } };
   using place = new Folder();

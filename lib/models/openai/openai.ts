@@ -187,7 +187,6 @@ export function openai(options: OpenAIOptions): Model {
   const asked: Model = {
     name,
     simulated,
-    // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
     reply: retrying(attempt, options, { who, isAlive }),
     server: {

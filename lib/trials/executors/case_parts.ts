@@ -59,10 +59,8 @@ export function caseDigest<State>(toolCase: ToolCase<State>): string {
   const { name, tools, system, prompt, turns, toolChoice, expected, parameters, never, state } =
     toolCase;
   const offered = offeredTools(tools);
-  // Under the names of version 1, so that journals go on with the same tests.
-  const oracle = expected?.map(({ ignore: allowed, ...call }) => ({ ...call, allowed }));
   return sha256(canonicalJson({
-    ...{ name, offered, system, turns, toolChoice, oracle, parameters, never },
+    ...{ name, offered, system, turns, toolChoice, expected, parameters, never },
     prompt: promptText(prompt),
     state: state === undefined ? undefined : String(state),
     assert: String(toolCase.assert),

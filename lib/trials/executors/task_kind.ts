@@ -8,7 +8,7 @@ import type { CallFormat, CallMode, ScoringRule } from "../../tasks/questions/sc
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 
-/** The probes that `"all"` means in a suite: those of version 1, so that plans stay as they are. */
+/** The probes that `"all"` means in a suite. */
 export const USUAL_PROBES = [
   "lying_calculator",
   "mental_arithmetic",

@@ -62,7 +62,6 @@ Deno.test("measureDimensions() has the article's tool selection and argument cor
   assertEquals(article.overall.mean, (0.5 + 1 + 0.5 + 0.5) / 4);
   assertEquals(article.missing, ["result_interpretation"]);
   assertEquals(article.dimensions[0]!.interval, wilson(1, 2));
-  // What reports of version 1 have keeps its meaning.
   assertEquals(means(metrics!), [(6 / 7 + 1) / 2, 0.75, null, 0.5, 0.5]);
   assertAlmostEquals(metrics!.overall.mean!, ((6 / 7 + 1) / 2 + 0.75 + 0.5 + 0.5) / 4, 1e-12);
 });
