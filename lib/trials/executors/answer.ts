@@ -3,19 +3,6 @@
  * @module
  */
 
-import {
-  after,
-  before,
-  integersIn,
-  isAlone,
-  LINK_WORDS,
-  linkOf,
-  MAX_READ_LENGTH,
-  REACH,
-  statementIn,
-  valueOf,
-} from "./_integers.ts";
-
 /** Options of {@linkcode parseAnswer}. */
 export interface ParseAnswerOptions {
   /**
@@ -63,7 +50,7 @@ export function parseAnswer(
   const integers = integersIn(plain).filter((match) => !isDenied(match));
   const named = integers.filter((match) => !isTerm(match) && !isCountOfIts(match, variable));
   const found = lastOf([
-    statementIn(named, variable, LINK),
+    named.findLast((match) => statesValueOf(variable, match)),
     chainEnd(plain, variable, named),
     named.findLast((match) => isStatedFor(match, variable)),
   ]) ?? named.findLast(isAnswer);
@@ -82,11 +69,78 @@ export function parseAnswer(
   return given === undefined ? null : valueOf(given);
 }
 
-const OWN_WORDS =
-  `${LINK_WORDS} mathbf mathrm textbf wert ist beträgt lautet valeur est vaut valor vale es`;
+// Integers, and the words by which they are stated for a variable
+
+/** The integers in the end of a text that may be values: no list numbers and no decimals. */
+function integersIn(text: string): RegExpExecArray[] {
+  return [...text.slice(-MAX_READ_LENGTH).matchAll(INTEGER)]
+    .filter((match) => isWhole(match) && !isListNumber(match));
+}
+
+/** The number that a match stands for. */
+function valueOf(match: RegExpExecArray): number {
+  return Number(match[0].replaceAll(/[,_]/g, "").replace("\u2212", "-")) + 0;
+}
+
+// Digits that no letter or digit touches, with thousands separators where they are regular. One or
+// two underscores may touch them, as emphasis does, if nothing else touches those.
+const INTEGER =
+  /(?<![\p{L}\p{N}.]|[\p{L}\p{N}]_{1,2}|\d,)[-\u2212]?(?:\d{1,3}(?:[,_]\d{3}){1,5}|\d{1,16})(?!_{0,2}[\p{L}\p{N}])/gu;
+/** Only the end of a long text is searched, as answers come last. */
+const MAX_READ_LENGTH = 100_000;
+/** The most characters between a variable and its value: enough for these words. */
+const REACH = 60;
+
+/** Whether the text before an integer ends with the variable and words that link it to a value. */
+function statesValueOf(variable: string, { input, index }: RegExpExecArray): boolean {
+  const start = Math.max(0, index - REACH - variable.length);
+  const before = input.slice(start, index);
+  const place = before.toLowerCase().lastIndexOf(variable.toLowerCase());
+  // Where the text is cut, the name may be part of a longer one.
+  if (place === -1 || (place === 0 && start > 0)) return false;
+  const link = before.slice(place + variable.length);
+  return isAlone(before.slice(0, place), link) && link.trim() !== "" && LINK.test(link);
+}
+
+/** Whether no letter or digit touches what stands between two texts. */
+function isAlone(before: string, after: string): boolean {
+  return !/[\p{L}\p{N}]_*$/u.test(before) && !/^_*[\p{L}\p{N}]/u.test(after);
+}
+
+/** Whether the match is an integer: no decimals except zeros, and no lost digits. */
+function isWhole(match: RegExpExecArray): boolean {
+  const following = after(match, 20);
+  const fraction = /^[.,]\d/.test(following) && !/^\.0+(?!\d)/.test(following);
+  return !fraction && Number.isSafeInteger(valueOf(match));
+}
+
+/** Whether the match is a list number at the beginning of a line: `1.` or `2)`. */
+function isListNumber(match: RegExpExecArray): boolean {
+  return /(?:^|\n)[ \t]*$/.test(before(match.input, match.index, 10)) &&
+    /^[.)]\s/.test(after(match, 2));
+}
+
+/** The text before `index`. */
+function before(text: string, index: number, reach = REACH): string {
+  return text.slice(Math.max(0, index - reach), index);
+}
+
+/** The text after an integer. */
+function after({ input, index, 0: digits }: RegExpExecArray, reach = REACH): string {
+  const end = index + digits.length;
+  return input.slice(end, end + reach);
+}
+
+/** The words that link a variable to its value, in several languages. */
+const OWN_WORDS = "value now then therefore thus equals equal to is was be as of has the a " +
+  "should must comes out found boxed text s " +
+  "mathbf mathrm textbf wert ist beträgt lautet valeur est vaut valor vale es";
 const OWN_SIGNS = "&的值是为為等于於はのが이은는값";
-const LINK = linkOf(OWN_WORDS, OWN_SIGNS);
-const LINK_START = linkOf(OWN_WORDS, OWN_SIGNS, "");
+/** What may stand between a variable and its value: these words, and signs. */
+const LINKS = `^(?:\\b(?:${OWN_WORDS.replaceAll(" ", "|")})\\b|` +
+  `[\\s*\`_"'()[\\]{}:=|>→⇒≈—–’$\\\\${OWN_SIGNS}-])*`;
+const LINK = new RegExp(`${LINKS}$`, "i");
+const LINK_START = new RegExp(LINKS, "i");
 const CHINESE = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}";
 /** The places between a letter of these languages and one of ours, or a digit. */
 const BESIDE_CHINESE = new RegExp(
