@@ -255,11 +255,11 @@ function changedPlace(value: unknown, copy: unknown): string {
 }
 
 /**
- * A hash of all other fields of a plan line but `wave`, those that decide nothing about the trials too. It shows
- * damage and careless edits, not forgery. Trials tell their wave; a release that knows no waves refuses the line.
+ * A hash of all other fields of a plan line, those that decide nothing about the trials too. It shows damage and
+ * careless edits, not forgery.
  */
 export function declaredHash(line: object): string {
-  return sha256(canonicalJson({ ...line, declared: undefined, wave: undefined }));
+  return sha256(canonicalJson({ ...line, declared: undefined }));
 }
 
 /**
