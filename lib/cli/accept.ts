@@ -9,6 +9,7 @@ import { percent, sum } from "../base/numbers.ts";
 import { assertReplaceable, writeOutput } from "../base/output_file.ts";
 import { rateBounds, unitOf } from "../gate/evidence.ts";
 import { completePolicy } from "../gate/policy.ts";
+import { idlePerturbation } from "../gate/undecidable.ts";
 import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
 import { addRecord, addRelease, sameRun } from "../runs/history/add.ts";
 import type { Results } from "../runs/journal/results.ts";
@@ -145,9 +146,10 @@ function rateLines({ trials, gate, stopped, rule }: Results): string[] {
       const valid = sum(units, (unit) => unit.valid);
       const { lower, upper } = rateBounds(units, policy, (stopped ?? rule) !== undefined);
       const [least, most] = [Math.floor(lower * 1000) / 1000, Math.ceil(upper * 1000) / 1000];
+      const idle = idlePerturbation(items);
       const name = printable(variantLabel(subject, items.some(({ model }) => model.simulated)));
       return `${name}: ${solved} of ${valid} valid trials solved (${percent(solved / valid)}); ` +
         `the true rate is at least ${percent(least)}, at most ${percent(most)}, each with ` +
-        `${percent(policy.confidence)} confidence`;
+        `${percent(policy.confidence)} confidence${idle === undefined ? "" : `; but ${idle}`}`;
     });
 }

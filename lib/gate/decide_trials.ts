@@ -5,12 +5,15 @@
 
 import { checkCeilings } from "./ceilings.ts";
 import {
-  idleReturns,
+  idlePerturbation,
+  misjudged,
   missingCases,
   missingInjections,
   missingPairs,
   missingViews,
   mixedWays,
+  type Reached,
+  reachedOf,
   servedModelChange,
   unaskedModel,
   unequalCases,
@@ -43,7 +46,6 @@ import {
 import {
   type Excused,
   excusedBy,
-  isCounted,
   isUnwatched,
   modelsBeside,
   type ScoredTrial,
@@ -102,8 +104,8 @@ export interface DecidedVariant extends Variant {
   readonly beside?: readonly string[];
   /** How many of its trials that count have an agent that was not watched; omitted if none. */
   readonly unwatched?: number;
-  /** The trials in which a return was changed, of those that count; omitted unless its perturbation is of returns. */
-  readonly returns?: { readonly changed: number; readonly of: number };
+  /** What of its perturbation reached the model, which depends on its calls; omitted where nothing does. */
+  readonly reached?: readonly Reached[];
   /** The name of the baseline; omitted in an absolute gate. */
   readonly baseline?: string;
   /**
@@ -209,7 +211,9 @@ export function decideTrials(
       ? lackingPart(decision) ??
         `there are no trials of the baseline ${printable(against.baseline!)}`
       : unequalCases(decision.graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
-        withoutAnswer(both) ?? idleReturns(own) ?? idleReturns(other) ??
+        withoutAnswer(both) ?? misjudged(own) ?? idlePerturbation(own) ??
+        // A file tells no calls.
+        (file === undefined ? idlePerturbation(other) : undefined) ??
         unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??
         servedModelChange(own, "the served model") ??
         servedModelChange(other, "the served model of the baseline");
@@ -222,15 +226,14 @@ export function decideTrials(
     );
     const beside = modelsBeside(own);
     const unwatched = own.filter(isUnwatched).length;
-    const perturbed = own.filter((trial) => isCounted(trial) && trial.returns !== undefined);
-    const changed = perturbed.filter(({ returns }) => returns!.changed > 0).length;
+    const reached = reachedOf(own);
     const excused = excusedBy(policy.infrastructure ?? [], both);
     return {
       ...{ ...subject, simulated, ...replaysOf(own, other), ...against, verdict, unit },
       ...(excused.length === 0 ? {} : { excused }),
       ...(beside.length === 0 ? {} : { beside }),
       ...(unwatched === 0 ? {} : { unwatched }),
-      ...(perturbed.length === 0 ? {} : { returns: { changed, of: perturbed.length } }),
+      ...(reached.length === 0 ? {} : { reached }),
       ...differsFrom(decision, planned, options),
       ...(baseline === undefined || cases === undefined ? {} : { leftOut: toldCases(cases) }),
     };

@@ -86,7 +86,7 @@ export function reportVerdicts(
     exitCode: exitCodeOf(kind),
     gate: policy,
     verdicts: variants.map(({ verdict, unit, ...subject }) => {
-      const { baseline, replayed, excused = [], beside, unwatched, returns } = subject;
+      const { baseline, replayed, excused = [], beside, unwatched, reached = [] } = subject;
       const mixture = mixtureText(subject);
       const named = {
         unit,
@@ -99,9 +99,9 @@ export function reportVerdicts(
         text: verdictText(verdict, policy, named) + mixture,
         numbers: [
           ...verdictLines(verdict, policy, unit, trialText),
-          ...(returns === undefined
-            ? []
-            : [`a return was changed in ${returns.changed} of ${countText(returns.of, "trial")}`]),
+          ...reached.map(({ words, trials, of }) =>
+            `${words} in ${trials} of ${countText(of, "trial")}`
+          ),
           ...(replayed === undefined || mixture !== "" ? [] : [replayedNote(replayed)]),
           ...comparisonNotes(subject),
           ...excused.map(excusedNote),

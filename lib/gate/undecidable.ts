@@ -23,8 +23,10 @@ import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { commonKinds } from "../base/text_kind.ts";
-import { isInjecting, isRemoving } from "../perturbations/ids.ts";
+import { INJECTED_INSTRUCTION, isInjecting, isRemoving } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
+import { isFault } from "../tools/fault.ts";
+import { MISJUDGED } from "../trials/executors/assertion_text.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import type { Ceilings, CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
@@ -72,21 +74,86 @@ export function withoutAnswer(trials: readonly ScoredTrial[]): string | undefine
     } (with cues: "names", names tell what belongs together)`;
 }
 
-/** Why nothing was perturbed: trials of a case had results, or needed none, and not one held anything to change. */
-export function idleReturns(trials: readonly ScoredTrial[]): string | undefined {
-  // What else a perturbation changes, and the returns of a generated task, are known before any call.
-  const told = trials.filter(({ outcome, perturbation, task }) =>
-    outcome !== "invalid" && !isGenerated(task) &&
-    perturbation.split("+").every((id) => isOn(id, "return"))
+/** Why no gate decides: trials that the test could not judge are not those of a model that fails, or passes. */
+export function misjudged(trials: readonly ScoredTrial[]): string | undefined {
+  const own = trials.filter(({ outcome, reason }) =>
+    outcome === "invalid" && reason?.startsWith(MISJUDGED)
   );
+  return own.length === 0
+    ? undefined
+    : `${own.length} of ${countText(trials.length, "trial")} could not be judged: ${
+      own[0]!.reason
+    }`;
+}
+
+/** What depends on the calls of a trial, by the kind of a perturbation: the words, and whether it came to be. */
+const REACHES: readonly {
+  readonly is: (id: string) => boolean;
+  readonly words: string;
+  readonly has: (trial: TrialSummary) => boolean;
+}[] = [
+  {
+    is: (id) => isOn(id, "return"),
+    words: "a return was changed",
+    has: ({ returns }) => returns !== undefined && returns.changed > 0,
+  },
+  {
+    is: isFault,
+    words: "a fault was met",
+    has: ({ recoveries }) => recoveries !== undefined,
+  },
+  {
+    is: (id) => id === INJECTED_INSTRUCTION,
+    words: "an instruction was shown",
+    has: ({ injected }) => injected === true,
+  },
+];
+
+/** In how many trials that count a perturbation reached the model, which depends on its calls; else omitted. */
+export interface Reached {
+  /** What reached it, such as `a return was changed`. */
+  readonly words: string;
+  /** The number of trials in which it did. */
+  readonly trials: number;
+  /** The number of all that count. */
+  readonly of: number;
+}
+
+/** Returns in how many trials of a variant its perturbation reached the model, one for each of its parts. */
+export function reachedOf(trials: readonly ScoredTrial[]): Reached[] {
+  const counted = trials.filter(isCounted) as TrialSummary[];
+  const ids = counted[0]?.perturbation.split("+") ?? [];
+  return REACHES.filter(({ is }) => ids.some(is)).map(({ words, has }) => ({
+    ...{ words, trials: counted.filter(has).length, of: counted.length },
+  }));
+}
+
+/**
+ * Why nothing was perturbed: trials of a case had results, and not one held anything to change; or a variant was solved
+ * without any call that its perturbation could reach.
+ */
+export function idlePerturbation(trials: readonly ScoredTrial[]): string | undefined {
+  // What else a perturbation changes, and what a generated task needs, is known before any call.
+  const told = trials.filter(({ perturbation, task, ...trial }) =>
+    isCounted(trial) && !isGenerated(task) &&
+    perturbation.split("+").every((id) => REACHES.some(({ is }) => is(id)))
+  ) as TrialSummary[];
+  if (told.length === 0) return undefined;
+  const id = printable(told[0]!.perturbation);
   const nameOf = ({ task }: ScoredTrial) => isCase(task) ? caseText(task.case) : "all questions";
   for (const [name, own] of Map.groupBy(told, nameOf)) {
-    if (own.some(({ returns }) => returns === undefined || returns.changed > 0)) continue;
-    const idle = own.filter(({ returns, solved }) => returns!.read > 0 || solved).length;
-    if (idle === 0) continue;
-    return `${printable(own[0]!.perturbation)} found nothing to change in ${name}: ` +
-      `no return was changed in any of ${countText(own.length, "trial")}`;
+    const read = own.filter(({ returns }) => returns !== undefined && returns.read > 0);
+    if (read.length === 0 || read.some(({ returns }) => returns!.changed > 0)) continue;
+    return `${id} found nothing to change in ${name}: no return was changed in any of ${
+      countText(own.length, "trial")
+    }`;
   }
+  const isReached = reachedOf(told).some(({ trials }) => trials > 0);
+  return isReached || !told.some(({ solved }) => solved)
+    ? undefined
+    : `${id} found nothing to change in any of ${
+      countText(told.length, "trial")
+    }: none called what it changes`;
 }
 
 /** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */

@@ -20,7 +20,7 @@ import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { summarize, type TrialSummary } from "../trials/summary.ts";
-import { idleReturns } from "../gate/undecidable.ts";
+import { idlePerturbation } from "../gate/undecidable.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
@@ -138,7 +138,7 @@ function needTables(scores: readonly TrialSummary[]): boolean {
 /** Whether a perturbation found nothing to change in a trial of a tool test. */
 function foundNothing(trial: Trial): boolean {
   return isCase(trial.task) &&
-    (trial.changed === false || idleReturns([summarize(trial)]) !== undefined);
+    (trial.changed === false || idlePerturbation([summarize(trial)]) !== undefined);
 }
 
 /** Fails a tool test whose perturbation changed nothing, as it would falsely show robustness. */

@@ -1,7 +1,15 @@
 // @ts-nocheck: a user may write no types.
 // Tests of one's own tools of all kinds, each group of which has names of its own.
 
-import { assertAnswer, assertCalled, scripted, tool, toolTest } from "../../mod.ts";
+import {
+  askJudges,
+  assertAnswer,
+  assertCalled,
+  judge,
+  scripted,
+  tool,
+  toolTest,
+} from "../../mod.ts";
 import { assertEquals } from "@std/assert";
 
 const add = tool({
@@ -106,7 +114,23 @@ export function registerOwnTests() {
       toolTest(`seldom ${perturbation}`, { ...own, perturbation, assert });
     }
     toolTest("seldom idle", { ...own, perturbation: "UK", assert });
-    toolTest("seldom needless", { ...own, perturbation: "UK", assert() {}, model: silent() });
+    for (const perturbation of ["UK", "timeout", "II"]) {
+      const needless = { ...own, perturbation, assert() {}, model: silent() };
+      toolTest(`seldom needless ${perturbation}`, needless);
+    }
+    let judged = 0;
+    const slips = (run) => judged++ === 7 && assertCalled(run, "skyy") || undefined;
+    toolTest("seldom slips", { ...own, assert: slips });
+    const slow = judge({
+      model: scripted(
+        "slow",
+        () => new Promise((done) => setTimeout(done, 20, { text: "[[0.9]]" })),
+      ),
+    });
+    toolTest("judge forgotten", {
+      ...{ ...rests, model: silent() },
+      assert: (run) => void askJudges(run, slow.like("polite")),
+    });
   }
   {
     const gate = { baseline: "old", margin: 0.15 };

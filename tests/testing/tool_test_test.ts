@@ -131,6 +131,10 @@ Deno.test("toolTest() tells what is wrong with what is made for a trial, without
       "assert is misused",
       /^AssertionError: The trial is invalid: Cannot judge the run at \S+own_tests\.ts:\d+:\d+: Cannot expect a call of ad as /,
     ],
+    [
+      "judge forgotten",
+      /^AssertionError: The trial is invalid: .*a judge was asked and not awaited/,
+    ],
     ["of generated tasks", /^InputError: Cannot perturb .*rename/],
     ["gated > gate", /: INVALID: /],
     // Nothing has been run before it, whose error it could pass on.
@@ -163,12 +167,24 @@ Deno.test("toolTest() counts each trial under a perturbation of returns, also if
       /: FAIL: .*\n {2}solved: 20 of 60 valid trials [^]*changed in 20 of 60 trials/,
     );
   }
-  for (const name of ["idle", "needless"]) {
-    assertMatch(
-      errors.get(`seldom ${name} > gate`)!,
-      /: INVALID: UK found nothing to change in "sel/,
-    );
-  }
+  for (
+    const [name, invalid] of [
+      [
+        "seldom idle",
+        /INVALID: UK found nothing to change in "seldom idle": no return was changed/,
+      ],
+      ...["UK", "timeout", "II"].map((id) =>
+        [
+          `seldom needless ${id}`,
+          new RegExp(`INVALID: ${id} found nothing to change in any of 60 trials: none called`),
+        ] as const
+      ),
+      [
+        "seldom slips",
+        /INVALID: 1 of 60 trials could not be judged: Cannot judge the run at .*skyy/,
+      ],
+    ] as const
+  ) assertMatch(errors.get(`${name} > gate`)!, invalid);
 });
 
 Deno.test("toolTest() shows nothing that a message makes look like a place", () => {

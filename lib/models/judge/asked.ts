@@ -29,6 +29,9 @@ export class AskedJudges {
     { readonly served: Set<string>; readonly simulated: boolean; usage: Usage }
   >();
 
+  /** The number of questions that are under way. */
+  open = 0;
+
   /** The questions so far, in the order in which they were answered. */
   get events(): readonly JudgedEvent[] {
     return this.#events;

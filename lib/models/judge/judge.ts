@@ -295,6 +295,8 @@ export class Judge {
     if (recording === undefined && this.#recordings === undefined) this.#model.connect();
     let question: string | undefined;
     const asked = currentAsked();
+    if (asked !== undefined) asked.open++;
+    using _ = { [Symbol.dispose]: () => void (asked !== undefined && asked.open--) };
     const kept = (score: JudgeScore) => {
       // Nobody was asked about a value that does not fit into a question.
       if (question !== undefined) {

@@ -330,11 +330,13 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       new AssertionError(`assert did not end within ${MAX_ASSERT} seconds: look at the test first`);
     const assert = async () => {
       const returned: unknown = await this.#case.assert(run);
-      if (returned === undefined) return;
+      if (returned === undefined && this.#asked.open === 0) return;
       throw cannot(
         "use assert",
-        "it must throw where the run is wrong, and return nothing",
-        `it returned ${valueText(returned, 100)}`,
+        "it must throw where the run is wrong, await what it asks, and return nothing",
+        returned === undefined
+          ? "a judge was asked and not awaited"
+          : `it returned ${valueText(returned, 100)}`,
       );
     };
     try {
