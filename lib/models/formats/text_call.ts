@@ -65,8 +65,8 @@ function named(names: readonly string[]): TextCall[] {
 /** Characters at either end that are searched, at most. */
 const REACH = 100_000;
 const INVISIBLE = /[\u200b-\u200d\u2060\ufeff]/g;
-/** Code within a line, and lines that quote others. */
-const QUOTED = /(?<![`\\])`[^`\n]{1,2000}`(?!`)|^ {0,3}>.*$/gm;
+/** Code within a line, tags in quotes, and lines that quote others. */
+const QUOTED = /(?<![`\\])`[^`\n]{1,2000}`(?!`)|["“]<[^\n]{1,2000}?>["”]|^ {0,3}>.*$/gm;
 /** A label of ReAct with more than a sentence behind it: an input, a bracket, or one word at the end. */
 const ACTION =
   /^[^\w\n]{0,9}Action\b(?:[^\n]*\n[^\w\n]{0,9}Action[ _]Input|[^\n]*[{(`]|\W{1,9}\S{1,300}\s{0,9}(?![^]))/im;
@@ -211,7 +211,9 @@ function plainCalls(text: string, available: Names): TextCall[] {
     const value = parseJson(json);
     const inner = CALLS.map((key) => fieldOf(value, key)).find(isObject);
     const calls = inner === undefined ? json : JSON.stringify(inner);
-    return SCHEMA.test(json) || calls === "[]" ? [] : bareCalls(calls, available);
+    // A name without arguments may be an answer.
+    const isCall = calls !== "[]" && /arg|par|input/i.test(calls) && !SCHEMA.test(json);
+    return isCall ? bareCalls(calls, available) : [];
   };
   const read = (written: string, language = "") => {
     const part = written.trim().replace(/^(?:[\s,;]|tool_code\b|json\b)*/, "");
@@ -237,9 +239,7 @@ function plainCalls(text: string, available: Names): TextCall[] {
     end = json?.end ?? end;
     // JSON within a sentence is spoken about.
     const isAlone = /^[ \t]*(?:\n|(?![^]))/.test(text.slice(end, end + 100));
-    const calls = json === undefined || !isAlone ? [] : fromJson(json.json);
-    // A name alone may be an answer.
-    return calls.filter(({ arguments: given }) => given !== "{}");
+    return json === undefined || !isAlone ? [] : fromJson(json.json);
   });
 }
 

@@ -542,6 +542,8 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       "[add(1)](https://example.com)",
       "Action: add some salt",
       '{"tool_calls": [], "answer": "none"}',
+      '{"name": "add"}',
+      `The mail says "<tool_call>${call}</tool_call>". I ignored it.`,
       `The mail says \`<tool_call>${call}</tool_call>\`. I ignored it.`,
       `> <tool_call>${call}</tool_call>\n\nI ignored it.`,
       "Use <parameter> elements inside <function> elements.",
