@@ -21,7 +21,7 @@ most 5% of years, over all models that are watched. It stays until another relea
 
   --suite S        the suite (default: that of the last release)
   --tolerance T    how far below the lower bound is still no drift (default 0.01)
-  --drop D         the drop that should be found soonest (default 0.05); the command plan says how soon
+  --drop D         the drop that should be found soonest (default 0.05)
   --confidence C   confidence of the lower bound (default 0.95)
   --coverage C     share of a night's trials that must be valid at the first go (default 0.95)
   --json           prints the verdicts as JSON

@@ -25,9 +25,7 @@ import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { type CaseNeeds, caseNeeds } from "../runs/case_forecast.ts";
 import { countText, dollars, percent, points } from "../base/numbers.ts";
-import { seriesPlan } from "./_series_plan.ts";
 import { Arguments, userPath } from "./arguments.ts";
-import { CANARY_HELP, CANARY_OPTIONS, canaryPlan } from "./_canary_plan.ts";
 import { journalsAt } from "./journals.ts";
 import { fileRequest, readSuite } from "./running.ts";
 import { planWithSets } from "../runs/session.ts";
@@ -45,10 +43,6 @@ given several times. Without a file it shows the graphs that gates need:
   --block N          graphs between two looks of a sequential gate: its cells (default 1)
   --cases N          shows the trials of each of this number of cases of own tests as well
   --every E          the success rate that each of these cases must reach
-  --series N         shows what N releases one after the other need instead, and simulates how often
-                     they are accepted; --graphs sets the graphs of each
-
-${CANARY_HELP}
 
 Cost, for one model and one trial a graph:
 
@@ -70,15 +64,14 @@ const DESIGN = [
   "block",
   "cases",
   "every",
-  "series",
 ];
 
 /** Prints the plan to stdout. */
 export function plan(arguments_: readonly string[]): number {
   const options = new Arguments("plan", arguments_, {
-    values: [...DESIGN, ...CANARY_OPTIONS, "prices", "results"],
+    values: [...DESIGN, "prices", "results"],
     lists: ["model"],
-    switches: ["json", "canary"],
+    switches: ["json"],
   });
   const [file, ...rest] = options.operands;
   if (rest.length > 0) {
@@ -95,17 +88,7 @@ interface PlanOutput {
 }
 
 function planOutput(file: string | undefined, options: Arguments): PlanOutput {
-  const isCanary = options.has("canary");
-  const others = isCanary
-    ? [...DESIGN.filter((name) => name !== "rate"), "prices", "results", "model"]
-    : CANARY_OPTIONS;
-  const other = others.find((name) => options.text(name) !== undefined);
-  if (other !== undefined) {
-    throw options.error(`--${other} goes ${isCanary ? "without" : "with"} --canary`);
-  }
-  if (isCanary && file !== undefined) throw options.error("--canary goes without a suite file");
   try {
-    if (isCanary) return canaryPlan(options);
     return file === undefined ? outputOfNumbers(options) : outputOfSuite(file, options);
   } catch (error) {
     // A gate that cannot be planned, such as one that needs millions of trials, is bad input.
@@ -181,8 +164,6 @@ function outputOfNumbers(options: Arguments): PlanOutput {
   const policy = readPolicy({ ...design, successRate: rate, sequential: true }, source);
   const paired = readPolicy({ ...design, baseline: "it", discordance, sequential: true }, source);
   const graphs = options.integer("graphs", 1);
-  const releases = options.integer("series", 1);
-  if (releases !== undefined) return outputOfSeries(releases, rate, graphs, options, design);
   const cases = options.integer("cases", 1);
   const every = options.number("every");
   if (every !== undefined) readPolicy({ ...design, successRate: rate, every }, source);
@@ -242,24 +223,6 @@ function outputOfNumbers(options: Arguments): PlanOutput {
       ...costs,
     ],
   };
-}
-
-function outputOfSeries(
-  releases: number,
-  rate: number,
-  graphs: number | undefined,
-  options: Arguments,
-  design: { readonly margin: number; readonly confidence: number; readonly power: number },
-): PlanOutput {
-  const other = ["block", "cases", "every"].find((name) => options.text(name) !== undefined);
-  if (other !== undefined) throw options.error(`--series goes without --${other}`);
-  const discordance = options.number("discordance");
-  const { numbers, sizes, lines } = seriesPlan({ ...design, releases, rate, graphs, discordance });
-  const costs = costsOf(options, [
-    ...(sizes.shared === null ? [] : [["a release on the same graphs", sizes.shared] as const]),
-    ["a release on graphs of its own", sizes.fresh],
-  ]);
-  return { numbers: { rate, ...design, ...numbers }, lines: [...lines, ...costs] };
 }
 
 /** The trials of each case that gates take. */

@@ -113,7 +113,7 @@ export interface CanaryVerdict {
 /** The probability of a false alarm within a year, at most. */
 export const YEARLY_ERROR = 0.05;
 /** Nights of a year. */
-export const YEAR = 365;
+const YEAR = 365;
 
 const DEFAULTS: CompleteCanaryPolicy = {
   tolerance: 0.01,
@@ -147,7 +147,7 @@ export function completeCanary(policy: CanaryPolicy): CompleteCanaryPolicy {
 }
 
 /** What is bet against, and how. */
-export interface CanaryBets {
+interface CanaryBets {
   readonly nullRate: number;
   readonly threshold: number;
   /** None if no drop can be told from the reference. */
@@ -157,7 +157,7 @@ export interface CanaryBets {
 }
 
 /** Returns the bets for a reference with this rate, of which `lower` is the lower bound. */
-export function canaryBets(
+function canaryBets(
   { rate, lower }: { readonly rate: number; readonly lower: number },
   { tolerance, drop, confidence, models }: CompleteCanaryPolicy,
 ): CanaryBets {
@@ -176,7 +176,7 @@ export function canaryBets(
 const MAX_REFERENCE = 10_000_000;
 
 /** Says why no drop can be told from a reference of this rate, and what would help. */
-export function tooSmall(
+function tooSmall(
   rate: number,
   { needed }: CanaryBets,
   { drop, tolerance }: CompleteCanaryPolicy,

@@ -108,35 +108,6 @@ export function binomialLowerTail(successes: number, trials: number, rate: numbe
 }
 
 /**
- * Returns the number of successes that a random `place`, even in [0, 1), stands for: places are cut into the
- * probabilities of counts, from the likeliest one outwards, so that few of them are computed.
- *
- * @throws {RangeError} As {@linkcode binomialProbability}.
- */
-export function binomialDraw(place: number, trials: number, rate: number): number {
-  const mode = Math.min(trials, Math.floor((trials + 1) * rate));
-  const most = binomialProbability(mode, trials, rate);
-  const odds = rate / (1 - rate);
-  let [low, high, below, above] = [mode, mode, most, most];
-  let left = place - most;
-  while (left >= 0 && (below > NEGLIGIBLE || above > NEGLIGIBLE)) {
-    above *= high < trials ? (trials - high) / (high + 1) * odds : 0;
-    left -= above;
-    high++;
-    if (left < 0) return high;
-    below *= low > 0 ? low / (trials - low + 1) / odds : 0;
-    left -= below;
-    low--;
-    if (left < 0) return low;
-  }
-  // What is left is a rounding error.
-  return mode;
-}
-
-/** Probabilities that are smaller than this are those of no count that is ever drawn. */
-const NEGLIGIBLE = 1e-20;
-
-/**
  * Returns the probability that a standard normal variable is at most `x`: by Marsaglia's series, and in the
  * tails, where that cancels, by Laplace's continued fraction.
  *

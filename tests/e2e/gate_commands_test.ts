@@ -471,50 +471,6 @@ Deno.test("toolgate plan tells what a suite's gate can decide, and what it costs
   assertEquals(refused.map(({ code }) => code), [2, 2, 2]);
 });
 
-Deno.test("toolgate plan --canary tells in how many nights a drop is found", async () => {
-  const canary = ["plan", "--canary"];
-  const [shown, family, ...refused] = await toolgates([
-    canary,
-    [...canary, "--models", "3", "--trials", "30", "--drop", "0.1", "--tolerance", "0"],
-    [...canary, "--reference-trials", "100"],
-    [...canary, "--tolerance", "0.2"],
-    [...canary, "--trials", "1000000"],
-    [...canary, "--rate", "0"],
-    [...canary, "--margin", "0.1"],
-    [...canary, "--model", "sim:planner"],
-    [...canary, "suite.jsonc"],
-    ["plan", "--drop", "0.1"],
-  ]);
-  assertEquals(shown!.code, 0, shown!.all);
-  assertMatch(shown!.stdout, /^A drop from 90\.0% to 85\.0%, .* a reference of 1,000 trials:$/m);
-  assertMatch(
-    shown!.stdout,
-    /no drift is down to +87\.3%: .* 88\.3%, less a tolerance of 1 point$/m,
-  );
-  assertMatch(
-    shown!.stdout,
-    /half of the drops found within \d+ nights \([\d,]+ trials\), 90% within \d+ nights/,
-  );
-  assertMatch(shown!.stdout, /about 3,900 trials in the mean; about 730 if 90\.0% were known/);
-  assertMatch(family!.stdout, / 21,900, for 3 models$/m);
-  assertMatch(family!.stdout, /^ +20 trials a night .*\n +30 trials a night .*\n +50 trials /m);
-  assertMatch(family!.stdout, /at most 5\.0% of any of 3 models$/m);
-  assertMatch(family!.stdout, /the reference proves at least 88\.3%$/m);
-  assertEquals(refused.map(({ code }) => code), refused.map(() => 2));
-  for (
-    const [place, rule] of [
-      "with so few trials: it takes at least about 230",
-      "tolerance (default 0.01) must be below drop",
-      "--trials must be at most 100000",
-      "--rate must be above 0 and at most 1",
-      "--margin goes without --canary",
-      "--model goes without --canary",
-      "--canary goes without a suite file",
-      "--drop goes with --canary",
-    ].entries()
-  ) assertStringIncludes(refused[place]!.stderr, rule);
-});
-
 Deno.test("toolgate selfcheck finds the stated errors on A/A runs", async () => {
   await using place = await folder();
   const suite = place.write(

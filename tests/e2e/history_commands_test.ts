@@ -140,6 +140,14 @@ Deno.test("a candidate passes against the anchor and the last release, on shared
     "pass",
     "pass sim:planner (the anchor v2) miettinen-nurminen",
   ]);
+  // As good as a bad release that was accepted, and still worse than the anchor.
+  await at("accept same.jsonl --to releases --name v3");
+  await at(`run nightly.json --seed 21 --model ${wrong} --out again.jsonl`);
+  assertEquals(await gate("again.jsonl", 1), [
+    "fail",
+    "fail sim:planner (the anchor v2) miettinen-nurminen",
+    `pass ${wrong} (the release v3) tango`,
+  ]);
 });
 
 Deno.test("a drop of thirty nights is an alarm, which is shown in all formats", async () => {

@@ -16,9 +16,8 @@ import { fork } from "../../lib/base/random.ts";
 import { type CanaryPolicy, type Night, watchForDrift } from "../../lib/gate/canary.ts";
 import { canaryLines } from "../../lib/gate/canary_text.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
-import { binomialDraw } from "../../lib/statistics/distributions.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
-import { drawsOf } from "../support/error_rates.ts";
+import { binomialDraw, drawsOf } from "../support/error_rates.ts";
 
 /** Trials of a graph each: solved, failed, and invalid ones. */
 function units(solved: number, failed = 0, invalid = 0): Unit[] {

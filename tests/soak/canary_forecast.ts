@@ -1,84 +1,112 @@
-import { assert, assertEquals, assertGreater, assertLess, assertThrows } from "@std/assert";
-import { InputError } from "../../lib/base/errors.ts";
-import { canaryForecast } from "../../lib/runs/canary_forecast.ts";
+// Drift canaries, simulated: the tables of "Drift" in docs/gates.md.
+
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import type { Prng } from "@std/random";
+import { fork } from "../../lib/base/random.ts";
+import { driftDelay, driftStakes, DriftSum, driftThreshold } from "../../lib/statistics/drift.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
-import { ROOT } from "../support/child.ts";
-import { toolgates } from "../support/command_line.ts";
+import { textOf } from "../support/documents.ts";
+import { binomialDraw, noiseOf } from "../support/error_rates.ts";
 
-const DESIGN = { rate: 0.9, reference: 1_000, trials: [50, 20, 200] };
+const [DROPS, YEARS, YEAR] = [1_000, 2_000, 365];
+const DESIGN = { rate: 0.9, drop: 0.05, tolerance: 0.01, models: 1, reference: 1_000, trials: 50 };
 
-Deno.test("canaryForecast() tells what is bet against, and by a seed in how many nights a drop is found", () => {
-  const forecast = canaryForecast(DESIGN, 1);
-  const { lower } = clopperPearson(900, 1_000, 0.95);
-  assertEquals(forecast.reference, { trials: 1_000, rate: 0.9, lower });
-  assertEquals([forecast.nullRate, forecast.threshold], [lower - 0.01, 7_300]);
-  assertEquals(forecast.dropped, 0.85);
-  assertEquals(Math.round(forecast.singleBet.trials), 3911);
-  assertEquals(Math.round(forecast.singleBet.ofKnownRate!), 727);
-  assertEquals(forecast.delays.map(({ trials }) => trials), [50, 20, 200]);
-  for (const { median, most } of forecast.delays) assert(most! > median! && median! > 1);
-  // References that show less than the true rate find it late: a tenth takes several times as long as half.
-  for (const { median, most } of forecast.delays) assertGreater(most!, 3 * median!);
-  const [planned, small, large] = forecast.delays.map(({ median }) => median!);
-  assert(small! > planned! && planned! > large!);
-  // Half of the drops are found within about 2,800 trials.
-  assert(50 <= planned! && planned! <= 62, `${planned}`);
-  assertEquals(canaryForecast(DESIGN, 1), forecast);
-  assert(JSON.stringify(canaryForecast(DESIGN, 2)) !== JSON.stringify(forecast));
-});
+/** What to expect of a canary. Each simulation of drops, and of years without one, draws a reference of its own. */
+function forecast(changes: Partial<typeof DESIGN>) {
+  const { rate, drop, tolerance, models, reference, trials } = { ...DESIGN, ...changes };
+  const threshold = driftThreshold(YEAR, 0.05, models);
+  const known = new Map<number, ReturnType<typeof betsAfter>>();
+  const betsAfter = (solved: number) => {
+    const nullRate = clopperPearson(solved, reference, 0.95).lower - tolerance;
+    return { nullRate, stakes: driftStakes(nullRate, solved / reference, drop) };
+  };
+  const drawn = (prng: Prng) => {
+    const solved = binomialDraw(prng(), reference, rate);
+    return known.getOrInsertComputed(solved, betsAfter);
+  };
+  /** Nights until an alarm, `Infinity` without one, in ascending order. */
+  const alarms = (purpose: string, count: number, most: number, truth: number, bets = drawn) => {
+    const { prng } = fork(1, "canary", purpose, trials);
+    return Array.from({ length: count }, () => {
+      const { nullRate, stakes } = bets(prng);
+      if (stakes.length === 0) return Infinity;
+      const watched = new DriftSum(nullRate, stakes);
+      for (let night = 1; night <= most; night++) {
+        const solved = binomialDraw(prng(), trials, truth);
+        if (watched.add([[1, solved], [0, trials - solved]]) >= threshold) return night;
+      }
+      return Infinity;
+    }).sort((one, other) => one - other);
+  };
+  /** The share of years with a false alarm of any model. */
+  const years = (truth: number, bets = drawn) => {
+    const found = alarms(`year at ${truth}`, YEARS, YEAR, truth, bets).indexOf(Infinity);
+    return 1 - (found < 0 ? 0 : 1 - found / YEARS) ** models;
+  };
+  const expected = betsAfter(rate * reference);
+  return {
+    /** Nights until half of the drops are found, and 90%. */
+    nights() {
+      const found = alarms("drop", DROPS, 5 * YEAR, rate - drop);
+      return [0.5, 0.9].map((share) => found[share * DROPS - 1]!);
+    },
+    /** At a rate that never changed, and at the lowest that is no drift. */
+    false: () => [years(rate), years(expected.nullRate, () => expected)],
+    /** Mean trials of a bet that knew the lower rate, against the lowest one that is no drift. */
+    delay: () => driftDelay(expected.nullRate, rate - drop, threshold),
+  };
+}
 
-Deno.test("canaryForecast() tells how often there are false alarms: within the bound, and more often at the lowest rate that is no drift", () => {
-  const { unchanged, atNullRate, bound } = canaryForecast(DESIGN).falseAlarms;
-  assertEquals(bound, 0.05);
-  assertLess(unchanged, 0.005);
-  assertGreater(atNullRate, 0.01);
-  assertLess(atNullRate, bound);
-  // Of any of ten models, each with a threshold ten times as high.
-  const family = canaryForecast({ ...DESIGN, trials: [50], models: 10 });
-  assertEquals(family.threshold, 73_000);
-  assertGreater(family.falseAlarms.atNullRate, 0.005);
-  assertLess(family.falseAlarms.atNullRate, bound);
-});
-
-Deno.test("canaryForecast() finds a drop sooner after a larger reference, with less tolerance, and if it is larger", () => {
-  const median = (design: object) =>
-    canaryForecast({ ...DESIGN, trials: [50], ...design }).delays[0]!.median!;
-  const base = median({});
-  assertLess(median({ reference: 10_000 }), base);
-  assertLess(median({ tolerance: 0 }), base);
-  assertLess(median({ drop: 0.1 }), base);
-  assertGreater(median({ models: 10 }), base);
-});
-
-Deno.test("canaryForecast() tells that a drop may take too long to wait for", () => {
-  const [slow] = canaryForecast({ ...DESIGN, reference: 260, trials: [5] }).delays;
-  assertEquals(slow, { trials: 5, median: null, most: null });
-});
-
-Deno.test("canaryForecast() refuses a reference that is too small for the drop, and a drop to nothing", () => {
-  assertThrows(
-    () => canaryForecast({ ...DESIGN, reference: 100 }),
-    RangeError,
-    "with so few trials: it takes at least about 230",
+/** The rows of a table of the section, by their first cells. */
+function rowsOf(head: string): Map<string, string[]> {
+  const text = textOf("docs/gates.md").split("\n## Drift\n")[1]!.split("\n## ")[0]!;
+  const rows = text.split("\n\n").find((part) => part.startsWith(`| ${head}`))!.trim().split("\n");
+  return new Map(
+    rows.slice(2).map((row) => {
+      const [name, ...cells] = row.split("|").slice(1, -1).map((cell) => cell.trim());
+      return [name!, cells];
+    }),
   );
-  assertThrows(() => canaryForecast({ ...DESIGN, rate: 0.05 }), RangeError, "take a smaller drop");
-  assertThrows(() => canaryForecast({ ...DESIGN, tolerance: 0.1 }), InputError, "tolerance");
+}
+
+/** Nights as they are told, from cells such as `55, 314`; other seeds give up to a quarter more or less. */
+function assertNights(cell: string, nights: readonly number[]): void {
+  for (const [place, told] of cell.split(", ").entries()) {
+    if (nights[place] === Infinity) assertEquals(told, "over 1,825");
+    else assertAlmostEquals(Number(told), nights[place]!, nights[place]! / 4, cell);
+  }
+}
+
+Deno.test("a drop is found within the nights that docs/gates.md says", () => {
+  const rows = rowsOf("trials a night");
+  assertEquals([...rows.keys()], ["20", "50", "100", "200"]);
+  for (const [trials, cells] of rows) {
+    for (const [place, reference] of [1_000, 10_000].entries()) {
+      assertNights(cells[place]!, forecast({ reference, trials: Number(trials) }).nights());
+    }
+  }
+  const delays = [1_000, 10_000].map((reference) => forecast({ reference }).delay());
+  assertEquals(delays.map((trials) => Number(trials.toPrecision(2))), [3_900, 1_600]);
 });
 
-Deno.test("toolgate plan --canary gives the figures of docs/gates.md", async () => {
-  const text = Deno.readTextFileSync(`${ROOT}/docs/gates.md`).split("## Drift")[1]!.split(
-    "\n## ",
-  )[0]!;
-  const rows = [...text.matchAll(/^\| +(\d+) \| +(\d+), (\d+) \| +(\d+), (\d+) \|$/gm)]
-    .map((row) => row.slice(1).map(Number));
-  const [few, many] = (await toolgates(["1000", "10000"].map((size) => [
-    ...["plan", "--canary", "--trials", "20", "--json", "--reference-trials", size],
-  ]))).map(({ stdout }) => JSON.parse(stdout));
-  assertEquals(
-    rows,
-    [20, 50, 100, 200].map((trials, place) => [
-      trials,
-      ...[few, many].flatMap(({ delays }) => [delays[place].median, delays[place].most]),
-    ]),
-  );
+Deno.test("other settings change nights and false alarms as docs/gates.md says", () => {
+  const changes: Record<string, Partial<typeof DESIGN>> = {
+    "none": {},
+    "a drop of 10 points, and `drop: 0.1`": { drop: 0.1 },
+    "`tolerance: 0`": { tolerance: 0 },
+    "10 `models`, one of which drops": { models: 10 },
+    "from 80% to 75%": { rate: 0.8 },
+    "a reference of 300 trials": { reference: 300 },
+    "a reference of 10,000 trials": { reference: 10_000 },
+  };
+  const rows = rowsOf("change");
+  assertEquals([...rows.keys()], Object.keys(changes));
+  for (const [name, [nights, ...shares]] of rows) {
+    const made = forecast(changes[name]!);
+    assertNights(nights!, made.nights());
+    for (const [place, share] of made.false().entries()) {
+      const error = noiseOf(share, YEARS) + 0.0005;
+      assertAlmostEquals(parseFloat(shares[place]!) / 100, share, error, name);
+    }
+  }
 });

@@ -13,9 +13,8 @@ import {
 } from "@std/assert";
 import type { Prng } from "@std/random";
 import { fork } from "../../lib/base/random.ts";
-import { binomialDraw } from "../../lib/statistics/distributions.ts";
 import { driftDelay, driftStakes, DriftSum, driftThreshold } from "../../lib/statistics/drift.ts";
-import { drawsOf, noiseOf } from "../support/error_rates.ts";
+import { binomialDraw, drawsOf, noiseOf } from "../support/error_rates.ts";
 
 const YEARS = drawsOf(10_000);
 const NIGHTS = 365;
