@@ -50,7 +50,7 @@ export { openai } from "./lib/models/openai/openai.ts";
 export type { OpenAIOptions } from "./lib/models/openai/wire_format.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
 export { withFaults } from "./lib/perturbations/inject_faults.ts";
-export type { TaskSource } from "./lib/runs/plan.ts";
+export type { LeftOut, TaskSource } from "./lib/runs/plan.ts";
 export type { PlannedVariant, TestSettings } from "./lib/runs/resolved_suite.ts";
 export { type QuestionSource, questionSource } from "./lib/runs/question_tasks.ts";
 export {

@@ -21,7 +21,13 @@ export type { InjectedDemand } from "../tools/injection.ts";
 export { viewCalls } from "./parameter_failure.ts";
 export type { ParameterScore } from "./parameter_views.ts";
 export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";
-export { type CallRecord, type RecordedCall, recordedCalls, type WrittenCall } from "./record.ts";
+export {
+  type CallRecord,
+  type RecordedCall,
+  recordedCalls,
+  type SaidAndMade,
+  type WrittenCall,
+} from "./record.ts";
 export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
 export {
   type AnswerEvent,
@@ -43,6 +49,7 @@ export {
   type ScoredEvent,
   type StageEvent,
   type StopEvent,
+  type TextCallEvent,
   type TraceEvent,
   type TurnEvent,
   type Undecided,

@@ -98,6 +98,15 @@ export interface CallRecord {
   readonly durationMs: number;
 }
 
+/** The calls of a record, and what the model said besides. */
+export type SaidAndMade =
+  & Pick<CallRecord, "calls">
+  & Partial<Pick<CallRecord, "tools" | "answer" | "written">>
+  & {
+    /** The texts of the model, one for each reply that has any; default: the answer. */
+    readonly texts?: readonly string[];
+  };
+
 /**
  * Returns the calls of a trace; what the strategy `retry` made again is one call, with its last result. A trace cuts texts to 10,000 characters: `uncut` has the whole texts, by
  * the numbers of calls.

@@ -102,7 +102,6 @@ export function withVariant(decision: GateReport, label: string | undefined): Ga
 /** Returns the verdict of the plan's gate, and the baseline file that it compared with; nothing without a gate. */
 export async function decide(
   results: Results,
-  journals: readonly string[],
   { prices, journal, isItself }: {
     readonly prices: Prices | undefined;
     /** One of them, by which its trials can be run again. */

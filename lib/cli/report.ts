@@ -126,9 +126,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   for (const run of runs) {
     const { paths, results, label } = run;
     const operandsOfRun = paths.map((path) => operandOf.get(path)!);
-    // What stands for all journals of a run is what a user would type.
-    const given = operandsOfRun.length === journals.length ? operands : operandsOfRun;
-    const { decision, baseline } = await decide(results, given, {
+    const { decision, baseline } = await decide(results, {
       ...{
         prices: tablePrices,
         journal: operandsOfRun[0]!,

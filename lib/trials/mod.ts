@@ -80,7 +80,13 @@ export type {
   RecordedTurn,
 } from "./recorded_run.ts";
 export type { StateChange, StateDifference } from "./state_difference.ts";
-export type { CallLatency, ScoredAnswer, TrialSummary } from "./summary.ts";
+export type {
+  CallLatency,
+  ReturnCounts,
+  ScoredAnswer,
+  TrialSummary,
+  WrittenCounts,
+} from "./summary.ts";
 export { type AnswerJudge, runTrial, type StrategyChoice, type TrialOptions } from "./run_trial.ts";
 export { type Judging, type Outcome, OUTCOMES } from "./trial.ts";
 export type { Kept, OfferedTool, Transcript, Transcripts } from "./transcript.ts";

@@ -177,7 +177,7 @@ function chatReply(asked: any): string {
 }
 
 function responsesReply(asked: unknown): string {
-  const read = readResponsesRequest(asked);
+  const read = readResponsesRequest(asked, new Map());
   if ("message" in read) throw new Error(`The request was refused: ${read.message}`);
   return JSON.stringify(toResponse(parseSimulatedModel(read.chat.model).reply(read.chat), read));
 }

@@ -6,15 +6,9 @@
 import { defined, printable } from "../../base/json.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { assertReadable, isWrittenAs } from "../../calls/expected/never.ts";
-import type { CallRecord, WrittenCall } from "../../calls/record.ts";
+import type { SaidAndMade, WrittenCall } from "../../calls/record.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
 import { type AssertionStory, fail } from "./_messages.ts";
-
-/** The calls of a record, and what the model said besides. */
-export type SaidAndMade =
-  & Pick<CallRecord, "calls">
-  & Partial<Pick<CallRecord, "tools" | "answer" | "written">>
-  & { readonly texts?: readonly string[] };
 
 /** Asserts that no such call, or none at all, was written as text: that is no call, and not "no call" either. */
 export function refuseText(

@@ -30,7 +30,8 @@ import {
   lostLines,
   nearestLines,
 } from "./_messages.ts";
-import { refuseText, type SaidAndMade } from "./_text_calls.ts";
+import type { SaidAndMade } from "../../calls/record.ts";
+import { refuseText } from "./_text_calls.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { parseWith } from "../../base/input.ts";

@@ -13,7 +13,8 @@ import {
   type TrajectoryMode,
 } from "../../calls/expected/match_calls.ts";
 import { checkUse, fail, missingLines, nearestLines, spareLines } from "./_messages.ts";
-import { refuseText, type SaidAndMade } from "./_text_calls.ts";
+import type { SaidAndMade } from "../../calls/record.ts";
+import { refuseText } from "./_text_calls.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { cannot } from "../../base/errors.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, AssertionError, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, AssertionError, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import {
   absent,
