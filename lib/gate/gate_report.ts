@@ -99,8 +99,8 @@ export function reportVerdicts(
         text: verdictText(verdict, policy, named) + mixture,
         numbers: [
           ...verdictLines(verdict, policy, unit, trialText),
-          ...reached.map(({ words, trials, of }) =>
-            `${words} in ${trials} of ${countText(of, "trial")}`
+          ...reached.map(({ id, words, trials, of }) =>
+            `${words} in ${trials} of ${countText(of, "trial")} (${printable(id)})`
           ),
           ...(replayed === undefined || mixture !== "" ? [] : [replayedNote(replayed)]),
           ...comparisonNotes(subject),

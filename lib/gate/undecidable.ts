@@ -86,21 +86,21 @@ export function misjudged(trials: readonly ScoredTrial[]): string | undefined {
     }`;
 }
 
-/** What depends on the calls of a trial, by the kind of a perturbation: the words, and whether it came to be. */
+/** What of a perturbation depends on the calls of a trial: the words, and whether it came to be. */
 const REACHES: readonly {
   readonly is: (id: string) => boolean;
   readonly words: string;
-  readonly has: (trial: TrialSummary) => boolean;
+  readonly has: (trial: TrialSummary, id: string) => boolean;
 }[] = [
   {
     is: (id) => isOn(id, "return"),
     words: "a return was changed",
-    has: ({ returns }) => returns !== undefined && returns.changed > 0,
+    has: ({ returns }, id) => returns !== undefined && returns.changed.some((own) => own === id),
   },
   {
     is: isFault,
     words: "a fault was met",
-    has: ({ recoveries }) => recoveries !== undefined,
+    has: ({ recoveries = [] }, id) => recoveries.some(({ fault }) => fault === id.split(":")[0]),
   },
   {
     is: (id) => id === INJECTED_INSTRUCTION,
@@ -111,6 +111,8 @@ const REACHES: readonly {
 
 /** In how many trials that count a perturbation reached the model, which depends on its calls; else omitted. */
 export interface Reached {
+  /** The part of the perturbation, such as `CK`. */
+  readonly id: string;
   /** What reached it, such as `a return was changed`. */
   readonly words: string;
   /** The number of trials in which it did. */
@@ -119,41 +121,45 @@ export interface Reached {
   readonly of: number;
 }
 
-/** Returns in how many trials of a variant its perturbation reached the model, one for each of its parts. */
+/** Returns in how many trials of a variant each such part of its perturbation came to be. */
 export function reachedOf(trials: readonly ScoredTrial[]): Reached[] {
   const counted = trials.filter(isCounted) as TrialSummary[];
   const ids = counted[0]?.perturbation.split("+") ?? [];
-  return REACHES.filter(({ is }) => ids.some(is)).map(({ words, has }) => ({
-    ...{ words, trials: counted.filter(has).length, of: counted.length },
-  }));
+  return ids.flatMap((id) =>
+    REACHES.filter(({ is }) => is(id)).map(({ words, has }) => ({
+      ...{ id, words, trials: counted.filter((trial) => has(trial, id)).length },
+      of: counted.length,
+    }))
+  );
 }
 
 /**
  * Why nothing was perturbed: trials of a case had results, and not one held anything to change; or a variant was solved
- * without any call that its perturbation could reach.
+ * without any call that a part of its perturbation could reach.
  */
 export function idlePerturbation(trials: readonly ScoredTrial[]): string | undefined {
-  // What else a perturbation changes, and what a generated task needs, is known before any call.
-  const told = trials.filter(({ perturbation, task, ...trial }) =>
-    isCounted(trial) && !isGenerated(task) &&
-    perturbation.split("+").every((id) => REACHES.some(({ is }) => is(id)))
+  // What a generated task needs is known before any call.
+  const told = trials.filter((trial) =>
+    isCounted(trial) && !isGenerated(trial.task)
   ) as TrialSummary[];
-  if (told.length === 0) return undefined;
-  const id = printable(told[0]!.perturbation);
   const nameOf = ({ task }: ScoredTrial) => isCase(task) ? caseText(task.case) : "all questions";
-  for (const [name, own] of Map.groupBy(told, nameOf)) {
-    const read = own.filter(({ returns }) => returns !== undefined && returns.read > 0);
-    if (read.length === 0 || read.some(({ returns }) => returns!.changed > 0)) continue;
-    return `${id} found nothing to change in ${name}: no return was changed in any of ${
-      countText(own.length, "trial")
-    }`;
+  const cases = Map.groupBy(told, nameOf);
+  for (const { id, trials: reached } of reachedOf(told)) {
+    const idle = isOn(id, "return") && [...cases].find(([, own]) => {
+      const read = own.filter(({ returns }) => returns !== undefined && returns.read > 0);
+      return read.length > 0 && read.every(({ returns }) => !returns!.changed.includes(id));
+    });
+    if (idle) {
+      const [name, { length }] = idle;
+      return `${id} found nothing to change in ${name}: no return was changed in any of ` +
+        countText(length, "trial");
+    }
+    if (reached === 0 && told.some(({ solved }) => solved)) {
+      return `${printable(id)} found nothing to change in any of ${
+        countText(told.length, "trial")
+      }: none called what it changes`;
+    }
   }
-  const isReached = reachedOf(told).some(({ trials }) => trials > 0);
-  return isReached || !told.some(({ solved }) => solved)
-    ? undefined
-    : `${id} found nothing to change in any of ${
-      countText(told.length, "trial")
-    }: none called what it changes`;
 }
 
 /** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */

@@ -14,14 +14,14 @@ import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
 import {
-  type CallEvent,
   callsOf,
   type FailedAttempt,
+  MAX_KEPT_LENGTH,
   type ScoredEvent,
   type TraceEvent,
 } from "../calls/trace.ts";
 import { type AgentWork, agentWorkOf, type StrategyWork, workOf } from "../calls/work.ts";
-import { isOn } from "../perturbations/methods.ts";
+import { isOn, type ReturnMethod } from "../perturbations/methods.ts";
 import { perturbReturn } from "../perturbations/returns.ts";
 import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import { isCase } from "./executors/task_kind.ts";
@@ -129,26 +129,35 @@ function writtenOf(events: readonly TraceEvent[]): WrittenCounts | undefined {
 export interface ReturnCounts {
   /** The number of results, without errors and refusals. */
   readonly read: number;
-  /** The number of results that the perturbation changed. */
-  readonly changed: number;
+  /** The methods of the perturbation that changed one of them, such as `CK`. */
+  readonly changed: readonly ReturnMethod[];
 }
 
 /** Counts the results of a trial under a perturbation of returns; `undefined` without one, or if calls are missing. */
 export function returnsOf(
   { perturbation, calls, events }: Pick<Trial, "perturbation" | "calls" | "events">,
 ): ReturnCounts | undefined {
-  const methods = perturbation.split("+").filter((id) => isOn(id, "return"));
+  const methods = perturbation.split("+")
+    .filter((id): id is ReturnMethod => isOn(id, "return"));
   const made = callsOf(events);
   if (methods.length === 0 || made.length < calls) return undefined;
   const results = made.filter(({ failure, returned, error, agentDid }) =>
     (failure === undefined || returned !== undefined) && error === undefined &&
     agentDid === undefined
   );
-  const isChanged = ({ unperturbed, injected }: CallEvent) =>
-    unperturbed !== undefined &&
-    // An instruction that was injected is another change.
-    (injected === undefined || methods.some((id) => perturbReturn(id, unperturbed).changed));
-  return { read: results.length, changed: results.filter(isChanged).length };
+  const changed = results.flatMap(({ unperturbed, injected }) => {
+    if (unperturbed === undefined) return [];
+    // Another method or an instruction that was injected may be the change; a text that was cut off tells nothing.
+    const isPlain = methods.length === 1 && injected === undefined;
+    if (isPlain || unperturbed.length >= MAX_KEPT_LENGTH) return methods;
+    let text = unperturbed;
+    return methods.filter((id) => {
+      const step = perturbReturn(id, text);
+      text = step.value;
+      return step.changed;
+    });
+  });
+  return { read: results.length, changed: [...new Set(changed)] };
 }
 
 /** For how long the tool of one call ran. */

@@ -113,8 +113,8 @@ export function registerOwnTests() {
     for (const perturbation of ["CK", "FK", "CF"]) {
       toolTest(`seldom ${perturbation}`, { ...own, perturbation, assert });
     }
-    toolTest("seldom idle", { ...own, perturbation: "UK", assert });
-    for (const perturbation of ["UK", "timeout", "II"]) {
+    toolTest("seldom idle", { ...own, perturbation: "CK+AP", assert });
+    for (const perturbation of ["UK", "CO+timeout", "CK+II"]) {
       const needless = { ...own, perturbation, assert() {}, model: silent() };
       toolTest(`seldom needless ${perturbation}`, needless);
     }

@@ -171,11 +171,11 @@ Deno.test("toolTest() counts each trial under a perturbation of returns, also if
     const [name, invalid] of [
       [
         "seldom idle",
-        /INVALID: UK found nothing to change in "seldom idle": no return was changed/,
+        /INVALID: AP found nothing to change in "seldom idle": no return was changed/,
       ],
-      ...["UK", "timeout", "II"].map((id) =>
+      ...[["UK", "UK"], ["CO+timeout", "timeout"], ["CK+II", "CK"]].map(([all, id]) =>
         [
-          `seldom needless ${id}`,
+          `seldom needless ${all}`,
           new RegExp(`INVALID: ${id} found nothing to change in any of 60 trials: none called`),
         ] as const
       ),

@@ -11,7 +11,7 @@ import type { RecordedCall } from "../record.ts";
 import { checkIgnored } from "../values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
-import { isObject, printable } from "../../base/json.ts";
+import { isObject, type JsonObject, printable } from "../../base/json.ts";
 import { isMatcher } from "./matchers.ts";
 import type { CallExpectation, ExpectedValue } from "../../tools/expected_call.ts";
 import { Position } from "../../tools/schema/position.ts";
@@ -60,6 +60,7 @@ export class CheckedCall {
     if (tools.length > 0) checkTool(tool, tools);
     if (checked.arguments !== undefined) checkArguments(tool, checked.arguments);
     const schema = tools.find(({ name }) => name === tool)?.parameters;
+    if (checked.arguments !== undefined) checkNames(tool, checked.arguments, schema);
     const usesDefaults = checked.defaults === "allowed" && schema !== undefined;
     this.tool = tool;
     this.#arguments = checked.arguments;
@@ -168,6 +169,28 @@ function checkArguments(tool: string, all: Readonly<Record<string, ExpectedValue
       : Object.entries(value);
     for (const [step, own] of inner) waiting.push({ steps: [...steps, step], value: own });
   }
+}
+
+/** Checks that a tool that takes no other arguments has these: such a call would never be accepted. */
+function checkNames(
+  tool: string,
+  all: Readonly<Record<string, ExpectedValue>>,
+  schema: JsonObject | undefined,
+): void {
+  const { properties, additionalProperties } = schema ?? {};
+  const isPlain = ["patternProperties", "allOf", "anyOf", "oneOf", "$ref"]
+    .every((keyword) => schema === undefined || !Object.hasOwn(schema, keyword));
+  if (additionalProperties !== false || !isObject(properties) || !isPlain) return;
+  const names = Object.keys(properties);
+  const unknown = Object.keys(all).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw cannot(
+    `expect a call of ${printable(tool, MAX_NAME_LENGTH)}`,
+    "its arguments must be those of the tool",
+    `there is no ${printable(unknown, MAX_NAME_LENGTH)}, but ${
+      names.map((name) => printable(name, MAX_NAME_LENGTH)).join(", ") || "none"
+    }`,
+  );
 }
 
 /** Says why a value is neither JSON nor a matcher; `undefined` if it is one of them. */

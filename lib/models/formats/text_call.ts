@@ -193,7 +193,8 @@ function pythonCalls(text: string, available: Names, kind: "marked" | "plain" | 
 }
 
 /** Code fences, and lines with a list of calls. */
-const BLOCKS = /```(\w{0,20})([^]*?)(?:```|(?![^]))|^[ \t]{0,9}(\[.*\)\])[ \t]*$/gm;
+const BLOCKS =
+  /```(\w{0,20})([^]*?)(?:```|(?![^]))|^[ \t]{0,9}(\[.*\)\]|[\w.]{1,100}\(.*\))[ \t]*$/gm;
 /** The definition of a function, which is no call. */
 const SCHEMA =
   /"(?:parameters|arguments|input_schema)"\s*:\s*\{\s*"(?:type"\s*:\s*"object|properties)"/;

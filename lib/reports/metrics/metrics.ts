@@ -298,7 +298,7 @@ export function tally(trials: readonly TrialSummary[]): Tally {
     unchanged: trials.filter(({ changed }) => changed === false).length,
     ...(perturbed.length === 0
       ? {}
-      : { returnsChanged: perturbed.filter(({ returns }) => returns!.changed > 0).length }),
+      : { returnsChanged: perturbed.filter(({ returns }) => returns!.changed.length > 0).length }),
     ...(unsolvable === 0 ? {} : { unsolvable }),
     solved: solved.length,
     rate: valid.length === 0 ? null : solved.length / valid.length,

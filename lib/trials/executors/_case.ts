@@ -336,7 +336,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
         "it must throw where the run is wrong, await what it asks, and return nothing",
         returned === undefined
           ? "a judge was asked and not awaited"
-          : `it returned ${valueText(returned, 100)}`,
+          // What it returned may run where it is looked at, as a generator does.
+          : `it returned ${typeof returned === "object" ? "an object" : valueText(returned, 100)}`,
       );
     };
     try {

@@ -508,6 +508,7 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       'add\n{"left": 1}',
       "add(left=1)",
       "I add:\n[add(left=1)]\nNow I wait.",
+      "I will now call:\n\nadd(left=1)",
       "```tool_code\nsum = add(left=1)\nprint(sum)\n```",
       'Thought: I add.\nAction: add\nAction Input: {"left": 1}',
     ],

@@ -111,6 +111,12 @@ Deno.test("assertNotCalled() tells every call that should not be there", () => {
   );
 });
 
+/** A tool that takes no other arguments. */
+const CLOSED = {
+  ...{ name: "f", description: "" },
+  parameters: { type: "object", properties: { id: {} }, additionalProperties: false },
+};
+
 Deno.test("no assertion takes a call that is written as text for no call", () => {
   const tools = [{ name: "drop", description: "", parameters: {} }];
   const facts = { replies: 1, usage: { inputTokens: 1, outputTokens: 1 }, durationMs: 1 };
@@ -375,6 +381,10 @@ Deno.test("assertions that could not fail, or are used wrongly, are refused", ()
     [() => assertCallOrder(TRIP, ["locate", "wether"]), noTool],
     [() => assertTrajectory(TRIP, ["wether"], "subset"), noTool],
     [() => assertCallScore(TRIP, ["wether"], { recall: 1 }), noTool],
+    [
+      () => assertNotCalled({ calls: [], tools: [CLOSED] }, { tool: "f", arguments: { idd: 1 } }),
+      "Cannot expect a call of f as its arguments must be those of the tool: there is no idd, but id",
+    ],
     [() => assertNotCalled(TRIP, call), 'Unrecognized key: "arguements"'],
     [() => assertTrajectory(TRIP, ["locate", call], "subset"), 'Unrecognized key: "arguements"'],
     [
