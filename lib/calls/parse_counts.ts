@@ -26,7 +26,8 @@ const MAX_REPAIRS = 20;
 const MAX_REPAIR_LENGTH = 100;
 
 /**
- * Counts how the replies that attempt calls could be parsed; `undefined` if no reply says. Replies of stages, such as a plan, do not count.
+ * Counts how the replies that attempt calls could be parsed; `undefined` if no reply says. Replies of stages, such as a
+ * plan, do not count.
  *
  * @example Usage
  * ```ts
