@@ -8,7 +8,7 @@ import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../
 import type { InjectedDemand } from "../tools/injection.ts";
 import type { Usage } from "../tools/message.ts";
 import type { AgentDeed, ToolSchema } from "../tools/tool.ts";
-import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import { type CallEvent, callsOf, type TextCallEvent, type TraceEvent } from "./trace.ts";
 
 /** A call event as assertions, alignment, scores and views see it, its arguments parsed. */
 export interface RecordedCall {
@@ -69,14 +69,18 @@ export interface WrittenCall {
   readonly where: string;
 }
 
+/** Returns calls that stand as text in a place, such as `reply 2`. */
+export function writtenIn(where: string, calls: readonly TextCallEvent[]): WrittenCall[] {
+  return calls.map(({ name: tool, arguments: written }) => ({
+    ...{ tool, where },
+    ...defined({ written }),
+  }));
+}
+
 /** Returns the calls in the texts of a trace. */
 export function writtenCalls(events: readonly TraceEvent[]): WrittenCall[] {
   return events.flatMap((event) =>
-    event.kind !== "reply" ? [] : (event.textCalls ?? []).map(({ name, arguments: written }) => ({
-      tool: name,
-      ...defined({ written }),
-      where: `reply ${event.request}`,
-    }))
+    event.kind === "reply" ? writtenIn(`reply ${event.request}`, event.textCalls ?? []) : []
   );
 }
 

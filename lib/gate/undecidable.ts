@@ -26,7 +26,7 @@ import { commonKinds } from "../base/text_kind.ts";
 import { INJECTED_INSTRUCTION, isInjecting, isRemoving } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import { isFault } from "../tools/fault.ts";
-import { MISJUDGED } from "../trials/executors/assertion_text.ts";
+import { isMisjudged } from "../trials/executors/assertion_text.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import type { Ceilings, CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
@@ -76,9 +76,7 @@ export function withoutAnswer(trials: readonly ScoredTrial[]): string | undefine
 
 /** Why no gate decides: trials that the test could not judge are not those of a model that fails, or passes. */
 export function misjudged(trials: readonly ScoredTrial[]): string | undefined {
-  const own = trials.filter(({ outcome, reason }) =>
-    outcome === "invalid" && reason?.startsWith(MISJUDGED)
-  );
+  const own = trials.filter(isMisjudged);
   return own.length === 0
     ? undefined
     : `${own.length} of ${countText(trials.length, "trial")} could not be judged: ${
@@ -100,7 +98,7 @@ const REACHES: readonly {
   {
     is: isFault,
     words: "a fault was met",
-    has: ({ recoveries = [] }, id) => recoveries.some(({ fault }) => fault === id.split(":")[0]),
+    has: ({ faults = [] }, id) => faults.some((fault) => fault === id.split(":")[0]),
   },
   {
     is: (id) => id === INJECTED_INSTRUCTION,
@@ -154,10 +152,12 @@ export function idlePerturbation(trials: readonly ScoredTrial[]): string | undef
       return `${id} found nothing to change in ${name}: no return was changed in any of ` +
         countText(length, "trial");
     }
-    if (reached === 0 && told.some(({ solved }) => solved)) {
+    // That a rate spares the calls of one trial is chance.
+    const isChance = told.length === 1 && told[0]!.calls > 0 && id.startsWith("flaky");
+    if (reached === 0 && !isChance && told.some(({ solved }) => solved)) {
       return `${printable(id)} found nothing to change in any of ${
         countText(told.length, "trial")
-      }: none called what it changes`;
+      }: no call was one that it changes`;
     }
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { FaultKind } from "../tools/fault.ts";
 import { callSignature } from "../calls/behaviour.ts";
 import { defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
@@ -75,6 +76,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly missed?: MissedCalls;
   /** How the model recovered from faults, by function; omitted without any faults. */
   readonly recoveries?: readonly Recovery[];
+  /** The kinds of faults that its calls met; omitted without any. */
+  readonly faults?: readonly FaultKind[];
   /** How its replies were parsed; omitted when unknown, or if none attempts a call. */
   readonly parses?: ParseCounts;
   /**
@@ -191,6 +194,7 @@ export function summarize(trial: Trial): TrialSummary {
   const missed = sharedPart(missedCallsOf(trial));
   const actions = actionsOf(trial);
   const recoveries = recoveryOf(trial.events);
+  const faults = new Set(callsOf(trial.events).flatMap(({ fault }) => fault ?? []));
   const parses = parsesOf(trial.events);
   const dimensions = sharedPart(dimensionsOf(trial));
   const expressions = expressionsOf(trial);
@@ -222,6 +226,7 @@ export function summarize(trial: Trial): TrialSummary {
     ...(hasViews(trial) ? { parameters: sharedPart(scoreOfViews(trial.events)) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
+    ...(faults.size === 0 ? {} : { faults: sharedPart([...faults]) }),
     ...defined({
       parses,
       dimensions,
@@ -332,6 +337,7 @@ const FACTS = [
   "missed",
   "actions",
   "recoveries",
+  "faults",
   "parses",
   "dimensions",
   "expressions",

@@ -118,6 +118,25 @@ export function registerOwnTests() {
       const needless = { ...own, perturbation, assert() {}, model: silent() };
       toolTest(`seldom needless ${perturbation}`, needless);
     }
+    const again = scripted(
+      "again",
+      ({ messages }) =>
+        messages.filter(({ role }) => role === "tool").length < 4 ? call : { text: "clear" },
+    );
+    toolTest("seldom joined", {
+      ...own,
+      perturbation: "timeout+rate_limit:2",
+      assert,
+      model: again,
+    });
+    // By its seed, the rate spares this call.
+    toolTest("seldom hit", {
+      ...rests,
+      tools: [sky],
+      perturbation: "flaky:0.01",
+      assert,
+      model: again,
+    });
     let judged = 0;
     const slips = (run) => judged++ === 7 && assertCalled(run, "skyy") || undefined;
     toolTest("seldom slips", { ...own, assert: slips });

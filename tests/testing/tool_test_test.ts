@@ -176,7 +176,7 @@ Deno.test("toolTest() counts each trial under a perturbation of returns, also if
       ...[["UK", "UK"], ["CO+timeout", "timeout"], ["CK+II", "CK"]].map(([all, id]) =>
         [
           `seldom needless ${all}`,
-          new RegExp(`INVALID: ${id} found nothing to change in any of 60 trials: none called`),
+          new RegExp(`INVALID: ${id} found nothing to change in any of 60 trials: no call was one`),
         ] as const
       ),
       [
@@ -185,6 +185,8 @@ Deno.test("toolTest() counts each trial under a perturbation of returns, also if
       ],
     ] as const
   ) assertMatch(errors.get(`${name} > gate`)!, invalid);
+  assertEquals(endedIn(finished, "seldom hit"), [["seldom hit", "ok"]]);
+  assertEquals(endedIn(finished, "seldom joined").at(-1), ["seldom joined > gate", "ok"]);
 });
 
 Deno.test("toolTest() shows nothing that a message makes look like a place", () => {

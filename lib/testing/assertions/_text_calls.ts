@@ -3,10 +3,10 @@
  * @module
  */
 
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { assertReadable, isWrittenAs } from "../../calls/expected/never.ts";
-import type { SaidAndMade, WrittenCall } from "../../calls/record.ts";
+import { type SaidAndMade, type WrittenCall, writtenIn } from "../../calls/record.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
 import { type AssertionStory, fail } from "./_messages.ts";
 
@@ -19,11 +19,7 @@ export function refuseText(
   const names = tools.map(({ name }) => name);
   const written = record.written ??
     texts.flatMap((text, place) =>
-      textCalls(text, names).map(({ name, arguments: given }): WrittenCall => ({
-        tool: name,
-        ...defined({ written: given }),
-        where: `text ${place + 1} of the model`,
-      }))
+      writtenIn(`text ${place + 1} of the model`, textCalls(text, names))
     );
   const meant = (call: WrittenCall) =>
     expected === undefined ? call.tool !== "" : isWrittenAs(call, expected);

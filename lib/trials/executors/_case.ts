@@ -13,6 +13,7 @@ import {
   recordedCalls,
   type WrittenCall,
   writtenCalls,
+  writtenIn,
 } from "../../calls/record.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
 import { CheckedCall } from "../../calls/expected/checked_call.ts";
@@ -242,11 +243,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   get #written(): WrittenCall[] {
     if (this.events.some(({ kind }) => kind === "reply")) return writtenCalls(this.events);
     const names = this.#tools.map(({ name }) => name);
-    return textCalls(this.#said, names).map(({ name, arguments: written }) => ({
-      tool: name,
-      ...defined({ written }),
-      where: "the answer",
-    }));
+    return writtenIn("the answer", textCalls(this.#said, names));
   }
 
   /** Whether the run is as `assert` says; records how it is not, and what judges were asked. */

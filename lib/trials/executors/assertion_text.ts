@@ -29,13 +29,20 @@ export function keptText(message: string): string {
   return printableLines(text, MAX_KEPT_LENGTH);
 }
 
-/** How the reason of a trial begins whose assertions were used wrongly: nothing is wrong with its replies. */
-export const MISJUDGED = "Cannot judge the run";
+/** How the reason of a trial begins whose assertions were used wrongly. */
+const MISJUDGED = "Cannot judge the run";
 
 /** An assertion that was used wrongly: its own message says how. */
 export function misusedAssertion(error: InputError): InputError {
   const lines = error.message.split("\n").map((line) => line.trim());
   return new InputError(`${MISJUDGED}${atPlace(error)}: ${lines.join(" ")}`);
+}
+
+/** Whether assertions were used wrongly on a trial: nothing is wrong with its replies. */
+export function isMisjudged(
+  { outcome, reason }: { readonly outcome: string; readonly reason?: string },
+): boolean {
+  return outcome === "invalid" && reason?.startsWith(MISJUDGED) === true;
 }
 
 /** Whether an error, or its class, has a name; of a hostile one nothing can be asked. */
