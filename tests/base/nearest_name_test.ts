@@ -19,6 +19,8 @@ Deno.test("nearestName() finds what a slip of the keyboard means, and guesses no
     // Two of them begin so.
     "max": undefined,
     "ru": "run",
+    "lemberature": "temperature",
+    "lemberadure": undefined,
     "date": undefined,
     "frobnicate": undefined,
     "": undefined,
