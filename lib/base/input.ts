@@ -71,11 +71,38 @@ function withLine(message: string, text: string): string {
   });
 }
 
-/** Makes zod report the faulty value too, as a message has action, rule and state; and name the keys that are meant. */
+/** Makes zod report the faulty value too, and say what is wrong in the words of this library where a schema has none. */
 export const WITH_INPUT: z.core.ParseContext<z.core.$ZodIssue> = {
   reportInput: true,
-  error: (issue) => issue.code === "unrecognized_keys" ? keysMessage(issue) : undefined,
+  error: wordsOf,
 };
+
+/**
+ * Says what is wrong by the code of an issue; `undefined` leaves that to zod. Nothing is said of types yet: those of all
+ * members of a union are told together.
+ */
+function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const { input } = issue;
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return keysMessage(issue);
+    case "invalid_value":
+      return valueMessage(issue.values, input);
+    case "too_small":
+      if (issue.minimum === 1 && (issue.origin === "string" || issue.origin === "array")) {
+        return "must not be empty";
+      }
+      return boundMessage(issue.inclusive ? "at least" : "above", issue.minimum, input);
+    case "too_big":
+      return boundMessage(issue.inclusive ? "at most" : "below", issue.maximum, input);
+    case "invalid_key":
+      return issue.issues[0]?.message;
+    case "invalid_type":
+      return "";
+    case "invalid_union":
+      return issue.errors.length === 0 ? undefined : "";
+  }
+}
 
 /** Names the keys that an object does not have, and those that are probably meant. */
 function keysMessage({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>) {
@@ -90,6 +117,28 @@ function keysMessage({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecog
       : "");
 }
 
+/** States which types of values there may be: `expected string or object, received number`. */
+function typeMessage(expected: readonly string[], input: unknown): string {
+  const types = expected.join(" or ");
+  if (input === undefined) return `it is missing: expected ${types}`;
+  const isOdd = typeof input === "number" && !Number.isFinite(input);
+  return `expected ${types}, received ${isOdd ? input : z.core.util.parsedType(input)}`;
+}
+
+/** States which values there may be, and the one that is none of them. */
+function valueMessage(values: readonly z.core.util.Primitive[], input: unknown): string {
+  const [count, names] = [values.length === 1 ? "" : "one of ", values.map(String)];
+  const rule = `expected ${count}${values.map((value) => JSON.stringify(value)).join("|")}`;
+  if (input === undefined) return `it is missing: ${rule}`;
+  if (typeof input !== "string" || names.length === 1) return rule;
+  return `${rule}: it is ${JSON.stringify(printable(input, 60))}${didYouMean(input, names)}`;
+}
+
+/** States the bound that a number breaks, and the number; `undefined` for what is no number. */
+function boundMessage(rule: string, bound: number | bigint, input: unknown): string | undefined {
+  return typeof input === "number" ? `must be ${rule} ${bound}: it is ${input}` : undefined;
+}
+
 /**
  * Checks `value` against `schema`.
  *
@@ -98,10 +147,10 @@ function keysMessage({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecog
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
   const result = schema.safeParse(value, WITH_INPUT);
   if (result.success) return result.data;
-  const found = result.error.issues.slice(0, MAX_ISSUES).flatMap((issue) =>
-    issueFaults(issue, value)
-  );
-  const shown = causesFirst(found).slice(0, MAX_FAULTS).map(({ path, message }) =>
+  const found = result.error.issues.slice(0, MAX_ISSUES).flatMap((issue) => issueFaults(issue));
+  // Names that nothing has come first: what is missing is most often what they should have been.
+  const causesFirst = found.toSorted((one, other) => Number(other.isName) - Number(one.isName));
+  const shown = causesFirst.slice(0, MAX_FAULTS).map(({ path, message }) =>
     `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
       printable(redactRecord(message), 300)
     }`
@@ -117,64 +166,41 @@ const MAX_FAULTS = 2;
 /** Issues that are looked at, at most: one mistake may repeat in each line of a long list. */
 const MAX_ISSUES = 1_000;
 
-/** Puts the names that nothing has first: what is missing is most often what they should have been. */
-function causesFirst(faults: readonly Fault[]): Fault[] {
-  const isName = ({ message }: Fault) => message.startsWith("Unrecognized key");
-  return [...faults.filter(isName), ...faults.filter((fault) => !isName(fault))];
-}
-
 interface Fault {
   readonly path: readonly PropertyKey[];
   readonly message: string;
+  /** Whether it is a name that nothing has. */
+  readonly isName: boolean;
 }
 
 /**
  * Returns the faults of an issue. For a union, those of the member that the value is nearest to, or one
  * fault that lists all members if it is near none.
  */
-function issueFaults(
-  issue: z.core.$ZodIssue,
-  whole: unknown,
-  above: readonly PropertyKey[] = [],
-): Fault[] {
+function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
   const path = [...above, ...issue.path];
-  if (issue.message.startsWith("Invalid ") && isMissing(whole, path)) {
-    const [expected] = /expected [^,]+/.exec(issue.message) ?? [];
-    return [{ path, message: `it is missing${expected === undefined ? "" : `: ${expected}`}` }];
-  }
-  const customMessage = issue.message !== "Invalid input";
-  if (issue.code !== "invalid_union" || issue.errors.length === 0 || customMessage) {
-    return [{ path, message: boundMessage(issue) ?? nameMessage(issue) ?? issue.message }];
-  }
-  // Of a value of another type no bound says anything.
+  const types = typesOf(issue);
+  const message = types === undefined ? issue.message : typeMessage(types, issue.input);
+  const isName = issue.code === "unrecognized_keys";
+  if (issue.code !== "invalid_union" || issue.message !== "") return [{ path, message, isName }];
   const kinds = nearestKinds(issue.errors)
-    .map((issues) => issues.some(isOtherKind) ? issues.filter(isOtherKind) : issues)
-    .map((issues) => issues.flatMap((inner) => issueFaults(inner, whole, path)));
+    .map((issues) => tellingOf(issues).flatMap((inner) => issueFaults(inner, path)));
   const deepest = (faults: readonly Fault[]) =>
     Math.max(...faults.map((fault) => fault.path.length));
   const own = kinds.toSorted((one, other) => deepest(other) - deepest(one))[0]!;
   if (kinds.length === 1 || deepest(own) > path.length) return own;
-  const messages = kinds.flat().map(({ message }) =>
-    message.replace(/^Invalid (input|option): /, "")
-  );
-  return [{ path, message: anyOfMessages([...new Set(messages)]) }];
+  const messages = [...new Set(kinds.flat().map((fault) => fault.message))];
+  return [{ path, message: message || messages.join(", or "), isName }];
 }
 
-/** Joins what several kinds of values expect: `expected string or object, received number`. */
-function anyOfMessages(messages: readonly string[]): string {
-  const kinds = messages.map((message) => /^expected (\w+), received (\w+)$/.exec(message));
-  const [first] = kinds;
-  if (first === null || !kinds.every((one) => one?.[2] === first![2])) {
-    return messages.join(", or ");
-  }
-  return `expected ${kinds.map((one) => one![1]).join(" or ")}, received ${first![2]}`;
-}
-
-/** Whether the object that should hold a value has no such key. */
-function isMissing(whole: unknown, path: readonly PropertyKey[]): boolean {
-  if (path.length === 0) return false;
-  const holder = path.slice(0, -1).reduce<unknown>((value, key) => Object(value)[key], whole);
-  return !Object.hasOwn(Object(holder), path.at(-1)!);
+/** The types that an issue expects in place of another one; `undefined` if it is about more, or its schema says it. */
+function typesOf(issue: z.core.$ZodIssue): readonly string[] | undefined {
+  if (issue.message !== "") return undefined;
+  if (issue.code === "invalid_type") return [issue.expected];
+  if (issue.code !== "invalid_union") return undefined;
+  const types = issue.errors.flatMap(tellingOf)
+    .map((inner) => inner.path.length === 0 ? typesOf(inner) : undefined);
+  return types.every((some) => some !== undefined) ? [...new Set(types.flat())] : undefined;
 }
 
 /** Returns the union members a value is nearest to: of its type, with the fewest unknown keys. */
@@ -187,8 +213,13 @@ function nearestKinds(kinds: readonly z.core.$ZodIssue[][]): readonly z.core.$Zo
   const least = Math.min(...fitting.map(unknownKeys));
   const best = fitting.filter((issues) => unknownKeys(issues) === least);
   if (best.length > 0) return best;
-  const named = kinds.filter((issues) => issues.some((issue) => nameMessage(issue) !== undefined));
+  const named = kinds.filter((issues) => issues.some(isOtherName));
   return named.length === 0 ? kinds : named;
+}
+
+/** The issues that tell something: of a value of another type no bound does. */
+function tellingOf(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  return issues.some(isOtherKind) ? issues.filter(isOtherKind) : issues;
 }
 
 /** Whether the value itself has the wrong type, not just a part of it. */
@@ -200,29 +231,10 @@ function isOtherKind(issue: z.core.$ZodIssue): boolean {
   return issue.code === "invalid_type" || issue.code === "invalid_value";
 }
 
-/** States the bound that a number breaks, and the number; `undefined` for other faults. */
-function boundMessage(issue: z.core.$ZodIssue): string | undefined {
-  if (issue.code === "too_small" && issue.minimum === 1 && /^Too small/.test(issue.message)) {
-    if (issue.origin === "string" || issue.origin === "array") return "must not be empty";
-  }
-  if (typeof issue.input !== "number") return undefined;
-  const state = `it is ${issue.input}`;
-  if (issue.code === "too_small") {
-    return `must be ${issue.inclusive ? "at least" : "above"} ${issue.minimum}: ${state}`;
-  }
-  if (issue.code === "too_big") {
-    return `must be ${issue.inclusive ? "at most" : "below"} ${issue.maximum}: ${state}`;
-  }
-}
-
-/** States which names there are, and the one that is none of them; `undefined` for other faults. */
-function nameMessage(issue: z.core.$ZodIssue): string | undefined {
-  const { input } = issue;
-  if (issue.code !== "invalid_value" || issue.values.length < 2) return undefined;
-  if (typeof input !== "string" || !issue.message.startsWith("Invalid option")) return undefined;
-  const names = issue.values.map(String);
-  return issue.message.replace("Invalid option: ", "") +
-    `: it is ${JSON.stringify(printable(input, 60))}` + didYouMean(input, names);
+/** Whether the value is a name where there are others. */
+function isOtherName(issue: z.core.$ZodIssue): boolean {
+  return issue.code === "invalid_value" && issue.values.length > 1 &&
+    typeof issue.input === "string";
 }
 
 /**

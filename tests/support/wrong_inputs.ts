@@ -118,7 +118,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("no such perturbation", 'bench({ perturbations: ["XX"] });', /at perturbations\[0\]: must be none, or some of .*XX/),
     file("a budget without prices", "bench({ budget: { usd: 1 } });", /cost of model sim:planner as the price table must have it/),
     file("a limit misspelt", "bench({ limits: { call: 3 } });", /at limits: Unrecognized key: "call"/),
-    file("no concurrency", "bench({ concurrency: 0 });", /at concurrency: must be at least 1: it is 0/),
+    file("no concurrency", "bench({ concurrency: 0 });", /at concurrency: must be a whole number from 1 on: it is 0/),
     file("many wrong values", 'bench({ graphs: -1, repetitions: 0, limits: { calls: 0 }, perturbations: ["A", "B"] });', /at perturbations\[0\][^]*; and 3 more$/),
     file("a journal without a name", 'bench({ journal: "" });', /at journal: must not be empty/),
     file("a journal that is a folder", 'bench({ journal: "$dir/folder" });', /journal folder: it is a folder/),

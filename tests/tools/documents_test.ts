@@ -139,27 +139,27 @@ Deno.test("parseToolDocuments() refuses what is no document", () => {
   const tool = { name: "tool", parameters: {} };
   for (
     const [document, fault] of [
-      [null, "at the top: Invalid input: expected object, received null"],
-      ["tool", "at the top: Invalid input: expected object, received string"],
-      [[3], "at [0]: Invalid input: expected object, received number"],
+      [null, "at the top: expected object, received null"],
+      ["tool", "at the top: expected object, received string"],
+      [[3], "at [0]: expected object, received number"],
       [{ name: "tool" }, "at parameters: must be an object"],
       [{ ...tool, name: "" }, "at name: must not be empty"],
       [
         { ...tool, description: 3 },
-        "at description: Invalid input: expected string, received number",
+        "at description: expected string, received number",
       ],
-      [{ ...tool, strict: "yes" }, "at strict: Invalid input: expected boolean, received string"],
+      [{ ...tool, strict: "yes" }, "at strict: expected boolean, received string"],
       [{ ...tool, examples: [{}, 3] }, "at examples[1]: must be an object"],
       [
         { ...tool, further: 3 },
         'at the top: Unrecognized key: "further"; there are name, description, examples, returns, ' +
         "parameters, strict",
       ],
-      [{ ...tool, type: "web_search" }, 'at type: Invalid input: expected "function"'],
+      [{ ...tool, type: "web_search" }, 'at type: expected "function"'],
       [{ function: tool }, 'at type: it is missing: expected "function"'],
       [
         { type: "function", function: 3 },
-        "at function: Invalid input: expected object, received number",
+        "at function: expected object, received number",
       ],
       [[tool, tool], 'at [1].name: must be another than those before: it is "tool"'],
       [

@@ -191,7 +191,7 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
     [recordingText(SMALL).slice(0, -20), "must be JSON: it is none, or was cut short"],
     [[], "at the top"],
     [{ ...whole, v: 2 }, "it is of version 2 of the format, and this toolgate reads 1"],
-    [{ ...whole, kind: "plan" }, 'at kind: Invalid input: expected "recording"'],
+    [{ ...whole, kind: "plan" }, 'at kind: expected "recording"'],
     [{ ...whole, draw: undefined }, "at draw"],
     [{ ...whole, trial: 7 }, "at trial"],
     [{ ...whole, more: 1 }, "more"],
@@ -221,7 +221,7 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
       },
       "usage",
     ],
-    [{ ...whole, requests: [null] }, "at requests[0]: Invalid input: expected object"],
+    [{ ...whole, requests: [null] }, "at requests[0]: expected object"],
     [
       { ...whole, requests: [{ ...request, messages: [{ reply: 0 }] }] },
       "at requests[0].messages[0].reply: must be at least 1: it is 0",
