@@ -11,6 +11,7 @@ import {
   FAULTS,
   isFault,
   isTransient,
+  numberRule,
 } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
 import { didYouMean } from "../base/nearest_name.ts";
@@ -71,30 +72,39 @@ const REMOVING: ReadonlySet<string> = new Set(
  * ```
  */
 export function perturbationsIn(id: string): PerturbationId[] {
+  const fault = perturbationFault(id);
+  if (fault !== undefined) throw cannot("use the perturbation", `it ${fault}`);
   if (id === "none") return [];
+  const parts = id.split("+") as PerturbationId[];
+  const byKind = new Map(
+    parts.map((
+      part,
+    ): [string, PerturbationId] => [withoutNumber(part), isFault(part) ? briefFault(part) : part]),
+  );
+  return ORDER.flatMap((one) => byKind.get(one) ?? []);
+}
+
+/** Returns which rule a text breaks that is no id of perturbations, and how; `undefined` if it is one. */
+export function perturbationFault(id: string): string | undefined {
+  if (id === "none") return undefined;
   const parts = id.split("+");
   const known: readonly string[] = PERTURBATIONS;
   if (parts.includes("none")) {
-    refuse(
-      "must be none alone, or others joined without it (to run both, list them separately)",
-      printable(id, 100),
-    );
+    return "must be none alone, or others joined without it (to run both, list them separately): " +
+      printable(id, 100);
   }
   const unknown = parts.find((part) => !known.includes(part) && !isFault(part));
   if (unknown !== undefined) {
     const names = parts.length === 1 ? ["none", ...known] : known;
-    return refuse(
-      `must be none, or some of ${PERTURBATIONS.join(", ")} joined by +`,
-      (printable(unknown, 100) || "it is empty") + didYouMean(unknown.split(":", 1)[0]!, names),
-    );
+    const given = printable(unknown, 100) || "it is empty";
+    return `must be none, or some of ${PERTURBATIONS.join(", ")} joined by +: ${given}` +
+      didYouMean(unknown.split(":", 1)[0]!, names);
   }
-  const byKind = new Map<PerturbationId, PerturbationId>();
-  for (const part of parts as PerturbationId[]) {
-    const kind = withoutNumber(part);
-    if (byKind.has(kind)) refuse("must not name a perturbation twice", kind);
-    byKind.set(kind, isFault(part) ? briefFault(part) : part);
-  }
-  return ORDER.flatMap((one) => byKind.get(one) ?? []);
+  const kinds = (parts as PerturbationId[]).map(withoutNumber);
+  const twice = kinds.find((kind, place) => kinds.indexOf(kind) < place);
+  if (twice !== undefined) return `must not name a perturbation twice: ${twice}`;
+  const odd = parts.filter(isFault).find((part) => numberRule(part) !== undefined);
+  return odd && `${numberRule(odd)}: ${printable(odd, 100)}`;
 }
 
 /** The id of a perturbation without its number. */
@@ -114,10 +124,6 @@ const ORDER: readonly PerturbationId[] = [
   ...LATE,
   ...FAULTS,
 ];
-
-function refuse(rule: string, state: string): never {
-  throw cannot("use the perturbation", `it ${rule}`, state);
-}
 
 /** Whether a perturbation withholds needed information for good, so that the task has no answer. */
 export function isRemoving(id: string): boolean {

@@ -7,14 +7,13 @@
 
 import { z } from "zod";
 import { GATE_POLICY } from "../gate/policy.ts";
-import { reasonOf } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { APIS } from "../models/formats/registry.ts";
 import { REASONING_EFFORTS } from "../models/entry.ts";
 import { BUDGET, PRICES } from "../models/prices.ts";
 import { RECORDINGS } from "../models/recordings/options.ts";
 import { FAULT_PATTERN, FAULTS, isFault } from "../tools/fault.ts";
-import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
+import { perturbationFault, PERTURBATIONS } from "../perturbations/ids.ts";
 import { LIMITS } from "../trials/agent/session.ts";
 import { STRATEGIES } from "../trials/strategies/registry.ts";
 import { TRANSCRIPTS } from "../trials/transcript.ts";
@@ -112,13 +111,10 @@ function address(given: string, refuse: Refuse): string {
 const ANY_PERTURBATION = [...PERTURBATIONS.filter((id) => !isFault(id)), FAULT_PATTERN].join("|");
 
 /** The schema of perturbation ids. Errors are one sentence; editors get a pattern. */
-const PERTURBATION_ID = z.string().check((context) => {
-  try {
-    perturbationsIn(context.value);
-  } catch (error) {
-    const message = reasonOf(error).replace(/^Cannot use the perturbation as it /, "");
-    context.issues.push({ code: "custom", message, input: context.value });
-  }
+export const PERTURBATION_ID: z.ZodType<string> = z.string().check(({ value, issues }) => {
+  const fault = perturbationFault(value);
+  if (fault === undefined) return;
+  issues.push({ code: "custom", message: fault, input: value });
 }).meta({
   anyOf: [
     { enum: ["none", ...PERTURBATIONS] },
@@ -498,7 +494,7 @@ export function optionSchemas(place: Place): Readonly<Record<string, z.ZodType>>
     Object.fromEntries(
       Object.entries(OPTIONS as Record<string, Option>).flatMap(
         ([name, { schema, places }]) =>
-          schema === undefined || !places.includes(place) ? [] : [[name, z.exactOptional(schema)]],
+          schema === undefined || !places.includes(place) ? [] : [[name, schema.optional()]],
       ),
     ));
 }

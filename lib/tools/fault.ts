@@ -98,37 +98,40 @@ export function isFault(id: string): id is FaultId {
  * @throws {InputError} If its number is not valid for its kind.
  */
 export function faultIn(id: FaultId): FaultSetting {
-  const colon = id.indexOf(":");
-  const kind = (colon === -1 ? id : id.slice(0, colon)) as FaultKind;
-  const number = colon === -1 ? undefined : id.slice(colon + 1);
-  const fail = (rule: string): never => {
-    const text = printable(id, 100);
-    throw cannot("use the perturbation", `it ${rule}`, text);
-  };
+  const rule = numberRule(id);
+  if (rule !== undefined) throw cannot("use the perturbation", `it ${rule}`, printable(id, 100));
+  const { kind, number } = splitFault(id);
   if (kind === "flaky") {
-    if (number !== undefined && !/^0\.[0-9]{0,5}[1-9]$/.test(number)) {
-      fail(
-        "must say how often a call fails by a rate between 0 and 1 that ends in no zero, such as flaky:0.35",
-      );
-    }
     return { kind, times: Infinity, rate: number === undefined ? FLAKY_RATE : Number(number) };
   }
-  if (isLasting(kind)) {
-    if (number !== undefined) {
-      fail(
-        `must have no number where ${
-          kind === "gone" ? "a function is gone" : "permission is denied"
-        } for good`,
-      );
-    }
-    return { kind, times: Infinity, rate: 1 };
-  }
-  if (number !== undefined && !/^[1-9][0-9]?$/.test(number)) {
-    fail(
-      `must say how many calls fail by a whole number from 1 to ${MAX_TIMES}, such as ${kind}:2`,
-    );
-  }
+  if (isLasting(kind)) return { kind, times: Infinity, rate: 1 };
   return { kind, times: number === undefined ? 1 : Number(number), rate: 1 };
+}
+
+/** Returns which rule the number in the id of a fault breaks; `undefined` if it is right. */
+export function numberRule(id: FaultId): string | undefined {
+  const { kind, number } = splitFault(id);
+  if (number === undefined) return undefined;
+  if (kind === "flaky") {
+    return /^0\.[0-9]{0,5}[1-9]$/.test(number)
+      ? undefined
+      : "must say how often a call fails by a rate between 0 and 1 that ends in no zero, such as flaky:0.35";
+  }
+  if (isLasting(kind)) {
+    const what = kind === "gone" ? "a function is gone" : "permission is denied";
+    return `must have no number where ${what} for good`;
+  }
+  return /^[1-9][0-9]?$/.test(number)
+    ? undefined
+    : `must say how many calls fail by a whole number from 1 to ${MAX_TIMES}, such as ${kind}:2`;
+}
+
+function splitFault(
+  id: FaultId,
+): { readonly kind: FaultKind; readonly number: string | undefined } {
+  const colon = id.indexOf(":");
+  if (colon === -1) return { kind: id as FaultKind, number: undefined };
+  return { kind: id.slice(0, colon) as FaultKind, number: id.slice(colon + 1) };
 }
 
 /** Returns the id of a fault without default numbers: `timeout` for `timeout:1`. */

@@ -4,10 +4,10 @@
  */
 
 import { z } from "zod";
-import { reasonOf } from "../../base/errors.ts";
+import { printable } from "../../base/json.ts";
 import { MODEL, type ModelEntry } from "../../models/entry.ts";
 import type { SolvedExample } from "../executors/examples.ts";
-import { optionFault, stagesOf, STRATEGIES, strategiesIn, type StrategyId } from "./registry.ts";
+import { optionFault, stagesOf, STRATEGIES, strategiesIn, strategyFault } from "./registry.ts";
 import type { StrategyChoice } from "../run_trial.ts";
 
 /** A strategy in a suite, with its options. */
@@ -35,13 +35,14 @@ export interface StrategyEntry extends StrategyChoice {
 const JOINED = STRATEGIES.filter((id) => id !== "baseline").join("|");
 
 /** The schema of strategy ids. Errors are one sentence; editors get a pattern. */
-export const STRATEGY_ID = z.string().check((context) => {
-  try {
-    strategiesIn(context.value);
-  } catch (error) {
-    const message = reasonOf(error).replace(/^Cannot use the strategy as it /, "");
-    context.issues.push({ code: "custom", message, input: context.value });
-  }
+export const STRATEGY_ID = z.string().check(({ value, issues }) => {
+  const fault = strategyFault(value);
+  if (fault === undefined) return;
+  issues.push({
+    code: "custom",
+    message: `${fault}: it is ${printable(value, 200)}`,
+    input: value,
+  });
 }).meta({ anyOf: [{ enum: STRATEGIES }, { pattern: `^(${JOINED})(\\+(${JOINED}))+$` }] });
 
 const JSON_OBJECT = z.record(z.string(), z.json());
@@ -62,52 +63,54 @@ const EXAMPLE = z.strictObject({
 });
 
 /** The schema of a strategy's entry. */
-export const STRATEGY = z.strictObject({
-  strategy: STRATEGY_ID,
-  models: z.record(z.string(), z.union([z.string().min(1), MODEL])).exactOptional(),
-  prompts: z.record(
-    z.string(),
-    z.record(z.string(), z.string().min(1), {
-      error: 'must hold texts by name, such as { "repair": { "fix": "..." } }',
-    }),
-  ).exactOptional(),
-  attempts: z.int().min(1).max(20).exactOptional(),
-  rounds: z.int().min(1).max(100).exactOptional(),
-  dereference: z.boolean().exactOptional(),
-  shots: z.int().min(1).max(20).exactOptional(),
-  examples: z.array(EXAMPLE).min(1).max(20).exactOptional(),
-  name: z.string().min(1).exactOptional(),
-}).check((context) => {
-  // Only the first fault is reported.
-  if (context.issues.length > 0) return;
-  let ids: StrategyId[];
-  try {
-    ids = strategiesIn(context.value.strategy);
-  } catch {
-    return;
-  }
-  const { name, strategy } = context.value;
+export const STRATEGY = strategySchema(z.union([z.string().min(1), MODEL]));
+
+/** Returns the schema of a strategy's entry with models of a schema. */
+export function strategySchema(model: z.ZodType<string | ModelEntry>): z.ZodType<StrategyEntry> {
+  return z.strictObject({
+    strategy: STRATEGY_ID,
+    models: z.record(z.string(), model).optional(),
+    prompts: z.record(
+      z.string(),
+      z.record(z.string(), z.string().min(1), {
+        error: 'must hold texts by name, such as { "repair": { "fix": "..." } }',
+      }),
+    ).optional(),
+    attempts: z.int().min(1).max(20).optional(),
+    rounds: z.int().min(1).max(100).optional(),
+    dereference: z.boolean().optional(),
+    shots: z.int().min(1).max(20).optional(),
+    examples: z.array(EXAMPLE).min(1).max(20).optional(),
+    name: z.string().min(1).optional(),
+  }).check(({ value, issues }) => {
+    // Only the first fault is reported.
+    const fault = issues.length === 0 ? entryFault(value as StrategyEntry) : undefined;
+    if (fault === undefined) return;
+    issues.push({ code: "custom", message: fault.message, path: [...fault.path], input: value });
+  }) as unknown as z.ZodType<StrategyEntry>;
+}
+
+/** Returns what is wrong between the options of an entry. */
+function entryFault(
+  entry: StrategyEntry,
+): { readonly path: readonly string[]; readonly message: string } | undefined {
+  const { name, strategy, models = {} } = entry;
+  if (strategyFault(strategy) !== undefined) return undefined;
   if (name !== undefined && name !== strategy && STRATEGIES.some((id) => id === name)) {
     // Results named "baseline" must be the baseline's.
-    context.issues.push({
-      code: "custom",
-      message: "must not be the id of another strategy",
-      path: ["name"],
-      input: name,
-    });
+    return { path: ["name"], message: "must not be the id of another strategy" };
   }
+  const ids = strategiesIn(strategy);
   const stages = stagesOf(ids);
-  const stage = Object.keys(context.value.models ?? {}).find((name) => !stages.includes(name));
-  const fault = stage === undefined ? optionFault(ids, context.value) : {
+  const stage = Object.keys(models).find((name) => !stages.includes(name));
+  if (stage === undefined) return optionFault(ids, entry);
+  return {
     path: ["models", stage],
     message: stages.length === 0
-      ? `${context.value.strategy} asks no other model`
+      ? `${strategy} asks no other model`
       : `there is no such stage: there are ${stages.join(", ")}`,
   };
-  if (fault === undefined) return;
-  const { path, message } = fault;
-  context.issues.push({ code: "custom", message, path: [...path], input: context.value });
-}) as unknown as z.ZodType<StrategyEntry>;
+}
 
 /** The name of a strategy in results. */
 export function strategyName(entry: string | StrategyEntry): string {

@@ -167,8 +167,15 @@ export interface StrategyOptions {
  * @throws {InputError} If a strategy is unknown or named twice, or `baseline` is joined to others.
  */
 export function strategiesIn(id: string): StrategyId[] {
+  const fault = strategyFault(id);
+  if (fault === undefined) return id.split(JOIN) as StrategyId[];
+  throw cannot("use the strategy", `it ${fault}`, `it is ${printable(id, 200)}`);
+}
+
+/** Returns which rule a text breaks that is no id of strategies; `undefined` if it is one. */
+export function strategyFault(id: string): string | undefined {
   const ids = id.split(JOIN);
-  const fault = ids.some((one) => !Object.hasOwn(BODIES, one))
+  return ids.some((one) => !Object.hasOwn(BODIES, one))
     ? `must be one of ${STRATEGIES.join(", ")}, or several of them joined by ${JOIN} without spaces`
     : new Set(ids).size < ids.length
     ? "must name none of them twice"
@@ -179,8 +186,6 @@ export function strategiesIn(id: string): StrategyId[] {
       )
     ? "must have indirection before strategies that ask first, which would see the values"
     : undefined;
-  if (fault === undefined) return ids as StrategyId[];
-  throw cannot("use the strategy", `it ${fault}`, `it is ${printable(id, 200)}`);
 }
 
 /** The stages at which another model may be asked. */
