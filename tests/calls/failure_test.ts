@@ -270,7 +270,7 @@ Deno.test("impossibleFailures() finds by the schemas which failures no call can 
   for (
     const more of [{ additionalProperties: true }, { patternProperties: { a: {} } }, {
       allOf: [{}],
-    }]
+    }] as JsonObject[]
   ) {
     assertEquals(impossible({ ...city, ...more }, rome).includes("redundant"), false);
   }
@@ -291,7 +291,9 @@ Deno.test("impossibleFailures() needs keys for names and omissions, and argument
 
 Deno.test("impossibleFailures() counts a schema that refuses all keys among those that list keys", () => {
   for (
-    const refuses of [closed, { unevaluatedProperties: false }, { propertyNames: { enum: ["a"] } }]
+    const refuses of [closed, { unevaluatedProperties: false }, {
+      propertyNames: { enum: ["a"] },
+    }] as JsonObject[]
   ) {
     assertEquals(impossible({ type: "object", ...refuses }, {}).includes("hallucination"), false);
   }

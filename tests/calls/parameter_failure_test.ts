@@ -411,7 +411,9 @@ Deno.test("viewCalls() tells what keeps a value from the likeliest of several al
   const box = kind("box", { w: { type: "number" }, h: { type: "number" } });
   const disk = kind("disk", { r: { type: "string" } });
   const $defs = { disk, circle, box };
-  const named = [{ $ref: "#/$defs/disk" }, { $ref: "#/$defs/circle" }, { $ref: "#/$defs/box" }, {
+  const named: JsonObject[] = [{ $ref: "#/$defs/disk" }, { $ref: "#/$defs/circle" }, {
+    $ref: "#/$defs/box",
+  }, {
     type: "null",
   }];
   for (const keyword of ["anyOf", "oneOf"]) {

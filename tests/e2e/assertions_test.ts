@@ -82,7 +82,7 @@ Deno.test("rubrics, turns and calls that must never happen, in a project of one'
   await using place = await folder();
   place.write("own_test.ts", FILE);
   const [plain, onGitHub] = await Promise.all(
-    [{}, { GITHUB_ACTIONS: "true" }].map((env, run) =>
+    [{}, { GITHUB_ACTIONS: "true" } as Record<string, string>].map((env, run) =>
       start(Deno.execPath(), [
         ...["test", "--no-check", `--config=${ROOT}/deno.json`, "-A", "own_test.ts"],
         ...(run === 0 ? [] : ["--", "--out=other/"]),

@@ -459,7 +459,7 @@ Deno.test("planLine() refuses a suite that holds a key, and does not repeat it",
       { models: [{ model: "m", apiKey: PLACED.token }] },
       { models: [{ model: "sim:planner", name: SHOWN.sk }] },
       { name: `keys ${SHOWN.github}` },
-    ]
+    ] as JsonObject[]
   ) {
     const error = assertThrows(() => planned(part), InputError);
     assertHidden([[JSON.stringify(part), error.message]]);

@@ -193,9 +193,9 @@ Deno.test("openApiTools() finds results of schemas that few drawn values fit, an
       { type: "array", minItems: 2, items: [{ type: "integer" }] },
       { type: "array", contains: { type: "integer" }, minContains: 3 },
       { type: "object", minProperties: 1, propertyNames: { enum: ["x", "y"] } },
-    ]
+    ] as JsonObject[]
   ) {
-    const { discriminator: _, ...rest } = schema as JsonObject;
+    const { discriminator: _, ...rest } = schema;
     const checked = "discriminator" in schema ? { anyOf: oneOf } : rest;
     const result = await resultOf(schema, { components });
     const { errors } = schemaErrors({ ...checked, components: { schemas: components } }, result);
@@ -340,7 +340,7 @@ Deno.test("openApiTools() ends a trial whose result cannot be made up, soon", as
 Deno.test("openApiTools() compiles no schema of a result to make up what it can tell by itself", async () => {
   // Compiling this one is refused; those of large services take seconds.
   const refused = { type: "string", pattern: "^(a)\\1$" };
-  const schema = {
+  const schema: JsonObject = {
     type: "object",
     required: ["map", "kind", "ids", "far"],
     properties: {

@@ -192,7 +192,7 @@ for (const { api, replyName, hello, calling } of WIRES) {
     });
   }
 
-  for (const headers of [{ "retry-after-ms": "150" }, { "retry-after": "0.15" }]) {
+  for (const headers of [{ "retry-after-ms": "150" }, { "retry-after": "0.15" }] as HeadersInit[]) {
     test(`openai() waits as long as ${JSON.stringify(headers)} says`, async () => {
       await using server = serving(status(429, {}, headers), sound);
       const startedAt = performance.now();

@@ -132,7 +132,12 @@ Deno.test("sim:planner copes with hostile schemas", () => {
   assertEquals(JSON.parse(written(731, toolOf(endless))!).flat(Infinity), [731]);
   const circle = { $ref: "#/properties/a" };
   assertEquals(written(731, toolOf(circle)), "731");
-  for (const schema of [{ type: "object", properties: null }, { type: "array", items: null }]) {
+  for (
+    const schema of [{ type: "object", properties: null }, {
+      type: "array",
+      items: null,
+    }] as JsonObject[]
+  ) {
     assert([`{"a":731}`, "[731]"].includes(written(731, toolOf(schema))!));
   }
 });

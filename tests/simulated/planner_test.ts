@@ -417,7 +417,7 @@ function symbolic(name: string): ChatTool {
   const { type, function: made } = makeTool(name, "Processes variable a to produce variable b", [
     "a",
   ]);
-  const a = { anyOf: [{ type: "integer" }, { type: "string", pattern: "^@\\w+$" }] };
+  const a: JsonObject = { anyOf: [{ type: "integer" }, { type: "string", pattern: "^@\\w+$" }] };
   const parameters = { type: "object", properties: { a, result: NAME }, required: ["a", "result"] };
   return { type, function: { ...made, parameters } };
 }

@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import type { JsonObject } from "../../lib/base/json.ts";
 import { readAgentRequest } from "../../lib/models/openai/agent_request.ts";
 import { readWatched } from "../../lib/models/openai/watched_reply.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
@@ -224,17 +225,18 @@ for (const [title, said] of Object.entries(REPLIES)) {
   }
 }
 
-function requestIn({ api, streamed }: Form) {
+function requestIn({ api, streamed }: Form): { path: string; body: JsonObject } {
   const [tool] = tools;
   const function_ = { ...tool!, strict: false };
-  const stream = streamed ? { stream: true } : {};
+  const stream: JsonObject = streamed ? { stream: true } : {};
   return api === "chat"
     ? {
       path: "/chat/completions",
       body: {
         ...{ model: "script", messages: [{ role: "user", content: "?" }] },
         tools: [{ type: "function", function: function_ }],
-        ...(streamed ? { ...stream, stream_options: { include_usage: true } } : {}),
+        ...stream,
+        ...(streamed ? { stream_options: { include_usage: true } } : {}) as JsonObject,
       },
     }
     : {

@@ -273,7 +273,8 @@ Deno.test("sim:truth is not led astray by what a question says", () => {
     .map((parts) => parts.join("")).filter((text) => text.trim() !== "");
   const [first] = CITY.questions;
   const API = ["findBook", "reserveBook"];
-  const truth = { API, parameters: [{ title: "x" }, { bookId: "$$$" }] };
+  const parameters: JsonObject[] = [{ title: "x" }, { bookId: "$$$" }];
+  const truth = { API, parameters };
   const json =
     '{"API": ["findBook", "reserveBook"], "parameters": [{"title":"x"}, {"bookId":"$$$"}]}';
   const last = '{"API": ["reserveBook"], "parameters": [{"bookId":"$$$"}]}';
@@ -433,7 +434,7 @@ Deno.test("parseSimulatedModel() takes the options of sim:truth, and no others",
 
 const TRUTH = {
   API: ["findBook", "reserveBook"],
-  parameters: [{ title: "Tides" }, { bookId: "$$$", branch: "north" }],
+  parameters: [{ title: "Tides" }, { bookId: "$$$", branch: "north" }] as JsonObject[],
 };
 
 /** What a judge makes of a prediction; `null` without a score. */

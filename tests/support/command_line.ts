@@ -41,7 +41,7 @@ async function carryOut(
   const written = { stdout: "", stderr: "" };
   const revoked: Deno.PermissionName[] = [];
   // The folder is that of the process, which other files of tests share; INIT_CWD is where the user stands.
-  const standing = cwd === undefined ? {} : { INIT_CWD: cwd };
+  const standing: Record<string, string> = cwd === undefined ? {} : { INIT_CWD: cwd };
   const variables = { ...keptVariables(), NO_COLOR: "1", ...standing, ...env };
   using _ = replaced(written, revoked, variables);
   const code = await main(line).catch((error) => {

@@ -98,7 +98,7 @@ const EXPECTING: Record<string, {
       content: [
         { type: "thinking", thinking: [{ type: "text", text: THOUGHT }] },
         { type: "text", text: message.content ?? "" },
-      ],
+      ] as JsonObject[],
     }),
     isMissing: ({ content }) => !JSON.stringify(content).includes(THOUGHT),
   },

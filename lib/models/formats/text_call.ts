@@ -49,12 +49,10 @@ export function textCalls(text: string, names: readonly string[]): TextCall[] {
     ...named(namesLeft(tagged.text, available)),
     ...react?.calls ?? [],
     ...plainCalls(react?.text ?? tagged.text, available),
-  ].map(({ name, ...call }) => ({
+  ].map(({ name, arguments: given = "" }: TextCall) => ({
     // A name at which the text ends may be cut off itself.
     name: !available.has(name) && ends.trimEnd().endsWith(name) ? "" : name,
-    ...("arguments" in call && isJsonObject(parseJson(call.arguments))
-      ? { arguments: call.arguments }
-      : {}),
+    ...(isJsonObject(parseJson(given)) ? { arguments: given } : {}),
   }));
 }
 

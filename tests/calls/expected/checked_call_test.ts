@@ -148,7 +148,7 @@ Deno.test("differencesOf() tells that a matcher threw, and of a default, too", (
   const judge = matching(() => {
     throw new Error("not asked yet");
   }, "kind words");
-  for (const given of [{ text: "pen", limit: 3 }, { text: "pen" }]) {
+  for (const given of [{ text: "pen", limit: 3 }, { text: "pen" }] as JsonObject[]) {
     const expected = { tool: "search", arguments: { text: "pen", limit: judge } };
     const [{ error, expected: what, ...rest } = { expected: "" }, ...others] = differencesOf(
       made("search", given),

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
-import type { JsonValue } from "../../../lib/base/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { alignCalls } from "../../../lib/calls/expected/alignment.ts";
 import { differencesOf } from "../../../lib/calls/expected/checked_call.ts";
 import {
@@ -290,7 +290,8 @@ const even = matching((value) => Number(value) % 2 === 0, "an even number");
 const callsOf = (written: string) =>
   written.split(" ").filter((one) => one !== "").map((one) => {
     const [tool, x] = one.split("=");
-    return { tool: tool!, arguments: x === undefined ? {} : { x } };
+    const given: JsonObject = x === undefined ? {} : { x };
+    return { tool: tool!, arguments: given };
   });
 
 Deno.test("alignCalls() pairs calls with the expected ones by name, in order", () => {
@@ -354,7 +355,7 @@ Deno.test("alignCalls() counts arguments that are right but for what is left ope
   const calls = [{ items: [{ id: 1, name: "ink" }] }, { items: [{ id: 2, name: "pen" }] }];
   assertEquals(at(calls, { arguments: { items } }), 0);
   assertEquals(at(calls, { arguments: { items }, ignore: ["items[*].id"] }), 1);
-  const addresses = [{ to: { city: "Rome" } }, { to: { city: "Oslo", zip: 7 } }];
+  const addresses: JsonObject[] = [{ to: { city: "Rome" } }, { to: { city: "Oslo", zip: 7 } }];
   assertEquals(at(addresses, { arguments: { to: { city: "Oslo" } } }), 0);
   assertEquals(at(addresses, { arguments: { to: { city: "Oslo" } }, match: "partial" }), 1);
   // What is ignored as a whole still tells which call is meant, where nothing else does.

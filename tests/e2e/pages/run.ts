@@ -193,7 +193,7 @@ browserTest(
     }
     for (const roots of [undefined, "only"] as const) {
       const rootsOnly = roots === "only";
-      const more = rootsOnly ? { roots: "only" as const } : {};
+      const more: { roots?: "only" } = rootsOnly ? { roots: "only" as const } : {};
       for (const type of FAILURE_TYPES) {
         const shown = await lets(
           { type: type.replaceAll("_", " "), ...more },

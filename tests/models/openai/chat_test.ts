@@ -373,7 +373,7 @@ Deno.test("unreadableReply() finds the function in what was generated", () => {
 
 const THOUGHT = { type: "thinking", thinking: [{ type: "text", text: "I add" }] };
 const SIGNED = { google: { thought_signature: "sig" } };
-const DETAILS = [
+const DETAILS: JsonObject[] = [
   { type: "reasoning.text", text: "I add", signature: "s", id: null, index: 0 },
   { type: "reasoning.encrypted", data: "xx", id: "one", index: 1 },
   { type: "reasoning.encrypted", data: "yy", id: "two", index: 2 },

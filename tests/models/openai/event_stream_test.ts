@@ -318,7 +318,7 @@ Deno.test("wholeBody() gives what is read as the unstreamed response", () => {
 Deno.test("wholeBody() takes a failed response for none that is good, whatever else it says", () => {
   const failed = (more: JsonObject) =>
     stream({ type: "response.failed", response: { ...response(), ...more } });
-  for (const more of [{}, { status: null }, { status: "completed" }]) {
+  for (const more of [{}, { status: null }, { status: "completed" }] as JsonObject[]) {
     assertThrows(() => readStream("responses", failed(more)), InfrastructureError, "an error");
   }
 });

@@ -296,7 +296,7 @@ Deno.test("perturbTools() by WT leaves alone what takes values of any type", () 
       { anyOf: [{ type: "string" }, { $ref: "https://example.com/schema" }] },
       { type: "array", items: {} },
       { type: "object", propertyNames: { type: "string" }, properties: { y: {} } },
-    ]
+    ] as JsonValue[]
   ) assertEquals(variants("WT", schema, { $defs: { any: {} } }), new Set([JSON.stringify(schema)]));
 });
 
@@ -733,7 +733,7 @@ const pairs = (names: readonly string[]) =>
         value: { k: value },
         typed,
       })),
-      tie("pair").map(({ schema, value, typed }) => ({
+      tie("pair").map(({ schema, value, typed }): Pair => ({
         schema: {
           if: { type: "object", properties: { z: { type: "string" } } },
           then: { properties: { k: schema } },
@@ -741,7 +741,7 @@ const pairs = (names: readonly string[]) =>
         value: { k: value },
         typed,
       })),
-      tie("pair").map(({ schema, value, typed }) => ({
+      tie("pair").map(({ schema, value, typed }): Pair => ({
         schema: { anyOf: [{ type: "array", prefixItems: [schema] }, { type: "null" }] },
         value: [value],
         typed,

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import type { JsonObject } from "../../../lib/base/json.ts";
 import { resolvedTruth } from "../../../lib/tasks/questions/question_set.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { InputError } from "../../../lib/base/errors.ts";
@@ -55,7 +56,7 @@ Deno.test("parameters may be a JSON Schema, type words or names", () => {
     properties: { type: { type: "string", enum: ["a"] } },
     required: ["type"],
   };
-  const functions = [
+  const functions: JsonObject[] = [
     { ...FIND, name: "a", parameters: schema, returns: { type: "object", properties: {} } },
     { ...FIND, name: "b", parameters: { type: "string", n: "int" }, returns: { id: "string" } },
     { ...FIND, name: "c", parameters: ["x", "y"] },
@@ -272,7 +273,7 @@ const LOOKED_UP = {
       values: { what: 4, list: ["a", "Ulm"] },
       result: "done",
     },
-  ],
+  ] as JsonObject[],
 };
 
 Deno.test("calls may declare their results, and the real values of placeholders", () => {
@@ -282,7 +283,7 @@ Deno.test("calls may declare their results, and the real values of placeholders"
     { result: "done", values: { what: 4, list: ["a", "Ulm"] } },
   ]);
   // The truth of written answers keeps its placeholders, and the texts that are free stay so.
-  assertEquals(question!.truth.parameters[1], LOOKED_UP.calls[1]!.arguments);
+  assertEquals(question!.truth.parameters[1], LOOKED_UP.calls[1]!["arguments"]);
   const real = { what: 4, list: ["a", "Ulm"], text: "$$$" };
   assertEquals(resolvedTruth(question!).parameters, [{ what: "it" }, real]);
   assertEquals(warnings, []);

@@ -170,7 +170,7 @@ Deno.test("the four configurations differ in list and form alone, and say which 
 });
 
 Deno.test("the forms that prompts show are read as calls", () => {
-  const example = {
+  const example: JsonObject = {
     API: ["getCustomerDetails", "depositFunds"],
     parameters: [
       { parameter1ForCall1: "***" },

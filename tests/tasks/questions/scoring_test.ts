@@ -29,7 +29,10 @@ const TRUTH: CallTruth = {
 };
 const RIGHT = {
   API: ["find", "book"],
-  parameters: [{ what: "room" }, { id: "R1", guest: { name: "Ada", age: 36 }, nights: 2 }],
+  parameters: [
+    { what: "room" },
+    { id: "R1", guest: { name: "Ada", age: 36 }, nights: 2 },
+  ] as JsonObject[],
 };
 
 /** The right answer with other parameters of its second call. */
@@ -180,7 +183,10 @@ Deno.test("scorePrediction() by the published rule", () => {
 });
 
 Deno.test("scorePrediction() by the strict rule", () => {
-  const nested = { ...TRUTH, parameters: [{ what: { list: ["$$$", 1], text: "$$$" } }, {}] };
+  const nested: CallTruth = {
+    ...TRUTH,
+    parameters: [{ what: { list: ["$$$", 1], text: "$$$" } }, {}],
+  };
   const none = { API: ["a", "b"], parameters: [] };
   const empty = { API: ["find"], parameters: [{ filter: {} }] };
   const json = JSON.stringify(RIGHT);
@@ -630,7 +636,7 @@ Deno.test("errorClassesOf() tells invented functions, bad forms and bad steps ap
 Deno.test("errorClassesOf() tells the wrong API of an answer with a note behind it, and the other errors of the paper's examples (CallNavi C.1, C.2, F.1, F.2)", () => {
   // Appendix C.1
   const baggage = { API: ["getBaggageStatus"], parameters: [{ baggageId: "BAG123" }] };
-  const invented = {
+  const invented: JsonObject = {
     API: ["getLostBaggageReport", "updateBaggageStatus"],
     parameters: [{ baggageId: "BAG 123" }, {}],
   };
@@ -790,7 +796,7 @@ Deno.test("truthCheck() takes a placeholder for any value of its place", () => {
     [true as unknown as JsonObject, [OPEN], []],
     [false as unknown as JsonObject, [], [OPEN, 1]],
   ];
-  const $defs = {
+  const $defs: JsonObject = {
     n: { anyOf: [{ type: "integer" }, { type: "array", items: { $ref: "#/$defs/n" } }] },
   };
   const other = { type: "integer", oneOf: [{}], allOf: [{ minimum: 3 }] };
@@ -1000,7 +1006,7 @@ Deno.test("values in the places of placeholders are right, and values that the q
   const exact = (truth: Calls, ...of: JsonObject[]) =>
     scorePrediction(JSON.stringify({ API: truth.API, parameters: of }), truth, { rule: "strict" })
       .exact;
-  const hard = {
+  const hard: Calls = {
     API: ["getCustomerCreditCards", "getCreditCardDetails", "getCurrencyExchangeRates"],
     parameters: [
       { customerID: "123155" },
@@ -1008,7 +1014,7 @@ Deno.test("values in the places of placeholders are right, and values that the q
       { currencyPair: "$$$" },
     ],
   };
-  const [customer, card, pair] = [
+  const [customer, card, pair]: JsonObject[] = [
     { customerID: "123155" },
     { creditCardNumber: "4000 1" },
     { currencyPair: "EUR/JPY" },

@@ -55,7 +55,7 @@ Deno.test("Symbols.offer() leaves positions alone that take every name already",
       { type: "string", minLength: 1, maxLength: 200 },
       { anyOf: [{ type: "string" }, { type: "null" }] },
       { allOf: [{ type: "string" }, { maxLength: 80 }] },
-    ]
+    ] as JsonValue[]
   ) assertEquals(offered(schema), schema);
 });
 
@@ -70,7 +70,7 @@ Deno.test("Symbols.offer() lets all other positions take a name", () => {
       { not: { type: "string" } },
       { allOf: [{ type: "string" }, { format: "email" }] },
       { $ref: "https://example.com/schema" },
-    ]
+    ] as JsonObject[]
   ) assertEquals(offered(schema), { anyOf: [schema, NAME_SCHEMA] });
 });
 
@@ -212,7 +212,9 @@ Deno.test("Symbols.offer() counts the result's name where parameters are counted
 });
 
 Deno.test("Symbols.offer() drops an OpenAPI discriminator, as a name may stand in its place", () => {
-  const oneOf = [{ type: "object", properties: { kind: { const: "a" } } }, { type: "null" }];
+  const oneOf: JsonObject[] = [{ type: "object", properties: { kind: { const: "a" } } }, {
+    type: "null",
+  }];
   const { anyOf, ...others } = offered({ oneOf, discriminator: { propertyName: "kind" } }) as {
     anyOf: JsonValue[];
   };

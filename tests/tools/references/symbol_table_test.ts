@@ -124,7 +124,9 @@ Deno.test("read() follows paths to parts of values, with their types where no st
       ["@Odd.0", 3],
     ] as [string, JsonValue][]
   ) {
-    for (const schema of [{ type: "integer" }, {}, { type: ["string", "object"] }]) {
+    for (
+      const schema of [{ type: "integer" }, {}, { type: ["string", "object"] }] as JsonObject[]
+    ) {
       assertEquals(resolved(schema, written, PATHS), value, written);
     }
     const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -305,7 +307,9 @@ Deno.test("read() takes the alternative that fits the rest of an object", () => 
   named.anyOf[0]!.properties = { ...named.anyOf[0]!.properties, text: { type: "number" } };
   assertEquals(resolved(named, { kind: "@S", text: "@N" }), { kind: "Paris", text: "3" });
   assertEquals(resolved(named, { kind: "other", text: "@N" }), { kind: "other", text: "3" });
-  const lists = { anyOf: [{ type: "array", items: { type: "string" } }, { type: "object" }] };
+  const lists: JsonObject = {
+    anyOf: [{ type: "array", items: { type: "string" } }, { type: "object" }],
+  };
   assertEquals(resolved(lists, ["@N"]), ["3"]);
 });
 

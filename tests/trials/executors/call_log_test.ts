@@ -64,7 +64,9 @@ Deno.test("logCalls() refuses arguments before a tool runs, and gives back what 
   });
   const run = logCalls([own]);
   const pay = toolOf(run.recorded, "pay");
-  for (const given of [{}, { euros: "1" }, { euros: 1, cents: 1 }, { euros: 500 }]) {
+  for (
+    const given of [{}, { euros: "1" }, { euros: 1, cents: 1 }, { euros: 500 }] as JsonObject[]
+  ) {
     assertMatch(await pay.execute(given), /^\{"error":"The arguments do not conform/);
   }
   assertEquals(runs, 0);

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Behaviour } from "../../../lib/calls/failure_types.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
-import { scripted } from "../../../lib/models/scripted.ts";
+import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
 import {
   isProbe,
@@ -360,7 +360,7 @@ Deno.test("forced_function forces the function that cannot answer, beside one th
   const spec: ProbeSpec = { case: "forced_function", seed: 1 };
   const model = (names: readonly string[]) =>
     scripted("m", [
-      ...names.map((name) => ({
+      ...names.map((name): ScriptedReply => ({
         text: "I count.",
         calls: [{ name, arguments: name === "eval" ? { expression: "2 + 3" } : { word: "abc" } }],
       })),

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { stringify as writeYaml } from "@std/yaml";
 import type { Model, ModelRequest } from "../../../lib/models/model.ts";
-import { scripted } from "../../../lib/models/scripted.ts";
+import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { Spending } from "../../../lib/models/prices.ts";
 import { Run } from "../../../lib/runs/run.ts";
 import type { QuestionSet, Suite } from "../../../lib/runs/suite.ts";
@@ -477,7 +477,7 @@ function clerk(change: (value: string) => string = (value) => value): Model {
     const made = messages.flatMap((message) => message.role === "tool" ? [message.content] : []);
     const told = /"(?:customerId|parcelId)":"([^"]+)"/.exec(made.at(-1) ?? "")?.[1] ?? "?";
     const isAsking = messages[0]!.content.includes("on its way to me");
-    const calls = [
+    const calls: ScriptedReply["calls"] = [
       { name: "findCustomer", arguments: { phone: "0660 4412" } },
       { name: "listParcels", arguments: { customerId: change(told) } },
       { name: "getParcel", arguments: { parcelId: told } },

@@ -207,7 +207,7 @@ Deno.test("Toolbox.execute() names the parameter in which something deep is wron
 Deno.test("Toolbox.execute() refuses unknown tools, and tells the nearest name (Pipeline, Structured Output for Tool Invocation)", async () => {
   using toolbox = new Toolbox([tool("get_weather"), tool("get_time")], { references: true });
   // Whatever their arguments refer to.
-  for (const given of [{}, { city: "$2.x" }]) {
+  for (const given of [{}, { city: "$2.x" }] as JsonObject[]) {
     const [result] = await toolbox.execute([call("get_wether", given)]);
     assertEquals(result!.content, '{"error":"There is no function get_wether"}');
   }

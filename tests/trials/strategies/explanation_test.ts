@@ -69,7 +69,7 @@ Deno.test("explanation adds a required text to every tool, before its parameters
 });
 
 Deno.test("explanation that is missing or empty fails no call, and breaks no silence", async () => {
-  for (const more of [{}, { explanation: " " }, { explanation: 7 }]) {
+  for (const more of [{}, { explanation: " " }, { explanation: 7 }] as JsonObject[]) {
     const trial = await runTrial(SPEC, explaining(more), { strategy });
     assertEquals([trial.outcome, trial.failures, trial.behaviours], ["solved", [], ["silent"]]);
     assertEquals(explained(trial.events), []);
@@ -121,7 +121,7 @@ Deno.test("explanation of a broken call is repaired with it", async () => {
 });
 
 Deno.test("explanation finds a name that no parameter has, and leaves oneOf as it is", () => {
-  const parameters = {
+  const parameters: JsonObject = {
     type: "object",
     properties: { explanation: { type: "string" }, explanation_text: { type: "integer" } },
     required: ["explanation"],
