@@ -111,15 +111,14 @@ export type {
   BenchmarkStrategy,
   ModelChoice,
   TaskChoice,
-  ToolTestVariant,
 } from "./lib/testing/options.ts";
-export { toolSuite } from "./lib/testing/tool_suite.ts";
-export { toolTest } from "./lib/testing/tool_test.ts";
+export { toolSuite, toolTest } from "./lib/testing/tool_test.ts";
 export type {
   TestOptions,
   ToolSuiteOptions,
   ToolTest,
   ToolTestOptions,
+  ToolTestVariant,
 } from "./lib/testing/tool_test_options.ts";
 export type {
   BenchmarkSettings,

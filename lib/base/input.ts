@@ -78,16 +78,14 @@ export const WITH_INPUT: z.core.ParseContext<z.core.$ZodIssue> = {
 };
 
 /**
- * Says what is wrong by the code of an issue; `undefined` leaves that to zod. Nothing is said of types yet: those of all
- * members of a union are told together.
+ * Says what is wrong by the code of an issue; `undefined` leaves that to zod. Nothing is said of types and values yet:
+ * those of all members of a union are told together.
  */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input } = issue;
   switch (issue.code) {
     case "unrecognized_keys":
       return keysMessage(issue);
-    case "invalid_value":
-      return valueMessage(issue.values, input);
     case "too_small":
       if (issue.minimum === 1 && (issue.origin === "string" || issue.origin === "array")) {
         return "must not be empty";
@@ -98,6 +96,7 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
     case "invalid_key":
       return issue.issues[0]?.message;
     case "invalid_type":
+    case "invalid_value":
       return "";
     case "invalid_union":
       return issue.errors.length === 0 ? undefined : "";
@@ -117,21 +116,12 @@ function keysMessage({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecog
       : "");
 }
 
-/** States which types of values there may be: `expected string or object, received number`. */
+/** States what there may be, and what there is: `expected string or object, received number`. */
 function typeMessage(expected: readonly string[], input: unknown): string {
   const types = expected.join(" or ");
   if (input === undefined) return `it is missing: expected ${types}`;
   const isOdd = typeof input === "number" && !Number.isFinite(input);
   return `expected ${types}, received ${isOdd ? input : z.core.util.parsedType(input)}`;
-}
-
-/** States which values there may be, and the one that is none of them. */
-function valueMessage(values: readonly z.core.util.Primitive[], input: unknown): string {
-  const [count, names] = [values.length === 1 ? "" : "one of ", values.map(String)];
-  const rule = `expected ${count}${values.map((value) => JSON.stringify(value)).join("|")}`;
-  if (input === undefined) return `it is missing: ${rule}`;
-  if (typeof input !== "string" || names.length === 1) return rule;
-  return `${rule}: it is ${JSON.stringify(printable(input, 60))}${didYouMean(input, names)}`;
 }
 
 /** States the bound that a number breaks, and the number; `undefined` for what is no number. */
@@ -179,8 +169,13 @@ interface Fault {
  */
 function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
   const path = [...above, ...issue.path];
-  const types = typesOf(issue);
-  const message = types === undefined ? issue.message : typeMessage(types, issue.input);
+  const expected = expectedBy(issue);
+  const message = expected === undefined
+    ? issue.message
+    : isOtherName(issue)
+    ? `expected ${expected}: it is ${JSON.stringify(printable(issue.input, 60))}` +
+      didYouMean(issue.input, issue.values.map(String))
+    : typeMessage(expected, issue.input);
   const isName = issue.code === "unrecognized_keys";
   if (issue.code !== "invalid_union" || issue.message !== "") return [{ path, message, isName }];
   const kinds = nearestKinds(issue.errors)
@@ -193,14 +188,18 @@ function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []
   return [{ path, message: message || messages.join(", or "), isName }];
 }
 
-/** The types that an issue expects in place of another one; `undefined` if it is about more, or its schema says it. */
-function typesOf(issue: z.core.$ZodIssue): readonly string[] | undefined {
+/** The types and values that an issue expects; `undefined` if it is about more, or its schema says it. */
+function expectedBy(issue: z.core.$ZodIssue): readonly string[] | undefined {
   if (issue.message !== "") return undefined;
   if (issue.code === "invalid_type") return [issue.expected];
+  if (issue.code === "invalid_value") {
+    const values = issue.values.map((value) => JSON.stringify(value)).join("|");
+    return [issue.values.length === 1 ? values : `one of ${values}`];
+  }
   if (issue.code !== "invalid_union") return undefined;
-  const types = issue.errors.flatMap(tellingOf)
-    .map((inner) => inner.path.length === 0 ? typesOf(inner) : undefined);
-  return types.every((some) => some !== undefined) ? [...new Set(types.flat())] : undefined;
+  const all = issue.errors.flatMap(tellingOf)
+    .map((inner) => inner.path.length === 0 ? expectedBy(inner) : undefined);
+  return all.every((some) => some !== undefined) ? [...new Set(all.flat())] : undefined;
 }
 
 /** Returns the union members a value is nearest to: of its type, with the fewest unknown keys. */
@@ -213,7 +212,9 @@ function nearestKinds(kinds: readonly z.core.$ZodIssue[][]): readonly z.core.$Zo
   const least = Math.min(...fitting.map(unknownKeys));
   const best = fitting.filter((issues) => unknownKeys(issues) === least);
   if (best.length > 0) return best;
-  const named = kinds.filter((issues) => issues.some(isOtherName));
+  const named = kinds.filter((issues) =>
+    issues.some((issue) => isOtherName(issue) && issue.values.length > 1)
+  );
   return named.length === 0 ? kinds : named;
 }
 
@@ -231,10 +232,11 @@ function isOtherKind(issue: z.core.$ZodIssue): boolean {
   return issue.code === "invalid_type" || issue.code === "invalid_value";
 }
 
-/** Whether the value is a name where there are others. */
-function isOtherName(issue: z.core.$ZodIssue): boolean {
-  return issue.code === "invalid_value" && issue.values.length > 1 &&
-    typeof issue.input === "string";
+/** Whether the value is a text where there are others. */
+function isOtherName(
+  issue: z.core.$ZodIssue,
+): issue is z.core.$ZodIssueInvalidValue & { readonly input: string } {
+  return issue.code === "invalid_value" && typeof issue.input === "string";
 }
 
 /**

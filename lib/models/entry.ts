@@ -114,22 +114,28 @@ function notWith(api: Api): readonly [option?: keyof ModelEntry, rule?: string] 
   return ["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"];
 }
 
-/** Whether a name is that of a key in place of the variable that holds it. */
-export function isKeyName(name: string): boolean {
-  return /^(?:\w+_)?api[-_]?key$/i.test(name);
-}
+/** The name of a key in place of the variable that holds it. */
+const KEY_NAME = /^(?:\w+_)?api[-_]?key$/i;
 
 /** What says so where a key is written into a model or a suite. */
-export const NO_KEY_HERE =
+const NO_KEY_HERE =
   "keys are not written here; apiKeyVariable of a model names the environment variable that holds one";
 
-/** The error of strict objects with such a name; of all else others tell. */
-export function keyError(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code !== "unrecognized_keys") return undefined;
-  const name = issue.keys.find(isKeyName);
-  return name === undefined
-    ? undefined
-    : `Unrecognized key: ${JSON.stringify(name)}: ${NO_KEY_HERE}`;
+/**
+ * Returns the errors of strict objects with a key, or with a name that is used elsewhere; of all else others tell.
+ *
+ * @param advice What to do instead, by name.
+ */
+export function misplaced(
+  advice: Readonly<Record<string, string>> = {},
+): (issue: z.core.$ZodRawIssue) => string | undefined {
+  const adviceOn = (name: string) =>
+    KEY_NAME.test(name) ? NO_KEY_HERE : Object.hasOwn(advice, name) ? advice[name] : undefined;
+  return (issue) => {
+    if (issue.code !== "unrecognized_keys") return undefined;
+    const name = issue.keys.find((key) => adviceOn(key) !== undefined);
+    return name && `Unrecognized key: ${JSON.stringify(name)}: ${adviceOn(name)}`;
+  };
 }
 
 /** Schema of a model entry. */
@@ -156,7 +162,7 @@ export const MODEL = z.strictObject({
       message: "must hold no secret: plans are kept in journals",
     }).exactOptional(),
   name: z.string().min(1).exactOptional(),
-}, { error: keyError }).check(({ value, issues }) => {
+}, { error: misplaced() }).check(({ value, issues }) => {
   const [option, message] = notWith(value.api ?? "chat");
   if (option === undefined || value[option] === undefined) return;
   issues.push({ code: "custom", message: message!, path: [option], input: value });

@@ -116,6 +116,8 @@ export interface ModelServer {
   readonly model: string;
   /** The model and its host, for messages. */
   readonly who: string;
+  /** Its address as it was given; omitted for the default one. */
+  readonly baseURL?: string;
   /** Where it is, such as `https://api.openai.com`; omitted for servers in this process. */
   readonly origin?: string;
   /** Returns a text without known secrets, otherwise unchanged. */

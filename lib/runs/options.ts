@@ -129,7 +129,7 @@ const quoted = (words: readonly string[]): string =>
   words.map((word) => `\`${word}\``).join(", ").replace(/, ([^,]+)$/, " or $1");
 
 /** The schema of a whole number that no suite has. */
-const whole = (least: number) =>
+export const whole = (least: number) =>
   z.int({
     error: ({ input }) =>
       `must be a whole number from ${least} on: it is ${printable(`${JSON.stringify(input)}`, 60)}`,

@@ -28,7 +28,7 @@ import {
   SURFACES,
 } from "../tasks/generated/graph.ts";
 import { cannot } from "../base/errors.ts";
-import { keyError, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
+import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import {
   type CaseSpec,
   type ProbeId,
@@ -153,9 +153,14 @@ export interface Suite extends SuiteSettings {
   readonly sampling?: Sampling;
 }
 
+/** Characters of the name of a suite, at most. */
+export const MAX_NAME_LENGTH = 200;
+
 const count = z.int().min(0);
-const nonEmpty = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
-const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, nonEmpty(item)]);
+/** A schema of lists that are not empty. */
+export const nonEmpty = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
+/** A schema of one thing or a list of them. */
+export const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, nonEmpty(item)]);
 
 const PROBE_SET = z.strictObject({
   case: z.union([oneOrMore(z.enum(PROBES)), z.literal("all")], {
@@ -250,10 +255,17 @@ export const JUDGE = MODEL.safeExtend({
   ).exactOptional(),
 });
 
+/** The schema of what a suite asks. */
+export const TASK = z.union([
+  GRID,
+  PROBE_SET,
+  QUESTION_SET,
+]) as unknown as z.ZodType<Suite["tasks"][number]>;
+
 const RULES = z.strictObject({
   $schema: z.string().exactOptional(),
-  name: z.string().min(1).max(200),
-  tasks: nonEmpty(z.union([GRID, PROBE_SET, QUESTION_SET])),
+  name: z.string().min(1).max(MAX_NAME_LENGTH),
+  tasks: nonEmpty(TASK),
   models: nonEmpty(z.union([z.string().min(1), MODEL])),
   agent: COMMAND_AGENT.exactOptional(),
   strategies: nonEmpty(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
@@ -261,7 +273,7 @@ const RULES = z.strictObject({
   sampling: SAMPLING.exactOptional(),
   ...optionSchemas("suite"),
   seed: OPTIONS.seed.schema!,
-}, { error: keyError });
+}, { error: misplaced() });
 
 /** The schema of suites that can be run. */
 export const SUITE = RULES as unknown as z.ZodType<Suite>;
@@ -273,9 +285,6 @@ export type SuiteFile = Omit<Suite, "models"> & Partial<Pick<Suite, "models">>;
 export const SUITE_FILE = RULES.extend({
   models: RULES.shape.models.exactOptional(),
 }) as unknown as z.ZodType<SuiteFile>;
-
-/** The schema of suites whose tasks no file can name. */
-export const CASE_SUITE = RULES.extend({ tasks: z.tuple([]) }) as unknown as z.ZodType<Suite>;
 
 /**
  * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes
@@ -423,7 +432,7 @@ function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number
   return [...new Map(pairs.map((pair) => [`${pair}`, pair])).values()];
 }
 
-/** A list of the value or values. */
-export function listOf<T>(value: T | readonly T[]): readonly T[] {
-  return Array.isArray(value) ? value : [value as T];
+/** A list of the value or values; empty without any. */
+export function listOf<T>(value: T | readonly T[] | undefined): readonly T[] {
+  return value === undefined ? [] : Array.isArray(value) ? value : [value as T];
 }

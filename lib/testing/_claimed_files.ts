@@ -17,7 +17,7 @@ export interface FileOwner {
   /** The test file, from the working folder, of a suite that may have tests in other files too; omitted for others. */
   readonly file?: string | undefined;
   /** Set for a suite that has no name of its own but that of its test file. */
-  readonly isFile?: true;
+  readonly isFile?: boolean;
 }
 
 /** Replaces each folder, a path ending in "/", by a file in it that is named after its benchmark or suite. */

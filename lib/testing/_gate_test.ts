@@ -13,7 +13,7 @@ import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { InputError } from "../base/errors.ts";
 import { isFailed } from "../reports/failures.ts";
-import type { RunState } from "./_run_state.ts";
+import type { RunState } from "./_register_cases.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { JournalsOfPlan } from "../runs/derived.ts";
 import { type Plan, skippedNote } from "../runs/plan.ts";

@@ -8,9 +8,8 @@ import { cannot } from "../base/errors.ts";
 import { defined, listText, printable } from "../base/json.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import { isPlain, keptArguments } from "./_flags.ts";
-import { customModel, type ModelChoice } from "./options.ts";
 import { modelName } from "../models/entry.ts";
-import { originOf } from "../models/openai/openai.ts";
+import type { Model } from "../models/model.ts";
 import type { Plan } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import { stageEntries, strategyName } from "../trials/strategies/entry.ts";
@@ -73,8 +72,8 @@ export function rerunTest(found: boolean, id: string, plan: Plan): (() => void) 
 /** What a trial is of, besides its id. */
 interface RerunSubject {
   readonly plan: Pick<Plan, "resolved" | "baseURL">;
-  /** The models of its benchmark. */
-  readonly choices: readonly ModelChoice[];
+  /** The user's own models, by name. */
+  readonly own: ReadonlyMap<string, Model>;
 }
 
 /**
@@ -106,7 +105,7 @@ function flagText(argument: string): string {
 function modelTexts(
   name: string,
   strategy: string,
-  { plan: { resolved, baseURL }, choices }: RerunSubject,
+  { plan: { resolved, baseURL }, own: ownModels }: RerunSubject,
 ): Set<string> {
   const { models, strategies } = allChoices(resolved);
   const own = strategies.find((entry) => strategyName(entry) === strategy);
@@ -117,9 +116,8 @@ function modelTexts(
   ];
   const texts = entries.flatMap((entry) => {
     const { model, name, baseURL: server } = entry;
-    const custom = customModel(entry, choices);
-    const origin = custom === undefined ? {} : originOf(custom);
-    return [model, name, server ?? baseURL, origin.model, origin.baseURL];
+    const origin = ownModels.get(model)?.server;
+    return [model, name, server ?? baseURL, origin?.model, origin?.baseURL];
   });
   return new Set(texts.filter((text): text is string => text !== undefined && text !== ""));
 }

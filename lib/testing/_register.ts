@@ -6,12 +6,25 @@
 
 import defer * as vm from "node:vm";
 import { AssertionError } from "@std/assert/assertion-error";
-import { callersOf, type Place, placeOf, placeText, stackAt } from "../base/user_code.ts";
-import { annotate } from "./_annotations.ts";
-import { cannot, InputError } from "../base/errors.ts";
+import {
+  callersOf,
+  lineOf,
+  type Place,
+  placeOf,
+  placesOf,
+  placeText,
+  shownFile,
+  stackAt,
+} from "../base/user_code.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
+import { annotationLine, unannotatedLine } from "../reports/job_summary.ts";
 
-/** Registers a test. */
-export type Register = (test: Deno.TestDefinition) => void;
+/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
+export const ONCE_AND_AHEAD = {
+  ...{ retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false },
+  // An interruption exits during a test; `noticeExit` reports all other exits.
+  sanitizeExit: false,
+};
 
 /** The function of the library that the user calls. */
 type Called = (...args: never) => unknown;
@@ -91,25 +104,10 @@ export class CallSite {
 }
 
 /**
- * Runs a registration with a function that registers tests where `called`, which must be under way, is called
- * from. Of what is refused nothing is registered but a test that fails.
- */
-export function registerFrom(
-  called: Called,
-  name: string,
-  registration: (register: Register, site: CallSite) => void,
-): void {
-  const site = new CallSite(called, name);
-  const tests: Deno.TestDefinition[] = [];
-  if (!site.attempt(() => registration((test) => void tests.push(test), site))) return;
-  for (const test of tests) site.add(test);
-}
-
-/**
  * Registers a test that fails with an error. Where it is not run, as `--filter` may leave it out, the file fails all
  * the same: a gate that cannot be used must not look like one that passed.
  */
-function refuse(add: Register, name: string, error: Error): void {
+function refuse(add: (test: Deno.TestDefinition) => void, name: string, error: Error): void {
   let wasRun = false;
   try {
     add({
@@ -200,4 +198,49 @@ export function toldAt(
   // It would print the text before the frames again, unless it is one line.
   told.stack = stackAt(told.name, placeOf(error) ?? registered);
   return told;
+}
+
+/**
+ * Prints an annotation of a test that is about to fail, unless nobody would see it.
+ *
+ * @param error Its stack may have places in the user's files; without one the test file is named.
+ */
+function annotate(title: string, error: unknown): void {
+  const [place] = error instanceof Error ? placesOf(error) : [];
+  const at = place === undefined ? { file: shownFile(Deno.mainModule) } : lineOf(place);
+  const text = annotationLine({ title, message: reasonOf(error), ...at });
+  if (text !== undefined) console.log(text);
+}
+
+/** Counts what got no annotation, once all tests of the file are over. */
+export function annotateRest(): void {
+  const text = unannotatedLine();
+  if (text !== undefined) console.log(text);
+}
+
+/** What is done once the test file is loaded: the tests of a suite are then all known, and can still be registered. */
+const tasks: (() => void)[] = [];
+let isLoaded = false;
+/** Whether the file could not be loaded: the runner says why, and of a part of it nothing is run. */
+let isBroken = false;
+
+// To import the file would not do: where it waits at its top level, such an import may end before it does.
+globalThis.addEventListener("load", () => {
+  isLoaded = true;
+  for (const one of isBroken ? [] : tasks) one();
+});
+
+/**
+ * Carries out a task once the test file, and all that it imports, has been loaded, before its tests are run.
+ *
+ * @throws {InputError} If it is loaded already.
+ */
+export function afterLoad(site: CallSite, task: () => void): void {
+  if (isLoaded) throw site.tooLate("it is loaded already");
+  if (tasks.push(task) > 1) return;
+  import(Deno.mainModule).catch(() => isBroken = true);
+  // What a running test imports first sees no file being loaded.
+  globalThis.addEventListener("unload", () => {
+    if (!isLoaded && !isBroken) throw site.tooLate();
+  });
 }

@@ -9,12 +9,13 @@ import { assertRight } from "./assertions/trials.ts";
 import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
 import { storyAsked } from "./_flags.ts";
-import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
-import { toldAt } from "./_register.ts";
+import { ONCE_AND_AHEAD, toldAt } from "./_register.ts";
 import type { DerivedAgain } from "./_gate_test.ts";
-import { successSummary } from "./_success_summary.ts";
 import { testWidth } from "../base/terminal_width.ts";
-import { stepName } from "../reports/failures.ts";
+import { FailedTrials, stepName } from "../reports/failures.ts";
+import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
+import type { GateReport } from "../gate/gate_report.ts";
+import { shownFile } from "../base/user_code.ts";
 import { describeTrial } from "../reports/story.ts";
 import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
@@ -23,6 +24,26 @@ import { summarize, type TrialSummary } from "../trials/summary.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+
+/** The progress of a run. */
+export interface RunState {
+  /** Call before a trial is run. */
+  readonly begin: () => void;
+  /** The number of trials whose tests were run. */
+  asked: number;
+  /** The summaries, in order of request; all of them once the gate has decided. */
+  scores: TrialSummary[];
+  /** The whole trials, in the same order; empty unless a report shows them. */
+  trials: Trial[];
+  /** The trials whose cases were not right. */
+  readonly failures: FailedTrials;
+  /** Whether a report shows the whole trials. */
+  readonly whole: boolean;
+  /** The decision of the gate. */
+  decision?: GateReport;
+  /** Whether its gate must decide and has not done so yet. */
+  isOwed: boolean;
+}
 
 /** The names and the places of the tests of trials. */
 export interface CaseRegistration {
@@ -184,4 +205,46 @@ async function skip(
   }
   const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
   await context.step({ name, ignore: true, fn() {} });
+}
+
+/** What ran of a benchmark. */
+interface Successes {
+  readonly scores: readonly TrialSummary[];
+  readonly failures: FailedTrials;
+}
+
+/** The tests of the file that have one trial each: a table for each of them would say nothing. */
+const single = {
+  open: 0,
+  scores: [] as TrialSummary[],
+  failures: new FailedTrials(),
+};
+
+/**
+ * Returns what to call when a benchmark without a gate is over: it writes its successes and failures. Those of tests
+ * with one trial each are written together, once the last of them is over.
+ */
+function successSummary(name: string, plan: Plan): (run: Successes) => Promise<void> {
+  if (plan.trials.length > 1) {
+    return (run) => write(name, run, { seed: plan.resolved.seed, planned: plan.trials.length });
+  }
+  single.open++;
+  return async ({ scores, failures }) => {
+    single.scores.push(...scores);
+    single.failures.takeOver(failures);
+    if (--single.open === 0) await write(shownFile(Deno.mainModule), single, {});
+  };
+}
+
+async function write(
+  suite: string,
+  { scores, failures }: Successes,
+  numbers: { readonly seed?: number; readonly planned?: number },
+): Promise<void> {
+  // Nothing may have been selected.
+  if (scores.length === 0 || !hasJobSummary()) return;
+  const { makeReport } = await import("../reports/report.ts");
+  const { successToMarkdown } = await import("../reports/markdown.ts");
+  const report = makeReport(scores, { suite, ...numbers });
+  summarizeJob((limit) => successToMarkdown(report, failures, { limit }));
 }

@@ -1,63 +1,66 @@
 /**
- * Test registration: registers the trials of a plan as tests of `deno test`, and one test for its gate.
+ * Registration of a run: one test for each of its trials, and one for its gate.
  * @module
  */
 
-import { defined, printable } from "../base/json.ts";
-import {
-  type BenchmarkOptions,
-  connectChoice,
-  functionOf,
-  identityOfChoice,
-  type ModelChoice,
-  modelChoices,
-  planBenchmark,
-  printerOf,
-  type Registration,
-} from "./options.ts";
+import defer * as paths from "node:path";
 import { onInterruption, untilInterrupted } from "./_interruption.ts";
+import type { Declared } from "./options.ts";
+import { printable } from "../base/json.ts";
 import { reportProblem } from "../gate/gate_report.ts";
 import { type Flags, parseFlags } from "./_flags.ts";
 import { commandLine } from "../base/command_line.ts";
 import { countText } from "../base/numbers.ts";
-import { cannot, InputError } from "../base/errors.ts";
-import type { CompletePolicy } from "../gate/policy.ts";
-import type { Plan } from "../runs/plan.ts";
-import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
-import { type CaseRegistration, registerCases } from "./_register_cases.ts";
+import { cannot, InputError, isErrorOf } from "../base/errors.ts";
+import { type CompletePolicy, isUpgrade } from "../gate/policy.ts";
+import type { Plan, TaskSource } from "../runs/plan.ts";
+import { type CaseRegistration, registerCases, type RunState } from "./_register_cases.ts";
+import { annotateRest, ONCE_AND_AHEAD } from "./_register.ts";
 import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, type FileOwner, shareFile, withFileNames } from "./_claimed_files.ts";
-import { besideTestFile } from "./_sources.ts";
+import { besideTestFile, sourcesOfCallers, testFile } from "./_sources.ts";
 import { howToSee, openReports, writeReports } from "./_write_report.ts";
 import { ProgressLines } from "./_progress_lines.ts";
-import { annotateRest } from "./_annotations.ts";
 import { assertCreatable, assertReplaceable } from "../base/output_file.ts";
+import { type Place, shownFile } from "../base/user_code.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import type { Run, RunOptions } from "../runs/run.ts";
 import { partText } from "../runs/shard_text.ts";
 import {
   gateOfFolder,
   type PlannedRun,
+  planRun,
+  type Printer,
   printForecast,
   RunSession,
   type Settings,
   settingsOf,
+  suiteSettings,
 } from "../runs/session.ts";
+import type { Suite } from "../runs/suite.ts";
 import type { TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
+import type { ModelEntry } from "../models/entry.ts";
+import { type Connections, identityOf } from "../models/connect.ts";
+import { InfrastructureError, type Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { autoSummary } from "../models/recordings/summary.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 
-/** The registration of a benchmark, with the place and the names of its tests. */
-export interface RegisteredPlan extends Registration, FileOwner, CaseRegistration {
-  /** Returns the choices of models for trials of a task; default: those of the options. */
-  readonly choicesOf?: (task: TaskSpec) => readonly ModelChoice[];
-  /** What was said before, by the flag `--traces`; omitted without it. */
-  readonly recorded?: RunOptions["recorded"];
-  /** The trials of which the file of that flag has no trace, and needs none; omitted without it. */
-  readonly leaves?: RunOptions["leaves"];
+/** The registration of a benchmark or a suite of tool tests, with the place and the names of its tests. */
+export interface RegisteredPlan
+  extends FileOwner, CaseRegistration, Pick<RunOptions, "recorded" | "leaves" | "variantAgents"> {
+  /** How errors refer to it. */
+  readonly subject: string;
+  /** The source of tasks that no option names. */
+  readonly source?: TaskSource;
+  /** The places in the user's files that lead to it, innermost first. */
+  readonly callers: readonly Place[];
+  /** Whether other test files may have tests of it, as they share the module that makes it; default false. */
+  readonly shared?: boolean;
+  /** Returns the user's own models for trials of a task, by name; default: those of the options. */
+  readonly ownOf?: (task: TaskSpec) => ReadonlyMap<string, Model> | undefined;
 }
 
 /**
@@ -65,22 +68,19 @@ export interface RegisteredPlan extends Registration, FileOwner, CaseRegistratio
  *
  * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
  */
-export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
-  const { subject } = registration;
+export function registerBenchmark(declared: Declared, registration: RegisteredPlan): void {
+  const { subject, name } = registration;
   const flags = parseFlags(Deno.args, subject);
   const settings = withFileNames(
-    settingsOf(options, flags, () => besideTestFile("recordings")),
+    settingsOf(declared.settings, flags, () => besideTestFile("recordings")),
     registration,
   );
-  assertFlags(subject, flags, settings);
-  if (flags.traces !== undefined && registration.recorded === undefined) {
-    throw cannot(`score ${flags.traces}`, "traces are of tool tests", `${subject} has other tasks`);
-  }
-  const planned = planBenchmark(options, settings, registration);
+  assertFlags(subject, flags, settings, registration);
+  const planned = planDeclared(declared, settings, registration);
   if (planned.missing !== undefined) {
     if (settings.journal === undefined) throw cannot(`run ${subject}`, planned.missing);
     // Before anything is paid for.
-    printerOf(registration.name).warn(`the gate cannot decide: ${planned.missing}`);
+    printerOf(name).warn(`the gate cannot decide: ${planned.missing}`);
   }
   const { stopped, wave } = planned.wave ?? {};
   if (stopped !== undefined) {
@@ -90,48 +90,125 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
       stopped,
     );
   }
-  registerPlan(planned, options, registration);
+  registerPlan(planned, declared, registration);
 }
 
 /** Refuses flags that would have no effect on tests, or lose paid results. */
-function assertFlags(subject: string, flags: Flags, settings: Settings): void {
-  const { verdict, report, shard, wave, only } = flags;
-  const { gate, journal, requireGate } = settings;
+function assertFlags(
+  subject: string,
+  { requireGate, verdict, report, shard, wave, only, traces, journal: out }: Flags,
+  { gate, journal, ...settings }: Settings,
+  { recorded }: RegisteredPlan,
+): void {
   const part = shard !== undefined ? "shard" : wave !== undefined ? "wave" : undefined;
   const isPart = part !== undefined || only !== undefined;
-  const fault = flags.requireGate && isPart
-    ? "--require-gate needs all trials, over which the gate decides"
+  const kept = out !== undefined ? "--out" : report !== undefined ? "--report" : undefined;
+  const table: [when: boolean | undefined, rule: string][] = [
+    [requireGate && isPart, "--require-gate needs all trials, over which the gate decides"],
     // A flag is for all benchmarks of its files, of which some may have no gate.
-    : requireGate && !flags.requireGate && gate === undefined
-    ? "requireGate needs a gate"
-    : verdict !== undefined && (gate === undefined || isPart)
-    ? "--verdict needs a gate that decides, over all trials"
-    : only !== undefined && (flags.journal ?? report) !== undefined
-    ? `--only goes without ${
-      flags.journal === undefined ? "--report" : "--out"
-    }: it runs one trial ` +
-      "and does not keep it"
-    : part !== undefined && gate !== undefined && journal === undefined
-    ? `--${part} needs --out=FILE, as its gate is decided over the journals of all ${part}s`
-    : undefined;
-  if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
+    [
+      settings.requireGate && !requireGate && gate === undefined,
+      "requireGate needs a gate",
+    ],
+    [
+      verdict !== undefined && (gate === undefined || isPart),
+      "--verdict needs a gate that decides, over all trials",
+    ],
+    [
+      only !== undefined && kept !== undefined,
+      `--only goes without ${kept}: it runs one trial and does not keep it`,
+    ],
+    [
+      part !== undefined && gate !== undefined && journal === undefined,
+      `--${part} needs --out=FILE, as its gate is decided over the journals of all ${part}s`,
+    ],
+    [
+      traces !== undefined && recorded === undefined,
+      `--traces=${traces} needs tool tests, of which traces are: it has other tasks`,
+    ],
+  ];
+  const rule = table.find(([when]) => when)?.[1];
+  if (rule !== undefined) throw new InputError(`Cannot run ${subject}: ${rule}`);
+}
+
+/** Plans a benchmark; prints its seed and the number of skipped crossings. */
+function planDeclared(
+  { suite, own, agent, skipped }: Declared,
+  settings: Settings,
+  { name, subject, source, callers, shared, variantAgents }: RegisteredPlan,
+): PlannedRun {
+  const isAgent = (agent ?? suite.agent ?? variantAgents) !== undefined;
+  const ownCode = isAgent || source !== undefined || own.size > 0;
+  const isWatched = ownCode && settings.journal !== undefined;
+  return planRun({
+    subject,
+    suite: besideFile(
+      { ...suite, ...suiteSettings(settings), name },
+      callers[0]?.url ?? Deno.mainModule,
+    ),
+    settings,
+    source,
+    agent: isAgent,
+    ownCode,
+    sources: isWatched ? sourcesOfCallers(callers) : undefined,
+    file: isWatched ? testFile() : undefined,
+    skipped,
+    printer: printerOf(name),
+    shared,
+  });
+}
+
+/** Returns a suite whose baseline has its path from the working folder: in a test file it is from there, as imports are. */
+function besideFile(suite: Suite, url: string): Suite {
+  const { gate } = suite;
+  if (gate === undefined || !isUpgrade(gate) || typeof gate.baseline === "string") return suite;
+  const { file } = gate.baseline;
+  if (file === undefined || paths.isAbsolute(file)) return suite;
+  const baseline = { ...gate.baseline, file: paths.join(paths.dirname(shownFile(url)), file) };
+  return { ...suite, gate: { ...gate, baseline } };
+}
+
+/** Returns where a benchmark says what matters about its run. */
+function printerOf(benchmark: string): Printer {
+  const name = printable(benchmark, Infinity);
+  return {
+    note: (line) => console.log(`${name}: ${line}`),
+    // By the same stream as notes: of two, the runner shows lines in any order.
+    warn: (line) => console.log(`${name}: warning: ${line}`),
+    flagPrefix: "-- ",
+    flagHint: "  (without -- Deno takes it)",
+  };
+}
+
+/** The model of an entry at its server; an agent (`isAgent`) need not ask it, and may name others. */
+function connectEntry(entry: ModelEntry, connections: Connections, isAgent: boolean): Model {
+  try {
+    return connections.model(entry);
+  } catch (error) {
+    if (!isAgent || !isErrorOf(error, InputError) || entry.model.startsWith("sim:")) throw error;
+    const { model } = entry;
+    const who = printable(model);
+    const { message } = error;
+    const fail = () => Promise.reject(new InfrastructureError(message, { permanent: "key" }));
+    return {
+      ...{ ...identityOf(entry), reply: fail },
+      server: { model, who, hide: (text) => text, quote: (text) => text, forward: fail },
+    };
+  }
 }
 
 function registerPlan(
   planned: PlannedRun,
-  options: BenchmarkOptions,
+  { own, agent, suite }: Declared,
   registration: RegisteredPlan,
 ): void {
-  const { register } = registration;
+  const { register, recorded, leaves, variantAgents } = registration;
   const name = printable(registration.name, Infinity);
   const { plan, settings, baseline, missing, wave } = planned;
   const { journal, verdict, shard } = settings;
   const isPart = shard !== undefined || wave !== undefined;
-  const agent = functionOf(options.agent);
-  const { variantAgents } = registration;
-  const isAgent = options.agent !== undefined || variantAgents !== undefined;
-  const choices = modelChoices(options);
-  const { choicesOf = () => choices } = registration;
+  const isAgent = (agent ?? suite.agent ?? variantAgents) !== undefined;
+  const ownOf = (task: TaskSpec) => registration.ownOf?.(task) ?? own;
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
   if (only !== undefined) {
     const test = rerunTest(only.length > 0, settings.only!, plan);
@@ -166,15 +243,16 @@ function registerPlan(
   if (recordings !== undefined) printOnce(recordings.notice);
   const run = session.begin({
     signal: interruption.signal,
-    connect: (entry, task) => connectChoice(entry, choicesOf(task), session.connections, isAgent),
-    identify: (entry, task) => identityOfChoice(entry, choicesOf(task)),
+    connect: (entry, task) =>
+      ownOf(task).get(entry.model) ?? connectEntry(entry, session.connections, isAgent),
+    identify: (entry, task) => ownOf(task).get(entry.model) ?? identityOf(entry),
     slowStart: true,
     onTrial(trial, resumed) {
       const note = progress.count(trial, resumed);
       if (note !== undefined) console.error(`${name}: ${note}`);
     },
-    ...defined({ only, agent, variantAgents }),
-    ...defined({ recorded: registration.recorded, leaves: registration.leaves }),
+    ...{ only, recorded, leaves, variantAgents },
+    agent: agent ?? planned.agent,
   });
   // What could not be begun is never over.
   const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;
@@ -197,7 +275,7 @@ function registerPlan(
   const derive = () => derived ??= derivedAgain({ run, journal, baseline, earlier: wave?.earlier });
   const where = howToSee(reports, journal);
   const rerun = (trial: Pick<Trial, "id" | "model" | "strategy" | "task">) =>
-    rerunLine(trial, { plan, choices: choicesOf(trial.task) });
+    rerunLine(trial, { plan, own: ownOf(trial.task) });
   const finished = <T>(work: Promise<T>) => progress.during(untilInterrupted(work, signal));
   registerCases(registration, run, { plan, strict, rerun, derive, finished, only }, state);
   if (plan.gate !== undefined) {
@@ -210,7 +288,7 @@ function registerPlan(
       ...{ plan, policy, run, baseline, missing, file: verdict, derive, state, finished, where },
       rerun,
       scope: scopeNotes(plan, settings, registration),
-      ...defined({ records }),
+      records,
     });
     register({ ...ONCE_AND_AHEAD, name: `${name} > gate`, ignore: partial, fn });
   }

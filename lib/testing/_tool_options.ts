@@ -1,109 +1,209 @@
 /**
- * Options of tool tests and their suites: which there are, and what is checked of them while a file is loaded.
+ * Options of tool tests and of their suites: the one schema by which they are checked, and which tests share a run.
  * @module
  */
 
-import { assertOptions, type BenchmarkOptions, functionOf, listOf } from "./options.ts";
-import { cannot } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { z } from "zod";
+import { cannot, InputError } from "../base/errors.ts";
+import { isJsonObject, isObject, printable } from "../base/json.ts";
+import { leniencyOf } from "../calls/expected/alignment.ts";
 import { valueText } from "../calls/values/text.ts";
-import type { GatePolicy } from "../gate/policy.ts";
-import { optionSchemas } from "../runs/options.ts";
-import type { ToolCase } from "../trials/executors/tool_case.ts";
-import { CASE_SETTINGS, everyVariantHas, readVariants } from "./_variants.ts";
-import type { ToolTestOptions } from "./tool_test_options.ts";
+import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
+import { misplaced, MODEL, SAMPLING } from "../models/entry.ts";
+import type { ToolTestSettings } from "../runs/option_types.ts";
+import { optionSchemas, PERTURBATION_ID, whole } from "../runs/options.ts";
+import { MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
+import { isProbe } from "../trials/executors/task_kind.ts";
+import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
+import { Toolbox } from "../trials/executors/toolbox.ts";
+import {
+  AGENT,
+  FUNCTION,
+  isText,
+  MODELS,
+  must,
+  NO_MODEL,
+  OF_MODELS,
+  STRATEGY_CHOICE,
+} from "./options.ts";
+import type { ToolSuiteOptions, ToolTestOptions, ToolTestVariant } from "./tool_test_options.ts";
 
-/** The options of the case. */
-const CASE_OPTIONS: Readonly<Record<keyof Omit<ToolCase, "name">, true>> = {
-  state: true,
-  tools: true,
-  system: true,
-  prompt: true,
-  turns: true,
-  expected: true,
-  parameters: true,
-  never: true,
-  toolChoice: true,
-  assert: true,
-};
-
-/** The options of single tests that suites have as well, and that the table of options does not have. */
-const TRIAL_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const;
-/** Options of whole runs that the table of options does not have. */
-const WHOLE_OPTIONS: readonly string[] = ["variants", "agent"];
-/** What variants set for all tests of a suite, so that none may have its own. */
-const VARIED_OPTIONS: readonly string[] = ["model", "strategy"];
-/** The options of a test among others. */
-const PLACE_OPTIONS = ["ignore", "tags"] as const;
-/** Of the options of a run those that each test may have for itself. */
-const OWN_OPTIONS: readonly string[] = ["seed", "limits", "references"];
-/** With a gate all tests have these in common: it decides over all of them. */
-const GATED_OPTIONS = [...TRIAL_OPTIONS, "seed"] as const;
-/** A test outside of a suite that has one of these is a suite of its own. */
-const ALONE_OPTIONS = [
-  "gate",
-  "requireGate",
-  "journal",
-  "report",
-  "recordings",
-  "budget",
-  "variants",
-] as const;
-
-/** Options that have other names in suites. */
-export const SUITE_NAMES = new Map<string, keyof ToolTestOptions>([
-  ["models", "model"],
-  ["strategies", "strategy"],
-  ["perturbations", "perturbation"],
-]);
-
-/** Options that tests have under other names than elsewhere. */
-const ELSEWHERE = new Map([
-  ...[...SUITE_NAMES].map(([word, option]) =>
-    [word, `${option}, which takes one or a list`] as const
-  ),
-  ["oracle", "expected, whose calls have ignore in place of allowed"] as const,
-]);
-
-/** Options of a test with a state of any type. */
+/** Options of a test with a state of any type, of which some may stand in its suite. */
 export type AnyOptions = Partial<ToolTestOptions<unknown>>;
 
-/** The names of the options of tests and suites. */
-const TEST_WORDS = {
-  place: "toolTest" as const,
-  names: [...Object.keys(CASE_OPTIONS), ...TRIAL_OPTIONS, ...WHOLE_OPTIONS, ...PLACE_OPTIONS],
-  elsewhere: ELSEWHERE,
+/** The schema of the name of a tool test, which is a key in journals. */
+export const TEST_NAME: z.ZodType<string> = must(
+  `be a text of 1 to ${MAX_NAME_LENGTH} characters, and neither __proto__ nor the name of a probe`,
+  (name) =>
+    isText(name) && name.length <= MAX_NAME_LENGTH && name !== "__proto__" &&
+    !isProbe({ case: name }),
+);
+
+const listOfAll = (rule: string, isOne: (item: unknown) => boolean) =>
+  must(`be a list of ${rule}`, (value) => Array.isArray(value) && value.every(isOne)).optional();
+
+const TOOLS_RULE =
+  "be a list of tools, or a function that makes it, as in tools: () => mcpTools(...) (those of another library are " +
+  "converted: docs/agents.md)";
+
+/** What variants may have in place of the options beside them. */
+const VARIED = {
+  model: MODELS.optional(),
+  strategy: oneOrMore(STRATEGY_CHOICE).optional(),
+  system: z.string().optional(),
+  tools: must(TOOLS_RULE, (tools) => Array.isArray(tools) || typeof tools === "function")
+    .optional(),
+  toolChoice: must(
+    "be auto, none, required or { function: name }",
+    (choice) =>
+      choice === "auto" || choice === "none" || choice === "required" ||
+      isJsonObject(choice) && isText(choice["function"]),
+  ).optional(),
+  agent: AGENT.optional(),
 };
-/** Options that only one test can have. */
-const ONE_TEST = ["prompt", "turns", "expected", "parameters", "assert", ...PLACE_OPTIONS];
+
+const VARIANT = z.strictObject({
+  ...VARIED,
+  ...{
+    reasoningEffort: MODEL.shape.reasoningEffort.optional(),
+    sampling: SAMPLING.optional(),
+  } satisfies Record<Exclude<keyof ToolTestVariant, keyof typeof VARIED>, z.ZodType>,
+}).refine(
+  (variant) => Object.values(variant).some((setting) => setting !== undefined),
+  "must have a setting: it has none",
+);
+
+const VARIANTS = must<Readonly<Record<string, unknown>>>(
+  "be settings by name",
+  (variants) => isJsonObject(variants) && Object.keys(variants).length > 0,
+).check(({ value, issues }) => {
+  const odd = Object.keys(value).find((name) => !/^[A-Za-z0-9][\w.-]{0,59}$/.test(name));
+  if (odd === undefined) return;
+  const message =
+    "must have names of letters, digits, _, . and -, 60 at most, as they stand in ids of trials: " +
+    `there is ${valueText(odd)}`;
+  issues.push({ code: "custom", message, input: value });
+}).pipe(z.record(z.string(), VARIANT));
+
+/** The options that the tests of a suite may have in common. */
+const SHARED = {
+  ...optionSchemas("toolTest"),
+  ...{
+    ...VARIED,
+    state: FUNCTION.optional(),
+    never: listOfAll(
+      "calls: names of tools, or tool and arguments",
+      (one) => isText(one) || isJsonObject(one),
+    ),
+    trials: whole(1).optional(),
+    perturbation: oneOrMore(PERTURBATION_ID).optional(),
+    variants: VARIANTS.optional(),
+  } satisfies Record<Exclude<keyof ToolSuiteOptions, keyof ToolTestSettings>, z.ZodType>,
+};
+
+/** The options that only one test has. */
+const OWN = {
+  prompt: must(
+    "be a text that is not empty, or a function that makes it",
+    (prompt) => isText(prompt) || typeof prompt === "function",
+  ),
+  turns: listOfAll("texts that are not empty", isText),
+  expected: listOfAll("calls: tool and arguments", isJsonObject),
+  parameters: listOfAll(
+    "names, values and spans",
+    (one) =>
+      isJsonObject(one) && isText(one["name"]) && "value" in one &&
+      Array.isArray(one["spans"]) && one["spans"].every(isObject),
+  ),
+  assert: FUNCTION,
+  ignore: z.boolean().optional(),
+  tags: listOfAll(
+    "words of letters, digits, - and _",
+    (tag) => typeof tag === "string" && /^[\p{L}\p{N}_-]+$/u.test(tag),
+  ),
+} satisfies Record<Exclude<keyof ToolTestOptions, keyof ToolSuiteOptions>, z.ZodType>;
+
+/** What to do with options that tests have under other names than elsewhere. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ...OF_MODELS,
+  models: "here it is called model, which takes one or a list",
+  strategies: "here it is called strategy, which takes one or a list",
+  perturbations: "here it is called perturbation, which takes one or a list",
+  oracle: "here it is called expected, whose calls have ignore in place of allowed",
+};
+
+/** The schema of {@linkcode ToolTestOptions}, with those of its suite. */
+export const TOOL_TEST = z.strictObject({ ...SHARED, ...OWN }, { error: misplaced(ADVICE) })
+  .check((context) => {
+    addFaults(context, true);
+  }) as unknown as z.ZodType<ToolTestOptions<unknown>>;
+
+/** The schema of {@linkcode ToolSuiteOptions}. */
+export const TOOL_SUITE = z.strictObject(SHARED, {
+  error: misplaced({
+    ...ADVICE,
+    ...Object.fromEntries(
+      Object.keys(OWN).map((name) => [name, "it belongs to the tests: each of them has its own"]),
+    ),
+  }),
+}).check((context) => {
+  addFaults(context, false);
+}) as unknown as z.ZodType<ToolSuiteOptions<unknown>>;
+
+/** Adds what is wrong between options. */
+function addFaults(
+  { value, issues }: z.core.ParsePayload,
+  isTest: boolean,
+): void {
+  const options = value as AnyOptions;
+  const { model, tools, trials, gate, variants } = options;
+  const faults: [isBroken: boolean, option: string, rule: string][] = [
+    [
+      trials !== undefined && gate?.sequential === true,
+      "trials",
+      `must be left out, as a sequential gate sets the number of trials itself: it is ${trials}`,
+    ],
+    ...VARIED_NAMES.map((name): [boolean, string, string] => [
+      options[name] !== undefined && everyVariantHas(variants, name),
+      name,
+      "is set in every variant, so that this one would never be used: leave it out here, or in a variant",
+    ]),
+    [
+      variants !== undefined && model === undefined && !everyVariantHas(variants, "model"),
+      "model",
+      "it is missing: every variant must have one, or all of them one beside variants",
+    ],
+    [isTest && variants === undefined && model === undefined, "model", NO_MODEL],
+    [
+      isTest && tools === undefined && !everyVariantHas(variants, "tools"),
+      "tools",
+      `it is missing: it must ${TOOLS_RULE}`,
+    ],
+  ];
+  for (const [isBroken, option, message] of faults) {
+    if (isBroken) issues.push({ code: "custom", path: [option], message, input: value });
+  }
+}
+
+const VARIED_NAMES = Object.keys(VARIED) as (keyof typeof VARIED)[];
+
+/** Whether every variant has a setting of its own, so that nothing is needed beside them. */
+function everyVariantHas(
+  variants: AnyOptions["variants"],
+  setting: keyof ToolTestVariant,
+): boolean {
+  return variants !== undefined &&
+    Object.values(variants).every((one) => one[setting] !== undefined);
+}
 
 /** How errors refer to a test. */
 export function testSubject(name: unknown): string {
   return `tool test ${printable(String(name), 100)}`;
 }
 
-/**
- * Checks the options of a test.
- *
- * @throws {InputError} If one of them cannot be used.
- */
-export function assertTestOptions(subject: string, options: AnyOptions): void {
-  assertOptions(subject, options, TEST_WORDS);
-  const { ignore, tags = [] } = options;
-  if (ignore !== undefined && typeof ignore !== "boolean") {
-    throw cannot(`use ${subject}`, "ignore must be true or false", `it is ${valueText(ignore)}`);
-  }
-  if (Array.isArray(tags) && tags.every(isTag)) return;
-  throw cannot(
-    `use ${subject}`,
-    "tags must be a list of words of letters, digits, - and _",
-    `it is ${valueText(tags)}`,
-  );
-}
-
-function isTag(tag: unknown): boolean {
-  return typeof tag === "string" && /^[\p{L}\p{N}_-]+$/u.test(tag);
-}
+/** Of the options of a run those that each test may have for itself. */
+const OWN_OF_RUN: readonly string[] = ["seed", "limits", "references"];
+const OF_RUN = Object.keys(optionSchemas("toolTest")).filter((name) => !OWN_OF_RUN.includes(name));
 
 /**
  * Refuses options that a test of a suite must have in common with the others.
@@ -116,112 +216,80 @@ export function assertOwnOptions(
   suite: string,
   { gate, variants }: Pick<AnyOptions, "gate" | "variants">,
 ): void {
-  const given = Object.keys(defined({ ...options }));
-  const itsSuite = `toolSuite(${JSON.stringify(printable(suite, 100))}, ...)`;
-  const ofRun = optionSchemas("toolTest");
-  const whole = given.find((name) =>
-    WHOLE_OPTIONS.includes(name) || name in ofRun && !OWN_OPTIONS.includes(name)
+  const varied = VARIED_NAMES.filter((name) =>
+    name === "model" || name === "strategy" || everyVariantHas(variants, name)
   );
-  const varied = variants === undefined
-    ? undefined
-    : given.find((name) =>
-      VARIED_OPTIONS.includes(name) ||
-      CASE_SETTINGS.some((one) => one === name && everyVariantHas(variants, one))
-    );
-  if (whole === undefined && varied !== undefined) {
-    throw cannot(
-      `use ${subject}`,
-      `${varied} must be left out, as the variants of its suite decide it`,
-      `give it to a variant of ${itsSuite}`,
-    );
+  const table: [when: boolean, options: readonly string[], rule: string][] = [
+    [true, [...OF_RUN, "variants", "agent"], "must be the same in all tests of a suite"],
+    [
+      variants !== undefined,
+      varied,
+      "must be left out, as the variants of its suite decide it",
+    ],
+    [
+      gate !== undefined,
+      ["model", "trials", "strategy", "perturbation", "seed"],
+      "must be the same in all tests of a suite with a gate, which decides over all of them",
+    ],
+  ];
+  const given = givenIn(options);
+  for (const [when, names, rule] of table) {
+    const name = when ? names.find((one) => Object.hasOwn(given, one)) : undefined;
+    if (name === undefined) continue;
+    const itsSuite = `toolSuite(${JSON.stringify(printable(suite, 100))}, ...)`;
+    throw cannot(`use ${subject}`, `${name} ${rule}`, `give it to ${itsSuite}`);
   }
-  const gated = gate === undefined ? undefined : GATED_OPTIONS.find((name) => given.includes(name));
-  const option = whole ?? gated;
-  if (option === undefined) return;
-  const why = whole === undefined ? " with a gate, which decides over all of them" : "";
-  throw cannot(
-    `use ${subject}`,
-    `${option} must be the same in all tests of a suite${why}`,
-    `give it to ${itsSuite}`,
+}
+
+/** The options that are given: one that is `undefined` stands for none. */
+export function givenIn(options: AnyOptions): AnyOptions {
+  return Object.fromEntries(
+    Object.entries({ ...options }).filter(([, value]) => value !== undefined),
   );
 }
 
 /**
- * Checks the options of a suite.
+ * Checks what a case says of its tools.
  *
- * @throws {InputError} If one of them cannot be used.
+ * @throws {InputError} If a call or a tool cannot be used.
  */
-export function assertSuiteOptions(subject: string, options: object): void {
-  const names = TEST_WORDS.names.filter((name) => !ONE_TEST.includes(name));
-  const given = Object.keys({ ...options }).find((name) => ONE_TEST.includes(name));
-  if (given !== undefined) {
-    throw cannot(`use ${subject}`, `${given} belongs to its tests`, "each of them has its own");
+export function assertCase(subject: string, toolCase: ToolCase<unknown>): void {
+  const { expected = [], never = [], tools } = toolCase;
+  try {
+    checkExpectedCalls(expected, []);
+    checkExpectedCalls(never, []);
+    for (const call of expected) leniencyOf(call);
+    // Tools made by a function are checked when a trial begins.
+    if (typeof tools === "function") return;
+    assertCaseTools(toolCase, tools);
+    new Toolbox(tools)[Symbol.dispose]();
+  } catch (error) {
+    // A file has many tests, so that the error must name this one.
+    throw error instanceof InputError
+      ? new InputError(`Cannot use ${subject}: ${error.message}`)
+      : error;
   }
-  assertOptions(subject, options, { ...TEST_WORDS, names });
-  assertTrials(subject, options);
-  readVariants(subject, options);
 }
+
+/** A test outside of a suite that has one of these is a suite of its own. */
+const ALONE = [
+  ...["gate", "requireGate", "journal", "report", "recordings", "budget", "variants"] as const,
+];
 
 /** Whether a test outside of a suite is a suite by itself, apart from the others of its file. */
 export function isOwnSuite(options: AnyOptions): boolean {
   // A fresh seed is drawn for each plan, and printed.
   return options.seed === "fresh" && options.perturbation !== undefined ||
-    ALONE_OPTIONS.some((name) => options[name] !== undefined);
+    ALONE.some((name) => options[name] !== undefined);
 }
 
 /** Whether tests can share a run by their options. */
 export function isRunAlike(one: AnyOptions, other: AnyOptions): boolean {
-  return functionOf(one.agent) === functionOf(other.agent) && runText(one) === runText(other);
-}
-
-/** The options of a whole run, for comparison. */
-function runText(options: AnyOptions): string {
-  const ofRun = Object.keys(optionSchemas("toolTest")).filter((name) =>
-    !OWN_OPTIONS.includes(name)
-  );
-  const given = [...ofRun, "agent"].map((name) => [name, Reflect.get(options, name)] as const);
-  return JSON.stringify(given, (_, value) => value === Infinity ? "Infinity" : value);
-}
-
-/** The options of a benchmark with the same trials. */
-export function benchmarkOf(
-  options: AnyOptions & Pick<BenchmarkOptions, "model">,
-): BenchmarkOptions {
-  const { trials = 1, seed = 1, gate, perturbation, agent } = options;
-  const { models, strategies, prices } = readVariants("the tests", options);
-  const names = Object.keys(optionSchemas("toolTest"));
-  return {
-    ...Object.fromEntries(
-      Object.entries(options).filter(([option, value]) =>
-        names.includes(option) && value !== undefined
-      ),
-    ),
-    ...{ model: models, tasks: [], seed },
-    ...(gate?.sequential === true ? {} : { graphs: trials }),
-    ...defined({ strategies, perturbations: listed(perturbation), prices, agent }),
-  };
-}
-
-/** The items of an option; `undefined` if it is left out. */
-function listed<Item>(value: Item | readonly Item[] | undefined): readonly Item[] | undefined {
-  return value === undefined ? undefined : listOf(value);
-}
-
-/**
- * Checks the number of trials.
- *
- * @throws {InputError} If it cannot be used.
- */
-export function assertTrials(
-  subject: string,
-  { trials, gate }: { readonly trials?: unknown; readonly gate?: GatePolicy },
-): void {
-  if (trials === undefined) return;
-  const fault = !Number.isSafeInteger(trials) || Number(trials) < 1
-    ? "trials must be a whole number from 1 on"
-    : gate?.sequential === true
-    ? "a sequential gate sets the number of trials itself, so that it must be left out"
-    : undefined;
-  if (fault === undefined) return;
-  throw cannot(`use ${subject}`, fault, `it is ${valueText(trials)}`);
+  const textOf = (options: AnyOptions) =>
+    JSON.stringify(
+      [...OF_RUN, "agent"].map((name) => Reflect.get(options, name)),
+      (_, value) => value === Infinity ? "Infinity" : value,
+    );
+  const functionOf = ({ agent }: AnyOptions) => typeof agent === "function" ? agent : undefined;
+  return functionOf(one) === functionOf(other) && textOf(one) === textOf(other);
 }

@@ -3,44 +3,37 @@
  * @module
  */
 
-import {
-  assertModel,
-  type BenchmarkOptions,
-  listOf,
-  type ModelChoice,
-  modelChoices,
-  readSuite,
-  withOptionNames,
-} from "./options.ts";
+import { parseWith } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
-import { defined } from "../base/json.ts";
 import { placeText, shownFile } from "../base/user_code.ts";
 import { variantName } from "../gate/variant.ts";
+import { optionSchemas } from "../runs/options.ts";
 import { planSuite, type TaskSource } from "../runs/plan.ts";
 import type { ResolvedSuite, TestSettings } from "../runs/resolved_suite.ts";
-import { type Settings, settingsOf } from "../runs/session.ts";
+import { type Settings, settingsOf, suiteSettings } from "../runs/session.ts";
+import { listOf } from "../runs/suite.ts";
 import { isIsolated } from "../tools/tool.ts";
 import { caseDigest, caseParts } from "../trials/executors/case_parts.ts";
-import type { ToolCase } from "../trials/executors/tool_case.ts";
 import { caseOpener } from "../trials/executors/case_opener.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import { openTask } from "../trials/executors/tasks.ts";
+import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { parseFlags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
 import { registerBenchmark, type RegisteredPlan } from "./_register_plan.ts";
-import { assertCase } from "./_tool_case.ts";
 import {
   type AnyOptions,
+  assertCase,
   assertOwnOptions,
-  assertTestOptions,
-  assertTrials,
-  benchmarkOf,
-  SUITE_NAMES,
+  givenIn,
+  TEST_NAME,
   testSubject,
+  TOOL_TEST,
 } from "./_tool_options.ts";
 import { tracedTests } from "./_traced_tests.ts";
-import { everyVariantHas, readVariants } from "./_variants.ts";
+import { readVariants, type Variants } from "./_variants.ts";
+import { type BenchmarkOptions, checkOptions, declare, type Declared } from "./options.ts";
 import type { ToolSuiteOptions } from "./tool_test_options.ts";
 
 /** How a test is run among others. */
@@ -53,7 +46,7 @@ interface SuiteTest {
   readonly site: CallSite;
   readonly toolCase: ToolCase<unknown>;
   /** Its options, with those of its suite. */
-  readonly options: AnyOptions & Pick<BenchmarkOptions, "model">;
+  readonly options: AnyOptions;
   /** Whether the runner runs no others of the file. */
   readonly only: boolean;
   readonly ignore: boolean;
@@ -66,7 +59,8 @@ export class SuiteTests {
   /** How errors refer to it. */
   readonly subject: string;
   readonly #site: CallSite;
-  readonly #options: Partial<ToolSuiteOptions<unknown>>;
+  readonly #options: ToolSuiteOptions<unknown>;
+  readonly #variants: Variants | undefined;
   /** What stands before the names of its tests. */
   readonly #title: readonly string[];
   /** What its files in a folder are named after. */
@@ -83,14 +77,14 @@ export class SuiteTests {
   /**
    * A suite without tests yet.
    *
-   * @throws {InputError} If a flag cannot be used.
+   * @throws {InputError} If a flag or a variant cannot be used.
    */
   constructor(
     { name, subject, site, options, kind }: {
       readonly name: string;
       readonly subject: string;
       readonly site: CallSite;
-      readonly options: Partial<ToolSuiteOptions<unknown>>;
+      readonly options: ToolSuiteOptions<unknown>;
       /** Of `toolSuite()`, of all tests of a file, or of one test. */
       readonly kind: "suite" | "file" | "test";
     },
@@ -99,10 +93,11 @@ export class SuiteTests {
     this.subject = subject;
     this.#site = site;
     this.#options = options;
+    this.#variants = readVariants(subject, options);
     this.#title = kind === "suite" ? [name] : [];
     this.#owner = {
-      ...(kind === "test" ? {} : { file: shownFile(Deno.mainModule) }),
-      ...(kind === "file" ? { isFile: true as const } : {}),
+      file: kind === "test" ? undefined : shownFile(Deno.mainModule),
+      isFile: kind === "file",
     };
     // What is wrong with the command line is said once for all tests.
     parseFlags(Deno.args, subject);
@@ -114,42 +109,33 @@ export class SuiteTests {
   }
 
   #add(site: CallSite, name: string, given: AnyOptions, mode: Mode): void {
+    parseWith(TEST_NAME, name, "the name of a tool test");
     const subject = testSubject(name);
-    assertTestOptions(subject, given);
     if (this.#title.length > 0) assertOwnOptions(subject, given, this.name, this.#options);
-    const { ignore = false, ...options } = { ...this.#options, ...defined(given) };
-    assertModel(subject, options);
-    const variants = readVariants(subject, this.#options);
-    const toolCase = {
-      ...options,
-      name,
-      // Where every variant has tools of its own, the case itself has none.
-      ...(everyVariantHas(this.#options.variants, "tools") ? { tools: [] } : {}),
-    } as ToolCase<unknown>;
-    for (const one of variants.casesOf(toolCase)) assertCase(subject, one);
-    assertTrials(subject, options);
+    const options = checkOptions(TOOL_TEST, { ...this.#options, ...givenIn(given) }, subject);
+    // Where every variant has tools of its own, the case itself has none.
+    const toolCase = { ...options, name, tools: options.tools ?? [] };
+    for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
     if (before !== undefined) {
-      const [place, own] = [before, { site }].map(({ site: { callers: [place] } }) =>
+      const [place, own] = [before.site, site].map(({ callers: [place] }) =>
         place && placeText(place)
       );
+      // Rows of a table stand at one place.
+      const isRow = place === undefined || place === own;
       throw cannot(
         `use ${subject}`,
         "the tests of a suite must have different names",
-        // Rows of a table stand at one place.
-        place === undefined || place === own
-          ? "there are two of this name"
-          : `the other is at ${place}`,
+        isRow ? "there are two of this name" : `the other is at ${place}`,
       );
     }
-    const test = {
-      ...{ name, subject, site, toolCase },
-      options: options as SuiteTest["options"],
+    const test: SuiteTest = {
+      ...{ name, subject, site, toolCase, options },
       only: mode === "only",
-      ignore: mode === "skip" || ignore,
+      ignore: mode === "skip" || options.ignore === true,
     };
     // What is wrong with a test is said where it stands.
-    this.#settingsOf(test, {});
+    this.#resolve(test);
     if (this.#isRegistered) throw site.tooLate("its suite is registered already");
     this.#tests.set(name, test);
   }
@@ -166,8 +152,9 @@ export class SuiteTests {
     const all = [...this.#tests.values()];
     // A gate over the rest would claim more than was asked.
     if (this.#refused.length > 0 && gate !== undefined) return;
-    for (const { site, ignore, options, name } of all) {
-      if (ignore) site.add({ name: this.#titleOf(name, options), ignore, fn() {} });
+    const skipped = all.filter(({ ignore }) => ignore);
+    for (const { site, options, name } of skipped) {
+      site.add({ name: this.#titleOf(name, options), ignore: true, fn() {} });
     }
     const tests = all.filter(({ ignore }) => !ignore);
     if (tests.length === 0) {
@@ -187,31 +174,30 @@ export class SuiteTests {
     const byName = new Map(run.map((test) => [test.name, test]));
     const testOf = (task: TaskSpec) => isCase(task) ? byName.get(task.case) : undefined;
     const base = this.#base(run);
-    const benchmark = benchmarkOf(base.options);
-    withOptionNames(base.options, SUITE_NAMES, () =>
-      registerBenchmark(benchmark, {
-        ...{ name: this.name, subject: this.subject },
-        ...this.#owner,
-        shared: this.#isShared(),
-        callers: [this.#site, ...tests.map(({ site }) => site)].flatMap(({ callers }) => callers),
-        source: { ...this.#source(run, base, settingsOf(benchmark, flags)), ...this.#leftOut() },
-        ...defined({ recorded: traced?.recorded, leaves: traced?.leaves }),
-        ...defined({ variantAgents: readVariants(this.subject, this.#options).agents }),
-        choicesOf: (task) => choicesOf(testOf(task) ?? base),
-        titleOf: (planned) => this.#trialTitle(planned, testOf(planned.task) ?? base),
-        register: (test, planned) => {
-          const own = planned && testOf(planned.task);
-          registered.push([own?.site ?? this.#site, { ...test, ...defined({ only: own?.only }) }]);
-        },
-      }));
-    for (const [site, test] of registered) site.add(test);
-  }
-
-  /** The tests that are skipped, and those that were refused. */
-  #leftOut(): Pick<TaskSource, "leftOut"> {
-    const skipped = [...this.#tests.values()].flatMap(({ name, ignore }) => ignore ? name : []);
+    const models = new Map(run.map(({ name, options }) => [name, this.#declare(options).own]));
     const refused = this.#refused;
-    return skipped.length + refused.length === 0 ? {} : { leftOut: { skipped, refused } };
+    registerBenchmark(this.#declare(base.options), {
+      ...{ name: this.name, subject: this.subject },
+      ...this.#owner,
+      shared: this.#isShared(),
+      callers: [this.#site, ...tests.map(({ site }) => site)].flatMap(({ callers }) => callers),
+      source: {
+        ...this.#source(run, base, settingsOf(this.#benchmarkOf(base.options), flags)),
+        leftOut: skipped.length + refused.length === 0
+          ? undefined
+          : { skipped: skipped.map(({ name }) => name), refused },
+      },
+      recorded: traced?.recorded,
+      leaves: traced?.leaves,
+      variantAgents: this.#variants?.agents,
+      ownOf: (task) => isCase(task) ? models.get(task.case) : undefined,
+      titleOf: (planned) => this.#trialTitle(planned, testOf(planned.task) ?? base),
+      register: (test, planned) => {
+        const own = planned && testOf(planned.task);
+        registered.push([own?.site ?? this.#site, { ...test, only: own?.only ?? false }]);
+      },
+    });
+    for (const [site, test] of registered) site.add(test);
   }
 
   /** Whether a module makes it that other test files may load, too. */
@@ -227,47 +213,68 @@ export class SuiteTests {
    */
   #base(tests: readonly SuiteTest[]): SuiteTest {
     const isDrawn = ({ perturbation }: AnyOptions) =>
-      listOf(perturbation).some((id) => id !== undefined && id !== "none");
+      listOf(perturbation).some((id) => id !== "none");
     const drawn = tests.find(({ options }) => isDrawn(options));
     const base = drawn ?? tests[0]!;
-    const { model, ...others } = this.#options;
+    const { model, seed } = this.#options;
     const isTaken = tests.some(({ options }) => options.model === model);
-    const isLeft = others.seed === "fresh" && drawn !== undefined && !isDrawn(others);
-    return model === undefined || !isTaken || isLeft
-      ? base
-      : { ...base, options: { ...others, model } };
+    const isLeft = seed === "fresh" && drawn !== undefined && !isDrawn(this.#options);
+    return model === undefined || !isTaken || isLeft ? base : { ...base, options: this.#options };
   }
 
-  #source(tests: readonly SuiteTest[], base: SuiteTest, settings: Settings): TaskSource {
+  #source(
+    tests: readonly SuiteTest[],
+    base: SuiteTest,
+    { seedFlag, seed: flag, concurrency }: Settings,
+  ): TaskSource {
+    const seed = seedFlag && flag;
     const cases = new Map(tests.map((test) => [test.name, test.toolCase]));
-    const variants = readVariants(this.subject, this.#options);
-    const open = caseOpener((name, variant) => {
-      const found = cases.get(name);
-      return found && variants.caseOf(found, variant);
-    });
-    const flags = defined({ seed: settings.seedFlag && settings.seed });
-    const common = this.#settingsOf(base, flags);
+    const common = this.#resolve(base, seed);
     const own = tests.flatMap((test) => {
-      const differing = differenceOf(this.#settingsOf(test, flags), common);
+      const differing = differenceOf(this.#resolve(test, seed), common);
       return differing === undefined ? [] : [[test.name, differing] as const];
     });
     const alone = new Set(
-      settings.concurrency !== undefined
+      concurrency !== undefined
         ? []
-        : tests.filter(({ toolCase }) => !variants.casesOf(toolCase).every(isIndependent))
+        : tests.filter(({ toolCase }) => !this.#casesOf(toolCase).every(isIndependent))
           .map(({ name }) => name),
     );
     return {
       cells: () => tests.map(({ name }) => ({ case: name })),
-      open,
+      open: caseOpener((name, variant) => {
+        const found = cases.get(name);
+        return found && (this.#variants?.caseOf(found, variant) ?? found);
+      }),
       cases: Object.fromEntries(tests.map(({ name, toolCase }) => [name, caseDigest(toolCase)])),
       parts: Object.fromEntries(tests.map(({ name, toolCase }) => [name, caseParts(toolCase)])),
-      ...defined({ variants: variants.planned([...cases.values()]) }),
-      ...(own.length === 0 ? {} : { tests: Object.fromEntries(own) }),
-      ...(alone.size === 0
-        ? {}
-        : { isAlone: (task: TaskSpec) => isCase(task) && alone.has(task.case) }),
+      variants: this.#variants?.planned([...cases.values()]),
+      tests: own.length === 0 ? undefined : Object.fromEntries(own),
+      isAlone: alone.size === 0 ? undefined : (task) => isCase(task) && alone.has(task.case),
     };
+  }
+
+  /** A case as each variant has it. */
+  #casesOf(toolCase: ToolCase<unknown>): readonly ToolCase<unknown>[] {
+    return this.#variants?.casesOf(toolCase) ?? [toolCase];
+  }
+
+  /** The options of a benchmark with the same trials. */
+  #benchmarkOf(options: AnyOptions): BenchmarkOptions {
+    const { trials = 1, seed = 1, gate, perturbation, agent } = options;
+    const { model, strategy, prices } = this.#variants ?? options;
+    const ofRun = Object.keys(optionSchemas("toolTest")) as (keyof AnyOptions)[];
+    return {
+      ...Object.fromEntries(ofRun.map((name) => [name, options[name]])),
+      ...{ model: listOf(model), tasks: [], seed, agent, prices },
+      graphs: gate?.sequential === true ? undefined : trials,
+      strategies: listOf(strategy ?? "baseline"),
+      perturbations: listOf(perturbation),
+    };
+  }
+
+  #declare(options: AnyOptions): Declared {
+    return declare(this.subject, this.#benchmarkOf(options));
   }
 
   /**
@@ -275,19 +282,15 @@ export class SuiteTests {
    *
    * @throws {InputError} If it cannot be planned.
    */
-  #settingsOf(
-    { name, subject, options }: SuiteTest,
-    flags: { readonly seed?: BenchmarkOptions["seed"] | undefined },
-  ): ResolvedSuite {
-    const source: TaskSource = { cells: () => [{ case: name }], open: openTask };
-    const { gate: _, ...ungated } = options;
-    const benchmark = { ...benchmarkOf(ungated), ...defined(flags) };
+  #resolve({ name, subject, options }: SuiteTest, seed?: BenchmarkOptions["seed"]): ResolvedSuite {
+    const tasks: TaskSource = { cells: () => [{ case: name }], open: openTask };
+    const own = this.#benchmarkOf({ ...options, gate: undefined });
+    const benchmark = { ...own, seed: seed ?? own.seed };
     const known = this.#planned.find((one) => isAlike(one.benchmark, benchmark));
     if (known !== undefined) return known.resolved;
-    const resolved = withOptionNames(options, SUITE_NAMES, () => {
-      const suite = readSuite(benchmark, benchmark, { name, subject, source });
-      return planSuite(suite, { source: subject, tasks: source }).resolved;
-    });
+    const { suite } = declare(subject, benchmark);
+    const whole = { ...suiteSettings(benchmark), ...suite, name };
+    const { resolved } = planSuite(whole, { source: subject, tasks });
     this.#planned.push({ benchmark, resolved });
     return resolved;
   }
@@ -298,7 +301,7 @@ export class SuiteTests {
 
   #trialTitle(planned: PlannedTrial, { name, options }: SuiteTest): string {
     const { trials = 1, gate, model, strategy, perturbation } = options;
-    const isSeveral = options.variants !== undefined ||
+    const isSeveral = this.#variants !== undefined ||
       [model, strategy, perturbation].some((one) => listOf<unknown>(one).length > 1);
     return [
       this.#titleOf(name, options),
@@ -316,11 +319,6 @@ function isAlike(one: object, other: object): boolean {
     return Object.is(value, given) ||
       Array.isArray(value) && Array.isArray(given) && isAlike(value, given);
   });
-}
-
-/** The models of a test, those of stages included. */
-function choicesOf({ options }: SuiteTest): readonly ModelChoice[] {
-  return modelChoices(benchmarkOf(options));
 }
 
 /** The settings of a test that differ from those of its suite; `undefined` if none does. */

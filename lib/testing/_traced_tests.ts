@@ -17,10 +17,9 @@ import { isCase } from "../trials/executors/task_kind.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Flags } from "./_flags.ts";
-import { modelName } from "../models/entry.ts";
-import { listOf, type ModelChoice } from "./options.ts";
-import type { CallSite } from "./_register.ts";
-import { ONCE_AND_AHEAD } from "./_run_state.ts";
+import { type CallSite, ONCE_AND_AHEAD } from "./_register.ts";
+import { listOf } from "../runs/suite.ts";
+import { nameOf } from "./_variants.ts";
 import type { AnyOptions } from "./_tool_options.ts";
 import type { ToolSuiteOptions } from "./tool_test_options.ts";
 
@@ -202,10 +201,6 @@ function assertTurns({ source, run }: FileTrace, { subject, toolCase }: TracedTe
     `the user of ${subject} says ${countText(wanted, "message")}`,
     `it has ${countText(had, "message")} of the user`,
   );
-}
-
-function nameOf(choice: ModelChoice): string {
-  return typeof choice === "string" ? choice : isModel(choice) ? choice.name : modelName(choice);
 }
 
 /** A model that is not asked: where a trial has no trace, it is invalid. */

@@ -3,15 +3,14 @@
  * @module
  */
 
-import { assertModel, assertOptions, type BenchmarkOptions } from "./options.ts";
-import { cannot } from "../base/errors.ts";
+import { parseWith } from "../base/input.ts";
 import { printable } from "../base/json.ts";
-import { valueText } from "../calls/values/text.ts";
 import { variantName } from "../gate/variant.ts";
-import { registerFrom } from "./_register.ts";
-import { registerBenchmark } from "./_register_plan.ts";
 import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+import { CallSite } from "./_register.ts";
+import { registerBenchmark } from "./_register_plan.ts";
+import { BENCHMARK, type BenchmarkOptions, checkOptions, declare, NAME } from "./options.ts";
 
 /**
  * Registers a benchmark: one test case per trial and, with a gate, one test that decides.
@@ -44,28 +43,19 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * ```
  */
 export function benchmark(name: string, options: BenchmarkOptions): void {
-  registerFrom(benchmark, name, (register, { callers }) => {
-    const subject = `benchmark ${printable(String(name), 100)}`;
-    assertName(name);
-    assertOptions(subject, options);
-    assertModel(subject, options);
-    const titleOf = (planned: PlannedTrial) => caseTitle(name, planned);
-    registerBenchmark(options, { name, subject, register, callers, titleOf });
+  const site = new CallSite(benchmark, name);
+  const tests: Deno.TestDefinition[] = [];
+  const isUsable = site.attempt(() => {
+    parseWith(NAME, name, "the name of a benchmark");
+    const subject = `benchmark ${printable(name, 100)}`;
+    registerBenchmark(declare(subject, checkOptions(BENCHMARK, options, subject)), {
+      ...{ name, subject, callers: site.callers },
+      register: (test) => void tests.push(test),
+      titleOf: (planned) => caseTitle(name, planned),
+    });
   });
-}
-
-/**
- * Checks the name of a benchmark.
- *
- * @throws {InputError} If it is no text, or empty.
- */
-function assertName(name: unknown): void {
-  if (typeof name === "string" && name.trim() !== "") return;
-  throw cannot(
-    "use a benchmark",
-    "its name must be a text that is not empty",
-    `it is ${valueText(name)}`,
-  );
+  // Of what is refused nothing is registered but a test that fails.
+  for (const test of isUsable ? tests : []) site.add(test);
 }
 
 function caseTitle(name: string, planned: PlannedTrial): string {

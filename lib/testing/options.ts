@@ -1,46 +1,38 @@
 /**
- * Benchmark options: checks the options of `benchmark()` and makes the plan.
+ * Options of benchmarks: their types, and the one schema by which they are checked.
  * @module
  */
 
-import defer * as paths from "node:path";
 import { z } from "zod";
-import { type Connections, identityOf } from "../models/connect.ts";
 import { parseWith } from "../base/input.ts";
-import { cannot, InputError, isErrorOf } from "../base/errors.ts";
-import { defined, isObject, printable } from "../base/json.ts";
-import { nearestOrAll } from "../base/nearest_name.ts";
-import { InfrastructureError, isModel, type Model } from "../models/model.ts";
-import { isUpgrade } from "../gate/policy.ts";
-import type { TaskSource } from "../runs/plan.ts";
-import { optionSchemas } from "../runs/options.ts";
-import type { BenchmarkSettings } from "../runs/option_types.ts";
+import { sum } from "../base/numbers.ts";
+import { valueText } from "../calls/values/text.ts";
+import { misplaced, MODEL, type ModelEntry } from "../models/entry.ts";
+import { isModel, type Model } from "../models/model.ts";
+import type { BenchmarkSettings, RunSettings } from "../runs/option_types.ts";
+import { OPTIONS, optionSchemas } from "../runs/options.ts";
 import {
-  type PlannedRun,
-  planRun,
-  type Printer,
-  type Settings,
-  suiteSettings,
-} from "../runs/session.ts";
-import {
-  CASE_SUITE,
   type Cells,
   type Grid,
+  JUDGE,
   type JudgeEntry,
+  listOf,
+  MAX_NAME_LENGTH,
+  nonEmpty,
+  oneOrMore,
   type ProbeSet,
   type QuestionSet,
-  SUITE,
   type Suite,
+  TASK,
 } from "../runs/suite.ts";
-import { isKeyName, MODEL, type ModelEntry, NO_KEY_HERE, type Sampling } from "../models/entry.ts";
-import type { ToolCase } from "../trials/executors/tool_case.ts";
-import type { StrategyEntry } from "../trials/strategies/entry.ts";
 import { type Agent, assertAgentStrategies } from "../trials/own_agent.ts";
-import type { CommandAgent } from "../trials/tap/command.ts";
-import { valueText } from "../calls/values/text.ts";
-import { sourcesOfCallers, testFile } from "./_sources.ts";
-import { sum } from "../base/numbers.ts";
-import { type Place, shownFile } from "../base/user_code.ts";
+import {
+  STRATEGY_ID,
+  type StrategyEntry,
+  strategyId,
+  strategySchema,
+} from "../trials/strategies/entry.ts";
+import { COMMAND_AGENT, type CommandAgent } from "../trials/tap/command.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions extends BenchmarkSettings {
@@ -73,352 +65,164 @@ export interface BenchmarkStrategy extends Omit<StrategyEntry, "models"> {
 /** A model, or how to connect one. */
 export type ModelChoice = string | ModelEntry | Model;
 
-/** Settings that run beside others on the same cases; what is left out is as without variants. */
-export interface ToolTestVariant<State = undefined>
-  extends Partial<Pick<ToolCase<State>, "system" | "tools" | "toolChoice">> {
-  /** One or several models, as beside the variants. */
-  readonly model?: ModelChoice | readonly ModelChoice[];
-  /** One or several strategies, by id or with options. */
-  readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
-  /** How much its models may reason: in results they are called such as `gpt-5 high`. */
-  readonly reasoningEffort?: NonNullable<ModelEntry["reasoningEffort"]>;
-  /** How its models sample: in results they are called such as `gpt-5 temperature=0`. */
-  readonly sampling?: Sampling;
-  /** Works on its trials in place of the agent loop, as beside the variants. */
-  readonly agent?: Agent | CommandAgent;
+/** Returns a schema of values for which a rule holds, such as `be a text`. */
+export function must<T>(rule: string, holds: (value: unknown) => boolean): z.ZodType<T> {
+  return z.custom<T>(holds, {
+    error: ({ input }) =>
+      input === undefined
+        ? `it is missing: it must ${rule}`
+        : `must ${rule}: it is ${valueText(input)}`,
+    abort: true,
+  });
 }
 
-/** A model or judge of a suite: custom models are referred to by name. */
-function inSuite<Entry extends ModelEntry>(choice: string | Entry | Model): string | Entry {
-  return isModel(choice) ? choice.name : choice;
+/** Whether a value is a text that says something. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
 }
 
-/** All models of a benchmark, including those of stages and judges. */
-export function modelChoices({ model, judge, strategies }: BenchmarkOptions): ModelChoice[] {
+/**
+ * Checks options by their schema, and returns them as they are: models and tools stay the same objects.
+ *
+ * @throws {InputError} If they do not fit; the message has the path and the rule.
+ */
+export function checkOptions<T>(schema: z.ZodType<T>, options: unknown, subject: string): T {
+  parseWith(schema, options, subject);
+  return options as T;
+}
+
+/** The schema of functions, of whatever they take and return. */
+export const FUNCTION: z.ZodType = z.any().check(({ value, issues }) => {
+  if (typeof value === "function") return;
+  issues.push({ code: "invalid_type", expected: "function", input: value });
+});
+
+/** The schema of the name of a benchmark or a suite. */
+export const NAME: z.ZodType<string> = must(
+  `be a text of 1 to ${MAX_NAME_LENGTH} characters`,
+  (name) => isText(name) && name.length <= MAX_NAME_LENGTH,
+);
+
+/** The schema of models that are one already. */
+const OWN_MODEL = z.any().check(({ value, issues }) => {
+  if (!isModel(value)) {
+    issues.push({ code: "invalid_type", expected: "object", input: value });
+  } else if (typeof value.reply !== "function") {
+    const message = `must be a function: it is ${valueText(value.reply)}`;
+    issues.push({ code: "custom", path: ["reply"], message, input: value });
+  }
+});
+
+const MODEL_CHOICE: z.ZodType<ModelChoice> = z.union([z.string().min(1), MODEL, OWN_MODEL]);
+
+/** The schema of one or several models. */
+export const MODELS: z.ZodType = z.union([MODEL_CHOICE, nonEmpty(MODEL_CHOICE)], {
+  error: ({ input }) => input === undefined ? NO_MODEL : undefined,
+});
+
+/** What is said where there is no model. */
+export const NO_MODEL = "it is missing: results have its name, and sim:planner needs no key";
+
+/** The schema of a strategy, by id or with options. */
+export const STRATEGY_CHOICE: z.ZodType = z.union([
+  STRATEGY_ID,
+  strategySchema(MODEL_CHOICE as z.ZodType<string | ModelEntry>),
+]);
+
+/** The schema of what works in place of the agent loop. */
+export const AGENT: z.ZodType = z.union([FUNCTION, COMMAND_AGENT], {
+  error: ({ input }) =>
+    typeof input === "object" && input !== null
+      ? undefined
+      : 'must be a function or a program such as { command: ["python3", "agent.py"] }: it is ' +
+        valueText(input),
+});
+
+/** What to do with options that belong to models. A `name` is more likely meant for the test. */
+export const OF_MODELS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.keys(MODEL.shape).filter((name) => name !== "model" && name !== "name")
+    .map((name) => [
+      name,
+      `it belongs to the model, as in model: { model: "gpt-5", ${name}: ... }`,
+    ]),
+);
+
+const CELLS = z.strictObject({ cells: nonEmpty(TASK), skipped: z.int().min(0) });
+
+/** The schema of {@linkcode BenchmarkOptions}. */
+export const BENCHMARK = z.strictObject({
+  ...optionSchemas("benchmark"),
+  ...{
+    model: MODELS,
+    tasks: oneOrMore(z.union([TASK, CELLS])),
+    strategies: nonEmpty(STRATEGY_CHOICE).optional(),
+    judge: z.union([z.string().min(1), JUDGE, OWN_MODEL]).optional(),
+    agent: AGENT.optional(),
+  } satisfies Record<Exclude<keyof BenchmarkOptions, keyof BenchmarkSettings>, z.ZodType>,
+  seed: OPTIONS.seed.schema,
+}, {
+  error: misplaced({
+    ...OF_MODELS,
+    models: "here it is called model, which takes one or a list",
+    strategy: "here it is called strategies, which takes a list",
+    perturbation: "here it is called perturbations, which takes a list",
+  }),
+}) as unknown as z.ZodType<BenchmarkOptions>;
+
+/** A benchmark, or tool tests, as a plan knows them: of the user's own models it has the names. */
+export interface Declared {
+  readonly settings: RunSettings;
+  readonly suite: Pick<Suite, "tasks" | "models" | "strategies" | "judge" | "agent" | "seed">;
+  /** The user's own models, by name. */
+  readonly own: ReadonlyMap<string, Model>;
+  /** An agent that is a function; a program is in the suite. */
+  readonly agent: Agent | undefined;
+  /** Impossible crossings that `grid()` left out. */
+  readonly skipped: number;
+}
+
+/**
+ * Returns what a plan knows of a benchmark.
+ *
+ * @throws {InputError} If its agent cannot work with its strategies.
+ */
+export function declare(
+  subject: string,
+  { model, tasks, strategies, judge, agent, ...settings }: BenchmarkOptions,
+): Declared {
+  const [models, all] = [listOf(model), listOf(tasks)];
   const stages = listOf(strategies).flatMap((entry) =>
     typeof entry === "string" ? [] : Object.values(entry.models ?? {})
   );
-  const judges = judge === undefined ? [] : [judge];
-  return [...listOf(model), ...stages, ...judges];
-}
-
-/** The names of options. */
-export interface OptionWords {
-  /** Where they are used. */
-  readonly place: "benchmark" | "toolTest";
-  /** The names in use there, besides those of the table of options. */
-  readonly names: readonly string[];
-  /** The names used elsewhere, with the name there. */
-  readonly elsewhere: ReadonlyMap<string, string>;
-}
-
-const BENCHMARK_WORDS: OptionWords = {
-  place: "benchmark",
-  names: ["model", "tasks", "strategies", "judge", "agent"] satisfies (keyof BenchmarkOptions)[],
-  elsewhere: new Map([
-    ["models", "model, which takes one or a list"],
-    ["strategy", "strategies, which takes a list"],
-    ["perturbation", "perturbations, which takes a list"],
-  ]),
-};
-
-/**
- * Checks the names of options, and the values of those that no suite has.
- *
- * @throws {InputError} If there is no such option, or its value cannot be used.
- */
-export function assertOptions(
-  subject: string,
-  options: object,
-  { place, names, elsewhere }: OptionWords = BENCHMARK_WORDS,
-): void {
-  if (!isObject(options)) {
-    throw cannot(`use ${subject}`, "it must have options", `they are ${options}`);
-  }
-  const schemas = optionSchemas(place);
-  const known = [...names, ...Object.keys(schemas)];
-  const unknown = Object.keys(options).find((option) => !known.includes(option));
-  if (unknown !== undefined) {
-    const advice = adviceOn(unknown, { ...options }, elsewhere);
-    throw cannot(
-      `use ${subject}`,
-      `there is no option ${printable(unknown, 100)}` +
-        (advice === undefined ? nearestOrAll(unknown, known) : ""),
-      advice,
-    );
-  }
-  const ofSuites = optionSchemas("suite");
-  const own = Object.entries(schemas).filter(([name]) => !(name in ofSuites));
-  parseWith(z.object(Object.fromEntries(own)), defined(options), subject);
-}
-
-/**
- * Checks that there is a model.
- *
- * @throws {InputError} If there is none.
- */
-export function assertModel(
-  subject: string,
-  { model, variants, agent }: {
-    readonly model?: unknown;
-    readonly variants?: unknown;
-    readonly agent?: unknown;
-  },
-): void {
-  // Variants may have models of their own.
-  if (model !== undefined || variants !== undefined) return;
-  throw agent === undefined
-    ? cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key")
-    : cannot(
-      `use ${subject}`,
-      "it must have a model, whose name results have",
-      "an agent that asks another server may give any name",
-    );
-}
-
-/** What to use in place of an option that belongs elsewhere; `undefined` for others. */
-function adviceOn(
-  unknown: string,
-  options: Readonly<Partial<Record<string, unknown>>>,
-  elsewhere: ReadonlyMap<string, string>,
-): string | undefined {
-  if (isKeyName(unknown)) return NO_KEY_HERE;
-  const name = elsewhere.get(unknown);
-  if (name !== undefined) return `here it is called ${name}`;
-  // A `name` is more likely meant for the test than for the model.
-  if (unknown === "name" || !Object.hasOwn(MODEL.shape, unknown)) return undefined;
-  const { model } = options;
-  const modelText = typeof model === "string" ? valueText(model, 100) : "...";
-  const value = valueText(options[unknown], 100);
-  return `it belongs to the model, as in model: { model: ${modelText}, ${unknown}: ${value} }`;
-}
-
-/** The registration of a benchmark besides its options. */
-export interface Registration {
-  /** The benchmark's name. */
-  readonly name: string;
-  /** How errors refer to it. */
-  readonly subject: string;
-  /** The source of tasks that no option names. */
-  readonly source?: TaskSource;
-  /** The places in the user's files that lead to it, innermost first. */
-  readonly callers: readonly Place[];
-  /** Whether other test files may have tests of it, as they share the module that makes it; default false. */
-  readonly shared?: boolean;
-  /** The agents of variants that have their own, by name; default none. */
-  readonly variantAgents?: ReadonlyMap<string, Agent>;
-}
-
-/**
- * Plans a benchmark; prints its seed and the number of skipped crossings.
- *
- * @throws {InputError} If an option or flag cannot be used.
- */
-export function planBenchmark(
-  options: BenchmarkOptions,
-  settings: Settings,
-  { name, subject, source, callers, shared, variantAgents }: Registration,
-): PlannedRun {
-  const agent = options.agent !== undefined || variantAgents !== undefined;
-  const suite = besideFile(
-    readSuite(options, settings, { name, subject, ...defined({ source }) }),
-    callers[0]?.url ?? Deno.mainModule,
-  );
-  const ownCode = agent || source !== undefined ||
-    modelChoices(options).some(isModel);
-  const planned = planRun({
-    subject,
-    suite,
+  if (agent !== undefined) assertAgentStrategies(subject, listOf(strategies).map(strategyId));
+  return {
     settings,
-    source,
-    agent,
-    ownCode,
-    ...(ownCode && settings.journal !== undefined
-      ? defined({ sources: sourcesOfCallers(callers), file: testFile() })
-      : {}),
-    skipped: sum(listOf(options.tasks), (one) => "cells" in one ? one.skipped : 0),
-    printer: printerOf(name),
-    shared,
-  });
-  return planned;
-}
-
-/** Returns a suite whose baseline has its path from the working folder: in a test file it is from there, as imports are. */
-function besideFile({ gate, ...suite }: Suite, url: string): Suite {
-  if (gate === undefined) return suite;
-  if (!isUpgrade(gate) || typeof gate.baseline === "string") return { ...suite, gate };
-  const { file } = gate.baseline;
-  if (file === undefined || paths.isAbsolute(file)) return { ...suite, gate };
-  const baseline = { ...gate.baseline, file: paths.join(paths.dirname(shownFile(url)), file) };
-  return { ...suite, gate: { ...gate, baseline } };
-}
-
-/**
- * Returns the suite that the options of a benchmark make.
- *
- * @throws {InputError} If an option cannot be used.
- */
-export function readSuite(
-  options: BenchmarkOptions,
-  settings: Settings,
-  { name, subject, source }: Omit<Registration, "callers">,
-): Suite {
-  const { strategies, judge, agent } = options;
-  assertAgent(subject, agent, listOf(strategies));
-  const suite = withOptionNames(
-    options,
-    BENCHMARK_NAMES,
-    () =>
-      parseWith(source === undefined ? SUITE : CASE_SUITE, {
-        ...suiteSettings(settings),
-        name,
-        tasks: listOf(options.tasks).flatMap((one): Suite["tasks"] =>
-          isCells(one) ? one.cells : [one]
-        ),
-        models: listOf(options.model).map((choice) => inSuite<ModelEntry>(choice)),
-        ...defined({
-          strategies: Array.isArray(strategies) ? strategies.map(suiteStrategy) : strategies,
-          judge: judge && inSuite<JudgeEntry>(judge),
-          agent: functionOf(agent) === undefined ? agent : undefined,
-        }),
-      }, subject),
-  );
-  const mute = modelChoices(options).filter(isModel)
-    .find(({ reply }) => typeof reply !== "function");
-  if (mute === undefined) return suite;
-  throw cannot(
-    `use ${subject}`,
-    "reply of a model must be a function",
-    `it is ${valueText(mute.reply)}`,
-  );
-}
-
-/** Returns the items of an option that takes one or a list; callers without types may give none. */
-export function listOf<Item>(value: Item | readonly Item[] | undefined): readonly Item[] {
-  return value === undefined ? [] : [value].flat() as readonly Item[];
-}
-
-/** Whether a choice of tasks is what `grid()` returns; callers without types may give anything. */
-function isCells(choice: TaskChoice): choice is Cells {
-  return isObject(choice) && "cells" in choice;
-}
-
-/** Options of benchmarks that have other names in suites. */
-const BENCHMARK_NAMES = new Map([["models", "model"]]);
-
-/** Replaces the names of options in suites by those in code, in errors. */
-export function withOptionNames<Result>(
-  options: object,
-  names: ReadonlyMap<string, string>,
-  use: () => Result,
-): Result {
-  try {
-    return use();
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const message = error.message.replace(/^ {2}at (\w+)(\[\d+\])?/gm, (path, word, index = "") => {
-      const option = names.get(word);
-      if (option === undefined) return path;
-      const isList = Array.isArray((options as Partial<Record<string, unknown>>)[option]);
-      return `  at ${option}${isList ? index : ""}`;
-    });
-    throw new InputError(message);
-  }
-}
-
-/** Returns where a benchmark says what matters about its run. */
-export function printerOf(benchmark: string): Printer {
-  const name = printable(benchmark, Infinity);
-  return {
-    note: (line) => console.log(`${name}: ${line}`),
-    // By the same stream as notes: of two, the runner shows lines in any order.
-    warn: (line) => console.log(`${name}: warning: ${line}`),
-    flagPrefix: "-- ",
-    flagHint: "  (without -- Deno takes it)",
+    suite: {
+      tasks: all.flatMap((one): Suite["tasks"] => "cells" in one ? one.cells : [one]),
+      models: models.map((choice) => byName<ModelEntry>(choice)),
+      strategies: strategies?.map((entry) =>
+        typeof entry === "string" || entry.models === undefined ? entry as StrategyEntry : {
+          ...entry,
+          models: Object.fromEntries(
+            Object.entries(entry.models).map(([stage, one]) => [stage, byName<ModelEntry>(one)]),
+          ),
+        }
+      ),
+      judge: judge && byName<JudgeEntry>(judge),
+      agent: typeof agent === "function" ? undefined : agent,
+      seed: settings.seed,
+    },
+    // Of several with one name the first counts.
+    own: new Map(
+      [...models, ...stages, ...listOf(judge)].filter(isModel).reverse()
+        .map((one) => [one.name, one]),
+    ),
+    agent: typeof agent === "function" ? agent : undefined,
+    skipped: sum(all, (one) => "cells" in one ? one.skipped : 0),
   };
 }
 
-/** Returns an agent that is a function; `undefined` for one that is a program, which the suite has. */
-export function functionOf(agent: Agent | CommandAgent | undefined): Agent | undefined {
-  return typeof agent === "function" ? agent : undefined;
-}
-
-/**
- * Checks that an agent of the user's own, if there is one, can work with strategies.
- *
- * @throws {InputError} If it is no agent, or there is a strategy other than `baseline`.
- */
-export function assertAgent(
-  subject: string,
-  agent: unknown,
-  strategies: readonly (string | BenchmarkStrategy)[],
-): void {
-  if (agent === undefined) return;
-  if (typeof agent !== "function" && !isObject(agent)) {
-    throw cannot(
-      `use ${subject}`,
-      'agent must be a function or a program such as { command: ["python3", "agent.py"] }',
-      `it is ${valueText(agent)}`,
-    );
-  }
-  const ids = strategies.map((entry) => isObject(entry) ? entry.strategy : entry);
-  assertAgentStrategies(subject, ids.filter((id) => typeof id === "string"));
-}
-
-/** The strategy of a suite, with models by name. */
-function suiteStrategy(entry: string | BenchmarkStrategy): string | StrategyEntry {
-  // Callers without types may give anything.
-  if (!isObject(entry)) return entry;
-  const { models, ...others } = entry;
-  if (!isObject(models)) return { ...others, ...defined({ models }) };
-  const entries = Object.entries(models).map(([stage, choice]) =>
-    [stage, inSuite(choice)] as const
-  );
-  return { ...others, models: Object.fromEntries(entries) };
-}
-
-/** The identity of an entry's model before it is connected. */
-export function identityOfChoice(
-  entry: ModelEntry,
-  choices: readonly ModelChoice[],
-): Omit<Model, "reply"> {
-  const model = customModel(entry, choices);
-  if (model === undefined) return identityOf(entry);
-  const { name, simulated, api } = model;
-  return { name, simulated, ...defined({ api }) };
-}
-
-/** A custom model is found by its name. */
-export function customModel(entry: ModelEntry, choices: readonly ModelChoice[]): Model | undefined {
-  return choices.filter(isModel).find(({ name }) => name === entry.model);
-}
-
-/** The model of an entry: a custom one, or one of a server; an agent (`isAgent`) need not ask it. */
-export function connectChoice(
-  entry: ModelEntry,
-  choices: readonly ModelChoice[],
-  connections: Connections,
-  isAgent: boolean,
-): Model {
-  const model = customModel(entry, choices);
-  if (model !== undefined) return model;
-  try {
-    return connections.model(entry);
-  } catch (error) {
-    if (!isAgent || !isErrorOf(error, InputError) || entry.model.startsWith("sim:")) {
-      throw error;
-    }
-    return nameOnly(entry, error.message);
-  }
-}
-
-/** A model that has no more than a name: an agent may ask other servers, or none. */
-function nameOnly(entry: ModelEntry, why: string): Model {
-  const fail = () => Promise.reject(new InfrastructureError(why, { permanent: "key" }));
-  const { model } = entry;
-  const who = printable(model);
-  return {
-    ...{ ...identityOf(entry), reply: fail },
-    server: { model, who, hide: (text) => text, quote: (text) => text, forward: fail },
-  };
+/** A model as suites have it: one of the user's own is referred to by name. */
+function byName<Entry extends ModelEntry>(choice: string | Entry | Model): string | Entry {
+  return isModel(choice) ? choice.name : choice;
 }

@@ -3,59 +3,70 @@
  * @module
  */
 
+import { z } from "zod";
 import { cannot, InputError, isErrorOf } from "../base/errors.ts";
+import { parseWith } from "../base/input.ts";
 import { isObject, printable } from "../base/json.ts";
 import { shownFile, thrownText } from "../base/user_code.ts";
-import { valueText } from "../calls/values/text.ts";
-import { afterLoad } from "./_after_load.ts";
-import { CallSite } from "./_register.ts";
-import { rowName, valuesOf } from "./_row_names.ts";
-import type { ToolTest, ToolTestOptions } from "./tool_test_options.ts";
-import { type AnyOptions, isOwnSuite, isRunAlike, testSubject } from "./_tool_options.ts";
+import { afterLoad, CallSite } from "./_register.ts";
+import {
+  type AnyOptions,
+  isOwnSuite,
+  isRunAlike,
+  testSubject,
+  TOOL_SUITE,
+} from "./_tool_options.ts";
 import { type Mode, SuiteTests } from "./_tool_suites.ts";
+import { checkOptions, FUNCTION, NAME } from "./options.ts";
+import type { ToolSuiteOptions, ToolTest, ToolTestOptions } from "./tool_test_options.ts";
 
 /** Takes a test at its place in the user's file, with what returns its options. */
 type Add = (site: CallSite, name: string, options: () => AnyOptions, mode?: Mode) => void;
 
+/** What `each()` takes, all together. */
+const EACH = z.object({
+  table: z.array(z.unknown()).min(1),
+  name: z.string(),
+  options: FUNCTION,
+});
+
 /** Returns the functions that register tests by `add`. */
-export function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
-  name: string,
+function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
+  called: string,
   add: Add,
 ): ToolTest<Shared, Usual> {
-  const begin = (
-    called: (...given: never) => void,
-    test: string,
-    options: unknown,
-    mode?: Mode,
-  ) => {
-    const site = new CallSite(called, test, name);
-    site.attempt(() => add(site, test, () => options as AnyOptions, mode));
+  const registering = (mode?: Mode) => {
+    const register = (name: string, options: unknown) => {
+      const site = new CallSite(register, name, called);
+      site.attempt(() => add(site, name, () => options as AnyOptions, mode));
+    };
+    return register;
   };
-  const test = (title: string, options: unknown) => begin(test, title, options);
-  const only = (title: string, options: unknown) => begin(only, title, options, "only");
-  const skip = (title: string, options: unknown) => begin(skip, title, options, "skip");
   const each = (table: readonly unknown[]) => {
-    const row = (title: string, make: (...values: readonly unknown[]) => unknown) => {
-      const site = new CallSite(row, title, `${name}.each`);
-      const refused = refusedRows(name, title, table, make);
-      if (refused !== undefined) {
+    const register = (name: string, options: (...values: readonly unknown[]) => unknown) => {
+      const sites = `${called}.each`;
+      const site = new CallSite(register, name, sites);
+      try {
+        parseWith(EACH, { table, name, options }, `${sites}(table)(name, options)`);
+      } catch (refused) {
         // Told to its suite, which is not whole without them.
         site.attempt(() =>
-          add(site, title, () => {
+          add(site, name, () => {
             throw refused;
           })
         );
         return;
       }
-      for (const [place, one] of table.entries()) {
-        const named = rowName(title, one, place);
-        const own = new CallSite(row, named, `${name}.each`);
-        own.attempt(() => add(own, named, () => rowOptions(named, make, one)));
+      for (const [place, row] of table.entries()) {
+        const named = rowName(name, row, place);
+        const own = new CallSite(register, named, sites);
+        own.attempt(() => add(own, named, () => rowOptions(named, options, row)));
       }
     };
-    return row;
+    return register;
   };
-  return Object.assign(test, { only, skip, each }) as ToolTest<Shared, Usual>;
+  const [only, skip] = [registering("only"), registering("skip")];
+  return Object.assign(registering(), { only, skip, each }) as ToolTest<Shared, Usual>;
 }
 
 /** Returns the options of a row's test. What the user's function throws fails this test, and no other of the file. */
@@ -79,28 +90,46 @@ function rowOptions(
   return options as AnyOptions;
 }
 
-/** Why a table of tests cannot be used, for callers without TypeScript; `undefined` if it can be. */
-function refusedRows(
-  called: string,
-  title: unknown,
-  table: unknown,
-  make: unknown,
-): InputError | undefined {
-  const fault: [rule: string, value: unknown] | undefined = !Array.isArray(table)
-    ? ["its table must be a list", table]
-    : table.length === 0
-    ? ["its table must have rows", table]
-    : typeof title !== "string"
-    ? ["its name must be a text", title]
-    : typeof make !== "function"
-    ? ["its options must be a function of a row", make]
-    : undefined;
-  if (fault === undefined) return undefined;
-  return cannot(
-    `use ${called}.each(table)(name, options)`,
-    fault[0],
-    `it is ${valueText(fault[1])}`,
-  );
+/** Returns the values that a row gives to a function: those of a list one by one. */
+function valuesOf(row: unknown): readonly unknown[] {
+  return Array.isArray(row) ? row : [row];
+}
+
+/**
+ * Returns the name of a row's test: `%s`, `%d`, `%i`, `%f`, `%j`, `%o` and `%O` take the row's values in order, `%#` is
+ * its place from 0, `%%` a percent sign, and `$key` or `$key.nested` a property of an object.
+ */
+function rowName(template: string, row: unknown, place: number): string {
+  const values = [...valuesOf(row)];
+  return template.replace(/%([sdifjoO#%])|\$([A-Za-z_][\w.]*)/g, (token, kind, path) => {
+    if (kind === "%") return "%";
+    if (kind === "#") return String(place);
+    try {
+      if (path !== undefined) return propertyText(token, row, path);
+      return values.length === 0 ? token : tokenText(kind, values.shift());
+    } catch {
+      // What contains itself is no JSON, and a symbol no number.
+      return token;
+    }
+  });
+}
+
+function tokenText(kind: string, value: unknown): string {
+  if (kind === "d" || kind === "f") return String(Number(value));
+  if (kind === "i") return String(Math.trunc(Number(value)));
+  if (kind === "j") return JSON.stringify(value) ?? String(value);
+  return kind === "s" && !isObject(value) ? String(value) : Deno.inspect(value, { colors: false });
+}
+
+function propertyText(token: string, row: unknown, path: string): string {
+  // "$price." ends a sentence.
+  const [, keys = "", rest = ""] = /^(.*?)(\.*)$/.exec(path) ?? [];
+  let value: unknown = row;
+  for (const key of keys.split(".")) {
+    if (!isObject(value) || !Object.hasOwn(value, key)) return token;
+    value = Reflect.get(value, key);
+  }
+  return (typeof value === "string" ? value : Deno.inspect(value, { colors: false })) + rest;
 }
 
 /** The tests of the file that are in no suite of their own. */
@@ -194,3 +223,67 @@ function newFileSuite(site: CallSite): SuiteTests {
  * ```
  */
 export const toolTest: ToolTest = testFunctions("toolTest", addToFile);
+
+/**
+ * Begins a suite of tool tests, and returns a function that registers its tests as `toolTest()` does: the suite has one
+ * plan, one journal, one gate and one report, and its trials run side by side.
+ *
+ * Options of the suite hold for all of its tests. Tests may have a `model`, `strategy`, `perturbation`, `trials`, `seed`,
+ * `limits` or `references` of their own; with a gate these are the same for all, but for `limits` and `references`, as the
+ * gate decides over all trials of all tests. `tools`, `system`, `state`, `toolChoice` and `never` hold for tests that have
+ * none of their own.
+ *
+ * The suite is registered once its file has been loaded. If something is wrong with it, a test of its name fails in place
+ * of all others; what is wrong with one test fails where that stands and, with a gate, keeps the suite from running.
+ *
+ * @example In a test file
+ * ```ts ignore
+ * import { assertCalled, tool, toolSuite } from "@toolgate/toolgate";
+ * import { z } from "zod";
+ *
+ * const refund = tool({
+ *   name: "refund",
+ *   description: "Refunds an order",
+ *   parameters: z.object({ order: z.string() }),
+ *   returns: { refunded: true },
+ * });
+ *
+ * const test = toolSuite("support", {
+ *   model: "gpt-5",
+ *   tools: [refund],
+ *   trials: 10,
+ *   gate: { successRate: 0.9 },
+ * });
+ *
+ * test("refunds an order", {
+ *   prompt: "Please refund order A7.",
+ *   assert: (run) => assertCalled(run, { tool: "refund", arguments: { order: "A7" } }),
+ * });
+ *
+ * test.each([{ order: "B1" }, { order: "C2" }])("refunds $order", ({ order }) => ({
+ *   prompt: `I want my money back for order ${order}.`,
+ *   assert: (run) => assertCalled(run, { tool: "refund", arguments: { order } }),
+ * }));
+ * ```
+ */
+export function toolSuite<State = undefined>(
+  name: string,
+  options: ToolSuiteOptions<State>,
+): ToolTest<"model" | "tools", State> {
+  const site = new CallSite(toolSuite, name);
+  let tests: SuiteTests | undefined;
+  site.attempt(() => {
+    parseWith(NAME, name, "the name of a tool suite");
+    const subject = `tool suite ${printable(name, 100)}`;
+    const suite = new SuiteTests({
+      ...{ name, subject, site, kind: "suite" },
+      options: checkOptions(TOOL_SUITE, options, subject),
+    });
+    afterLoad(site, () => suite.register());
+    tests = suite;
+  });
+  return testFunctions("test", (place, test, own, mode) => {
+    // Of a suite that cannot be used nothing is run.
+    tests?.add(place, test, own, mode);
+  });
+}

@@ -7,7 +7,8 @@ import type { ToolTestSettings } from "../runs/option_types.ts";
 import type { Agent } from "../trials/own_agent.ts";
 import type { CommandAgent } from "../trials/tap/command.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
-import type { BenchmarkStrategy, ModelChoice, ToolTestVariant } from "./options.ts";
+import type { ModelEntry, Sampling } from "../models/entry.ts";
+import type { BenchmarkStrategy, ModelChoice } from "./options.ts";
 
 /** Options of `toolTest()`. */
 export interface ToolTestOptions<State = undefined>
@@ -47,6 +48,21 @@ export interface ToolTestOptions<State = undefined>
    * fault, unless nothing must be called.
    */
   readonly perturbation?: string | readonly string[];
+}
+
+/** Settings that run beside others on the same cases; what is left out is as without variants. */
+export interface ToolTestVariant<State = undefined>
+  extends Partial<Pick<ToolCase<State>, "system" | "tools" | "toolChoice">> {
+  /** One or several models, as beside the variants. */
+  readonly model?: ModelChoice | readonly ModelChoice[];
+  /** One or several strategies, by id or with options. */
+  readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
+  /** How much its models may reason: in results they are called such as `gpt-5 high`. */
+  readonly reasoningEffort?: NonNullable<ModelEntry["reasoningEffort"]>;
+  /** How its models sample: in results they are called such as `gpt-5 temperature=0`. */
+  readonly sampling?: Sampling;
+  /** Works on its trials in place of the agent loop, as beside the variants. */
+  readonly agent?: Agent | CommandAgent;
 }
 
 /**

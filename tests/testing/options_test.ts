@@ -1,43 +1,43 @@
-// What benchmarks say of options that there are not.
+// What benchmarks say of options, beside what every wrong input gets (see tests/support/wrong_inputs.ts).
 
-import { assertThrows } from "@std/assert";
-import { assertOptions } from "../../lib/testing/options.ts";
+import { assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
+import { BENCHMARK, checkOptions } from "../../lib/testing/options.ts";
 import { HOSTILE } from "../support/records.ts";
 
-Deno.test("assertOptions() says where an option that there is not belongs", () => {
+const RIGHT = { model: "m", tasks: { core: 3, depth: 1 }, seed: 1 };
+
+Deno.test("checkOptions() says in one line what is wrong with an option, and where it belongs", () => {
   const deep = JSON.parse(`${"[".repeat(5_000)}${"]".repeat(5_000)}`);
-  const table: [options: object, message: string][] = [
-    [{ modle: "m" }, "as there is no option modle; did you mean model?"],
-    [{ name: "m" }, "as there is no option name"],
-    [{ constructor: 1 }, "as there is no option constructor"],
-    [{ perturbation: "RD" }, "here it is called perturbations, which takes a list"],
-    [{ strategy: "restate" }, "here it is called strategies, which takes a list"],
-    [{ models: ["m"] }, "here it is called model, which takes one or a list"],
+  const table: [options: object, line: string][] = [
+    [{ modle: "m" }, 'at the top: Unrecognized key: "modle"; did you mean model?'],
+    [{ name: "m" }, 'at the top: Unrecognized key: "name"'],
+    [{ constructor: 1 }, 'at the top: Unrecognized key: "constructor"'],
     [
-      { model: "sim:planner", api: "hermes" },
-      'no option api: it belongs to the model, as in model: { model: "sim:planner", api: "hermes" }',
+      { perturbation: "RD" },
+      'at the top: Unrecognized key: "perturbation": here it is called perturbations, which takes a list',
     ],
     [
-      { model: ["a", "b"], toolChoice: "required" },
-      'it belongs to the model, as in model: { model: ..., toolChoice: "required" }',
+      { strategy: "restate" },
+      'at the top: Unrecognized key: "strategy": here it is called strategies, which takes a list',
     ],
-    [{ model: HOSTILE, body: deep }, "it belongs to the model, as in model: { model: "],
-    [{ concurrency: 0 }, "at concurrency: must be at least 1: it is 0"],
+    [
+      { models: ["m"] },
+      'at the top: Unrecognized key: "models": here it is called model, which takes one or a list',
+    ],
+    [
+      { model: HOSTILE, body: deep },
+      'at the top: Unrecognized key: "body": it belongs to the model, as in model: { model: "gpt-5", body: ... }',
+    ],
     [{ concurrency: 1.5 }, "at concurrency: must be a whole number from 1 on: it is 1.5"],
     [{ requestTimeout: 0 }, "at requestTimeout: must be above 0: it is 0"],
     [{ retries: "3" }, 'at retries: must be a whole number from 0 on: it is "3"'],
-    [{ report: 7 }, "at report: "],
+    [{ report: 7 }, "at report: must be a path or a list of paths"],
   ];
-  for (const [options, message] of table) {
-    assertThrows(() => assertOptions("benchmark b", options), InputError, message);
+  for (const [options, line] of table) {
+    const check = () => checkOptions(BENCHMARK, { ...RIGHT, ...options }, "benchmark b");
+    assertEquals(assertThrows(check, InputError).message, `Cannot use benchmark b:\n  ${line}`);
   }
-  const right = {
-    model: "m",
-    perturbations: ["RD"],
-    concurrency: 2,
-    requestTimeout: Infinity,
-    journal: undefined,
-  };
-  assertOptions("benchmark b", right);
+  const more = { perturbations: ["RD"], requestTimeout: Infinity, journal: undefined };
+  checkOptions(BENCHMARK, { ...RIGHT, ...more }, "benchmark b");
 });

@@ -29,12 +29,14 @@ const WRONG: readonly (readonly [options: string, message: RegExp, ...flags: str
     `model: "m", baseURL: "nope", tasks: { core: 3, depth: 2 }, seed: 1`,
     /Cannot ask m as a base URL must start with http:\/\/ or https:\/\/: it is "nope"/,
   ],
-  ...["restate", { strategy: "restate", name: "baseline" }].map((one) =>
-    [
-      `${TASK}, strategies: [${JSON.stringify(one)}], ${AGENT}`,
-      /Cannot run benchmark bad as an agent of your own has no loop .*: the strategy is restate/,
-    ] as const
-  ),
+  [
+    `${TASK}, strategies: ["restate"], ${AGENT}`,
+    /Cannot run benchmark bad as an agent of your own has no loop .*: the strategy is restate/,
+  ],
+  [
+    `${TASK}, strategies: [{ strategy: "restate", name: "baseline" }], ${AGENT}`,
+    /at strategies\[0\]\.name: must not be the id of another strategy/,
+  ],
   // Its requests are seen.
   [`${TASK}, budget: { tokens: 100 }, ${AGENT}`, /^$/],
   [`${TASK}, gate: { successRate: 0.5, atMost: { tokens: 100 } }, ${AGENT}`, /^$/],
@@ -51,7 +53,7 @@ const WRONG: readonly (readonly [options: string, message: RegExp, ...flags: str
   ],
   [
     `model: "sim:planner", tasks: { case: "orakel" }, seed: 1`,
-    /Cannot use benchmark bad:\n {2}at tasks\[0\]\.case: must be all, one of lying_calc/,
+    /Cannot use benchmark bad:\n {2}at tasks\.case: must be all, one of lying_calc/,
   ],
   [TASK, /Cannot run --only=nonsense as that is no trial id/, "--only=nonsense"],
   [TASK.replace("seed: 1", 'seed: "fresh"'), /add --seed=/, "--shard=1/2"],
@@ -200,36 +202,36 @@ const SCOPE = { add, adder, silent: scripted("silent", [{ text: "No." }]), right
 const options = (more: string) => `toolTest("t", { prompt: "Hi", assert() {}, ${more} })`;
 const usual = 'model: "sim:planner", tools: []';
 const tableOfVariants: [string, RegExp][] = [
-  [`${usual}, variants: {}`, /variants must be settings by name: it is \{\}/],
-  [`${usual}, variants: [{ system: "x" }]`, /variants must be settings by name: it is \[/],
+  [`${usual}, variants: {}`, /at variants: must be settings by name: it is \{\}/],
+  [`${usual}, variants: [{ system: "x" }]`, /at variants: must be settings by name: it is \[/],
   [
     `${usual}, variants: { old: { sampling: 5 } }`,
-    /variants\.old\.sampling must be options, such as \{ temperature: 0 \}: it is 5$/,
+    /at variants\.old\.sampling: expected object, received number$/,
   ],
-  [
-    `${usual}, variants: { old: {} }`,
-    /variants\.old must have a setting: it has none of model, /,
-  ],
+  [`${usual}, variants: { old: {} }`, /at variants\.old: must have a setting: it has none$/],
   [
     `${usual}, variants: { "a b": { system: "x" } }`,
-    /a variant must have a name of letters.*"a b"/,
+    /at variants: must have names of letters, digits, .*: there is "a b"$/,
   ],
   [
-    `${usual}, variants: JSON.parse('{"__proto__":{"system":"x"}}')`,
-    /a variant must have a name/,
+    `${usual}, variants: JSON.parse('{"old":{"system":"y"},"__proto__":{"system":"x"}}')`,
+    /at variants: must have names of letters, .*: there is "__proto__"$/,
   ],
-  [`${usual}, variants: { old: { sistem: "x" } }`, /no setting sistem; did you mean system\?/],
+  [
+    `${usual}, variants: { old: { sistem: "x" } }`,
+    /at variants\.old: Unrecognized key: "sistem"; did you mean system\?/,
+  ],
   [
     `${usual}, system: "x", variants: { old: { system: "y" }, new: { system: "z" } }`,
-    /system is set in every variant, so that the one beside variants would never be used/,
+    /at system: is set in every variant, so that this one would never be used/,
   ],
   [
     'tools: [], variants: { old: { model: "sim:planner" }, new: { system: "z" } }',
-    /every variant must have a model, or all of them one beside variants/,
+    /at model: it is missing: every variant must have one, or all of them one beside variants/,
   ],
   [
     'model: "sim:planner", variants: { old: { tools: [] }, new: { system: "z" } }',
-    /tools must be/,
+    /at tools: it is missing/,
   ],
   [
     `${usual}, variants: { old: { system: "x" }, new: { model: { model: "sim:planner", seed: 2 } } }`,
@@ -266,12 +268,21 @@ Deno.test("variants and first baselines that cannot be used are told in one erro
 
 const gated = 'toolSuite("s", { model: adder, tools: [add], gate: { successRate: 0.5 } })';
 const tableOfSuites: [call: string, message: RegExp][] = [
-  ['toolSuite("", { model: adder })', /Cannot use a tool suite as its name must be a text/],
-  ['toolSuite("s", 5)', /Cannot use tool suite s as it must have options/],
-  ['toolSuite("s", { modle: adder })', /there is no option modle; did you mean model\?/],
+  [
+    'toolSuite("", { model: adder })',
+    /Cannot use the name of a tool suite:\n {2}at the top: must be a text/,
+  ],
+  [
+    'toolSuite("s", 5)',
+    /Cannot use tool suite s:\n {2}at the top: expected object, received number/,
+  ],
+  ['toolSuite("s", { modle: adder })', /Unrecognized key: "modle"; did you mean model\?/],
   ['toolSuite("s", { models: adder })', /here it is called model/],
-  ['toolSuite("s", { prompt: "Hi" })', /prompt belongs to its tests/],
-  ['toolSuite("s", { trials: 0 })', /trials must be a whole number from 1 on/],
+  [
+    'toolSuite("s", { prompt: "Hi" })',
+    /"prompt": it belongs to the tests: each of them has its own/,
+  ],
+  ['toolSuite("s", { trials: 0 })', /at trials: must be a whole number from 1 on/],
   [
     `${gated}("t", { ...right, trials: 3 })`,
     /trials must be the same in all tests of a suite with a gate/,
@@ -284,16 +295,22 @@ const tableOfSuites: [call: string, message: RegExp][] = [
     `${gated}("t", { ...right, journal: "x.jsonl" })`,
     /journal must be the same in all tests of a suite: give it to toolSuite\("s", \.\.\.\)/,
   ],
-  [`${gated}("t", { ...right, tags: ["a b"] })`, /tags must be a list of words/],
-  [`${gated}("t", { ...right, ignore: 1 })`, /ignore must be true or false/],
+  [`${gated}("t", { ...right, tags: ["a b"] })`, /at tags: must be a list of words/],
+  [`${gated}("t", { ...right, ignore: 1 })`, /at ignore: expected boolean, received number/],
   [
     'toolSuite("s", { tools: [add] })("t", right)',
-    /Cannot use tool test t as it must have a model/,
+    /Cannot use tool test t:\n {2}at model: it is missing/,
   ],
-  ['toolSuite("s", { model: adder })("t", right)', /tools must be a list of tools/],
-  ['toolTest.each(5)("t", () => ({}))', /its table must be a list: it is 5/],
-  ['toolTest.each([])("t", () => ({}))', /its table must have rows/],
-  ['toolTest.each([1])("t", {})', /its options must be a function of a row/],
+  [
+    'toolSuite("s", { model: adder })("t", right)',
+    /at tools: it is missing: it must be a list of tools/,
+  ],
+  [
+    'toolTest.each(5)("t", () => ({}))',
+    /each\(table\)\(name, options\):\n {2}at table: expected array, received number/,
+  ],
+  ['toolTest.each([])("t", () => ({}))', /at table: must not be empty/],
+  ['toolTest.each([1])("t", {})', /at options: expected function, received object/],
   [
     'toolTest.each([1])("t %s", () => { throw new Error("no row"); })',
     /test t 1 as the function of its row must return its options: it threw Error at \S+: no row$/,
@@ -308,7 +325,7 @@ const tableOfSuites: [call: string, message: RegExp][] = [
   ],
   [
     'toolSuite("s", { model: adder, tools: [add] })("", right)',
-    /its name must be a text that is not empty: it is ""/,
+    /the name of a tool test:\n {2}at the top: must be a text of /,
   ],
 ];
 const toldOfSuites = await refusalsOf(tableOfSuites.map(([call]) => call), SCOPE);
@@ -322,7 +339,7 @@ Deno.test("toolSuite() refuses options that contradict each other, where they st
 const tableOfAgents: [call: string, message: RegExp][] = [
   [
     'toolTest("t", { ...right, model, agent: 5 })',
-    /Cannot use tool test t as agent must be a function or a program such as .*: it is 5/,
+    /Cannot use tool test t:\n {2}at agent: must be a function or a program such as .*: it is 5/,
   ],
   [
     'toolTest("t", { ...right, model, agent: { comand: [] } })',
@@ -330,7 +347,7 @@ const tableOfAgents: [call: string, message: RegExp][] = [
   ],
   [
     'toolTest("t", { ...right, agent })',
-    /Cannot use tool test t as it must have a model, whose name results have: /,
+    /at model: it is missing: results have its name/,
   ],
   [
     'toolTest("t", { ...right, model, agent, strategy: "restate" })',
@@ -359,7 +376,7 @@ const tableOfAgents: [call: string, message: RegExp][] = [
   ],
   [
     'toolTest("t", { ...right, model, agent, variants: { a: { agent }, b: { agent: alone } } })',
-    /agent is set in every variant, so that the one beside variants would never be used/,
+    /at agent: is set in every variant, so that this one would never be used: leave it out here/,
   ],
 
   [

@@ -207,35 +207,31 @@ const MODEL = scripted("adder", [{ text: "It is 3." }]);
 
 /** What a user of plain JavaScript may hand in, and what is said of it. */
 const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
-  [null, /as it must have options: they are null/],
-  [{ modle: "x" }, /as there is no option modle; did you mean model\?$/],
+  [null, /at prompt: it is missing: .*\n {2}at assert: it is missing: expected function$/],
+  [{ modle: "x" }, /adds:\n {2}at the top: Unrecognized key: "modle"; did you mean model\?$/],
   [
     { strategies: ["restate"] },
-    /as there is no option strategies: here it is called strategy, which takes one or a list$/,
+    /"strategies": here it is called strategy, which takes one or a list$/,
   ],
-  [{ perturbations: ["RD"] }, /here it is called perturbation, which takes one or a list$/],
   [
-    { model: "sim:planner", api: "hermes" },
-    /no option api: it belongs to the model, as in model: { model: "sim:planner", api: "hermes" }$/,
+    { perturbations: ["RD"] },
+    /"perturbations": here it is called perturbation, which takes one or a list$/,
   ],
   [
     { temperature: 0.5 },
-    /no option temperature: it belongs to the model, as in model: { model: \.\.\., temperature: 0\.5 }$/,
+    /"temperature": it belongs to the model, as in model: { model: "gpt-5", temperature: \.\.\. }$/,
   ],
-  [{ name: "x" }, /as there is no option name/],
-  [{}, /as its name must be a text that is not empty: it is undefined/, undefined],
-  [{}, /as its name must be a text that is not empty: it is " "/, " "],
-  [{}, /as its name must not be that of a probe: it is "oracle"/, "oracle"],
-  [
-    { prompt: " " },
-    /as prompt must be a text that is not empty, or a function that makes it: it is " "/,
-  ],
-
-  [{ system: 7 }, /as system must be a text: it is 7/],
-  [{ turns: "again" }, /as turns must be a list of .*: it is "again"/],
-  [{ turns: [""] }, /as turns must be a list of .*: it is \[""\]/],
-  [{ state: {} }, /as state must be a function: it is \{\}/],
-  [{ tools: { add } }, /as tools must be a list of tools, or /],
+  [{ name: "x" }, /Unrecognized key: "name"$/],
+  [{}, /the name of a tool test:\n {2}at the top: it is missing: it must be a text of /, undefined],
+  [{}, /of 1 to 200 characters, and neither __proto__ nor the name of a probe: it is " "$/, " "],
+  [{}, /it is "oracle"$/, "oracle"],
+  [{}, /it is "__proto__"$/, "__proto__"],
+  [{ prompt: " " }, /at prompt: must be a text that is not empty, or a function that makes it: /],
+  [{ system: 7 }, /at system: expected string, received number/],
+  [{ turns: "again" }, /at turns: must be a list of texts that are not empty: it is "again"/],
+  [{ turns: [""] }, /at turns: must be a list of .*: it is \[""\]/],
+  [{ state: {} }, /at state: expected function, received object/],
+  [{ tools: { add } }, /at tools: must be a list of tools, or /],
   [{ tools: [null] }, /: Cannot offer tools as each must have a name: number 1 has none/],
 
   [
@@ -244,7 +240,7 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   ],
   [
     { oracle: [{ tool: "add", arguments: {}, allowed: ["x"] }] },
-    /as there is no option oracle: here it is called expected, whose calls have ignore in place of/,
+    /"oracle": here it is called expected, whose calls have ignore in place of/,
   ],
   [
     { expected: [{ tool: "add", arguments: {}, allowed: ["x"] }] },
@@ -258,23 +254,20 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
     { expected: [{ tool: "add", defaults: "refused" }] },
     /adds: Cannot expect a call of add as only assertions take defaults: .*; here it is refused/,
   ],
-  [{ expected: "add" }, /as expected must be a list of calls: tool and arguments: it is "add"/],
+  [{ expected: "add" }, /at expected: must be a list of calls: tool and arguments: it is "add"/],
 
   [
     { expected: [{ tool: "ad", arguments: {} }] },
     /adds: Cannot use expected as .*: there is no tool ad, but add/,
   ],
-  [{ parameters: [{ name: "x" }] }, /as parameters must be a list of names, values and spans/],
-  [
-    { toolChoice: "sometimes" },
-    /as toolChoice must be auto, none, required or .*: it is "sometimes"/,
-  ],
+  [{ parameters: [{ name: "x" }] }, /at parameters: must be a list of names, values and spans/],
+  [{ toolChoice: "sometimes" }, /at toolChoice: must be auto, none, required or .*: it is "some/],
   [{ toolChoice: { function: "ad" } }, /adds: Cannot use toolChoice as .*: there is no tool ad/],
-  [{ trials: "3" }, /as trials must be a whole number from 1 on: it is "3"/],
-  [{ trials: 1.5 }, /as trials must be a whole number from 1 on: it is 1\.5/],
+  [{ trials: "3" }, /at trials: must be a whole number from 1 on: it is "3"/],
+  [{ trials: 1.5 }, /at trials: must be a whole number from 1 on: it is 1\.5/],
   [
     { trials: 5, gate: { successRate: 0.8, sequential: true } },
-    /as a sequential gate sets the number of trials itself, .*: it is 5/,
+    /at trials: must be left out, as a sequential gate sets the number of trials itself: it is 5/,
   ],
   [{ seed: "x" }, /adds:\n {2}at seed: must be a whole number from 0 on, or "fresh"/],
   [{ model: [] }, /adds:\n {2}at model: must not be empty/],

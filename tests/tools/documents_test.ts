@@ -155,7 +155,7 @@ Deno.test("parseToolDocuments() refuses what is no document", () => {
         'at the top: Unrecognized key: "further"; there are name, description, examples, returns, ' +
         "parameters, strict",
       ],
-      [{ ...tool, type: "web_search" }, 'at type: expected "function"'],
+      [{ ...tool, type: "web_search" }, 'at type: expected "function": it is "web_search"'],
       [{ function: tool }, 'at type: it is missing: expected "function"'],
       [
         { type: "function", function: 3 },

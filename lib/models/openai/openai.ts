@@ -184,29 +184,19 @@ export function openai(options: OpenAIOptions): Model {
     const set = own === undefined ? {} : { ...options.body, ...options.requestFields?.(request) };
     return { response: await send(path, { ...usual, ...set, ...body }, signal) };
   };
-  const asked: Model = {
+  return {
     name,
     simulated,
     ...(api === "chat" ? {} : { api }),
     reply: retrying(attempt, options, { who, isAlive }),
     server: {
       ...{ who, hide, quote },
-      model,
+      ...{ model, baseURL: options.baseURL },
       // With a stand-in for `fetch` nothing is sent to the address.
       ...defined({ origin: options.fetch === undefined ? endpoint.url.origin : undefined }),
       forward: retrying(forwarded, options, { who, isAlive }),
     },
   };
-  origins.set(asked, defined({ model, baseURL: options.baseURL }));
-  return asked;
-}
-
-/** What each model was made from. */
-const origins = new WeakMap<Model, { readonly model: string; readonly baseURL?: string }>();
-
-/** Returns the name that a model has at its server, and the server if one was named; nothing for other models. */
-export function originOf(model: Model): { readonly model?: string; readonly baseURL?: string } {
-  return origins.get(model) ?? {};
 }
 
 function formatOf(model: string, api: WireApi): WireFormat {
