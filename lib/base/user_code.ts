@@ -166,9 +166,9 @@ function kindOf(error: unknown): string {
   }
 }
 
-/** Describes an error that the user's code threw, and its place: `it threw TypeError at ...: ...`. */
+/** Describes an error that the user's code threw, and its place: `threw TypeError at ...: ...`. */
 export function thrownText(error: unknown): string {
-  return `it threw ${printable(kindOf(error), 60)}${atPlace(error)}: ${
+  return `threw ${printable(kindOf(error), 60)}${atPlace(error)}: ${
     printable(
       redact(isErrorOf(error, InputError) ? inOneLine(reasonOf(error)) : reasonOf(error)),
       500,

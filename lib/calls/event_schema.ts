@@ -150,6 +150,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
       score: z.number().min(0).max(1).nullable(),
       why: z.string().exactOptional(),
       unfit: z.literal(true).exactOptional(),
+      unavailable: z.literal(true).exactOptional(),
     }).exactOptional(),
   }),
   z.looseObject({

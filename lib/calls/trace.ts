@@ -308,6 +308,8 @@ export interface JudgedAnswer {
   readonly why?: string;
   /** `true` if the answer is too long, or nests too deep, for any judge. */
   readonly unfit?: true;
+  /** `true` if the judge could not be asked. */
+  readonly unavailable?: true;
 }
 
 /** Scores of the answer to a question of a call set. */

@@ -26,7 +26,6 @@ import { commonKinds } from "../base/text_kind.ts";
 import { INJECTED_INSTRUCTION, isInjecting, isRemoving } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import { isFault } from "../tools/fault.ts";
-import { isMisjudged } from "../trials/executors/assertion_text.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import type { Ceilings, CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
@@ -76,7 +75,7 @@ export function withoutAnswer(trials: readonly ScoredTrial[]): string | undefine
 
 /** Why no gate decides: trials that the test could not judge are not those of a model that fails, or passes. */
 export function misjudged(trials: readonly ScoredTrial[]): string | undefined {
-  const own = trials.filter(isMisjudged);
+  const own = trials.filter(({ misjudged }) => misjudged);
   return own.length === 0
     ? undefined
     : `${own.length} of ${countText(trials.length, "trial")} could not be judged: ${

@@ -69,6 +69,7 @@ export interface ScoredTrial
   readonly changed?: false;
   readonly unsolvable?: Trial["unsolvable"];
   readonly reason?: string;
+  readonly misjudged?: true;
   readonly stages?: Trial["stages"];
   readonly agent?: NonNullable<Trial["agent"]>;
   readonly unasked?: TrialSummary["unasked"];

@@ -153,11 +153,10 @@ function ownTool(
     return Object.defineProperty(own, Symbol.asyncDispose, { value, enumerable: false });
   } catch (error) {
     if (!isErrorOf(error, InputError)) throw error;
-    const message = error.message.replace(/^Cannot (make|offer) tool \S+ /, "");
     throw cannot(
       `take tool ${printable(listed.name, 80)} of ${connection.name}`,
       `its schemas must be ones that can be checked, or the option tools must leave it out`,
-      message,
+      error.message,
     );
   }
 }

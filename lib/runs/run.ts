@@ -37,7 +37,6 @@ import {
   summarize,
   type TrialSummary,
 } from "../trials/summary.ts";
-import { isMisjudged } from "../trials/executors/assertion_text.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
@@ -406,7 +405,7 @@ export class Run implements Disposable, AsyncDisposable {
     };
     try {
       // A trial in the journal must have its recording.
-      const isUsable = result.outcome !== "invalid" || isMisjudged(result);
+      const isUsable = result.outcome !== "invalid" || result.misjudged === true;
       const goes = inPlaceOf<Trial & EarlierGoes>(trial, this.#replaced.get(trial.id));
       const { replaced, replacedIdle } = isUsable ? goes : replacing(goes);
       // A mark says nothing of forbidden calls: a go with one may be the model's fault.

@@ -81,7 +81,7 @@ function rowOptions(
   try {
     options = make(...valuesOf(row));
   } catch (error) {
-    throw isErrorOf(error, InputError) ? error : refuse(thrownText(error));
+    throw isErrorOf(error, InputError) ? error : refuse(`it ${thrownText(error)}`);
   }
   if (options instanceof Promise) {
     options.catch(() => {});

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { isShallow } from "../base/input.ts";
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
@@ -176,7 +177,9 @@ function parsedInput(
 
 function thrownRefusal(subject: string, error: unknown, input: JsonObject): Refusal {
   // Recursive schemas recurse as deep as the arguments.
-  if (isTooDeep(error)) return tooDeep(input);
+  if (error instanceof RangeError && !isShallow(input)) {
+    return refusal("The arguments nest too deep", Object.keys(input).slice(0, MAX_ISSUES));
+  }
   if (error instanceof z.core.$ZodAsyncError) {
     throw cannot(
       `check the arguments of ${subject}`,
@@ -232,14 +235,6 @@ function issuesRefusal(found: NonNullable<StandardResult<unknown>["issues"]>): R
     `The arguments do not conform: ${messages.join("; ")}`,
     issues.flatMap(({ path }) => path.length === 0 ? [] : [String(path[0])]),
   );
-}
-
-function isTooDeep(error: unknown): boolean {
-  return error instanceof RangeError && error.message.includes("call stack");
-}
-
-function tooDeep(input: JsonObject): Refusal {
-  return refusal("The arguments nest too deep", Object.keys(input).slice(0, MAX_ISSUES));
 }
 
 function refusal(error: string, names: readonly string[]): Refusal {

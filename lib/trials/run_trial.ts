@@ -43,6 +43,7 @@ import {
 } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
+import { MisusedAssertion } from "./executors/assertion_text.ts";
 
 /** A strategy by its id, such as `restate+plan_then_call`, with its options. */
 export interface StrategyChoice extends StrategyOptions {
@@ -190,6 +191,7 @@ export async function playTrial(
   };
   let reason: string | undefined;
   let permanent: Permanent | undefined;
+  let misjudged: true | undefined;
   const overLimit = () => stop("call_limit", "a call past the limit was made");
   const stopAgent = (why: string, at?: string) => {
     // An agent that fails on the error of a call past the limit has reached the limit.
@@ -201,7 +203,7 @@ export async function playTrial(
   /** Whether the agent has answered, so that what is thrown now is not its own. */
   let hasAnswered = false;
   const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
-    const { score, why, unfit, usage, served } = await judge.score(predicted, truth, {
+    const { score, why, unfit, unavailable, usage, served } = await judge.score(predicted, truth, {
       context: {
         ...{ trial: planned.id, repetition: planned.repetition },
         ...{ request: 1, stage: "judge" },
@@ -213,7 +215,7 @@ export async function playTrial(
     return {
       score,
       ...(why === undefined ? {} : { why: printable(redact(why), 500) }),
-      ...defined({ unfit }),
+      ...defined({ unfit, unavailable }),
     };
   };
   const run = async () => {
@@ -247,7 +249,7 @@ export async function playTrial(
     if (isErrorOf(error, NoText) || isErrorOf(error, NoAnswer)) return stopAgent(error.message);
     if (agent !== undefined && !hasAnswered && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
-      const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
+      const why = printable(`the agent ${thrownText(error)}`, 500);
       return stopAgent(why, placeOf(error));
     }
     if (fixture.exhausted && fixture.broken === undefined) return overLimit();
@@ -256,6 +258,7 @@ export async function playTrial(
       : `the model threw: ${reasonOf(error)}`;
     reason = printable(redact(message), 500);
     if (isErrorOf(error, InfrastructureError)) permanent = error.permanent;
+    if (isErrorOf(error, MisusedAssertion)) misjudged = true;
     return stop("invalid", reason);
   });
 
@@ -323,7 +326,7 @@ export async function playTrial(
     durationMs: Math.round(
       agent === undefined ? session.duration : performance.now() - started,
     ),
-    ...defined({ reason: redacted.reason, permanent, cleanUp }),
+    ...defined({ reason: redacted.reason, permanent, misjudged, cleanUp }),
     ...(redacted.shown === undefined
       ? {}
       : { transcript: transcriptOf(redacted.shown, redacted.state) }),

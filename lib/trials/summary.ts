@@ -184,7 +184,17 @@ export function summarize(trial: Trial): TrialSummary {
   const { outcome, solved, grounded, calls, minimumCalls, usage } = trial;
   const [model, behaviours] = [sharedPart(trial.model), sharedPart(trial.behaviours)];
   const { variant, changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
-  const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, domain } = trial;
+  const {
+    permanent,
+    misjudged,
+    replayed,
+    partlyReplayed,
+    draw,
+    replaced,
+    replacedIdle,
+    ends,
+    domain,
+  } = trial;
   const { agent } = trial;
   const impossible = sharedPart(knownTypes(trial.impossible));
   const work = workOf(trial.events);
@@ -237,6 +247,7 @@ export function summarize(trial: Trial): TrialSummary {
       reason,
       why,
       permanent,
+      misjudged,
       replayed,
       partlyReplayed,
       replaced,

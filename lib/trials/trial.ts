@@ -113,6 +113,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly reason?: string;
   /** What must change before any trial of the model can be valid; omitted if that is not known. */
   readonly permanent?: Permanent;
+  /** Set if it is invalid as its assertions were used wrongly: nothing is wrong with its replies. */
+  readonly misjudged?: true;
   /**
    * What went wrong when what was made for it was disposed of, which changes nothing of how it ended; omitted where
    * nothing did.
@@ -205,6 +207,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
   permanent: z.enum(PERMANENT).exactOptional(),
+  misjudged: z.literal(true).exactOptional(),
   cleanUp: z.string().exactOptional(),
   replayed: z.literal(true).exactOptional(),
   partlyReplayed: z.literal(true).exactOptional(),

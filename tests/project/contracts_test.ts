@@ -42,7 +42,7 @@ const RARE = Object.entries({
   gate:
     "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line":
-    "variant changed usage.estimated agent reason permanent cleanUp partlyReplayed replaced replacedIdle transcript",
+    "variant changed usage.estimated agent reason permanent misjudged cleanUp partlyReplayed replaced replacedIdle transcript",
   transcript:
     "system prompt tools system.id prompt.id tools.id system.value prompt.value tools.value tools.value[].name " +
     "tools.value[].description tools.value[].parameters tools.value[].strict state state.changes " +
@@ -54,7 +54,7 @@ const RARE = Object.entries({
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.agentDid call.durationMs over_limit.arguments stage.unusable turn.text assertion.at " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
-    "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit answer.rendered answer.said stop.at",
+    "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit scored.judged.unavailable answer.rendered answer.said stop.at",
   recording: "replaced replacedIdle",
   request: "server occurrence toolChoice toolChoice.function " +
     "reply.usage.estimated reply.failed reply.failed[].cause " +

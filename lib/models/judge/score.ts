@@ -23,6 +23,8 @@ export interface JudgeScore {
   readonly criteria?: readonly CriterionScore[];
   /** `true` if no judge can be asked about the value, as it is too long or nests too deep. */
   readonly unfit?: true;
+  /** `true` if the judge could not be asked, such as when its server was down. */
+  readonly unavailable?: true;
   /** The reply, at most 10,000 characters, a longer one without secrets; empty if the judge could not be asked. */
   readonly text: string;
   /** The tokens of the judge, not those of a model under test. */
@@ -52,14 +54,12 @@ export function readScore(reply: string): ParsedScore {
   return score >= 0 && score <= 1 ? { score: score + 0 } : { score: null, why: "out of range" };
 }
 
-const NOT_ASKED = "the judge could not be asked";
-
 /** Creates the result of a judge that could not be asked; `reason` is shown, so it must contain no secret. */
 export function notAsked(reason: string, unfit = false): JudgeScore & { readonly score: null } {
   return {
     score: null,
-    why: `${NOT_ASKED}: ${reason}`,
-    ...(unfit ? { unfit: true } : {}),
+    why: `the judge could not be asked: ${reason}`,
+    ...(unfit ? { unfit: true } : { unavailable: true }),
     text: "",
     usage: { inputTokens: 0, outputTokens: 0 },
     served: "",
@@ -95,13 +95,12 @@ export interface JudgingSummary {
  * not part of the mean, and are counted by their cause.
  */
 export function summarizeJudging(
-  scores: readonly Pick<JudgeScore, "score" | "why" | "unfit">[],
+  scores: readonly Pick<JudgeScore, "score" | "unfit" | "unavailable">[],
 ): JudgingSummary {
   const known = scores.flatMap(({ score }) => score ?? []);
   const without = scores.filter(({ score }) => score === null);
   const unfit = without.filter(({ unfit }) => unfit).length;
-  const unavailable =
-    without.filter(({ why, unfit }) => !unfit && why?.startsWith(NOT_ASKED)).length;
+  const unavailable = without.filter(({ unavailable }) => unavailable).length;
   return {
     judged: known.length,
     mean: mean(known),

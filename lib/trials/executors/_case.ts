@@ -50,7 +50,7 @@ import {
 } from "../state_difference.ts";
 import type { CaseSpec } from "./task_kind.ts";
 import { assertCaseTools, assertPrompt, type ToolCase, type ToolTestRun } from "./tool_case.ts";
-import { assertionText, isNamed, keptText, misusedAssertion } from "./assertion_text.ts";
+import { assertionText, isNamed, keptText, MisusedAssertion } from "./assertion_text.ts";
 import type { CaseSetUp } from "./_case_set_up.ts";
 import type { RecordedRun } from "../recorded_run.ts";
 
@@ -343,7 +343,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       return undefined;
     } catch (error) {
       signal?.throwIfAborted();
-      if (isErrorOf(error, InputError)) throw misusedAssertion(error);
+      if (isErrorOf(error, InputError)) throw new MisusedAssertion(error);
       // An unreachable judge is not the model's failure.
       if (isNamed(error, "InfrastructureError")) throw error;
       const at = placeOf(error);

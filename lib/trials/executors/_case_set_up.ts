@@ -130,9 +130,7 @@ function limitOf(seconds = MAX_SET_UP, least = 0): Limit {
 }
 
 function faultText(what: string, error: unknown): string {
-  return `${what} ${
-    isErrorOf(error, LateError) ? error.message : thrownText(error).replace(/^it /, "")
-  }`;
+  return `${what} ${isErrorOf(error, LateError) ? error.message : thrownText(error)}`;
 }
 
 /** What was made for a trial, in its order. */

@@ -17,7 +17,7 @@ import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 export function assertionText(error: unknown): string {
   const message = isNamed(error, "AssertionError")
     ? (WHOLE_MESSAGES.get(error as Error) ?? reasonOf(error)).replace(COLOURS, "")
-    : `assert itself ${thrownText(error).replace(/^it /, "")} ` +
+    : `assert itself ${thrownText(error)} ` +
       "(no AssertionError: look at the test first)";
   return keptText(message);
 }
@@ -29,20 +29,13 @@ export function keptText(message: string): string {
   return printableLines(text, MAX_KEPT_LENGTH);
 }
 
-/** How the reason of a trial begins whose assertions were used wrongly. */
-const MISJUDGED = "Cannot judge the run";
-
 /** An assertion that was used wrongly: its own message says how. */
-export function misusedAssertion(error: InputError): InputError {
-  const lines = error.message.split("\n").map((line) => line.trim());
-  return new InputError(`${MISJUDGED}${atPlace(error)}: ${lines.join(" ")}`);
-}
-
-/** Whether assertions were used wrongly on a trial: nothing is wrong with its replies. */
-export function isMisjudged(
-  { outcome, reason }: { readonly outcome: string; readonly reason?: string },
-): boolean {
-  return outcome === "invalid" && reason?.startsWith(MISJUDGED) === true;
+export class MisusedAssertion extends InputError {
+  /** Makes the error from the one that the assertion threw. */
+  constructor(error: InputError) {
+    const lines = error.message.split("\n").map((line) => line.trim());
+    super(`Cannot judge the run${atPlace(error)}: ${lines.join(" ")}`);
+  }
 }
 
 /** Whether an error, or its class, has a name; of a hostile one nothing can be asked. */

@@ -211,6 +211,7 @@ Deno.test("whatever a model throws gives no score, and no secret", async () => {
     const { why, ...score } = await broken.score("a", "b");
     assertEquals(score, {
       score: null,
+      unavailable: true,
       text: "",
       usage: { inputTokens: 0, outputTokens: 0 },
       served: "",

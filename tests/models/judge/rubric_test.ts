@@ -373,13 +373,12 @@ Deno.test("notAsked() says why, and claims nothing else", () => {
   assertEquals(notAsked("it is off"), {
     score: null,
     why: "the judge could not be asked: it is off",
+    unavailable: true,
     text: "",
     usage: { inputTokens: 0, outputTokens: 0 },
     served: "",
     durationMs: 0,
   });
-  assertEquals([notAsked("it is off").unfit, notAsked("it is too long", true).unfit], [
-    undefined,
-    true,
-  ]);
+  const { unfit, unavailable } = notAsked("it is too long", true);
+  assertEquals([unfit, unavailable], [true, undefined]);
 });

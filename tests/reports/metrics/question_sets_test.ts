@@ -195,7 +195,7 @@ Deno.test("measureCallSets() correlates the judge's scores with exact answers, o
   const trials = [
     ...judged([[true, 1], [true, 0.5], [false, 0], [false, 0.5], [true, null]]),
     answered(question("q9"), "exact", {
-      answer: { judged: { score: null, why: "the judge could not be asked: HTTP 500" } },
+      answer: { judged: { score: null, why: "HTTP 500", unavailable: true } },
     }),
     answered(question("q10"), "exact"),
   ];
