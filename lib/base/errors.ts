@@ -65,35 +65,6 @@ export function cannotFile(action: string, error: unknown): InputError {
   return new InputError(`Cannot ${action}: ${fileReason(error)}`);
 }
 
-/** The whole messages of errors whose own one is cut for a terminal. Looking there asks nothing of a hostile value. */
-export const WHOLE_MESSAGES = new WeakMap<WeakKey, string>();
-
-/** The errors of calls that must not happen in any trial: a gate fails by them at any success rate. */
-export const NEVER_ERRORS = new WeakSet<WeakKey>();
-
-/** Errors within errors that are looked at, at most. */
-const MAX_CAUSES = 100;
-
-/**
- * Whether a thrown value is an error of a call that must not happen in any trial, or was made from one: as its
- * `cause`, or as one of the `errors` of an `AggregateError`.
- */
-export function isNeverError(error: unknown): boolean {
-  const waiting = [error];
-  for (let looked = 0; waiting.length > 0 && looked < MAX_CAUSES; looked++) {
-    const next = waiting.shift();
-    if (typeof next !== "object" || next === null) continue;
-    if (NEVER_ERRORS.has(next)) return true;
-    try {
-      const { cause, errors } = next as { cause?: unknown; errors?: unknown };
-      waiting.push(cause, ...(Array.isArray(errors) ? errors.slice(0, MAX_CAUSES) : []));
-    } catch {
-      // Nothing can be asked of a hostile value.
-    }
-  }
-  return false;
-}
-
 /** Whether a thrown value is an error of a class; of a hostile one, such as a proxy, nothing can be asked. */
 export function isErrorOf<Kind>(
   error: unknown,

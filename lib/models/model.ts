@@ -100,6 +100,8 @@ export interface Model {
   reply(request: ModelRequest): Promise<ModelReply>;
   /** Its server, to which the requests of an agent can be sent; omitted for models without one. */
   readonly server?: ModelServer;
+  /** Set if its requests go through a recording already. */
+  readonly recorded?: true;
 }
 
 /** A request of an agent to the server of a model. */

@@ -9,7 +9,6 @@ import { type ModelEntry, modelName } from "../models/entry.ts";
 import { judge } from "../models/judge/judge.ts";
 import type { Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
-import { isRecorded, recordedModel } from "../models/recordings/scope.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { AnswerJudge } from "../trials/run_trial.ts";
 import { stageEntries, type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
@@ -120,10 +119,8 @@ export class RunModels {
       ? connect(entry, task)
       : recordings.model(entry, identify(entry, task), () => connect(entry, task));
     const reached = this.#reachability.watch(model, this.#reachKeyOf(entry));
-    // A judge that is recorded with its trial must not be recorded once more.
-    const watched = isRecorded(model) ? recordedModel(reached, reached.reply) : reached;
-    this.#models.set(key, watched);
-    return watched;
+    this.#models.set(key, reached);
+    return reached;
   }
 }
 

@@ -161,7 +161,7 @@ export function tool<Parameters extends ParametersSchema>(
   const schema = {
     ...{ name, description, parameters },
     ...defined({ strict, examples }),
-    ...(output === undefined ? {} : { returns: resultSchemaOf(subject, output) }),
+    ...(output === undefined ? {} : resultSchemaOf(subject, output, unsafePatterns)),
   };
   const rights = defined({ unsafePatterns, annotations });
   const refuse = argumentCheck({ ...schema, ...rights });

@@ -3,16 +3,16 @@
  * @module
  */
 
-import { isShallow } from "../base/input.ts";
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
+import { isShallow } from "../base/input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { foreignSchema, hasJsonSchema } from "./schema/_foreign.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/_patterns.ts";
-import { declareResult } from "./schema/returns.ts";
+import { resultCheck } from "./schema/returns.ts";
 import { redact } from "../base/redact.ts";
-import type { Refusal } from "./tool.ts";
+import type { Refusal, Tool } from "./tool.ts";
 
 /** A schema of any copy of zod 4: its output is inferred from its type. */
 export interface ZodSchema<Output = unknown> {
@@ -253,28 +253,30 @@ function isZod(schema: unknown): schema is z.ZodType {
 }
 
 /**
- * Returns the JSON Schema of a declared result, as a model is shown it. What a library takes of other values, such as
- * objects with further keys, and what it gives by a transform, is a result as well.
+ * Returns the JSON Schema of a declared result, as a model is shown it, and what checks results. What a library takes
+ * of other values, such as objects with further keys, and what it gives by a transform, is a result as well.
  */
-export function resultSchemaOf(subject: string, schema: ParametersSchema): JsonObject {
+export function resultSchemaOf(
+  subject: string,
+  schema: ParametersSchema,
+  unsafePatterns: boolean | undefined,
+): Pick<Tool, "returns" | "checkResult"> {
   const returns = jsonSchemaOf(subject, schema);
   const parse = parserOf(schema);
-  if (parse === undefined) return returns;
+  if (parse === undefined) return { returns };
   const given = isZod(schema) ? outputOf(schema) : returns;
   trustOwnSchema(given);
-  declareResult(returns, {
-    schema: given,
-    takes: (value) => {
-      try {
-        const result = parse(value);
-        // What only time will tell is not held against a tool.
-        return result instanceof Promise || result.issues === undefined;
-      } catch {
-        return false;
-      }
-    },
-  });
-  return returns;
+  const check = resultCheck(subject, given, unsafePatterns);
+  const takes = (value: JsonValue) => {
+    try {
+      const result = parse(value);
+      // What only time will tell is not held against a tool.
+      return result instanceof Promise || result.issues === undefined;
+    } catch {
+      return false;
+    }
+  };
+  return { returns, checkResult: (value) => takes(value) ? undefined : check(value) };
 }
 
 /** Returns the JSON Schema of what a zod schema gives. */

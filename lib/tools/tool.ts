@@ -35,6 +35,9 @@ export const FRESH: unique symbol = Symbol("fresh");
 /** Marks tools whose runs share what the tool works on: only wrappers around them start fresh. */
 export const SHARED: unique symbol = Symbol("shared");
 
+/** Marks tools whose `execute` checks its arguments, with what runs them on arguments that are checked. */
+export const UNCHECKED: unique symbol = Symbol("unchecked");
+
 /** Key that marks matchers: no JSON value can have it. */
 export const MATCHER: unique symbol = Symbol("matcher");
 
@@ -60,6 +63,11 @@ export interface Tool extends ToolSchema {
    */
   readonly check?: (input: JsonObject) => Refusal | undefined;
   /**
+   * Returns why a value is not what the tool declares to return, in place of a check by `returns`: a library may take
+   * values that its JSON Schema does not allow. Omitted if that schema says it all.
+   */
+  readonly checkResult?: (value: JsonValue) => string | undefined;
+  /**
    * Whether patterns of the schema that no linear engine can express, such as ones with a backreference, are
    * run nevertheless. A text can then block the process for minutes; without it such a tool is refused.
    */
@@ -76,21 +84,22 @@ export interface Tool extends ToolSchema {
 export interface StoppableTool extends Tool {
   /** Runs the function. The signal aborts on timeouts and when the call is cancelled. */
   execute(input: JsonObject, options?: { readonly signal?: AbortSignal }): Promise<string>;
+  /** What runs it on checked arguments, and the tool as it was made; omitted if `execute` checks nothing. */
+  readonly [UNCHECKED]?: {
+    readonly run: StoppableTool["execute"];
+    readonly made: Readonly<StoppableTool>;
+  };
 }
 
-/** What runs tools without the checks of their `execute`; not a property, as a copy may wrap `execute`. */
-const UNCHECKED = new WeakMap<
-  Tool,
-  { readonly run: StoppableTool["execute"]; readonly made: Readonly<StoppableTool> }
->();
-
-/** Returns a tool whose `execute` checks the arguments, and which `unchecked` runs where they are checked. */
+/**
+ * Returns a tool whose `execute` checks the arguments, and which `unchecked` runs where they are checked. That is not
+ * enumerable, as a copy may wrap `execute`.
+ */
 export function checkingTool(
   tool: StoppableTool,
   unchecked: StoppableTool["execute"],
 ): StoppableTool {
-  UNCHECKED.set(tool, { run: unchecked, made: { ...tool } });
-  return tool;
+  return Object.defineProperty(tool, UNCHECKED, { value: { run: unchecked, made: { ...tool } } });
 }
 
 /** Runs a tool on arguments that its schema and its `check` accept: it does not check them again. */
@@ -99,7 +108,7 @@ export function runTool(
   input: JsonObject,
   options?: { readonly signal?: AbortSignal },
 ): Promise<string> {
-  const { run, made } = UNCHECKED.get(tool) ?? {};
+  const { run, made } = tool[UNCHECKED] ?? {};
   // A tool that was changed since, such as by a mock in place of its execute, runs as it is now.
   const isSame = made?.execute === tool.execute && made.check === tool.check &&
     made.parameters === tool.parameters;

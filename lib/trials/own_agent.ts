@@ -71,7 +71,11 @@ export interface AgentOptions {
  * Works on a task in place of the agent loop: calls the task's tools, and returns its final text. It is called once
  * for each message of the user.
  */
-export type Agent = (task: AgentTask, options: AgentOptions) => Promise<string>;
+export interface Agent {
+  (task: AgentTask, options: AgentOptions): Promise<string>;
+  /** Set for a program, which ends soon after its signal aborts, and not at once. */
+  readonly isProgram?: true;
+}
 
 /**
  * Refuses strategies for custom agents: strategies change the agent loop, which these do not use.

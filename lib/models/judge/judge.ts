@@ -43,7 +43,7 @@ import { fillPrompt } from "../prompts.ts";
 import defer * as judgeRecordings from "../recordings/_judge_recordings.ts";
 import { recordingOptions } from "../recordings/options.ts";
 import { isSimulator, recordedModelOptions, serverOf } from "../recordings/_request.ts";
-import { currentRecording, isRecorded } from "../recordings/scope.ts";
+import { currentRecording } from "../recordings/scope.ts";
 import type { ConnectableModel, TrialRecording } from "../recordings/_trial_recording.ts";
 import { redact } from "../../base/redact.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
@@ -133,7 +133,7 @@ export class Judge {
       ...(isModel(entry) ? {} : serverOf(entry, connecting.baseURL)),
       connect: () => connected ??= isModel(entry) ? entry : this.#connections.model(entry),
     };
-    this.#isRecorded = isModel(entry) && isRecorded(entry);
+    this.#isRecorded = isModel(entry) && entry.recorded === true;
     const recorded = recordingOptions(recordings, "a judge");
     this.#recordings = recorded === undefined
       ? undefined

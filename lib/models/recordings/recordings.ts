@@ -24,7 +24,6 @@ import { FolderUse, type RecordedTrial } from "./_folder_use.ts";
 import { type Nearest, nearestTo } from "./_miss.ts";
 import type { RecordingMode, RecordingOptions } from "./options.ts";
 import { isSimulator, recordedModelOptions, serverOf } from "./_request.ts";
-import { recordedModel } from "./scope.ts";
 import { autoSummary, type Doubts, doubtsOf, type RecordingCounts, runSummary } from "./summary.ts";
 import { type ConnectableModel, TrialRecording } from "./_trial_recording.ts";
 
@@ -107,11 +106,13 @@ export class Recordings {
       connect: () => model ??= connect(),
     };
     if (this.mode === "record") source.connect();
-    return recordedModel(identity, (request: ModelRequest): Promise<ModelReply> => {
+    const { name, simulated, api } = identity;
+    const reply = (request: ModelRequest): Promise<ModelReply> => {
       const trial = this.#open.get(request.context.trial);
       if (trial !== undefined) return trial.reply(request, source);
       return Promise.reject(new Error(`no trial is recorded as ${request.context.trial}`));
-    });
+    };
+    return { name, simulated, api, recorded: true, reply };
   }
 
   /**

@@ -1,10 +1,9 @@
 /**
- * Scope: the recording that holds for the requests of the running trial, and the models that use one.
+ * Scope: the recording that holds for the requests of the running trial.
  * @module
  */
 
 import defer * as hooks from "node:async_hooks";
-import type { Model } from "../model.ts";
 import type { TrialRecording } from "./_trial_recording.ts";
 
 // Made with the first recording, as most runs have none.
@@ -38,22 +37,4 @@ export function withinRecording<T>(
 /** Returns the recording of the trial that is running, if it has one. */
 export function currentRecording(): TrialRecording | undefined {
   return scope?.getStore();
-}
-
-/** Models whose requests already go through a recording. */
-const recordedModels = new WeakSet<Model>();
-
-/** Creates a model whose requests go through a recording. */
-export function recordedModel(
-  identity: Omit<Model, "reply">,
-  reply: Model["reply"],
-): Model {
-  const model: Model = { ...identity, reply };
-  recordedModels.add(model);
-  return model;
-}
-
-/** Returns whether the requests of a model already go through a recording. */
-export function isRecorded(model: object): boolean {
-  return recordedModels.has(model as Model);
 }

@@ -3,12 +3,12 @@
  * @module
  */
 
-import { AssertionError } from "@std/assert/assertion-error";
 import { nearestCall } from "../../calls/expected/match_calls.ts";
 import { callName, NOT_CARRIED_OUT, type RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
-import { cannot, NEVER_ERRORS, WHOLE_MESSAGES } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
+import { FailedAssertion } from "../../trials/executors/assertion_text.ts";
 import { isJsonObject, isObject, printable } from "../../base/json.ts";
 import type { ValueDifference } from "../../calls/values/differences.ts";
 import { className } from "../../calls/values/parts.ts";
@@ -54,10 +54,7 @@ export function fail(parts: AssertionStory): never {
   const told = story === "full"
     ? messageOf(parts, Infinity)
     : tellStory(messageLines(whole), story);
-  const error = new AssertionError(told);
-  WHOLE_MESSAGES.set(error, whole);
-  if (parts.never) NEVER_ERRORS.add(error);
-  throw error;
+  throw new FailedAssertion(told, { whole, never: parts.never === true });
 }
 
 function messageOf(

@@ -152,9 +152,7 @@ class Compiler {
   /** Whether errors hold values and schemas, which takes twice as long where there are errors. */
   readonly #verbose: boolean;
   /** Cached, as setting up the first one is slow. */
-  readonly #dialects = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>();
-  /** Those that know formats. */
-  readonly #withFormats = new WeakSet<Ajv | Ajv2020>();
+  readonly #dialects = new Map<typeof Ajv | typeof Ajv2020, Dialect>();
   /** Cached, as agents wrap the same tools again for every conversation. */
   readonly #compiled = new WeakMap<JsonObject, ValidateFunction>();
 
@@ -174,33 +172,38 @@ class Compiler {
     assertEnding(rules);
     const isOld = String(schema["$schema"]).includes("/draft-0") || hasTuples;
     const dialect = this.#dialect(isOld ? draft7.Ajv : draft2020.Ajv2020);
-    if (hasFormats) this.#addFormats(dialect);
+    if (hasFormats && !dialect.hasFormats) addFormats(dialect);
     try {
-      return dialect.compile(rules);
+      return dialect.ajv.compile(rules);
     } finally {
-      dialect.removeSchema(rules);
+      dialect.ajv.removeSchema(rules);
     }
   }
 
-  #dialect(kind: typeof Ajv | typeof Ajv2020): Ajv | Ajv2020 {
-    const known = this.#dialects.get(kind);
-    if (known !== undefined) return known;
-    const dialect = new kind({ ...AJV, verbose: this.#verbose });
-    // JSON Schema's own schema is compiled before there are formats: real schemas refer to names with spaces.
-    dialect.validateSchema({});
-    this.#dialects.set(kind, dialect);
-    return dialect;
+  #dialect(kind: typeof Ajv | typeof Ajv2020): Dialect {
+    return this.#dialects.getOrInsertComputed(kind, () => {
+      const ajv = new kind({ ...AJV, verbose: this.#verbose });
+      // JSON Schema's own schema is compiled before there are formats: real schemas refer to names with spaces.
+      ajv.validateSchema({});
+      return { ajv, hasFormats: false };
+    });
   }
+}
 
-  #addFormats(dialect: Ajv | Ajv2020): void {
-    if (this.#withFormats.has(dialect)) return;
-    this.#withFormats.add(dialect);
-    formats.default.default(dialect, FORMATS);
-    const url = formats.default.default.get("url") as RegExp;
-    // It takes time quadratic in the length.
-    dialect.addFormat("url", (text: string) => text.length <= MAX_URL_LENGTH && url.test(text));
-    dialect.addFormat("regex", isPattern);
-  }
+/** What compiles schemas of some drafts. */
+interface Dialect {
+  readonly ajv: Ajv | Ajv2020;
+  hasFormats: boolean;
+}
+
+function addFormats(dialect: Dialect): void {
+  dialect.hasFormats = true;
+  const { ajv } = dialect;
+  formats.default.default(ajv, FORMATS);
+  const url = formats.default.default.get("url") as RegExp;
+  // It takes time quadratic in the length.
+  ajv.addFormat("url", (text: string) => text.length <= MAX_URL_LENGTH && url.test(text));
+  ajv.addFormat("regex", isPattern);
 }
 
 const CONFORMANCE = new Compiler({ verbose: false });

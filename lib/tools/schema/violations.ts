@@ -50,9 +50,8 @@ export function violationsOf(schema: JsonObject, given: JsonObject): readonly Vi
 /** Returns violations other than undeclared keys that are allowed; `undefined` for endless schemas. */
 function valueViolations(schema: JsonObject, given: JsonObject): Violation[] | undefined {
   try {
-    let flat = FLAT.get(schema);
-    if (flat === undefined) FLAT.set(schema, flat = flatten(schema));
-    return flat === null ? schemaViolations(schema, given) : flatViolations(flat, given);
+    const flat = flatten(schema);
+    return flat === undefined ? schemaViolations(schema, given) : flatViolations(flat, given);
   } catch (error) {
     // The schema refers to itself endlessly.
     if (error instanceof RangeError) return undefined;
@@ -71,8 +70,6 @@ interface Flat {
   readonly properties: ReadonlyMap<string, JsonObject>;
 }
 
-/** Flattened schemas; `null` for those that cannot be flattened. */
-const FLAT = new WeakMap<JsonObject, Flat | null>();
 /** Shared schemas of parameters, by their JSON text. */
 const SHARED = new Map<string, JsonObject>();
 /** Keywords that do not affect validation. */
@@ -80,9 +77,9 @@ const ANNOTATIONS = ["title", "description", "examples", "default"];
 
 /**
  * Splits the schema of a function by parameter. Compiling a schema takes a millisecond and memory for good,
- * too much for every function of every generated task; but their parameters are all alike.
+ * too much for every function of every generated task; but their parameters are all alike. `undefined` if it cannot be split.
  */
-function flatten(schema: JsonObject): Flat | null {
+function flatten(schema: JsonObject): Flat | undefined {
   const { type, properties, required = [], additionalProperties = true, ...others } = schema;
   const isFlat = type === "object" && isJsonObject(properties) &&
     Object.values(properties).every(isJsonObject) && Array.isArray(required) &&
@@ -90,7 +87,7 @@ function flatten(schema: JsonObject): Flat | null {
     typeof additionalProperties === "boolean" &&
     Object.keys(others).every((keyword) => ANNOTATIONS.includes(keyword)) &&
     !/"\$|"required":true/.test(JSON.stringify(properties)) && trustOf(schema) === "linear";
-  if (!isFlat) return null;
+  if (!isFlat) return undefined;
   const entries = Object.entries(properties as Record<string, JsonObject>);
   return {
     required: required as string[],

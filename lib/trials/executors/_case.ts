@@ -21,7 +21,7 @@ import { assertReadable, forbiddenText } from "../../calls/expected/never.ts";
 import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
 import type { StageUse } from "../../models/model.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
-import { cannot, InputError, isErrorOf, isNeverError } from "../../base/errors.ts";
+import { cannot, InputError, isErrorOf } from "../../base/errors.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { defined, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
@@ -50,7 +50,13 @@ import {
 } from "../state_difference.ts";
 import type { CaseSpec } from "./task_kind.ts";
 import { assertCaseTools, assertPrompt, type ToolCase, type ToolTestRun } from "./tool_case.ts";
-import { assertionText, isNamed, keptText, MisusedAssertion } from "./assertion_text.ts";
+import {
+  assertionText,
+  isNamed,
+  isNeverError,
+  keptText,
+  MisusedAssertion,
+} from "./assertion_text.ts";
 import type { CaseSetUp } from "./_case_set_up.ts";
 import type { RecordedRun } from "../recorded_run.ts";
 

@@ -3,11 +3,49 @@
  * @module
  */
 
-import { InputError, reasonOf, WHOLE_MESSAGES } from "../../base/errors.ts";
+import { AssertionError } from "@std/assert/assertion-error";
+import { InputError, isErrorOf, reasonOf } from "../../base/errors.ts";
 import { printableLines } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { atPlace, thrownText } from "../../base/user_code.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+
+/** A failed assertion of this library. */
+export class FailedAssertion extends AssertionError {
+  /** The whole message: its own may be cut for a terminal. */
+  readonly whole: string;
+  /** Whether it is of a call that must not happen in any trial: a gate fails by it at any success rate. */
+  readonly never: boolean;
+
+  /** Makes the error. */
+  constructor(message: string, { whole, never }: Pick<FailedAssertion, "whole" | "never">) {
+    super(message);
+    this.whole = whole;
+    this.never = never;
+  }
+}
+
+/** Errors within errors that are looked at, at most. */
+const MAX_CAUSES = 100;
+
+/**
+ * Whether a thrown value is an error of a call that must not happen in any trial, or was made from one: as its
+ * `cause`, or as one of the `errors` of an `AggregateError`.
+ */
+export function isNeverError(error: unknown): boolean {
+  const waiting = [error];
+  for (let looked = 0; waiting.length > 0 && looked < MAX_CAUSES; looked++) {
+    const next = waiting.shift();
+    if (isErrorOf(next, FailedAssertion) && next.never) return true;
+    try {
+      const { cause, errors } = Object(next) as { cause?: unknown; errors?: unknown };
+      waiting.push(cause, ...(Array.isArray(errors) ? errors.slice(0, MAX_CAUSES) : []));
+    } catch {
+      // Nothing can be asked of a hostile value.
+    }
+  }
+  return false;
+}
 
 /**
  * The text of an error thrown by the user's assert. Assertions may come from any library, even from several
@@ -16,7 +54,7 @@ import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
  */
 export function assertionText(error: unknown): string {
   const message = isNamed(error, "AssertionError")
-    ? (WHOLE_MESSAGES.get(error as Error) ?? reasonOf(error)).replace(COLOURS, "")
+    ? (isErrorOf(error, FailedAssertion) ? error.whole : reasonOf(error)).replace(COLOURS, "")
     : `assert itself ${thrownText(error)} ` +
       "(no AssertionError: look at the test first)";
   return keptText(message);

@@ -16,7 +16,6 @@ import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
 import { TrialMcpServer } from "./_mcp_server.ts";
 import { overText, type Tap, type Turn } from "./_tap.ts";
-import { isProgram } from "./command.ts";
 import { toolsHandler } from "./_tools_over_http.ts";
 
 /** What an agent gave in place of a text. */
@@ -54,7 +53,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       .then(async (said) => (await tap.waitForCalls(), { said }));
     // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
     const finished = async () => {
-      if (isProgram(agent)) await working.catch(() => {});
+      if (agent.isProgram) await working.catch(() => {});
     };
     const end = async (limited: Limited): Promise<Limited> => {
       tap.end(limited);

@@ -166,16 +166,7 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     }
     return output.replace(/\r?\n$/, "");
   };
-  programs.add(agent);
-  return agent;
-}
-
-/** The agents that are programs. */
-const programs = new WeakSet<Agent>();
-
-/** Whether an agent is a program, which ends soon after its signal aborts, and not at once. */
-export function isProgram(agent: Agent): boolean {
-  return programs.has(agent);
+  return Object.assign(agent, { isProgram: true as const });
 }
 
 /**

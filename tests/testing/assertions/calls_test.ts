@@ -20,7 +20,8 @@ import { assertCallOrder, assertTrajectory } from "../../../lib/testing/assertio
 import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected/match_calls.ts";
 import type { CallRecord } from "../../../lib/calls/record.ts";
 import type { CallExpectation, ExpectedCall } from "../../../lib/tools/expected_call.ts";
-import { InputError, isNeverError, WHOLE_MESSAGES } from "../../../lib/base/errors.ts";
+import { InputError } from "../../../lib/base/errors.ts";
+import { FailedAssertion, isNeverError } from "../../../lib/trials/executors/assertion_text.ts";
 import { anyOf, matching, matchingText } from "../../../lib/calls/expected/matchers.ts";
 import { inSteps, made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";
@@ -428,9 +429,9 @@ Deno.test("assertions that could not fail, or are used wrongly, are refused", ()
 Deno.test("messages are a dozen lines around the call that matters; trials keep the whole ones", () => {
   const many = Array.from({ length: 40 }, (_, x) => made("f", { x }));
   const errorOf = (assertion: () => void) => {
-    const error = assertThrows(assertion, AssertionError);
-    assert(error.message.split("\n").length < 12, error.message);
-    return { brief: error.message, whole: WHOLE_MESSAGES.get(error)! };
+    const { message, whole } = assertThrows(assertion, FailedAssertion);
+    assert(message.split("\n").length < 12, message);
+    return { brief: message, whole };
   };
   const one = errorOf(() =>
     assertNotCalled(recordOf(...many), { tool: "f", arguments: { x: 30 } })
@@ -883,11 +884,10 @@ Deno.test("nested arguments and long texts are shown as a block, bounded and pri
       text: "Dear Ann,\npay\nBye",
     },
   };
-  const error = assertThrows(
+  const { whole } = assertThrows(
     () => assertCalled(recordOf(made("send", given)), expected),
-    AssertionError,
+    FailedAssertion,
   );
-  const whole = WHOLE_MESSAGES.get(error)!;
   assertStringIncludes(whole, "    [Diff] Actual / Expected\n");
   assertStringIncludes(whole, '\n    -         "b"\n    +         "(a text with \\"c\\")"\n');
   // What a matcher takes is right as it is.
@@ -898,9 +898,9 @@ Deno.test("nested arguments and long texts are shown as a block, bounded and pri
     arguments: { rows: Array.from({ length: 500 }, (_, row) => `${row}!`) },
   };
   const many = recordOf(made("send", { rows: Array.from({ length: 500 }, (_, row) => `${row}?`) }));
-  const bounded = WHOLE_MESSAGES.get(assertThrows(() => assertCalled(many, long), AssertionError))!;
+  const bounded = assertThrows(() => assertCalled(many, long), FailedAssertion).whole;
   assert(bounded.split("\n").length < 60, bounded);
   // One part of the arguments alone is told by its path.
-  const plain = assertThrows(() => assertCalled(TRIP, weather("Paris")), AssertionError);
-  assert(!WHOLE_MESSAGES.get(plain)!.includes("[Diff]"));
+  const plain = assertThrows(() => assertCalled(TRIP, weather("Paris")), FailedAssertion);
+  assert(!plain.whole.includes("[Diff]"));
 });
