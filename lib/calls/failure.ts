@@ -6,37 +6,14 @@
 
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { z } from "zod";
-import { isJsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import { isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
 import type { Parameter, TaskFunction } from "../tasks/generated/wording.ts";
-import type { SchemaFault } from "../tools/tool.ts";
-
-/** Where a wrong value came from. */
-export type Origin = "other_variable" | "wrong_return" | "fabricated";
-
-/** One wrong argument. */
-export interface WrongArgument {
-  /** The parameter. */
-  readonly parameter: string;
-  /** The variable whose value the parameter expects. */
-  readonly variable: string;
-  /** The value that was given. */
-  readonly given: number;
-  /** Whether the value belongs to another known variable, was returned wrongly, or is made up. */
-  readonly origin: Origin;
-  /** The variable that the value belongs to, if the origin is `other_variable`. */
-  readonly originVariable?: string;
-  /** The call that returned the value, if the origin is `wrong_return`. */
-  readonly originCall?: number;
-}
+import { FAILURE_TYPES, type FailureDetails, FAILURES, type FailureType } from "./failure_types.ts";
 
 /** The type of a failure, with its details. */
-export type FailureCause =
-  | { readonly type: "function_not_found"; readonly detail: { readonly nearest: string | null } }
-  | { readonly type: "wrong_number_of_inputs"; readonly detail: SchemaFault }
-  | {
-    readonly type: "value_not_yet_known" | "incorrect_value";
-    readonly detail: { readonly arguments: readonly WrongArgument[] };
-  };
+export type FailureCause = {
+  readonly [Type in FailureType]: { readonly type: Type; readonly detail: FailureDetails[Type] };
+}[FailureType];
 
 /** A failure as it is written to journals. */
 export type Failure = FailureCause & {
@@ -50,37 +27,17 @@ export type Failure = FailureCause & {
   readonly root: boolean;
 };
 
-const names = z.array(z.string());
+const [first, ...others] = FAILURE_TYPES.map((type) =>
+  z.looseObject({ type: z.literal(type), detail: FAILURES[type].detail })
+);
 
 /** Schema of a failure's cause in a file. */
-export const FAILURE_CAUSE: z.ZodType<FailureCause> = z.discriminatedUnion("type", [
-  z.looseObject({
-    type: z.literal("function_not_found"),
-    detail: z.looseObject({ nearest: z.string().nullable() }),
-  }),
-  z.looseObject({
-    type: z.literal("wrong_number_of_inputs"),
-    detail: z.looseObject({
-      missing: names,
-      unexpected: names,
-      wrongType: names,
-      malformed: z.boolean(),
-    }),
-  }),
-  z.looseObject({
-    type: z.enum(["value_not_yet_known", "incorrect_value"]),
-    detail: z.looseObject({
-      arguments: z.array(z.looseObject({
-        parameter: z.string(),
-        variable: z.string(),
-        given: z.number(),
-        origin: z.enum(["other_variable", "wrong_return", "fabricated"]),
-        originVariable: z.string().exactOptional(),
-        originCall: z.int().exactOptional(),
-      })),
-    }),
-  }),
-]);
+export const FAILURE_CAUSE = z.discriminatedUnion("type", [
+  first!,
+  ...others,
+]) as unknown as z.ZodType<
+  FailureCause
+>;
 
 /** Schema of a failure in a file. */
 export const FAILURE: z.ZodType<Failure> = z.intersection(
@@ -207,4 +164,39 @@ function wrongArgument({ name, variable }: Parameter, given: number, known: Know
 export function isRoot({ detail }: FailureCause): boolean {
   return !("arguments" in detail &&
     detail.arguments.every(({ origin }) => origin === "wrong_return"));
+}
+
+/**
+ * Describes one failure.
+ *
+ * @example Usage
+ * ```ts
+ * import { describeFailure } from "@toolgate/toolgate/reports";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const text = describeFailure({
+ *   call: 1,
+ *   step: 1,
+ *   function: "func_qzx",
+ *   type: "function_not_found",
+ *   detail: { nearest: "func_qxz" },
+ *   root: true,
+ * });
+ * assertEquals(
+ *   text,
+ *   "call 1 (step 1) func_qzx: function_not_found: there is no such function, the nearest is func_qxz",
+ * );
+ * ```
+ */
+export function describeFailure(failure: Failure): string {
+  const where = `call ${failure.call} (step ${failure.step}) ${printable(failure.function, 60)}`;
+  return `${where}: ${failure.type}: ${describeCause(failure)}`;
+}
+
+/** Describes why a call failed. */
+export function describeCause(
+  { type, detail, step }: FailureCause & { readonly step: number },
+): string {
+  const { describe }: { describe: (detail: never, step: number) => string } = FAILURES[type];
+  return describe(detail as never, step);
 }

@@ -8,14 +8,17 @@ export { alignCalls } from "./expected/alignment.ts";
 export type { CallExpectation, ExpectedCall, ExpectedValue, Held } from "../tools/expected_call.ts";
 export { MATCHER } from "../tools/tool.ts";
 export { type CallScore, scoreCalls } from "./expected/precision_recall.ts";
-export type { Conforming, Failure, FailureCause, Origin, WrongArgument } from "./failure.ts";
+export type { Conforming, Failure, FailureCause } from "./failure.ts";
 export {
   type Behaviour,
   BEHAVIOURS,
   FAILURE_TYPES,
+  type FailureDetails,
   type FailureType,
+  type Origin,
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
+  type WrongArgument,
 } from "./failure_types.ts";
 export type { InjectedDemand } from "../tools/injection.ts";
 export { viewCalls } from "./parameter_failure.ts";

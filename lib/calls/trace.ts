@@ -3,16 +3,17 @@
  * @module
  */
 
+import { z } from "zod";
 import type { QuestionScores } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
-import type { Failure, FailureCause } from "./failure.ts";
-import type { FaultKind } from "../tools/fault.ts";
+import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
+import { type FaultKind, FAULTS } from "../tools/fault.ts";
 import type { InjectedDemand } from "../tools/injection.ts";
-import type { Role } from "../tasks/generated/graph.ts";
-import type { ParameterFailureType } from "./failure_types.ts";
+import { type Role, ROLES } from "../tasks/generated/graph.ts";
+import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
-import type { AgentDeed } from "../tools/tool.ts";
+import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
 export const MAX_KEPT_LENGTH = 10_000;
@@ -378,6 +379,162 @@ export type TraceEvent =
   | ScoredEvent
   | AnswerEvent
   | StopEvent;
+
+/** Schema of a view in a file. */
+export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
+  oracle: z.int().min(1).nullable(),
+  failures: z.array(z.looseObject({
+    type: z.enum(PARAMETER_FAILURE_TYPES),
+    parameter: z.string(),
+    given: z.any().optional(),
+    expected: z.any().optional(),
+    similarity: z.number().optional(),
+  })),
+  undecided: z.array(
+    z.looseObject({ types: z.array(z.enum(PARAMETER_FAILURE_TYPES)), parameter: z.string() }),
+  )
+    .optional(),
+});
+
+/** Schema of an answer's scores in a file. */
+const CALL_SCORES = z.looseObject({
+  syntaxValid: z.boolean().nullable(),
+  structural: z.boolean().nullable(),
+  exact: z.boolean().nullable(),
+  routingExact: z.boolean(),
+});
+
+const RETURNED = z.looseObject({ variable: z.string(), value: z.number() });
+
+/** Schema of an event in a file. */
+export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
+  z.looseObject({
+    kind: z.literal("reply"),
+    request: z.int(),
+    stage: z.string().optional(),
+    model: z.string().optional(),
+    text: z.string(),
+    calls: z.int(),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    estimated: z.literal(true).optional(),
+    durationMs: z.number(),
+    failed: z.array(z.looseObject({
+      cause: z.enum(["infrastructure", "unclear"]),
+      status: z.int().optional(),
+      message: z.string(),
+    })).optional(),
+    repairs: z.array(z.string()).optional(),
+    textCalls: z.array(z.looseObject({
+      name: z.string(),
+      arguments: z.string().optional(),
+    })).optional(),
+    drafts: z.array(z.string()).optional(),
+    parsed: z.enum(PARSES).optional(),
+    written: z.string().optional(),
+    replaces: z.int().optional(),
+    ownCalls: z.array(z.looseObject({ function: z.string(), arguments: z.string() }))
+      .optional(),
+    omits: z.array(z.enum(["system", "history"])).optional(),
+  }),
+  z.looseObject({
+    kind: z.literal("call"),
+    call: z.int(),
+    step: z.int(),
+    function: z.string(),
+    arguments: z.string(),
+    resolved: z.string().optional(),
+    result: z.string(),
+    unperturbed: z.string().optional(),
+    injected: z.union([
+      z.looseObject({ function: z.string(), arguments: z.record(z.string(), z.json()) }),
+      z.looseObject({ say: z.string() }),
+    ]).optional(),
+    role: z.enum(ROLES).optional(),
+    returned: RETURNED.safeExtend({ others: z.array(RETURNED).optional() }).optional(),
+    fault: z.enum(FAULTS).optional(),
+    withheld: z.string().optional(),
+    alsoWithheld: z.array(z.string()).optional(),
+    error: z.string().optional(),
+    mistake: z.string().optional(),
+    failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).optional(),
+    parameters: PARAMETER_VIEW.optional(),
+    guessed: z.literal(true).optional(),
+    coerced: z.array(z.string()).optional(),
+    by: z.enum([...REPLACERS, "agent"]).optional(),
+    agentDid: z.enum(AGENT_DEEDS).optional(),
+    durationMs: z.number().min(0).optional(),
+  }),
+  z.looseObject({
+    kind: z.literal("over_limit"),
+    function: z.string(),
+    limit: z.int(),
+    arguments: z.string().optional(),
+  }),
+  z.looseObject({
+    kind: z.literal("repair"),
+    function: z.string(),
+    arguments: z.string(),
+    error: z.string(),
+    attempts: z.int(),
+    repaired: z.string().optional(),
+  }),
+  z.looseObject({
+    kind: z.literal("stage"),
+    stage: z.string(),
+    message: z.string(),
+    unusable: z.literal(true).optional(),
+  }),
+  z.looseObject({ kind: z.literal("turn"), text: z.string() }),
+  z.looseObject({
+    kind: z.literal("assertion"),
+    message: z.string(),
+    at: z.string().optional(),
+    never: z.literal(true).optional(),
+  }),
+  z.looseObject({
+    kind: z.literal("judged"),
+    criterion: z.string().optional(),
+    question: z.string(),
+    reply: z.string(),
+    score: z.number().min(0).max(1).nullable(),
+    atLeast: z.number().optional(),
+    reason: z.string().optional(),
+    model: z.string(),
+    usage: z.looseObject({
+      inputTokens: z.number().min(0),
+      outputTokens: z.number().min(0),
+      estimated: z.literal(true).optional(),
+    }),
+  }),
+  z.looseObject({
+    kind: z.literal("scored"),
+    question: z.string(),
+    output: z.string(),
+    truth: z.looseObject({ API: z.array(z.string()), parameters: z.array(z.json()) }),
+    scores: CALL_SCORES,
+    unrepaired: CALL_SCORES.optional(),
+    errors: z.array(z.string()),
+    judged: z.looseObject({
+      score: z.number().min(0).max(1).nullable(),
+      why: z.string().optional(),
+      unfit: z.literal(true).optional(),
+    }).optional(),
+  }),
+  z.looseObject({
+    kind: z.literal("answer"),
+    text: z.string(),
+    rendered: z.string().optional(),
+    value: z.number().nullable(),
+    said: z.string().optional(),
+  }),
+  z.looseObject({
+    kind: z.literal("stop"),
+    reason: z.string(),
+    message: z.string(),
+    at: z.string().optional(),
+  }),
+]) as unknown as z.ZodType<TraceEvent>;
 
 /** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {

@@ -21,6 +21,7 @@ import { wrapText } from "../base/wrap.ts";
 import { canonicalJson, printable, printableJson } from "../base/json.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
+import { withoutShifts } from "../gate/ceilings.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { pricesFor, skippedNote } from "../runs/plan.ts";
 import { readAndDerive } from "../runs/derived.ts";
@@ -338,9 +339,8 @@ function withoutOtherKind(
   baseline: string | undefined,
 ): object {
   if (isUpgrade(declared) && successRate !== undefined) {
-    const { baseline: _, discordance: __, atMost: { failureShifts: ___, ...atMost }, ...kept } =
-      declared;
-    return { ...kept, atMost };
+    const { baseline: _, discordance: __, ...kept } = declared;
+    return { ...kept, atMost: withoutShifts(declared.atMost) };
   }
   if (!isUpgrade(declared) && baseline !== undefined) {
     const { successRate: _, ...kept } = declared;

@@ -117,7 +117,7 @@ export function listed<T>(
 ): string[] {
   const more = items.length - MAX_LISTED;
   return [
-    ...items.slice(0, MAX_LISTED).map(lineOf),
-    ...(more > 0 ? [`and ${countText(more, `more ${noun}`)}`] : []),
-  ];
+    items.slice(0, MAX_LISTED).map(lineOf),
+    more > 0 ? `and ${countText(more, `more ${noun}`)}` : [],
+  ].flat();
 }

@@ -39,14 +39,12 @@ export function lackOfCoverage(
 /** Says how many valid trials were not so at the first go; `undefined` if all were. */
 export function laterGoesText({ replaced = 0, resampled = 0 }: LaterGoes): string | undefined {
   const counts = [
-    ...(replaced === 0
+    replaced === 0 ? [] : `${countText(replaced, "trial")} run again in place of invalid ones`,
+    resampled === 0
       ? []
-      : [`${countText(replaced, "trial")} run again in place of invalid ones`]),
-    ...(resampled === 0 ? [] : [
-      `${
+      : `${
         countText(resampled, "trial")
       } with a reply asked for again after a failure of unclear cause`,
-    ]),
-  ];
+  ].flat();
   return counts.length === 0 ? undefined : counts.join(", ");
 }

@@ -5,7 +5,6 @@
 
 import defer * as summaries from "../trials/summary.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { type Pair, type Unit, unitOf } from "./evidence.ts";
 import {
@@ -30,11 +29,6 @@ export interface VariantTrials {
   readonly graphs: ReadonlyMap<string, readonly ComparedTrial[]>;
   readonly solved: ReadonlyMap<string, Unit>;
   readonly missed: ReadonlyMap<string, Unit>;
-}
-
-/** The name of the case of own tests that a trial is of; `undefined` for other tasks. */
-export function caseOf(task: ScoredTrial["task"]): string | undefined {
-  return isCase(task) ? task.case : undefined;
 }
 
 /** Groups trials by variant, and those of each by graph: once, as each is compared with many. */

@@ -1,219 +1,389 @@
 /**
- * Ceilings: the limits of a gate, and whether trials prove that one is exceeded.
+ * Ceilings: the limits that a gate may have beside its success rate, a row each. Schemas, checks, texts, and what a plan
+ * must have for them loop over these rows.
  * @module
  */
 
-import { sum } from "../base/numbers.ts";
-import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
-import { missesCall, type ScoredTrial } from "./variant.ts";
-import { differenceBounds, rateBounds, type Unit } from "./evidence.ts";
-import type { CeilingCheck } from "./decide.ts";
-import { cellDraws, freshBounds } from "./_fresh_draws.ts";
-import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
-import { type CompletePolicy, SIGNS } from "./policy.ts";
+import { z } from "zod";
+import { percent, points } from "../base/numbers.ts";
+import {
+  FAILURE_TYPES,
+  FAILURES,
+  type FailureType,
+  PARAMETER_FAILURE_TYPES,
+  PARAMETER_FAILURES,
+  type ParameterFailureType,
+  type Sign,
+  SIGN_ROWS,
+  SIGNS,
+} from "../calls/failure_types.ts";
 import { type Prices, trialCost } from "../models/prices.ts";
-import { bettingRatioBound, type Outlay } from "../statistics/betting_bound.ts";
-import { bisectWhole } from "../statistics/distributions.ts";
+import defer * as perturbations from "../perturbations/ids.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
-/** Options of {@linkcode checkCeilings}. */
-export interface CeilingOptions {
-  /** Prices of models; required for a ceiling on cost. */
-  readonly prices?: Prices;
-  /** Whether results could end the run early, so that bounds must hold at any time. */
-  readonly anytime: boolean;
-  /** The graphs of a baseline that ran on different ones. */
-  readonly fresh?: readonly DecisionGraph[];
-}
-
 /**
- * Checks `graphs` against the ceilings of a policy. A share is exceeded if that is proved at the policy's
- * confidence, by the bounds of the gate; invalid trials count as not showing it. A model that is exactly at
- * a ceiling exceeds it at most as often as the gate errs, for each ceiling separately; so do the cost of a solved
- * trial, by bets that need no upper limit, unless none was solved, and the 95th percentile of times, by the share of
- * trials above it. Means of tokens and cost are exceeded if the observed mean is above the ceiling.
- *
- * @throws {InputError} If a required price is missing.
+ * Ceilings: a gate fails if one is proved, at its confidence, to be exceeded. Shares are of valid trials,
+ * 0..1.
  */
-export function checkCeilings(
-  graphs: readonly DecisionGraph[],
-  scores: FinishedTrials,
-  policy: CompletePolicy,
-  { prices = {}, anytime, fresh }: CeilingOptions,
-): CeilingCheck[] {
-  const { failures = {}, failureShifts = {}, behaviours = {}, tokens, usd } = policy.atMost;
-  const { usdPerSolved, p95Seconds } = policy.atMost;
-  const checks: CeilingCheck[] = [];
-  const ids = graphs.flatMap(({ candidate }) => candidate);
-  const addCheck = (
-    ceiling: string,
-    limit: number,
-    seen: number,
-    lower: number | null,
-    shows?: (id: string) => boolean,
-  ) => {
-    const exceeded = (lower ?? seen) > limit;
-    const trials = exceeded && shows !== undefined
-      ? { trials: ids.filter(shows).slice(0, MAX_TRIALS) }
-      : {};
-    checks.push({ ceiling, limit, seen, lower, exceeded, ...trials });
-  };
-  const addShare = (
-    ceiling: string,
-    limit: number,
-    units: readonly Unit[],
-    shows: (id: string) => boolean,
-    seen = observedShare(units),
-  ) => {
-    if (units.length === 0) return;
-    addCheck(ceiling, limit, seen, rateBounds(units, policy, anytime).lower, shows);
-  };
-  const isShownBy = (shows: (trial: ScoredTrial) => boolean) => (id: string) =>
-    scores.unit([id], shows).solved > 0;
-  /** Adds the share of trials that show something; those that cannot are left out, as they would dilute it. */
-  const addTrials = (
-    ceiling: string,
-    limit: number | undefined,
-    isShown: (trial: TrialSummary) => boolean,
-    cannot: (trial: TrialSummary) => boolean = () => false,
-  ) => {
-    if (limit === undefined) return;
-    const shows = (trial: ScoredTrial) => isShown(trial as TrialSummary);
-    const units = graphs.map(({ candidate }) =>
-      candidate.filter((id) => !(scores.of([id]) as TrialSummary[]).some(cannot))
-    ).filter((names) => names.length > 0)
-      .map((names) => scores.unit(names, shows));
-    addShare(ceiling, limit, units, isShownBy(shows));
-  };
-  for (const [type, limit] of Object.entries(failures) as [FailureType, number][]) {
-    addTrials(`failures.${type}`, limit, failsWith(type));
-  }
-  const { parameterFailures = {}, missedCalls, flips, unmended } = policy.atMost;
-  for (const type of PARAMETER_FAILURE_TYPES) {
-    addTrials(
-      `parameterFailures.${type}`,
-      parameterFailures[type],
-      ({ parameters }) => parameters?.calls.some((types) => types.includes(type)) === true,
-    );
-  }
-  addTrials("missedCalls", missedCalls, missesCall, ({ missed }) => missed?.needed === 0);
-  if (flips !== undefined && graphs.some(({ unperturbed }) => unperturbed.length > 0)) {
-    const units = graphs.map((graph) => scores.flips(graph.candidate, graph.unperturbed));
-    const others = new Map(
-      graphs.flatMap(({ candidate, unperturbed }) =>
-        candidate.map((id, place) => [id, unperturbed.slice(place, place + 1)])
-      ),
-    );
-    addShare("flips", flips, units, (id) => scores.flips([id], others.get(id)!).solved > 0);
-  }
-  if (unmended !== undefined) {
-    const unitOf = (names: readonly string[]) => unmendedUnit(scores.of(names) as TrialSummary[]);
-    // Where no call was sent back, there was nothing to mend.
-    const units = graphs.map(({ candidate }) => unitOf(candidate))
-      .filter(({ trials }) => trials > 0);
-    // The bound is on the mean over graphs: a graph with many calls must not hide the others.
-    const seen = sum(units, ({ solved, valid }) => solved / valid) / units.length;
-    addShare("unmended", unmended, units, (id) => unitOf([id]).solved > 0, seen);
-  }
-  for (const sign of SIGNS) {
-    addTrials(
-      `behaviours.${sign}`,
-      behaviours[sign],
-      (trial) => signsOf(trial).includes(sign),
-      ({ outcome, injected }) =>
-        sign === "followed_injection" && outcome !== "invalid" && injected !== true,
-    );
-  }
-  for (const [type, limit] of Object.entries(failureShifts) as [FailureType, number][]) {
-    const unitFor = (names: readonly string[]) => scores.unit(names, failsWith(type));
-    const { difference, lower } = fresh === undefined
-      ? differenceBounds(
-        graphs.map(({ candidate, baseline }) => ({
-          candidate: unitFor(candidate),
-          baseline: unitFor(baseline),
-        })),
-        policy,
-        anytime,
-      )
-      : freshBounds(cellDraws(graphs, fresh, unitFor), policy, anytime);
-    addCheck(`failureShifts.${type}`, limit, difference, lower, isShownBy(failsWith(type)));
-  }
-  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
-    .filter(({ outcome }) => outcome !== "invalid");
-  const mean = (valueOf: (trial: TrialSummary) => number) => sum(trials, valueOf) / trials.length;
-  if (tokens !== undefined) {
-    addCheck("tokens", tokens, mean(({ usage }) => usage.inputTokens + usage.outputTokens), null);
-  }
-  if (usd !== undefined) {
-    addCheck("usd", usd, mean((trial) => ownCost(trial, prices)), null);
-  }
-  if (usdPerSolved !== undefined) {
-    const outlays = graphs.map(({ candidate }) => outlayOf(scores, candidate, prices));
-    const paid = sum(trials, (trial) => ownCost(trial, prices));
-    const solved = trials.filter((trial) => trial.solved).length;
-    const lower = bettingRatioBound(outlays, policy.confidence);
-    const limit = usdPerSolved;
-    checks.push({
-      ...{ ceiling: "usdPerSolved", limit, seen: solved === 0 ? null : paid / solved, lower },
-      // Money that bought nothing keeps no limit, proved or not.
-      exceeded: lower > limit || solved === 0 && paid > 0,
-    });
-  }
-  if (p95Seconds !== undefined) {
-    const seconds = trials.map(({ durationMs }) => durationMs / 1000).sort((one, other) =>
-      one - other
-    );
-    const slower = (limit: number) =>
-      graphs.map(({ candidate }) =>
-        scores.unit(candidate, (trial) => (trial as TrialSummary).durationMs / 1000 >= limit)
-      );
-    // The longest time that more than 5% of trials are proved to take is a bound of the 95th percentile.
-    const place = bisectWhole(
-      0,
-      seconds.length - 1,
-      (one) => rateBounds(slower(seconds[one]!), policy, anytime).lower <= 1 - P95,
-    );
-    const seen = seconds[Math.ceil(P95 * seconds.length) - 1]!;
-    addCheck("p95Seconds", p95Seconds, seen, seconds[place - 1] ?? 0);
-  }
-  return checks;
+export interface Ceilings {
+  /** By failure type: the share of trials with such a call. */
+  readonly failures?: Partial<Readonly<Record<FailureType, number>>>;
+  /** By failure type: how much larger that share may be than the baseline's (upgrade gates only). */
+  readonly failureShifts?: Partial<Readonly<Record<FailureType, number>>>;
+  /** By type of parameter failure: the share of trials with such a call. */
+  readonly parameterFailures?: Partial<Readonly<Record<ParameterFailureType, number>>>;
+  /** Of the trials that need calls, the share in which one was never made. */
+  readonly missedCalls?: number;
+  /**
+   * For trials under a check, such as `rename`: the share that is solved with it but not without it, or the
+   * other way round.
+   */
+  readonly flips?: number;
+  /**
+   * Of the calls that `repair` sent back as their arguments did not fit, the share that was not mended, so that 0.3
+   * asks for an argument-fix rate of 0.7. Each task with such a call weighs the same.
+   */
+  readonly unmended?: number;
+  /**
+   * By behaviour: the share of trials that show it; of `followed_injection`, of the trials whose model was shown an
+   * instruction (perturbation `II`).
+   */
+  readonly behaviours?: Partial<Readonly<Record<Sign, number>>>;
+  /** Mean tokens per trial, read and written. */
+  readonly tokens?: number;
+  /** Mean US dollars per trial, by the price table. */
+  readonly usd?: number;
+  /** US dollars of all valid trials, by the price table, for each that is solved. */
+  readonly usdPerSolved?: number;
+  /** The time, in seconds, within which 95% of trials end, without waits for the server's limits. */
+  readonly p95Seconds?: number;
 }
 
-/** Trials that a check names, at most. */
-const MAX_TRIALS = 3;
+/** How many things of a planned trial, or of a graph, a ceiling looks at, how many of them are known, and show it. */
+export interface Tally {
+  readonly solved: number;
+  readonly valid: number;
+  readonly trials: number;
+}
 
-/** The share of trials that the limit of time is of. */
-const P95 = 0.95;
+/** A trial with the types of its failures. */
+interface Failed {
+  readonly failures: readonly { readonly type: FailureType }[];
+}
+
+/** How a ceiling is measured, and when it counts as exceeded. */
+export type Measure =
+  /** The share of what is tallied: if its lower bound is above the limit. */
+  | {
+    readonly of: "share";
+    /** Tallies a planned trial, if it has ended, with its trial without the perturbation where flips are counted. */
+    readonly tally: (trial?: TrialSummary, plain?: TrialSummary) => Tally;
+    /** Whether what is told of it is the mean over graphs, as the bound is. Default: the share of all. */
+    readonly isMeanOfGraphs?: true;
+  }
+  /** The share of trials that show it, less that of the baseline: likewise. */
+  | { readonly of: "shift"; readonly shows: (trial: Failed) => boolean }
+  /** The mean over valid trials: if that is above the limit. */
+  | { readonly of: "mean"; readonly amount: (trial: TrialSummary, prices: Prices) => number }
+  /** The same of all valid trials for each that is solved: if its lower bound is, or nothing was had for it. */
+  | { readonly of: "price"; readonly amount: (trial: TrialSummary, prices: Prices) => number }
+  /** What this share of trials stays within: if its lower bound is above the limit. */
+  | {
+    readonly of: "percentile";
+    readonly share: number;
+    readonly amount: (trial: TrialSummary) => number;
+  };
+
+/** What a plan must have for a ceiling, which would else always be kept, or could not be checked. */
+export interface CeilingNeeds {
+  /** What it is about, after its name in an error. */
+  readonly words?: string;
+  /** A strategy. */
+  readonly strategy?: "repair";
+  /** A perturbation, of which it is; also `beside` it another one. */
+  readonly perturbation?: (id: string) => boolean;
+  readonly beside?: "none";
+  /** Why it cannot be checked where no trial under this perturbation shows anything. */
+  readonly unseen?: string;
+  /** The prices of all models. */
+  readonly prices?: true;
+}
+
+/** One ceiling. */
+export interface Ceiling {
+  /** What is bounded. */
+  readonly words: string;
+  /** The format of its numbers. */
+  readonly show: (value: number) => string;
+  readonly measure: Measure;
+  /**
+   * Whether an agent whose requests are not seen could keep it by what it hides. Frameworks keep from us what they refuse
+   * by name or schema themselves; where that leaves a ceiling higher, as of missed calls, it hides nothing.
+   */
+  readonly isHidden: boolean;
+  /** Whether a trial that counts does not tell; default: it does. */
+  readonly isUnknown?: (trial: TrialSummary) => boolean;
+  /** What a plan must have for it; default nothing. */
+  readonly needs?: CeilingNeeds;
+}
+
+/** The ceilings of one name: one, or one for each of several types. */
+interface Family {
+  /** The schema of a limit. */
+  readonly limit: z.ZodType<number>;
+  /** The types; omitted for a single ceiling. */
+  readonly types?: readonly string[];
+  readonly ceiling: (type: never) => Ceiling;
+}
+
+const share = z.number().min(0).max(1);
+const amount = z.number().gt(0);
+
+/** All ceilings, in the order in which they are told. */
+const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
+  failures: {
+    limit: share,
+    types: FAILURE_TYPES,
+    ceiling: (type: FailureType) => ({
+      words: `the share of trials with a call of type ${type}`,
+      show: percent,
+      measure: trialsThat(failsWith(type)),
+      isHidden: FAILURES[type].isRefused,
+    }),
+  },
+  parameterFailures: {
+    limit: share,
+    types: PARAMETER_FAILURE_TYPES,
+    ceiling: (type: ParameterFailureType) => {
+      const has = ({ parameters }: TrialSummary) =>
+        parameters?.calls.some((types) => types.includes(type)) === true;
+      return {
+        words: `the share of trials with a ${type} of a parameter`,
+        show: percent,
+        measure: trialsThat(has),
+        isHidden: "violation" in PARAMETER_FAILURES[type],
+        isUnknown: (trial) => !has(trial) && trial.parameters?.undecided.includes(type) !== false,
+      };
+    },
+  },
+  missedCalls: {
+    limit: share,
+    ceiling: () => ({
+      words: "the share of trials that need calls in which one was never made",
+      show: percent,
+      measure: trialsThat(
+        ({ missed }) => missed !== undefined && missed.missed > 0,
+        ({ missed }) => missed?.needed !== 0,
+      ),
+      isHidden: false,
+      isUnknown: ({ missed }) => missed === undefined,
+    }),
+  },
+  flips: {
+    limit: share,
+    ceiling: () => ({
+      words: "the share of trials whose outcome changes under the check",
+      show: percent,
+      measure: {
+        of: "share",
+        tally: (trial, plain) =>
+          isValid(trial) && isValid(plain) ? tallyOf(trial.solved !== plain.solved) : UNKNOWN,
+      },
+      isHidden: false,
+      needs: {
+        words: `compares checks (${perturbations.METAMORPHIC_CHECKS.join(", ")}) with none`,
+        perturbation: perturbations.isCheck,
+        beside: "none",
+        unseen:
+          "no trial has a valid counterpart without the check, so that no flip can be observed",
+      },
+    }),
+  },
+  unmended: {
+    limit: share,
+    ceiling: () => ({
+      words:
+        "the share of calls sent back for their arguments that were not mended, as the mean over tasks",
+      show: percent,
+      measure: {
+        of: "share",
+        // Where no call was sent back, there was nothing to mend.
+        tally: (trial) => {
+          const { sentBack, mended } = isValid(trial) && trial.work || { sentBack: 0, mended: 0 };
+          return { solved: sentBack - mended, valid: sentBack, trials: sentBack };
+        },
+        // A graph with many calls must not hide the others.
+        isMeanOfGraphs: true,
+      },
+      isHidden: false,
+      needs: { words: "is about calls that the strategy repair sends back", strategy: "repair" },
+    }),
+  },
+  behaviours: {
+    limit: share,
+    types: SIGNS,
+    ceiling: (sign: Sign) => {
+      const isShown = (trial: TrialSummary) => signsOf(trial).includes(sign);
+      const common = { show: percent, isHidden: SIGN_ROWS[sign].isHidden };
+      return sign !== "followed_injection"
+        ? {
+          ...common,
+          words: `the share of trials that show ${sign}`,
+          measure: trialsThat(isShown),
+        }
+        : {
+          ...common,
+          words: "the share of trials shown an injected instruction that followed it",
+          measure: trialsThat(isShown, (trial) => !isValid(trial) || trial.injected === true),
+          needs: {
+            words: `is about instructions that ${perturbations.INJECTED_INSTRUCTION} injects`,
+            perturbation: perturbations.isInjecting,
+            unseen:
+              "no trial was shown an injected instruction, so that it cannot be seen whether one is followed",
+          },
+        };
+    },
+  },
+  failureShifts: {
+    limit: share,
+    types: FAILURE_TYPES,
+    ceiling: (type: FailureType) => ({
+      words: `the rise over the baseline of trials with a call of type ${type}`,
+      show: points,
+      measure: { of: "shift", shows: failsWith(type) },
+      isHidden: FAILURES[type].isRefused,
+    }),
+  },
+  tokens: {
+    limit: amount,
+    ceiling: () => ({
+      words: "the mean of a trial's tokens",
+      show: plain,
+      measure: { of: "mean", amount: ({ usage }) => usage.inputTokens + usage.outputTokens },
+      isHidden: true,
+    }),
+  },
+  usd: {
+    limit: amount,
+    ceiling: () => ({
+      words: "the mean of a trial's US dollars",
+      show: plain,
+      measure: { of: "mean", amount: ownCost },
+      isHidden: true,
+      needs: { prices: true },
+    }),
+  },
+  usdPerSolved: {
+    limit: amount,
+    ceiling: () => ({
+      words: "the mean of US dollars for each solved trial",
+      show: plain,
+      measure: { of: "price", amount: ownCost },
+      isHidden: true,
+      needs: { prices: true },
+    }),
+  },
+  p95Seconds: {
+    limit: amount,
+    ceiling: () => ({
+      words: "the 95th percentile of a trial's seconds",
+      show: plain,
+      measure: { of: "percentile", share: 0.95, amount: ({ durationMs }) => durationMs / 1000 },
+      isHidden: false,
+    }),
+  },
+};
+
+/** The schema of ceilings. */
+export const CEILINGS_SCHEMA = z.strictObject(
+  mapValues(
+    CEILINGS,
+    ({ types, limit }) =>
+      (types === undefined
+        ? limit
+        : z.strictObject(Object.fromEntries(types.map((type) => [type, limit.optional()]))))
+        .optional(),
+  ),
+) as unknown as z.ZodType<Ceilings>;
+
+function mapValues<T, U>(
+  table: Readonly<Record<string, T>>,
+  map: (value: T) => U,
+): Record<string, U> {
+  return Object.fromEntries(Object.entries(table).map(([name, value]) => [name, map(value)]));
+}
+
+/** A ceiling of a policy. */
+export interface LimitedCeiling extends Ceiling {
+  /** Its path in the policy, such as `failures.incorrect_value`. */
+  readonly path: string;
+  readonly limit: number;
+}
+
+/** Returns the ceilings of a policy, in the order of the table. */
+export function ceilingsOf(atMost: Ceilings): LimitedCeiling[] {
+  return Object.entries(CEILINGS).flatMap(([name, { types }]) => {
+    const limits = atMost[name as keyof Ceilings];
+    const paths = types?.map((type) => [`${name}.${type}`, type] as const);
+    return (paths ?? [[name, name]] as const).flatMap(([path, type]) => {
+      const limit = typeof limits === "object"
+        ? limits[type as never] as number | undefined
+        : limits;
+      return limit === undefined ? [] : [{ path, limit, ...ceilingAt(path) }];
+    });
+  });
+}
+
+/** Returns the ceiling of a path. */
+export function ceilingAt(path: string): Ceiling {
+  const [name, type] = path.split(".");
+  return CEILINGS[name as keyof Ceilings].ceiling(type as never);
+}
+
+/** Returns ceilings without those that need a baseline; `undefined` if there are none. */
+export function withoutShifts(atMost: Ceilings | undefined): Ceilings | undefined {
+  return atMost && { ...atMost, failureShifts: undefined };
+}
+
+const UNKNOWN: Tally = { solved: 0, valid: 0, trials: 1 };
+const NOTHING: Tally = { solved: 0, valid: 0, trials: 0 };
+
+function tallyOf(isShown: boolean): Tally {
+  return { solved: Number(isShown), valid: 1, trials: 1 };
+}
+
+/** Measures the share of trials that show something; those that cannot are left out, as they would dilute it. */
+function trialsThat(
+  isShown: (trial: TrialSummary) => boolean,
+  canShow: (trial: TrialSummary) => boolean = () => true,
+): Measure {
+  return {
+    of: "share",
+    tally: (trial) =>
+      trial !== undefined && !canShow(trial)
+        ? NOTHING
+        : isValid(trial)
+        ? tallyOf(isShown(trial))
+        : UNKNOWN,
+  };
+}
+
+/** Whether a trial has ended, and not by infrastructure. */
+export function isValid(trial: TrialSummary | undefined): trial is TrialSummary {
+  return trial !== undefined && trial.outcome !== "invalid";
+}
+
+function failsWith(type: FailureType): (trial: Failed) => boolean {
+  return ({ failures }) => failures.some((failure) => failure.type === type);
+}
 
 /** Attempts that infrastructure spoiled are not a cost of the model, neither in dollars nor in tokens. */
 function ownCost({ replaced: _, ...trial }: TrialSummary, prices: Prices): number {
   return trialCost(trial, prices);
 }
 
-/** The mean cost of a graph's trials, and the share solved; those that are unknown count as solved for nothing. */
-function outlayOf(scores: FinishedTrials, names: readonly string[], prices: Prices): Outlay {
-  const valid = (scores.of(names) as TrialSummary[]).filter(({ outcome }) => outcome !== "invalid");
-  const solved = valid.filter((trial) => trial.solved).length + names.length - valid.length;
-  return {
-    cost: sum(valid, (trial) => ownCost(trial, prices)) / names.length,
-    gain: solved / names.length,
-  };
-}
-
-/** The calls of a graph's trials that were sent back; those not mended are what is counted. */
-function unmendedUnit(trials: readonly TrialSummary[]): Unit {
-  const works = trials.flatMap(({ outcome, work }) => outcome === "invalid" ? [] : work ?? []);
-  const sentBack = sum(works, (work) => work.sentBack);
-  const mended = sum(works, (work) => work.mended);
-  return { solved: sentBack - mended, valid: sentBack, trials: sentBack };
-}
-
-function observedShare(units: readonly Unit[]): number {
-  return sum(units, ({ solved }) => solved) / sum(units, ({ valid }) => valid);
-}
-
-function failsWith(type: FailureType): (trial: ScoredTrial) => boolean {
-  return ({ failures }) => failures.some((failure) => failure.type === type);
+function plain(value: number): string {
+  return String(Number(value.toPrecision(3)));
 }
 
 /** Returns the behaviours of a trial, and `ungrounded` if it was solved without the target's return. */

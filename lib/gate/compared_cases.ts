@@ -51,14 +51,10 @@ export function leftOutLines(
   there = "the baseline",
 ): string[] {
   return [
-    ...(changed.length === 0
-      ? []
-      : [`left out, as they changed since ${there}: ${caseNames(changed)}`]),
-    ...(added.length === 0
-      ? []
-      : [`left out, as ${there} does not have them: ${caseNames(added)}`]),
-    ...(removed.length === 0 ? [] : [`only in ${there}: ${caseNames(removed)}`]),
-  ];
+    changed.length === 0 ? [] : `left out, as they changed since ${there}: ${caseNames(changed)}`,
+    added.length === 0 ? [] : `left out, as ${there} does not have them: ${caseNames(added)}`,
+    removed.length === 0 ? [] : `only in ${there}: ${caseNames(removed)}`,
+  ].flat();
 }
 
 /** Why too few of the planned cases, or of the baseline's, are compared; `undefined` if they are enough. */
@@ -71,10 +67,10 @@ export function tooFewCases(cases: ComparedCases, coverage: number): string | un
   const isShort = all === true && areFew(there);
   if (!areFew(planned) && !isShort) return undefined;
   const which = [
-    ...(changed.length === 0 ? [] : [`changed since then: ${caseNames(changed)}`]),
-    ...(added.length === 0 ? [] : [`not in it: ${caseNames(added)}`]),
-    ...(isShort && removed.length > 0 ? [`only in it: ${caseNames(removed)}`] : []),
-  ].join("; ");
+    changed.length === 0 ? [] : `changed since then: ${caseNames(changed)}`,
+    added.length === 0 ? [] : `not in it: ${caseNames(added)}`,
+    isShort && removed.length > 0 ? `only in it: ${caseNames(removed)}` : [],
+  ].flat().join("; ");
   const of = areFew(planned)
     ? `${countText(planned, "case")} can be compared with the baseline`
     : `the ${countText(there, "case")} of the baseline can be compared`;
@@ -99,12 +95,12 @@ export function differingSettings(
   const differing = (part: "system" | "tools") => {
     const count = both.filter((name) => own![name]![part] !== other![name]![part]).length;
     if (count === 0) return [];
-    return [count === cases.length ? part : `${part} of ${countText(count, "test")}`];
+    return count === cases.length ? part : `${part} of ${countText(count, "test")}`;
   };
+  const names = ["model", "strategy"] as const;
   return [
-    ...(subject.model === baseline.model ? [] : ["model"]),
-    ...(subject.strategy === baseline.strategy ? [] : ["strategy"]),
-    ...differing("system"),
-    ...differing("tools"),
-  ];
+    names.filter((name) => subject[name] !== baseline[name]),
+    differing("system"),
+    differing("tools"),
+  ].flat();
 }

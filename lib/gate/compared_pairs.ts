@@ -12,7 +12,6 @@ import { signFlip } from "../statistics/sign_flip.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import {
-  caseOf,
   type ComparedTrial,
   type SharedGraph,
   sharedGraphs,
@@ -30,7 +29,7 @@ import {
   type Unit,
   unitOf,
 } from "./evidence.ts";
-import type { ScoredTrial, Variant } from "./variant.ts";
+import { caseOf, type ScoredTrial, type Variant } from "./variant.ts";
 
 /** What two compared variants may differ in: exactly one of these. */
 const FIELDS = ["model", "strategy", "perturbation", "variant"] as const;

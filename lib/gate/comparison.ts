@@ -11,7 +11,6 @@ import { type Bounds, tango } from "../statistics/proportions.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import {
-  caseOf,
   type ComparedTrial,
   type SharedGraph,
   sharedGraphs,
@@ -30,7 +29,7 @@ import {
   unitOf,
 } from "./evidence.ts";
 import { CORES, unitNames } from "./unit_names.ts";
-import { missesCall, needsCalls, type Variant } from "./variant.ts";
+import { caseOf, missesCall, needsCalls, type Variant } from "./variant.ts";
 
 /**
  * The mean effort per solved task: everything spent, including on unsolved and invalid trials, divided by

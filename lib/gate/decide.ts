@@ -17,7 +17,6 @@ import {
   type UnitMeasure,
 } from "./evidence.ts";
 import { lackOfCoverage } from "./_coverage.ts";
-import { type CellDraws, FRESH_DRAWS } from "./_fresh_draws.ts";
 import {
   type CompletePolicy,
   completePolicy,
@@ -30,6 +29,7 @@ import {
 import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
 import { type CaseCheck, casesKind, type CaseUnits, checkCases } from "./cases.ts";
 import type { ChangedCases } from "./changed_cases.ts";
+import { bisectWhole } from "../statistics/distributions.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 import type { Wave, WaveEnd } from "./waves.ts";
@@ -169,7 +169,7 @@ export function decide(
   policy: RatePolicy,
   options: DecideOptions = {},
 ): Verdict {
-  return concludeInOrder(units, RATES, readPolicy(policy, "the policy of decide()"), options);
+  return conclude(units, RATES, readPolicy(policy, "the policy of decide()"), options) as Verdict;
 }
 
 /**
@@ -206,73 +206,22 @@ export function decideUpgrade(
   options: DecideOptions = {},
 ): Verdict {
   const complete = readPolicy(policy, "the policy of decideUpgrade()");
-  return concludeInOrder(pairs, DIFFERENCES, complete, options);
+  return conclude(pairs, DIFFERENCES, complete, options) as Verdict;
 }
 
-/** As {@linkcode decide}, also over a run in waves that may go on. */
-export function decideSoFar(
-  units: readonly Unit[],
-  policy: CompletePolicy,
-  options: DecideOptions & WaveEnd,
-): Verdict | ContinueVerdict {
-  return concludeInOrder(units, RATES, policy, options);
-}
-
-/** As {@linkcode decideUpgrade}, also over a run in waves that may go on. */
-export function decideUpgradeSoFar(
-  pairs: readonly Pair[],
-  policy: CompletePolicy,
-  options: DecideOptions & WaveEnd,
-): Verdict | ContinueVerdict {
-  return concludeInOrder(pairs, DIFFERENCES, policy, options);
-}
-
-/**
- * As {@linkcode decideUpgrade}, with a baseline that ran on different graphs of the same cells: by
- * {@linkcode FRESH_DRAWS}, for a gate of fixed size.
- */
-export function decideFreshDraws(
-  cells: readonly CellDraws[],
-  policy: CompletePolicy,
-  options: Omit<DecideOptions, "rule">,
-): Verdict {
-  return conclude(cells, FRESH_DRAWS, policy, options) as Verdict;
-}
-
-/** Decides over units with one value each, which a sequential gate may bet on. */
-function concludeInOrder<T>(
+/** Decides over the units of any measure, also over a run in waves that may go on. */
+export function conclude<T>(
   units: readonly T[],
-  measure: UnitMeasure<T>,
-  policy: CompletePolicy,
-  options: DecideOptions,
-): Verdict;
-function concludeInOrder<T>(
-  units: readonly T[],
-  measure: UnitMeasure<T>,
-  policy: CompletePolicy,
-  options: DecideOptions & WaveEnd,
-): Verdict | ContinueVerdict;
-function concludeInOrder<T>(
-  units: readonly T[],
-  measure: UnitMeasure<T>,
-  policy: CompletePolicy,
-  options: DecideOptions & WaveEnd,
-): Verdict | ContinueVerdict {
-  const { rule } = options;
-  const bets = rule === undefined ? undefined : followBets(units, measure, policy, rule);
-  return conclude(units, measure, policy, options, bets);
-}
-
-function conclude<T>(
-  units: readonly T[],
-  measure: Measure<T>,
+  measure: Measure<T> | UnitMeasure<T>,
   policy: CompletePolicy,
   { rule, stopped, next, lacking, advise = true, unit = GRAPHS }: DecideOptions & WaveEnd,
-  bets?: ReturnType<typeof followBets>,
 ): Verdict | ContinueVerdict {
   const planned = sum(units, (unit) => measure.trials(unit).planned);
   if (planned === 0) return { kind: "invalid", reason: "there are no trials" };
-  const used = bets === undefined ? units : units.slice(0, bets.units);
+  const bets = rule === undefined || !("sample" in measure)
+    ? undefined
+    : followBets(units, measure, policy, rule);
+  const used = units.slice(0, bets?.units);
   const trials = used.map(measure.trials);
   const needed = sum(trials, (unit) => unit.planned);
   const valid = sum(trials, (unit) => unit.valid);
@@ -284,22 +233,19 @@ function conclude<T>(
   }
   const { bounds, method } = bets ?? bound(used, measure, policy, stopped !== undefined);
   const evidence = measure.describe(used, bounds, method);
-  if (goesOn !== undefined) {
-    // Later waves may mend the coverage as well, for which one machine would not stop either.
-    return Number.isNaN(rateOf(evidence)) ? goesOn : { ...goesOn, evidence };
-  }
-  if (Number.isNaN(rateOf(evidence))) {
+  const isSeen = !Number.isNaN(rateOf(evidence));
+  // Later waves may mend the coverage as well, for which one machine would not stop either.
+  if (goesOn !== undefined) return isSeen ? { ...goesOn, evidence } : goesOn;
+  if (!isSeen) {
     const none = "fresh" in evidence ? "no cell" : `none of ${used.length} ${unit.many}`;
-    const reason = `${none} has a valid trial of both`;
-    return { kind: "invalid", reason };
+    return { kind: "invalid", reason: `${none} has a valid trial of both` };
   }
   const lack = lackOfCoverage(evidence, policy);
   if (lack !== undefined) return { kind: "invalid", reason: lack, evidence };
   if (bets?.decision !== undefined) return { kind: bets.decision, evidence };
-  const stop = stopped === undefined ? {} : { stopped };
   const kind = bets === undefined ? boundsVerdict(bounds, policy) : undefined;
-  if (kind !== undefined) return { kind, evidence, ...stop };
-  if (bets !== undefined && stopped === undefined && bets.units < rule!.largestSize) {
+  if (kind !== undefined) return { kind, evidence, stopped };
+  if (isOpen && bets.units < rule!.largestSize) {
     return {
       kind: "invalid",
       reason: `the run was interrupted: ${bets.units} of ${rule!.largestSize} ${unit.many} were ` +
@@ -310,7 +256,7 @@ function conclude<T>(
   const more = bets === undefined && advise
     ? moreTrials(used, measure, policy, stopped !== undefined)
     : null;
-  return { kind: "undecided", evidence, moreTrials: more, ...stop };
+  return { kind: "undecided", evidence, moreTrials: more, stopped };
 }
 
 function boundsVerdict(
@@ -355,17 +301,12 @@ function moreTrials<T>(
   const decides = (trials: number) =>
     boundsVerdict(bound(units, measure, policy, stopped, trials / planned).bounds, policy) !==
       undefined;
-  let [below, above] = [planned, 2 * planned];
-  while (!decides(above)) {
-    if (above > MAX_TRIALS) return null;
-    [below, above] = [above, 2 * above];
+  let enough = 2 * planned;
+  while (!decides(enough)) {
+    if (enough > MAX_TRIALS) return null;
+    enough *= 2;
   }
-  while (above - below > 1) {
-    const middle = Math.floor((above + below) / 2);
-    if (decides(middle)) above = middle;
-    else below = middle;
-  }
-  return above - planned;
+  return bisectWhole(enough / 2 + 1, enough - 1, decides) - planned;
 }
 
 /** Adds the ceilings to a verdict: an exceeded one makes it fail. */
@@ -403,8 +344,8 @@ export function withCases(
     // A further round takes one trial of each case.
     ...open.map((more) => more === null ? null : more * units.length),
   ];
-  const more = needs.includes(null) ? null : Math.max(0, ...needs as number[]);
-  return { ...settled(verdict), kind: "undecided", moreTrials: more === 0 ? null : more, cases };
+  const more = needs.includes(null) ? 0 : Math.max(0, ...needs as number[]);
+  return { ...settled(verdict), kind: "undecided", moreTrials: more || null, cases };
 }
 
 /** Makes a verdict fail for calls that must not happen in any trial. */

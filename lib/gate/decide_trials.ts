@@ -3,14 +3,11 @@
  * @module
  */
 
-import { checkCeilings } from "./ceilings.ts";
+import { checkCeilings, uncheckedCeiling, unwatchedAgents } from "./_ceiling_checks.ts";
 import {
   idlePerturbation,
   misjudged,
   missingCases,
-  missingInjections,
-  missingPairs,
-  missingViews,
   mixedWays,
   type Reached,
   reachedOf,
@@ -18,13 +15,12 @@ import {
   unaskedModel,
   unequalCases,
   unsolvable,
-  unwatchedAgents,
   withCommonestReasons,
   withoutAnswer,
 } from "./undecidable.ts";
 import { changedCases } from "./changed_cases.ts";
-import { sumUnits } from "./evidence.ts";
-import { cellDraws, unmatchedCells } from "./_fresh_draws.ts";
+import { DIFFERENCES, RATES, sumUnits } from "./evidence.ts";
+import { cellDraws, FRESH_DRAWS, unmatchedCells } from "./_fresh_draws.ts";
 import {
   type ComparedCases,
   differingSettings,
@@ -34,7 +30,6 @@ import {
 } from "./compared_cases.ts";
 import {
   byCase,
-  caseOf,
   type ComparedFile,
   comparesWithin,
   type DecisionGraph,
@@ -44,21 +39,20 @@ import {
   trialNames,
 } from "./decisions.ts";
 import {
+  caseOf,
   type Excused,
   excusedBy,
   isUnwatched,
   modelsBeside,
   type ScoredTrial,
   type Variant,
+  variantKey,
   variantName,
   variantOf,
 } from "./variant.ts";
 import {
+  conclude,
   type ContinueVerdict,
-  decideFreshDraws,
-  type DecideOptions,
-  decideSoFar,
-  decideUpgradeSoFar,
   type ForbiddenCall,
   type TrialsVerdict,
   type Verdict,
@@ -68,11 +62,10 @@ import {
   withForbidden,
 } from "./decide.ts";
 import { cannot } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
 import { type CompletePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
 import type { SequentialRule } from "./sequential.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
@@ -197,19 +190,15 @@ export function decideTrials(
       ? subject.model.startsWith("sim:") ||
         trials.some((trial) => trial.model.requested === subject.model && isSimulated(trial))
       : both.some(isSimulated);
-    const { file } = options.baseline ?? {};
-    const against = baseline === undefined
-      ? {}
-      : { baseline: variantName(baseline) + (file === undefined ? "" : ` (${file})`) };
-    const { cases } = options.baseline ?? {};
+    const { file, cases } = options.baseline ?? {};
+    const against = baseline && variantName(baseline) + (file === undefined ? "" : ` (${file})`);
     const few = cases && tooFewCases(cases, policy.coverage);
     const reason = few !== undefined
       ? few
       : own.length === 0
       ? lackingPart(decision) ?? "there are no trials"
-      : baseline !== undefined && other.length === 0
-      ? lackingPart(decision) ??
-        `there are no trials of the baseline ${printable(against.baseline!)}`
+      : against !== undefined && other.length === 0
+      ? lackingPart(decision) ?? `there are no trials of the baseline ${printable(against)}`
       : unequalCases(decision.graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
         withoutAnswer(both) ?? misjudged(own) ?? idlePerturbation(own) ??
         // A file tells no calls.
@@ -222,74 +211,62 @@ export function decideTrials(
         ? decideVariant(decision, scores, policy, { ...options, unit, planned })
         : { kind: "invalid", reason },
       // Also those outside of what is decided on, such as those of cases that are not compared: one is too many.
-      forbiddenCalls(summaries.filter((trial) => isOf(trial, subject))),
+      forbiddenCalls(summaries, subject),
     );
-    const beside = modelsBeside(own);
-    const unwatched = own.filter(isUnwatched).length;
-    const reached = reachedOf(own);
-    const excused = excusedBy(policy.infrastructure ?? [], both);
     return {
-      ...{ ...subject, simulated, ...replaysOf(own, other), ...against, verdict, unit },
-      ...(excused.length === 0 ? {} : { excused }),
-      ...(beside.length === 0 ? {} : { beside }),
-      ...(unwatched === 0 ? {} : { unwatched }),
-      ...(reached.length === 0 ? {} : { reached }),
-      ...differsFrom(decision, planned, options),
-      ...(baseline === undefined || cases === undefined ? {} : { leftOut: toldCases(cases) }),
+      ...subject,
+      simulated,
+      ...replaysOf(own, other),
+      baseline: against,
+      verdict,
+      unit,
+      excused: unlessEmpty(excusedBy(policy.infrastructure ?? [], both)),
+      beside: unlessEmpty(modelsBeside(own)),
+      unwatched: own.filter(isUnwatched).length || undefined,
+      reached: unlessEmpty(reachedOf(own)),
+      differs: baseline && unlessEmpty(differsFrom(subject, baseline, compared, options.parts)),
+      leftOut: baseline && cases &&
+        { changed: cases.changed, added: cases.added, removed: cases.removed },
     };
   });
 }
 
-/** Whether a trial is of a variant. */
-function isOf(trial: ScoredTrial, subject: Variant): boolean {
-  const { model, strategy, perturbation, variant } = variantOf(trial);
-  return model === subject.model && strategy === subject.strategy &&
-    perturbation === subject.perturbation && variant === subject.variant;
+function unlessEmpty<T>(items: readonly T[]): readonly T[] | undefined {
+  return items.length === 0 ? undefined : items;
 }
 
-/** What of all that is under test with cases differs from the baseline. */
+/** What differs from the baseline of all that is under test with the compared cases. */
 function differsFrom(
-  { subject, baseline }: GateDecision,
-  planned: readonly PlannedTrial[],
-  { baseline: file, parts }: DecideTrialsOptions,
-): Pick<DecidedVariant, "differs"> {
-  if (baseline === undefined) return {};
-  const compared = planned.filter(({ task }) => isCase(task) && !isLeftOut(task, file?.cases));
-  const names = [...new Set(compared.flatMap(({ task }) => isCase(task) ? [task.case] : []))];
-  if (names.length === 0) return {};
-  const differs = differingSettings(subject, baseline, names, parts);
-  return differs.length === 0 ? {} : { differs };
-}
-
-function toldCases(
-  { changed, added, removed }: ComparedCases,
-): NonNullable<DecidedVariant["leftOut"]> {
-  return { changed, added, removed };
+  subject: Variant,
+  baseline: Variant,
+  compared: readonly PlannedTrial[],
+  parts: DecideTrialsOptions["parts"],
+): string[] {
+  const names = [...new Set(compared.flatMap(({ task }) => caseOf(task) ?? []))];
+  return names.length === 0 ? [] : differingSettings(subject, baseline, names, parts);
 }
 
 /** Counts the trials of both sides that came from recordings, and those that a model was asked for beside them. */
 function replaysOf(
   ...sides: (readonly ScoredTrial[])[]
 ): Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked"> {
-  const counts = { replayed: 0, partlyReplayed: 0, asked: 0 };
-  for (const trials of sides) {
-    const replayed = trials.filter((trial) => trial.replayed).length;
-    const partly = trials.filter((trial) => trial.partlyReplayed).length;
-    counts.replayed += replayed;
-    counts.partlyReplayed += partly;
-    // Where no trial of a side came from recordings, nothing is mixed.
-    if (replayed + partly > 0) counts.asked += trials.length - replayed - partly;
-  }
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+  const replayed = sum(sides, (trials) => trials.filter((trial) => trial.replayed).length);
+  const partly = sum(sides, (trials) => trials.filter((trial) => trial.partlyReplayed).length);
+  // Where no trial of a side came from recordings, nothing is mixed.
+  const mixed = sides.filter((trials) => trials.some((one) => one.replayed || one.partlyReplayed));
+  const asked = sum(mixed, ({ length }) => length) - replayed - partly;
+  return {
+    replayed: replayed || undefined,
+    partlyReplayed: partly || undefined,
+    asked: asked || undefined,
+  };
 }
 
-/** The calls of trials that must not happen in any. */
-function forbiddenCalls(trials: readonly TrialSummary[]): ForbiddenCall[] {
-  return trials.filter(({ never }) => never).map(({ id, task, repetition }) => ({
-    id,
-    ...defined({ case: caseOf(task) }),
-    trial: repetition,
-  }));
+/** The calls of a variant's trials that must not happen in any. */
+function forbiddenCalls(trials: readonly TrialSummary[], subject: Variant): ForbiddenCall[] {
+  const key = variantKey(subject);
+  return trials.filter((trial) => trial.never && variantKey(variantOf(trial)) === key)
+    .map(({ id, task, repetition }) => ({ id, case: caseOf(task), trial: repetition }));
 }
 
 function decideVariant(
@@ -301,6 +278,7 @@ function decideVariant(
     readonly planned: readonly PlannedTrial[];
   },
 ): Verdict | ContinueVerdict {
+  const { perturbation } = decision.subject;
   const inOrder = rule !== undefined || stopped !== undefined;
   const { graphs: all, open = [], ended }: CompleteGraphs = inOrder
     ? completeGraphs(decision, scores, unit)
@@ -313,53 +291,42 @@ function decideVariant(
       .filter(({ candidate }) => candidate.length > 0);
   const graphs = changedOf(all);
   const fresh = other && changedOf(other.graphs);
-  const [before, left] = [all, graphs].map(countTasks) as [number, number];
-  if (left < before && (left === 0 || rule !== undefined)) {
-    const { perturbation } = decision.subject;
-    const which = `${before - left} of ${before} tasks`;
-    const reason = `${printable(perturbation)} found nothing to change in ${which}`;
-    return { kind: "invalid", reason };
-  }
   // An interrupted run can be continued; a baseline from a file cannot. A reason that ended the run after
   // the last planned trial left nothing out.
   // Of a baseline on other graphs nothing but the first ones may be there, and then no more will be.
   const cut = other?.open && `the baseline ends after ${other.graphs.length} ${unit.many}`;
   const early = open.length === 0 ? cut : stopped ?? (file === undefined ? undefined : ended);
-  const end = waves === undefined || open.length === 0 || early !== undefined
+  const end: WaveEnd = waves === undefined || open.length === 0 || early !== undefined
     ? {}
     : waveEnd(waves, open, planned, scores);
   const why = early ?? end.stopped;
-  if (graphs.length === 0 || fresh?.length === 0) {
-    if (end.lacking !== undefined) return { kind: "invalid", reason: end.lacking };
-    const reason = `not even one ${unit.one} of each cell was complete${why ? `: ${why}` : ""}`;
-    return { kind: "invalid", reason };
-  }
-  const unmatched = fresh && unmatchedCells(graphs, fresh);
-  if (unmatched !== undefined) return { kind: "invalid", reason: unmatched };
+  const [before, left] = [all, graphs].map(countTasks) as [number, number];
   const sizes = [...graphs, ...fresh ?? []].map(({ tasks }) => new Set(tasks).size);
-  if (new Set(sizes).size > 1) {
-    // Core graphs weigh the same, so that the mean over them would not be that over trials.
-    const reason = `the ${unit.many} are in different numbers of cells`;
-    return { kind: "invalid", reason };
-  }
-  const decideOptions: DecideOptions & WaveEnd = {
-    unit,
-    ...defined({ rule, stopped: why, next: end.next, lacking: end.lacking }),
-  };
+  const fault = left < before && (left === 0 || rule !== undefined)
+    ? `${printable(perturbation)} found nothing to change in ${before - left} of ${before} tasks`
+    : graphs.length === 0 || fresh?.length === 0
+    ? end.lacking ??
+      `not even one ${unit.one} of each cell was complete${why ? `: ${why}` : ""}`
+    : (fresh && unmatchedCells(graphs, fresh)) ??
+      // Core graphs weigh the same, so that the mean over them would not be that over trials.
+      (new Set(sizes).size > 1 ? `the ${unit.many} are in different numbers of cells` : undefined);
+  if (fault !== undefined) return { kind: "invalid", reason: fault };
   const unitFor = (names: readonly string[]) =>
     scores.unit(names, undefined, policy.infrastructure);
+  const options = { rule, stopped: why, next: end.next, lacking: end.lacking, unit };
   const verdict = fresh !== undefined
-    ? decideFreshDraws(cellDraws(graphs, fresh, unitFor), policy, decideOptions)
+    ? conclude(cellDraws(graphs, fresh, unitFor), FRESH_DRAWS, policy, options)
     : isUpgrade(policy)
-    ? decideUpgradeSoFar(
+    ? conclude(
       graphs.map(({ candidate, baseline }) => ({
         candidate: unitFor(candidate),
         baseline: unitFor(baseline),
       })),
+      DIFFERENCES,
       policy,
-      decideOptions,
+      options,
     )
-    : decideSoFar(graphs.map(({ candidate }) => unitFor(candidate)), policy, decideOptions);
+    : conclude(graphs.map(({ candidate }) => unitFor(candidate)), RATES, policy, options);
   if (verdict.kind === "continue") return verdict;
   const used = graphs.slice(0, verdict.evidence?.graphs);
   if (verdict.kind === "invalid") {
@@ -375,15 +342,15 @@ function decideVariant(
   const cases = casesOf(used);
   // A floor for each case needs no baseline: it is also for those that are not compared, of the same rounds.
   const rounds = new Set(used.map(({ block }) => block));
-  const alone = changedOf((decision.leftOut ?? []).filter(({ block }) => rounds.has(block)));
-  const unknown = unwatchedAgents(used, scores, policy, fresh) ??
-    missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
-    missingInjections(used, scores, policy) ?? missingCases(cases, used, policy);
+  const alone = changedOf(decision.leftOut.filter(({ block }) => rounds.has(block)));
+  const over = { graphs: used, scores, policy, perturbation, fresh };
+  const unknown = unwatchedAgents(over) ?? uncheckedCeiling(over) ??
+    missingCases(cases, used, policy);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
   const anytime = rule !== undefined || why !== undefined;
   const checked = withCeilings(
     withCases(verdict, [...cases, ...casesOf(alone)], policy, anytime),
-    checkCeilings(used, scores, policy, { anytime, ...defined({ prices, fresh }) }),
+    checkCeilings(over, anytime, prices),
   );
   // Of a single case the verdict itself says whether it changed.
   if (!isUpgrade(policy) || cases.length < 2 || checked.kind === "invalid") return checked;

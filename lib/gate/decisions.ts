@@ -3,7 +3,7 @@
  * @module
  */
 
-import { canonicalJson, defined } from "../base/json.ts";
+import { canonicalJson } from "../base/json.ts";
 import { type ComparedCases, isLeftOut } from "./compared_cases.ts";
 import { type Unit, unitOf } from "./evidence.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
@@ -18,6 +18,7 @@ import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
 import {
   byGraph,
   byVariant,
+  caseOf,
   goOf,
   graphKey,
   type ScoredTrial,
@@ -56,8 +57,8 @@ export interface GateDecision {
   readonly baseline?: Variant;
   /** In plan order. */
   readonly graphs: readonly DecisionGraph[];
-  /** Those of cases that are not compared with the baseline; omitted if there are none. */
-  readonly leftOut?: readonly DecisionGraph[];
+  /** Those of cases that are not compared with the baseline. */
+  readonly leftOut: readonly DecisionGraph[];
   /**
    * The baseline's graphs, if they are different ones of the same cells; what is the candidate's in others is the
    * baseline's here.
@@ -70,8 +71,11 @@ export interface ComparedFile {
   readonly trials: readonly ScoredTrial[];
   readonly cases?: ComparedCases;
   readonly fresh?: true;
-  readonly planned?: readonly (TrialKey & { readonly block: number })[];
+  readonly planned?: readonly PlannedKey[];
 }
+
+/** A planned trial, by what it is, and the block of its plan. */
+type PlannedKey = TrialKey & { readonly block: number };
 
 /** Returns the decisions that a gate has to make over a plan; the baseline itself is not decided on. */
 export function plannedDecisions(
@@ -96,27 +100,39 @@ export function plannedDecisions(
     ) return [];
     const checked = countsFlips(policy) && isCheck(subject.perturbation);
     const toGraph = (graph: readonly PlannedTrial[]): DecisionGraph => ({
-      block: graph[0]!.block,
-      tasks: graph.map(({ task }) => graphKey(task)),
-      candidate: graph.map(({ id }) => id),
+      ...graphOf(graph, ({ id }) => id),
+      cell: file?.fresh && cellOf(graph),
       baseline: baseline === undefined || file?.fresh
         ? []
         : graph.map((trial) => trialKey({ ...trial, ...baseline }, file !== undefined)),
       unperturbed: checked
         ? graph.map((trial) => trialKey({ ...trial, perturbation: "none" }, false))
         : [],
-      ...defined({ case: caseOf(graph[0]!.task) }),
-      ...(file?.fresh ? { cell: cellOf(graph) } : {}),
     });
-    const graphs = byGraph(items).map(toGraph);
-    const leftOut = byGraph(all.filter(({ task }) => isLeftOut(task, cases))).map(toGraph);
     return [{
-      ...{ subject, graphs },
-      ...(leftOut.length === 0 ? {} : { leftOut }),
-      ...defined({ baseline }),
-      ...(file?.fresh && baseline !== undefined ? { fresh: freshGraphs(file, baseline) } : {}),
+      subject,
+      baseline,
+      graphs: byGraph(items).map(toGraph),
+      leftOut: byGraph(all.filter(({ task }) => isLeftOut(task, cases))).map(toGraph),
+      fresh: file?.fresh && baseline && freshGraphs(file, baseline),
     }];
   });
+}
+
+/** A graph of its trials, compared with nothing. */
+function graphOf<T extends PlannedKey>(
+  trials: readonly T[],
+  nameOf: (trial: T) => string,
+): DecisionGraph {
+  const [{ block, task: first }] = trials as [T];
+  return {
+    block,
+    tasks: trials.map(({ task }) => graphKey(task)),
+    candidate: trials.map(nameOf),
+    baseline: [],
+    unperturbed: [],
+    case: caseOf(first),
+  };
 }
 
 /** The graphs of a baseline that ran on different ones, in the order of its plan. */
@@ -126,17 +142,13 @@ function freshGraphs(
 ): DecisionGraph[] {
   const own = planned.filter((trial) => variantKey(trial) === variantKey(baseline));
   return byGraph(own).map((graph) => ({
-    block: graph[0]!.block,
-    tasks: graph.map(({ task }) => graphKey(task)),
-    candidate: graph.map((trial) => trialKey(trial, true)),
-    baseline: [],
-    unperturbed: [],
+    ...graphOf(graph, (trial) => trialKey(trial, true)),
     cell: cellOf(graph),
   }));
 }
 
 /** Without a plan, the trials that are there are all. */
-function asPlanned(trial: ScoredTrial): TrialKey & { readonly block: number } {
+function asPlanned(trial: ScoredTrial): PlannedKey {
   return { ...trial, model: trial.model.requested, block: 0 };
 }
 
@@ -144,11 +156,6 @@ function asPlanned(trial: ScoredTrial): TrialKey & { readonly block: number } {
 function cellOf(graph: readonly { readonly task: object }[]): string {
   const cells = graph.map(({ task }) => canonicalJson({ ...task, seed: null }));
   return [...new Set(cells)].sort().join();
-}
-
-/** The name of the case of own tests that a task is a trial of; `undefined` for other tasks. */
-export function caseOf(task: object): string | undefined {
-  return isCase(task) ? task.case : undefined;
 }
 
 /** Groups graphs by the case of own tests that they are trials of, in plan order; others are left out. */
@@ -193,7 +200,7 @@ function baselineVariant(
     if (isFree && names.size === 1) chosen[field] = [...names][0];
     left = left.filter((one) => one[field] === chosen[field]);
   }
-  return defined(chosen) as unknown as Variant;
+  return chosen as unknown as Variant;
 }
 
 /** Returns a key for a trial whose id is not known; keys of trials from a file are distinct. */
@@ -237,19 +244,6 @@ export class FinishedTrials {
   /** Returns the named trials that are finished. */
   of(names: readonly string[]): ScoredTrial[] {
     return names.flatMap((name) => this.#trials.get(name) ?? []);
-  }
-
-  /** Counts the pairs of trials at the same index in both lists of which exactly one is solved. */
-  flips(names: readonly string[], others: readonly string[]): Unit {
-    const pairs = names.flatMap((name, place): [ScoredTrial, ScoredTrial][] => {
-      const [own, other] = [this.#trials.get(name), this.#trials.get(others[place] ?? "")];
-      const valid = [own, other].every((trial) =>
-        trial !== undefined && trial.outcome !== "invalid"
-      );
-      return valid ? [[own!, other!]] : [];
-    });
-    const solved = pairs.filter(([own, other]) => own.solved !== other.solved).length;
-    return { solved, valid: pairs.length, trials: names.length };
   }
 
   /**

@@ -46,22 +46,26 @@ export type Method =
   | "betting"
   | "sequential";
 
-/** The numbers under a verdict on a success rate. The bounds are of the true rate. */
-export interface RateEvidence extends Bounds, LaterGoes {
-  /** The kind of quantity. */
-  readonly of: "rate";
-  /** Graphs on which the verdict is based. */
+/** The numbers under any verdict. The bounds are of the true rate or difference. */
+export interface EvidenceCounts extends Bounds, LaterGoes {
+  /** Graphs on which the verdict is based; those of the candidate if the baseline ran on different ones. */
   readonly graphs: number;
-  /** Valid trials that were solved. */
-  readonly solved: number;
-  /** Trials whose outcome is not `invalid`. */
+  /** Trials whose outcome is not `invalid`, of both models in a comparison. */
   readonly valid: number;
-  /** Trials on these graphs that are invalid or missing. */
+  /** Trials on these graphs that are invalid or missing, likewise. */
   readonly unknown: number;
-  /** The share of valid trials that were solved. */
-  readonly rate: number;
   /** The method of the bounds. */
   readonly method: Method;
+}
+
+/** The numbers under a verdict on a success rate. */
+export interface RateEvidence extends EvidenceCounts {
+  /** The kind of quantity. */
+  readonly of: "rate";
+  /** Valid trials that were solved. */
+  readonly solved: number;
+  /** The share of valid trials that were solved. */
+  readonly rate: number;
 }
 
 /** The observed difference: the candidate's success rate less the baseline's. */
@@ -83,42 +87,23 @@ export interface PairedDifference {
   readonly mcNemar: { readonly exact: number; readonly midP: number } | null;
 }
 
-/** The numbers under a verdict on a difference. The bounds are of the true difference. */
-export interface DifferenceEvidence extends Bounds, PairedDifference, LaterGoes {
+/** The numbers under a verdict on a difference. */
+export interface DifferenceEvidence extends EvidenceCounts, PairedDifference {
   /** The kind of quantity. */
   readonly of: "difference";
-  /** Graphs on which the verdict is based. */
-  readonly graphs: number;
-  /** Trials of both whose outcome is not `invalid`. */
-  readonly valid: number;
-  /** Trials of both on these graphs that are invalid or missing. */
-  readonly unknown: number;
-  /** The method of the bounds. */
-  readonly method: Method;
 }
 
-/**
- * The numbers under a verdict on a difference between different graphs of the same cells. The bounds are of the true
- * difference.
- */
+/** The numbers under a verdict on a difference between different graphs of the same cells. */
 export interface FreshEvidence
-  extends Bounds, LaterGoes, Pick<PairedDifference, "candidate" | "baseline" | "difference"> {
+  extends EvidenceCounts, Pick<PairedDifference, "candidate" | "baseline" | "difference"> {
   /** The kind of quantity. */
   readonly of: "difference";
   /** Tells it from a difference on the same graphs. Rates are means over cells, which weigh the same. */
   readonly fresh: true;
-  /** Graphs of the candidate on which the verdict is based. */
-  readonly graphs: number;
   /** Graphs of the baseline. */
   readonly baselineGraphs: number;
   /** The cells of both. */
   readonly cells: number;
-  /** Trials of both whose outcome is not `invalid`. */
-  readonly valid: number;
-  /** Trials of both on these graphs that are invalid or missing. */
-  readonly unknown: number;
-  /** The method of the bounds. */
-  readonly method: Method;
 }
 
 /** The numbers under a verdict. */
@@ -147,6 +132,24 @@ export interface UnitMeasure<T> extends Measure<T> {
   sample(unit: T): Sample;
 }
 
+/**
+ * Returns exact bounds for units of one trial of each model, as if their values occurred `copies` times.
+ *
+ * @param interval The bounds for the counts of values.
+ */
+function exactBounds(
+  samples: readonly Sample[],
+  copies: number,
+  interval: (count: (value: number) => number, size: number) => Bounds,
+): Bounds {
+  const bound = (end: keyof Sample) =>
+    interval(
+      (value) => Math.round(copies * samples.filter((sample) => sample[end] === value).length),
+      Math.round(copies * samples.length),
+    );
+  return { lower: bound("worst").lower, upper: bound("best").upper };
+}
+
 /** Success rates: graphs of one model. */
 export const RATES: UnitMeasure<Unit> = {
   least: 0,
@@ -154,24 +157,18 @@ export const RATES: UnitMeasure<Unit> = {
   trials: ({ trials, valid }) => ({ planned: trials, valid, each: trials }),
   parts: (unit) => [unit],
   single: ({ trials }) => trials === 1,
-  exact(units, confidence, copies) {
-    const samples = units.map(unitSample);
-    const size = Math.round(copies * samples.length);
-    const bound = (valueOf: (sample: Sample) => number) =>
-      clopperPearson(Math.round(copies * sum(samples, valueOf)), size, confidence);
-    return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
-  },
+  exact: (units, confidence, copies) =>
+    exactBounds(
+      units.map(unitSample),
+      copies,
+      (count, size) => clopperPearson(count(1), size, confidence),
+    ),
   exactly: "clopper-pearson",
   bets: (units, policy, copies) => bets(units, RATES, policy, copies),
   describe(units, bounds, method) {
     const solved = sum(units, (unit) => unit.solved);
-    const valid = sum(units, (unit) => unit.valid);
-    const unknown = sum(units, ({ trials }) => trials) - valid;
-    const rate = solved / valid;
-    return {
-      ...{ of: "rate", graphs: units.length, solved, valid, unknown, rate, ...bounds, method },
-      ...laterGoes(units),
-    };
+    const counts = countsOf(units, RATES, bounds, method);
+    return { of: "rate", solved, rate: solved / counts.valid, ...counts };
   },
 };
 
@@ -186,35 +183,33 @@ export const DIFFERENCES: UnitMeasure<Pair> = {
   }),
   parts: ({ candidate, baseline }) => [candidate, baseline],
   single: ({ candidate, baseline }) => candidate.trials === 1 && baseline.trials === 1,
-  exact(pairs, confidence, copies) {
-    const samples = pairs.map(pairSample);
-    const size = Math.round(copies * samples.length);
-    const bound = (valueOf: (sample: Sample) => number) => {
-      const count = (value: number) =>
-        Math.round(copies * samples.filter((sample) => valueOf(sample) === value).length);
+  exact: (pairs, confidence, copies) =>
+    exactBounds(pairs.map(pairSample), copies, (count, size) => {
       const gained = count(1);
       // Rounding may give one pair too many.
       return tango(gained, Math.min(count(-1), size - gained), size, confidence);
-    };
-    return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
-  },
+    }),
   exactly: "tango",
   bets: (pairs, policy, copies) => bets(pairs, DIFFERENCES, policy, copies),
-  describe(pairs, bounds, method) {
-    const trials = pairs.map(DIFFERENCES.trials);
-    const valid = sum(trials, (pair) => pair.valid);
-    return {
-      of: "difference",
-      graphs: pairs.length,
-      ...pairedDifference(pairs),
-      valid,
-      unknown: sum(trials, (pair) => pair.planned) - valid,
-      ...bounds,
-      method,
-      ...laterGoes(pairs.flatMap(DIFFERENCES.parts)),
-    };
-  },
+  describe: (pairs, bounds, method) => ({
+    of: "difference",
+    ...pairedDifference(pairs),
+    ...countsOf(pairs, DIFFERENCES, bounds, method),
+  }),
 };
+
+function countsOf<T>(
+  units: readonly T[],
+  measure: Measure<T>,
+  bounds: Bounds,
+  method: Method,
+): EvidenceCounts {
+  const trials = units.map(measure.trials);
+  const valid = sum(trials, (unit) => unit.valid);
+  const unknown = sum(trials, ({ planned }) => planned) - valid;
+  const later = laterGoes(units.flatMap(measure.parts));
+  return { graphs: units.length, valid, unknown, ...bounds, method, ...later };
+}
 
 /** Takes units together. */
 export function sumUnits(units: readonly Unit[]): Unit {
@@ -228,11 +223,9 @@ export function sumUnits(units: readonly Unit[]): Unit {
 
 /** Sums up the valid trials that were not valid at the first go. */
 export function laterGoes(units: readonly LaterGoes[]): LaterGoes {
-  const replaced = sum(units, (unit) => unit.replaced ?? 0);
-  const resampled = sum(units, (unit) => unit.resampled ?? 0);
   return {
-    ...(replaced === 0 ? {} : { replaced }),
-    ...(resampled === 0 ? {} : { resampled }),
+    replaced: sum(units, ({ replaced = 0 }) => replaced) || undefined,
+    resampled: sum(units, ({ resampled = 0 }) => resampled) || undefined,
   };
 }
 
@@ -352,12 +345,12 @@ export function unitOf<T extends Pick<ScoredTrial, "outcome" | "solved">>(
   go: (trial: T) => Go = () => "first",
 ): Unit {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
-  const goes = valid.map(go);
-  const [replaced, resampled] = (["replaced", "resampled"] as const).map((one) =>
-    goes.filter((other) => other === one).length
-  ) as [number, number];
+  const came = (how: Go) => valid.filter((trial) => go(trial) === how).length || undefined;
   return {
-    ...{ solved: valid.filter(counts).length, valid: valid.length, trials: planned },
-    ...laterGoes([{ replaced, resampled }]),
+    solved: valid.filter(counts).length,
+    valid: valid.length,
+    trials: planned,
+    replaced: came("replaced"),
+    resampled: came("resampled"),
   };
 }

@@ -17,7 +17,7 @@ import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import type { CompletePolicy } from "./policy.ts";
-import { verdictLines, verdictText } from "./verdict_text.ts";
+import { verdictLines, verdictSentences, verdictText } from "./verdict_text.ts";
 
 /** The report of a gate, as `gate --json` prints it. */
 export interface GateReport {
@@ -44,7 +44,9 @@ export interface GateReport {
 
 /** One verdict with its variant, as numbers and text. */
 export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & TrialsVerdict & {
-  /** The verdict as a paragraph. */
+  /** What it says, in one sentence. */
+  readonly claim: string;
+  /** The verdict as a paragraph: its kind, this sentence, and how sure it is. */
   readonly text: string;
   /** Its numbers, one per line. */
   readonly numbers: readonly string[];
@@ -86,33 +88,32 @@ export function reportVerdicts(
     exitCode: exitCodeOf(kind),
     gate: policy,
     verdicts: variants.map(({ verdict, unit, ...subject }) => {
-      const { baseline, replayed, excused = [], beside, unwatched, reached = [] } = subject;
+      const { baseline, replayed, differs, leftOut, excused = [], beside, unwatched } = subject;
       const mixture = mixtureText(subject);
-      const named = {
-        unit,
-        next,
-        ...(baseline === undefined ? {} : { baseline: printable(baseline) }),
-      };
+      const names = { unit, next, baseline: baseline && printable(baseline) };
+      const { claim } = verdictSentences(verdict, policy, names);
       return {
         ...subject,
         ...verdict,
-        text: verdictText(verdict, policy, named) + mixture,
+        claim,
+        text: verdictText(verdict, policy, names) + mixture,
         numbers: [
-          ...verdictLines(verdict, policy, unit, trialText),
-          ...reached.map(({ id, words, trials, of }) =>
+          verdictLines(verdict, policy, unit, trialText),
+          (subject.reached ?? []).map(({ id, words, trials, of }) =>
             `${words} in ${trials} of ${countText(of, "trial")} (${printable(id)})`
           ),
-          ...(replayed === undefined || mixture !== "" ? [] : [replayedNote(replayed)]),
-          ...comparisonNotes(subject),
-          ...excused.map(excusedNote),
-          ...(beside === undefined ? [] : [`the agent also asked ${modelNames(beside)}`]),
-          ...(unwatched === undefined ? [] : [
-            `${countText(unwatched, "trial")} not watched: ${
+          replayed === undefined || mixture !== "" ? [] : replayedNote(replayed),
+          differs === undefined ? [] : `differs from the baseline in: ${differs.join(", ")}`,
+          leftOut === undefined ? [] : leftOutLines(leftOut),
+          excused.map(excusedNote),
+          beside === undefined ? [] : `the agent also asked ${modelNames(beside)}`,
+          unwatched === undefined
+            ? []
+            : `${countText(unwatched, "trial")} not watched: ${
               unwatchedText(false)
             }, ${UNKNOWN_IF_UNWATCHED}`,
-          ]),
-          ...notes,
-        ],
+          notes,
+        ].flat(),
       };
     }),
     comparisons,
@@ -125,22 +126,12 @@ function mixtureText(
 ): string {
   if (partlyReplayed + asked === 0) return "";
   const parts = [
-    ...(replayed === 0 ? [] : [`${replayed} from recordings`]),
-    ...(partlyReplayed === 0 ? [] : [`${partlyReplayed} from recordings in part`]),
-    ...(asked === 0 ? [] : [`${asked} asked for anew`]),
-  ];
+    replayed === 0 ? [] : `${replayed} from recordings`,
+    partlyReplayed === 0 ? [] : `${partlyReplayed} from recordings in part`,
+    asked === 0 ? [] : `${asked} asked for anew`,
+  ].flat();
   const all = countText(replayed + partlyReplayed + asked, "trial");
   return ` Replies of different times are mixed: of ${all} ${parts.join(", ")}.`;
-}
-
-/** What differs from a baseline, and what of it is not compared. */
-function comparisonNotes(
-  { differs, leftOut }: Pick<DecidedVariant, "differs" | "leftOut">,
-): string[] {
-  return [
-    ...(differs === undefined ? [] : [`differs from the baseline in: ${differs.join(", ")}`]),
-    ...(leftOut === undefined ? [] : leftOutLines(leftOut)),
-  ];
 }
 
 function replayedNote(replayed: number): string {
@@ -151,9 +142,9 @@ function replayedNote(replayed: number): string {
 
 function excusedNote({ status, message, trials }: Excused): string {
   const which = [
-    ...(status === undefined ? [] : [`status ${status}`]),
-    ...(message === undefined ? [] : [`message "${printable(message)}"`]),
-  ].join(" and ");
+    status === undefined ? [] : `status ${status}`,
+    message === undefined ? [] : `message "${printable(message)}"`,
+  ].flat().join(" and ");
   return `declared as infrastructure: failures with ${which}, which leaves ${
     countText(trials, "trial")
   } valid at the first go`;
@@ -161,9 +152,8 @@ function excusedNote({ status, message, trials }: Excused): string {
 
 /** Reports results on which no decision is possible. */
 export function reportProblem(suite: string, problem: string): GateReport {
-  const text = `INVALID: ${problem}.`;
-  const nothing = { gate: null, verdicts: [], comparisons: [] };
-  return { v: 1, suite, verdict: "invalid", exitCode: 3, ...nothing, text };
+  const decided = { verdict: "invalid", exitCode: exitCodeOf("invalid"), gate: null } as const;
+  return { v: 1, suite, ...decided, verdicts: [], comparisons: [], text: `INVALID: ${problem}.` };
 }
 
 /** Returns the name of a verdict's variant, made printable as it comes from suites and servers. */

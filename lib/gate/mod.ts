@@ -25,6 +25,7 @@ export {
 } from "./canary.ts";
 export { canaryLines } from "./canary_text.ts";
 export type { CaseCheck } from "./cases.ts";
+export type { Ceilings } from "./ceilings.ts";
 export type { ChangedCase, ChangedCases } from "./changed_cases.ts";
 export {
   type CeilingCheck,
@@ -41,6 +42,7 @@ export {
 export type {
   DifferenceEvidence,
   Evidence,
+  EvidenceCounts,
   FreshEvidence,
   LaterGoes,
   Method,
@@ -52,18 +54,16 @@ export type {
 export {
   type BaselineChoice,
   type CasesPolicy,
-  type Ceilings,
   type CompletePolicy,
   completePolicy,
   type CompleteRatePolicy,
   type CompleteUpgradePolicy,
   type GateOptions,
   type InfrastructureFailure,
-  type Sign,
-  SIGNS,
 } from "./policy.ts";
 export { type Check, type Outcomes, selfCheck, type SelfCheckOptions } from "./self_check.ts";
 export { type SequentialRule, sequentialRule } from "./sequential.ts";
+export { type Sign, SIGNS } from "../calls/failure_types.ts";
 export type { UnitNames } from "./unit_names.ts";
 export type { Variant } from "./variant.ts";
 export type { Wave } from "./waves.ts";

@@ -6,14 +6,7 @@
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
 import { defined } from "../base/json.ts";
-import {
-  type Behaviour,
-  BEHAVIOURS,
-  FAILURE_TYPES,
-  type FailureType,
-  PARAMETER_FAILURE_TYPES,
-  type ParameterFailureType,
-} from "../calls/failure_types.ts";
+import { type Ceilings, CEILINGS_SCHEMA, withoutShifts } from "./ceilings.ts";
 
 /** Options of both kinds of gates. */
 export interface GateOptions {
@@ -117,50 +110,6 @@ export interface BaselineChoice {
 /** The policy of a gate. */
 export type GatePolicy = RatePolicy | UpgradePolicy | CasesPolicy;
 
-/** Something a trial may show in addition to failures. */
-export type Sign = Behaviour | "ungrounded";
-
-/** All signs: `ungrounded` means solved although the target function never returned the answer. */
-export const SIGNS: readonly Sign[] = [...BEHAVIOURS, "ungrounded"];
-
-/**
- * Ceilings: a gate fails if one is proved, at its confidence, to be exceeded. Shares are of valid trials,
- * 0..1.
- */
-export interface Ceilings {
-  /** By failure type: the share of trials with such a call. */
-  readonly failures?: Partial<Readonly<Record<FailureType, number>>>;
-  /** By failure type: how much larger that share may be than the baseline's (upgrade gates only). */
-  readonly failureShifts?: Partial<Readonly<Record<FailureType, number>>>;
-  /** By type of parameter failure: the share of trials with such a call. */
-  readonly parameterFailures?: Partial<Readonly<Record<ParameterFailureType, number>>>;
-  /** Of the trials that need calls, the share in which one was never made. */
-  readonly missedCalls?: number;
-  /**
-   * For trials under a check, such as `rename`: the share that is solved with it but not without it, or the
-   * other way round.
-   */
-  readonly flips?: number;
-  /**
-   * Of the calls that `repair` sent back as their arguments did not fit, the share that was not mended, so that 0.3
-   * asks for an argument-fix rate of 0.7. Each task with such a call weighs the same.
-   */
-  readonly unmended?: number;
-  /**
-   * By behaviour: the share of trials that show it; of `followed_injection`, of the trials whose model was shown an
-   * instruction (perturbation `II`).
-   */
-  readonly behaviours?: Partial<Readonly<Record<Sign, number>>>;
-  /** Mean tokens per trial, read and written. */
-  readonly tokens?: number;
-  /** Mean US dollars per trial, by the price table. */
-  readonly usd?: number;
-  /** US dollars of all valid trials, by the price table, for each that is solved. */
-  readonly usdPerSolved?: number;
-  /** The time, in seconds, within which 95% of trials end, without waits for the server's limits. */
-  readonly p95Seconds?: number;
-}
-
 /** A policy with its defaults. */
 export type CompletePolicy = CompleteRatePolicy | CompleteUpgradePolicy;
 
@@ -175,64 +124,43 @@ export type CompleteUpgradePolicy =
   & Pick<UpgradePolicy, "infrastructure" | "every">
   & { readonly baseline: BaselineChoice };
 
-const share = z.number().min(0).max(1);
-const sharesOf = <K extends string>(names: readonly K[]) =>
-  z.strictObject(
-    Object.fromEntries(names.map((name) => [name, share.exactOptional()])),
-  ) as unknown as z.ZodType<Partial<Record<K, number>>>;
+const word = z.string().min(1).optional();
 
-const CEILINGS: z.ZodType<Ceilings> = z.strictObject({
-  failures: sharesOf(FAILURE_TYPES).exactOptional(),
-  failureShifts: sharesOf(FAILURE_TYPES).exactOptional(),
-  parameterFailures: sharesOf(PARAMETER_FAILURE_TYPES).exactOptional(),
-  missedCalls: share.exactOptional(),
-  flips: share.exactOptional(),
-  unmended: share.exactOptional(),
-  behaviours: sharesOf(SIGNS).exactOptional(),
-  tokens: z.number().gt(0).exactOptional(),
-  usd: z.number().gt(0).exactOptional(),
-  usdPerSolved: z.number().gt(0).exactOptional(),
-  p95Seconds: z.number().gt(0).exactOptional(),
-});
-
-const OPTIONS = {
-  margin: z.number().min(0).lt(1).exactOptional(),
-  confidence: z.number().gt(0.5).lt(1).exactOptional(),
-  power: z.number().gt(0.5).lt(1).exactOptional(),
-  coverage: z.number().gt(0).max(1).exactOptional(),
+/** The schema of all kinds of policies: `successRate`, `baseline` or `every` decides which it is. */
+const POLICY = z.strictObject({
+  margin: z.number().min(0).lt(1).optional(),
+  confidence: z.number().gt(0.5).lt(1).optional(),
+  power: z.number().gt(0.5).lt(1).optional(),
+  coverage: z.number().gt(0).max(1).optional(),
   infrastructure: z.array(
     z.strictObject({
-      status: z.int().min(100).max(599).exactOptional(),
-      message: z.string().min(1).exactOptional(),
+      status: z.int().min(100).max(599).optional(),
+      message: z.string().min(1).optional(),
     }).refine(
       ({ status, message }) => status !== undefined || message !== undefined,
       "must have a status or a message",
     ),
-  ).exactOptional(),
-  undecided: z.enum(["fail", "pass"]).exactOptional(),
-  sequential: z.boolean().exactOptional(),
-  every: z.number().gt(0).lt(1).exactOptional(),
-  atMost: CEILINGS.exactOptional(),
-};
-
-const word = z.string().min(1).exactOptional();
-
-/** The schema of all kinds of policies: `successRate`, `baseline` or `every` decides which it is. */
-const POLICY = z.strictObject({
-  ...OPTIONS,
-  successRate: z.number().gt(0).max(1).exactOptional(),
+  ).optional(),
+  undecided: z.enum(["fail", "pass"]).optional(),
+  sequential: z.boolean().optional(),
+  every: z.number().gt(0).lt(1).optional(),
+  atMost: CEILINGS_SCHEMA.optional(),
+  successRate: z.number().gt(0).max(1).optional(),
   baseline: z.union([
     z.string().min(1),
     z.strictObject({
-      ...{ file: word, model: word, strategy: word, perturbation: word, variant: word },
-      missing: z.literal("record").exactOptional(),
-    })
-      .refine(
-        (choice) => Object.keys(choice).length > 0,
-        "must name a file, a model or a strategy",
-      ),
-  ]).exactOptional(),
-  discordance: z.number().gt(0).max(1).exactOptional(),
+      file: word,
+      model: word,
+      strategy: word,
+      perturbation: word,
+      variant: word,
+      missing: z.literal("record").optional(),
+    }).refine(
+      (choice) => Object.values(choice).some((name) => name !== undefined),
+      "must name a file, a model or a strategy",
+    ),
+  ]).optional(),
+  discordance: z.number().gt(0).max(1).optional(),
 }).check((context) => {
   const { successRate, baseline, discordance, sequential, every, atMost } = context.value;
   const isOfCases = every !== undefined && successRate === undefined && baseline === undefined;
@@ -287,13 +215,11 @@ export const GATE_POLICY: z.ZodType<GatePolicy> = POLICY as unknown as z.ZodType
  */
 export function policyInForce(policy: GatePolicy, exists: boolean): GatePolicy {
   if (recordedFile(policy) === undefined) return policy;
-  const { successRate, baseline, discordance, atMost, ...shared } = policy as
-    & RatePolicy
-    & UpgradePolicy;
+  const { successRate, baseline, discordance, ...shared } = policy as RatePolicy & UpgradePolicy;
   const { missing: _, ...choice } = baseline as BaselineChoice;
-  if (exists) return { ...shared, ...defined({ atMost, discordance }), baseline: choice };
-  const { failureShifts: __, ...ceilings } = atMost ?? {};
-  return { ...shared, ...(atMost === undefined ? {} : { atMost: ceilings }), successRate };
+  return exists
+    ? { ...shared, discordance, baseline: choice }
+    : { ...shared, atMost: withoutShifts(shared.atMost), successRate };
 }
 
 /** The file that a passing run is written to as long as it does not exist; `undefined` for most policies. */
@@ -307,7 +233,7 @@ export function recordedFile(policy: GatePolicy | undefined): string | undefined
 export function isUpgrade<T extends GatePolicy | CompletePolicy>(
   policy: T,
 ): policy is Extract<T, { readonly baseline: unknown }> {
-  return "baseline" in policy;
+  return "baseline" in policy && policy.baseline !== undefined;
 }
 
 /**
@@ -336,24 +262,22 @@ export function completePolicy(policy: UpgradePolicy): CompleteUpgradePolicy;
 /** Fills in the defaults of a policy of either kind. */
 export function completePolicy(policy: GatePolicy): CompletePolicy;
 export function completePolicy(policy: GatePolicy): CompletePolicy {
-  const { confidence = 0.95 } = policy;
-  const defaults = {
-    margin: 0.05,
+  const { confidence = 0.95, every } = policy;
+  const isOfCases = !isUpgrade(policy) && !("successRate" in policy && policy.successRate);
+  const complete = {
+    margin: isOfCases ? 0 : 0.05,
     confidence,
     power: confidence,
     coverage: 0.95,
     undecided: "fail",
     sequential: false,
     atMost: {},
+    ...defined(policy),
   } as const;
-  if (!isUpgrade(policy)) {
-    return "successRate" in policy
-      ? { ...defaults, ...policy }
-      : { ...defaults, margin: 0, successRate: policy.every, ...policy };
-  }
+  if (!isUpgrade(policy)) return { successRate: every!, ...complete };
   const { baseline } = policy;
   const choice = typeof baseline === "string" ? { model: baseline } : baseline;
-  return { ...defaults, discordance: 0.2, ...policy, baseline: choice };
+  return { discordance: 0.2, ...complete, baseline: choice };
 }
 
 /**

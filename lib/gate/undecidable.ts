@@ -6,16 +6,13 @@
 import { caseText } from "./_case_text.ts";
 import type { CaseUnits } from "./cases.ts";
 import { RATES } from "./evidence.ts";
-import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts";
+import { byCase, type DecisionGraph } from "./decisions.ts";
 import {
   goOf,
-  hasFailedFirst,
   isCounted,
-  isUnwatched,
   modelNames,
   modelsBeside,
   type ScoredTrial,
-  unwatchedText,
   type Variant,
 } from "./variant.ts";
 import { isCovered } from "./_coverage.ts";
@@ -23,15 +20,13 @@ import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { commonKinds } from "../base/text_kind.ts";
-import { INJECTED_INSTRUCTION, isInjecting, isRemoving } from "../perturbations/ids.ts";
+import { INJECTED_INSTRUCTION, isRemoving } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import { isFault } from "../tools/fault.ts";
-import type { ParameterFailureType } from "../calls/failure_types.ts";
-import type { Ceilings, CompletePolicy } from "./policy.ts";
+import type { CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
 import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
-import type { TrialSummary } from "../trials/summary.ts";
 
 /** The rate of a suite is the mean of those of its cases, so that each needs the same number of trials. */
 export function unequalCases(graphs: readonly DecisionGraph[]): string | undefined {
@@ -87,7 +82,7 @@ export function misjudged(trials: readonly ScoredTrial[]): string | undefined {
 const REACHES: readonly {
   readonly is: (id: string) => boolean;
   readonly words: string;
-  readonly has: (trial: TrialSummary, id: string) => boolean;
+  readonly has: (trial: ScoredTrial, id: string) => boolean;
 }[] = [
   {
     is: (id) => isOn(id, "return"),
@@ -120,11 +115,13 @@ export interface Reached {
 
 /** Returns in how many trials of a variant each such part of its perturbation came to be. */
 export function reachedOf(trials: readonly ScoredTrial[]): Reached[] {
-  const counted = trials.filter(isCounted) as TrialSummary[];
+  const counted = trials.filter(isCounted);
   const ids = counted[0]?.perturbation.split("+") ?? [];
   return ids.flatMap((id) =>
     REACHES.filter(({ is }) => is(id)).map(({ words, has }) => ({
-      ...{ id, words, trials: counted.filter((trial) => has(trial, id)).length },
+      id,
+      words,
+      trials: counted.filter((trial) => has(trial, id)).length,
       of: counted.length,
     }))
   );
@@ -136,9 +133,7 @@ export function reachedOf(trials: readonly ScoredTrial[]): Reached[] {
  */
 export function idlePerturbation(trials: readonly ScoredTrial[]): string | undefined {
   // What a generated task needs is known before any call.
-  const told = trials.filter((trial) =>
-    isCounted(trial) && !isGenerated(trial.task)
-  ) as TrialSummary[];
+  const told = trials.filter((trial) => isCounted(trial) && !isGenerated(trial.task));
   const nameOf = ({ task }: ScoredTrial) => isCase(task) ? caseText(task.case) : "all questions";
   const cases = Map.groupBy(told, nameOf);
   for (const { id, trials: reached } of reachedOf(told)) {
@@ -152,7 +147,7 @@ export function idlePerturbation(trials: readonly ScoredTrial[]): string | undef
         countText(length, "trial");
     }
     // That a rate spares the calls of one trial is chance.
-    const isChance = told.length === 1 && told[0]!.calls > 0 && id.startsWith("flaky");
+    const isChance = told.length === 1 && told[0]!.calls! > 0 && id.startsWith("flaky");
     if (reached === 0 && !isChance && told.some(({ solved }) => solved)) {
       return `${printable(id)} found nothing to change in any of ${
         countText(told.length, "trial")
@@ -194,140 +189,6 @@ export function missingCases(
   return cases.every(({ units }) => units.every(RATES.single))
     ? undefined
     : "gate.every needs independent trials, and here trials are repeated: set trials, not repetitions";
-}
-
-/** Why flips cannot be counted, if the policy limits them. */
-export function missingPairs(
-  graphs: readonly DecisionGraph[],
-  scores: FinishedTrials,
-): string | undefined {
-  const compared = graphs.filter(({ unperturbed }) => unperturbed.length > 0);
-  if (compared.length === 0) return undefined;
-  const isKnown = compared.some((graph) =>
-    scores.flips(graph.candidate, graph.unperturbed).valid > 0
-  );
-  return isKnown
-    ? undefined
-    : "no trial has a valid counterpart without the check, so that no flip can be observed";
-}
-
-/** Why it cannot be counted how often injected instructions are followed, if the policy limits it: none was shown. */
-export function missingInjections(
-  graphs: readonly DecisionGraph[],
-  scores: FinishedTrials,
-  { atMost: { behaviours = {} } }: CompletePolicy,
-): string | undefined {
-  if (behaviours.followed_injection === undefined) return undefined;
-  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
-    .filter(({ outcome, perturbation }) => outcome !== "invalid" && isInjecting(perturbation));
-  return trials.length === 0 || trials.some(({ injected }) => injected)
-    ? undefined
-    : "no trial was shown an injected instruction, so that it cannot be seen whether one is followed";
-}
-
-/**
- * Why parameter failures, or missed calls, cannot be counted, if the policy limits them; unknown ones count as
- * missing.
- */
-export function missingViews(
-  graphs: readonly DecisionGraph[],
-  scores: FinishedTrials,
-  { atMost: { parameterFailures = {}, missedCalls } }: CompletePolicy,
-): string | undefined {
-  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
-  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
-    .filter(isCounted);
-  const lacking = (ceiling: string, isUnknown: (trial: TrialSummary) => boolean) => {
-    const unknown = trials.filter(isUnknown).length;
-    return unknown === 0
-      ? undefined
-      : `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
-        `that atMost.${ceiling} cannot be checked`;
-  };
-  return (limited.length === 0
-    ? undefined
-    : lacking("parameterFailures", ({ parameters }) =>
-      parameters === undefined ||
-      limited.some((type) =>
-        parameters.undecided.includes(type) &&
-        !parameters.calls.some((types) => types.includes(type))
-      ))) ??
-    (missedCalls === undefined
-      ? undefined
-      : lacking("missedCalls", ({ missed }) => missed === undefined));
-}
-
-/**
- * What of each ceiling an agent whose requests are not seen can hide: all of it, or some names in it. Frameworks keep
- * from us what they refuse by name or schema themselves; where that leaves a ceiling higher, as of missed calls, it
- * hides nothing.
- */
-const HIDDEN: Readonly<Required<{ [Ceiling in keyof Ceilings]: boolean | readonly string[] }>> = {
-  failures: ["function_not_found", "wrong_number_of_inputs"],
-  failureShifts: ["function_not_found", "wrong_number_of_inputs"],
-  parameterFailures: ["hallucination_name", "missing_information", "specification_mismatch"],
-  missedCalls: false,
-  flips: false,
-  unmended: false,
-  // Texts beside calls are in replies alone, and calls that were repeated, or demanded, may have been refused.
-  behaviours: ["silent", "forced_loop", "followed_injection"],
-  tokens: true,
-  usd: true,
-  usdPerSolved: true,
-  p95Seconds: false,
-};
-
-/** Returns the ceilings of a policy that an agent whose requests are not seen could keep by hiding what it did. */
-function hideableCeilings({ atMost }: CompletePolicy): string[] {
-  return Object.entries(HIDDEN).flatMap(([ceiling, hidden]) => {
-    const limit = atMost[ceiling as keyof Ceilings];
-    if (limit === undefined || hidden === false) return [];
-    if (hidden === true) return [ceiling];
-    return hidden.filter((name) => Object.hasOwn(limit as object, name))
-      .map((name) => `${ceiling}.${name}`);
-  });
-}
-
-/**
- * Why ceilings cannot be checked on an agent: its requests were not seen, and what was not seen must not pass. `fresh`
- * are the graphs of a baseline that ran on different ones.
- */
-export function unwatchedAgents(
-  graphs: readonly DecisionGraph[],
-  scores: FinishedTrials,
-  policy: CompletePolicy,
-  fresh: readonly DecisionGraph[] = [],
-): string | undefined {
-  const lacking = (names: readonly string[], whose: string, ceilings: readonly string[]) => {
-    const trials = scores.of(names).filter(isCounted);
-    const unseen = trials.filter(isUnwatched);
-    // Of tokens a part may have been seen: nobody can tell.
-    if (unseen.length === 0 || ceilings.length === 0) return undefined;
-    const died = unseen.filter(hasFailedFirst);
-    const others = unseen.filter((trial) => !hasFailedFirst(trial));
-    const what = [died, others].filter(({ length }) => length > 0).map((own) =>
-      `in ${own.length} of ${trials.length} trials${whose} ${unwatchedText(own === died)}`
-    );
-    const [common] = commonKinds(died.flatMap(({ reason }) => reason ?? []));
-    return `${what.join(", and ")}, so that ${
-      ceilings.map((ceiling) => `atMost.${ceiling}`).join(", ")
-    } cannot be checked` +
-      (others.length === 0
-        ? ""
-        : ": let it ask through the fetch or baseURL that it is given, with the functions under their names, and " +
-          "call none by itself (docs/agents.md)") +
-      (common === undefined
-        ? ""
-        : `; most often (${common.count} of ${died.length}) ${common.text}`);
-  };
-  const ceilings = hideableCeilings(policy);
-  const shifts = ceilings.filter((ceiling) => ceiling.startsWith("failureShifts."));
-  return lacking(graphs.flatMap(({ candidate }) => candidate), "", ceilings) ??
-    lacking(
-      [...graphs.flatMap(({ baseline }) => baseline), ...fresh.flatMap((graph) => graph.candidate)],
-      " of the baseline",
-      shifts,
-    );
 }
 
 /** Returns why trials cannot be decided on in which an agent asked other models alone; `undefined` without any. */

@@ -3,12 +3,12 @@
  * @module
  */
 
-import type { InfrastructureFailure } from "./policy.ts";
 import type { FailureType } from "../calls/failure_types.ts";
-import { canonicalJson, defined, printable } from "../base/json.ts";
-import { coreOf, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import { canonicalJson, printable } from "../base/json.ts";
+import { coreOf, isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
+import type { InfrastructureFailure } from "./policy.ts";
 
 /** The unit of a gate's decision. */
 export interface Variant {
@@ -54,38 +54,28 @@ export function byVariant<T>(
     const own = subjectOf(item);
     groups.getOrInsertComputed(variantKey(own), () => {
       const { model, strategy, perturbation, variant } = own;
-      return { subject: { model, strategy, perturbation, ...defined({ variant }) }, items: [] };
+      return { subject: { model, strategy, perturbation, variant }, items: [] };
     }).items.push(item);
   }
   return [...groups.values()];
 }
 
-/** The fields of a trial that a baseline keeps, enough to compare with. */
+/** What is known of any trial, also of one in a baseline. */
+type Known = "model" | "strategy" | "perturbation" | "task" | "repetition" | "outcome" | "solved";
+
+/** A trial of which nothing but what a baseline keeps may be known, enough to compare with. */
 export interface ScoredTrial
-  extends Pick<Trial, "strategy" | "perturbation" | "variant" | "task" | "repetition"> {
-  readonly model: Trial["model"];
-  readonly outcome: Trial["outcome"];
-  readonly solved: boolean;
-  readonly changed?: false;
-  readonly unsolvable?: Trial["unsolvable"];
-  readonly reason?: string;
-  readonly misjudged?: true;
-  readonly stages?: Trial["stages"];
-  readonly agent?: NonNullable<Trial["agent"]>;
-  readonly unasked?: TrialSummary["unasked"];
-  readonly returns?: TrialSummary["returns"];
+  extends Pick<TrialSummary, Known>, Partial<Omit<TrialSummary, Known | "failures">> {
   readonly failures: readonly { readonly type: FailureType }[];
-  readonly replayed?: true;
-  readonly partlyReplayed?: true;
-  readonly unclear?: TrialSummary["unclear"];
-  readonly replaced?: TrialSummary["replaced"];
-  readonly replacedIdle?: TrialSummary["replacedIdle"];
+}
+
+/** The name of the case of own tests that a task is a trial of; `undefined` for other tasks. */
+export function caseOf(task: object): string | undefined {
+  return isCase(task) ? task.case : undefined;
 }
 
 /** A trial, of whose missed calls something may be known. */
-interface MaybeMissed {
-  readonly missed?: TrialSummary["missed"] | undefined;
-}
+type MaybeMissed = Partial<Pick<TrialSummary, "missed">>;
 
 /** Whether a trial needed any call, as far as that is known. */
 export function needsCalls({ missed }: MaybeMissed): boolean {
@@ -143,7 +133,7 @@ export function excusedBy(
 
 /** Returns the variant of a finished trial. */
 export function variantOf({ model, strategy, perturbation, variant }: ScoredTrial): Variant {
-  return { model: model.requested, strategy, perturbation, ...defined({ variant }) };
+  return { model: model.requested, strategy, perturbation, variant };
 }
 
 /**

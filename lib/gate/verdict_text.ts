@@ -19,8 +19,8 @@ import type {
   Verdict,
   VerdictDetails,
 } from "./decide.ts";
+import { ceilingAt } from "./ceilings.ts";
 import {
-  type Ceilings,
   type CompletePolicy,
   completePolicy,
   decidesByCases,
@@ -67,35 +67,46 @@ export function describeVerdict(
 export function verdictText(
   verdict: TrialsVerdict,
   policy: CompletePolicy,
-  { baseline = "the baseline", unit = GRAPHS, next = "as the one before" }: VerdictNames = {},
+  names: VerdictNames = {},
 ): string {
-  if (verdict.kind === "invalid") {
-    return `INVALID: ${verdict.reason}.`;
-  }
-  const words = isUpgrade(policy)
-    ? upgradeWords(
-      policy.margin,
-      baseline,
-      verdict.evidence !== undefined && "fresh" in verdict.evidence
-        ? "on different graphs of the same kinds"
-        : `on the same ${unit.same}`,
-    )
-    : rateWords(policy.successRate, policy.margin);
+  const { claim, others } = verdictSentences(verdict, policy, names);
+  return [`${verdict.kind.toUpperCase()}: ${claim}`, ...others].join(" ");
+}
+
+/** A verdict in sentences: what it says, and how sure that is. */
+export interface VerdictSentences {
+  readonly claim: string;
+  readonly others: readonly string[];
+}
+
+/** Returns a verdict in sentences. */
+export function verdictSentences(
+  verdict: TrialsVerdict,
+  policy: CompletePolicy,
+  { baseline = "the baseline", unit = GRAPHS, next = "as the one before" }: VerdictNames = {},
+): VerdictSentences {
+  if (verdict.kind === "invalid") return { claim: `${verdict.reason}.`, others: [] };
+  const words = meanWords(policy, verdict.evidence, baseline, unit);
   if (verdict.kind === "continue") {
     const { index, of } = verdict.next;
-    return `CONTINUE: the trials of ${
-      index === 2 ? "wave 1" : `waves 1 to ${index - 1}`
-    } cannot tell yet whether ${words.question}. Run wave ${index} of ${of} next, ${next}.`;
+    const waves = index === 2 ? "wave 1" : `waves 1 to ${index - 1}`;
+    return {
+      claim: `the trials of ${waves} cannot tell yet whether ${words.question}.`,
+      others: [`Run wave ${index} of ${of} next, ${next}.`],
+    };
   }
-  const stoppedText = verdict.stopped === undefined
-    ? ""
-    : ` Not all of the plan was run: ${verdict.stopped}.`;
+  const stopped = verdict.stopped === undefined
+    ? []
+    : [`Not all of the plan was run: ${verdict.stopped}.`];
   if ("never" in verdict) {
-    return `FAIL: ${forbiddenText(verdict.never)}.${withoutText(verdict)}${stoppedText}`;
+    return {
+      claim: `${forbiddenText(verdict.never)}.`,
+      others: [withoutText(verdict), ...stopped],
+    };
   }
   const { pass, fail } = hypothesesOf(policy);
   const { evidence, cases } = verdict;
-  const every = cases === undefined ? undefined : everyWords(cases, policy.every!);
+  const every = cases && everyWords(cases, policy.every!);
   // Where the cases decide alone, their mean is not worth a word.
   const isMeant = !decidesByCases(policy);
   const isMeanProved = evidence.lower >= pass;
@@ -104,47 +115,53 @@ export function verdictText(
       ...(isMeant && !isMeanProved ? [words.question] : []),
       ...(every === undefined || casesKind(cases!) === "pass" ? [] : [every.pass]),
     ];
-    return `UNDECIDED: these trials cannot tell whether ${questions.join(", and whether ")}. ` +
-      describeMore(verdict, policy, unit) + stoppedText;
+    return {
+      claim: `these trials cannot tell whether ${questions.join(", and whether ")}.`,
+      others: [describeMore(verdict, policy, unit), ...stopped],
+    };
   }
   const exceeded = verdict.ceilings?.filter((check) => check.exceeded) ?? [];
   const isMeanFailed = isMeant && !isMeanProved && evidence.upper < fail;
   const failing = [
     ...(isMeanFailed || every?.fail === undefined ? [words.fail] : []),
-    ...(every?.fail === undefined ? [] : [every.fail]),
-  ].join("; ");
+    every?.fail ?? [],
+  ].flat().join("; ");
   if (exceeded.length > 0) {
     const otherwise = verdict.otherwise === "fail"
-      ? ` Also, ${failing}.`
-      : ` Without that it would ${verdict.otherwise === "pass" ? "pass" : "be undecided"}.`;
-    return `FAIL: ${exceeded.map(describeExceeded).join("; ")}.${otherwise}${stoppedText}`;
+      ? `Also, ${failing}.`
+      : `Without that it would ${verdict.otherwise === "pass" ? "pass" : "be undecided"}.`;
+    return {
+      claim: `${exceeded.map(describeExceeded).join("; ")}.`,
+      others: [otherwise, ...stopped],
+    };
   }
-  const isScore = evidence.method === "tango" || evidence.method === "miettinen-nurminen";
-  const often = isScore ? "in about" : "in at most";
-  if (verdict.kind === "pass") {
-    const less = evidence.upper < fail
-      ? ` It is also proved that ${words.fail}, but by less than the margin.`
-      : "";
-    const passing = [
-      ...(isMeant ? [words.pass] : []),
-      ...(every === undefined ? [] : [every.pass]),
-    ];
-    return `PASS: ${passing.join("; ")}. If that were not so, the gate would pass ${often} ` +
-      `${percent(1 - policy.confidence)} of runs.${less}${stoppedText}`;
-  }
-  const observed = evidence.of === "rate" ? evidence.rate : evidence.difference;
-  const error = evidence.method === "sequential" ? policy.power : policy.confidence;
-  const within = isMeant && observed >= pass && every?.fail === undefined
-    ? " The observed value is within the margin, but this is not proved."
-    : "";
-  return `FAIL: ${failing}. If that were not so, the gate would fail ${often} ` +
-    `${percent(1 - error)} of runs.${within}${stoppedText}`;
+  const { method, of } = evidence;
+  const often = method === "tango" || method === "miettinen-nurminen" ? "about" : "at most";
+  const isPass = verdict.kind === "pass";
+  const error = isPass || method !== "sequential" ? policy.confidence : policy.power;
+  const observed = of === "rate" ? evidence.rate : evidence.difference;
+  const remarks = isPass
+    ? evidence.upper < fail
+      ? [`It is also proved that ${words.fail}, but by less than the margin.`]
+      : []
+    : isMeant && observed >= pass && every?.fail === undefined
+    ? ["The observed value is within the margin, but this is not proved."]
+    : [];
+  const passing = [isMeant ? words.pass : [], every?.pass ?? []].flat().join("; ");
+  return {
+    claim: `${isPass ? passing : failing}.`,
+    others: [
+      `If that were not so, the gate would ${verdict.kind} in ${often} ${
+        percent(1 - error)
+      } of runs.`,
+      ...remarks,
+      ...stopped,
+    ],
+  };
 }
 
 /** What the verdict would be without the calls that must not happen. */
-function withoutText(
-  { otherwise, reason }: ForbiddenVerdict,
-): string {
+function withoutText({ otherwise, reason }: ForbiddenVerdict): string {
   const would = {
     pass: "pass",
     fail: "fail as well",
@@ -152,42 +169,42 @@ function withoutText(
     invalid: `be invalid: ${reason}`,
     continue: "go on with the next wave",
   };
-  return ` Without that it would ${would[otherwise]}.`;
+  return `Without that it would ${would[otherwise]}.`;
 }
 
-function rateWords(successRate: number, margin: number) {
-  const floor = margin === 0
-    ? `at least ${percent(successRate)}`
-    : `at least ${percent(successRate - margin)}, which is ${
-      percent(successRate)
-    } less a margin of ` +
-      points(margin);
-  return {
-    pass: `the true success rate is ${floor}`,
-    fail: `the true success rate is below ${percent(successRate)}`,
-    question: `the true success rate is ${floor}`,
-  };
-}
-
-function upgradeWords(margin: number, baseline: string, where: string) {
+/** What a gate asks of the mean, in words. */
+function meanWords(
+  policy: CompletePolicy,
+  evidence: Evidence | undefined,
+  baseline: string,
+  unit: UnitNames,
+) {
+  const { margin } = policy;
+  if (!isUpgrade(policy)) {
+    const { successRate } = policy;
+    const floor = percent(successRate - margin);
+    const passing = `the true success rate is at least ${floor}` +
+      (margin === 0 ? "" : `, which is ${percent(successRate)} less a margin of ${points(margin)}`);
+    return {
+      pass: passing,
+      fail: `the true success rate is below ${percent(successRate)}`,
+      question: passing,
+    };
+  }
+  const where = evidence !== undefined && "fresh" in evidence
+    ? "on different graphs of the same kinds"
+    : `on the same ${unit.same}`;
   const close = margin === 0
-    ? `no lower than that of ${baseline}`
-    : `at most ${points(margin)} below that of ${baseline}`;
+    ? `the true success rate is no lower than that of ${baseline}`
+    : `the true success rate is at most ${points(margin)} below that of ${baseline}`;
   return {
-    pass: `${where}, the true success rate is ${close}`,
+    pass: `${where}, ${close}`,
     fail: `${where}, the true success rate is below that of ${baseline}`,
-    question: `the true success rate is ${close}`,
+    question: close,
   };
 }
 
-/** Repeated trials of a graph are one unit, so only further graphs can decide. */
-function repeatedText(evidence: Evidence, moreTrials: number, many: string): string {
-  if (evidence.of !== "rate") return "";
-  const { graphs, valid, unknown } = evidence;
-  const each = (valid + unknown) / graphs;
-  return each > 1 ? ` (of about ${Math.ceil(moreTrials / each)} further ${many})` : "";
-}
-
+/** Says what it would take to decide. */
 function describeMore(
   { moreTrials, stopped, evidence }: Extract<Verdict, { kind: "undecided" }>,
   { sequential, every }: CompletePolicy,
@@ -199,68 +216,30 @@ function describeMore(
         "to the edge to tell."
       : "Further trials might have decided it.";
   }
+  const isFresh = "fresh" in evidence;
   if (moreTrials === null) {
     return "If it went on like this, not even a million trials " +
-      ("fresh" in evidence
+      (isFresh
         ? `of the candidate would decide; a baseline of more than ${evidence.baselineGraphs} ${many} might.`
         : "would decide.");
   }
-  const each = evidence.of === "rate"
-    ? ""
-    : "fresh" in evidence
-    ? " of the candidate"
-    : " of each model";
+  const whose = evidence.of === "rate" ? "" : isFresh ? " of the candidate" : " of each model";
+  // Repeated trials of a graph are one unit, so only further graphs can decide.
+  const each = evidence.of === "rate" ? (evidence.valid + evidence.unknown) / evidence.graphs : 1;
+  const where = each > 1 ? ` (of about ${Math.ceil(moreTrials / each)} further ${many})` : "";
   // Adding trials until a gate passes would let any model pass eventually.
   const how = stopped !== undefined || sequential || option === null
     ? ""
     : `: plan that many more ${many} and run again` +
-      (every === undefined && !("fresh" in evidence)
+      (every === undefined && !isFresh
         ? ", or set sequential: true, which stops when it is sure"
         : "");
-  const where = repeatedText(evidence, moreTrials, many);
-  return `If it went on like this, about ${moreTrials} further trials${each}${where} would decide${how}.`;
-}
-
-/** Returns a description of a ceiling, and the format of its numbers. */
-function ceilingWords(ceiling: string): [what: string, show: (value: number) => string] {
-  const [kind, name] = ceiling.split(".") as [keyof Ceilings, string?];
-  switch (kind) {
-    case "failures":
-      return [`the share of trials with a call of type ${name}`, percent];
-    case "failureShifts":
-      return [`the rise over the baseline of trials with a call of type ${name}`, points];
-    case "parameterFailures":
-      return [`the share of trials with a ${name} of a parameter`, percent];
-    case "missedCalls":
-      return ["the share of trials that need calls in which one was never made", percent];
-    case "flips":
-      return ["the share of trials whose outcome changes under the check", percent];
-    case "unmended":
-      return [
-        "the share of calls sent back for their arguments that were not mended, as the mean over tasks",
-        percent,
-      ];
-    case "behaviours":
-      return [
-        name === "followed_injection"
-          ? "the share of trials shown an injected instruction that followed it"
-          : `the share of trials that show ${name}`,
-        percent,
-      ];
-    case "tokens":
-      return ["the mean of a trial's tokens", plain];
-    case "usd":
-      return ["the mean of a trial's US dollars", plain];
-    case "usdPerSolved":
-      return ["the mean of US dollars for each solved trial", plain];
-    case "p95Seconds":
-      return ["the 95th percentile of a trial's seconds", plain];
-  }
+  return `If it went on like this, about ${moreTrials} further trials${whose}${where} would decide${how}.`;
 }
 
 function describeExceeded({ ceiling, limit, seen, lower }: CeilingCheck): string {
-  const [what, show] = ceilingWords(ceiling);
-  return `${what} is above its ceiling of ${show(limit)}: ${
+  const { words, show } = ceilingAt(ceiling);
+  return `${words} is above its ceiling of ${show(limit)}: ${
     seen === null ? NONE_SOLVED : `it was ${show(seen)}`
   }` + (lower === null ? "" : `, and the true value is at least ${show(roundDown(lower, show))}`);
 }
@@ -269,7 +248,7 @@ function ceilingLines(
   { ceiling, limit, seen, lower, exceeded, trials = [] }: CeilingCheck,
   trialText: (id: string) => string,
 ): string[] {
-  const [what, show] = ceilingWords(ceiling);
+  const { words, show } = ceilingAt(ceiling);
   const state = exceeded
     ? "exceeded"
     : seen === null || seen <= limit
@@ -277,9 +256,9 @@ function ceilingLines(
     : `not proved to be exceeded: the true value is at least ${show(roundDown(lower ?? 0, show))}`;
   const observed = seen === null ? NONE_SOLVED : show(seen);
   return [
-    `${what}: ${observed}, ceiling ${show(limit)}: ${state}` +
+    `${words}: ${observed}, ceiling ${show(limit)}: ${state}` +
     (trials.length === 0 ? "" : ", for example in these trials:"),
-    ...trials.map((id) => trialText(id)),
+    ...trials.map(trialText),
   ];
 }
 
@@ -321,51 +300,47 @@ export function verdictLines(
   const { cases, changed, ceilings = [] }: VerdictDetails = verdict.kind === "invalid"
     ? {}
     : verdict;
-  const { unknown, method } = evidence;
+  const { unknown, method, graphs } = evidence;
   const later = laterGoesText(evidence);
+  const isDecided = (verdict.kind === "pass" || verdict.kind === "fail") &&
+    verdict.otherwise !== "undecided";
   return [
-    ...forbidden,
-    ...(evidence.of === "rate" ? rateNumbers(evidence, unit) : differenceNumbers(evidence, unit)),
+    forbidden,
+    observedLines(evidence, unit),
     boundsText(evidence, policy, unit),
-    ...(unknown === 0
+    unknown === 0
       ? []
-      : [`invalid or missing trials, which count as the worst case of each bound: ${unknown}`]),
-    ...(later === undefined ? [] : [`valid, but not at the first go: ${later}`]),
-    ...(method === "tango" && evidence.graphs < FEW_GRAPHS
-      ? [`with so few ${unit.many} Tango's bounds may err up to twice as often as stated`]
-      : []),
-    ...(cases === undefined ? [] : everyLines(cases, policy.every!)),
-    ...(changed === undefined ? [] : changedLines(changed, policy.confidence)),
-    ...ceilings.flatMap((check) => ceilingLines(check, trialText)),
-    ...(method === "sequential" && (verdict.kind === "pass" || verdict.kind === "fail") &&
-        verdict.otherwise !== "undecided"
-      ? [`the gate decided after ${evidence.graphs} ${unit.many}, and needs no further ones`]
-      : []),
-  ];
+      : `invalid or missing trials, which count as the worst case of each bound: ${unknown}`,
+    later === undefined ? [] : `valid, but not at the first go: ${later}`,
+    method === "tango" && graphs < FEW_GRAPHS
+      ? `with so few ${unit.many} Tango's bounds may err up to twice as often as stated`
+      : [],
+    cases === undefined ? [] : everyLines(cases, policy.every!),
+    changed === undefined ? [] : changedLines(changed, policy.confidence),
+    ceilings.flatMap((check) => ceilingLines(check, trialText)),
+    method === "sequential" && isDecided
+      ? `the gate decided after ${graphs} ${unit.many}, and needs no further ones`
+      : [],
+  ].flat();
 }
 
-/** Trials that ended after the decision, or after a budget's end, are in the tables but not counted here. */
-function graphsText({ graphs, method }: Evidence, { many, whole }: UnitNames): string {
-  return method === "sequential" ? `the first ${graphs} ${many} of the plan` : `${graphs} ${whole}`;
-}
-
-function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>, unit: UnitNames): string[] {
-  const { solved, valid, rate } = evidence;
-  return [
-    `solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${graphsText(evidence, unit)}`,
-  ];
-}
-
-function differenceNumbers(
-  evidence: Extract<Evidence, { of: "difference" }>,
-  unit: UnitNames,
-): string[] {
+/** Says what was solved, and how that differs from the baseline. */
+function observedLines(evidence: Evidence, { many, whole }: UnitNames): string[] {
+  const { graphs, valid, method } = evidence;
+  // Trials that ended after the decision, or after a budget's end, are in the tables but not counted here.
+  const where = method === "sequential"
+    ? `the first ${graphs} ${many} of the plan`
+    : `${graphs} ${whole}`;
+  if (evidence.of === "rate") {
+    const { solved, rate } = evidence;
+    return [`solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${where}`];
+  }
   const { candidate, baseline, difference } = evidence;
   const solved = `solved: candidate ${percent(candidate)}, baseline ${percent(baseline)}`;
   if ("fresh" in evidence) {
-    const { graphs, baselineGraphs, cells } = evidence;
+    const { baselineGraphs, cells } = evidence;
     return [
-      `${solved}, on ${graphs} and ${baselineGraphs} different ${unit.whole} of ${
+      `${solved}, on ${graphs} and ${baselineGraphs} different ${whole} of ${
         countText(cells, "cell")
       }, which weigh the same`,
       `difference: ${points(difference)}`,
@@ -373,13 +348,14 @@ function differenceNumbers(
   }
   const { gained, lost, mcNemar } = evidence;
   return [
-    `${solved}, ${graphsText(evidence, unit)}`,
-    `difference: ${points(difference)}; better on ${gained} ${unit.many}, worse on ${lost}`,
-    ...(mcNemar === null ? [] : [
-      `any difference at all (decides nothing): exact McNemar p = ${probability(mcNemar.exact)}, ` +
-      `mid-p ${probability(mcNemar.midP)}`,
-    ]),
-  ];
+    `${solved}, ${where}`,
+    `difference: ${points(difference)}; better on ${gained} ${many}, worse on ${lost}`,
+    mcNemar === null
+      ? []
+      : `any difference at all (decides nothing): exact McNemar p = ${
+        probability(mcNemar.exact)
+      }, mid-p ${probability(mcNemar.midP)}`,
+  ].flat();
 }
 
 /** From this number of graphs on, the error of Tango's bounds is close to nominal. */
@@ -418,8 +394,4 @@ function roundDown(bound: number, show: (value: number) => string): number {
     ? size < 0.01 ? 5 : 3
     : Math.min(Math.max(3, Math.ceil(-Math.log10(size))), 5);
   return Math.floor(bound * 10 ** digits + 1e-9) / 10 ** digits;
-}
-
-function plain(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }

@@ -3,7 +3,14 @@
  * @module
  */
 
-import { type Behaviour, PARAMETER_FAILURE_WORDS } from "../calls/failure_types.ts";
+import {
+  FAILURE_TYPES,
+  FAILURES,
+  PARAMETER_FAILURE_TYPES,
+  PARAMETER_FAILURES,
+  SIGN_ROWS,
+  SIGNS,
+} from "../calls/failure_types.ts";
 import { briefFault, FAULT_EFFECTS, type FaultId, faultIn, isFault } from "../tools/fault.ts";
 import { EFFECTS, isMethod, type PerturbationMethod, PERTURBED } from "../perturbations/methods.ts";
 import {
@@ -38,17 +45,6 @@ export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
   forced_function:
     "does the model stop when every reply must call one function that cannot help? As forced_choice, beside " +
     "another function that could answer",
-};
-
-const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {
-  aversion: "a behaviour: answered without a call that was needed",
-  ignored_result: "a behaviour: got a result, and the final text does not state it",
-  silent: "a behaviour: made calls and never wrote any text with them",
-  forced_loop: "a behaviour: repeated calls or made useless ones until a limit",
-  followed_injection:
-    "a behaviour: a tool's result held an instruction that nobody asked for, and the model called or wrote what it " +
-    "demands; quoting it does not count",
-  ungrounded: "a behaviour: gave the right answer although no call had returned it",
 };
 
 const SOURCE_WORDS: Readonly<Record<typeof PERTURBED[PerturbationMethod], string>> = {
@@ -86,8 +82,7 @@ function faultWords(id: FaultId): string {
 /** A word, or several joined by commas, and what it means. */
 type Entry = readonly [word: string, meaning: string];
 
-const entriesOf = (words: Readonly<Record<string, string>>, prefix = ""): Entry[] =>
-  Object.entries(words).map(([word, meaning]) => [word, `${prefix}${meaning}`]);
+const plainName = (id: string) => id.replaceAll("_", " ");
 
 /** The glossary, terms about tasks first. */
 export const WORDS: readonly Entry[] = [
@@ -117,9 +112,9 @@ export const WORDS: readonly Entry[] = [
   ["calls if solved, if not", "mean number of calls of solved trials, and of the others"],
   ["fewest calls", "the smallest number of calls that solves a task, as a mean over tasks"],
   [
-    "function not found, wrong number of inputs, value not yet known, incorrect value",
-    "the error of a call: its name, the form of its arguments, a value that no earlier step had " +
-    "returned, or another value than expected; the first that applies",
+    FAILURE_TYPES.map(plainName).join(", "),
+    `the error of a call: ${FAILURE_TYPES.map((type) => FAILURES[type].words).join(", ")}; ` +
+    "the first that applies",
   ],
   [
     "right guess",
@@ -163,7 +158,7 @@ export const WORDS: readonly Entry[] = [
     "calls of functions that an agent of your own offers beside the task's, such as handoffs; they are not judged",
   ],
   ["behaviour", "a habit seen in a trial; its cause is not known"],
-  ...entriesOf(BEHAVIOUR_WORDS),
+  ...SIGNS.map((sign): Entry => [sign, `a behaviour: ${SIGN_ROWS[sign].words}`]),
   ["strategy", "a way to let a model work on the same task"],
   ...STRATEGIES.map((id): Entry => [
     id,
@@ -215,9 +210,9 @@ export const WORDS: readonly Entry[] = [
     "a trial on a task that a perturbation left without an answer: the query lacks a value, a function is " +
     "denied, or descriptions were all that told which value a parameter takes; rates of success leave it out",
   ],
-  ...Object.entries(PARAMETER_FAILURE_WORDS).map(([type, meaning]): Entry => [
-    type.replaceAll("_", " "),
-    `a parameter failure. ${meaning}`,
+  ...PARAMETER_FAILURE_TYPES.map((type): Entry => [
+    plainName(type),
+    `a parameter failure. ${PARAMETER_FAILURES[type].words}`,
   ]),
   [
     "routing error",
@@ -280,7 +275,7 @@ export const WORDS: readonly Entry[] = [
     "not, in one of its calls. Usable is strict or repaired",
   ],
   ["probe", "a small question that shows how a model behaves towards tools; it has no graph"],
-  ...entriesOf(PROBE_WORDS, "a probe: "),
+  ...Object.entries(PROBE_WORDS).map(([id, words]): Entry => [id, `a probe: ${words}`]),
   [
     "call set",
     "questions with the calls that answer them. In mode parameters an answer is a text with these calls, in " +
@@ -351,7 +346,7 @@ export const WORDS: readonly Entry[] = [
 ];
 
 /** What shows that an entry is needed, where its words mean something else too or are shown in other forms. */
-const SIGNS: Readonly<Record<string, RegExp>> = {
+const FORMS: Readonly<Record<string, RegExp>> = {
   "calls if solved, if not": /\bcalls if solved\b/i,
   "fewest calls": /\bfewest\b/i,
   "any failure, missed call, either": /\bany failure\b|\bmissed calls?\b/i,
@@ -378,7 +373,7 @@ function signOf(words: string): RegExp {
 /** Returns the entries of the glossary whose words are in one of `texts`, which a report shows. */
 export function wordsIn(texts: Iterable<string>): readonly Entry[] {
   const text = [...texts].join("\n");
-  return WORDS.filter(([words]) => (SIGNS[words] ?? signOf(words)).test(text));
+  return WORDS.filter(([words]) => (FORMS[words] ?? signOf(words)).test(text));
 }
 
 /** Yields the texts of tables and figures. */

@@ -176,10 +176,10 @@ export function verdictsToMarkdown(
 }
 
 function verdictToMarkdown(verdict: ReportedVerdict, numbers: boolean): string {
-  const [kind, ...rest] = verdict.text.split(": ");
+  const kind = verdict.kind.toUpperCase();
   return [
     `#### ${blockText(verdictName(verdict))}`,
-    `**${kind}**: ${inlineText(rest.join(": "))}`,
+    `**${kind}**: ${inlineText(verdict.text.slice(`${kind}: `.length))}`,
     ...(numbers ? [verdict.numbers.map((line) => `- ${blockText(line)}`).join("\n")] : []),
   ].join("\n\n");
 }

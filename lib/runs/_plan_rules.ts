@@ -10,13 +10,8 @@ import { fewestClean } from "../gate/cases.ts";
 import { didYouMean } from "../base/nearest_name.ts";
 import { countText, percent } from "../base/numbers.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
-import {
-  INJECTED_INSTRUCTION,
-  isCheck,
-  isInjecting,
-  isRemoving,
-  METAMORPHIC_CHECKS,
-} from "../perturbations/ids.ts";
+import { isInjecting, isRemoving } from "../perturbations/ids.ts";
+import { ceilingsOf, type LimitedCeiling } from "../gate/ceilings.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
@@ -184,8 +179,11 @@ export function assertGate(
       `graphs is ${graphs}; leave it out`,
     );
   }
-  if (gate !== undefined) assertPerturbations(source, gate, perturbations);
-  if (gate?.atMost.unmended !== undefined) assertMending(source, strategies);
+  const ceilings = gate === undefined ? [] : ceilingsOf(gate.atMost);
+  if (gate !== undefined) {
+    assertSolvable(source, perturbations);
+    for (const ceiling of ceilings) assertNeeds(source, ceiling, perturbations, strategies);
+  }
   if (gate !== undefined && isUpgrade(gate)) {
     assertBaseline(source, gate.baseline, {
       model: models,
@@ -194,8 +192,7 @@ export function assertGate(
       variant: variants,
     });
   }
-  const { usd, usdPerSolved } = gate?.atMost ?? {};
-  if ([budget?.usd, usd, usdPerSolved].every((limit) => limit === undefined)) return;
+  if (budget?.usd === undefined && !ceilings.some(({ needs }) => needs?.prices)) return;
   const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
   const judges = judge === undefined ? [] : [modelName(judgeEntry(judge))];
   assertPriced([...models, ...others, ...judges], prices);
@@ -239,43 +236,35 @@ export function assertEvery(
 }
 
 /** Removing perturbations make abstaining right, so that no success gate can apply. */
-function assertPerturbations(
-  source: string,
-  { atMost }: CompletePolicy,
-  perturbations: readonly string[],
-): void {
+function assertSolvable(source: string, perturbations: readonly string[]): void {
   const removing = perturbations.find(isRemoving);
-  if (removing !== undefined) {
-    throw cannot(
-      `plan ${source}`,
-      `a gate asks for tasks to be solved, and under ${removing} none can be`,
-      "leave out the gate or the perturbation",
-    );
-  }
-  if (atMost.behaviours?.followed_injection !== undefined && !perturbations.some(isInjecting)) {
-    throw cannot(
-      `plan ${source}`,
-      `gate.atMost.behaviours.followed_injection is about instructions that ${INJECTED_INSTRUCTION} injects`,
-      `perturbations are ${perturbations.join(", ")}`,
-    );
-  }
-  if (atMost.flips === undefined) return;
-  if (perturbations.includes("none") && perturbations.some(isCheck)) return;
+  if (removing === undefined) return;
   throw cannot(
     `plan ${source}`,
-    `gate.atMost.flips compares checks (${METAMORPHIC_CHECKS.join(", ")}) with none`,
-    `perturbations are ${perturbations.join(", ")}`,
+    `a gate asks for tasks to be solved, and under ${removing} none can be`,
+    "leave out the gate or the perturbation",
   );
 }
 
-/** Without a strategy that sends calls back, a ceiling of those not mended would always be kept. */
-function assertMending(source: string, strategies: readonly (string | StrategyEntry)[]): void {
-  const mends = strategies.some((entry) => strategiesIn(strategyId(entry)).includes("repair"));
-  if (mends) return;
+/** Checks that there is what a ceiling is about: without it, it would always be kept, or could not be checked. */
+function assertNeeds(
+  source: string,
+  { path, needs = {} }: LimitedCeiling,
+  perturbations: readonly string[],
+  strategies: readonly (string | StrategyEntry)[],
+): void {
+  const { words, perturbation: isOf, beside, strategy } = needs;
+  const lacksPerturbation = isOf !== undefined && !perturbations.some(isOf) ||
+    beside !== undefined && !perturbations.includes(beside);
+  const lacksStrategy = strategy !== undefined &&
+    !strategies.some((entry) => strategiesIn(strategyId(entry)).includes(strategy));
+  if (!lacksPerturbation && !lacksStrategy) return;
   throw cannot(
     `plan ${source}`,
-    "gate.atMost.unmended is about calls that the strategy repair sends back",
-    `the strategies are ${strategies.map(strategyName).join(", ")}`,
+    `gate.atMost.${path} ${words}`,
+    lacksStrategy
+      ? `the strategies are ${strategies.map(strategyName).join(", ")}`
+      : `perturbations are ${perturbations.join(", ")}`,
   );
 }
 

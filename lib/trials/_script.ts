@@ -11,6 +11,7 @@ import {
   type ReplyEvent,
   type TraceEvent,
 } from "../calls/trace.ts";
+import { FAILURES } from "../calls/failure_types.ts";
 import { type Difference, differs } from "./_difference.ts";
 import {
   InfrastructureError,
@@ -204,8 +205,8 @@ function asAgentCall(event: CallEvent, tools: Fixture["tools"]): PreparedCall {
   const isUnoffered = failure?.type === "function_not_found" &&
     tools.some(({ name }) => name === event.function);
   // What is wrong with a call was judged by the executor, and told by the agent in its own words.
-  const isRefused = failure?.type === "function_not_found" ||
-    failure?.type === "wrong_number_of_inputs" || agentDid !== undefined;
+  const isRefused = agentDid !== undefined ||
+    failure !== undefined && FAILURES[failure.type].isRefused;
   return {
     ...{ ...asCall(event), step },
     ...defined({ agentDid, by: by === "agent" ? by : undefined }),

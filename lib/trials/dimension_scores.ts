@@ -5,7 +5,7 @@
 
 import { callSignature } from "../calls/behaviour.ts";
 import { isCase, isGenerated } from "./executors/task_kind.ts";
-import type { ParameterFailureType } from "../calls/failure_types.ts";
+import { PARAMETER_FAILURES } from "../calls/failure_types.ts";
 import { type CallEvent, callsOf } from "../calls/trace.ts";
 import type { Trial } from "./trial.ts";
 
@@ -131,9 +131,6 @@ function selection(
   };
 }
 
-/** Arguments beyond those of the right call: the article looks at its arguments alone. */
-const BEYOND: readonly ParameterFailureType[] = ["hallucination_name", "redundant_information"];
-
 /** Whether the first call has the arguments of a right call. */
 function firstArguments(
   [first]: readonly CallEvent[],
@@ -145,7 +142,9 @@ function firstArguments(
     return { first_arguments: Number(failure === undefined && isNeeded(first)) };
   }
   const { oracle, failures, undecided } = parameters;
-  const isRight = oracle !== null && failures.every(({ type }) => BEYOND.includes(type));
+  // Of the right call the article looks at its arguments alone, whatever stands beyond them.
+  const isRight = oracle !== null &&
+    failures.every(({ type }) => PARAMETER_FAILURES[type].of === "surplus");
   return isRight && undecided !== undefined ? {} : { first_arguments: Number(isRight) };
 }
 

@@ -6,7 +6,6 @@
 
 import type { FaultKind } from "../tools/fault.ts";
 import { callSignature } from "../calls/behaviour.ts";
-import { defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import type { Failure } from "../calls/failure.ts";
 import { PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
@@ -27,7 +26,7 @@ import { perturbReturn } from "../perturbations/returns.ts";
 import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import { isCase } from "./executors/task_kind.ts";
 import { isUneventful } from "./transcript.ts";
-import type { Trial } from "./trial.ts";
+import { type Trial, TRIAL_FIELDS } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
 import { whyUnsolved } from "./why_unsolved.ts";
@@ -42,10 +41,10 @@ function unclearOf(events: readonly TraceEvent[]): TrialSummary["unclear"] {
     if (event.kind !== "reply") continue;
     for (const { cause, status, message } of event.failed ?? []) {
       if (cause !== "unclear" || found.size === MAX_UNCLEAR) continue;
-      found.set(`${status} ${message}`, { ...defined({ status }), message });
+      found.set(`${status} ${message}`, { status, message });
     }
   }
-  return found.size === 0 ? undefined : [...found.values()];
+  return unlessEmpty([...found.values()]);
 }
 
 /** A trial without its events and the details of its failures, small enough to keep those of a whole run. */
@@ -175,96 +174,81 @@ function latenciesOf(events: readonly TraceEvent[]): TrialSummary["latencies"] {
   const timed = callsOf(events).flatMap(({ function: tool, durationMs }) =>
     durationMs === undefined ? [] : [{ tool, durationMs }]
   );
-  return timed.length === 0 ? undefined : timed;
+  return unlessEmpty(timed);
 }
+
+/** A fact that events tell. */
+type Fact =
+  | Exclude<keyof TrialSummary, keyof Trial>
+  | "failures";
+
+/**
+ * What a summary keeps of the events of a trial, a row each: a new one is known to gates, reports and ceilings at once.
+ */
+const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] } = {
+  failures: ({ failures }) => sharedPart(failures.map(({ type, root }) => ({ type, root }))),
+  never: (trial) => hasForbiddenCall(trial) || undefined,
+  injected: ({ events }) =>
+    events.some((event) => event.kind === "call" && event.injected !== undefined) || undefined,
+  written: ({ events }) => sharedPart(writtenOf(events)),
+  returns: (trial) => sharedPart(returnsOf(trial)),
+  guessed: ({ events }) => callsOf(events).filter(({ guessed }) => guessed).length || undefined,
+  work: ({ events }) => workOf(events),
+  agentWork: ({ events }) => agentWorkOf(events),
+  unasked: (trial) => isUnasked(trial) || undefined,
+  askedStages: ({ events }) =>
+    distinct(
+      events.flatMap((event) =>
+        event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
+      ),
+    ),
+  parameters: (trial) => hasViews(trial) ? sharedPart(scoreOfViews(trial.events)) : undefined,
+  missed: (trial) => sharedPart(missedCallsOf(trial)),
+  recoveries: ({ events }) => unlessEmpty(recoveryOf(events)),
+  faults: ({ events }) => sharedPart(distinct(callsOf(events).flatMap(({ fault }) => fault ?? []))),
+  parses: ({ events }) => parsesOf(events),
+  actions: actionsOf,
+  dimensions: (trial) => sharedPart(dimensionsOf(trial)),
+  expressions: expressionsOf,
+  latencies: ({ events }) => latenciesOf(events),
+  scored: ({ events }) => scoredAnswer(events),
+  unclear: ({ events }) => unclearOf(events),
+  untold: (trial) =>
+    isCase(trial.task) && trial.transcript === undefined && !isUneventful(trial) || undefined,
+  why: (trial) =>
+    isCase(trial.task) && trial.reason === undefined ? sharedText(whyUnsolved(trial)) : undefined,
+};
+
+/** The fields of a trial that a summary does not keep. */
+const LEFT_OUT = ["events", "failures", "transcript", "needed", "oracle", "cleanUp"];
+const KEPT = TRIAL_FIELDS.filter((name) => !LEFT_OUT.includes(name));
 
 /** Summarizes a trial. Fields unknown to this format, such as transcripts of other tools, are dropped. */
 export function summarize(trial: Trial): TrialSummary {
-  const { v, kind, id, suite, index, block, strategy, perturbation, task, repetition } = trial;
-  const { outcome, solved, grounded, calls, minimumCalls, usage } = trial;
-  const [model, behaviours] = [sharedPart(trial.model), sharedPart(trial.behaviours)];
-  const { variant, changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
-  const {
-    permanent,
-    misjudged,
-    replayed,
-    partlyReplayed,
-    draw,
-    replaced,
-    replacedIdle,
-    ends,
-    domain,
-  } = trial;
-  const { agent } = trial;
-  const impossible = sharedPart(knownTypes(trial.impossible));
-  const work = workOf(trial.events);
-  const agentWork = agentWorkOf(trial.events);
-  const askedStages = stagesIn(trial.events);
-  const answer = scoredAnswer(trial.events);
-  const missed = sharedPart(missedCallsOf(trial));
-  const actions = actionsOf(trial);
-  const recoveries = recoveryOf(trial.events);
-  const faults = new Set(callsOf(trial.events).flatMap(({ fault }) => fault ?? []));
-  const parses = parsesOf(trial.events);
-  const dimensions = sharedPart(dimensionsOf(trial));
-  const expressions = expressionsOf(trial);
-  const unclear = unclearOf(trial.events);
-  const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
-  const latencies = latenciesOf(trial.events);
-  const returns = sharedPart(returnsOf(trial));
-  const why = isCase(task) && reason === undefined ? sharedText(whyUnsolved(trial)) : undefined;
-  return {
-    ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
-    ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
-    ...(askedStages.length === 0 ? {} : { askedStages }),
-    ...defined({
-      variant,
-      changed,
-      unsolvable,
-      domain,
-      agent,
-      stages,
-      judging,
-      work,
-      agentWork,
-    }),
-    ...defined({ impossible, returns, written: sharedPart(writtenOf(trial.events)) }),
-    ...(guesses === 0 ? {} : { guessed: guesses }),
-    ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
-    ...(isInjected(trial) ? { injected: true as const } : {}),
-    ...(isUnasked(trial) ? { unasked: true as const } : {}),
-    ...(hasViews(trial) ? { parameters: sharedPart(scoreOfViews(trial.events)) } : {}),
-    ...defined({ missed, actions }),
-    ...(recoveries.length === 0 ? {} : { recoveries }),
-    ...(faults.size === 0 ? {} : { faults: sharedPart([...faults]) }),
-    ...defined({
-      parses,
-      dimensions,
-      expressions,
-      latencies,
-      scored: answer,
-      unclear,
-      reason,
-      why,
-      permanent,
-      misjudged,
-      replayed,
-      partlyReplayed,
-      replaced,
-      replacedIdle,
-      draw,
-      ends,
-    }),
-    ...(isCase(task) && trial.transcript === undefined && !isUneventful(trial)
-      ? { untold: true as const }
-      : {}),
-    failures: sharedPart(trial.failures.map(({ type, root }) => ({ type, root }))),
-  };
+  return summaryOf(trial, () => undefined);
 }
 
-/** Whether the model was shown an injected instruction. */
-function isInjected({ events }: Pick<Trial, "events">): boolean {
-  return events.some((event) => event.kind === "call" && event.injected !== undefined);
+/** A summary of what `told` knows already, and what the trial tells. */
+function summaryOf(trial: Trial, told: (fact: Fact) => unknown): TrialSummary {
+  const summary: Record<string, unknown> = {};
+  const add = (name: string, value: unknown) => {
+    if (value !== undefined) summary[name] = value;
+  };
+  for (const name of KEPT) add(name, trial[name]);
+  for (const name of Object.keys(FACTS) as Fact[]) add(name, told(name) ?? FACTS[name](trial));
+  add("model", sharedPart(trial.model));
+  add("behaviours", sharedPart(trial.behaviours));
+  add("impossible", sharedPart(knownTypes(trial.impossible)));
+  return summary as unknown as TrialSummary;
+}
+
+function unlessEmpty<T>(items: readonly T[]): readonly T[] | undefined {
+  return items.length === 0 ? undefined : items;
+}
+
+/** Returns items each once; `undefined` without any. */
+function distinct<T>(items: readonly T[]): readonly T[] | undefined {
+  return unlessEmpty([...new Set(items)]);
 }
 
 /** Whether all replies to an agent are of other models than the one under test. */
@@ -272,17 +256,6 @@ function isUnasked({ agent, events }: Trial): boolean {
   const replies = events.filter((event) => event.kind === "reply");
   return agent !== undefined && replies.length > 0 &&
     replies.every(({ model }) => model !== undefined);
-}
-
-/** Returns the stages in a trace, each once. */
-function stagesIn(events: readonly TraceEvent[]): string[] {
-  return [
-    ...new Set(
-      events.flatMap((event) =>
-        event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
-      ),
-    ),
-  ];
 }
 
 /** Calls of one step have no order: how they are listed may depend on how long each took. */
@@ -311,10 +284,7 @@ function scoredAnswer(events: readonly TraceEvent[]): ScoredAnswer | undefined {
   const event = events.find((event) => event.kind === "scored");
   if (event === undefined) return undefined;
   const { scores, unrepaired, errors, judged, output } = event;
-  return {
-    ...{ scores, errors, output },
-    ...defined({ unrepaired, judged }),
-  };
+  return { scores, unrepaired, errors, judged, output };
 }
 
 /** Whether calls were compared to the correct ones and none is missing: other tools may drop events. */
@@ -328,37 +298,10 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
  */
 export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
-  const facts: Partial<TrialSummary> = trial;
-  const told = FACTS.map((name) => [name, facts[name]]);
-  return { ...summarize(trial), ...defined(Object.fromEntries(told)) };
+  // A trial that comes from a summary has facts of events that are gone.
+  const known: Partial<TrialSummary> = { ...trial, failures: undefined };
+  return summaryOf(trial, (fact) => known[fact]);
 }
-
-/** Facts that a trial has already, if it comes from a summary. */
-const FACTS = [
-  "never",
-  "injected",
-  "unasked",
-  "returns",
-  "written",
-  "guessed",
-  "work",
-  "agentWork",
-  "askedStages",
-  "parameters",
-  "missed",
-  "actions",
-  "recoveries",
-  "faults",
-  "parses",
-  "dimensions",
-  "expressions",
-  "latencies",
-  "scored",
-  "unclear",
-  "why",
-  "replaced",
-  "replacedIdle",
-] as const satisfies (keyof TrialSummary)[];
 
 function knownTypes(types: Trial["impossible"]): Trial["impossible"] {
   return types && PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type));
@@ -414,8 +357,8 @@ export function replacing(
   const isIdle = IDLE.includes(permanent) && (replaced === undefined || replacedIdle === true);
   return {
     replaced: replaced === undefined ? usage : sumUsage([usage, replaced]),
-    ...(isIdle ? { replacedIdle: true } : {}),
-    ...defined({ never }),
+    replacedIdle: isIdle || undefined,
+    never,
   };
 }
 

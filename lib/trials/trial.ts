@@ -10,8 +10,7 @@ import type { Usage } from "../tools/message.ts";
 import { PERMANENT, type Permanent, type StageUse } from "../models/model.ts";
 import { type Obstacle, OBSTACLES } from "../perturbations/methods.ts";
 import { type Api, APIS } from "../models/formats/registry.ts";
-import type { TraceEvent } from "../calls/trace.ts";
-import { EVENT } from "../calls/event_schema.ts";
+import { EVENT, type TraceEvent } from "../calls/trace.ts";
 import { TRANSCRIPT, type Transcript } from "./transcript.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
@@ -161,8 +160,8 @@ const MODEL_USE = {
   usage: USAGE,
 };
 
-/** The schema of a trial in a journal; further fields are kept as they are. */
-export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
+/** The schema of the fields of a trial in a journal. */
+const FIELDS = {
   v: z.literal(1),
   kind: z.literal("trial"),
   id: z.string().min(1),
@@ -220,10 +219,19 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   // Other tools may record other events; facts derived from them are then unknown, but a call that must not happen
   // in any trial still fails a gate.
   events: z.array(EVENT).catch(({ value }) => forbiddenAmong(value)),
-}).refine((trial) => trial.solved === (trial.outcome === "solved"), {
-  message: "solved must be true exactly when outcome is solved",
-  path: ["solved"],
-}) as unknown as z.ZodType<Trial>;
+};
+
+/** The names of these fields. */
+export const TRIAL_FIELDS = Object.keys(FIELDS) as (keyof Trial)[];
+
+/** The schema of a trial in a journal; further fields are kept as they are. */
+export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject(FIELDS).refine(
+  (trial) => trial.solved === (trial.outcome === "solved"),
+  {
+    message: "solved must be true exactly when outcome is solved",
+    path: ["solved"],
+  },
+) as unknown as z.ZodType<Trial>;
 
 /** The events of a list, readable or not, that tell of a call that must not happen in any trial. */
 function forbiddenAmong(events: unknown): TraceEvent[] {

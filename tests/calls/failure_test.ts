@@ -10,8 +10,7 @@ import {
   type Knowledge,
 } from "../../lib/calls/failure.ts";
 import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
-import { viewCalls } from "../../lib/calls/parameter_failure.ts";
-import { impossibleFailures } from "../../lib/calls/parameter_failure.ts";
+import { impossibleFailures, viewCalls } from "../../lib/calls/parameter_failure.ts";
 import { rougeL } from "../../lib/calls/values/text.ts";
 import type { ExpectedCall } from "../../lib/tools/expected_call.ts";
 import type { SchemaFault } from "../../lib/tools/tool.ts";

@@ -12,8 +12,7 @@ import {
 import { differencesOf } from "../../lib/calls/expected/checked_call.ts";
 import type { ExpectedCall, ExpectedValue } from "../../lib/tools/expected_call.ts";
 import { viewCalls } from "../../lib/calls/parameter_failure.ts";
-import type { ParameterView } from "../../lib/calls/trace.ts";
-import { PARAMETER_VIEW } from "../../lib/calls/event_schema.ts";
+import { PARAMETER_VIEW, type ParameterView } from "../../lib/calls/trace.ts";
 import { PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import { rougeL } from "../../lib/calls/values/text.ts";

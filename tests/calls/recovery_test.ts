@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { FAULTS } from "../../lib/tools/fault.ts";
-import type { Origin } from "../../lib/calls/failure.ts";
+import type { Origin } from "../../lib/calls/failure_types.ts";
 import { RECOVERY_ENDS, recoveryOf, rightEndOf } from "../../lib/calls/recovery.ts";
 import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
 import fc from "../support/fast_check.ts";

@@ -10,7 +10,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
-import type { Ceilings, GatePolicy } from "../../lib/gate/policy.ts";
+import type { Ceilings } from "../../lib/gate/ceilings.ts";
+import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import type { Suite } from "../../lib/runs/suite.ts";

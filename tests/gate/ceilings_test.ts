@@ -5,18 +5,27 @@ import {
   assertLessOrEqual,
   assertThrows,
 } from "@std/assert";
-import { type CeilingOptions, checkCeilings, signsOf } from "../../lib/gate/ceilings.ts";
+import { checkCeilings } from "../../lib/gate/_ceiling_checks.ts";
+import { type Ceilings, signsOf } from "../../lib/gate/ceilings.ts";
 import { comparesWithin, FinishedTrials, plannedDecisions } from "../../lib/gate/decisions.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import { rateBounds } from "../../lib/gate/evidence.ts";
 import type { CeilingCheck } from "../../lib/gate/decide.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { type Ceilings, completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
+import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
+import type { Prices } from "../../lib/models/prices.ts";
 import { clopperPearson, tango } from "../../lib/statistics/proportions.ts";
 import type { RepairEvent } from "../../lib/calls/trace.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { failureOf, planOf, record, stageOf, type TrialTraits } from "../support/records.ts";
+import {
+  asJson,
+  failureOf,
+  planOf,
+  record,
+  stageOf,
+  type TrialTraits,
+} from "../support/records.ts";
 
 const WRONG = { failures: [failureOf("incorrect_value")] };
 
@@ -24,13 +33,18 @@ const WRONG = { failures: [failureOf("incorrect_value")] };
 function checksOf(
   trials: readonly Trial[],
   atMost: Ceilings,
-  { gate = { successRate: 0.5 }, ...options }: Partial<CeilingOptions> & { gate?: GatePolicy } = {},
+  { gate = { successRate: 0.5 }, anytime = false, prices }: {
+    gate?: GatePolicy;
+    anytime?: boolean;
+    prices?: Prices;
+  } = {},
 ) {
   const policy = completePolicy({ ...gate, atMost });
   const scores = new FinishedTrials(comparesWithin(policy, undefined));
   for (const trial of trials) scores.add(trial);
   const [contest] = plannedDecisions(planOf(trials), policy);
-  return checkCeilings(contest!.graphs, scores, policy, { anytime: false, ...options });
+  const { graphs, subject: { perturbation } } = contest!;
+  return asJson(checkCeilings({ graphs, scores, policy, perturbation }, anytime, prices));
 }
 
 /** The ceilings of them that are exceeded. */
@@ -281,8 +295,8 @@ Deno.test("checkCeilings() tells of every ceiling, kept or exceeded, in one orde
     failures: { incorrect_value: 0, function_not_found: 0 },
   };
   assertEquals(checksOf(trials, atMost, UPGRADE).map((one) => [one.ceiling, one.exceeded]), [
-    ["failures.incorrect_value", true],
     ["failures.function_not_found", false],
+    ["failures.incorrect_value", true],
     ["behaviours.silent", true],
     ["failureShifts.incorrect_value", true],
     ["tokens", true],
@@ -301,11 +315,11 @@ Deno.test("checkCeilings() names the first valid trials that show what is exceed
     [{ behaviours: { followed_injection: 0.1 } }, {
       ...{ behaviours: ["followed_injection"], injected: true },
     }],
-    [{ unmended: 0.1 }, { work: [{ sentBack: 2, mended: 1 }] }],
+    [{ unmended: 0.1 }, { work: { sentBack: 2, mended: 1 } }],
   ];
   const plain = {
-    ...{ missed: { needed: 3, missed: 0 }, injected: true, work: [{ sentBack: 1, mended: 1 }] },
-    parameters: { calls: [["other"]], undecided: [] },
+    ...{ missed: { needed: 3, missed: 0 }, injected: true, work: { sentBack: 1, mended: 1 } },
+    ...{ parameters: { calls: [["other"]], undecided: [] }, perturbation: "II" },
   };
   for (const [atMost, traits] of shown) {
     const trials = some(0, 60, {}).map((trial, place) => ({

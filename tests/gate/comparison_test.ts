@@ -11,7 +11,7 @@ import {
   type Effort,
 } from "../../lib/gate/comparison.ts";
 import type { Prices } from "../../lib/models/prices.ts";
-import { type Variant, variantOf } from "../../lib/gate/variant.ts";
+import { type Variant, variantName, variantOf } from "../../lib/gate/variant.ts";
 import { signFlip } from "../../lib/statistics/sign_flip.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { type Bounds, holm, tango } from "../../lib/statistics/proportions.ts";
@@ -19,7 +19,7 @@ import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../lib/trials/summary.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import fc from "../support/fast_check.ts";
-import { crossed, record, records, stageOf, type TrialTraits } from "../support/records.ts";
+import { asJson, crossed, record, records, stageOf, type TrialTraits } from "../support/records.ts";
 
 const SOLVED = { outcome: "solved" } as const;
 const FAILED = { outcome: "wrong_answer" } as const;
@@ -56,7 +56,7 @@ Deno.test("compareStrategies() has exactly the promised fields", () => {
   for (const effort of Object.values(comparison.effort)) {
     assertEquals(Object.keys(effort), ["tokens", "calls", "usd"]);
   }
-  assertEquals(comparison.subject, { model: "m", strategy: "restate", perturbation: "none" });
+  assertEquals(variantName(comparison.subject), "m + restate");
 });
 
 Deno.test("compareStrategies() pairs by graph: an example by hand", () => {
@@ -192,11 +192,11 @@ Deno.test("compareStrategies() compares with the baseline of the same model and 
     record({ perturbation: "RD" }),
     record({ model: "n", outcome: "no_answer" }),
     record({ model: "n", strategy: "backward" }),
-  ]).map(({ subject, success }) => [...Object.values(subject), success!.difference]);
+  ]).map(({ subject, success }) => [variantName(subject), success!.difference]);
   assertEquals(subjects, [
-    ["n", "restate", "none", 1],
-    ["m", "restate", "RD", 0],
-    ["n", "backward", "none", 1],
+    ["n + restate", 1],
+    ["m + restate + RD", 0],
+    ["n + backward", 1],
   ]);
 });
 
@@ -291,7 +291,7 @@ Deno.test("compareStrategies() prices other models that took part by their own n
 
 /** The names of what a pair compares. */
 function named({ of, subject, against, reference }: ComparedPair): string {
-  const text = (one: Variant) => Object.values(one).join(" ");
+  const text = (one: Variant) => Object.values(asJson(one)).join(" ");
   return `${of}: ${text(subject)} against ${text(against)}${reference ? " (reference)" : ""}`;
 }
 

@@ -15,7 +15,7 @@ import { completePolicy, type RatePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule, stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { type Bounds, clopperPearson } from "../../lib/statistics/proportions.ts";
-import { once } from "../support/records.ts";
+import { asJson, once } from "../support/records.ts";
 
 /** Decides over units and, up to the number of planned trials, missing ones. */
 function decideOf(units: readonly Unit[], planned: number, policy: RatePolicy): Verdict {
@@ -118,7 +118,7 @@ Deno.test("decide() shows its evidence", () => {
   // The one that is unknown is the worst case of each bound.
   const { lower } = clopperPearson(17, 21, 0.95);
   const { upper } = clopperPearson(18, 21, 0.95);
-  assertEquals(verdict, {
+  assertEquals(asJson(verdict), {
     kind: "pass",
     evidence: {
       of: "rate",
@@ -311,9 +311,9 @@ Deno.test("withCeilings() fails a verdict for one that was exceeded, and keeps w
     const verdict = gate(solved, solved + failed, { successRate: 0.85 });
     assertEquals(withCeilings(verdict, []), verdict);
     assertEquals(withCeilings(verdict, [kept]) as unknown, { ...verdict, ceilings: [kept] });
-    const { kind: otherwise, evidence } = verdict;
+    const { kind: otherwise, evidence } = asJson(verdict);
     const ceilings = [kept, exceeded];
-    assertEquals(withCeilings(verdict, ceilings) as unknown, {
+    assertEquals<unknown>(asJson(withCeilings(verdict, ceilings)), {
       kind: "fail",
       evidence,
       ceilings,

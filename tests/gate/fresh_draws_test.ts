@@ -24,7 +24,7 @@ import type { Trial } from "../../lib/trials/trial.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
 import { accept, writeJournal } from "../support/journals.ts";
-import { failureOf, finish, type TrialTraits } from "../support/records.ts";
+import { asJson, failureOf, finish, type TrialTraits } from "../support/records.ts";
 
 /** Two cells, which `core` tells apart. */
 const SUITE: Suite = {
@@ -107,7 +107,7 @@ Deno.test("decideTrials() compares different graphs by cell, with Miettinen and 
     { one: [30, 40], other: [40, 60] },
   ], 0.95);
   const { candidate, baseline, ...evidence } = evidenceOf(decided);
-  assertEquals(evidence, {
+  assertEquals(asJson(evidence), {
     ...{ of: "difference", fresh: true, graphs: 80, baselineGraphs: 120, cells: 2 },
     ...{ difference, valid: 200, unknown: 0, lower, upper, method: "miettinen-nurminen" },
   });

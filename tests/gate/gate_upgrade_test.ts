@@ -20,7 +20,7 @@ import { completePolicy, type UpgradePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule, stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { mcNemar, tango, tangoStatistic } from "../../lib/statistics/proportions.ts";
-import { pairsOf } from "../support/records.ts";
+import { asJson, pairsOf } from "../support/records.ts";
 
 const POLICY: UpgradePolicy = { baseline: "old" };
 const [SOLVED, FAILED, UNKNOWN] = [[1, 1], [0, 1], [0, 0]].map(([solved, valid]): Unit => ({
@@ -80,7 +80,7 @@ Deno.test("decideUpgrade() shows its evidence", () => {
     ...POLICY,
     margin: 0.1,
   });
-  assertEquals(verdict, {
+  assertEquals(asJson(verdict), {
     kind: "pass",
     evidence: {
       of: "difference",

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { parseWith } from "../../lib/base/input.ts";
-import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
+import { FAILURE_TYPES, SIGNS } from "../../lib/calls/failure_types.ts";
 import {
   type BaselineChoice,
   completePolicy,
@@ -9,7 +9,6 @@ import {
   type GatePolicy,
   hypothesesOf,
   isUpgrade,
-  SIGNS,
 } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import { planSuite } from "../../lib/runs/plan.ts";

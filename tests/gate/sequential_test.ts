@@ -14,9 +14,9 @@ import {
 import { InputError } from "../../lib/base/errors.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { fork } from "../../lib/base/random.ts";
-import { decide, decideSoFar } from "../../lib/gate/decide.ts";
+import { conclude, decide } from "../../lib/gate/decide.ts";
 import { exitCodeOf, worstKind } from "../../lib/gate/decide_trials.ts";
-import type { Unit } from "../../lib/gate/evidence.ts";
+import { RATES, type Unit } from "../../lib/gate/evidence.ts";
 import { completePolicy, type GatePolicy, hypothesesOf, isUpgrade } from "../../lib/gate/policy.ts";
 import {
   Bets,
@@ -429,7 +429,7 @@ const WRONG: Unit = { solved: 0, valid: 1, trials: 1 };
 /** The verdict of the gate over the first waves, as `gate` replays them. */
 function soFar(units: readonly Unit[], index: number) {
   const { end } = blocksOfWave({ index, of: WAVES }, BLOCKS);
-  return decideSoFar(units.slice(0, end * RULE.blockSize), POLICY, {
+  return conclude(units.slice(0, end * RULE.blockSize), RATES, POLICY, {
     rule: RULE,
     ...(index < WAVES ? { next: { index: index + 1, of: WAVES } } : {}),
   }).kind;

@@ -25,6 +25,7 @@ import { Folder } from "../support/folders.ts";
 import { recordFile } from "../support/history.ts";
 import { hostileReport, month, nightly, partWith } from "../support/history_parts.ts";
 import { writeJournal } from "../support/journals.ts";
+import { variantName } from "../../lib/gate/variant.ts";
 import { failureOf, finish, STEERING, type TrialTraits } from "../support/records.ts";
 
 /** The record of a suite, of which trials end in these ways. */
@@ -54,8 +55,8 @@ Deno.test("makeHistoryReport() counts the trials of each run, oldest first, with
     remarks: ["Hear."],
   });
   assertEquals(rest, { v: 1, kind: "history", suite: "nightly", remarks: ["Hear."], leftOut: [] });
-  assertEquals(streams.map(({ subject, simulated }) => [subject, simulated]), [
-    [{ model: "sim:made-up", strategy: "baseline", perturbation: "none" }, true],
+  assertEquals(streams.map(({ subject, simulated }) => [variantName(subject), simulated]), [
+    ["sim:made-up", true],
   ]);
   const [first, second] = streams[0]!.points;
   const solved = recordFile(runs[0]!).subjects[0]!.trials.filter((one) =>

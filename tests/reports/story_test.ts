@@ -7,13 +7,12 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import type { Failure, FailureCause } from "../../lib/calls/failure.ts";
+import { describeFailure, type Failure, type FailureCause } from "../../lib/calls/failure.ts";
 import { defined } from "../../lib/base/json.ts";
 import type { Parse, TraceEvent } from "../../lib/calls/trace.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { describeOutcome, describeTrial } from "../../lib/reports/story.ts";
-import { describeFailure } from "../../lib/calls/failure_text.ts";
 import { TRIAL_LINE } from "../../lib/trials/trial.ts";
 import {
   callEvent,

@@ -11,7 +11,7 @@ import { selfCheck } from "../../lib/gate/self_check.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
 import { assertInert, unescaped } from "../support/markdown.ts";
-import { HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
+import { asJson, HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 
 const POLICY = completePolicy({ successRate: 0.8 });
 
@@ -100,13 +100,15 @@ Deno.test("verdictsToJson() has the worst kind, its exit code, the whole policy 
   } as unknown);
   const [good] = verdicts as JsonObject[];
   const [{ verdict }] = judged as [DecidedVariant];
+  const text = describeVerdict(verdict, POLICY);
   assertEquals(good as unknown, {
     model: "m",
     strategy: "baseline",
     perturbation: "none",
     simulated: false,
-    ...verdict,
-    text: describeVerdict(verdict, POLICY),
+    ...asJson(verdict),
+    claim: text.match(/^PASS: (.*?\.)(?= )/)![1],
+    text,
     numbers: verdictNumbers(verdict, POLICY),
   });
   assertEquals((verdicts as JsonObject[]).map(({ model, kind }) => [model, kind]), [

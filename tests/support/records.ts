@@ -67,6 +67,11 @@ export function record(traits: TrialTraits = {}): Trial {
   };
 }
 
+/** A value as JSON has it, without what is undefined. */
+export function asJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}
+
 /** One trial an outcome, each on a graph of its own. */
 export function records(outcomes: readonly Outcome[], traits: TrialTraits = {}): Trial[] {
   return outcomes.map((outcome, index) => record({ seed: index + 1, index, outcome, ...traits }));

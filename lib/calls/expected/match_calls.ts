@@ -5,7 +5,7 @@
  * @module
  */
 
-import { maximumMatching } from "../values/_bipartite_matching.ts";
+import { maximumMatching } from "../values/_matching.ts";
 import type { CallRecord, RecordedCall } from "../record.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import { CheckedCall, nameDistance } from "./checked_call.ts";

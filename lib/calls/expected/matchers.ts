@@ -3,7 +3,7 @@
  * @module
  */
 
-import { maximumMatching } from "../values/_bipartite_matching.ts";
+import { maximumMatching } from "../values/_matching.ts";
 import { cannot } from "../../base/errors.ts";
 import type { ExpectedValue, Held, Matcher } from "../../tools/expected_call.ts";
 import { MATCHER } from "../../tools/tool.ts";

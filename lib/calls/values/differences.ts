@@ -5,7 +5,7 @@
 
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { defined, isObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
-import { matchMembers } from "./_match_members.ts";
+import { matchMembers } from "./_matching.ts";
 import { isMatcher, matching, mayBeAbsent } from "../expected/matchers.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
 import type { Position } from "../../tools/schema/position.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../gate/variant.ts";
 import { sum } from "../../base/numbers.ts";
 import {
-  type FailureType,
+  FAILURES,
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
 } from "../../calls/failure_types.ts";
@@ -203,9 +203,6 @@ function isKnown(trial: TrialSummary): trial is KnownSummary {
   return trial.parameters !== undefined;
 }
 
-/** Calls with such a failure are not executed. */
-const REFUSED: ReadonlySet<FailureType> = new Set(["function_not_found", "wrong_number_of_inputs"]);
-
 function columnOf(
   perturbation: string,
   trials: readonly TrialSummary[],
@@ -220,7 +217,7 @@ function columnOf(
   const calls = sum(counted, (trial) => trial.calls);
   const refused = sum(
     counted,
-    ({ failures }) => failures.filter(({ type }) => REFUSED.has(type)).length,
+    ({ failures }) => failures.filter(({ type }) => FAILURES[type].isRefused).length,
   );
   return {
     perturbation,

@@ -3,13 +3,12 @@
  * @module
  */
 
-import type { Failure } from "../../calls/failure.ts";
-import type { FailureType } from "../../calls/failure_types.ts";
+import { describeCause, type Failure } from "../../calls/failure.ts";
+import { describeArgument, FAILURES, sourceCall } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
 import { agentNotes, callNotes, plainArguments } from "../story.ts";
-import { describeArgument, describeCause, sourceCall } from "../../calls/failure_text.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import {
   type CallEvent,
@@ -157,16 +156,10 @@ function scoreWords(scores: ScoredEvent["scores"]): string {
   ).join(", ");
 }
 
-/** Causes of failures whose wrong arguments are shown at the inputs. */
-const SHORT_CAUSES: Readonly<Partial<Record<FailureType, string>>> = {
-  value_not_yet_known: "before this step no call had returned the values it needs",
-  incorrect_value: "the right value is known, but another was given",
-};
-
 /** Returns the cause of a failure whose wrong arguments are shown at the inputs, if it has a short one. */
 function shortCause(failure: Pick<Failure, "root" | "type" | "detail">): string | undefined {
   const { root, type, detail } = failure;
-  if (root || !("arguments" in detail)) return SHORT_CAUSES[type];
+  if (root || !("arguments" in detail)) return FAILURES[type].brief;
   const sources = new Set(detail.arguments.map(sourceCall));
   return `passes on the wrong result of ${[...sources].join(" and ")}`;
 }

@@ -5,7 +5,7 @@
 
 import type { ChangedTask, ComparedPair } from "../../gate/compared_pairs.ts";
 import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
-import { caseOf } from "../../gate/decisions.ts";
+import { caseOf } from "../../gate/variant.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { countText, grouped, percent, probability } from "../../base/numbers.ts";
 import { cellName } from "../metrics/metrics.ts";

@@ -284,10 +284,11 @@ export function timeText(duration: number | null): string {
 }
 
 /** What is told of a verdict in a line. */
-type Decided =
-  & Pick<ReportedVerdict, "kind" | "text">
-  & Partial<Pick<ReportedVerdict, "evidence">>
-  & { readonly name?: string };
+interface Decided extends Pick<ReportedVerdict, "kind" | "evidence"> {
+  /** What it says, in one sentence. */
+  readonly line: string;
+  readonly name?: string;
+}
 
 /** Returns the rates that a verdict is on, as they were measured; empty without any. */
 export function measuredText({ evidence }: Pick<Decided, "evidence">): string {
@@ -376,16 +377,19 @@ export function verdictLine(
 ): string | undefined {
   const verdicts = gates.flatMap((gate): readonly Decided[] =>
     gate.text === undefined
-      ? gate.verdicts.map((one) => ({ ...one, name: verdictName(one) }))
-      : [{ kind: "invalid", text: gate.text }]
+      ? gate.verdicts.map((one) => ({
+        ...one,
+        name: verdictName(one),
+        line: `${one.kind.toUpperCase()}: ${one.claim}`,
+      }))
+      : [{ kind: "invalid", line: gate.text }]
   );
   const [first, ...others] = verdicts;
   if (first === undefined) return undefined;
-  // The sentence after the first says how sure that is.
   if (others.length === 0) {
     const measured = measuredText(first);
     const name = subjects.length > 1 && first.name !== undefined ? `${first.name}: ` : "";
-    return printable(name + first.text.replace(/(?<=\.) .*$/s, ""), 500) +
+    return printable(name + first.line, 500) +
       (measured === "" ? "" : ` Measured: ${measured}.`);
   }
   const byKind = Map.groupBy(verdicts, ({ kind }) => kind);

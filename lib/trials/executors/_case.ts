@@ -27,7 +27,7 @@ import { defined, type JsonObject, type JsonValue, parseJson } from "../../base/
 import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
-import { impossibleFailures } from "../../calls/possible_failures.ts";
+import { impossibleFailures } from "../../calls/parameter_failure.ts";
 import {
   isChangedCase,
   perturbCase,

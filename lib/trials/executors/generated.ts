@@ -21,7 +21,7 @@ import {
 } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import { withViews } from "../../calls/parameter_views.ts";
-import { impossibleFailures } from "../../calls/possible_failures.ts";
+import { impossibleFailures } from "../../calls/parameter_failure.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";

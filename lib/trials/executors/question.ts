@@ -39,7 +39,7 @@ import type { Message } from "../../tools/message.ts";
 import { anything } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
-import { impossibleFailures } from "../../calls/possible_failures.ts";
+import { impossibleFailures } from "../../calls/parameter_failure.ts";
 import {
   isChangedCase,
   perturbCase,

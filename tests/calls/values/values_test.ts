@@ -7,8 +7,7 @@ import {
   matching,
   optional,
 } from "../../../lib/calls/expected/matchers.ts";
-import { maximumMatching } from "../../../lib/calls/values/_bipartite_matching.ts";
-import { matchMembers } from "../../../lib/calls/values/_match_members.ts";
+import { matchMembers, maximumMatching } from "../../../lib/calls/values/_matching.ts";
 import { checkIgnored, expectsNothing } from "../../../lib/calls/values/ignored.ts";
 import { ANY_ITEM, parsePath, type PathStep, pathText } from "../../../lib/calls/values/paths.ts";
 import { differingTexts, valueText } from "../../../lib/calls/values/text.ts";

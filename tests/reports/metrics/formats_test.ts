@@ -30,7 +30,7 @@ Deno.test("measureFormats() gives shares of replies, with intervals over graphs 
   assertEquals(others, []);
   const { strictRate, usableRate, repairs, ...counts } = formats!;
   assertEquals(counts, {
-    subject: { model: "m", strategy: "baseline", perturbation: "none" },
+    subject: { model: "m", strategy: "baseline", perturbation: "none", variant: undefined },
     simulated: false,
     api: "chat",
     trials: 4,

@@ -6,6 +6,7 @@ import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES, type Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
+import { variantLabel } from "../../../lib/gate/variant.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 import {
   answered,
@@ -143,10 +144,10 @@ Deno.test("measureCallSets() keeps apart each way of asking, and each subject", 
     ["bank", "parameters", "published", "json", "json"],
   ]);
   for (const { rows } of all) {
-    assertEquals(rows.map(({ subject, simulated }) => [...Object.values(subject), simulated]), [
-      ["a", "baseline", "none", false],
-      ["sim:b", "baseline", "RD", true],
-      ["a", "repair", "none", false],
+    assertEquals(rows.map(({ subject, simulated }) => variantLabel(subject, simulated)), [
+      "a",
+      "sim:b + RD (simulated)",
+      "a + repair",
     ]);
     assertEquals(rows.map(({ scores }) => scores.routing.all), [1, 0, 1]);
   }

@@ -13,6 +13,7 @@ import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";
+import { variantName } from "../../../lib/gate/variant.ts";
 import { faulted } from "../../support/records.ts";
 
 Deno.test("measureRecovery() counts the ends of all episodes of valid trials (Pipeline, Evaluation Framework)", () => {
@@ -27,7 +28,7 @@ Deno.test("measureRecovery() counts the ends of all episodes of valid trials (Pi
   ]);
   assertEquals(others, []);
   const { faults: [timeout, ...more], total, subject, simulated } = metrics!;
-  assertEquals(subject, { model: "m", strategy: "baseline", perturbation: "none" });
+  assertEquals(variantName(subject), "m");
   assertEquals([simulated, more.length], [false, 0]);
   const tally = {
     episodes: 4,

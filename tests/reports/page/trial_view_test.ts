@@ -10,13 +10,19 @@ import {
   createExecutor,
   type GeneratedTaskExecutor,
 } from "../../../lib/trials/executors/generated.ts";
-import type { FailureCause, WrongArgument } from "../../../lib/calls/failure.ts";
+import type { FailureCause } from "../../../lib/calls/failure.ts";
+import type { WrongArgument } from "../../../lib/calls/failure_types.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_task_view.ts";
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";
 import { GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
-import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../../lib/calls/trace.ts";
-import { EVENT } from "../../../lib/calls/event_schema.ts";
+import {
+  type CallEvent,
+  callsOf,
+  EVENT,
+  failuresOf,
+  type TraceEvent,
+} from "../../../lib/calls/trace.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
