@@ -7,7 +7,7 @@ import { readText } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { defined, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { resolvePath } from "../base/output_file.ts";
-import type { AcceptedResults } from "../gate/compared_pairs.ts";
+import type { AcceptedResults } from "../gate/comparison.ts";
 import { plannedDecisions } from "../gate/decisions.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { type GatePolicy, isUpgrade } from "../gate/policy.ts";

@@ -1,35 +1,41 @@
 /**
- * Comparisons of two variants on the same graphs; each strategy with the baseline of the same model.
+ * Comparisons: all pairs of variants that differ in one thing, graph by graph on the tasks of both.
  * @module
  */
 
 import { canonicalJson } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
+import { fork } from "../base/random.ts";
 import { costOfAll, isUncounted, type Prices, spentUsage } from "../models/prices.ts";
+import defer * as perturbations from "../perturbations/ids.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
-import { type Bounds, tango } from "../statistics/proportions.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { type Bounds, holm, mcNemar, tango } from "../statistics/proportions.ts";
+import { signFlip } from "../statistics/sign_flip.ts";
+import defer * as summaries from "../trials/summary.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import {
-  type ComparedTrial,
-  type SharedGraph,
-  sharedGraphs,
-  unitsOf,
-  validPairs,
-  variantsOf,
-  type VariantTrials,
-} from "./_variant_trials.ts";
-import { type ChangedCases, changedCases } from "./changed_cases.ts";
+import type { Trial } from "../trials/trial.ts";
+import { type ChangedCases, changedCases } from "./cases.ts";
+import { type ComparedCases, isLeftOut } from "./compared_cases.ts";
 import {
   differenceOf,
   DIFFERENCES,
   type Pair,
   type PairedDifference,
   pairedDifference,
+  type Unit,
   unitOf,
 } from "./evidence.ts";
 import { CORES, unitNames } from "./unit_names.ts";
-import { caseOf, missesCall, needsCalls, type Variant } from "./variant.ts";
+import {
+  byVariant,
+  caseOf,
+  missesCall,
+  needsCalls,
+  type ScoredTrial,
+  unitKey,
+  type Variant,
+  variantOf,
+} from "./variant.ts";
 
 /**
  * The mean effort per solved task: everything spent, including on unsolved and invalid trials, divided by
@@ -44,8 +50,8 @@ export interface Effort {
   readonly usd: number | null;
 }
 
-/** A variant, the candidate, compared with another one, its baseline. */
-export interface Comparison {
+/** Two variants that differ in one thing: the candidate, and what it is compared with, on the tasks of both. */
+export interface ComparedPair {
   /** The candidate. */
   readonly subject: Variant;
   /** Whether either model is a simulated one. */
@@ -75,6 +81,18 @@ export interface Comparison {
     /** The candidate's less the baseline's; each is `null` if one of these is. */
     readonly extra: Effort;
   };
+  /** What they differ in. */
+  readonly of: keyof Variant;
+  /** The variant that the candidate is compared with. */
+  readonly against: Variant;
+  /** Set if that is the strategy `baseline`, the perturbation `none`, or the baseline of the gate. */
+  readonly reference?: true;
+  /** The test of "there is no difference"; `null` without a graph that has valid trials of both. */
+  readonly test: PairTest | null;
+  /** The tasks that the candidate solved more often, the largest change first: graphs, questions or own tests. */
+  readonly gained: readonly ChangedTask[];
+  /** Those that it solved less often. */
+  readonly lost: readonly ChangedTask[];
 }
 
 /** The success of the candidate, compared with that of the baseline. */
@@ -86,113 +104,299 @@ export interface PairedSuccess extends PairedDifference {
   readonly interval: Bounds | null;
 }
 
+/** What two compared variants may differ in: exactly one of these. */
+const FIELDS = ["model", "strategy", "perturbation", "variant"] as const;
+
+/** A test of "there is no difference", which ignores the margin of a gate. */
+export interface PairTest {
+  /** Exact McNemar where each graph has one trial of both, else {@linkcode signFlip}. */
+  readonly name: "mcnemar" | "sign-flip";
+  /** The two-sided p-value. */
+  readonly p: number;
+  /** The same, adjusted by Holm for the number of pairs that are compared together. */
+  readonly adjusted: number;
+  /** The number of draws of a sign-flip test that estimate `p`; omitted where it is exact. */
+  readonly sampled?: number;
+}
+
+/** A task that one of two variants solved more often. */
+export interface ChangedTask {
+  /** The task, as in the candidate's first trial of it. */
+  readonly task: Trial["task"];
+  /** The candidate's valid trials, and how many of them were solved. */
+  readonly candidate: { readonly solved: number; readonly valid: number };
+  /** Those of the variant that it is compared with. */
+  readonly baseline: { readonly solved: number; readonly valid: number };
+  /** The ids of all trials of both; none of results in a baseline file, nor of pairs from the 301st on. */
+  readonly trials: readonly [candidate: readonly string[], baseline: readonly string[]];
+}
+
+/** Options of {@linkcode comparePairs}. */
+export interface PairOptions {
+  /** Prices of all models that took part, for costs. */
+  readonly prices?: Prices | undefined;
+  /** What the baselines of gates are, such as `{ model: "old" }`: these are never the candidate. */
+  readonly references?: readonly Partial<Variant>[];
+  /** The order of variants, such as those of an old run before those of a new one. Default: that of the trials. */
+  readonly order?: readonly Variant[];
+}
+
+/** Options of {@linkcode comparePairsAndAccepted}. */
+export interface AcceptedPairOptions extends PairOptions {
+  /** Accepted results to compare with as well. */
+  readonly accepted?: readonly AcceptedResults[];
+  /** Whether a trial is of a task that is another one in other trials, so that it is in no pair. */
+  readonly isLeftOut?: (trial: TrialSummary) => boolean;
+}
+
+/** Accepted results, of which only outcomes are known, and what is compared with which of them. */
+export interface AcceptedResults {
+  /** Where they are from, such as the name of a file. */
+  readonly name: string;
+  /** Their trials. */
+  readonly trials: readonly ScoredTrial[];
+  /** The pairs to compare; further fields are ignored. */
+  readonly decisions: readonly { readonly subject: Variant; readonly baseline?: Variant }[];
+  /** The cases of own tests that are not compared. */
+  readonly cases?: ComparedCases;
+}
+
 /**
- * Compares each strategy with the baseline of the same model and perturbation, if there are trials of both,
- * graph by graph, so that the difficulty of a graph cancels out. Each interval is for one comparison
- * alone. Costs in dollars require the prices of all models that took part.
+ * Compares all pairs of variants that differ in exactly one of model, strategy, perturbation and own variant, and
+ * that worked on a common task, graph by graph, so that the difficulty of a graph cancels out. The first of
+ * two is what the other one is compared with, unless that is the strategy `baseline`, the perturbation `none` or the
+ * baseline of a gate. Perturbations under which no task can be solved are in no pair. Pairs with those references
+ * come first.
+ *
+ * Intervals are Tango's, or Student's where graphs were repeated. Counted exactly, Tango's misses the truth in at most 9%
+ * of runs of ten graphs and 8% of fifty, except for truths at the very edge: if all graphs but one in fifty or fewer
+ * differ in the same direction, in up to 16%. Student's misses it in at most 6% of simulated runs.
  *
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
- * paired-sample design", Statistics in Medicine 17:891-908, 1998. Counted exactly, its interval misses
- * the truth in at most 9% of runs of ten graphs and 8% of fifty, except for truths at the very edge: if all
- * graphs but one in fifty or fewer differ in the same direction, in up to 16%.
+ * paired-sample design", Statistics in Medicine 17:891-908, 1998.
  * @see Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial proportions based
- * on paired data", Journal of Educational and Behavioral Statistics 37:479-488, 2012, for repeated graphs:
- * in simulations, theirs with Student's quantile misses in at most 6% of runs.
+ * on paired data", Journal of Educational and Behavioral Statistics 37:479-488, 2012.
+ * @see {@linkcode signFlip} for the test where graphs were repeated, and Holm, "A Simple Sequentially Rejective
+ * Multiple Test Procedure", 1979, for adjusted p-values: those up to 0.05 are significant together, with a chance of
+ * at most 5% that one of them or more is wrong.
  *
  * @example Usage
  * ```ts
  * import { scripted } from "@toolgate/toolgate";
- * import { compareStrategies } from "@toolgate/toolgate/gate";
+ * import { comparePairs } from "@toolgate/toolgate/gate";
  * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
- * const trial = await runTrial(task, model);
- * const [comparison] = compareStrategies([trial, { ...trial, strategy: "restate" }]);
- * assertEquals(comparison!.subject.strategy, "restate");
- * assertEquals([comparison!.graphs, comparison!.success!.difference], [1, 0]);
+ * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
+ * const better = { ...trial, model: { ...trial.model, requested: "better" }, solved: true };
+ * const [pair] = comparePairs([trial, better]);
+ * assertEquals([pair!.of, pair!.against.model, pair!.subject.model], ["model", "shrug", "better"]);
+ * assertEquals([pair!.gained.length, pair!.lost.length, pair!.test!.p], [1, 0, 1]);
  * ```
  */
-export function compareStrategies(
+export function comparePairs(
   trials: readonly TrialSummary[],
-  prices: Prices = {},
-): Comparison[] {
-  const variants = variantsOf(trials);
-  const byName = new Map(variants.map((one) => [canonicalJson(one.subject), one]));
-  return variants.flatMap((one) => {
-    const baseline = byName.get(canonicalJson({ ...one.subject, strategy: "baseline" }));
-    return baseline === undefined || baseline === one ? [] : [compare(one, baseline, prices)];
+  options: PairOptions = {},
+): ComparedPair[] {
+  return comparePairsAndAccepted(trials, options);
+}
+
+/** Compares all pairs as {@linkcode comparePairs} does, and variants with accepted results. */
+export function comparePairsAndAccepted(
+  trials: readonly TrialSummary[],
+  { prices = {}, references = [], order = [], accepted = [], isLeftOut: leavesOut = () => false }:
+    AcceptedPairOptions,
+): ComparedPair[] {
+  const places = new Map(order.map((one, place) => [canonicalJson(one), place]));
+  const placeOf = ({ subject }: VariantTrials) =>
+    places.get(canonicalJson(subject)) ?? order.length;
+  const variants = variantsOf(
+    trials.filter((trial) => !leavesOut(trial) && !perturbations.isRemoving(trial.perturbation)),
+  ).sort((one, other) => placeOf(one) - placeOf(other));
+  const rankOf = ({ subject }: VariantTrials, of: typeof FIELDS[number]) =>
+    references.some((one) => one[of] !== undefined && one[of] === subject[of])
+      ? 2
+      : of === "strategy" && subject.strategy === "baseline" ||
+          of === "perturbation" && subject.perturbation === "none"
+      ? 1
+      : 0;
+  const pairs = FIELDS.flatMap((of) =>
+    [...Map.groupBy(variants, ({ subject }) => canonicalJson({ ...subject, [of]: null })).values()]
+      .flatMap((alike) =>
+        alike.flatMap((one, place) =>
+          alike.slice(place + 1).flatMap((other) => {
+            const [first, second] = [rankOf(one, of), rankOf(other, of)];
+            const [candidate, against] = second > first ? [one, other] : [other, one];
+            return comparePair(candidate, against, of, Math.max(first, second) > 0, prices);
+          })
+        )
+      )
+  );
+  const all = [...pairs, ...accepted.flatMap((results) => compareAccepted(variants, results))]
+    .sort((one, other) => Number(other.reference ?? false) - Number(one.reference ?? false));
+  const tested = all.flatMap(({ test }) => test ?? []);
+  const adjusted = holm(tested.map(({ p }) => p));
+  return all.map((pair, place) => ({
+    ...(place < MAX_LISTED ? pair : withoutIds(pair)),
+    test: pair.test && { ...pair.test, adjusted: adjusted[tested.indexOf(pair.test)]! },
+  }));
+}
+
+/** Pairs with ids of trials, at most: a thousand pairs would have millions. */
+export const MAX_LISTED = 300;
+
+function withoutIds({ gained, lost, ...pair }: ComparedPair): ComparedPair {
+  const shorten = (tasks: readonly ChangedTask[]) =>
+    tasks.map((one): ChangedTask => ({ ...one, trials: [[], []] }));
+  return { ...pair, gained: shorten(gained), lost: shorten(lost) };
+}
+
+/** Compares variants with the results that were accepted of them, or of those before them. */
+function compareAccepted(
+  variants: readonly VariantTrials[],
+  { name, trials, decisions, cases }: AcceptedResults,
+): ComparedPair[] {
+  // Their ids are none of the report's.
+  const there = variantsOf(trials.map((trial) => ({ ...trial, id: undefined })));
+  const isSame = (one: Variant, other: Variant) => canonicalJson(one) === canonicalJson(other);
+  return decisions.flatMap(({ subject, baseline }) => {
+    const candidate = variants.find((one) => isSame(one.subject, subject));
+    const found = baseline && there.find((one) => isSame(one.subject, baseline));
+    if (candidate === undefined || found === undefined) return [];
+    const own = variantsOf(candidate.trials.filter(({ task }) => !isLeftOut(task, cases)));
+    const of = FIELDS.find((field) => found.subject[field] !== subject[field]) ?? "variant";
+    const variant = [name, found.subject.variant ?? []].flat().join(" ");
+    const against = { ...found, subject: { ...found.subject, variant } };
+    return own.flatMap((one) => comparePair(one, against, of, true, {}));
   });
 }
 
-/** Compares a variant with another one; `shared` are the graphs that both worked on. */
-export function compare(
+/** Compares two variants; nothing if they have no task in common. */
+function comparePair(
   own: VariantTrials,
   others: VariantTrials,
+  of: ComparedPair["of"],
+  isReference: boolean,
   prices: Prices,
-  shared: readonly SharedGraph[] = sharedGraphs(own, others),
-): Comparison {
+): ComparedPair[] {
+  const shared = [...own.graphs].flatMap(([key, { trials }]): SharedGraph[] => {
+    const other = others.graphs.get(key);
+    return other === undefined ? [] : [{ key, candidate: trials, baseline: other.trials }];
+  });
+  if (shared.length === 0) return [];
   const candidate = meanEffort(shared.flatMap((graph) => graph.candidate), prices);
   const baseline = meanEffort(shared.flatMap((graph) => graph.baseline), prices);
-  return {
+  const tasks = tasksOf(shared);
+  const cases = tasks.filter((task) => task.case !== undefined);
+  const changes = changesOf(tasks);
+  return [{
     subject: own.subject,
+    of,
+    against: others.subject,
+    reference: isReference || undefined,
     simulated: [own, others].some(({ trials }) => trials.some(({ model }) => model.simulated)),
-    ...compareGraphs(own, others),
-    ...(unitNames(own.trials.map(({ task }) => task)) === CORES ? { cores: true as const } : {}),
-    ...changedIn(shared),
+    ...compareGraphs(own.graphs, others.graphs),
+    cores: unitNames(own.trials.map(({ task }) => task)) === CORES || undefined,
+    changed: cases.length < 2 ? undefined : changedCases(cases, 0.95, false),
     effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
-  };
+    test: testOf(validPairs(own.graphs, others.graphs, ({ solved }) => solved)),
+    gained: changes.filter(({ change }) => change > 0).map(({ changed }) => changed),
+    lost: changes.filter(({ change }) => change < 0).map(({ changed }) => changed),
+  }];
 }
 
-/** The cases of own tests that changed, if there are several. */
-function changedIn(shared: readonly SharedGraph[]): Pick<Comparison, "changed"> {
-  const ofCases = shared.filter(({ candidate: [first] }) => isCase(first!.task));
-  const cases = [...Map.groupBy(ofCases, ({ candidate: [first] }) => caseOf(first!.task)!)]
-    .map(([name, graphs]) => ({
-      case: name,
-      candidate: unitOf(graphs.flatMap(({ candidate }) => candidate)),
-      baseline: unitOf(graphs.flatMap(({ baseline }) => baseline)),
-    }));
-  return cases.length < 2 ? {} : { changed: changedCases(cases, 0.95, false) };
+/** The test of a pair, not yet adjusted. */
+function testOf(pairs: readonly Pair[]): PairTest | null {
+  if (pairs.length === 0) return null;
+  if (pairs.every(DIFFERENCES.single)) {
+    const { gained, lost } = pairedDifference(pairs);
+    const { exact } = mcNemar(gained, lost);
+    return { name: "mcnemar", p: exact, adjusted: exact };
+  }
+  const tally = ({ solved, valid }: Unit) => [solved, valid] as const;
+  const { p, ...drawn } = signFlip(
+    pairs.map(({ candidate, baseline }) => [tally(candidate), tally(baseline)]),
+    fork("sign flips").prng,
+  );
+  return { name: "sign-flip", p, adjusted: p, ...drawn };
 }
+
+/** A task of both, with all trials of it: a graph, or a case, whose trials are graphs of their own. */
+interface SharedTask extends Pair {
+  /** The name of the case, if it is one. */
+  readonly case: string;
+  readonly trials: readonly [own: readonly ScoredTrial[], others: readonly ScoredTrial[]];
+}
+
+function tasksOf(shared: readonly SharedGraph[]): SharedTask[] {
+  const byTask = Map.groupBy(shared, ({ key, candidate: [first] }) => caseOf(first!.task) ?? key);
+  return [...byTask.values()].map((graphs): SharedTask => {
+    const own = graphs.flatMap(({ candidate }) => candidate);
+    const others = graphs.flatMap(({ baseline }) => baseline);
+    return {
+      case: caseOf(own[0]!.task)!,
+      candidate: unitOf(own),
+      baseline: unitOf(others),
+      trials: [own, others],
+    };
+  });
+}
+
+/** Returns the tasks that one of two variants solved more often, the largest change first. */
+function changesOf(tasks: readonly SharedTask[]) {
+  const counts = ({ solved, valid }: Unit) => ({ solved, valid });
+  const ids = (trials: readonly ScoredTrial[]) => trials.flatMap(({ id }) => id ?? []);
+  return tasks.filter(({ candidate, baseline }) => candidate.valid > 0 && baseline.valid > 0)
+    .map(({ candidate, baseline, trials: [own, others] }) => ({
+      change: differenceOf({ candidate, baseline }),
+      changed: {
+        task: own[0]!.task,
+        candidate: counts(candidate),
+        baseline: counts(baseline),
+        trials: [ids(own), ids(others)],
+      } satisfies ChangedTask,
+    }))
+    .filter(({ change }) => change !== 0)
+    .sort((one, other) => Math.abs(other.change) - Math.abs(one.change));
+}
+
+/** What trials of two variants say of success, and of missed calls, graph by graph. */
+export type SuccessCompared = Pick<ComparedPair, "graphs" | "leftOut" | "success" | "missed">;
 
 /** Compares the success of trials of one variant with that of others, graph by graph. */
 export function compareSuccess(
   own: readonly TrialSummary[],
   others: readonly TrialSummary[],
-): Pick<Comparison, "graphs" | "leftOut" | "success" | "missed"> {
-  const unitsIn = (trials: readonly TrialSummary[]) => ({
-    solved: unitsOf(trials, ({ solved }) => solved),
-    missed: unitsOf(trials.filter(needsCalls), missesCall),
-  });
-  return compareGraphs(unitsIn(own), unitsIn(others));
+): SuccessCompared {
+  return compareGraphs(graphsOf(own), graphsOf(others));
 }
 
-function compareGraphs(
-  own: Pick<VariantTrials, "solved" | "missed">,
-  others: Pick<VariantTrials, "solved" | "missed">,
-): ReturnType<typeof compareSuccess> {
-  const pairs = validPairs(own.solved, others.solved);
-  const all = new Set([...own.solved.keys(), ...others.solved.keys()]);
+function compareGraphs(own: Graphs, others: Graphs): SuccessCompared {
+  const pairs = validPairs(own, others, ({ solved }) => solved);
+  const all = new Set([...own.keys(), ...others.keys()]);
   return {
     graphs: pairs.length,
     leftOut: all.size - pairs.length,
     success: pairedSuccess(pairs),
-    missed: pairedSuccess(validPairs(own.missed, others.missed)),
+    missed: pairedSuccess(validPairs(own, others, ({ missed }) => missed)),
   };
 }
 
 /**
- * Compares the shares of trials that show something, graph by graph, as {@linkcode compareStrategies}
- * compares success; `null` without a graph that has valid trials of both.
+ * Compares the shares of trials that show something, graph by graph, as {@linkcode comparePairs} compares success; `null`
+ * without a graph that has valid trials of both.
  */
 export function compareShares(
   own: readonly TrialSummary[],
   others: readonly TrialSummary[],
   shows: (trial: TrialSummary) => boolean,
 ): PairedSuccess | null {
-  return pairedSuccess(validPairs(unitsOf(own, shows), unitsOf(others, shows)));
+  const [one, other] = [own, others].map(groupGraphs) as [
+    Map<string, TrialSummary[]>,
+    Map<string, TrialSummary[]>,
+  ];
+  return pairedSuccess(validPairs(one, other, (trials) => unitOf(trials, trials.length, shows)));
 }
 
 /** Tango's bounds are one-sided: two of them leave out 5% together. */
@@ -222,7 +426,7 @@ function studentInterval(pairs: readonly Pair[]): Bounds | null {
     { lower: 2 * interval.lower - 1, upper: 2 * interval.upper - 1 };
 }
 
-function meanEffort(trials: readonly ComparedTrial[], prices: Prices): Effort {
+function meanEffort(trials: readonly ScoredTrial[], prices: Prices): Effort {
   const isKnown = trials.every((trial): trial is TrialSummary => trial.usage !== undefined);
   if (!isKnown) return { tokens: null, calls: null, usd: null };
   const solved = trials.filter((trial) => trial.solved).length;
@@ -237,11 +441,71 @@ function meanEffort(trials: readonly ComparedTrial[], prices: Prices): Effort {
 }
 
 function extraEffort(candidate: Effort, baseline: Effort): Effort {
-  const less = (one: number | null, other: number | null) =>
-    one === null || other === null ? null : one - other;
-  return {
-    tokens: less(candidate.tokens, baseline.tokens),
-    calls: less(candidate.calls, baseline.calls),
-    usd: less(candidate.usd, baseline.usd),
-  };
+  const less = (of: keyof Effort) =>
+    candidate[of] === null || baseline[of] === null ? null : candidate[of] - baseline[of];
+  return { tokens: less("tokens"), calls: less("calls"), usd: less("usd") };
+}
+
+/** The trials of a variant, and its graphs with what is compared of each: once, as each is compared with many. */
+interface VariantTrials {
+  readonly subject: Variant;
+  readonly trials: readonly ScoredTrial[];
+  readonly graphs: Graphs;
+}
+
+type Graphs = ReadonlyMap<string, ComparedGraph>;
+
+interface ComparedGraph {
+  readonly trials: readonly ScoredTrial[];
+  readonly solved: Unit;
+  /** Of the trials that need calls, those in which one was never made. */
+  readonly missed: Unit;
+}
+
+/** The trials of both variants on one graph, valid or not. */
+interface SharedGraph {
+  readonly key: string;
+  readonly candidate: readonly ScoredTrial[];
+  readonly baseline: readonly ScoredTrial[];
+}
+
+/** Groups trials by variant, and those of each by graph. */
+function variantsOf(trials: readonly ScoredTrial[]): VariantTrials[] {
+  // Unchanged tasks show nothing about a perturbation, nor about a strategy under it. Those that it left without
+  // an answer cannot be solved by any model.
+  const compared = trials.filter((trial) =>
+    trial.changed !== false && trial.unsolvable === undefined
+  )
+    // Of whole trials only events tell which calls were missed.
+    .map((trial) => "events" in trial ? summaries.asSummary(trial as Trial) : trial);
+  return byVariant(compared, variantOf)
+    .map(({ subject, items }) => ({ subject, trials: items, graphs: graphsOf(items) }));
+}
+
+function groupGraphs<T extends ScoredTrial>(trials: readonly T[]): Map<string, T[]> {
+  return Map.groupBy(trials, ({ task }) => unitKey(task));
+}
+
+function graphsOf(trials: readonly ScoredTrial[]): Graphs {
+  return new Map(
+    [...groupGraphs(trials)].map(([key, own]) => {
+      const needing = own.filter(needsCalls);
+      const missed = unitOf(needing, needing.length, missesCall);
+      return [key, { trials: own, solved: unitOf(own), missed }];
+    }),
+  );
+}
+
+/** Returns the graphs with a valid trial of both. */
+function validPairs<Graph>(
+  own: ReadonlyMap<string, Graph>,
+  others: ReadonlyMap<string, Graph>,
+  unitIn: (graph: Graph) => Unit,
+): Pair[] {
+  return [...own].flatMap(([key, graph]) => {
+    const other = others.get(key);
+    if (other === undefined) return [];
+    const pair = { candidate: unitIn(graph), baseline: unitIn(other) };
+    return pair.candidate.valid > 0 && pair.baseline.valid > 0 ? [pair] : [];
+  });
 }

@@ -27,8 +27,13 @@ import {
   type UpgradePolicy,
 } from "./policy.ts";
 import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
-import { type CaseCheck, casesKind, type CaseUnits, checkCases } from "./cases.ts";
-import type { ChangedCases } from "./changed_cases.ts";
+import {
+  type CaseCheck,
+  casesKind,
+  type CaseUnits,
+  type ChangedCases,
+  checkCases,
+} from "./cases.ts";
 import { bisectWhole } from "../statistics/distributions.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";

@@ -18,7 +18,7 @@ import {
   withCommonestReasons,
   withoutAnswer,
 } from "./undecidable.ts";
-import { changedCases } from "./changed_cases.ts";
+import { changedCases } from "./cases.ts";
 import { DIFFERENCES, RATES, sumUnits } from "./evidence.ts";
 import { cellDraws, FRESH_DRAWS, unmatchedCells } from "./_fresh_draws.ts";
 import {
@@ -114,19 +114,9 @@ export interface DecidedVariant extends Variant {
 }
 
 /** Results of another run to compare with. */
-export interface BaselineTrials {
+export interface BaselineTrials extends ComparedFile {
   /** The file they were read from. */
   readonly file: string;
-  readonly trials: readonly ScoredTrial[];
-  /** Which cases both have in common; omitted if they have the same ones, and for other tasks. */
-  readonly cases?: ComparedCases;
-  /**
-   * Set if its trials are of other draws of the same distribution: different graphs of the same cells. Both are then
-   * compared cell by cell.
-   */
-  readonly fresh?: true;
-  /** Of fresh draws all trials of its plan, to tell which of them are missing. Default: those that are there. */
-  readonly planned?: NonNullable<ComparedFile["planned"]>;
 }
 
 /** Options of {@linkcode decideTrials}. */

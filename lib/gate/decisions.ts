@@ -69,8 +69,14 @@ export interface GateDecision {
 /** Results of another run, as far as decisions depend on them. */
 export interface ComparedFile {
   readonly trials: readonly ScoredTrial[];
+  /** Which cases both have in common; omitted if they have the same ones, and for other tasks. */
   readonly cases?: ComparedCases;
+  /**
+   * Set if its trials are of other draws of the same distribution: different graphs of the same cells. Both are then
+   * compared cell by cell.
+   */
   readonly fresh?: true;
+  /** Of fresh draws all trials of its plan, to tell which of them are missing. Default: those that are there. */
   readonly planned?: readonly PlannedKey[];
 }
 

@@ -4,7 +4,6 @@
  */
 
 import { leftOutLines } from "./compared_cases.ts";
-import type { Comparison } from "./comparison.ts";
 import {
   type Excused,
   modelNames,
@@ -17,7 +16,7 @@ import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import type { CompletePolicy } from "./policy.ts";
-import { verdictLines, verdictSentences, verdictText } from "./verdict_text.ts";
+import { describeVerdict, verdictNumbers, verdictSentences } from "./verdict_text.ts";
 
 /** The report of a gate, as `gate --json` prints it. */
 export interface GateReport {
@@ -33,11 +32,6 @@ export interface GateReport {
   readonly gate: CompletePolicy | null;
   /** One for each model, strategy and perturbation. */
   readonly verdicts: readonly ReportedVerdict[];
-  /**
-   * Each strategy compared with the baseline of the same model on the same graphs: for information only, not
-   * for decisions or early stops.
-   */
-  readonly comparisons: readonly Comparison[];
   /** Why no decision was possible; omitted if it was. */
   readonly text?: string;
 }
@@ -56,8 +50,6 @@ export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & TrialsV
 
 /** What is reported beside verdicts. */
 export interface GateReportOptions {
-  /** The comparisons of strategies; default none. */
-  readonly comparisons?: readonly Comparison[];
   /** What else matters of the trials that were judged, one line each; default nothing. */
   readonly notes?: readonly string[];
   /** How to run the next wave, as what follows its number. */
@@ -71,7 +63,7 @@ export function reportVerdicts(
   suite: string,
   variants: readonly DecidedVariant[],
   policy: CompletePolicy,
-  { comparisons = [], notes = [], next, rerun }: GateReportOptions = {},
+  { notes = [], next, rerun }: GateReportOptions = {},
 ): GateReport {
   const trialText = (id: string) => {
     const line = rerun?.(id);
@@ -96,9 +88,9 @@ export function reportVerdicts(
         ...subject,
         ...verdict,
         claim,
-        text: verdictText(verdict, policy, names) + mixture,
+        text: describeVerdict(verdict, policy, names) + mixture,
         numbers: [
-          verdictLines(verdict, policy, unit, trialText),
+          verdictNumbers(verdict, policy, unit, trialText),
           (subject.reached ?? []).map(({ id, words, trials, of }) =>
             `${words} in ${trials} of ${countText(of, "trial")} (${printable(id)})`
           ),
@@ -116,7 +108,6 @@ export function reportVerdicts(
         ].flat(),
       };
     }),
-    comparisons,
   };
 }
 
@@ -153,7 +144,7 @@ function excusedNote({ status, message, trials }: Excused): string {
 /** Reports results on which no decision is possible. */
 export function reportProblem(suite: string, problem: string): GateReport {
   const decided = { verdict: "invalid", exitCode: exitCodeOf("invalid"), gate: null } as const;
-  return { v: 1, suite, ...decided, verdicts: [], comparisons: [], text: `INVALID: ${problem}.` };
+  return { v: 1, suite, ...decided, verdicts: [], text: `INVALID: ${problem}.` };
 }
 
 /** Returns the name of a verdict's variant, made printable as it comes from suites and servers. */

@@ -4,18 +4,14 @@
  */
 
 export {
-  compareStrategies,
-  type Comparison,
-  type Effort,
-  type PairedSuccess,
-} from "./comparison.ts";
-export {
   type ChangedTask,
   type ComparedPair,
   comparePairs,
+  type Effort,
+  type PairedSuccess,
   type PairOptions,
   type PairTest,
-} from "./compared_pairs.ts";
+} from "./comparison.ts";
 export {
   type CanaryPolicy,
   type CanaryVerdict,
@@ -24,9 +20,8 @@ export {
   watchForDrift,
 } from "./canary.ts";
 export { canaryLines } from "./canary_text.ts";
-export type { CaseCheck } from "./cases.ts";
 export type { Ceilings } from "./ceilings.ts";
-export type { ChangedCase, ChangedCases } from "./changed_cases.ts";
+export type { CaseCheck, ChangedCase, ChangedCases } from "./cases.ts";
 export {
   type CeilingCheck,
   type ContinueVerdict,

@@ -6,11 +6,10 @@
  * observed one.
  */
 
-import { defined } from "../base/json.ts";
 import { type Prng, shuffle } from "@std/random";
 import { mean } from "../base/numbers.ts";
-import type { Pair, Unit } from "./evidence.ts";
-import { decide, type DecideOptions, decideUpgrade, type Verdict } from "./decide.ts";
+import { DIFFERENCES, type Pair, RATES, type Unit, type UnitMeasure } from "./evidence.ts";
+import { conclude, type Verdict } from "./decide.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import { fork } from "../base/random.ts";
 import { sequentialRule } from "./sequential.ts";
@@ -139,8 +138,8 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
       drawGates(
         policy,
         source,
+        DIFFERENCES,
         (prng, graph) => drawPair(prng, graph, source.trials, spoiled),
-        (pairs, options) => decideUpgrade(pairs, { ...policy, baseline: "itself" }, options),
       );
     truths.push({ truth: "the two are alike", error: "fail", draw: between(0) });
     if (margin <= rate) {
@@ -150,15 +149,13 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
     }
     return truths;
   }
-  const against = (successRate: number) => {
-    const shifted = { ...policy, successRate };
-    return drawGates(
-      shifted,
+  const against = (successRate: number) =>
+    drawGates(
+      { ...policy, successRate },
       source,
+      RATES,
       (prng, graph) => unitOf(graph.flatMap((part) => drawTrials(prng, part, source.trials))),
-      (units, options) => decide(units, shifted, options),
     );
-  };
   if (margin < rate) {
     const truth = "the success rate is just what is asked for";
     truths.push({ truth, error: "fail", draw: against(rate) });
@@ -174,17 +171,17 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
 function drawGates<T>(
   policy: CompletePolicy,
   { cells }: Source,
+  measure: UnitMeasure<T>,
   draw: (prng: Prng, graph: Parts) => T,
-  conclude: (units: readonly T[], options: DecideOptions) => Verdict,
 ): Truth["draw"] {
   const rule = policy.sequential ? sequentialRule(policy, cells.length) : undefined;
   const blocks = rule === undefined
     ? Math.max(...cells.map((graphs) => graphs.length))
     : rule.largestSize / cells.length;
-  const options = { advise: false, ...defined({ rule }) };
   return (prng) => {
     const block = () => cells.map((graphs) => draw(prng, pick(prng, graphs)));
-    return conclude(Array.from({ length: blocks }, block).flat(), options);
+    const units = Array.from({ length: blocks }, block).flat();
+    return conclude(units, measure, policy, { advise: false, rule }) as Verdict;
   };
 }
 

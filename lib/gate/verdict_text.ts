@@ -60,16 +60,7 @@ export function describeVerdict(
   policy: GatePolicy,
   names: VerdictNames = {},
 ): string {
-  return verdictText(verdict, completePolicy(policy), names);
-}
-
-/** As {@linkcode describeVerdict}, for a policy that was completed. */
-export function verdictText(
-  verdict: TrialsVerdict,
-  policy: CompletePolicy,
-  names: VerdictNames = {},
-): string {
-  const { claim, others } = verdictSentences(verdict, policy, names);
+  const { claim, others } = verdictSentences(verdict, completePolicy(policy), names);
   return [`${verdict.kind.toUpperCase()}: ${claim}`, ...others].join(" ");
 }
 
@@ -238,7 +229,7 @@ function describeMore(
 }
 
 function describeExceeded({ ceiling, limit, seen, lower }: CeilingCheck): string {
-  const { words, show } = ceilingAt(ceiling);
+  const { words, show = percent } = ceilingAt(ceiling);
   return `${words} is above its ceiling of ${show(limit)}: ${
     seen === null ? NONE_SOLVED : `it was ${show(seen)}`
   }` + (lower === null ? "" : `, and the true value is at least ${show(roundDown(lower, show))}`);
@@ -248,7 +239,7 @@ function ceilingLines(
   { ceiling, limit, seen, lower, exceeded, trials = [] }: CeilingCheck,
   trialText: (id: string) => string,
 ): string[] {
-  const { words, show } = ceilingAt(ceiling);
+  const { words, show = percent } = ceilingAt(ceiling);
   const state = exceeded
     ? "exceeded"
     : seen === null || seen <= limit
@@ -268,6 +259,8 @@ const NONE_SOLVED = "none was solved";
 /**
  * Returns the numbers behind a verdict, one per line; none for a verdict without evidence.
  *
+ * @param trialText What is told of a trial that shows what is exceeded, by its id. Default: the id.
+ *
  * @example Usage
  * ```ts
  * import { decide, verdictNumbers } from "@toolgate/toolgate/gate";
@@ -283,18 +276,10 @@ export function verdictNumbers(
   verdict: TrialsVerdict,
   policy: GatePolicy,
   unit: UnitNames = GRAPHS,
-): string[] {
-  return verdictLines(verdict, completePolicy(policy), unit);
-}
-
-/** As {@linkcode verdictNumbers}, for a policy that was completed; `trialText` tells of a trial by its id. */
-export function verdictLines(
-  verdict: TrialsVerdict,
-  policy: CompletePolicy,
-  unit: UnitNames = GRAPHS,
-  trialText = (id: string) => printable(id, 500),
+  trialText: (id: string) => string = (id) => printable(id, 500),
 ): string[] {
   const { evidence } = verdict;
+  const complete = completePolicy(policy);
   const forbidden = "never" in verdict ? forbiddenLines(verdict.never) : [];
   if (evidence === undefined) return forbidden;
   const { cases, changed, ceilings = [] }: VerdictDetails = verdict.kind === "invalid"
@@ -307,7 +292,7 @@ export function verdictLines(
   return [
     forbidden,
     observedLines(evidence, unit),
-    boundsText(evidence, policy, unit),
+    boundsText(evidence, complete, unit),
     unknown === 0
       ? []
       : `invalid or missing trials, which count as the worst case of each bound: ${unknown}`,
@@ -316,7 +301,7 @@ export function verdictLines(
       ? `with so few ${unit.many} Tango's bounds may err up to twice as often as stated`
       : [],
     cases === undefined ? [] : everyLines(cases, policy.every!),
-    changed === undefined ? [] : changedLines(changed, policy.confidence),
+    changed === undefined ? [] : changedLines(changed, complete.confidence),
     ceilings.flatMap((check) => ceilingLines(check, trialText)),
     method === "sequential" && isDecided
       ? `the gate decided after ${graphs} ${unit.many}, and needs no further ones`

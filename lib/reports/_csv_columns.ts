@@ -5,8 +5,7 @@
 
 import { canonicalJson, cutText, type JsonValue } from "../base/json.ts";
 import type { CallEvent } from "../calls/trace.ts";
-import type { ComparedPair } from "../gate/compared_pairs.ts";
-import type { PairedSuccess } from "../gate/comparison.ts";
+import type { ComparedPair, PairedSuccess } from "../gate/comparison.ts";
 import { countsAsSuccess, unitKey, type Variant } from "../gate/variant.ts";
 import { spentUsage } from "../models/prices.ts";
 import { isCase, isGenerated, isProbe } from "../trials/executors/task_kind.ts";

@@ -12,7 +12,7 @@ import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { isDuration } from "../base/numbers.ts";
-import { MAX_LISTED } from "../gate/compared_pairs.ts";
+import { MAX_LISTED } from "../gate/comparison.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
 import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
 import { distinct } from "./figures/_plotting.ts";

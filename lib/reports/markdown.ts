@@ -10,7 +10,6 @@ import type { FailedTrials } from "./failures.ts";
 import { listText, printable } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
-import { strategiesTable } from "./tables/_comparisons.ts";
 import { headlineText, overviewTable, verdictLine } from "./tables/_headline.ts";
 import { matrixTables } from "./tables/_matrix.ts";
 import { reportWords } from "./_words.ts";
@@ -68,13 +67,12 @@ export function renderMarkdown(
   ]);
 }
 
-/** Returns a gate's verdicts, then its comparison of strategies, for a job summary. */
+/** Returns a gate's verdicts for a job summary. */
 export function gateToMarkdown(
   gate: GateReport,
   { limit = MAX_BYTES }: MarkdownOptions = {},
 ): string {
-  const parts = strategiesTable(gate.comparisons).map((table) => tablePart(table, "####"));
-  return fit(parts, [gate], limit, (verdicts) => verdicts);
+  return fit([], [gate], limit, (verdicts) => verdicts);
 }
 
 /** A part of a document. */

@@ -12,7 +12,7 @@ import {
   type AcceptedPairOptions,
   type ComparedPair,
   comparePairsAndAccepted,
-} from "../gate/compared_pairs.ts";
+} from "../gate/comparison.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import {
   isCounted,

@@ -14,7 +14,7 @@ import type { Outcome } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { wrapText } from "../base/wrap.ts";
 import { shortNames } from "./tables/_short_names.ts";
-import { strategiesTable } from "./tables/_comparisons.ts";
+import { comparisonTables } from "./tables/_comparisons.ts";
 import { alignedTable, layOut, rateColumns, sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
 import { hasFailures, noFailures, unseenNote } from "./tables/_failures.ts";
@@ -99,17 +99,18 @@ function fit<const Data extends readonly (Report | GateReport)[]>(
   );
 }
 
-/** Returns the tables of all trials, the verdicts of the gate, and then its comparison of strategies. */
+/** Returns the tables of all trials, the verdicts of the gate, and then what variants are compared with. */
 export function renderGate(
   trials: readonly TrialSummary[],
   decision: GateReport,
   width = Infinity,
 ): string {
-  const report = { ...behindRun(makeReport(trials, { suite: "" })), comparisons: [] };
+  const report = behindRun(makeReport(trials, { suite: "" }));
   return fit([report, decision], width, ([data, decided]) => [
-    ...runParts(data, width),
+    ...runParts({ ...data, comparisons: [] }, width),
     renderVerdicts(decided),
-    ...strategiesTable(decided.comparisons).map((table) => renderTable(table, width)),
+    ...comparisonTables({ ...data, comparisons: data.comparisons.filter((one) => one.reference) })
+      .map((table) => renderTable(table, width)),
   ]);
 }
 

@@ -3,8 +3,7 @@
  * @module
  */
 
-import { fewestClean, mostFailed } from "../gate/cases.ts";
-import { trialsToProve } from "../gate/changed_cases.ts";
+import { fewestClean, mostFailed, trialsToProve } from "../gate/cases.ts";
 import { countText, percent } from "../base/numbers.ts";
 import { type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { binomialLowerTail } from "../statistics/distributions.ts";

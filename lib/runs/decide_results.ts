@@ -6,7 +6,6 @@
 import { type Baseline, howToAccept } from "./baseline.ts";
 import { comparableBaseline, comparedParts } from "./compared_baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
-import { compareStrategies } from "../gate/comparison.ts";
 import { deriveBaseline, deriveJournals } from "./derived.ts";
 import { printable } from "../base/json.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
@@ -80,7 +79,6 @@ export async function decideResults(
     parts: comparedParts(plan, baseline),
   });
   return reportVerdicts(suite, variants, policy, {
-    comparisons: compareStrategies(trials, costs),
     notes,
     next: waves && howToContinue(waves.last, plan!.shard, given),
     rerun: (id) => rerunLine(trials.find((trial) => trial.id === id)!, plan, journal),

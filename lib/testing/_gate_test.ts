@@ -8,7 +8,6 @@ import { passes } from "./assertions/trials.ts";
 import type { Baseline } from "../runs/baseline.ts";
 import { comparedParts } from "../runs/compared_baseline.ts";
 import { assertOtherRun } from "../runs/trial_keys.ts";
-import { compareStrategies } from "../gate/comparison.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { InputError } from "../base/errors.ts";
@@ -107,7 +106,6 @@ export function gateTest(
       texts,
       trials,
       reportVerdicts(name, variants, policy, {
-        comparisons: compareStrategies(trials, prices),
         notes: [...skippedNote(plan), ...notes, ...scope],
         rerun: rerunById,
       }),

@@ -203,7 +203,7 @@ Deno.test("benchmark() runs each strategy on the same graphs, and its gate compa
   // Beneath the verdict.
   assertMatch(
     output,
-    /: PASS: [^]*\nStrategies against the baseline\n\(on [^)]*\)\n[^]*?\nsim:noisy\?memory=10 \+ +baseline +10 .*\nrestate \(simulated\)$/m,
+    /: PASS: [^]*\nPairs compared\n\(each [^)]*\)\n[^]*?\nsim:noisy\?memory=10 \+ +baseline +10 .*\nrestate \(simulated\)$/m,
   );
   const trials = readLines(place.file("reminders.jsonl")).slice(1);
   const ofStrategy = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);

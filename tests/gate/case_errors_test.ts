@@ -5,8 +5,7 @@
 
 import { assert, assertEquals, assertGreater, assertLess, assertLessOrEqual } from "@std/assert";
 import type { Prng } from "@std/random";
-import { casesKind, type CaseUnits, checkCases } from "../../lib/gate/cases.ts";
-import { changedCases } from "../../lib/gate/changed_cases.ts";
+import { casesKind, type CaseUnits, changedCases, checkCases } from "../../lib/gate/cases.ts";
 import { decide, withCases } from "../../lib/gate/decide.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";

@@ -3,11 +3,7 @@ import {
   type ComparedPair,
   comparePairs,
   comparePairsAndAccepted,
-} from "../../lib/gate/compared_pairs.ts";
-import {
   compareShares,
-  compareStrategies,
-  type Comparison,
   type Effort,
 } from "../../lib/gate/comparison.ts";
 import type { Prices } from "../../lib/models/prices.ts";
@@ -32,11 +28,11 @@ function graphsOf(strategy: string, graphs: readonly (readonly TrialTraits[])[])
   );
 }
 
-/** The only comparison of these trials. */
-function only(trials: readonly TrialSummary[], prices?: Prices): Comparison {
-  const comparisons = compareStrategies(trials, prices);
-  assertEquals(comparisons.length, 1);
-  return comparisons[0]!;
+/** The only pair of these trials that differs in its strategy. */
+function only(trials: readonly TrialSummary[], prices?: Prices): ComparedPair {
+  const pairs = comparePairs(trials, { prices }).filter(({ of }) => of === "strategy");
+  assertEquals(pairs.length, 1);
+  return pairs[0]!;
 }
 
 function assertBounds(bounds: Bounds | null, lower: number, upper: number, rounding: number): void {
@@ -44,22 +40,7 @@ function assertBounds(bounds: Bounds | null, lower: number, upper: number, round
   assertAlmostEquals(bounds!.upper, upper, rounding);
 }
 
-Deno.test("compareStrategies() has exactly the promised fields", () => {
-  const comparison = only(crossed({ both: 1, gained: 1 }));
-  assertEquals(Object.keys(comparison), [
-    ...["subject", "simulated", "graphs", "leftOut", "success", "missed", "effort"],
-  ]);
-  assertEquals(Object.keys(comparison.success!), [
-    ...["candidate", "baseline", "difference", "gained", "lost", "mcNemar", "interval"],
-  ]);
-  assertEquals(Object.keys(comparison.effort), ["candidate", "baseline", "extra"]);
-  for (const effort of Object.values(comparison.effort)) {
-    assertEquals(Object.keys(effort), ["tokens", "calls", "usd"]);
-  }
-  assertEquals(variantName(comparison.subject), "m + restate");
-});
-
-Deno.test("compareStrategies() pairs by graph: an example by hand", () => {
+Deno.test("comparePairs() pairs by graph: an example by hand", () => {
   const { graphs, leftOut, success } = only(
     crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
   );
@@ -72,7 +53,7 @@ Deno.test("compareStrategies() pairs by graph: an example by hand", () => {
   assertAlmostEquals(mcNemar!.midP, 92 / 4096, 1e-14);
 });
 
-Deno.test("compareStrategies() has Tango's two-sided 95% interval where graphs were run once", () => {
+Deno.test("comparePairs() has Tango's two-sided 95% interval where graphs were run once", () => {
   // The first two are published: Fagerland, Lydersen and Laake, "Statistical Analysis of Contingency
   // Tables", 2017, chapter 8. The others are SciPy's: the constrained likelihood by search.
   const golden = [
@@ -94,7 +75,7 @@ const HALF = [SOLVED, FAILED];
 const ALL = [SOLVED, SOLVED];
 const NONE = [FAILED, FAILED];
 
-Deno.test("compareStrategies() has Student's interval over graphs that were repeated", () => {
+Deno.test("comparePairs() has Student's interval over graphs that were repeated", () => {
   // Differences 1/2, 0, 1, -1/2, 1/2, 0, and 1 and -1 that are added: SciPy's t.interval.
   const { success } = only([
     ...graphsOf("restate", [HALF, HALF, ALL, NONE, ALL, ALL]),
@@ -105,7 +86,7 @@ Deno.test("compareStrategies() has Student's interval over graphs that were repe
   assertBounds(interval, -0.40101106, 0.77601106, 1e-8);
 });
 
-Deno.test("compareStrategies() counts each graph the same, however many valid trials it has", () => {
+Deno.test("comparePairs() counts each graph the same, however many valid trials it has", () => {
   // Differences 1/2, 0, 1/3, -1/2, and 1 and -1 that are added: SciPy's t.interval.
   const { success, graphs } = only([
     ...graphsOf("restate", [[SOLVED, INVALID], HALF, [SOLVED, SOLVED, FAILED], HALF]),
@@ -116,7 +97,7 @@ Deno.test("compareStrategies() counts each graph the same, however many valid tr
   assertBounds(success!.interval, -0.70012447, 0.81123558, 1e-8);
 });
 
-Deno.test("compareStrategies() claims no certainty where repeated graphs are all alike", () => {
+Deno.test("comparePairs() claims no certainty where repeated graphs are all alike", () => {
   const cases: [TrialTraits[], TrialTraits[], lower: number, upper: number][] = [
     [ALL, ALL, -0.22646817, 0.22646817],
     [ALL, NONE, 0.54851876, 1],
@@ -132,7 +113,7 @@ Deno.test("compareStrategies() claims no certainty where repeated graphs are all
   }
 });
 
-Deno.test("compareStrategies() of repeated graphs misses the truth about as rarely as it says", () => {
+Deno.test("comparePairs() of repeated graphs misses the truth about as rarely as it says", () => {
   // Few graphs that differ are where intervals by the spread alone miss most: 13% here.
   const [graphs, chance] = [20, 0.16];
   let missed = 0;
@@ -152,12 +133,12 @@ Deno.test("compareStrategies() of repeated graphs misses the truth about as rare
   assertLess(missed, 0.07);
 });
 
-Deno.test("compareStrategies() of one repeated graph has no interval", () => {
+Deno.test("comparePairs() of one repeated graph has no interval", () => {
   const { success } = only([...graphsOf("restate", [ALL]), ...graphsOf("baseline", [HALF])]);
   assertEquals([success!.difference, success!.interval], [0.5, null]);
 });
 
-Deno.test("compareStrategies() leaves out graphs without a valid trial of both, and counts them", () => {
+Deno.test("comparePairs() leaves out graphs without a valid trial of both, and counts them", () => {
   const trials = [
     ...graphsOf("restate", [[SOLVED], [SOLVED], [INVALID], [INVALID], [], [SOLVED], [SOLVED]]),
     ...graphsOf("baseline", [[SOLVED], [FAILED], [SOLVED], [INVALID], [SOLVED], [], [INVALID]]),
@@ -167,53 +148,7 @@ Deno.test("compareStrategies() leaves out graphs without a valid trial of both, 
   assertEquals([success!.candidate, success!.baseline, success!.gained], [1, 0.5, 1]);
 });
 
-Deno.test("compareStrategies() without a graph of both still tells of what there is", () => {
-  const { graphs, leftOut, success, effort } = only([
-    ...graphsOf("restate", [[INVALID], [], [SOLVED]]),
-    ...graphsOf("baseline", [[SOLVED], [SOLVED]]),
-  ]);
-  assertEquals([graphs, leftOut, success], [0, 3, null]);
-  assertEquals(effort.candidate, { tokens: null, calls: null, usd: null });
-  assertEquals(effort.baseline.tokens, 12);
-});
-
-Deno.test("compareStrategies() compares with the baseline of the same model and perturbation alone", () => {
-  const trials = [
-    record({ strategy: "restate" }),
-    record({ strategy: "restate", model: "n" }),
-    record({ strategy: "restate", perturbation: "RD" }),
-    record({ model: "n", perturbation: "RD" }),
-  ];
-  assertEquals(compareStrategies(trials), []);
-  assertEquals(compareStrategies([]), []);
-  assertEquals(compareStrategies([record(), record({ model: "n" })]), []);
-  const subjects = compareStrategies([
-    ...trials,
-    record({ perturbation: "RD" }),
-    record({ model: "n", outcome: "no_answer" }),
-    record({ model: "n", strategy: "backward" }),
-  ]).map(({ subject, success }) => [variantName(subject), success!.difference]);
-  assertEquals(subjects, [
-    ["n + restate", 1],
-    ["m + restate + RD", 0],
-    ["n + backward", 1],
-  ]);
-});
-
-Deno.test("compareStrategies() is not misled by what strategies are called", () => {
-  const trials = ["__proto__", "constructor", "Baseline", "baseline "].map((strategy) =>
-    record({ strategy, outcome: "no_answer" })
-  );
-  assertEquals(
-    compareStrategies([...trials, record()]).map(({ subject, success }) => [
-      subject.strategy,
-      success!.difference,
-    ]),
-    trials.map(({ strategy }) => [strategy, -1]),
-  );
-});
-
-Deno.test("compareStrategies() says when a model of either is simulated", () => {
+Deno.test("comparePairs() says when a model of either is simulated", () => {
   for (const [own, other] of [[true, false], [false, true], [false, false]] as const) {
     const { simulated } = only([
       record({ strategy: "restate", simulated: own }),
@@ -223,7 +158,7 @@ Deno.test("compareStrategies() says when a model of either is simulated", () => 
   }
 });
 
-Deno.test("compareStrategies() charges a solved task with all that was spent, spoiled tries too", () => {
+Deno.test("comparePairs() charges a solved task with all that was spent, spoiled tries too", () => {
   const usage = (inputTokens: number, outputTokens: number) => ({
     usage: { inputTokens, outputTokens },
   });
@@ -251,7 +186,7 @@ Deno.test("compareStrategies() charges a solved task with all that was spent, sp
   assertEquals(effort.extra, { tokens: 269.5, calls: 4, usd: 294 });
 });
 
-Deno.test("compareStrategies() weighs efforts on graphs that both were run on", () => {
+Deno.test("comparePairs() weighs efforts on graphs that both were run on", () => {
   const dear = { usage: { inputTokens: 1e6, outputTokens: 0 } };
   const { effort } = only([
     ...graphsOf("restate", [[SOLVED], [], [{ ...SOLVED, ...dear }]]),
@@ -260,7 +195,7 @@ Deno.test("compareStrategies() weighs efforts on graphs that both were run on", 
   assertEquals([effort.candidate.tokens, effort.baseline.tokens], [12, 12]);
 });
 
-Deno.test("compareStrategies() knows no extra effort where one of them solved nothing", () => {
+Deno.test("comparePairs() knows no extra effort where one of them solved nothing", () => {
   const { effort } = only(
     [...graphsOf("restate", [[SOLVED]]), ...graphsOf("baseline", [[FAILED]])],
     { m: { input: 1, output: 1 } },
@@ -270,7 +205,7 @@ Deno.test("compareStrategies() knows no extra effort where one of them solved no
   assertEquals(effort.candidate.tokens, 12);
 });
 
-Deno.test("compareStrategies() prices other models that took part by their own names", () => {
+Deno.test("comparePairs() prices other models that took part by their own names", () => {
   const usage = { inputTokens: 1000, outputTokens: 100 };
   const stages = [stageOf("large", 400)];
   const trials = [record({ strategy: "plan_then_call", usage, stages }), record({ usage })];
@@ -371,31 +306,26 @@ Deno.test("comparePairs() finds what strategies with the same trials would show,
   );
   fc.assert(fc.property(trials, fc.constantFrom("perturbation", "variant", "model"), (all, of) => {
     const names = { perturbation: ["none", "RD"], variant: ["a", "b"], model: ["a", "b"] }[of]!;
-    const asStrategies = compareStrategies(
+    const asStrategies = comparePairs(
       all.map(({ usual, ...traits }) =>
         record({ ...traits, strategy: usual ? "baseline" : "restate" })
       ),
     );
-    const [pair, ...others] = comparePairs(
+    const pairs = comparePairs(
       all.map(({ usual, ...traits }) => record({ ...traits, [of]: names[usual ? 0 : 1] })),
       { references: [{ [of]: names[0] }] },
     );
-    assertEquals(others, []);
-    if (pair === undefined) {
-      for (const { success } of asStrategies) assertEquals(success, null, "no task in common");
-      return;
+    const numbers = ({ subject: _, of: __, against: ___, gained, lost, ...one }: ComparedPair) => ({
+      ...{ ...one, gained: gained.length, lost: lost.length },
+    });
+    assertEquals(pairs.map(numbers), asStrategies.map(numbers));
+    for (const { subject, of: field, against, reference, test, gained, lost, success } of pairs) {
+      assertEquals([subject[field], against[field], reference], [names[1], names[0], true]);
+      assertEquals([gained.length, lost.length], [success?.gained ?? 0, success?.lost ?? 0]);
+      assertEquals(test === null, success === null);
+      if (test?.name === "mcnemar") assertEquals(test.p, success!.mcNemar!.exact);
+      assertEquals(test?.name === "mcnemar", success !== null && success.mcNemar !== null);
     }
-    const { subject, of: field, against, reference, test, gained, lost, ...own } = pair;
-    assertEquals([subject[field], against[field], reference], [names[1], names[0], true]);
-    const { subject: _, ...expected } = asStrategies[0]!;
-    assertEquals(own, expected);
-    assertEquals([gained.length, lost.length], [
-      own.success?.gained ?? 0,
-      own.success?.lost ?? 0,
-    ]);
-    assertEquals(test === null, own.success === null);
-    if (test?.name === "mcnemar") assertEquals(test.p, own.success!.mcNemar!.exact);
-    assertEquals(test?.name === "mcnemar", own.success !== null && own.success.mcNemar !== null);
   }));
 });
 

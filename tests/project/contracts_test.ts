@@ -6,8 +6,7 @@ import { folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { casePlan, caseTrials, FORBIDDEN } from "../support/case_suites.ts";
 import { linesOf } from "../support/journals.ts";
-import { comparePairs } from "../../lib/gate/compared_pairs.ts";
-import { compareStrategies } from "../../lib/gate/comparison.ts";
+import { comparePairs } from "../../lib/gate/comparison.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
@@ -320,10 +319,9 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
       );
       const restated = ended.map((trial) => ({ ...trial, strategy: "restate" }));
       const both = [...caseTrials(plan), ...restated];
-      const comparisons = compareStrategies(both, prices.prices);
       comparePairs(both).forEach((pair) => compare(JSON.parse(JSON.stringify(pair)), "comparison"));
       const decided = decideTrials(ended, plan.trials, plan.gate!, prices);
-      const report = reportVerdicts("s", decided, plan.gate!, { comparisons });
+      const report = reportVerdicts("s", decided, plan.gate!);
       compare(JSON.parse(JSON.stringify(report)), "verdicts");
       compareLines(linesOf([planLine(plan), ...ended]));
     }

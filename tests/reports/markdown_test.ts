@@ -7,7 +7,6 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
-import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { reportProblem, reportVerdicts, verdictName } from "../../lib/gate/gate_report.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { FailedTrials } from "../../lib/reports/failures.ts";
@@ -233,28 +232,13 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
   }
 });
 
-Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as text", () => {
+Deno.test("gateToMarkdown() has the verdicts, as text", () => {
   const trials = NAMES.flatMap((model) => crossed({ both: 9, gained: 1 }, { model }));
   const policy = completePolicy({ successRate: 0.8 });
   const judged = decideTrials(trials, planOf(trials), policy);
-  const markdown = gateToMarkdown(
-    reportVerdicts("s", judged, policy, { comparisons: compareStrategies(trials) }),
-  );
+  const markdown = gateToMarkdown(reportVerdicts("s", judged, policy));
   assertNotMatch(markdown, STEERING);
-  const [verdicts, strategies] = markdown.split("\n#### Strategies against the baseline\n");
-  assertEquals(verdicts!.match(/^#### /gm)!.length, 2 * NAMES.length);
-  const [table, ...others] = tablesIn(strategies!);
-  assertEquals(others, []);
-  assertEquals(table!.length, 1 + NAMES.length);
-  for (const row of table!.slice(1)) {
-    assertEquals(row.slice(1, 6), ["baseline", "10", "90.0%", "100.0%", "+10.0"]);
-  }
-  assertMatch(
-    unescaped(strategies!),
-    /^\nOn the same tasks .*, and verdicts do not depend on it\.\n\n\| candidate \| against /,
-  );
-  const alone = reportVerdicts("s", judged.slice(0, 1), policy);
-  assertNotMatch(gateToMarkdown(alone), /Strategies|\|/);
+  assertEquals(markdown.match(/^#### /gm)!.length, 2 * NAMES.length);
 });
 
 Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps every verdict", () => {
@@ -265,9 +249,7 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
     ...manyRecords(place % 2 === 0 ? 2 : 20, 20, { model, perturbation: "RD" }),
   ]);
   const policy = completePolicy({ successRate: 0.6 });
-  const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy, {
-    comparisons: compareStrategies(trials),
-  });
+  const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy);
   const report = makeReport(trials, { suite: "s", gates: [decision], notes: ["A note."] });
   const whole = renderMarkdown(report, { limit: Infinity });
   assertEquals(renderMarkdown(report, { limit: bytes(whole) }), whole);

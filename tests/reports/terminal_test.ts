@@ -7,7 +7,6 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import stringWidth from "string-width";
-import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { makeReport } from "../../lib/reports/report.ts";
@@ -228,8 +227,6 @@ Deno.test("renderReport() lets no escape sequence through, wherever it stands", 
 });
 
 const PAIRS = /^Pairs compared\n\(each pair .*\)\ncandidate +against +tasks +.*\n/m;
-const STRATEGIES =
-  /^Strategies against the baseline\n\(on the same tasks .*\)\ncandidate +against +tasks +.*\n/m;
 
 Deno.test("renderTables() compares pairs where there are several", () => {
   const trials = crossed({ both: 20, gained: 10, lost: 2, neither: 8 });
@@ -242,22 +239,22 @@ Deno.test("renderTables() compares pairs where there are several", () => {
   assertNotMatch(renderTables(manyRecords(3, 4)), /Pairs/);
 });
 
-Deno.test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
+Deno.test("renderGate() has tables, verdicts, and beneath them pairs, each once", () => {
   const trials = [...crossed({ both: 60, gained: 5 }), ...crossed({ lost: 1 }, { model: HOSTILE })];
   const policy = completePolicy({ successRate: 0.8 });
   const judged = decideTrials(trials, planOf(trials), policy);
   const text = renderGate(
     trials,
-    reportVerdicts("s", judged, policy, { comparisons: compareStrategies(trials) }),
+    reportVerdicts("s", judged, policy),
   );
-  const [tables, verdicts, strategies, ...others] = [
+  const [tables, verdicts, pairs, ...others] = [
     text.indexOf("Failure types") + text.indexOf("no call was wrong") + 1,
     text.search(/^m \+ restate: PASS: /m),
-    text.search(STRATEGIES),
+    text.search(PAIRS),
   ];
   assertEquals(others, []);
-  assert(0 < tables! && tables! < verdicts! && verdicts! < strategies!, text);
-  assertEquals(text.split("Strategies against").length, 2);
+  assert(0 < tables! && tables! < verdicts! && verdicts! < pairs!, text);
+  assertEquals(text.split("Pairs compared").length, 2);
   assertNotMatch(text, STEERING);
   // Without something to compare, and where nothing can be judged, nothing follows.
   const one = manyRecords(95, 100);

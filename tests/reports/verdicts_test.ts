@@ -96,7 +96,6 @@ Deno.test("verdictsToJson() has the worst kind, its exit code, the whole policy 
     verdict: "fail",
     exitCode: 1,
     gate: { ...completePolicy(POLICY) },
-    comparisons: [],
   } as unknown);
   const [good] = verdicts as JsonObject[];
   const [{ verdict }] = judged as [DecidedVariant];
@@ -186,7 +185,6 @@ Deno.test("reportProblem() and its Markdown are an invalid verdict over all, wit
     exitCode: 3,
     gate: null,
     verdicts: [],
-    comparisons: [],
     text: "INVALID: shards are missing: 1/2.",
   });
   assertEquals(

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { isLeftOut } from "../../lib/gate/compared_cases.ts";
-import { comparePairsAndAccepted } from "../../lib/gate/compared_pairs.ts";
+import { comparePairsAndAccepted } from "../../lib/gate/comparison.ts";
 import { readCollection } from "../../lib/runs/journal/collection.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { comparableBaseline, comparedParts } from "../../lib/runs/compared_baseline.ts";

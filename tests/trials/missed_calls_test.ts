@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { BrittlenessColumn } from "../../lib/reports/metrics/brittleness.ts";
-import { comparePairs } from "../../lib/gate/compared_pairs.ts";
+import { comparePairs } from "../../lib/gate/comparison.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { makeReport } from "../../lib/reports/report.ts";

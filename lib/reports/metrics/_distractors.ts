@@ -4,9 +4,9 @@
  * @module
  */
 
-import { compareSuccess, type Comparison } from "../../gate/comparison.ts";
+import { compareSuccess, type SuccessCompared } from "../../gate/comparison.ts";
 import { CORES, unitNames } from "../../gate/unit_names.ts";
-import { byVariant, variantOf } from "../../gate/variant.ts";
+import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import {
   CONNECTION_NAMES,
@@ -24,7 +24,10 @@ export interface DistractorSetting {
 }
 
 /** The success of a model under some irrelevant functions, compared with others on the same core graphs. */
-export interface DistractorEffect extends Omit<Comparison, "effort" | "cores"> {
+export interface DistractorEffect extends SuccessCompared {
+  readonly subject: Variant;
+  /** Whether the model is a simulated one. */
+  readonly simulated: boolean;
   /** The candidate. */
   readonly irrelevant: DistractorSetting;
   /** The baseline: by kind and number the mildest there is, mostly none. */
@@ -55,10 +58,9 @@ export function measureDistractors(trials: readonly TrialSummary[]): DistractorE
     return pairsOf(items).flatMap(([irrelevant, against]): DistractorEffect[] => {
       const [own, others] = sides(items, irrelevant, against);
       const compared = compareSuccess(own, others);
-      return compared.success === null ? [] : [{
-        ...{ subject, simulated, irrelevant, against },
-        ...compared,
-      }];
+      return compared.success === null
+        ? []
+        : [{ subject, simulated, irrelevant, against, ...compared }];
     });
   });
 }

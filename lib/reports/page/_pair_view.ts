@@ -4,7 +4,7 @@
  */
 
 import { canonicalJson } from "../../base/json.ts";
-import type { ChangedTask, ComparedPair } from "../../gate/compared_pairs.ts";
+import type { ChangedTask, ComparedPair } from "../../gate/comparison.ts";
 import type { Variant } from "../../gate/variant.ts";
 
 /** Returns the views of pairs in the report's order; `places` are those of trials, by variant and id. */

@@ -3,8 +3,7 @@
  * @module
  */
 
-import type { ChangedTask, ComparedPair } from "../../gate/compared_pairs.ts";
-import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
+import type { ChangedTask, ComparedPair, PairedSuccess } from "../../gate/comparison.ts";
 import { caseOf } from "../../gate/variant.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { countText, grouped, percent, probability } from "../../base/numbers.ts";
@@ -28,8 +27,8 @@ const SIGNIFICANT = 0.05;
 /** The title of the pairs of a report. */
 export const PAIRS = "Pairs compared";
 
-/** A pair of a report, and its place in the list of pairs; that of a gate has a strategy and the baseline. */
-type Compared = Comparison & Partial<ComparedPair> & Placed;
+/** A pair of a report, and its place in the list of pairs. */
+type Compared = ComparedPair & Placed;
 
 /** What has a place in the list of pairs of a report. */
 interface Placed {
@@ -61,8 +60,7 @@ export function comparisonTables(
         listText([...removing], 10)
       } left out, as no task can be solved under it: failure rates have the share that abstained`,
   );
-  const pairs = rankedPairs({ comparisons, subjects });
-  return pairTables(pairs, { title: PAIRS, note, words, all: comparisons.length });
+  return pairTables(rankedPairs({ comparisons, subjects }), note, words, comparisons.length);
 }
 
 /**
@@ -89,44 +87,32 @@ export function rankedPairs({ comparisons, subjects }: Pick<Report, "comparisons
   return [...Map.groupBy(shown, againstName).values()].flat();
 }
 
-/** Compares each strategy with the baseline of the same model, as gates do; no table without any. */
-export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
-  const note =
-    "on the same tasks as the baseline of the same model; difference in percentage points, with its 95% interval; " +
-    "p is not adjusted for the number of comparisons";
-  const words = reportWords({ unit: "graph", callSets: [] });
-  return pairTables(comparisons, { title: "Strategies against the baseline", note, words });
-}
-
+/** Returns the table of the first of all pairs, and that of the tasks that changed. */
 function pairTables(
   pairs: readonly Compared[],
-  { title, note, words, all = pairs.length }: {
-    readonly title: string;
-    readonly note: string;
-    readonly words: ReportWords;
-    readonly all?: number;
-  },
+  note: string | undefined,
+  words: ReportWords,
+  all: number,
 ): Table[] {
   if (pairs.length === 0) return [];
   const more = all - pairs.length;
   const counted = countedOf(words);
   const units = unitsOf(pairs, words);
-  const isOwn = units === "trials" && pairs.some(({ gained }) => gained !== undefined);
-  const [test, ...otherTests] = new Set(pairs.flatMap((pair) => testOf(pair)?.name ?? []));
+  const isOwn = units === "trials";
+  const [test, ...otherTests] = new Set(pairs.flatMap((pair) => pair.test?.name ?? []));
   const name = otherTests.length > 0 || test === undefined ? "p" : `${TESTS[test]} p`;
-  const isAdjusted = all > 1 && pairs.some(({ test }) => test !== undefined);
   return [{
     id: "comparisons",
     section: "comparisons",
-    title,
+    title: PAIRS,
     note: noteOf(
-      note,
+      note ?? false,
       `${name}: how often equally good ones would differ at least as much by chance` +
         (test === "sign-flip" || otherTests.length > 0
           ? " (sign flip: the test where a task ran several times)"
           : "") +
         (isOwn ? ", of all trials, while gained and lost count tests" : ""),
-      isAdjusted &&
+      all > 1 &&
         `adjusted p: the same for all ${all} pairs together, by Holm: a difference with at most ${SIGNIFICANT} is significant`,
       pairs.some(({ effort }) => effort.extra.tokens) &&
         `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
@@ -146,22 +132,19 @@ function pairTables(
       comparisonColumns(units, sharesOf(words), isOwn),
       {
         head: name,
-        cell: (pair) => {
-          const p = testOf(pair)?.p;
-          return p === undefined ? NOTHING : probability(p);
-        },
+        cell: ({ test }) => test === null ? NOTHING : probability(test.p),
       },
       {
         head: "test",
         next: true,
-        cell: (pair) => TESTS[testOf(pair)?.name ?? "none"],
+        cell: ({ test }) => test === null ? NOTHING : TESTS[test.name],
         shown: otherTests.length > 0,
       },
       {
         head: "adjusted p",
         next: true,
-        cell: ({ test }) => test ? probability(test.adjusted) : NOTHING,
-        shown: isAdjusted,
+        cell: ({ test }) => test === null ? NOTHING : probability(test.adjusted),
+        shown: all > 1,
       },
       {
         head: "extra tokens",
@@ -185,24 +168,15 @@ const NAMES: readonly Column<Compared>[] = [
   { head: "against", cell: againstName },
 ];
 
-const TESTS = { mcnemar: "McNemar", "sign-flip": "sign flip", none: NOTHING };
-
-/** The test of a pair; that of a gate has exact McNemar alone. */
-function testOf(
-  { test, success }: Compared,
-): Pick<NonNullable<ComparedPair["test"]>, "name" | "p"> | null {
-  if (test !== undefined) return test;
-  return success?.mcNemar ? { name: "mcnemar", p: success.mcNemar.exact } : null;
-}
+const TESTS = { mcnemar: "McNemar", "sign-flip": "sign flip" };
 
 /** Names what a candidate is compared with by that in which both differ: the rest is as in the candidate. */
 export function againstName(
-  { of = "strategy", against, subject, withSimulated }: Pick<
+  { of, against, subject, withSimulated }: Pick<
     Compared,
     "of" | "against" | "subject" | "withSimulated"
   >,
 ): string {
-  if (against === undefined) return "baseline";
   const { model, variant } = against;
   // The id reads like "nothing".
   if (of === "perturbation" && against[of] === "none") return "no perturbation";
@@ -225,14 +199,14 @@ interface ChangedRow extends Compared {
   readonly change: "gained" | "lost";
   /** How much of it was solved, and the difference. */
   readonly solved: readonly [against: string, candidate: string, difference: string];
-  readonly proof?: NonNullable<Comparison["changed"]>["changed"][number] | undefined;
+  readonly proof?: NonNullable<ComparedPair["changed"]>["changed"][number] | undefined;
 }
 
 /** Lists the tasks that changed, those of each pair that were lost first; no table without any. */
 function changedTable(pairs: readonly Compared[], words: ReportWords): Table[] {
   const changed = pairs.filter((pair) => changesOf(pair).length > 0);
   if (changed.length === 0) return [];
-  const isGraph = changed.some(({ gained = [], lost = [] }) =>
+  const isGraph = changed.some(({ gained, lost }) =>
     [...gained, ...lost].some(({ task }) => isGenerated(task))
   );
   const limit = isGraph ? LISTED.generated : LISTED.named;
@@ -305,25 +279,24 @@ function changedTable(pairs: readonly Compared[], words: ReportWords): Table[] {
   }];
 }
 
-/** The tasks of a pair that changed; of a gate only own tests are known. */
+/** The tasks of a pair that changed. */
 function changesOf(pair: Compared): ChangedRow[] {
   const proofs = pair.changed?.changed ?? [];
   const byCase = new Map(proofs.map((proof) => [proof.case, proof]));
   const share = ({ solved, valid }: ChangedTask["candidate"]) => solved / valid;
   const shareText = ({ solved, valid }: ChangedTask["candidate"]) => `${solved} of ${valid}`;
   return (["lost", "gained"] as const).flatMap((change): ChangedRow[] =>
-    pair[change]?.map(({ task, candidate, baseline }, place) => ({
-      ...{ ...pair, change, task: taskName(task), proof: byCase.get(caseOf(task) ?? "") },
+    pair[change].map(({ task, candidate, baseline }, place) => ({
+      ...pair,
+      change,
+      task: taskName(task),
+      proof: byCase.get(caseOf(task) ?? ""),
       number: place + 1,
       solved: [
-        ...[shareText(baseline), shareText(candidate)] as const,
+        shareText(baseline),
+        shareText(candidate),
         signedPoints(share(candidate) - share(baseline)),
       ],
-    })) ?? proofs.filter(({ difference }) =>
-      difference < 0 === (change === "lost")
-    ).map((proof) => ({
-      ...{ ...pair, change, task: printable(proof.case, 100), proof },
-      solved: [percent(proof.baseline), percent(proof.candidate), signedPoints(proof.difference)],
     }))
   );
 }
@@ -337,7 +310,7 @@ function taskName(task: ChangedTask["task"]): string {
 }
 
 /** A heading for what comparisons count. */
-export function unitsOf(comparisons: readonly Comparison[], words: ReportWords): string {
+export function unitsOf(comparisons: readonly ComparedPair[], words: ReportWords): string {
   if (comparisons.some(({ cores }) => cores)) return "core graphs";
   return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : countedOf(words);
 }
@@ -354,7 +327,7 @@ function sharesOf({ solved }: ReportWords): [against: string, candidate: string]
 
 /** What the columns of a comparison show. */
 type Counted =
-  & Pick<Comparison, "subject" | "simulated" | "graphs" | "leftOut" | "success">
+  & Pick<ComparedPair, "subject" | "simulated" | "graphs" | "leftOut" | "success">
   & Partial<Pick<ComparedPair, "gained" | "lost">>
   & Placed;
 
@@ -396,7 +369,7 @@ export function comparisonColumns(
 }
 
 /** How many more tasks have a needed call that was never made. */
-export const MISSED_CALLS: Column<Pick<Comparison, "missed">> = {
+export const MISSED_CALLS: Column<Pick<ComparedPair, "missed">> = {
   head: "missed calls",
   cell: ({ missed }) =>
     missed === null

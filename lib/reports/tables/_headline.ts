@@ -4,7 +4,7 @@
  */
 
 import { type GateReport, type ReportedVerdict, verdictName } from "../../gate/gate_report.ts";
-import type { ComparedPair } from "../../gate/compared_pairs.ts";
+import type { ComparedPair } from "../../gate/comparison.ts";
 import { VERDICT_KINDS } from "../../gate/decide.ts";
 import { worstKind } from "../../gate/decide_trials.ts";
 import { type Variant, variantName } from "../../gate/variant.ts";

@@ -26,7 +26,7 @@ import { stackAt } from "../../base/user_code.ts";
 import { storyAsked } from "../_flags.ts";
 import { failedAssertion } from "../../trials/why_unsolved.ts";
 import type { Trial } from "../../trials/trial.ts";
-import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
+import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
 
 /**
  * Asserts that the trial ended with the right answer.
@@ -206,8 +206,8 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
   if (!passes(verdict, checked)) {
     const unit = variants[0]?.unit;
     const lines = [
-      verdictText(verdict, checked, { unit }),
-      ...verdictLines(verdict, checked, unit, (id) => printable(trials[parseInt(id)]!.id, 500)),
+      describeVerdict(verdict, checked, { unit }),
+      ...verdictNumbers(verdict, checked, unit, (id) => printable(trials[parseInt(id)]!.id, 500)),
     ];
     throw new AssertionError(lines.join("\n  "));
   }

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { ComparedPair } from "../../../lib/gate/compared_pairs.ts";
+import type { ComparedPair } from "../../../lib/gate/comparison.ts";
 import { decideTrials } from "../../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { completePolicy, type GatePolicy } from "../../../lib/gate/policy.ts";

@@ -7,7 +7,6 @@ import { completePolicy } from "../../../lib/gate/policy.ts";
 import { decideTrials } from "../../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { alignedTable, layOut, rateColumns } from "../../../lib/reports/tables/table.ts";
-import { compareStrategies } from "../../../lib/gate/comparison.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { renderGate, renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import { shortNames } from "../../../lib/reports/tables/_short_names.ts";
@@ -176,9 +175,7 @@ Deno.test("tables and verdicts fit 80 and 120 columns, lose no number, and name 
   ) {
     const trials = trialsOf(models);
     const policy = completePolicy({ successRate: 0.6 });
-    const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy, {
-      comparisons: compareStrategies(trials),
-    });
+    const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy);
     const report = makeReport(trials, { suite: "s", gates: [decision] });
     const renders: ((width?: number) => string)[] = [
       (width) => renderGate(trials, decision, width),
