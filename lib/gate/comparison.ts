@@ -107,7 +107,7 @@ export interface PairedSuccess extends PairedDifference {
 /** What two compared variants may differ in: exactly one of these. */
 const FIELDS = ["model", "strategy", "perturbation", "variant"] as const;
 
-/** A test of "there is no difference", which ignores the margin of a gate. */
+/** A test of "there is no difference", of which a gate allows some. */
 export interface PairTest {
   /** Exact McNemar where each graph has one trial of both, else {@linkcode signFlip}. */
   readonly name: "mcnemar" | "sign-flip";

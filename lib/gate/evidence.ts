@@ -82,7 +82,7 @@ export interface PairedDifference {
   readonly lost: number;
   /**
    * Exact two-sided p-values of "there is no difference at all"; `null` if graphs were repeated. They do not
-   * affect the decision, as they ignore the margin.
+   * affect the decision, which allows some difference.
    */
   readonly mcNemar: { readonly exact: number; readonly midP: number } | null;
 }

@@ -297,11 +297,13 @@ export function readPolicy(policy: unknown, source: string): CompletePolicy {
 export interface Hypotheses {
   readonly pass: number;
   readonly fail: number;
+  /** How far they are apart: the margin. */
+  readonly gap: number;
 }
 
 /** Returns the two values that a policy separates. */
 export function hypothesesOf(policy: CompletePolicy): Hypotheses {
-  return isUpgrade(policy)
-    ? { pass: -policy.margin, fail: 0 }
-    : { pass: policy.successRate - policy.margin, fail: policy.successRate };
+  const { margin: gap } = policy;
+  const fail = isUpgrade(policy) ? 0 : policy.successRate;
+  return { pass: fail - gap, fail, gap };
 }

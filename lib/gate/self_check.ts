@@ -10,7 +10,13 @@ import { type Prng, shuffle } from "@std/random";
 import { mean } from "../base/numbers.ts";
 import { DIFFERENCES, type Pair, RATES, type Unit, type UnitMeasure } from "./evidence.ts";
 import { conclude, type Verdict } from "./decide.ts";
-import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
+import {
+  type CompletePolicy,
+  completePolicy,
+  type GatePolicy,
+  hypothesesOf,
+  isUpgrade,
+} from "./policy.ts";
 import { fork } from "../base/random.ts";
 import { sequentialRule } from "./sequential.ts";
 import { type Bounds, wilson } from "../statistics/proportions.ts";
@@ -131,7 +137,7 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
       mean(graphs.flat().map((part) => part.filter(Boolean).length / part.length))!
     ),
   )!;
-  const { margin } = policy;
+  const { gap } = hypothesesOf(policy);
   const truths: Truth[] = [];
   if (isUpgrade(policy)) {
     const between = (spoiled: number) =>
@@ -142,9 +148,9 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
         (prng, graph) => drawPair(prng, graph, source.trials, spoiled),
       );
     truths.push({ truth: "the two are alike", error: "fail", draw: between(0) });
-    if (margin <= rate) {
-      // Solved trials of the candidate are spoiled so often that it loses exactly the margin.
-      const draw = between(margin / rate);
+    if (gap <= rate) {
+      // Solved trials of the candidate are spoiled so often that it loses exactly that.
+      const draw = between(gap / rate);
       truths.push({ truth: "the candidate is worse by the margin", error: "pass", draw });
     }
     return truths;
@@ -156,13 +162,13 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
       RATES,
       (prng, graph) => unitOf(graph.flatMap((part) => drawTrials(prng, part, source.trials))),
     );
-  if (margin < rate) {
+  if (gap < rate) {
     const truth = "the success rate is just what is asked for";
     truths.push({ truth, error: "fail", draw: against(rate) });
   }
-  if (rate > 0 && rate + margin <= 1) {
+  if (rate > 0 && rate + gap <= 1) {
     const truth = "the success rate is lower by the margin";
-    truths.push({ truth, error: "pass", draw: against(rate + margin) });
+    truths.push({ truth, error: "pass", draw: against(rate + gap) });
   }
   return truths;
 }

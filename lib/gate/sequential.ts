@@ -63,28 +63,27 @@ const MAX_STAKE = 0.95;
 /**
  * Returns the signed stakes against the two hypotheses of a policy: the edge over the second moment of the
  * value bet on, if the other hypothesis just holds. For rates of graphs that ran once, the capital is then
- * Wald's likelihood ratio. With margin 0 there is no edge, and they are 0.
+ * Wald's likelihood ratio. Without a gap between the two there is no edge, and they are 0.
  */
 export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
-  const { margin } = policy;
-  const { pass, fail } = hypothesesOf(policy);
+  const { pass, fail, gap } = hypothesesOf(policy);
   if (isUpgrade(policy)) {
     return {
-      pass: Math.min(margin / (policy.discordance + margin ** 2), MAX_STAKE / (1 - margin)),
-      fail: -Math.min(margin / policy.discordance, MAX_STAKE),
+      pass: Math.min(gap / (policy.discordance + gap ** 2), MAX_STAKE / (1 - gap)),
+      fail: -Math.min(gap / policy.discordance, MAX_STAKE),
     };
   }
   return {
-    pass: pass < 1 ? Math.min(margin / (pass * (1 - pass)), MAX_STAKE / pass) : 0,
+    pass: pass < 1 ? Math.min(gap / (pass * (1 - pass)), MAX_STAKE / pass) : 0,
     // A rate of 1 is refuted by one failure.
-    fail: fail < 1 ? -margin / (fail * (1 - fail)) : -1 / (1 - policy.power),
+    fail: fail < 1 ? -gap / (fail * (1 - fail)) : -1 / (1 - policy.power),
   };
 }
 
 /**
  * Returns the rule of a sequential gate.
  *
- * @throws {RangeError} If the margin is 0.
+ * @throws {RangeError} If nothing is between what passes and what fails.
  *
  * @example Usage
  * ```ts
@@ -97,15 +96,11 @@ export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
  * ```
  */
 export function sequentialRule(policy: CompletePolicy, blockSize: number): SequentialRule {
-  const { margin, confidence, power } = policy;
-  if (!(margin > 0)) {
-    throw new RangeError(
-      `Cannot plan a sequential gate as its margin must be above 0: it is ${margin}`,
-    );
-  }
+  const { confidence, power } = policy;
+  const { gap } = hypothesesOf(policy);
   const fixedSize = isUpgrade(policy)
-    ? pairedSampleSize(margin, policy.discordance, { confidence, power })
-    : rateSampleSize(policy.successRate, margin, { confidence, power });
+    ? pairedSampleSize(gap, policy.discordance, { confidence, power })
+    : rateSampleSize(policy.successRate, gap, { confidence, power });
   return {
     lambda: stakesOf(policy),
     alpha: round(1 - confidence),

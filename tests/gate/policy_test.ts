@@ -71,10 +71,13 @@ Deno.test("completePolicy() takes the confidence for the power, unless that is g
 
 Deno.test("hypothesesOf() are the rate and the margin below it, or no difference and the margin", () => {
   assertEquals(hypothesesOf(completePolicy({ successRate: 0.75, margin: 0.25 })), {
-    pass: 0.5,
-    fail: 0.75,
+    ...{ pass: 0.5, fail: 0.75, gap: 0.25 },
   });
-  assertEquals(hypothesesOf(completePolicy({ ...UPGRADE, margin: 0.1 })), { pass: -0.1, fail: 0 });
+  assertEquals(hypothesesOf(completePolicy({ ...UPGRADE, margin: 0.1 })), {
+    pass: -0.1,
+    fail: 0,
+    gap: 0.1,
+  });
 });
 
 Deno.test("GATE_POLICY accepts every value at the edge of its range", () => {

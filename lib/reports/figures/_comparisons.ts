@@ -1,5 +1,6 @@
 /**
- * The figure of comparisons: the difference of each pair of variants, with its interval and the margin of a gate.
+ * The figure of comparisons: the difference of each pair of variants, with its interval and what is close enough for a
+ * gate.
  * @module
  */
 
@@ -17,19 +18,19 @@ import { type Row, rowsFigure } from "./_shapes.ts";
 export function comparisonFigures(report: Report): Figure[] {
   const words = reportWords(report);
   const decided = decidedPairs(report);
-  const margins = new Set<string>();
+  const gaps = new Set<string>();
   const seriesFor = seriesOf(report.subjects);
   const rows = rankedPairs(report).flatMap(({ success, ...pair }): Row[] => {
     if (success === null) return [];
-    const margin = decided(pair);
-    if (margin > 0) margins.add(points(margin));
+    const gap = decided(pair);
+    if (gap > 0) gaps.add(points(gap));
     return [{
       series: seriesFor(pair),
       group: `against ${againstName(pair)}`,
       value: success.difference,
       interval: success.interval,
       text: signedPoints(success.difference),
-      asked: { target: 0, ...(margin > 0 ? { least: -margin } : {}) },
+      asked: { target: 0, least: gap > 0 ? -gap : undefined },
     }];
   });
   if (rows.length === 0) return [];
@@ -38,8 +39,8 @@ export function comparisonFigures(report: Report): Figure[] {
     note: noteOf(
       `share ${words.solved} less that of the other, on the ${words.tasks} of both`,
       whiskerNote(rows, ", each for a single pair"),
-      margins.size > 0 &&
-        `band: ${[...margins].join(" or ")}, the margin of the gate that decided on a pair`,
+      gaps.size > 0 &&
+        `band: ${[...gaps].join(" or ")}, close enough for the gate that decided on a pair`,
     ),
     ...rowsFigure(rows, "difference"),
   }];

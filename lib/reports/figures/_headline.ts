@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isUpgrade } from "../../gate/policy.ts";
+import { hypothesesOf, isUpgrade } from "../../gate/policy.ts";
 import { percent, points } from "../../base/numbers.ts";
 import type { Report } from "../report.ts";
 import { headlineRows, MAX_ROWS } from "../tables/_headline.ts";
@@ -14,26 +14,27 @@ import { whiskerNote } from "./_figures.ts";
 import { seriesOf } from "./_plotting.ts";
 import { type Row, rowsFigure } from "./_shapes.ts";
 
-/** Draws success beside the thresholds of gates, and differences that gates decided on beside their margins. */
+/** Draws success beside the thresholds of gates, and differences that gates decided on beside what is close enough. */
 export function headlineFigures(report: Report): Figure[] {
   const words = reportWords(report);
   const { length } = report.subjects;
   const seriesFor = seriesOf(report.subjects);
   const differences: Row[] = [];
   const asked = new Set<string>();
-  const margins = new Set<string>();
+  const gaps = new Set<string>();
   const rates = headlineRows(report).slice(0, MAX_ROWS).map((one): Row => {
     const { verdict, gate = null, total: { rate, interval } } = one;
     const { evidence } = verdict ?? {};
     const series = seriesFor(one);
     if (evidence?.of === "difference") {
       const { difference: value, lower, upper } = evidence;
-      const margin = gate?.margin ?? 0;
-      differences.push({
-        ...{ series, value, interval: { lower, upper }, text: signedPoints(value) },
-        asked: { target: 0, least: -margin },
-      });
-      margins.add(points(margin));
+      const { pass: least, fail: target, gap } = gate === null
+        ? { pass: 0, fail: 0, gap: 0 }
+        : hypothesesOf(gate);
+      const text = signedPoints(value);
+      const asked = { target, least };
+      differences.push({ series, value, interval: { lower, upper }, text, asked });
+      gaps.add(points(gap));
     }
     if (rate === null) return { series, value: null, interval: null };
     const own = evidence?.of === "rate"
@@ -41,9 +42,9 @@ export function headlineFigures(report: Report): Figure[] {
       : { value: rate, interval };
     const row = { series, ...own, text: percent(own.value) };
     if (gate === null || isUpgrade(gate)) return row;
-    const { successRate: target, margin } = gate;
-    asked.add(percent(target) + (margin === 0 ? "" : ` less a margin of ${points(margin)}`));
-    return { ...row, asked: { target, least: target - margin } };
+    const { pass: least, fail: target, gap } = hypothesesOf(gate);
+    asked.add(percent(target) + (gap === 0 ? "" : ` less ${points(gap)}`));
+    return { ...row, asked: { target, least } };
   });
   return [
     ...(rates.every(({ value }) => value === null) ? [] : [{
@@ -58,7 +59,7 @@ export function headlineFigures(report: Report): Figure[] {
     ...(differences.length === 0 ? [] : [{
       ...{ id: "headline-change", section: "headline" } as const,
       title: "Change against the baseline",
-      note: `band: the margin of the gate, ${[...margins].join(" or ")}; whiskers: its bounds`,
+      note: `band: close enough for the gate, ${[...gaps].join(" or ")}; whiskers: its bounds`,
       ...rowsFigure(differences, "difference"),
     }]),
   ];

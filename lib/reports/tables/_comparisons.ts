@@ -119,7 +119,7 @@ function pairTables(
       pairs.some(({ missed }) => missed !== null) &&
         `missed calls, where there are any: how many more ${counted} have a needed call that was never made, in ` +
           "percentage points",
-      "p knows neither the margin of a gate nor that it stopped a run early, and verdicts do not depend on it",
+      "p does not know what a gate allows, nor that it stopped a run early, and verdicts do not depend on it",
       more > 0 &&
         `and ${
             countText(more, "more pair")

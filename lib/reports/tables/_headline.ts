@@ -5,6 +5,7 @@
 
 import { type GateReport, type ReportedVerdict, verdictName } from "../../gate/gate_report.ts";
 import type { ComparedPair } from "../../gate/comparison.ts";
+import { hypothesesOf } from "../../gate/policy.ts";
 import { VERDICT_KINDS } from "../../gate/decide.ts";
 import { worstKind } from "../../gate/decide_trials.ts";
 import { type Variant, variantName } from "../../gate/variant.ts";
@@ -104,7 +105,7 @@ export function headlineRows(report: HeadlineReport): readonly Row[] {
   return [...placed.map(({ one }) => one), ...rows.slice(MAX_ROWS)];
 }
 
-/** Returns the margin by which a gate decided on a pair; 0 for pairs that none decided on. */
+/** Returns what difference is close enough for the gate that decided on a pair; 0 for pairs that none decided on. */
 export function decidedPairs(
   report: HeadlineReport,
 ): (pair: Pick<ComparedPair, "subject" | "against" | "reference">) => number {
@@ -114,7 +115,7 @@ export function decidedPairs(
     // Of a baseline in a file no variant has a row.
     const isDecided = change?.decided && reference &&
       (change.key ?? variantKey(against)) === variantKey(against);
-    return isDecided ? gate?.margin ?? 0 : 0;
+    return isDecided && gate ? hypothesesOf(gate).gap : 0;
   };
 }
 

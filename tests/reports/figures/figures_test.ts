@@ -544,7 +544,7 @@ Deno.test("comparisonFigures() draws the margin of a gate behind the pairs that 
   };
   const [bands, note] = await bandsOf(["old", "new"], 0.1);
   assertEquals(bands!.length, 1);
-  assertStringIncludes(String(note), "band: 10 points, the margin of the gate");
+  assertStringIncludes(String(note), "band: 10 points, close enough for the gate");
   const [none, plain] = await bandsOf(["old", "new"], 0);
   assertEquals([none!.length, String(plain).includes("band")], [0, false]);
   assertEquals((await bandsOf(["old", "new", "other"], 0.02))[0]!.length, 2);

@@ -62,7 +62,7 @@ Deno.test("headlineFigures() draws rates beside the threshold of the gate and it
     reportOf(MODELS, { successRate: 0.8, margin: 0.1 }),
   );
   assertEquals([figure!.section, figure!.title, others], ["headline", "Success", []]);
-  assertMatch(figure!.note!, /what the gate asks for, 80\.0% less a margin of 10 points;/);
+  assertMatch(figure!.note!, /what the gate asks for, 80\.0% less 10 points;/);
   const rows = rowsOf(figure);
   // What did not pass stands first; a variant has the colour of its place in the report.
   assertEquals(rows.map(({ series, value }) => [series, value]), [["bad", 0.2], ["good", 0.95]]);
@@ -108,7 +108,7 @@ Deno.test("headlineFigures() draws a difference around zero with the margin of a
   const [row, ...others] = rowsOf(change);
   assertEquals(others, []);
   assertEquals([row!.series, row!.value, row!.target, row!.least], ["bad", -0.75, 0, -0.05]);
-  assertMatch(change!.note!, /the margin of the gate, 5 points/);
+  assertMatch(change!.note!, /close enough for the gate, 5 points/);
   const { marks, texts } = await marksOf(change!.spec);
   assert(texts.includes("difference in percentage points") && texts.includes("-75.0"));
   const [point] = marks("symbol");
