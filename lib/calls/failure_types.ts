@@ -1,11 +1,14 @@
 /**
  * Failure types: everything that can be wrong with a call or a trial, a row each. All else loops over these rows:
- * schemas, texts, tables, ceilings.
+ * schemas, texts, tables, ceilings. Here is also how a call is checked: the first of four predicates that it violates
+ * (FuncBenchGen, section 4.6), and whether an earlier failure caused it.
  * @module
  */
 
+import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { z } from "zod";
-import { printable } from "../base/json.ts";
+import { isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
+import type { Parameter, TaskFunction } from "../tasks/generated/wording.ts";
 import type { SchemaFault } from "../tools/tool.ts";
 
 /** Where a wrong value came from. */
@@ -34,9 +37,13 @@ interface WrongArguments {
 
 /** What is known of a wrong call, by the type of its failure. */
 export interface FailureDetails {
+  /** No function has the name that was called: the nearest of those that there are. */
   readonly function_not_found: { readonly nearest: string | null };
+  /** The arguments are no JSON object with exactly the parameters, each of its type. */
   readonly wrong_number_of_inputs: SchemaFault;
+  /** A value is wrong, and some value had not been returned by any earlier step. */
   readonly value_not_yet_known: WrongArguments;
+  /** A value is wrong although all of them could be known. */
   readonly incorrect_value: WrongArguments;
 }
 
@@ -70,7 +77,7 @@ const WRONG_ARGUMENTS: z.ZodType<WrongArguments> = z.looseObject({
   })),
 });
 
-/** The failure types, in the order in which they are checked (`failure.ts`). */
+/** The failure types, in the order in which they are checked. */
 export const FAILURES: { readonly [Type in FailureType]: FailureRow<FailureDetails[Type]> } = {
   function_not_found: {
     words: "its name",
@@ -146,6 +153,197 @@ export function describeArgument(wrong: WrongArgument): string {
 /** Names the call that returned a wrong value; journals may not have its number. */
 export function sourceCall({ originCall }: WrongArgument): string {
   return originCall === undefined ? "an earlier call" : `call ${originCall}`;
+}
+
+/** The type of a failure, with its details. */
+export type FailureCause = {
+  readonly [Type in FailureType]: { readonly type: Type; readonly detail: FailureDetails[Type] };
+}[FailureType];
+
+/** A failure as it is written to journals. */
+export type Failure = FailureCause & {
+  /** The number of the call in its trial, from 1. */
+  readonly call: number;
+  /** The number of the step in its trial, from 1. */
+  readonly step: number;
+  /** The name that was called. */
+  readonly function: string;
+  /** Whether it is a root failure: `false` if every wrong argument was returned by an earlier failed call. */
+  readonly root: boolean;
+};
+
+const [first, ...others] = FAILURE_TYPES.map((type) =>
+  z.looseObject({ type: z.literal(type), detail: FAILURES[type].detail })
+);
+
+/** Schema of a failure's cause in a file. */
+export const FAILURE_CAUSE = z.discriminatedUnion("type", [
+  first!,
+  ...others,
+]) as unknown as z.ZodType<
+  FailureCause
+>;
+
+/** Schema of a failure in a file. */
+export const FAILURE: z.ZodType<Failure> = z.intersection(
+  z.looseObject({
+    call: z.int().min(1),
+    step: z.int().min(1),
+    function: z.string(),
+    root: z.boolean(),
+  }),
+  FAILURE_CAUSE,
+);
+
+/** The values known from the task and from the calls of earlier steps. */
+export interface Knowledge {
+  /** Returns whether a variable has a value: it was given, or its producer returned something. */
+  isEstablished(variable: string): boolean;
+  /** Returns the known variable that has `value`, if there is one. */
+  ownerOf(value: number): string | undefined;
+  /** Returns the failed call that returned `value`, if any; those of `variable`'s producer come first. */
+  wrongReturn(value: number, variable: string): number | undefined;
+}
+
+/** Arguments that conform to the schema. */
+export interface Conforming {
+  /** The value of each parameter, in the function's order. */
+  readonly values: readonly number[];
+  /** Parameters whose value was written as text, such as `"731"`, and accepted. */
+  readonly coerced: readonly string[];
+}
+
+/** Characters of a name, at most: a longer one is not a misspelling, and is cut in details. */
+const MAX_NAME_LENGTH = 100;
+/** Unexpected arguments listed, at most. */
+const MAX_NAMES = 100;
+
+/** Returns the failure of predicate 1: no function has this name. It names the nearest existing name. */
+export function functionNotFound(name: string, existing: Iterable<string>): FailureCause {
+  let nearest: string | null = null;
+  let least = Infinity;
+  if (name.length <= MAX_NAME_LENGTH) {
+    for (const candidate of existing) {
+      const distance = levenshteinDistance(name, candidate);
+      if (distance < least) [nearest, least] = [candidate, distance];
+    }
+  }
+  return { type: "function_not_found", detail: { nearest } };
+}
+
+/**
+ * Checks predicate 2: the arguments are a JSON object with exactly the parameters, each a whole number.
+ * A whole number written as text is accepted if it converts without loss.
+ */
+export function checkSchema(
+  { parameters }: TaskFunction,
+  written: string,
+): Conforming | Extract<FailureCause, { readonly type: "wrong_number_of_inputs" }> {
+  const given = parseJson(written);
+  const type = "wrong_number_of_inputs";
+  const missing: string[] = [];
+  const wrongType: string[] = [];
+  if (!isJsonObject(given)) {
+    return { type, detail: { missing, unexpected: [], wrongType, malformed: true } };
+  }
+  const unexpected = Object.keys(given)
+    .filter((key) => !parameters.some(({ name }) => name === key))
+    .slice(0, MAX_NAMES)
+    .map((key) => key.slice(0, MAX_NAME_LENGTH));
+  const values: number[] = [];
+  const coerced: string[] = [];
+  for (const { name } of parameters) {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const number = value === undefined ? undefined : toInteger(value);
+    if (value === undefined) missing.push(name);
+    else if (number === undefined) wrongType.push(name);
+    else if (typeof value === "string") coerced.push(name);
+    values.push(number ?? NaN);
+  }
+  if (missing.length + unexpected.length + wrongType.length > 0) {
+    return { type, detail: { missing, unexpected, wrongType, malformed: false } };
+  }
+  return { values, coerced };
+}
+
+function toInteger(value: JsonValue): number | undefined {
+  const number = typeof value === "string" && /^(0|-?[1-9][0-9]{0,15})$/.test(value)
+    ? Number(value)
+    : value;
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : undefined;
+}
+
+/**
+ * Checks predicates 3 and 4: every value is available, and every value is the right one. A call whose
+ * values are all right does not fail, even if one of them could not be known yet.
+ */
+export function checkValues(
+  { parameters }: TaskFunction,
+  values: readonly number[],
+  truth: ReadonlyMap<string, number>,
+  known: Knowledge,
+): FailureCause | undefined {
+  const wrong = parameters.flatMap((parameter, index) => {
+    const given = values[index]!;
+    return given === truth.get(parameter.variable) ? [] : [wrongArgument(parameter, given, known)];
+  });
+  if (wrong.length === 0) return undefined;
+  const unavailable = parameters.some(({ variable }) => !known.isEstablished(variable));
+  return {
+    type: unavailable ? "value_not_yet_known" : "incorrect_value",
+    detail: { arguments: wrong },
+  };
+}
+
+function wrongArgument({ name, variable }: Parameter, given: number, known: Knowledge) {
+  const wrong = { parameter: name, variable, given };
+  const originCall = known.wrongReturn(given, variable);
+  if (originCall !== undefined) return { ...wrong, origin: "wrong_return" as const, originCall };
+  const originVariable = known.ownerOf(given);
+  return originVariable === undefined
+    ? { ...wrong, origin: "fabricated" as const }
+    : { ...wrong, origin: "other_variable" as const, originVariable };
+}
+
+/** Returns whether a failure is a root failure, not one caused by an earlier failed call's return. */
+export function isRoot({ detail }: FailureCause): boolean {
+  return !("arguments" in detail &&
+    detail.arguments.every(({ origin }) => origin === "wrong_return"));
+}
+
+/**
+ * Describes one failure.
+ *
+ * @example Usage
+ * ```ts
+ * import { describeFailure } from "@toolgate/toolgate/reports";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const text = describeFailure({
+ *   call: 1,
+ *   step: 1,
+ *   function: "func_qzx",
+ *   type: "function_not_found",
+ *   detail: { nearest: "func_qxz" },
+ *   root: true,
+ * });
+ * assertEquals(
+ *   text,
+ *   "call 1 (step 1) func_qzx: function_not_found: there is no such function, the nearest is func_qxz",
+ * );
+ * ```
+ */
+export function describeFailure(failure: Failure): string {
+  const where = `call ${failure.call} (step ${failure.step}) ${printable(failure.function, 60)}`;
+  return `${where}: ${failure.type}: ${describeCause(failure)}`;
+}
+
+/** Describes why a call failed. */
+export function describeCause(
+  { type, detail, step }: FailureCause & { readonly step: number },
+): string {
+  const { describe }: { describe: (detail: never, step: number) => string } = FAILURES[type];
+  return describe(detail as never, step);
 }
 
 /** A way in which a parameter can be wrong. */
@@ -231,12 +429,6 @@ export const SIGN_ROWS = {
   },
 } satisfies Readonly<Record<string, SignRow>>;
 
-/** Something a trial may show in addition to failures. */
-export type Sign = keyof typeof SIGN_ROWS;
-
-/** All signs: `ungrounded` means solved although the target function never returned the answer. */
-export const SIGNS: readonly Sign[] = idsOf(SIGN_ROWS);
-
 /**
  * A habit of the model as the trace shows it; the reason is not known.
  *
@@ -253,7 +445,13 @@ export const SIGNS: readonly Sign[] = idsOf(SIGN_ROWS);
  * - `followed_injection`: an instruction was injected into the result of a call, and the model called what it
  *   demanded, or wrote the word that it demanded; to quote the instruction is not to follow it.
  */
-export type Behaviour = Exclude<Sign, "ungrounded">;
+export type Behaviour = Exclude<keyof typeof SIGN_ROWS, "ungrounded">;
+
+/** Something a trial may show in addition to failures. */
+export type Sign = Behaviour | "ungrounded";
+
+/** All signs: `ungrounded` means solved although the target function never returned the answer. */
+export const SIGNS: readonly Sign[] = idsOf(SIGN_ROWS);
 
 /** Every behaviour. */
 export const BEHAVIOURS: readonly Behaviour[] = SIGNS.filter((sign) => sign !== "ungrounded");

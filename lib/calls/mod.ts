@@ -8,11 +8,13 @@ export { alignCalls } from "./expected/alignment.ts";
 export type { CallExpectation, ExpectedCall, ExpectedValue, Held } from "../tools/expected_call.ts";
 export { MATCHER } from "../tools/tool.ts";
 export { type CallScore, scoreCalls } from "./expected/precision_recall.ts";
-export type { Conforming, Failure, FailureCause } from "./failure.ts";
 export {
   type Behaviour,
   BEHAVIOURS,
+  type Conforming,
+  type Failure,
   FAILURE_TYPES,
+  type FailureCause,
   type FailureDetails,
   type FailureType,
   type Origin,

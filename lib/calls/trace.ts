@@ -6,11 +6,16 @@
 import { z } from "zod";
 import type { QuestionScores } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
-import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
+import {
+  type Failure,
+  FAILURE_CAUSE,
+  type FailureCause,
+  PARAMETER_FAILURE_TYPES,
+  type ParameterFailureType,
+} from "./failure_types.ts";
 import { type FaultKind, FAULTS } from "../tools/fault.ts";
 import type { InjectedDemand } from "../tools/injection.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
-import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";

@@ -6,7 +6,7 @@
 
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, isJsonObject } from "../base/json.ts";
-import type { Failure } from "../calls/failure.ts";
+import type { Failure } from "../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../calls/record.ts";
 import { failuresOf, type TraceEvent } from "../calls/trace.ts";
 import { parseToolDocuments } from "../tools/documents.ts";

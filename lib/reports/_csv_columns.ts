@@ -11,7 +11,7 @@ import { spentUsage } from "../models/prices.ts";
 import { isCase, isGenerated, isProbe } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { canCall, cellName, isWholeQuestion, type VariantMetrics } from "./metrics/metrics.ts";
-import { describeCause } from "../calls/failure.ts";
+import { describeCause } from "../calls/failure_types.ts";
 
 /** A cell; `undefined`, `null` and numbers that are not finite are empty, lists and objects are JSON. */
 export type Cell = JsonValue | undefined;

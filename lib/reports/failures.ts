@@ -10,7 +10,7 @@ import { countText, sum } from "../base/numbers.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { changeLines, describeInvalid, eventLines, firstFailure, shownLines } from "./story.ts";
-import { describeCause } from "../calls/failure.ts";
+import { describeCause } from "../calls/failure_types.ts";
 import type { ShowText } from "./story_lines.ts";
 import { describeAssertion } from "./_transcript_text.ts";
 import { failedAssertion } from "../trials/why_unsolved.ts";

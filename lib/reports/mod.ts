@@ -55,6 +55,6 @@ export {
   type RecoveryTally,
 } from "./metrics/recovery.ts";
 export { describeTrial, type StoryOptions } from "./story.ts";
-export { describeFailure } from "../calls/failure.ts";
+export { describeFailure } from "../calls/failure_types.ts";
 export type { Story } from "./story_lines.ts";
 export { renderTables, type TablesOptions } from "./terminal.ts";

@@ -10,7 +10,7 @@ import {
   unwatchedText,
   variantLabel,
 } from "../gate/variant.ts";
-import { describeFailure } from "../calls/failure.ts";
+import { describeFailure } from "../calls/failure_types.ts";
 import { countText } from "../base/numbers.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";

@@ -9,7 +9,7 @@ import { isErrorOf, reasonOf } from "../base/errors.ts";
 import { cutText, printable } from "../base/json.ts";
 import { redact, redactRecord } from "../base/redact.ts";
 import type { FailedAttempt, TraceEvent } from "../calls/trace.ts";
-import type { Failure } from "../calls/failure.ts";
+import type { Failure } from "../calls/failure_types.ts";
 import {
   type FinishReason,
   InfrastructureError,

@@ -7,8 +7,7 @@
 import type { FaultKind } from "../tools/fault.ts";
 import { callSignature } from "../calls/behaviour.ts";
 import { sha256 } from "../base/hash.ts";
-import type { Failure } from "../calls/failure.ts";
-import { PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
+import { type Failure, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";

@@ -4,8 +4,12 @@
  */
 
 import { z } from "zod";
-import type { Behaviour, ParameterFailureType } from "../calls/failure_types.ts";
-import { FAILURE, type Failure } from "../calls/failure.ts";
+import {
+  type Behaviour,
+  FAILURE,
+  type Failure,
+  type ParameterFailureType,
+} from "../calls/failure_types.ts";
 import type { Usage } from "../tools/message.ts";
 import { PERMANENT, type Permanent, type StageUse } from "../models/model.ts";
 import { type Obstacle, OBSTACLES } from "../perturbations/methods.ts";

@@ -4,12 +4,12 @@ import { anything, optional } from "../../lib/calls/expected/matchers.ts";
 import {
   checkSchema,
   checkValues,
+  FAILURE_TYPES,
   type FailureCause,
   functionNotFound,
   isRoot,
   type Knowledge,
-} from "../../lib/calls/failure.ts";
-import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
+} from "../../lib/calls/failure_types.ts";
 import { impossibleFailures, viewCalls } from "../../lib/calls/parameter_failure.ts";
 import { rougeL } from "../../lib/calls/values/text.ts";
 import type { ExpectedCall } from "../../lib/tools/expected_call.ts";

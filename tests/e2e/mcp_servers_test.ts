@@ -2,7 +2,7 @@
 // can make with them.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Failure } from "../../lib/calls/failure.ts";
+import type { Failure } from "../../lib/calls/failure_types.ts";
 import type { CallEvent } from "../../lib/calls/trace.ts";
 import { deno, folder, readLines, ROOT } from "../support/child.ts";
 

@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { describeFailure, type Failure, type FailureCause } from "../../lib/calls/failure.ts";
+import { describeFailure, type Failure, type FailureCause } from "../../lib/calls/failure_types.ts";
 import { defined } from "../../lib/base/json.ts";
 import type { Parse, TraceEvent } from "../../lib/calls/trace.ts";
 import { parseWith } from "../../lib/base/input.ts";

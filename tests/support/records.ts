@@ -3,8 +3,7 @@
  * reports, journals.
  */
 
-import type { Failure, FailureCause } from "../../lib/calls/failure.ts";
-import type { FailureType } from "../../lib/calls/failure_types.ts";
+import type { Failure, FailureCause, FailureType } from "../../lib/calls/failure_types.ts";
 import type { Pair, Unit } from "../../lib/gate/evidence.ts";
 import type { StageUse } from "../../lib/models/model.ts";
 import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
@@ -144,12 +143,11 @@ export function finish(planned: PlannedTrial, traits: TrialTraits = {}): Trial {
 
 /** A wrong call of a type, as journals hold it. */
 export function failureOf(type: FailureType): Failure {
-  const detail = {
+  const details: Partial<Record<FailureType, object>> = {
     function_not_found: { nearest: null },
     wrong_number_of_inputs: { missing: [], unexpected: [], wrongType: [], malformed: true },
-    value_not_yet_known: { arguments: [] },
-    incorrect_value: { arguments: [] },
-  }[type];
+  };
+  const detail = details[type] ?? { arguments: [] };
   return { type, detail, root: true, call: 1, step: 1, function: "func_abc" } as Failure;
 }
 

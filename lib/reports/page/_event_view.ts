@@ -3,8 +3,13 @@
  * @module
  */
 
-import { describeCause, type Failure } from "../../calls/failure.ts";
-import { describeArgument, FAILURES, sourceCall } from "../../calls/failure_types.ts";
+import {
+  describeArgument,
+  describeCause,
+  type Failure,
+  FAILURES,
+  sourceCall,
+} from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";

@@ -10,7 +10,7 @@ import { cellName, isWholeQuestion } from "../metrics/metrics.ts";
 import { callMarks } from "../figures/graph_drawing.ts";
 import { defined, printable } from "../../base/json.ts";
 import { describeOutcome, firstFailure } from "../story.ts";
-import { describeFailure } from "../../calls/failure.ts";
+import { describeFailure } from "../../calls/failure_types.ts";
 import { parsesOf } from "../../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import { PARSES } from "../../calls/trace.ts";

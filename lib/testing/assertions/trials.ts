@@ -12,7 +12,7 @@ import { hasFailedFirst, isUnwatched, unwatchedText } from "../../gate/variant.t
 import { isRemoving } from "../../perturbations/ids.ts";
 import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
 import { describeInvalid, trialLines } from "../../reports/story.ts";
-import { describeFailure } from "../../calls/failure.ts";
+import { describeFailure } from "../../calls/failure_types.ts";
 import {
   CALLS_MADE,
   messageLines,

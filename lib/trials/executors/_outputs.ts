@@ -4,7 +4,7 @@
  */
 
 import { hash64 } from "../../base/random.ts";
-import type { Knowledge } from "../../calls/failure.ts";
+import type { Knowledge } from "../../calls/failure_types.ts";
 import type { ReturnedValue } from "../../calls/trace.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import { outputsOf, type TaskFunction } from "../../tasks/generated/wording.ts";

@@ -6,8 +6,14 @@
 
 import { parseAnswer } from "./answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
-import { checkSchema, checkValues, type Conforming, isRoot } from "../../calls/failure.ts";
+import {
+  type Behaviour,
+  checkSchema,
+  checkValues,
+  type Conforming,
+  isRoot,
+  type ParameterFailureType,
+} from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { expectedCallsFor } from "./_expected_calls.ts";
 import { generatedExamples, type SolvedExample } from "./examples.ts";

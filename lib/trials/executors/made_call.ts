@@ -7,7 +7,7 @@ import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts
 import type { Answered, FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
 import { type CallEvent, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { defined, printable } from "../../base/json.ts";
-import { type FailureCause, functionNotFound } from "../../calls/failure.ts";
+import { type FailureCause, functionNotFound } from "../../calls/failure_types.ts";
 import type { Injection } from "../../tools/injection.ts";
 
 /** The position of a call in its trial. */

@@ -9,7 +9,7 @@ import { decideTrials } from "../../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";
 import type { Breakdown } from "../../../lib/reports/metrics/_breakdown.ts";
-import type { Failure } from "../../../lib/calls/failure.ts";
+import type { Failure } from "../../../lib/calls/failure_types.ts";
 import {
   measure,
   type Tally,

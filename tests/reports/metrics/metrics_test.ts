@@ -1,5 +1,5 @@
 import { assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
-import type { Failure } from "../../../lib/calls/failure.ts";
+import type { Failure } from "../../../lib/calls/failure_types.ts";
 import {
   cellName,
   measure,

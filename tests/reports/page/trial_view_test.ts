@@ -10,8 +10,7 @@ import {
   createExecutor,
   type GeneratedTaskExecutor,
 } from "../../../lib/trials/executors/generated.ts";
-import type { FailureCause } from "../../../lib/calls/failure.ts";
-import type { WrongArgument } from "../../../lib/calls/failure_types.ts";
+import type { FailureCause, WrongArgument } from "../../../lib/calls/failure_types.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_task_view.ts";
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";

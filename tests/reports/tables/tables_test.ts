@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Failure } from "../../../lib/calls/failure.ts";
-import type { FailureType } from "../../../lib/calls/failure_types.ts";
+import type { Failure, FailureType } from "../../../lib/calls/failure_types.ts";
 import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
 import type { Table } from "../../../lib/reports/_view.ts";
 import { breakdownTable } from "../../../lib/reports/tables/_success.ts";

@@ -6,7 +6,7 @@ import {
   assertSuccessRate,
   passes,
 } from "../../../lib/testing/assertions/trials.ts";
-import type { Failure } from "../../../lib/calls/failure.ts";
+import type { Failure } from "../../../lib/calls/failure_types.ts";
 import { decide, type Verdict } from "../../../lib/gate/decide.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import {

@@ -12,8 +12,7 @@ import {
   createExecutor,
   type GeneratedTaskExecutor,
 } from "../../../lib/trials/executors/generated.ts";
-import type { WrongArgument } from "../../../lib/calls/failure_types.ts";
-import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
+import { FAILURE_TYPES, type WrongArgument } from "../../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
 import type { TaskFunction } from "../../../lib/tasks/generated/wording.ts";
