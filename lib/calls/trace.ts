@@ -524,6 +524,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
       score: z.number().min(0).max(1).nullable(),
       why: z.string().optional(),
       unfit: z.literal(true).optional(),
+      unavailable: z.literal(true).optional(),
     }).optional(),
   }),
   z.looseObject({

@@ -9,7 +9,7 @@ import { isShallow } from "../base/input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { foreignSchema, hasJsonSchema } from "./schema/_foreign.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
-import { trustOwnSchema } from "./schema/_patterns.ts";
+import { trustOwnSchema } from "./schema/patterns.ts";
 import { resultCheck } from "./schema/returns.ts";
 import { redact } from "../base/redact.ts";
 import type { Refusal, Tool } from "./tool.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Stream } from "../../base/random.ts";
-import { type Part, readPattern } from "../../tools/schema/pattern_syntax.ts";
+import { countOf, readPattern } from "../../tools/schema/patterns.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 
 /** Characters of a text, at most. */
@@ -74,63 +74,86 @@ export function formattedText(format: unknown, stream: Stream): string | undefin
  */
 export function patternText(pattern: string, stream: Stream, least = 0): string | undefined {
   try {
-    const maker = new PatternText(stream, least);
-    maker.add(readPattern(pattern).part);
-    return maker.text;
+    return new PatternText(readPattern(pattern), stream, least).make();
   } catch {
     return undefined;
   }
 }
 
+/** Adds a part to the text. */
+type Maker = () => void;
+
 class PatternText {
-  text = "";
-  #parts = 0;
+  readonly #tokens: readonly string[];
   readonly #stream: Stream;
   readonly #least: number;
+  #at = 0;
+  #text = "";
+  #parts = 0;
 
-  constructor(stream: Stream, least: number) {
+  constructor(tokens: readonly string[], stream: Stream, least: number) {
+    this.#tokens = tokens;
     this.#stream = stream;
     this.#least = least;
   }
 
-  add(part: Part): void {
-    if (++this.#parts > MAX_PARTS) throw new RangeError("it is too long");
-    const stream = this.#stream;
-    switch (part.kind) {
-      case "set": {
-        // Most sets hold letters or digits, and those are what a reader expects.
-        const usual = part.ranges.flatMap(([from, to]): [number, number][] =>
-          USUAL.flatMap(([first, last]): [number, number][] =>
-            from <= last && to >= first ? [[Math.max(from, first), Math.min(to, last)]] : []
-          )
-        );
-        const range = sample(usual.length > 0 ? usual : part.ranges, stream);
-        if (range === undefined) throw new RangeError("no character is in the set");
-        this.text += String.fromCodePoint(randomIntegerBetween(...range, stream));
-        break;
+  make(): string {
+    this.#group()();
+    return this.#text;
+  }
+
+  /** Reads to the end of a group. */
+  #group(): Maker {
+    const branches: Maker[][] = [];
+    do {
+      const parts: Maker[] = [];
+      while (!["|", ")", undefined].includes(this.#tokens[this.#at])) parts.push(this.#repeated());
+      branches.push(parts);
+    } while (this.#tokens[this.#at++] === "|");
+    return () => sample(branches, this.#stream)!.forEach((make) => make());
+  }
+
+  /** Reads a part, and how often it may repeat. */
+  #repeated(): Maker {
+    const make = this.#part(this.#tokens[this.#at++]!);
+    const count = countOf(this.#tokens[this.#at] ?? "");
+    if (count !== undefined) this.#at++;
+    const { least, most } = count ?? { least: 1, most: 1 };
+    return () => {
+      const more = Math.max(MAX_MORE, this.#least - this.#text.length);
+      const times = randomIntegerBetween(least, Math.min(most, least + more), this.#stream);
+      for (let done = 0; done < times; done++) {
+        if (++this.#parts > MAX_PARTS) throw new RangeError("it is too long");
+        make();
       }
-      case "edge":
-        break;
-      case "sequence":
-        for (const one of part.parts) this.add(one);
-        break;
-      case "either":
-        this.add(sample(part.branches, stream)!);
-        break;
-      case "times": {
-        const { least, most } = part;
-        const more = Math.max(MAX_MORE, this.#least - this.text.length);
-        const times = randomIntegerBetween(least, Math.min(most, least + more), stream);
-        for (let done = 0; done < times; done++) this.add(part.part);
-        break;
-      }
-      case "ahead":
-        break;
-      case "other":
-        throw new SyntaxError(part.what);
-    }
+    };
+  }
+
+  #part(token: string): Maker {
+    const inner = token.startsWith("(") ? this.#group() : undefined;
+    if (/^(?:[$^]|\\[bB]|\(\?<?[=!])$/.test(token)) return () => {};
+    if (inner !== undefined) return inner;
+    const fitting = fittingCharacters(token);
+    return () => {
+      this.#text += sample(fitting, this.#stream)!;
+    };
   }
 }
 
-/** Lower-case letters, digits and capitals. */
-const USUAL: readonly (readonly [number, number])[] = [[0x61, 0x7a], [0x30, 0x39], [0x41, 0x5a]];
+/** Most classes hold letters or digits, and those are what a reader expects. */
+const USUAL = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const OTHERS = " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\t\n\r";
+
+/** The characters that a class, an escape or a character stands for: the usual ones, if there are any. */
+function fittingCharacters(token: string): readonly string[] {
+  const pattern = new RegExp(`^${token}$`, "u");
+  const named = token.replaceAll(
+    /\\u\{?([\da-f]+)\}?/gi,
+    (_, digits) => String.fromCodePoint(parseInt(digits, 16)),
+  );
+  for (const characters of [USUAL, OTHERS, named]) {
+    const fitting = [...characters].filter((one) => pattern.test(one));
+    if (fitting.length > 0) return fitting;
+  }
+  throw new RangeError("no character is in the set");
+}

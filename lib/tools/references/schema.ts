@@ -8,7 +8,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { MAX_NAME_LENGTH } from "./syntax.ts";
 import { schemasFor, targetOf, typesOf } from "../schema/position.ts";
-import { inheritTrust } from "../schema/_patterns.ts";
+import { inheritTrust } from "../schema/patterns.ts";
 import { schemaOf, type ToolSchema } from "../tool.ts";
 
 const NAME_PATTERN = "^@[A-Za-z_][A-Za-z0-9_]*$";

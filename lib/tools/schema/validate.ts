@@ -27,7 +27,7 @@ import {
   isPattern,
   type PatternTrust,
   trustOf,
-} from "./_patterns.ts";
+} from "./patterns.ts";
 import type { Refusal, SchemaFault, Tool, ToolSchema } from "../tool.ts";
 
 /** Returns why arguments do not conform to a tool's schema; `undefined` if they do. */

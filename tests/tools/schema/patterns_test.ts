@@ -8,7 +8,7 @@ import {
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
-import { compilePattern } from "../../../lib/tools/schema/_patterns.ts";
+import { compilePattern } from "../../../lib/tools/schema/patterns.ts";
 import { Position } from "../../../lib/tools/schema/position.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { violationsOf } from "../../../lib/tools/schema/violations.ts";
@@ -114,7 +114,7 @@ Deno.test("compilePattern() answers as JavaScript does with the flag u", () => {
       "^[\\b]$",
     ],
     ...["\\p{L}", "^\\p{Lu}$", "^\\P{L}$", "\\p{Script=Cyrillic}", "^[\\p{L}-]+$", "^[^\\P{Ll}]$"],
-    ...["^\\p{Nd}$", "\\p{Emoji_Presentation}", "\\p{Any}", "^\\p{Cs}$", "^\\p{ASCII}$"],
+    ...["^\\p{Nd}$", "\\p{Emoji_Presentation}", "\\p{Any}", "^\\p{Cs}$"],
     ...[
       "^\\u00e9$",
       "^\\u{1f600}$",
@@ -153,7 +153,7 @@ Deno.test("compilePattern() answers as JavaScript does with the flag u", () => {
       "^(?!\\s*$)[^]+$",
       "^(?=a)",
     ],
-    ...["^a{0,3000}$", "^[^]{1,4096}$", "^(?:a{40}){30}|b$", "^[ab]{2,}$", "^(?:ab){2}$"],
+    ...["^a{0,3000}$", "^[^]{1,4096}$", "^(?:a{40}){20}|b$", "^[ab]{2,}$", "^(?:ab){2}$"],
   ];
   for (const pattern of patterns) {
     const own = new RegExp(pattern, "u");
@@ -170,7 +170,7 @@ Deno.test("compilePattern() counts further than its engine does", () => {
     ["^[^]{2,1500}$", ["ab", as(1500), "\u{1f600}".repeat(1500)], ["a", as(1501)]],
     ["^a{1200}b{0,300}$", [as(1200), `${as(1200)}b`], [as(1199), as(1200) + "b".repeat(301)]],
     ["^a{1001,}$", [as(1001), as(5000)], [as(1000)]],
-    ["^(?:a{30,40}){30}$", [as(900), as(1200)], []],
+    ["^(?:a{30,40}){20}$", [as(600), as(800)], [as(599), as(801)]],
   ];
   for (const [pattern, right, wrong] of table) {
     const { test } = compilePattern(pattern, "linear");
@@ -257,7 +257,6 @@ Deno.test("compilePattern() answers as JavaScript does, whatever the pattern", (
 Deno.test("compilePattern() takes needless escapes and lone braces for characters", () => {
   const table: [pattern: string, right: readonly string[], wrong: readonly string[]][] = [
     ["^[\\w-.]+$", ["a-b.c", "_"], ["a b", "\u{1f600}"]],
-    ["^[a-\\d]+$", ["a-1"], ["b"]],
     ["^a\\_b\\@c\\-d$", ["a_b@c-d"], ["a\\_b@c-d"]],
     ["^[\\_\\@\\'\\u00e9]$", ["_", "@", "'", "é"], ["\\", "u"]],
     ["^\\{\\{[a-z]+}}$", ["{{name}}"], ["{{name}"]],
@@ -293,9 +292,9 @@ Deno.test("tool() refuses patterns that ECMAScript would misread or does not kno
     ["(?P<name>a)", "(?P< is not of ECMAScript: write (?<name>...)"],
     ["^[[:alpha:]]+$", "[[:alpha:] is not of ECMAScript: write the characters, as in [a-z]"],
     ["^a{,3}$", "{,3} is not of ECMAScript: write {0,n}"],
-    ["\\Qa\\E", "\\Q is no escape of ECMAScript"],
-    ["[\\a]", "\\a is no escape of ECMAScript"],
-    ["\\pL", "\\p is no escape of ECMAScript"],
+    ["\\Qa\\E", "Invalid escape"],
+    ["[\\a]", "Invalid escape"],
+    ["\\pL", "Invalid property name"],
     ["\\p{Nonsense}", "Invalid property name"],
     ["[b-a]", "Range out of order"],
     ["a{3,2}", "numbers out of order"],
@@ -332,11 +331,13 @@ Deno.test("tool() refuses patterns that no linear engine can run, unless it is t
     ["(?<=a)b", "a lookbehind", "ab", "cb"],
     ["^(?i:a)$", "flags within it", "A", "b"],
     ["^(?:a{1000}b?){3}$", "more than 2000 characters to match", "a".repeat(3000), "a"],
+    ["^(?:a{40}){30}$", "its engine says", "a".repeat(1200), "a"],
+    ["^\\p{ASCII}$", "its engine says", "a", "é"],
     [`^a${"b?".repeat(6000)}$`, "it is longer than 10000 characters", "ab", "ac"],
   ];
   for (const [pattern, reason, right, wrong] of table) {
     const { message } = assertThrows(() => ownTool(pattern), InputError);
-    assertStringIncludes(message, `cannot be checked in linear time: it`);
+    assertStringIncludes(message, "cannot be checked in linear time: it");
     assertStringIncludes(message, reason);
     assertStringIncludes(message, "unsafePatterns: true");
     const own = ownTool(pattern, true);
@@ -357,7 +358,7 @@ Deno.test("patterns of a server do not block the process, neither for values nor
   // With an engine that goes back, it would take longer than anyone lives.
   const patterns = [
     ...["^(a+)+$", "(a|a)*b", "^(a|aa)+$", "a*a*a*a*c", "(?:a*)*!!", "^(?=(a+)+$)", "(x+x+)+y"],
-    ...["^a{1,1500}$", "^(?:a{30,40}){30}$"],
+    ...["^a{1,1500}$", "^(?:a{30,40}){25}$"],
   ];
   const text = "a".repeat(100_000) + "!";
   for (const pattern of patterns) {
