@@ -24,10 +24,10 @@ const PATIENCE = 8;
  * new strings would take a third of the time of generation.
  */
 export class Vocabulary {
-  readonly #used: NumberSet;
+  readonly #used: Set<number>;
 
   constructor(reserved: readonly string[] = []) {
-    this.#used = RESERVED.getOrInsertComputed(reserved, numberSetOf).copy();
+    this.#used = new Set(reserved.map(wordNumber));
   }
 
   /** Draws a new word of `shortest` to `longest` letters, or a longer one if those run short. */
@@ -45,52 +45,12 @@ export class Vocabulary {
         spelled = spelled * BASE + letter;
         more += ALPHABET[letter];
       }
-      if (this.#used.add(SHORTER[length]! + spelled)) return spellWord(first, drawn) + more;
+      const number = SHORTER[length]! + spelled;
+      if (this.#used.has(number)) continue;
+      this.#used.add(number);
+      return spellWord(first, drawn) + more;
     }
   }
-}
-
-/** A set of whole numbers above zero: a hash table with open addressing, at most half full. */
-class NumberSet {
-  #slots: Float64Array;
-  #size: number;
-
-  constructor(slots = new Float64Array(2048), size = 0) {
-    this.#slots = slots;
-    this.#size = size;
-  }
-
-  /** Adds a number; returns whether it is new to the set. */
-  add(number: number): boolean {
-    const mask = this.#slots.length - 1;
-    let place = (Math.imul(number, 0x9e3779b1) >>> 12) & mask;
-    for (; this.#slots[place] !== 0; place = (place + 1) & mask) {
-      if (this.#slots[place] === number) return false;
-    }
-    this.#slots[place] = number;
-    if (2 * ++this.#size > this.#slots.length) this.#grow();
-    return true;
-  }
-
-  copy(): NumberSet {
-    return new NumberSet(this.#slots.slice(), this.#size);
-  }
-
-  #grow(): void {
-    const before = this.#slots;
-    this.#slots = new Float64Array(2 * before.length);
-    this.#size = 0;
-    for (const number of before) if (number !== 0) this.add(number);
-  }
-}
-
-/** The numbers of lists of words, which are never changed: most tasks have the same one. */
-const RESERVED = new WeakMap<readonly string[], NumberSet>();
-
-function numberSetOf(words: readonly string[]): NumberSet {
-  const set = new NumberSet();
-  for (const word of words) set.add(wordNumber(word));
-  return set;
 }
 
 function wordNumber(word: string): number {
