@@ -14,7 +14,7 @@ import {
   pointerKeys,
   printable,
 } from "../base/json.ts";
-import { HOLDERS, MAX_DEPTH, type Subschema, subschemas } from "./schema/subschemas.ts";
+import { HOLDERS, MAX_DEPTH, type Shape, subschemas } from "./schema/subschemas.ts";
 import type { ToolSchema } from "./tool.ts";
 
 /**
@@ -60,9 +60,43 @@ export function parseToolDocuments(value: unknown, source: string): readonly Too
 
 const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object");
 
+const TYPE = z.enum(["null", "boolean", "integer", "number", "string", "array", "object"]);
+
+const SUBSCHEMA = z.custom<JsonValue>(
+  (value) => isJsonObject(value) || typeof value === "boolean",
+  "must be a schema, an object (or true, or false)",
+);
+
+const SHAPES: Readonly<Record<Shape, z.ZodType>> = {
+  one: SUBSCHEMA,
+  list: z.array(SUBSCHEMA),
+  any: z.union([SUBSCHEMA, z.array(SUBSCHEMA)]),
+  named: z.record(z.string(), SUBSCHEMA),
+};
+
+/** The keywords of a schema, as far as perturbations read them. */
+const KEYWORDS = z.looseObject({
+  ...Object.fromEntries(HOLDERS.entries().map(([keyword, { shape }]) => [keyword, SHAPES[shape]])),
+  // Up to draft 7 these may also be lists of required keys.
+  dependencies: z.record(z.string(), z.union([SUBSCHEMA, z.array(z.string())])),
+  description: z.string(),
+  required: z.array(z.string()),
+  enum: z.array(z.unknown()),
+  type: z.union([TYPE, z.array(TYPE)]),
+}).partial();
+
 const SCHEMA = OBJECT.superRefine((schema, context) => {
-  const fault = firstFault(schema);
-  if (fault !== undefined) context.addIssue({ code: "custom", ...fault });
+  for (const inner of subschemas(schema)) {
+    if (inner.depth > MAX_DEPTH) {
+      context.addIssue(`must nest at most ${MAX_DEPTH} schemas deep: it nests deeper`);
+      return;
+    }
+    const [issue] = KEYWORDS.safeParse(inner.schema, WITH_INPUT).error?.issues ?? [];
+    if (issue === undefined) continue;
+    const keys = pointerKeys(inner.path).map((key) => /^\d+$/.test(key) ? Number(key) : key);
+    context.issues.push({ ...issue, path: [...keys, ...issue.path] } as z.core.$ZodRawIssue);
+    return;
+  }
 });
 
 const PARTS = {
@@ -123,107 +157,4 @@ function toToolSchema(
     ...(typeof strict === "boolean" ? { strict } : {}),
     ...defined({ examples, returns }),
   };
-}
-
-/** A fault in a schema, and where it is. */
-interface Fault {
-  readonly path: PropertyKey[];
-  readonly message: string;
-}
-
-/** Returns the first fault in a schema or its subschemas. */
-function firstFault(schema: JsonObject): Fault | undefined {
-  for (const inner of subschemas(schema)) {
-    if (inner.depth > MAX_DEPTH) {
-      return { path: [], message: `must nest at most ${MAX_DEPTH} schemas deep: it nests deeper` };
-    }
-    for (const [keyword, value] of Object.entries(inner.schema)) {
-      const fault = keywordFault(keyword, value);
-      if (fault === undefined) continue;
-      return { path: [...schemaPath(inner), keyword, ...fault.path], message: fault.message };
-    }
-  }
-}
-
-/** Returns the path of a schema, with list indices as numbers. */
-function schemaPath({ path, around }: Subschema): PropertyKey[] {
-  const keys: PropertyKey[] = pointerKeys(path);
-  for (let inner = around; inner !== undefined; inner = inner.around) {
-    const place = pointerKeys(inner.path).length + 1;
-    if (!Array.isArray(inner.schema[String(keys[place - 1])])) continue;
-    keys[place] = Number(keys[place]);
-  }
-  return keys;
-}
-
-function keywordFault(keyword: string, value: JsonValue): Fault | undefined {
-  const rule = RULES.get(keyword);
-  if (rule !== undefined) return rule(value);
-  const shape = HOLDERS.get(keyword)?.shape;
-  if (shape === undefined) return undefined;
-  if (shape === "named") {
-    if (!isJsonObject(value)) return faultAt(value, "must be an object of schemas");
-    return schemasFault(
-      Object.entries(value).filter(([, inner]) =>
-        // Up to draft 7 this may also be a list of required keys.
-        keyword !== "dependencies" || !Array.isArray(inner)
-      ),
-    );
-  }
-  if (Array.isArray(value) && shape !== "one") return schemasFault([...value.entries()]);
-  if (shape === "list") return faultAt(value, "must be a list of schemas");
-  return isSchema(value) ? undefined : faultAt(value, A_SCHEMA);
-}
-
-const A_SCHEMA = "must be a schema, an object (or true, or false)";
-
-function isSchema(value: JsonValue): boolean {
-  return isJsonObject(value) || typeof value === "boolean";
-}
-
-function schemasFault(schemas: readonly (readonly [PropertyKey, JsonValue])[]): Fault | undefined {
-  const wrong = schemas.find(([, schema]) => !isSchema(schema));
-  return wrong === undefined ? undefined : faultAt(wrong[1], A_SCHEMA, [wrong[0]]);
-}
-
-const TYPES: ReadonlySet<JsonValue> = new Set([
-  "null",
-  "boolean",
-  "integer",
-  "number",
-  "string",
-  "array",
-  "object",
-]);
-
-/** Checks of keywords that hold no schemas, as far as perturbations read them. */
-const RULES: ReadonlyMap<string, (value: JsonValue) => Fault | undefined> = new Map([
-  [
-    "description",
-    (value) => typeof value === "string" ? undefined : faultAt(value, "must be a text"),
-  ],
-  ["required", (value) => {
-    if (!Array.isArray(value)) return faultAt(value, "must be a list of texts");
-    const place = value.findIndex((name) => typeof name !== "string");
-    return place === -1 ? undefined : faultAt(value[place]!, "must be a text", [place]);
-  }],
-  ["enum", (value) => Array.isArray(value) ? undefined : faultAt(value, "must be a list")],
-  ["type", (value) => {
-    const rule = `must be one of ${[...TYPES].join(", ")}`;
-    if (!Array.isArray(value)) {
-      return TYPES.has(value) ? undefined : faultAt(value, `${rule}, or a list of them`);
-    }
-    const place = value.findIndex((type) => !TYPES.has(type));
-    return place === -1 ? undefined : faultAt(value[place]!, rule, [place]);
-  }],
-]);
-
-/** Makes the fault of a value; the message has its kind or, if it is short, the value itself. */
-function faultAt(value: JsonValue, rule: string, path: PropertyKey[] = []): Fault {
-  const state = Array.isArray(value)
-    ? "a list"
-    : isJsonObject(value)
-    ? "an object"
-    : printable(JSON.stringify(value));
-  return { path, message: `${rule}: it is ${state}` };
 }

@@ -62,7 +62,7 @@ Deno.test("parseToolDocuments() takes MCP's form, and what tools/list answers, w
   assertThrows(
     () => parseToolDocuments({ ...listed, inputSchema: { type: "objekt" } }, "tools.json"),
     InputError,
-    "at inputSchema.type: must be one of",
+    "at inputSchema.type: expected one of",
   );
 });
 
@@ -82,46 +82,42 @@ function faultsOf(document: unknown): string {
 }
 
 Deno.test("parseToolDocuments() names the path of what is wrong, at any depth", () => {
-  const types = "null, boolean, integer, number, string, array, object";
   const schema = "must be a schema, an object (or true, or false)";
+  const types = '"null"|"boolean"|"integer"|"number"|"string"|"array"|"object"';
+  const invalid = (expected: string, received: string) =>
+    `: Invalid input: expected ${expected}, received ${received}`;
   for (
     const [parameters, fault] of [
       [3, ": must be an object"],
       [[], ": must be an object"],
-      [{ properties: [] }, ".properties: must be an object of schemas: it is a list"],
-      [{ properties: { city: 3 } }, `.properties.city: ${schema}: it is 3`],
-      [{ properties: { city: null } }, `.properties.city: ${schema}: it is null`],
-      [{ properties: { "a b": [] } }, `.properties["a b"]: ${schema}: it is a list`],
+      [{ properties: [] }, `.properties${invalid("record", "array")}`],
+      [{ properties: { city: 3 } }, `.properties.city: ${schema}`],
+      [{ properties: { city: null } }, `.properties.city: ${schema}`],
+      [{ properties: { "a b": [] } }, `.properties["a b"]: ${schema}`],
       [
         { properties: { properties: { properties: 1 } } },
-        ".properties.properties.properties: must be an object of schemas: it is 1",
+        `.properties.properties.properties${invalid("record", "number")}`,
       ],
-      [{ patternProperties: { a: "x" } }, `.patternProperties.a: ${schema}: it is "x"`],
-      [
-        { $defs: { a: { definitions: 1 } } },
-        ".$defs.a.definitions: must be an object of schemas: it is 1",
-      ],
-      [{ required: "city" }, '.required: must be a list of texts: it is "city"'],
-      [{ required: ["city", 2] }, ".required[1]: must be a text: it is 2"],
-      [{ items: { description: 7 } }, ".items.description: must be a text: it is 7"],
+      [{ patternProperties: { a: "x" } }, `.patternProperties.a: ${schema}`],
+      [{ $defs: { a: { definitions: 1 } } }, `.$defs.a.definitions${invalid("record", "number")}`],
+      [{ required: "city" }, `.required${invalid("array", "string")}`],
+      [{ required: ["city", 2] }, `.required[1]${invalid("string", "number")}`],
+      [{ items: { description: 7 } }, `.items.description${invalid("string", "number")}`],
       [
         { items: [{}, { type: "strin" }] },
-        `.items[1].type: must be one of ${types}, or a list of them: it is "strin"`,
+        `.items[1].type: expected one of ${types}: it is "strin"; did you mean string?`,
       ],
-      [{ prefixItems: [{}, 4] }, `.prefixItems[1]: ${schema}: it is 4`],
-      [{ prefixItems: {} }, ".prefixItems: must be a list of schemas: it is an object"],
+      [{ prefixItems: [{}, 4] }, `.prefixItems[1]: ${schema}`],
+      [{ prefixItems: {} }, `.prefixItems${invalid("array", "object")}`],
       [
         { anyOf: [{ type: ["string", "x"] }] },
-        `.anyOf[0].type[1]: must be one of ${types}: it is "x"`,
+        `.anyOf[0].type[1]: expected one of ${types}: it is "x"`,
       ],
-      [{ oneOf: [{ enum: "a" }] }, '.oneOf[0].enum: must be a list: it is "a"'],
-      [
-        { allOf: [{ additionalProperties: "no" }] },
-        `.allOf[0].additionalProperties: ${schema}: it is "no"`,
-      ],
-      [{ if: { not: 1 } }, `.if.not: ${schema}: it is 1`],
-      [{ then: { else: { contains: [] } } }, `.then.else.contains: ${schema}: it is a list`],
-      [{ dependencies: { a: ["b"], c: 1 } }, `.dependencies.c: ${schema}: it is 1`],
+      [{ oneOf: [{ enum: "a" }] }, `.oneOf[0].enum${invalid("array", "string")}`],
+      [{ allOf: [{ additionalProperties: "no" }] }, `.allOf[0].additionalProperties: ${schema}`],
+      [{ if: { not: 1 } }, `.if.not: ${schema}`],
+      [{ then: { else: { contains: [] } } }, `.then.else.contains: ${schema}`],
+      [{ dependencies: { a: ["b"], c: 1 } }, `.dependencies.c: ${schema}`],
     ] as const
   ) {
     const tool = { name: "tool", parameters };
