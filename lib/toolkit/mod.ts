@@ -32,18 +32,18 @@ export {
   runDefinition,
   type RunDefinitionOptions,
 } from "./definitions/run.ts";
-export type { ExecuteOptions } from "./execution/attempts.ts";
 export { createToolExecutor, type ToolExecutor } from "./execution/executor.ts";
 export type { ExecutableCall } from "../tools/tool.ts";
-export type { AlternativeTools, ArgumentRepair, ToolExecutorOptions } from "./execution/options.ts";
 export type {
-  AttemptAction,
-  AttemptRecord,
+  AlternativeTools,
+  ArgumentRepair,
+  ExecuteOptions,
+  ToolExecutorOptions,
+} from "./execution/options.ts";
+export type {
   Execution,
   ExecutionRecord,
-  FailedAttempt,
   FailedExecution,
-  SuccessfulAttempt,
   SuccessfulExecution,
   ToolAttempt,
 } from "./execution/result.ts";

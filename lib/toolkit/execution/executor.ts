@@ -4,14 +4,9 @@
  * @module
  */
 
-import { TOOL_ATTEMPTS } from "../../base/attempts.ts";
-import { SYSTEM_CLOCK } from "../../base/clock.ts";
-import { MAX_DEPTH } from "../../tools/references/call_order.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
-import { NestedReply } from "../../tools/references/reply.ts";
 import { assertTools } from "../../tools/define_tool.ts";
-import { freshSeed } from "../../base/random.ts";
-import { MAX_PARALLEL } from "../../trials/executors/executor_options.ts";
+import { NestedReply } from "../../tools/references/reply.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import {
   type ExecutableCall,
@@ -26,16 +21,15 @@ import {
   type ToolCall,
   type ToolSchema,
 } from "../../tools/tool.ts";
-import {
-  argumentText,
-  type AttemptSettings,
-  type AttemptTools,
-  CallAttempts,
-  type ExecuteOptions,
-} from "./attempts.ts";
-import type { Execution } from "./result.ts";
-import { checkExecutorOptions, type ToolExecutorOptions } from "./options.ts";
 import { Toolbox } from "../../trials/executors/toolbox.ts";
+import { CallToolbox, type ExecutorParts, readCall } from "./_call_toolbox.ts";
+import {
+  type ExecuteOptions,
+  type ExecutorSettings,
+  executorSettings,
+  type ToolExecutorOptions,
+} from "./options.ts";
+import type { Execution } from "./result.ts";
 
 /** Carries out calls with validation, retries, repairs and alternatives. */
 export interface ToolExecutor {
@@ -112,36 +106,37 @@ export function createToolExecutor(
   options: ToolExecutorOptions = {},
 ): ToolExecutor {
   assertTools(tools);
-  checkExecutorOptions(options, tools);
-  return new RetryingExecutor(tools, options);
+  // Each call gets one of its own: two tools with one name, and schemas that are none, are refused at once.
+  new Toolbox(tools);
+  return new AttemptingExecutor(tools, executorSettings(options, tools));
 }
 
-class RetryingExecutor implements ToolExecutor, AttemptTools {
+class AttemptingExecutor implements ToolExecutor {
   readonly offered: readonly ToolSchema[];
   readonly tools: readonly StoppableTool[];
-  readonly settings: AttemptSettings;
-  readonly #byName: ReadonlyMap<string, StoppableTool>;
-  readonly #toolbox: Toolbox;
-  readonly #parallel: number;
-  readonly #references: boolean;
-  readonly #depth: number;
+  readonly #parts: ExecutorParts;
   #executions = 0;
-  #requests = 0;
 
-  constructor(tools: readonly StoppableTool[], options: ToolExecutorOptions) {
-    this.settings = withDefaults(options);
-    const { parallel = MAX_PARALLEL, references = false, depth = MAX_DEPTH } = options;
-    [this.#parallel, this.#references, this.#depth] = [parallel, references, depth];
-    this.offered = tools.map((tool) => schemaOf(references ? offerReferences(tool) : tool));
-    this.#toolbox = new Toolbox(tools);
-    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+  constructor(tools: readonly StoppableTool[], settings: ExecutorSettings) {
+    this.offered = tools.map((tool) =>
+      schemaOf(settings.references ? offerReferences(tool) : tool)
+    );
+    this.#parts = {
+      settings,
+      tools: new Map(tools.map((tool) => [tool.name, tool])),
+      lasting: tools.map((tool) => like(tool, (input) => tool.execute(input))),
+      requests: 0,
+    };
     const hasFresh = tools.some((tool) => tool[FRESH] !== undefined);
     // Any of them may be called as an alternative to another.
     const shared = !tools.every(isIsolated);
     this.tools = tools.map((tool, place) => {
-      const wrapped = this.#wrap(tool);
+      const wrapped = like(tool, async (input, options) => {
+        const call = readCall({ name: tool.name, arguments: input });
+        return (await this.#perform(call, signalIn(options), ++this.#executions)).content;
+      });
       if (!hasFresh) return wrapped;
-      const fresh = () => new RetryingExecutor(tools.map(freshTool), options).tools[place]!;
+      const fresh = () => new AttemptingExecutor(tools.map(freshTool), settings).tools[place]!;
       Object.defineProperty(wrapped, FRESH, { value: fresh, enumerable: false });
       if (shared) Object.defineProperty(wrapped, SHARED, { value: true, enumerable: false });
       return wrapped;
@@ -157,80 +152,47 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
     calls: readonly ExecutableCall[],
     options: ExecuteOptions = {},
   ): Promise<readonly Execution[]> {
+    const { references, depth, parallel } = this.#parts.settings;
     // Numbered before any begins, so that timing does not change their jitter.
     const first = this.#executions + 1;
     this.#executions += calls.length;
     const read = calls.map(readCall);
-    const nested = this.#references ? new NestedReply(read, this.#depth) : undefined;
+    const nested = references ? new NestedReply(read, depth) : undefined;
     const executions: Execution[] = [];
     const run = async (place: number) => {
       const call = nested === undefined
         ? read[place]!
         : this.#resolved(nested, place, read[place]!);
-      const { id }: Partial<ExecutableCall> = Object(calls[place]);
-      const execution = await new CallAttempts(this, call, options, first + place)
-        .run(typeof id === "string" ? id : undefined);
+      const execution = await this.#perform(call, options, first + place);
       executions[place] = execution;
       if (execution.ok) nested?.keep(place, execution.value);
     };
     for (const level of nested?.levels ?? [[...read.keys()]]) {
-      await mapConcurrent(level.length, (at) => run(level[at]!), { most: this.#parallel });
+      await mapConcurrent(level.length, (at) => run(level[at]!), { most: parallel });
     }
     return executions;
   }
 
   /** A call with its references resolved; the calls that it refers to have ended. */
   #resolved(nested: NestedReply, place: number, call: ToolCall): PreparedCall {
-    const { resolved, refusal } = nested.prepare(place, this.tool(call.name)?.parameters);
+    const { tools } = this.#parts;
+    const { resolved, refusal } = nested.prepare(place, tools.get(call.name)?.parameters);
     if (refusal !== undefined) return { ...call, refusal };
     return resolved === undefined ? call : { ...call, arguments: resolved };
   }
 
-  tool(name: string): StoppableTool | undefined {
-    return this.#byName.get(name);
-  }
-
-  checked(call: PreparedCall): ReturnType<Toolbox["checked"]> {
-    return this.#toolbox.checked(call);
-  }
-
-  take(call: PreparedCall): ReturnType<Toolbox["take"]> {
-    return this.#toolbox.take(call);
-  }
-
-  nextRequest(): number {
-    return ++this.#requests;
-  }
-
-  #wrap(tool: StoppableTool): StoppableTool {
-    return {
-      ...schemaOf(tool),
-      ...(tool.check === undefined ? {} : { check: (input) => tool.check?.(input) }),
-      execute: async (input, options) => {
-        const call = { id: "", name: tool.name, arguments: argumentText(input) };
-        const attempts = new CallAttempts(this, call, signalIn(options), ++this.#executions);
-        const execution = await attempts.run(undefined);
-        return execution.content;
-      },
-    };
+  async #perform(call: PreparedCall, options: ExecuteOptions, number: number): Promise<Execution> {
+    using toolbox = new CallToolbox(this.#parts, options, number);
+    return await toolbox.perform(call);
   }
 }
 
-/** Reads a call defensively: it comes from a model through code that may not have checked it. */
-function readCall(call: ExecutableCall): ToolCall {
-  const { id, name, arguments: given }: Partial<ExecutableCall> = Object(call);
+/** A tool with the schema and the check of another one. */
+function like(tool: StoppableTool, execute: StoppableTool["execute"]): StoppableTool {
   return {
-    id: typeof id === "string" ? id : "",
-    name: argumentText(name),
-    arguments: argumentText(given),
+    ...schemaOf(tool),
+    ...(tool.check === undefined ? {} : { check: (input) => tool.check?.(input) }),
+    ...(tool.unsafePatterns === true ? { unsafePatterns: true } : {}),
+    execute,
   };
-}
-
-function withDefaults(options: ToolExecutorOptions): AttemptSettings {
-  const { retries = TOOL_ATTEMPTS.retries, backoff = TOOL_ATTEMPTS.backoff } = options;
-  const { timeout = 60_000, timeLimit = 300_000 } = options;
-  const { longestPause = TOOL_ATTEMPTS.longestPause } = options;
-  const { seed = freshSeed(), clock = SYSTEM_CLOCK, repair, alternatives } = options;
-  const numbers = { retries, timeout, timeLimit, backoff, longestPause, seed };
-  return { ...numbers, clock, repair, alternatives };
 }

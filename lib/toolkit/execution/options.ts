@@ -3,13 +3,19 @@
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import { z } from "zod";
+import { TOOL_ATTEMPTS } from "../../base/attempts.ts";
+import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
-import { nearestOrAll } from "../../base/nearest_name.ts";
+import { parseWith } from "../../base/input.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
+import { freshSeed } from "../../base/random.ts";
 import type { Model } from "../../models/model.ts";
+import type { Message } from "../../tools/message.ts";
+import { MAX_DEPTH } from "../../tools/references/call_order.ts";
 import type { ExecutableCall, Tool } from "../../tools/tool.ts";
 import type { ToolError } from "../../tools/tool_error.ts";
+import { MAX_PARALLEL } from "../../trials/executors/executor_options.ts";
 
 /** How arguments are repaired. */
 export interface ArgumentRepair {
@@ -63,102 +69,88 @@ export interface ToolExecutorOptions {
   readonly clock?: Clock;
 }
 
-interface Rule {
-  readonly words: string;
-  readonly holds: (value: unknown) => boolean;
+/** Options for one execution. */
+export interface ExecuteOptions {
+  /** Cancels the execution at once, even during a pause. */
+  readonly signal?: AbortSignal;
+  /** The conversation before the call, for the model that repairs its arguments. */
+  readonly messages?: readonly Message[];
 }
 
-const COUNT: Rule = {
-  words: "a whole number from 0 on",
-  holds: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-};
-const ONE_OR_MORE: Rule = {
-  words: "a whole number from 1 on",
-  holds: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
-};
-const DURATION: Rule = {
-  words: "a number above 0",
-  holds: (value) => typeof value === "number" && value > 0,
-};
-const PAUSE: Rule = {
-  words: "a number from 0 on",
-  holds: (value) => typeof value === "number" && value >= 0,
-};
+/** The options of an executor with their defaults. */
+export type ExecutorSettings =
+  & Required<Omit<ToolExecutorOptions, "repair" | "alternatives">>
+  & Pick<ToolExecutorOptions, "repair" | "alternatives">;
 
-const RULES: Readonly<Record<keyof ToolExecutorOptions, Rule>> = {
+const has = (value: unknown, ...names: readonly string[]) =>
+  isJsonObject(value) && names.every((name) => typeof value[name] === "function");
+
+const COUNT = z.int().min(0).optional();
+const DURATION = z.custom<number>(
+  (value) => typeof value === "number" && value > 0,
+  "must be a number above 0",
+).optional();
+const PAUSE = z.custom<number>(
+  (value) => typeof value === "number" && value >= 0,
+  "must be a number from 0 on",
+).optional();
+
+const OPTIONS = z.strictObject({
   retries: COUNT,
   timeout: DURATION,
   timeLimit: DURATION,
   backoff: PAUSE,
   longestPause: PAUSE,
-  parallel: ONE_OR_MORE,
-  references: { words: "true or false", holds: (value) => typeof value === "boolean" },
-  depth: ONE_OR_MORE,
-  repair: { words: "an object with a model", holds: isJsonObject },
-  alternatives: {
-    words: "names of tools by names, or a function",
-    holds: (value) => typeof value === "function" || isJsonObject(value),
-  },
+  parallel: z.int().min(1).optional(),
+  references: z.boolean().optional(),
+  depth: z.int().min(1).optional(),
+  repair: z.strictObject({
+    model: z.custom<Model>((value) => has(value, "reply"), "must be a model"),
+    attempts: z.int().min(1).max(20).optional(),
+    prompt: z.string().optional(),
+  }).optional(),
+  alternatives: z.custom<AlternativeTools>(
+    (value) => typeof value === "function" || isJsonObject(value),
+    "must be names of tools by names, or a function",
+  ).optional(),
   seed: COUNT,
-  clock: {
-    words: "an object with the functions now, pause and after",
-    holds: (value) => ["now", "pause", "after"].every((name) => has(value, name)),
-  },
-};
-
-const REPAIR_RULES: Readonly<Record<keyof ArgumentRepair, Rule>> = {
-  model: { words: "a model", holds: (value) => has(value, "reply") },
-  attempts: {
-    words: "a whole number from 1 to 20",
-    holds: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 20,
-  },
-  prompt: { words: "a text", holds: (value) => typeof value === "string" },
-};
-
-function has(value: unknown, name: string): boolean {
-  return isJsonObject(value) && typeof value[name] === "function";
-}
+  clock: z.custom<Clock>(
+    (value) => has(value, "now", "pause", "after"),
+    "must be an object with the functions now, pause and after",
+  ).optional(),
+});
 
 /**
- * Checks the options of an executor.
+ * Returns the options of an executor with their defaults.
  *
  * @throws {InputError} If an option is unknown or its value is invalid.
  */
-export function checkExecutorOptions(options: ToolExecutorOptions, tools: readonly Tool[]): void {
-  check(options, RULES, "");
-  const { repair, alternatives } = options;
-  if (repair !== undefined) check({ ...repair, model: repair.model }, REPAIR_RULES, "repair.");
-  if (alternatives === undefined || typeof alternatives === "function") return;
-  for (const [name, other] of Object.entries(alternatives)) {
+export function executorSettings(
+  options: ToolExecutorOptions,
+  tools: readonly Tool[],
+): ExecutorSettings {
+  const given = parseWith(OPTIONS, options, "the options of a tool executor");
+  const { alternatives } = given;
+  for (
+    const [name, other] of Object.entries(typeof alternatives === "object" ? alternatives : {})
+  ) {
     if (tools.some((tool) => tool.name === other)) continue;
-    fail(`the alternative to ${printable(name, 100)} must be one of the tools`, other);
+    throw cannot(
+      "make a tool executor",
+      `the alternative to ${printable(name, 100)} must be one of the tools`,
+      `it is ${printable(String(other), 100)}`,
+    );
   }
-}
-
-function check(
-  options: object,
-  rules: Readonly<Record<string, Rule>>,
-  prefix: "" | "repair.",
-): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(rules, name)) {
-      const known = Object.keys(rules).map((one) => prefix + one);
-      const unknown = prefix + name;
-      throw cannot(
-        "make a tool executor",
-        `there is no option ${printable(unknown, 100)}${nearestOrAll(unknown, known)}`,
-      );
-    }
-    const rule = rules[name]!;
-    // An undefined option counts as omitted, except for the required model.
-    if (value === undefined && name !== "model") continue;
-    if (!rule.holds(value)) fail(`${prefix}${name} must be ${rule.words}`, value);
-  }
-}
-
-function fail(rule: string, value: unknown): never {
-  const state = typeof value === "object" && value !== null
-    ? `of type ${Object.prototype.toString.call(value).slice(8, -1)}`
-    : printable(String(value), 100);
-  throw cannot("make a tool executor", rule, `it is ${state}`);
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return {
+    ...TOOL_ATTEMPTS,
+    timeout: 60_000,
+    timeLimit: 300_000,
+    parallel: MAX_PARALLEL,
+    references: false,
+    depth: MAX_DEPTH,
+    seed: freshSeed(),
+    clock: SYSTEM_CLOCK,
+    ...Object.fromEntries(set),
+  };
 }

@@ -9,54 +9,32 @@ import type { Usage } from "../../tools/message.ts";
 import { redact } from "../../base/redact.ts";
 import type { ToolErrorCategory } from "../../tools/error_category.ts";
 
-/**
- * The reaction to a failed attempt.
- *
- * - `retried`: the same call was made again after a pause of `after` milliseconds.
- * - `repaired`: a model gave other arguments, after `requests` requests.
- * - `alternative`: `tool` was called instead.
- * - `gave_up`: none, because of `reason`.
- */
-export type AttemptAction =
-  | { readonly kind: "retried"; readonly after: number }
-  | { readonly kind: "repaired"; readonly requests: number }
-  | { readonly kind: "alternative"; readonly tool: string }
-  | { readonly kind: "gave_up"; readonly reason: string };
-
-/** The properties of every attempt. */
-export interface AttemptRecord {
+/** One attempt to carry out a call. */
+export interface ToolAttempt {
+  /** Whether it succeeded. */
+  readonly ok: boolean;
   /** The tool that was called. */
   readonly tool: string;
   /** The arguments as text, at most 10,000 UTF-16 code units. */
   readonly arguments: string;
+  /**
+   * What made it: a retry of the same call, a model that gave other arguments, or an alternative tool. Omitted for
+   * the first one.
+   */
+  readonly by?: "retry" | "repair" | "alternative";
   /** When it began, in ISO 8601. */
   readonly startedAt: string;
   /** Its duration in milliseconds. */
   readonly durationMs: number;
   /** Whether the tool ran: it does not run with arguments that do not conform to its schema. */
   readonly ran: boolean;
+  /** The category of its error; omitted if it succeeded. */
+  readonly category?: ToolErrorCategory;
+  /** The error message, with likely secrets removed; omitted if it succeeded. */
+  readonly message?: string;
+  /** Why nothing was done about it, where that failed itself: a function threw, or a model gave no reply. */
+  readonly gaveUp?: string;
 }
-
-/** An attempt that succeeded. */
-export interface SuccessfulAttempt extends AttemptRecord {
-  /** It succeeded. */
-  readonly ok: true;
-}
-
-/** An attempt that failed. */
-export interface FailedAttempt extends AttemptRecord {
-  /** It failed. */
-  readonly ok: false;
-  /** The category of its error. */
-  readonly category: ToolErrorCategory;
-  /** The error message, with likely secrets removed. */
-  readonly message: string;
-  /** The reaction to it. */
-  readonly action: AttemptAction;
-}
-
-/** One attempt to carry out a call. */
-export type ToolAttempt = SuccessfulAttempt | FailedAttempt;
 
 /** The properties of every execution. */
 export interface ExecutionRecord {

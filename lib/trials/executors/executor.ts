@@ -32,8 +32,10 @@ import { valueOfResult } from "../../tools/references/symbol_table.ts";
 import type {
   CallReplacer,
   Environment,
+  FailedCall,
   PreparedCall,
   Refusal,
+  Replacement,
   ResultWriter,
   Tool,
   ToolResult,
@@ -269,6 +271,18 @@ export abstract class Executor<Accepted extends object = object>
   /** The value of a returned text. */
   protected abstract valueOf(text: string): JsonValue;
 
+  /**
+   * Why a call failed; `undefined` if it did not, or was refused: then its function never ran.
+   *
+   * @param call The call that was made, for which one of the model's, and by what if not by the model.
+   */
+  protected failureIn(
+    call: Pick<FailedCall, "original" | "call"> & Partial<Pick<Replacement, "by">>,
+    outcome: CallOutcome,
+  ): FailedCall | undefined {
+    return failureOf(call, outcome, this.#parameters.has(call.call.name));
+  }
+
   /** The variables and values in a returned text. */
   protected abstract namesIn(
     text: string,
@@ -371,7 +385,7 @@ export abstract class Executor<Accepted extends object = object>
   ): Promise<Making[]> {
     const failed = making.flatMap(({ index }) => {
       const made = done[index]!;
-      const failure = failureOf(made, this.#parameters.has(made.call.name));
+      const failure = this.failureIn(made, made.outcome);
       return failure === undefined ? [] : [{ made, failure }];
     }).slice(0, this.left);
     if (failed.length === 0) return [];

@@ -75,8 +75,11 @@ export interface Made extends Making {
 }
 
 /** Returns why a call failed; `undefined` if it did not, or was refused: then its function never ran. */
-export function failureOf(made: Made, isOffered: boolean): FailedCall | undefined {
-  const { original, call, outcome } = made;
+export function failureOf(
+  { original, call }: Pick<FailedCall, "original" | "call">,
+  outcome: CallOutcome,
+  isOffered: boolean,
+): FailedCall | undefined {
   const error = errorOf(outcome, call, isOffered);
   if (error === undefined) return undefined;
   const { category, message, retryAfter } = error;

@@ -92,9 +92,8 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     this.given = givenValues(given);
     this.#clock = options.clock === undefined ? SYSTEM_CLOCK : options.clock;
     this.#tools = new Map(tools.map((tool) => [tool.name, freshTool(tool)]));
-    const duplicate = tools.find(({ name }, place) =>
-      tools.findIndex((tool) => tool.name === name) !== place
-    );
+    const names = new Set<string>();
+    const duplicate = tools.find(({ name }) => names.size === names.add(name).size);
     if (duplicate !== undefined) {
       throw cannot(
         "offer tools",
@@ -166,13 +165,18 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     let text: string;
     try {
       // Tools written without types may return anything; the reply must be text.
-      const returned: unknown = await runTool(tool, input);
+      const returned = await this.run(tool, input);
       text = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
     } catch (error) {
       if (isErrorOf(error, InfrastructureError)) this.breakOff(error);
       return failed(error, timed());
     }
     return this.#returned(tool, { text, ...timed() });
+  }
+
+  /** Runs a tool. */
+  protected run(tool: Tool, input: JsonObject): Promise<unknown> {
+    return runTool(tool, input);
   }
 
   /** What a call came to by the text that its tool returned, now or in a run that was recorded. */

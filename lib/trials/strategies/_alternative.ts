@@ -4,13 +4,9 @@
  */
 
 import { printable } from "../../base/json.ts";
-import { callSignature } from "../../calls/behaviour.ts";
-import type { FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
-import { MAX_ALTERNATIVES, REMEDIES } from "../../tools/error_category.ts";
 import { fillPrompt } from "../../models/prompts.ts";
-import type { Failing } from "../agent/loop.ts";
 import { isLimited } from "../agent/session.ts";
-import { replacing } from "./_replacing.ts";
+import { alternating, replacing } from "./replacing.ts";
 import { limitText, type Strategy, type Texts } from "./_stage.ts";
 
 /**
@@ -20,12 +16,7 @@ import { limitText, type Strategy, type Texts } from "./_stage.ts";
  */
 export const alternative: Strategy<Texts<"alternative">> = (options, next, { prompts }) => {
   const { session } = options;
-  /** The signatures of the calls that were made for each call of the model. */
-  const made = new WeakMap<PreparedCall, Set<string>>();
-  const ask = async (
-    { original, call, message }: FailedCall,
-    { messages, environment }: Failing,
-  ) => {
+  const own = alternating(async ({ call, message }, { messages, environment }, faultOf) => {
     const { name } = call;
     const quoted = limitText(call.arguments);
     const words = { name: limitText(name), arguments: quoted, errors: limitText(message) };
@@ -41,39 +32,21 @@ export const alternative: Strategy<Texts<"alternative">> = (options, next, { pro
       tools: environment.tools,
     });
     if (isLimited(reply)) return undefined;
-    const tried = made.get(original) ?? new Set();
-    made.set(original, tried.add(signatureOf(call)));
     const other = reply.calls.find((one) =>
       environment.tools.some((tool) => tool.name === one.name) && one.name !== name
     );
     const fault = other === undefined
       ? "no other function was called"
-      : tried.has(signatureOf(other))
-      ? "the same call was made before"
-      : tried.size > MAX_ALTERNATIVES
-      ? `${MAX_ALTERNATIVES} calls were made in its place`
-      : environment.refuse(other)?.error;
+      : faultOf(other) ?? environment.refuse(other)?.error;
     const what = `in place of ${printable(name, 100)}`;
     session.record({
       kind: "stage",
       stage: "alternative",
-      message: other === undefined || fault !== undefined
-        ? `nothing is called ${what}: ${printable(fault!, 500)}`
-        : `${printable(other.name, 100)} is called ${what}`,
-      ...(fault === undefined ? {} : { unusable: true as const }),
+      ...fault === undefined
+        ? { message: `${printable(other!.name, 100)} is called ${what}` }
+        : { message: `nothing is called ${what}: ${printable(fault, 500)}`, unusable: true },
     });
     return fault === undefined ? other : undefined;
-  };
-  return next(replacing(options, async (failing) => {
-    const replacements: (Replacement | undefined)[] = [];
-    for (const one of failing.failed) {
-      const call = REMEDIES[one.category] === "replace" ? await ask(one, failing) : undefined;
-      replacements.push(call && { call, by: "alternative" });
-    }
-    return replacements;
-  }));
+  });
+  return next(replacing(options, own));
 };
-
-function signatureOf({ name, arguments: written }: PreparedCall): string {
-  return callSignature({ function: name, arguments: written });
-}

@@ -8,6 +8,7 @@ import type { LoopOptions, Review } from "../agent/loop.ts";
 import { repairArguments } from "./argument_repair.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { type Ending, isLimited, type Limited, type Session } from "../agent/session.ts";
+import { defined } from "../../base/json.ts";
 import { limitText, type Strategy, type StrategySettings, type Texts } from "./_stage.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
@@ -90,23 +91,15 @@ async function repairCall(
   const schema = environment.tools.find((tool) => tool.name === name)?.parameters;
   const first = schema === undefined ? undefined : environment.refuse(call);
   if (schema === undefined || first === undefined) return call;
-  let current = call;
-  const repaired = await repairArguments({
-    name,
-    arguments: call.arguments,
+  const repaired = await repairArguments(call, {
     schema,
     error: first.error,
     messages,
     prompt: prompts.fix,
     attempts,
-    ask: (history) =>
-      session.ask({
-        stage: "repair",
-        aside: true,
-        messages: history,
-        tools: environment.tools,
-      }),
-    refuse: (text) => environment.refuse(current = { ...call, arguments: text })?.error,
+    ask: (messages) =>
+      session.ask({ stage: "repair", aside: true, messages, tools: environment.tools }),
+    refuse: (call) => environment.refuse(call)?.error,
   });
   if (isLimited(repaired)) return repaired;
   session.record({
@@ -115,10 +108,7 @@ async function repairCall(
     arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
     error: first.error,
     attempts: repaired.attempts,
-    ...(repaired.arguments === undefined
-      ? {}
-      : { repaired: repaired.arguments.slice(0, MAX_KEPT_LENGTH) }),
+    ...defined({ repaired: repaired.call?.arguments.slice(0, MAX_KEPT_LENGTH) }),
   });
-  // As it was checked: no call is checked twice.
-  return repaired.arguments === undefined ? call : current;
+  return repaired.call ?? call;
 }

@@ -10,13 +10,10 @@ import type { ModelReply } from "../../models/model.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { isLimited, type Limited } from "../agent/session.ts";
 import { limitText } from "./_stage.ts";
+import type { ToolCall } from "../../tools/tool.ts";
 
-/** A refused call, and how to ask for its repair. */
+/** How to ask for the repair of a refused call. */
 export interface RepairRequest {
-  /** The name of the function. */
-  readonly name: string;
-  /** The refused arguments. */
-  readonly arguments: string;
   /** The JSON Schema of the arguments. */
   readonly schema: JsonObject;
   /** Why they were refused. */
@@ -29,48 +26,44 @@ export interface RepairRequest {
   readonly attempts: number;
   /** Asks the model; the repair ends if a limit is reached. */
   readonly ask: (messages: readonly Message[]) => Promise<ModelReply | Limited>;
-  /** Returns why arguments are refused; `undefined` if they are accepted. */
-  readonly refuse: (written: string) => string | undefined;
+  /** Returns why a call is refused; `undefined` if it is accepted. */
+  readonly refuse: (call: ToolCall) => string | undefined;
 }
 
 /** The result of a repair. */
 export interface RepairedArguments {
   /** The number of requests to the model. */
   readonly attempts: number;
-  /** Arguments that are accepted; omitted if there are none. */
-  readonly arguments?: string;
+  /** The call with arguments that are accepted, as it was checked; omitted if there are none. */
+  readonly call?: ToolCall;
 }
 
 /**
- * Asks a model for other arguments, each time with the errors of the last ones, until they are accepted or
+ * Asks a model for other arguments of a call, each time with the errors of the last ones, until they are accepted or
  * `attempts` is reached.
  */
 export async function repairArguments(
-  request: RepairRequest,
+  call: ToolCall,
+  { schema, error, messages, prompt, attempts, ask, refuse }: RepairRequest,
 ): Promise<RepairedArguments | Limited> {
-  const { name, schema, prompt, attempts: most, ask, refuse } = request;
-  const messages: Message[] = [...request.messages];
-  let current = request.arguments;
-  let error: string | undefined = request.error;
-  let attempts = 0;
-  while (error !== undefined && attempts < most) {
-    attempts++;
+  const { name } = call;
+  const history: Message[] = [...messages];
+  let [written, errors] = [call.arguments, error];
+  for (let attempt = 1; attempt <= attempts; attempt++) {
     // As text: calls of a conversation must be answered by results, and there are none yet.
-    const quoted = limitText(current);
-    messages.push({ role: "assistant", content: `${name}(${quoted})`, calls: [] });
-    const words = { name, arguments: quoted, errors: error, schema: JSON.stringify(schema) };
-    messages.push({ role: "user", content: fillPrompt(prompt, words) });
-    const reply = await ask(messages);
+    const quoted = limitText(written);
+    history.push({ role: "assistant", content: `${name}(${quoted})`, calls: [] });
+    const words = { name, arguments: quoted, errors, schema: JSON.stringify(schema) };
+    history.push({ role: "user", content: fillPrompt(prompt, words) });
+    const reply = await ask(history);
     if (isLimited(reply)) return reply;
     const proposed = argumentsIn(reply, name);
-    if (proposed === undefined) {
-      error = "The reply held no arguments";
-      continue;
-    }
-    current = proposed;
-    error = refuse(current);
+    const next = { ...call, arguments: proposed ?? written };
+    const refused = proposed === undefined ? "The reply held no arguments" : refuse(next);
+    if (refused === undefined) return { attempts: attempt, call: next };
+    [written, errors] = [next.arguments, refused];
   }
-  return error === undefined ? { attempts, arguments: current } : { attempts };
+  return { attempts: Math.max(0, attempts) };
 }
 
 /** The arguments that a reply proposes for a function, from a call or from JSON in its text. */

@@ -15,7 +15,7 @@ import { tool as ownTool } from "../../../lib/tools/define_tool.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { isIsolated, type Tool } from "../../../lib/tools/tool.ts";
 import { ToolError } from "../../../lib/tools/tool_error.ts";
-import type { Execution, ToolAttempt } from "../../../lib/toolkit/execution/result.ts";
+import type { Execution } from "../../../lib/toolkit/execution/result.ts";
 import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
@@ -59,22 +59,20 @@ function listening(...script: ScriptedReply[]): { model: Model; requests: ModelR
   return { model: listened(scripted("mender", script), requests), requests };
 }
 
-/** Attempts in short: the tool, how it went, and what was done. */
+/** Attempts in short: what made them, the tool, and how it went. */
 function course({ attempts }: Execution): string[] {
-  return attempts.map((one) => `${one.tool} ${one.ok ? "ok" : `${one.category} ${done(one)}`}`);
+  return attempts.map(({ by, tool, category = "ok", gaveUp }) =>
+    `${by === undefined ? "" : `${by}: `}${tool} ${category}` +
+    (gaveUp === undefined ? "" : `: ${gaveUp}`)
+  );
 }
 
-function done({ action }: Extract<ToolAttempt, { ok: false }>): string {
-  switch (action.kind) {
-    case "retried":
-      return `retried after ${action.after}`;
-    case "repaired":
-      return `repaired by ${action.requests}`;
-    case "alternative":
-      return `alternative ${action.tool}`;
-    case "gave_up":
-      return `gave up: ${action.reason}`;
-  }
+/** The pauses between attempts. */
+function pausesOf({ attempts }: Execution): number[] {
+  return attempts.slice(1).map(({ startedAt }, place) => {
+    const before = attempts[place]!;
+    return Date.parse(startedAt) - Date.parse(before.startedAt) - before.durationMs;
+  });
 }
 
 /** An executor of which no time passes but the clock's. */
@@ -155,7 +153,7 @@ Deno.test("createToolExecutor() tells an error as JSON with one key, in one line
     );
     assertEquals(error.message.length, 1000);
     assert(!JSON.stringify(execution).includes("abc.def"));
-    assertEquals(attempts.map((one) => !one.ok && one.message), [error.message]);
+    assertEquals(attempts.map(({ message }) => message), [error.message]);
   }
 });
 
@@ -183,7 +181,7 @@ Deno.test("createToolExecutor() never runs a tool on wrong arguments (Butterfly 
     assertMatch(execution.error.message, rule);
     assertEquals([execution.error.category, search.inputs], ["validation", []]);
     assertEquals(execution.attempts.map(({ ran }) => ran), [false]);
-    assertEquals(course(execution)[0], "search validation gave up: No model repairs arguments");
+    assertEquals(course(execution), ["search validation"]);
   }
 });
 
@@ -241,52 +239,39 @@ Deno.test("createToolExecutor() retries rate limits and timeouts, and nothing el
 Deno.test("createToolExecutor() pauses longer each time, with jitter that follows from the seed (Pipeline, Robust Tool Execution)", async () => {
   const run = (seed: number) => executed([double("search", BUSY)], { backoff: 1000, seed });
   const execution = await run(7);
-  const pauses = execution.attempts.flatMap((one) =>
-    !one.ok && one.action.kind === "retried" ? [one.action.after] : []
-  );
+  const pauses = pausesOf(execution);
   assertEquals(pauses.length, 3);
   for (const [place, pause] of pauses.entries()) {
     const whole = 1000 * 2 ** place;
     assert(pause >= whole / 2 && pause <= whole, `${pause} of ${whole}`);
   }
-  assertEquals(course(execution)[3], "search rate_limit gave up: It was retried 3 times");
-  assertEquals(course(await run(7)), course(execution));
-  assertNotEquals(course(await run(8)), course(execution));
-  // When the attempts began shows that these pauses were made.
-  const starts = execution.attempts.map(({ startedAt }) => Date.parse(startedAt));
-  assertEquals(starts.slice(1).map((at, place) => at - starts[place]!), pauses);
+  assertEquals(pausesOf(await run(7)), pauses);
+  assertNotEquals(pausesOf(await run(8)), pauses);
 });
 
 Deno.test("createToolExecutor() draws anew for each execution", async () => {
   const { executor, clock } = executorOf([double("search", BUSY)], { retries: 1 });
   const executions = await executor.executeAll([ROME, ROME, ROME, ROME]);
-  assertEquals(new Set(executions.map((one) => course(one)[0])).size > 1, true);
+  assertEquals(new Set(executions.map((one) => pausesOf(one)[0])).size > 1, true);
   assertEquals(clock.waiting, 0);
 });
 
 Deno.test("createToolExecutor() waits as long as a tool asks, within its bounds", async () => {
   const asking = (retryAfter: number) =>
     double("search", new ToolError("rate_limit", "Slower", { retryAfter }), "ok");
-  assertEquals(course(await executed([asking(30_000)])), [
-    "search rate_limit retried after 30000",
-    "search ok",
-  ]);
+  const waited = await executed([asking(30_000)]);
+  assertEquals(course(waited), ["search rate_limit", "retry: search ok"]);
+  assertEquals(pausesOf(waited), [30_000]);
   assertEquals(course(await executed([asking(60_000)])).length, 2);
-  assertEquals(course(await executed([asking(60_001)])), [
-    "search rate_limit gave up: It asks to wait 60001 ms, and the longest pause is 60000 ms",
-  ]);
+  assertEquals(course(await executed([asking(60_001)])), ["search rate_limit"]);
   assertEquals(course(await executed([asking(Infinity)])).length, 1);
   assertEquals(course(await executed([asking(90_000)], { longestPause: 90_000 })).length, 2);
-  assertEquals(course(await executed([asking(5000)], { timeLimit: 5000 })), [
-    "search rate_limit gave up: The 5000 ms for the whole call leave no time to wait",
-  ]);
+  assertEquals(course(await executed([asking(5000)], { timeLimit: 5000 })), ["search rate_limit"]);
   // The longest pause bounds the backoff as well, and a longer backoff is not cut by a shorter wish.
-  assertEquals(course(await executed([double("search", BUSY, "ok")], { longestPause: 3 })), [
-    "search rate_limit retried after 3",
-    "search ok",
-  ]);
-  const [first] = course(await executed([asking(1)], { backoff: 4000 }));
-  assert(Number(/\d+$/.exec(first!)![0]) >= 2000, first);
+  const short = await executed([double("search", BUSY, "ok")], { longestPause: 3 });
+  assertEquals(pausesOf(short), [3]);
+  const [first] = pausesOf(await executed([asking(1)], { backoff: 4000 }));
+  assert(first! >= 2000);
 });
 
 Deno.test("createToolExecutor() ends an attempt that takes too long, and leaves it behind", async () => {
@@ -298,13 +283,13 @@ Deno.test("createToolExecutor() ends an attempt that takes too long, and leaves 
   const search = double("search", hang, "ok");
   const { executor, clock } = executorOf([search], { timeout: 1000, backoff: 0 });
   const execution = await executor.execute(ROME);
-  assertEquals(course(execution), ["search timeout retried after 0", "search ok"]);
+  assertEquals(course(execution), ["search timeout", "retry: search ok"]);
   assertEquals(execution.attempts.map(({ durationMs, ran }) => [durationMs, ran]), [
     [1000, true],
     [0, true],
   ]);
   const [attempt] = execution.attempts;
-  assertEquals(attempt!.ok || attempt!.message, "No result came within 1000 ms");
+  assertEquals(attempt!.message, "No result came within 1000 ms");
   assertEquals(signals.map(({ aborted }) => aborted), [true]);
   // What comes of it in the end is of no account.
   await clock.pause(300_000);
@@ -318,22 +303,22 @@ Deno.test("createToolExecutor() ends with its time limit, whatever it is doing",
       .execute(ROME);
   const started = clock.now();
   assertEquals(course(await limited([hang], { timeout: 1000, timeLimit: 2500 })), [
-    "search timeout retried after 0",
-    "search timeout retried after 0",
-    "search timeout gave up: The 2500 ms for the whole call leave no time to wait",
+    "search timeout",
+    "retry: search timeout",
+    "retry: search timeout",
   ]);
   assertEquals(clock.now() - started, 2500);
   const never = scripted("never", () => new Promise(() => {}));
   const refused = '{"error":"Invalid city"}';
   const mending = await limited([refused], { timeLimit: 700, repair: { model: never } });
   assertEquals(course(mending), [
-    "search validation gave up: The 700 ms for the whole call leave no time to repair it",
+    "search validation: The 700 ms for the whole call are over",
   ]);
   const naming = await limited([LOST], {
     timeLimit: 700,
     alternatives: () => new Promise(() => {}),
   });
-  assertEquals(course(naming), ["search not_found gave up: No alternative was named in time"]);
+  assertEquals(course(naming), ["search not_found: The 700 ms for the whole call are over"]);
   assertEquals(clock.now() - started, 2500 + 700 + 700);
 });
 
@@ -342,17 +327,13 @@ Deno.test("createToolExecutor() has patience by default, but not for ever", asyn
   const { executor, clock } = executorOf([double("search", hang)]);
   const execution = await executor.execute(ROME);
   assertEquals(execution.attempts.map(({ durationMs }) => durationMs), Array(4).fill(60_000));
-  const [first] = execution.attempts;
-  assert(first && !first.ok && first.action.kind === "retried");
-  assert(first.action.after >= 250 && first.action.after <= 500);
+  const [first] = pausesOf(execution);
+  assert(first! >= 250 && first! <= 500);
   const started = clock.now();
   const { executor: stubborn } = executorOf([double("search", hang)], { retries: 99, clock });
   const last = (await stubborn.execute(ROME)).attempts.at(-1)!;
   assertEquals(clock.now() - started, 300_000);
-  assertEquals(
-    last.ok || last.message,
-    "No result came in the 300000 ms that there are for the whole call",
-  );
+  assertEquals(last.message, "No result came in the 300000 ms that there are for the whole call");
 });
 
 Deno.test("createToolExecutor() runs no tool when its time is over", async () => {
@@ -371,8 +352,8 @@ Deno.test("createToolExecutor() runs no tool when its time is over", async () =>
   const { executor } = executorOf([search], { clock, timeLimit: 900, repair: { model } });
   const execution = await executor.execute({ name: "search", arguments: {} });
   assertEquals(course(execution), [
-    "search validation repaired by 1",
-    "search timeout gave up: The 900 ms for the whole call leave no time to wait",
+    "search validation",
+    "repair: search timeout",
   ]);
   assertEquals([search.inputs, execution.attempts.map(({ ran }) => ran)], [[], [false, false]]);
 });
@@ -390,7 +371,7 @@ Deno.test("createToolExecutor() lets a model give other arguments where these do
   const call = { name: "search", arguments: '{"town":"Oslo"}', id: "1" };
   const execution = await executor.execute(call, { messages });
   assertEquals(clock.waiting, 0);
-  assertEquals(course(execution), ["search validation repaired by 1", "search ok"]);
+  assertEquals(course(execution), ["search validation", "repair: search ok"]);
   assertEquals(execution.attempts.map((one) => [one.arguments, one.ran]), [
     ['{"town":"Oslo"}', false],
     ['{"city":"Oslo"}', true],
@@ -414,7 +395,7 @@ Deno.test("createToolExecutor() lets a model mend what the tool itself refuses, 
   const { model, requests } = listening({ text: '{ "city": "Rome" }' }, MENDED);
   const search = double("search", refused, "ok");
   const execution = await executed([search], { repair: { model } });
-  assertEquals(course(execution), ["search validation repaired by 2", "search ok"]);
+  assertEquals(course(execution), ["search validation", "repair: search ok"]);
   assertEquals(search.inputs, [{ city: "Rome" }, { city: "Oslo" }]);
   for (const { messages } of requests) {
     assertStringIncludes(messages.at(-1)!.content, "Errors: There are several Romes\n");
@@ -429,7 +410,7 @@ Deno.test("createToolExecutor() takes arguments in another order for the same", 
   };
   const call = { name: "search", arguments: { a: 1, b: 2 } };
   const execution = await executed([search], { repair: { model } }, call);
-  assertEquals(course(execution), ["search validation repaired by 2", "search ok"]);
+  assertEquals(course(execution), ["search validation", "repair: search ok"]);
 });
 
 Deno.test("createToolExecutor() tells a model no secrets", async () => {
@@ -448,15 +429,12 @@ Deno.test("createToolExecutor() asks a model no more often for one call than it 
     const search = double("search", refused);
     const execution = await executed([search], { repair: { model, attempts } });
     assertEquals([city, search.inputs.length], [attempts, attempts + 1]);
-    const last = course(execution).at(-1);
-    assertEquals(last, `search validation gave up: The model was asked ${attempts} times`);
+    assertEquals(course(execution).at(-1), "repair: search validation");
   }
   const { model, requests } = listening({ text: "I do not know." });
   const execution = await executed([double("search", refused)], { repair: { model } });
   assertEquals(requests.length, 2);
-  assertEquals(course(execution), [
-    "search validation gave up: The model gave no right arguments in 2 attempts",
-  ]);
+  assertEquals(course(execution), ["search validation"]);
 });
 
 Deno.test("createToolExecutor() says so when the model that repairs fails", async () => {
@@ -468,7 +446,7 @@ Deno.test("createToolExecutor() says so when the model that repairs fails", asyn
   const broken = fail(new InfrastructureError("Cannot reach it with Bearer abc.def"));
   const execution = await executed([double("search", "ok")], { repair: { model: broken } }, call);
   assertEquals(course(execution), [
-    "search validation gave up: Cannot reach it with Bearer [redacted]",
+    "search validation: Cannot reach it with Bearer [redacted]",
   ]);
   assertEquals(execution.ok || execution.error.category, "validation");
   const odd: Model = { ...scripted("x", [{}]), reply: () => Promise.resolve({} as never) };
@@ -499,14 +477,14 @@ Deno.test("createToolExecutor() calls another tool where one finds nothing or is
   const search = double("search", LOST);
   const other = double("search_v2", "ok");
   const lost = await executed([search, other], { alternatives });
-  assertEquals(course(lost), ["search not_found alternative search_v2", "search_v2 ok"]);
+  assertEquals(course(lost), ["search not_found", "alternative: search_v2 ok"]);
   assertEquals([lost.tool, lost.content, other.inputs], ["search_v2", "ok", [{ city: "Rome" }]]);
   const unknown = await executed([search, other], { alternatives }, { ...ROME, name: "find" });
-  assertEquals(course(unknown), ["find unknown_tool alternative search_v2", "search_v2 ok"]);
+  assertEquals(course(unknown), ["find unknown_tool", "alternative: search_v2 ok"]);
   assertEquals(unknown.attempts.map(({ ran }) => ran), [false, true]);
   for (const name of ["nix", "__proto__", "constructor", "toString"]) {
     const none = await executed([search, other], { alternatives }, { ...ROME, name });
-    assertEquals(course(none), [`${name} unknown_tool gave up: There is no alternative`]);
+    assertEquals(course(none), [`${name} unknown_tool`]);
     assertEquals(none.content, JSON.stringify({ error: `There is no function ${name}` }));
   }
 });
@@ -528,7 +506,7 @@ Deno.test("createToolExecutor() checks the arguments of an alternative, and name
     alternatives: { search: "strict" },
     repair: { model },
   });
-  assertEquals(course(mended).slice(1), ["strict validation repaired by 1", "strict ok"]);
+  assertEquals(course(mended).slice(1), ["alternative: strict validation", "repair: strict ok"]);
 });
 
 Deno.test("createToolExecutor() ends chains of alternatives", async () => {
@@ -537,16 +515,15 @@ Deno.test("createToolExecutor() ends chains of alternatives", async () => {
   const circle = { a: "b", b: "c", c: "a" };
   const round = await executed(tools, { alternatives: circle }, { ...ROME, name: "a" });
   assertEquals(course(round), [
-    "a not_found alternative b",
-    "b not_found alternative c",
-    "c not_found gave up: a was already called so",
+    "a not_found",
+    "alternative: b not_found",
+    "alternative: c not_found",
   ]);
   const itself = await executed(tools, { alternatives: { a: "a" } }, { ...ROME, name: "a" });
-  assertEquals(course(itself), ["a not_found gave up: a was already called so"]);
+  assertEquals(course(itself), ["a not_found"]);
   const line = Object.fromEntries(names.slice(1).map((name, place) => [names[place]!, name]));
   const long = await executed(tools, { alternatives: line }, { ...ROME, name: "a" });
   assertEquals(long.attempts.map(({ tool }) => tool), ["a", "b", "c", "d", "e", "f"]);
-  assertEquals(course(long).at(-1), "f not_found gave up: 5 calls were made in its place");
   let city = 0;
   const endless = await executed(tools, {
     alternatives: ({ name }) => ({ name, arguments: { city: `${++city}` } }),
@@ -566,8 +543,8 @@ Deno.test("createToolExecutor() takes an alternative from a function, which is t
   const other = double("other", '{"error":"Not found"}');
   const execution = await executed([double("search", LOST), other], options);
   assertEquals(course(execution), [
-    "search not_found alternative other",
-    "other not_found gave up: There is no alternative",
+    "search not_found",
+    "alternative: other not_found",
   ]);
   assertEquals(heard, [
     ...[ROME, "not_found", "No such city"],
@@ -586,15 +563,15 @@ Deno.test("createToolExecutor() survives an alternative that throws or is none",
   const table: [ToolExecutorOptions["alternatives"], string][] = [
     [() => {
       throw new Error("Oops");
-    }, "Oops"],
-    [() => Promise.reject("Oops"), "Oops"],
-    [() => null as never, "There is no alternative"],
-    [() => ({ name: "nix", arguments: {} }), "alternative nix"],
-    [() => ({}) as never, "alternative"],
+    }, "search not_found: Oops"],
+    [() => Promise.reject("Oops"), "search not_found: Oops"],
+    [() => null as never, "search not_found"],
+    [() => ({ name: "nix", arguments: {} }), "alternative: nix unknown_tool"],
+    [() => ({}) as never, "alternative: undefined unknown_tool"],
   ];
   for (const [alternatives, expected] of table) {
     const execution = await executed([double("search", LOST)], { alternatives: alternatives! });
-    assertStringIncludes(course(execution)[0]!, expected);
+    assertEquals(course(execution).at(-1), expected);
     assert(!execution.ok);
   }
 });
@@ -605,22 +582,20 @@ Deno.test("createToolExecutor() has one budget of retries for a call and its alt
   const alternatives = { search: "search_v2" };
   const execution = await executed([search, other], { alternatives, retries: 2, backoff: 0 });
   assertEquals(course(execution), [
-    "search rate_limit retried after 0",
-    "search not_found alternative search_v2",
-    "search_v2 timeout retried after 0",
-    "search_v2 timeout gave up: It was retried 2 times",
+    "search rate_limit",
+    "retry: search not_found",
+    "alternative: search_v2 timeout",
+    "retry: search_v2 timeout",
   ]);
 });
 
-Deno.test("createToolExecutor() does nothing about permissions, and says why (Pipeline, Robust Tool Execution)", async () => {
+Deno.test("createToolExecutor() does nothing about permissions (Pipeline, Robust Tool Execution)", async () => {
   const { model, requests } = listening(MENDED);
   const execution = await executed(
     [double("search", new ToolError("permission", "Not you")), double("search_v2", "ok")],
     { repair: { model }, alternatives: { search: "search_v2" } },
   );
-  assertEquals(course(execution), [
-    "search permission gave up: Asking again gives no permission",
-  ]);
+  assertEquals(course(execution), ["search permission"]);
   assertEquals(requests, []);
 });
 
@@ -646,7 +621,7 @@ Deno.test("createToolExecutor() does nothing when it is cancelled before it begi
 Deno.test("createToolExecutor() tells a cancelled call from a tool that stops by itself", async () => {
   const stopped: Part = () => Promise.reject(new DOMException("I stop", "AbortError"));
   const execution = await executed([double("search", stopped)]);
-  assertEquals(course(execution), ["search cancelled gave up: It was cancelled"]);
+  assertEquals(course(execution), ["search cancelled"]);
   assertEquals(execution.content, '{"error":"I stop"}');
 });
 
@@ -762,9 +737,7 @@ Deno.test("ToolExecutor.executeAll() refuses references that lead nowhere, whate
     true,
     "validation",
   ]);
-  assertEquals(course(executions[3]!), [
-    "nix validation gave up: A call it refers to has no result",
-  ]);
+  assertEquals(course(executions[3]!), ["nix unknown_tool", "alternative: forecast validation"]);
   assertStringIncludes(executions[1]!.content, "$contact has no result");
   assertStringIncludes(executions[2]!.content, "$9 is no call of this reply");
   assertEquals(executions[6]!.content, "1 days in 1 days in Oslo");
@@ -866,53 +839,37 @@ Deno.test("createToolExecutor() refuses tools and options that cannot be used", 
   const search = double("search", "ok");
   const model = scripted("x", [{}]);
   const table: [unknown, string][] = [
-    [
-      { retires: 3 },
-      "as there is no option retires; did you mean retries?",
-    ],
-    [
-      { constructor: 3 },
-      "as there is no option constructor; there are retries, timeout, timeLimit, backoff, longestPause, parallel, references, depth, repair, alternatives, seed, clock",
-    ],
-    [{ retries: -1 }, "as retries must be a whole number from 0 on: it is -1"],
-    [{ retries: 1.5 }, "retries"],
-    [{ retries: "3" }, "retries"],
-    [{ timeout: 0 }, "as timeout must be a number above 0: it is 0"],
-    [{ timeLimit: NaN }, "timeLimit must be a number above 0: it is NaN"],
-    [{ backoff: -1 }, "backoff must be a number from 0 on: it is -1"],
-    [{ longestPause: null }, "longestPause must be a number from 0 on: it is null"],
-    [{ parallel: 0 }, "parallel must be a whole number from 1 on: it is 0"],
-    [{ parallel: Infinity }, "parallel must be a whole number"],
-    [{ references: "yes" }, "references must be true or false: it is yes"],
-    [{ depth: 0 }, "depth must be a whole number from 1 on: it is 0"],
-    [{ seed: 0.5 }, "seed must be a whole number from 0 on"],
+    [{ retires: 3 }, 'at the top: Unrecognized key: "retires"; did you mean retries?'],
+    [{ constructor: 3 }, 'at the top: Unrecognized key: "constructor"; there are retries, '],
+    [{ retries: -1 }, "at retries: must be at least 0: it is -1"],
+    [{ retries: 1.5 }, "at retries: "],
+    [{ retries: "3" }, "at retries: "],
+    [{ timeout: 0 }, "at timeout: must be a number above 0"],
+    [{ timeLimit: NaN }, "at timeLimit: must be a number above 0"],
+    [{ backoff: -1 }, "at backoff: must be a number from 0 on"],
+    [{ longestPause: null }, "at longestPause: must be a number from 0 on"],
+    [{ parallel: 0 }, "at parallel: must be at least 1: it is 0"],
+    [{ parallel: Infinity }, "at parallel: "],
+    [{ references: "yes" }, "at references: "],
+    [{ depth: 0 }, "at depth: must be at least 1: it is 0"],
+    [{ seed: 0.5 }, "at seed: "],
     [
       { clock: { now: Date.now } },
-      "clock must be an object with the functions now, pause and after: it is of type Object",
+      "at clock: must be an object with the functions now, pause and after",
     ],
-    [{ repair: "model" }, "repair must be an object with a model: it is model"],
-    [{ repair: {} }, "repair.model must be a model: it is undefined"],
-    [
-      { repair: { model, attempts: 21 } },
-      "repair.attempts must be a whole number from 1 to 20: it is 21",
-    ],
-    [{ repair: { model, prompt: 7 } }, "repair.prompt must be a text: it is 7"],
-    [
-      { repair: { model, tries: 7 } },
-      "as there is no option repair.tries; there are repair.model, repair.attempts, repair.prompt",
-    ],
-    [
-      { alternatives: [] },
-      "alternatives must be names of tools by names, or a function: it is of type Array",
-    ],
+    [{ repair: "model" }, "at repair: "],
+    [{ repair: {} }, "at repair.model: must be a model"],
+    [{ repair: { model, attempts: 21 } }, "at repair.attempts: must be at most 20: it is 21"],
+    [{ repair: { model, prompt: 7 } }, "at repair.prompt: "],
+    [{ repair: { model, tries: 7 } }, 'at repair: Unrecognized key: "tries"'],
+    [{ alternatives: [] }, "at alternatives: must be names of tools by names, or a function"],
     [{ alternatives: { a: "nix" } }, "the alternative to a must be one of the tools: it is nix"],
-    [{ alternatives: { a: { name: "search" } } }, "must be one of the tools: it is of type Object"],
+    [{ alternatives: { a: { name: "search" } } }, "must be one of the tools"],
   ];
   for (const [options, expected] of table) {
     const { message } = assertThrows(
       () => createToolExecutor([search], options as ToolExecutorOptions),
       InputError,
-      "Cannot make a tool executor as ",
     );
     assertStringIncludes(message, expected);
   }

@@ -25,9 +25,7 @@ async function mended(
 ): Promise<{ done: RepairedArguments | Limited; asked: Message[][]; refused: string[] }> {
   const asked: Message[][] = [];
   const refused: string[] = [];
-  const done = await repairArguments({
-    name: "f",
-    arguments: "{}",
+  const done = await repairArguments({ id: "1", name: "f", arguments: "{}" }, {
     schema: { type: "object" },
     error: "x is missing",
     messages: [{ role: "user", content: "Do f" }],
@@ -38,7 +36,7 @@ async function mended(
       const said = says[Math.min(asked.length, says.length) - 1]!;
       return Promise.resolve("kind" in said ? said : reply(said));
     },
-    refuse: (written) => {
+    refuse: ({ arguments: written }) => {
       refused.push(written);
       return written === '{"x":1}' ? undefined : `not ${written}`;
     },
@@ -53,7 +51,7 @@ Deno.test("repairArguments() asks until the arguments are right, each time with 
     { text: '{"x":2}' },
     { calls: [{ id: "1", name: "f", arguments: '{"x":1}' }] },
   ]);
-  assertEquals(done, { attempts: 3, arguments: '{"x":1}' });
+  assertEquals(done, { attempts: 3, call: { id: "1", name: "f", arguments: '{"x":1}' } });
   assertEquals(refused, ['{"x":2}', '{"x":1}']);
   const schema = '{"type":"object"} {other}';
   assertEquals(asked.map((messages) => messages.length), [3, 5, 7]);
@@ -93,7 +91,7 @@ Deno.test("repairArguments() takes nothing from a hostile reply but arguments th
     fc.asyncProperty(fc.array(pieces, { maxLength: 12 }), async (words) => {
       const { done } = await mended([{ text: words.join("") }], { attempts: 1 });
       assert(!("kind" in done));
-      if (done.arguments !== undefined) assertEquals(done.arguments, '{"x":1}');
+      if (done.call !== undefined) assertEquals(done.call.arguments, '{"x":1}');
     }),
     { examples: [[['{"name":"f","arguments":{"x":1}}']], [[deep]]] },
   );
