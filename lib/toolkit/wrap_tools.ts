@@ -12,6 +12,7 @@ import { withKnownVariables } from "../trials/strategies/restate.ts";
 import { errorOfResult, Symbols, valueOfResult } from "../tools/references/symbol_table.ts";
 import { dereferenceTool, resultParameter } from "../tools/references/schema.ts";
 import { schemaOf, type Tool } from "../tools/tool.ts";
+import { argumentsText } from "../trials/executors/executor.ts";
 import { givenValues, namedReturns } from "../trials/executors/toolbox.ts";
 
 /** Options of {@linkcode restate}. */
@@ -191,13 +192,4 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
     resolve: (text) => symbols.resolve(text),
     render: (text) => symbols.render(text),
   };
-}
-
-/** The arguments as text; empty, which is not JSON, if JSON cannot represent them. */
-function argumentsText(input: JsonObject): string {
-  try {
-    return JSON.stringify(input) ?? "";
-  } catch {
-    return "";
-  }
 }

@@ -47,7 +47,7 @@ import { MisusedAssertion } from "./executors/assertion_text.ts";
 
 /** A strategy by its id, such as `restate+plan_then_call`, with its options. */
 export interface StrategyChoice extends StrategyOptions {
-  /** The id. */
+  /** The id of a strategy, or several joined by `+`, the outermost first. */
   readonly strategy: string;
 }
 

@@ -6,28 +6,13 @@
 import { z } from "zod";
 import { printable } from "../../base/json.ts";
 import { MODEL, type ModelEntry } from "../../models/entry.ts";
-import type { SolvedExample } from "../executors/examples.ts";
 import { optionFault, stagesOf, STRATEGIES, strategiesIn, strategyFault } from "./registry.ts";
 import type { StrategyChoice } from "../run_trial.ts";
 
 /** A strategy in a suite, with its options. */
 export interface StrategyEntry extends StrategyChoice {
-  /** The id of a strategy, or several joined by `+`, the outermost first. */
-  readonly strategy: string;
   /** Models asked in place of the trial's, by stage, such as `plan` or `fill`. */
   readonly models?: Readonly<Record<string, string | ModelEntry>>;
-  /** Custom prompts, by strategy and name. */
-  readonly prompts?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Attempts to repair a call that does not conform to its schema (`repair`); default 2. */
-  readonly attempts?: number;
-  /** Rounds of asking what is missing (`backward`); default 10. */
-  readonly rounds?: number;
-  /** Whether the model may look up values (`indirection`); default false. */
-  readonly dereference?: boolean;
-  /** Solved examples that stand before the task (`few_shot`); default 3. */
-  readonly shots?: number;
-  /** Solved examples in place of those that generated tasks and question sets have (`few_shot`). */
-  readonly examples?: readonly SolvedExample[];
   /** The name in results, if several entries share a strategy; default `strategy`. */
   readonly name?: string;
 }
