@@ -125,12 +125,12 @@ const DEFAULTS: CompleteCanaryPolicy = {
 };
 
 const POLICY: z.ZodType<CanaryPolicy> = z.strictObject({
-  tolerance: z.number().min(0).lt(1).exactOptional(),
-  drop: z.number().gt(0).lt(1).exactOptional(),
-  confidence: z.number().gt(0.5).lt(1).exactOptional(),
-  coverage: z.number().gt(0).max(1).exactOptional(),
-  models: z.int().min(1).max(1_000_000).exactOptional(),
-  stopped: z.boolean().exactOptional(),
+  tolerance: z.number().min(0).lt(1).optional(),
+  drop: z.number().gt(0).lt(1).optional(),
+  confidence: z.number().gt(0.5).lt(1).optional(),
+  coverage: z.number().gt(0).max(1).optional(),
+  models: z.int().min(1).max(1_000_000).optional(),
+  stopped: z.boolean().optional(),
 }).refine(
   // Else a rate that is lower by the drop is no drift, however many trials the reference has.
   ({ tolerance = DEFAULTS.tolerance, drop = DEFAULTS.drop }) => tolerance < drop,
@@ -143,7 +143,7 @@ const POLICY: z.ZodType<CanaryPolicy> = z.strictObject({
  * @throws {InputError} If it is not usable.
  */
 export function completeCanary(policy: CanaryPolicy): CompleteCanaryPolicy {
-  return { ...DEFAULTS, ...parseWith(POLICY, policy, "the policy of a drift canary") };
+  return { ...DEFAULTS, ...defined(parseWith(POLICY, policy, "the policy of a drift canary")) };
 }
 
 /** What is bet against, and how. */

@@ -276,7 +276,7 @@ export function completePolicy(policy: GatePolicy): CompletePolicy {
   } as const;
   if (!isUpgrade(policy)) return { successRate: every!, ...complete };
   const { baseline } = policy;
-  const choice = typeof baseline === "string" ? { model: baseline } : baseline;
+  const choice = typeof baseline === "string" ? { model: baseline } : defined(baseline);
   return { discordance: 0.2, ...complete, baseline: choice };
 }
 

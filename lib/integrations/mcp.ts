@@ -166,17 +166,17 @@ const WORD = z.string().min(1);
 
 /** A server as hosts' files have it, which may name its transport. */
 const COMMAND = z.strictObject({
-  type: z.literal("stdio").exactOptional(),
+  type: z.literal("stdio").optional(),
   command: z.union([WORD.transform((word) => [word]), z.array(z.string()).min(1)]),
   args: z.array(z.string()).default([]),
   env: TEXTS,
-  cwd: WORD.exactOptional(),
+  cwd: WORD.optional(),
 }).transform(({ command: [program, ...first], args, ...others }) => ({
   ...others,
   command: [program!, ...first, ...args] as const,
 }));
 const ADDRESS = z.strictObject({
-  type: z.enum(["http", "streamable-http"]).exactOptional(),
+  type: z.enum(["http", "streamable-http"]).optional(),
   url: z.union([z.string(), z.instanceof(URL)]).transform((url) => URL.parse(url))
     .refine(
       (url) => url?.protocol === "http:" || url?.protocol === "https:",

@@ -70,8 +70,8 @@ const TOP_P = z.number().min(0).max(1);
 
 /** The schema of the sampling of a suite. */
 export const SAMPLING: z.ZodType<Sampling> = z.strictObject({
-  temperature: TEMPERATURE.exactOptional(),
-  topP: TOP_P.exactOptional(),
+  temperature: TEMPERATURE.optional(),
+  topP: TOP_P.optional(),
 });
 
 /** An entry that leaves nothing out by `null`. */
@@ -141,27 +141,27 @@ export function misplaced(
 /** Schema of a model entry. */
 export const MODEL = z.strictObject({
   model: z.string().min(1),
-  api: z.enum(APIS).exactOptional(),
+  api: z.enum(APIS).optional(),
   baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
     .refine((url) => !/[?#@]/.test(url) && redactRecord(url) === url, {
       message: "must hold no name, password, key or query: plans are kept in journals",
-    }).exactOptional(),
-  apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
-  temperature: TEMPERATURE.nullable().exactOptional(),
-  topP: TOP_P.nullable().exactOptional(),
-  maxCompletionTokens: z.int().min(1).exactOptional(),
-  reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
-  seed: z.int().exactOptional(),
-  parallelToolCalls: z.boolean().exactOptional(),
+    }).optional(),
+  apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).optional(),
+  temperature: TEMPERATURE.nullable().optional(),
+  topP: TOP_P.nullable().optional(),
+  maxCompletionTokens: z.int().min(1).optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
+  seed: z.int().optional(),
+  parallelToolCalls: z.boolean().optional(),
   toolChoice: z.union([
     z.enum(["auto", "none", "required"]),
     z.strictObject({ function: z.string().min(1) }),
-  ], { error: 'must be auto, none, required or { "function": "name" }' }).exactOptional(),
+  ], { error: 'must be auto, none, required or { "function": "name" }' }).optional(),
   body: z.record(z.string(), z.json())
     .refine((body) => !holdsSecret(body), {
       message: "must hold no secret: plans are kept in journals",
-    }).exactOptional(),
-  name: z.string().min(1).exactOptional(),
+    }).optional(),
+  name: z.string().min(1).optional(),
 }, { error: misplaced() }).check(({ value, issues }) => {
   const [option, message] = notWith(value.api ?? "chat");
   if (option === undefined || value[option] === undefined) return;

@@ -150,8 +150,8 @@ export interface Budget {
 
 /** Schema of a budget. */
 export const BUDGET: z.ZodType<Budget> = z.strictObject({
-  tokens: z.int().min(1).exactOptional(),
-  usd: z.number().gt(0).exactOptional(),
+  tokens: z.int().min(1).optional(),
+  usd: z.number().gt(0).optional(),
 });
 
 /** Tracks what a run has spent of its budget. */

@@ -4,7 +4,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { isObject, type JsonObject, printable } from "../base/json.ts";
+import { defined, isObject, type JsonObject, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import {
   type FinishReason,
@@ -74,7 +74,7 @@ export function scripted(name: string, script: Script | readonly ScriptedReply[]
         served: name,
         duration: performance.now() - started,
         repairs: [],
-        ...claims,
+        ...defined(claims),
       };
     },
   };

@@ -348,7 +348,7 @@ const ONE_OF_EACH = { models: [{ model: "" }], strategies: ["baseline"], repetit
 /** A strategy without options is shortened to its name. */
 function briefStrategy(entry: string | StrategyEntry): string | StrategyEntry {
   if (typeof entry === "string") return entry;
-  return Object.keys(entry).length === 1 ? entry.strategy : entry;
+  return Object.keys(defined(entry)).length === 1 ? entry.strategy : entry;
 }
 
 /** A strategy whose stages sample as the suite says. */

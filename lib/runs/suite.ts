@@ -179,18 +179,18 @@ const RANGE = z.tuple([z.int().min(1), z.int().min(1)], A_RANGE);
 const GRID = z.strictObject({
   core: oneOrMore(z.int().min(1)),
   depth: z.union([count, nonEmpty(count), z.literal("all")]),
-  connected: oneOrMore(count).exactOptional(),
-  disconnected: oneOrMore(count).exactOptional(),
-  irrelevant: oneOrMore(count).exactOptional(),
-  connection: oneOrMore(z.enum(CONNECTIONS)).exactOptional(),
-  linking: oneOrMore(z.enum(LINKINGS)).exactOptional(),
-  cues: oneOrMore(z.enum(CUES)).exactOptional(),
-  surface: z.enum(SURFACES).exactOptional(),
-  types: z.int().min(1).exactOptional(),
-  inputs: RANGE.exactOptional(),
-  outputs: z.union([RANGE, z.array(RANGE, A_RANGE).min(1, "must not be empty")]).exactOptional(),
-  names: oneOrMore(z.enum(NAMES)).exactOptional(),
-  extraEdges: count.exactOptional(),
+  connected: oneOrMore(count).optional(),
+  disconnected: oneOrMore(count).optional(),
+  irrelevant: oneOrMore(count).optional(),
+  connection: oneOrMore(z.enum(CONNECTIONS)).optional(),
+  linking: oneOrMore(z.enum(LINKINGS)).optional(),
+  cues: oneOrMore(z.enum(CUES)).optional(),
+  surface: z.enum(SURFACES).optional(),
+  types: z.int().min(1).optional(),
+  inputs: RANGE.optional(),
+  outputs: z.union([RANGE, z.array(RANGE, A_RANGE).min(1, "must not be empty")]).optional(),
+  names: oneOrMore(z.enum(NAMES)).optional(),
+  extraEdges: count.optional(),
 }).refine((grid) => grid.inputs === undefined || grid.inputs[0] <= grid.inputs[1], {
   message: "the fewest inputs must not be above the most",
   path: ["inputs"],
@@ -238,13 +238,13 @@ function largestSizes(sizes: Grid): Sizes {
 
 const QUESTION_SET = z.strictObject({
   set: z.string().min(1),
-  mode: oneOrMore(z.enum(CALL_MODES)).exactOptional(),
-  difficulty: oneOrMore(z.enum(DIFFICULTIES)).exactOptional(),
-  domain: oneOrMore(z.string().min(1)).exactOptional(),
-  sample: z.int().min(1).exactOptional(),
-  rule: z.enum(SCORING_RULES).exactOptional(),
-  input: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
-  output: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
+  mode: oneOrMore(z.enum(CALL_MODES)).optional(),
+  difficulty: oneOrMore(z.enum(DIFFICULTIES)).optional(),
+  domain: oneOrMore(z.string().min(1)).optional(),
+  sample: z.int().min(1).optional(),
+  rule: z.enum(SCORING_RULES).optional(),
+  input: oneOrMore(z.enum(CALL_FORMATS)).optional(),
+  output: oneOrMore(z.enum(CALL_FORMATS)).optional(),
 });
 
 /** The schema of a judge's entry. */
@@ -252,7 +252,7 @@ export const JUDGE = MODEL.safeExtend({
   prompt: z.string().refine(
     (text) => ["{predicted}", "{truth}"].every((word) => text.includes(word)),
     { message: "must hold {predicted} and {truth}" },
-  ).exactOptional(),
+  ).optional(),
 });
 
 /** The schema of what a suite asks. */
@@ -263,14 +263,14 @@ export const TASK = z.union([
 ]) as unknown as z.ZodType<Suite["tasks"][number]>;
 
 const RULES = z.strictObject({
-  $schema: z.string().exactOptional(),
+  $schema: z.string().optional(),
   name: z.string().min(1).max(MAX_NAME_LENGTH),
   tasks: nonEmpty(TASK),
   models: nonEmpty(z.union([z.string().min(1), MODEL])),
-  agent: COMMAND_AGENT.exactOptional(),
-  strategies: nonEmpty(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
-  judge: z.union([z.string().min(1), JUDGE]).exactOptional(),
-  sampling: SAMPLING.exactOptional(),
+  agent: COMMAND_AGENT.optional(),
+  strategies: nonEmpty(z.union([STRATEGY_ID, STRATEGY])).optional(),
+  judge: z.union([z.string().min(1), JUDGE]).optional(),
+  sampling: SAMPLING.optional(),
   ...optionSchemas("suite"),
   seed: OPTIONS.seed.schema!,
 }, { error: misplaced() });
@@ -283,7 +283,7 @@ export type SuiteFile = Omit<Suite, "models"> & Partial<Pick<Suite, "models">>;
 
 /** The schema of suite files. */
 export const SUITE_FILE = RULES.extend({
-  models: RULES.shape.models.exactOptional(),
+  models: RULES.shape.models.optional(),
 }) as unknown as z.ZodType<SuiteFile>;
 
 /**

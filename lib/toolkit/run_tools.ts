@@ -258,7 +258,7 @@ const MESSAGES = z.array(z.discriminatedUnion("role", [
     role: z.literal("assistant"),
     content: z.string(),
     calls: z.array(CALL),
-    carried: CARRIED.exactOptional(),
+    carried: CARRIED.optional(),
   }),
   z.object({
     role: z.literal("tool"),

@@ -122,10 +122,10 @@ const CHAT = z.object({ ...KIND, function: FUNCTION });
 /** MCP's own form, whose further fields are for hosts. */
 const MCP = z.object({
   ...PARTS,
-  title: z.string().exactOptional(),
-  description: z.string().exactOptional(),
+  title: z.string().optional(),
+  description: z.string().optional(),
   inputSchema: SCHEMA,
-  outputSchema: SCHEMA.exactOptional(),
+  outputSchema: SCHEMA.optional(),
 }).transform(({ name, title = "", description = title, inputSchema, outputSchema }) => ({
   ...{ name, description, parameters: inputSchema },
   ...defined({ returns: outputSchema }),

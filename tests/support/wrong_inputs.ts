@@ -153,7 +153,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("properties in place of an object", "tool({ ...add, parameters: { a: z.number() } });", /they are single schemas; put z\.object\(\{ \.\.\. \}\) around them/),
     file("a zod schema without JSON", "tool({ ...add, parameters: z.object({ a: z.date() }) });", /must be one that JSON Schema can express: Date cannot/),
     file("no JSON Schema", 'tool({ ...add, parameters: { properties: { a: { type: "int" } } } });', /its parameters must be a JSON Schema: .*properties\/a\/type/),
-    file("a tool that does nothing", "tool({ ...add, returns: undefined, execute: 3 });", /exactly one of execute, returns and sequence/),
+    file("a tool that does nothing", "tool({ ...add, returns: 1, execute: 3 });", /exactly one of execute, returns and sequence/),
     file("an option of tools misspelt", "tool({ ...add, excute() {} });", /no option excute/),
     file("a script that is missing", 'scripted("script");', /its script must be a function, or a list .*it is undefined/),
     file("a script of other things", 'scripted("script", [{ tool: "add" }]);', /reply 1 is \{"tool":"add"\}/),

@@ -461,7 +461,7 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
       { returns: 1, sequence: [1] },
       /as exactly one of execute, .*: execute and returns and sequence are given/,
     ],
-    [{ returns: undefined }, /: execute and returns are given/],
+    [{ returns: null }, /: execute and returns are given/],
     [{ execute: "run" }, /as execute must be a function: it is string/],
     [
       { parameters: undefined },
@@ -496,7 +496,7 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     const error = assertThrows(() => tool(given), InputError);
     assertMatch(error.message, message);
   }
-  for (const sequence of [[], "pending", undefined]) {
+  for (const sequence of [[], "pending", null]) {
     const given = { ...NAMED, parameters, sequence } as unknown as OwnToolOptions<JsonObject>;
     assertThrows(
       () => tool(given),

@@ -80,8 +80,8 @@ const MAX_LEVELS = 100;
 const CONCURRENCY = 8;
 
 const OPTIONS = z.strictObject({
-  confidence: z.number().gt(0).lt(1).exactOptional(),
-  signal: z.custom<AbortSignal>().exactOptional(),
+  confidence: z.number().gt(0).lt(1).optional(),
+  signal: z.custom<AbortSignal>().optional(),
 });
 
 /** Asks a judge about labelled values, and compares. */

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
 import { parseWith } from "../../base/input.ts";
-import type { JsonValue } from "../../base/json.ts";
+import { defined, type JsonValue } from "../../base/json.ts";
 import { MODEL, type ModelEntry } from "../entry.ts";
 import type { RetryPolicy } from "../http/retry.ts";
 import { isModel, type Model } from "../model.ts";
@@ -57,24 +57,24 @@ const OPTIONS = z.strictObject({
     .refine((text) => WORDS.every((word) => text.includes(word)), {
       error: `must hold ${WORDS.join(" and ")}`,
     })
-    .exactOptional(),
-  baseURL: z.string().exactOptional(),
-  recordings: z.custom<RecordingOptions>().exactOptional(),
-  requestTimeout: z.number().exactOptional(),
-  retries: z.number().exactOptional(),
-  backoff: z.number().exactOptional(),
-  requestsPerMinute: z.number().exactOptional(),
-  tokensPerMinute: z.number().exactOptional(),
+    .optional(),
+  baseURL: z.string().optional(),
+  recordings: z.custom<RecordingOptions>().optional(),
+  requestTimeout: z.number().optional(),
+  retries: z.number().optional(),
+  backoff: z.number().optional(),
+  requestsPerMinute: z.number().optional(),
+  tokensPerMinute: z.number().optional(),
 });
 
 /** Schema of {@linkcode RubricOptions}. */
 export const RUBRIC_OPTIONS = z.strictObject({
-  overall: z.number().gt(LEAST_SCORE).lte(MOST_SCORE).exactOptional(),
-  context: z.custom<JsonValue>().exactOptional(),
+  overall: z.number().gt(LEAST_SCORE).lte(MOST_SCORE).optional(),
+  context: z.custom<JsonValue>().optional(),
 });
 
 /** Schema of {@linkcode LikeOptions}. */
-export const LIKE_OPTIONS = z.strictObject({ atLeast: z.number().gt(0).lte(1).exactOptional() });
+export const LIKE_OPTIONS = z.strictObject({ atLeast: z.number().gt(0).lte(1).optional() });
 
 /** @throws {InputError} If an option is unknown or unusable. */
 export function checkOptions(options: LLMJudgeOptions): void {
@@ -82,7 +82,7 @@ export function checkOptions(options: LLMJudgeOptions): void {
   const named = isModel(model) ? { ...options, model: model.name } : options;
   parseWith(OPTIONS, named, "the options of judge");
   if (!isModel(model)) return;
-  const lost = Object.keys(options).find((name) =>
+  const lost = Object.keys(defined(options)).find((name) =>
     !["model", "prompt", "recordings"].includes(name)
   );
   if (lost === undefined) return;

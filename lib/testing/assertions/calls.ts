@@ -66,15 +66,15 @@ export interface CalledOptions {
 }
 
 const CALLED_OPTIONS = z.strictObject({
-  times: z.int().min(1).exactOptional(),
-  after: z.custom<CallExpectation>().exactOptional(),
-  before: z.custom<CallExpectation>().exactOptional(),
+  times: z.int().min(1).optional(),
+  after: z.custom<CallExpectation>().optional(),
+  before: z.custom<CallExpectation>().optional(),
 });
 
 const CALL_COUNT = z.strictObject({
   atLeast: z.int().min(0).default(0),
   atMost: z.int().min(0).default(Number.MAX_SAFE_INTEGER),
-  counted: z.enum(["made", "accepted", "refused"]).exactOptional(),
+  counted: z.enum(["made", "accepted", "refused"]).optional(),
 }).refine(({ atLeast, atMost }) => atLeast <= atMost, "atLeast must not be above atMost")
   .refine(
     ({ atLeast, atMost }) => atLeast > 0 || atMost < Number.MAX_SAFE_INTEGER,

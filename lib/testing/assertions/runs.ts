@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { CallRecord } from "../../calls/record.ts";
-import { printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { diffLines } from "./_diff.ts";
 import { checkMessage, checkUse, differenceLines, fail } from "./_messages.ts";
@@ -70,7 +70,7 @@ const STATE_OPTIONS = z.strictObject({
   ignore: z.array(z.string()).default([]),
 });
 
-const WHOLE = z.int().min(0).exactOptional();
+const WHOLE = z.int().min(0).optional();
 
 const RUN_BUDGET = z.strictObject({
   calls: WHOLE,
@@ -78,9 +78,9 @@ const RUN_BUDGET = z.strictObject({
   inputTokens: WHOLE,
   outputTokens: WHOLE,
   tokens: WHOLE,
-  seconds: z.number().min(0).exactOptional(),
+  seconds: z.number().min(0).optional(),
 }).refine(
-  (limits) => Object.keys(limits).length > 0,
+  (limits) => Object.keys(defined(limits)).length > 0,
   "must have a limit, as any run would do",
 );
 

@@ -17,6 +17,7 @@ import type { SaidAndMade } from "../../calls/record.ts";
 import { refuseText } from "./_text_calls.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
+import { defined } from "../../base/json.ts";
 import { cannot } from "../../base/errors.ts";
 import { z } from "zod";
 import { scoreCalls } from "../../calls/expected/precision_recall.ts";
@@ -33,10 +34,10 @@ export interface ScoreThresholds {
   readonly f1?: number;
 }
 
-const SHARE = z.number().gt(0).max(1).exactOptional();
+const SHARE = z.number().gt(0).max(1).optional();
 
 const SCORE_THRESHOLDS = z.strictObject({ precision: SHARE, recall: SHARE, f1: SHARE }).refine(
-  (thresholds) => Object.keys(thresholds).length > 0,
+  (thresholds) => Object.keys(defined(thresholds)).length > 0,
   "must have precision, recall or f1, as any score would do",
 );
 

@@ -49,13 +49,13 @@ export interface Limits {
 
 /** Schema of limits. */
 export const LIMITS: z.ZodType<Limits> = z.strictObject({
-  calls: z.int().min(1).exactOptional(),
-  steps: z.int().min(1).exactOptional(),
-  seconds: z.number().gt(0).exactOptional(),
-  tokens: z.int().min(1).exactOptional(),
-  observation: z.int().min(1).exactOptional(),
-  parallel: z.int().min(1).exactOptional(),
-  depth: z.int().min(1).exactOptional(),
+  calls: z.int().min(1).optional(),
+  steps: z.int().min(1).optional(),
+  seconds: z.number().gt(0).optional(),
+  tokens: z.int().min(1).optional(),
+  observation: z.int().min(1).optional(),
+  parallel: z.int().min(1).optional(),
+  depth: z.int().min(1).optional(),
 });
 
 /** How the work on a task ended: with an answer, or by a limit. */

@@ -121,7 +121,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     options: CaseExecutorOptions = {},
     setUp?: CaseSetUp<State>,
   ) {
-    const { perturbation: wanted = "none", clock = SYSTEM_CLOCK, recorded, ...others } = options;
+    const { perturbation: wanted = "none", recorded, ...others } = options;
+    const { callLimit = MAX_CALLS, clock = SYSTEM_CLOCK } = options;
     const unmade = setUp === undefined && isMade(toolCase);
     const { state, tools, prompt: asked } = setUp ?? looseParts(toolCase);
     const [{ prompt: text } = { prompt: asked }, ...said] = recorded?.turns ?? [];
@@ -141,8 +142,9 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
         needed: [...new Set((toolCase.expected ?? []).map(({ tool }) => tool))],
       });
     super(tools, {
-      ...{ callLimit: MAX_CALLS, clock },
       ...others,
+      callLimit,
+      clock,
       ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
     });
     this.#case = toolCase;

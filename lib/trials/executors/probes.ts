@@ -81,7 +81,11 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   constructor(spec: ProbeSpec, options: Partial<ExecutorOptions> = {}) {
     const { case: id, seed } = briefProbe(spec);
     const probe = MAKERS[id](fork(seed, "probe", id), seed);
-    super([probe.tool, ...probe.others ?? []], { callLimit: CALL_LIMIT, ...options, clock: null });
+    super([probe.tool, ...probe.others ?? []], {
+      ...options,
+      callLimit: options.callLimit ?? CALL_LIMIT,
+      clock: null,
+    });
     this.#probe = probe;
     this.prompt = probe.prompt;
     this.toolChoice = probe.toolChoice;

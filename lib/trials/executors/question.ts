@@ -144,8 +144,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       },
     );
     super(tools, {
-      callLimit: usualCallLimit(Math.max(1, question.truth.API.length), perturbation),
       ...others,
+      callLimit: options.callLimit ??
+        usualCallLimit(Math.max(1, question.truth.API.length), perturbation),
       clock: null,
       // What is returned is the set's: placeholders, or results that nobody promised to be as declared.
       checksReturns: false,
@@ -153,7 +154,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     });
     this.#question = question;
     this.#functions = functions;
-    this.#spec = { rule: "published", input: "json", output: "json", ...spec };
+    this.#spec = { rule: "published", input: "json", output: "json", ...defined(spec) };
     this.#perturbed = perturbed;
     const questionText = perturbed?.query.text ?? text;
     this.prompt = spec.mode !== "tools"

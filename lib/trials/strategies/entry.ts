@@ -36,14 +36,14 @@ const JSON_OBJECT = z.record(z.string(), z.json());
 const EXAMPLE = z.strictObject({
   question: z.string().min(1),
   functions: z.array(z.strictObject({ name: z.string().min(1), description: z.string() }))
-    .exactOptional(),
+    .optional(),
   calls: z.array(
     z.strictObject({
       function: z.string().min(1),
-      arguments: JSON_OBJECT.exactOptional(),
-      result: z.json().exactOptional(),
+      arguments: JSON_OBJECT.optional(),
+      result: z.json().optional(),
     }),
-  ).exactOptional(),
+  ).optional(),
   answer: z.string(),
 });
 

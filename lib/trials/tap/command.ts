@@ -71,15 +71,15 @@ export const COMMAND_AGENT = z.strictObject({
     .refine(
       (env) => Object.keys(env).every((name) => /^[^=\0]+$/.test(name)),
       "must have names with neither = nor NUL",
-    ).exactOptional(),
-  cwd: z.string().min(1).refine(noNul, NUL).exactOptional(),
-  seconds: z.number().positive().max(86_400).exactOptional(),
+    ).optional(),
+  cwd: z.string().min(1).refine(noNul, NUL).optional(),
+  seconds: z.number().positive().max(86_400).optional(),
   mcp: z.union([z.literal(true), z.enum(MCP_TRANSPORTS)], {
     error: ({ input }) =>
       `must be true, ${MCP_TRANSPORTS.join(" or ")}: it is ${
         printable(String(JSON.stringify(input)), 60)
       }`,
-  }).exactOptional(),
+  }).optional(),
 }).refine(({ command, mcp }) => mcp !== undefined || !command.some((one) => one.includes(MCP)), {
   path: ["command"],
   error: `must not have ${MCP} without "mcp": true: it stands for the MCP configuration`,
