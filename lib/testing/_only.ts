@@ -5,7 +5,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { cannot } from "../base/errors.ts";
-import { defined, listText, printable } from "../base/json.ts";
+import { listText, printable } from "../base/json.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import { isPlain, keptArguments } from "./_flags.ts";
 import { modelName } from "../models/entry.ts";
@@ -69,22 +69,18 @@ export function rerunTest(found: boolean, id: string, plan: Plan): (() => void) 
   };
 }
 
-/** What a trial is of, besides its id. */
-interface RerunSubject {
-  readonly plan: Pick<Plan, "resolved" | "baseURL">;
-  /** The user's own models, by name. */
-  readonly own: ReadonlyMap<string, Model>;
-}
-
 /**
  * The command that runs a trial of the test file again: with the environment variables and the arguments by
  * which the file may have chosen its model.
+ *
+ * @param own The user's own models, by name.
  */
 export function rerunLine(
   { id, model, strategy }: Pick<Trial, "id" | "model" | "strategy">,
-  subject: RerunSubject,
+  plan: Pick<Plan, "resolved" | "baseURL">,
+  own: ReadonlyMap<string, Model>,
 ): string {
-  const texts = modelTexts(model.requested, strategy, subject);
+  const texts = modelTexts(model.requested, strategy, plan, own);
   const variables = variablesOf(texts);
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
@@ -105,7 +101,8 @@ function flagText(argument: string): string {
 function modelTexts(
   name: string,
   strategy: string,
-  { plan: { resolved, baseURL }, own: ownModels }: RerunSubject,
+  { resolved, baseURL }: Pick<Plan, "resolved" | "baseURL">,
+  ownModels: ReadonlyMap<string, Model>,
 ): Set<string> {
   const { models, strategies } = allChoices(resolved);
   const own = strategies.find((entry) => strategyName(entry) === strategy);
@@ -134,7 +131,7 @@ const MAX_VARIABLES = 5;
 /** The environment variables with one of these values, as far as they may be read without asking and be shown. */
 function variablesOf(values: ReadonlySet<string>): [name: string, value: string][] {
   const mayRead = (variable?: string) =>
-    Deno.permissions.querySync({ name: "env", ...defined({ variable }) }).state === "granted";
+    Deno.permissions.querySync({ name: "env", variable }).state === "granted";
   const all = mayRead()
     ? Object.entries(Deno.env.toObject())
     : USUAL_VARIABLES.filter(mayRead).map((name) => [name, Deno.env.get(name) ?? ""] as const);

@@ -10,95 +10,42 @@ import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
 import { storyAsked } from "./_flags.ts";
 import { ONCE_AND_AHEAD, toldAt } from "./_register.ts";
-import type { DerivedAgain } from "./_gate_test.ts";
+import type { DerivedAgain, TestedRun } from "./_tested_run.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { FailedTrials, stepName } from "../reports/failures.ts";
 import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
-import type { GateReport } from "../gate/gate_report.ts";
 import { shownFile } from "../base/user_code.ts";
 import { describeTrial } from "../reports/story.ts";
-import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { summarize, type TrialSummary } from "../trials/summary.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
 import type { Trial } from "../trials/trial.ts";
-import type { PlannedTrial } from "../trials/trial_id.ts";
-
-/** The progress of a run. */
-export interface RunState {
-  /** Call before a trial is run. */
-  readonly begin: () => void;
-  /** The number of trials whose tests were run. */
-  asked: number;
-  /** The summaries, in order of request; all of them once the gate has decided. */
-  scores: TrialSummary[];
-  /** The whole trials, in the same order; empty unless a report shows them. */
-  trials: Trial[];
-  /** The trials whose cases were not right. */
-  readonly failures: FailedTrials;
-  /** Whether a report shows the whole trials. */
-  readonly whole: boolean;
-  /** The decision of the gate. */
-  decision?: GateReport;
-  /** Whether its gate must decide and has not done so yet. */
-  isOwed: boolean;
-}
-
-/** The names and the places of the tests of trials. */
-export interface CaseRegistration {
-  /** The name of the benchmark or suite. */
-  readonly name: string;
-  /** Registers a test where the user calls for it; that of a trial where its case stands, if that is elsewhere. */
-  readonly register: (test: Deno.TestDefinition, planned?: PlannedTrial) => void;
-  /** Returns the test name of a trial. */
-  readonly titleOf: (planned: PlannedTrial) => string;
-}
-
-/** What the cases of a run have in common. */
-interface CaseOptions {
-  readonly plan: Plan;
-  /** Whether a case fails if its trial did not end correctly. */
-  readonly strict: boolean;
-  /** The command that runs a trial again. */
-  readonly rerun: (trial: Trial) => string;
-  /** Derives trials that this process did not run, once. */
-  readonly derive: () => Promise<DerivedAgain>;
-  /** Awaits the work of a test, unless the run is interrupted. */
-  readonly finished: <T>(work: Promise<T>) => Promise<T>;
-  /** The one trial that is run again; omitted for a whole run. */
-  readonly only: readonly PlannedTrial[] | undefined;
-}
 
 /** Registers a test for each trial of a run. */
-export function registerCases(
-  { name: given, titleOf, register }: CaseRegistration,
-  run: Run,
-  { plan, strict, rerun, derive, finished, only }: CaseOptions,
-  state: RunState,
-): void {
-  const name = printable(given, Infinity);
+export function registerCases(tested: TestedRun): void {
+  const { name, plan, run, strict, only, registration: { register, titleOf } } = tested;
   const said = new Set<string>();
   /** The names of the cases that say why others are not run, by what they say. */
   const told = new Map<string, string>();
   let derived: Promise<DerivedAgain> | undefined;
   const judge = async (place: number, context: Deno.TestContext) => {
-    state.begin();
-    state.asked++;
-    const { disagreement } = await (derived ??= finished(derive()));
+    tested.begin();
+    tested.asked++;
+    const { disagreement } = await (derived ??= tested.finished(tested.derive()));
     // Without a gate, or in a shard, nothing else would fail.
     if (disagreement !== undefined) {
       const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
       return await skip(reason, true, told, context);
     }
-    const trial = await finished(run.trial(place)).catch((error) => {
+    const trial = await tested.finished(run.trial(place)).catch((error) => {
       // What is wrong for all trials, such as a journal that cannot be written, is said once.
       if (error instanceof InputError) failIfTold(error.message, told, context);
       throw error;
     });
     if (trial.kind === "needless") return await skip(trial, strict, told, context);
-    state.scores.push(run.score(place)!);
-    if (state.whole) state.trials.push(trial);
+    tested.scores.push(run.score(place)!);
+    if (tested.whole) tested.trials.push(trial);
     // Thousands of whole trials would fill the memory.
     else run.forget(place);
     const isUnchanged = strict && foundNothing(trial);
@@ -109,7 +56,7 @@ export function registerCases(
     // What it did may matter although it is right, as to a ceiling.
     if (isGood && only !== undefined) console.log(describeTrial(trial, { story: storyAsked() }));
     if (isGood && cleanUp === undefined) return;
-    if (!isGood) state.failures.add(trial, rerun(trial));
+    if (!isGood) tested.failures.add(trial, tested.rerun(trial));
     // With a gate as well: of a run that goes no further, nothing is a pass.
     const endsRun = trial.permanent !== undefined && run.fault !== undefined;
     if (strict || endsRun) {
@@ -117,10 +64,11 @@ export function registerCases(
       try {
         assertRight(trial);
         assertPerturbed(trial);
-        assertCleanedUp(trial);
+        // As Deno does where `await using` throws: what is left may spoil others.
+        if (cleanUp !== undefined) throw new AssertionError(`The model passed, but ${cleanUp}`);
       } catch (error) {
         const failed = error as AssertionError;
-        throw toldAt(failed, `${failed.message}\nrerun: ${rerun(trial)}`);
+        throw toldAt(failed, `${failed.message}\nrerun: ${tested.rerun(trial)}`);
       }
     }
     // With a gate, the case passes; one line says how it ended, as hundreds of stories would bury the verdict.
@@ -141,8 +89,8 @@ export function registerCases(
   if (!strict) return;
   const summarize = only === undefined ? successSummary(name, plan) : () => {};
   Deno.test.afterAll(async () => {
-    const { scores } = state;
-    await summarize(state);
+    const { scores } = tested;
+    await summarize(tested);
     if (!needTables(scores)) return;
     const { renderTables } = await import("../reports/terminal.ts");
     const tables = renderTables(scores, { prices: plan.prices, width: testWidth() });
@@ -170,11 +118,6 @@ function assertPerturbed(trial: Trial): void {
       "Values in the question are found by the arguments of expected, or given by parameters; results are what " +
       "functions return",
   );
-}
-
-/** Fails a case whose clean-up failed, as Deno does where `await using` throws: what is left may spoil others. */
-function assertCleanedUp({ cleanUp }: Trial): void {
-  if (cleanUp !== undefined) throw new AssertionError(`The model passed, but ${cleanUp}`);
 }
 
 /**
@@ -207,12 +150,6 @@ async function skip(
   await context.step({ name, ignore: true, fn() {} });
 }
 
-/** What ran of a benchmark. */
-interface Successes {
-  readonly scores: readonly TrialSummary[];
-  readonly failures: FailedTrials;
-}
-
 /** The tests of the file that have one trial each: a table for each of them would say nothing. */
 const single = {
   open: 0,
@@ -224,7 +161,10 @@ const single = {
  * Returns what to call when a benchmark without a gate is over: it writes its successes and failures. Those of tests
  * with one trial each are written together, once the last of them is over.
  */
-function successSummary(name: string, plan: Plan): (run: Successes) => Promise<void> {
+function successSummary(
+  name: string,
+  plan: Plan,
+): (run: Pick<TestedRun, "scores" | "failures">) => Promise<void> {
   if (plan.trials.length > 1) {
     return (run) => write(name, run, { seed: plan.resolved.seed, planned: plan.trials.length });
   }
@@ -238,7 +178,7 @@ function successSummary(name: string, plan: Plan): (run: Successes) => Promise<v
 
 async function write(
   suite: string,
-  { scores, failures }: Successes,
+  { scores, failures }: Pick<TestedRun, "scores" | "failures">,
   numbers: { readonly seed?: number; readonly planned?: number },
 ): Promise<void> {
   // Nothing may have been selected.

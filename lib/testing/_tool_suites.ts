@@ -21,7 +21,8 @@ import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { parseFlags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
-import { registerBenchmark, type RegisteredPlan } from "./_register_plan.ts";
+import { registerBenchmark } from "./_register_plan.ts";
+import type { Registration } from "./_tested_run.ts";
 import {
   type AnyOptions,
   assertCase,
@@ -64,7 +65,7 @@ export class SuiteTests {
   /** What stands before the names of its tests. */
   readonly #title: readonly string[];
   /** What its files in a folder are named after. */
-  readonly #owner: Pick<RegisteredPlan, "file" | "isFile">;
+  readonly #owner: Pick<Registration, "file" | "isFile">;
   readonly #tests = new Map<string, SuiteTest>();
   /** What was planned for tests by themselves; most of them share it. */
   readonly #planned: { readonly benchmark: BenchmarkOptions; readonly resolved: ResolvedSuite }[] =

@@ -1,0 +1,318 @@
+/**
+ * Tested runs: a run whose trials are tests, with what its cases, its gate and its reports have in common.
+ * @module
+ */
+
+import { cannot, InputError } from "../base/errors.ts";
+import { printable } from "../base/json.ts";
+import { assertWritable, writeOutput } from "../base/output_file.ts";
+import { testWidth } from "../base/terminal_width.ts";
+import type { Place } from "../base/user_code.ts";
+import type { GateReport } from "../gate/gate_report.ts";
+import type { Recordings } from "../models/recordings/recordings.ts";
+import type { Model } from "../models/model.ts";
+import { RateLimiters } from "../models/http/rate_limiter.ts";
+import { FailedTrials, isFailed } from "../reports/failures.ts";
+import type { Plan, TaskSource } from "../runs/plan.ts";
+import { allChoices } from "../runs/resolved_suite.ts";
+import { readPlanLine } from "../runs/journal/journal.ts";
+import type { Run, RunOptions } from "../runs/run.ts";
+import { type PlannedRun, RunSession } from "../runs/session.ts";
+import { partText } from "../runs/shard_text.ts";
+import type { TaskSpec } from "../trials/executors/task_kind.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import type { Trial } from "../trials/trial.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
+import type { FileOwner } from "./_claimed_files.ts";
+import { untilInterrupted } from "./_interruption.ts";
+import { rerunLine } from "./_only.ts";
+import { ProgressLines } from "./_progress_lines.ts";
+
+/** The registration of a benchmark or a suite of tool tests, with the place and the names of its tests. */
+export interface Registration
+  extends FileOwner, Pick<RunOptions, "recorded" | "leaves" | "variantAgents"> {
+  /** How errors refer to it. */
+  readonly subject: string;
+  /** The source of tasks that no option names. */
+  readonly source?: TaskSource;
+  /** The places in the user's files that lead to it, innermost first. */
+  readonly callers: readonly Place[];
+  /** Whether other test files may have tests of it, as they share the module that makes it; default false. */
+  readonly shared?: boolean;
+  /** Returns the user's own models for trials of a task, by name; default: those of the options. */
+  readonly ownOf?: (task: TaskSpec) => ReadonlyMap<string, Model> | undefined;
+  /** Registers a test where the user calls for it; that of a trial where its case stands, if that is elsewhere. */
+  readonly register: (test: Deno.TestDefinition, planned?: PlannedTrial) => void;
+  /** Returns the test name of a trial. */
+  readonly titleOf: (planned: PlannedTrial) => string;
+}
+
+/** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
+export const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
+
+/** What a run is made of. */
+interface TestedRunOptions {
+  readonly planned: PlannedRun;
+  readonly registration: Registration;
+  /** The one trial that is run again; `undefined` for a whole run. */
+  readonly only: readonly PlannedTrial[] | undefined;
+  /** The files of its report. */
+  readonly reports: readonly string[];
+  /** Returns the user's own models for trials of a task, by name. */
+  readonly ownOf: (task: TaskSpec) => ReadonlyMap<string, Model>;
+}
+
+/** A run whose trials are tests. */
+export class TestedRun {
+  /** Its name, made printable. */
+  readonly name: string;
+  readonly planned: PlannedRun;
+  readonly plan: Plan;
+  readonly registration: Registration;
+  readonly run: Run;
+  readonly recordings: Recordings | undefined;
+  /** The one trial that is run again; `undefined` for a whole run. */
+  readonly only: readonly PlannedTrial[] | undefined;
+  /** Whether it is a shard or a wave. */
+  readonly isPart: boolean;
+  /** Whether a case fails if its trial did not end correctly: a trial that is run again does so even with a gate. */
+  readonly strict: boolean;
+  /** How to see all trials. */
+  readonly where: string;
+  /** Whether a report shows the whole trials. */
+  readonly whole: boolean;
+  /** Aborts once the run is interrupted. */
+  readonly interruption = new AbortController();
+  /** The trials whose cases were not right. */
+  readonly failures = new FailedTrials();
+  /** The number of trials whose tests were run. */
+  asked = 0;
+  /** The summaries, in order of request; all of them once the gate has decided. */
+  scores: TrialSummary[] = [];
+  /** The whole trials, in the same order; empty unless a report shows them. */
+  trials: Trial[] = [];
+  /** The decision of the gate. */
+  decision: GateReport | undefined;
+  /** Whether its gate must decide and has not done so yet. */
+  isOwed = false;
+  readonly #options: TestedRunOptions;
+  readonly #progress: ProgressLines;
+  readonly #openReports: () => void;
+  #derived: Promise<DerivedAgain> | undefined;
+
+  /**
+   * Begins a run, of which nothing is asked yet.
+   *
+   * @param agentOptions What works on its tasks, and how its models are connected.
+   * @throws {InputError} If it cannot be begun, or a report cannot be written.
+   */
+  constructor(
+    options: TestedRunOptions,
+    connect: (session: RunSession) => Partial<RunOptions>,
+  ) {
+    const { planned, registration, only, reports } = options;
+    const { plan, settings: { journal, shard }, wave } = planned;
+    this.#options = options;
+    this.name = printable(registration.name, Infinity);
+    this.planned = planned;
+    this.plan = plan;
+    this.registration = registration;
+    this.only = only;
+    this.isPart = shard !== undefined || wave !== undefined;
+    this.strict = plan.gate === undefined || only !== undefined;
+    this.where = howToSee(reports, journal);
+    this.whole = reports.length > 0;
+    this.#openReports = openReports(reports);
+    this.#progress = new ProgressLines(this.name, plan);
+    const session = new RunSession(planned, RATE_LIMITERS);
+    this.recordings = session.recordings;
+    if (this.recordings !== undefined) printOnce(this.recordings.notice);
+    this.run = session.begin({
+      ...connect(session),
+      signal: this.interruption.signal,
+      only,
+      slowStart: true,
+      onTrial: (trial, resumed) => {
+        const note = this.#progress.count(trial, resumed);
+        if (note !== undefined) console.error(`${this.name}: ${note}`);
+      },
+    });
+  }
+
+  /** Call before a trial is run. */
+  begin(): void {
+    this.#openReports();
+    this.#progress.begin(this.run);
+  }
+
+  /** Awaits the work of a test, unless the run is interrupted. */
+  finished<T>(work: Promise<T>): Promise<T> {
+    return this.#progress.during(untilInterrupted(work, this.interruption.signal));
+  }
+
+  /** The command that runs a trial again. */
+  rerun(trial: Pick<Trial, "id" | "model" | "strategy" | "task">): string {
+    return rerunLine(trial, this.plan, this.#options.ownOf(trial.task));
+  }
+
+  /** Derives trials that this process did not run, once: those of a resumed journal, earlier waves and a baseline. */
+  derive(): Promise<DerivedAgain> {
+    return this.#derived ??= this.#derive();
+  }
+
+  async #derive(): Promise<DerivedAgain> {
+    const { settings: { journal }, baseline, wave } = this.planned;
+    const resumed = this.run.resumed === 0 ? undefined : journal;
+    const earlier = wave?.earlier;
+    if ((resumed ?? baseline ?? earlier) === undefined) return { notes: [] };
+    const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
+    try {
+      return {
+        notes: [
+          ...(earlier === undefined ? [] : await deriveJournals(earlier)),
+          ...(resumed === undefined
+            ? []
+            : await deriveJournals({ paths: [resumed], plan: readPlanLine(resumed) })),
+          ...(baseline === undefined ? [] : await deriveBaseline(baseline)),
+        ],
+      };
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      return { notes: [], disagreement: error.message };
+    }
+  }
+
+  /**
+   * The finished trials once those in flight are abandoned: their number, the whole trials if a report shows
+   * them, and whether no needed one is missing.
+   */
+  async finishedTrials(): Promise<
+    { readonly trials: readonly Trial[]; readonly count: number; readonly isWhole: boolean }
+  > {
+    const { run, whole } = this;
+    const settled = await Promise.allSettled(
+      run.trials.map(async (_, place) => {
+        // Only the summary of a forgotten trial is left.
+        if (!whole && run.score(place) !== undefined) return undefined;
+        return await run.trial(place);
+      }),
+    );
+    const trials = settled.flatMap((one) =>
+      one.status === "fulfilled" && one.value?.kind === "trial" ? [one.value] : []
+    );
+    return {
+      trials: whole ? trials : [],
+      count: run.trials.filter((_, place) => run.score(place) !== undefined).length,
+      isWhole: settled.every(({ status }) => status === "fulfilled"),
+    };
+  }
+
+  /**
+   * Writes the reports, if there is anything to tell.
+   *
+   * @param stopped Why the run ended early, unless the gate ended it.
+   * @throws {InputError} If one of them cannot be written.
+   */
+  async writeReports(finished: readonly Trial[], stopped: string | undefined): Promise<void> {
+    const { plan, failures, decision, isPart, planned, name } = this;
+    const { reports } = this.#options;
+    if (reports.length === 0 || finished.length === 0) return;
+    const rerun = (trial: Trial) => this.rerun(trial);
+    // Of an interrupted run some may have ended without their case.
+    for (const trial of finished) if (isFailed(trial)) failures.add(trial, rerun(trial));
+    const { makeReport, missingTrialsNote, provenance } = await import("../reports/report.ts");
+    const { suite, resolved, prices, rule } = plan;
+    // Tests may be shuffled.
+    const trials = finished.toSorted((one, other) => one.index - other.index);
+    const { length } = plan.trials;
+    const part = partText(planned.settings.shard ?? { index: 1, of: 1 }, planned.wave?.wave);
+    const note = missingTrialsNote({
+      lacking: length - trials.length,
+      planned: length,
+      missing: isPart ? `this is ${part}` : undefined,
+      decision: rule === undefined ? undefined : decision,
+      stopped,
+    });
+    const notes = note === undefined ? [] : [note];
+    const report = makeReport(trials, {
+      ...{ suite, seed: resolved.seed, references: resolved.references, planned: length },
+      ...{ models: allChoices(resolved).models, prices, notes },
+      gates: decision === undefined ? [] : [decision],
+    });
+    for (const path of reports) {
+      const format = formatOf(path);
+      if (format === "html") {
+        const { writeHtml } = await import("../reports/html.ts");
+        await writeHtml(path, report, trials, { rerun });
+      } else if (format === "md") {
+        const { renderMarkdown } = await import("../reports/markdown.ts");
+        writeOutput(path, renderMarkdown(report, { failures }), REPORT);
+      } else {
+        const { renderGate, renderTables } = await import("../reports/terminal.ts");
+        const width = testWidth();
+        const title = `${printable(suite, 300)}: ${provenance({ ...report, began: null })}`;
+        const told = failures.lines(decision?.exitCode === 0, this.where, true);
+        const tables = decision === undefined
+          ? renderTables(trials, { prices, width })
+          : renderGate(trials, decision, width);
+        writeOutput(path, `${[title, ...notes, ...told].join("\n")}\n\n${tables}\n`, REPORT);
+      }
+    }
+    console.log(`${name}: report: ${reports.join(", ")}`);
+  }
+}
+
+/** What deriving trials again came to. */
+export interface DerivedAgain {
+  readonly notes: readonly string[];
+  /** Why nothing can be decided over them; omitted if it can be. */
+  readonly disagreement?: string;
+}
+
+/** Notices that were printed already. */
+const printedNotices = new Set<string>();
+
+/** Prints a notice once for all benchmarks of a file. */
+function printOnce(notice: string): void {
+  if (!printedNotices.has(notice)) console.error(notice);
+  printedNotices.add(notice);
+}
+
+/** How errors refer to writing reports. */
+const REPORT = "the report to";
+
+/** What stands in each file until the run is over. */
+const UNFINISHED = "The run has not come to its end.\n";
+
+/** The format of a report, by the ending of its name. */
+function formatOf(path: string): "html" | "md" | "txt" {
+  const ending = /\.([^./\\]*)$/.exec(path)?.[1]?.toLowerCase().replace(/^htm$/, "html");
+  if (ending === "html" || ending === "md" || ending === "txt") return ending;
+  throw cannot(
+    `write the report to ${path}`,
+    "its name must end in .html (a page), .md (Markdown) or .txt (the text of a terminal)",
+  );
+}
+
+/**
+ * Checks that reports can be written, before anything is paid for. The content of the files is kept until the
+ * returned function is called at the start of the run: a test file may be loaded without running any of its
+ * trials.
+ *
+ * @throws {InputError} If one of them cannot be written.
+ */
+function openReports(paths: readonly string[]): () => void {
+  for (const path of paths) formatOf(path);
+  for (const path of paths) assertWritable(path, REPORT);
+  const open = [...paths];
+  return () => {
+    for (const path of open.splice(0)) writeOutput(path, UNFINISHED, REPORT);
+  };
+}
+
+/** Says how to see all trials. */
+function howToSee(reports: readonly string[], journal: string | undefined): string {
+  const page = reports.find((path) => formatOf(path) === "html");
+  if (page !== undefined) return `see ${page}`;
+  return journal === undefined ? "add  -- --report=F.html  to see all" : `in ${journal}`;
+}
