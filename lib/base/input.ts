@@ -270,7 +270,7 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   assertShallow(value, path);
   // Those have formats of their own, and are not written by people.
   const { kind } = Object(value);
-  if (kind === "baseline" || kind === "recording") {
+  if (kind === "record" || kind === "recording") {
     throw new InputError(`Cannot use ${path}: it is a ${kind}, and no such file is wanted here`);
   }
   // Most such files do not say theirs.

@@ -5,7 +5,7 @@
 
 import { readText } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import { defined, isJsonObject, parseJson, printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import { resolvePath } from "../base/output_file.ts";
 import type { AcceptedResults } from "../gate/comparison.ts";
 import { plannedDecisions } from "../gate/decisions.ts";
@@ -17,6 +17,7 @@ import { comparableBaseline } from "../runs/compared_baseline.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { labelled } from "../runs/journal/collection.ts";
 import type { Results } from "../runs/journal/results.ts";
+import { isRecord } from "../runs/record.ts";
 import { assertOtherRun } from "../runs/trial_keys.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 
@@ -44,8 +45,7 @@ export function baselineNames(options: Arguments, files: readonly string[]): Map
 export function isBaseline(operand: string): boolean {
   if (!/\.jsonc?$/.test(operand)) return false;
   try {
-    const value = parseJson(readText(userPath(operand)));
-    return isJsonObject(value) && value["kind"] === "baseline";
+    return isRecord(readText(userPath(operand)));
   } catch {
     // Reading it as a journal gives the error.
     return false;

@@ -3,8 +3,9 @@
  * @module
  */
 
-import { acceptResults, resultsText } from "../runs/accept.ts";
+import { acceptResults } from "../runs/accept.ts";
 import { printable } from "../base/json.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 import { percent, sum } from "../base/numbers.ts";
 import { assertReplaceable, writeOutput } from "../base/output_file.ts";
 import { rateBounds, unitOf } from "../gate/evidence.ts";
@@ -12,10 +13,11 @@ import { completePolicy } from "../gate/policy.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
 import { skippedNote } from "../runs/plan.ts";
 import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
-import { addRecord, addRelease, sameRun } from "../runs/history/add.ts";
+import { addRelease } from "../runs/history/history.ts";
 import type { Results } from "../runs/journal/results.ts";
+import { recordText } from "../runs/record.ts";
 import { Arguments, userPath } from "./arguments.ts";
-import { historyAt, historyFolder, readRun, RECORD_OPTIONS, recordOfRun } from "./_history_add.ts";
+import { historyGiven, readRun } from "./_run_record.ts";
 import { journalsGiven } from "./journals.ts";
 
 export const ACCEPT_HELP =
@@ -30,93 +32,78 @@ it. Prints the success rates that are accepted.
 With --to the run becomes a release in the folder of a history, with which later runs are compared. The
 first one is the anchor, and stays it until another one is accepted with --anchor.
 
-  --to DIR       the folder; the record of the run is added to it if need be
+  --to DIR       the folder; the record of the run there says that it is a release, and is added if need be
   --name NAME    the name of the release
   --anchor       later releases are compared with this one from now on, besides the last one; without
                  journals the release of this name becomes the anchor
-  --commit HASH  the commit of what was under test (default: that of the CI job, else that of the folder)
-  --prices F     prices of models, by which the record keeps costs (default: those of the plan)
+
+  --prices F     prices of models, by which costs are kept (default: those of the plan)
 
 Exit code 0 when it is written.`;
 
 /** Writes the baseline, or the release, and reports it on stderr. */
 export async function accept(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("accept", arguments_, {
-    values: ["out", "name", ...RECORD_OPTIONS],
+    values: ["out", "to", "name", "prices"],
     switches: ["anchor"],
   });
   const isRelease = options.text("to") !== undefined;
-  const other = isRelease
-    ? ["out"].find((name) => options.text(name) !== undefined)
-    : ["name", "commit", "prices"].find((name) => options.text(name) !== undefined) ??
-      (options.has("anchor") ? "anchor" : undefined);
-  if (other !== undefined) {
+  const name = options.text("name");
+  if (isRelease && options.text("out") !== undefined) {
+    throw options.error("--out goes without --to");
+  }
+  if (!isRelease && (name !== undefined || options.has("anchor"))) {
+    const other = name === undefined ? "anchor" : "name";
+    throw options.error(`--${other} goes with --to, the history's folder`);
+  }
+  if (isRelease && name === undefined) {
+    throw options.error("--name is needed: the name of the release");
+  }
+  if (isRelease && options.operands.length === 0) return moveAnchor(options, name!);
+  const results = await readRun(options, journalsGiven(options));
+  const record = acceptResults(results, options.operands.join(", "));
+  const names = new Set(results.trials.map(({ model }) => model.requested));
+  const trials = `${results.trials.length} trials of ` +
+    (names.size === 1 ? "1 model" : `${names.size} models`);
+  if (isRelease) {
+    const { folder, history } = historyGiven(options);
+    const anchor = options.has("anchor");
+    const { path, isAnchor } = addRelease(folder, record, { name: name!, anchor }, history);
+    console.error(
+      `Accepted ${trials} as release ${printable(name!, 200)} of ${folder.shown}` +
+        (isAnchor ? ", the anchor" : "") + `: ${path}`,
+    );
+  } else {
+    const out = options.text("out") ?? baselineName(options);
+    const path = userPath(out);
+    assertReplaceable(path, "the baseline", {
+      ...{ kind: "a baseline", shown: out },
+      isOwn: (value) => value["kind"] === "record",
+    });
+    writeOutput(path, recordText(record), "the baseline", { links: false });
+    console.error(`Accepted ${trials} in ${out}`);
+  }
+  tellAccepted(results);
+  return 0;
+}
+
+/** Makes a release the anchor of its suite. */
+function moveAnchor(options: Arguments, name: string): number {
+  if (!options.has("anchor")) {
+    throw options.error("it takes one journal or more, or --anchor: none is given");
+  }
+  const { folder, history } = historyGiven(options);
+  const known = history.records.find(({ release }) => release?.name === name);
+  if (known === undefined) {
+    const names = history.records.flatMap(({ release }) => release?.name ?? []);
     throw options.error(
-      isRelease
-        ? `--${other} goes without --to`
-        : `--${other} goes with --to, the history's folder`,
+      `--anchor without journals needs a release in the folder ${folder.shown}: ` +
+        `there is no ${printable(name, 200)}${nearestOrAll(name, names)}`,
     );
   }
-  if (isRelease) return await acceptRelease(options);
-  const results = await readRun(journalsGiven(options));
-  const file = acceptResults(results, options.operands.join(", "));
-  const out = options.text("out") ?? baselineName(options);
-  const path = userPath(out);
-  assertReplaceable(path, "the baseline", {
-    ...{ kind: "a baseline", shown: out },
-    isOwn: (value) => value["kind"] === "baseline",
-  });
-  writeOutput(path, resultsText(file), "the baseline", { links: false });
-  console.error(`Accepted ${trialsText(results)} in ${out}`);
-  tellAccepted(results);
+  addRelease(folder, known, { name, anchor: true }, history);
+  console.error(`${printable(name, 200)} is the anchor of ${folder.shown} now`);
   return 0;
-}
-
-/** Makes a run a release of a history or, without journals, a release the anchor. */
-async function acceptRelease(options: Arguments): Promise<number> {
-  const name = options.text("name");
-  if (name === undefined) throw options.error("--name is needed: the name of the release");
-  const anchor = options.has("anchor");
-  const folder = historyFolder(options);
-  const shown = printable(name, 200);
-  if (options.operands.length === 0) {
-    if (!anchor) throw options.error("it takes one journal or more, or --anchor: none is given");
-    const history = historyAt(folder);
-    const known = history.releases.find((release) => release.name === name);
-    if (known === undefined) {
-      const names = history.releases.map((release) => release.name);
-      const why = history.fault ??
-        (names.length === 0
-          ? "no run was accepted yet"
-          : `there is no ${shown}; there are ${printable(names.join(", "), 200)}`);
-      throw options.error(
-        `--anchor without journals needs a release in the folder ${folder.shown}: ${why}`,
-      );
-    }
-    addRelease(folder, known.record, { name, anchor }, history);
-    console.error(`${shown} is the anchor of ${folder.shown} now`);
-    return 0;
-  }
-  const journals = journalsGiven(options);
-  const results = await readRun(journals);
-  const source = options.operands.join(", ");
-  acceptResults(results, source);
-  const record = recordOfRun(options, results, journals);
-  const history = historyAt(folder);
-  const same = sameRun(record, history);
-  const written = same === undefined ? addRecord(folder, record, history).path : same.path;
-  const acceptance = addRelease(folder, same ?? record, { name, anchor }, history);
-  console.error(
-    `Accepted ${trialsText(results)} as release ${shown} of ${folder.shown}` +
-      (acceptance.anchor ? ", the anchor" : "") + `: ${written}`,
-  );
-  tellAccepted(results);
-  return 0;
-}
-
-function trialsText({ trials }: Results): string {
-  const names = new Set(trials.map(({ model }) => model.requested));
-  return `${trials.length} trials of ${names.size === 1 ? "1 model" : `${names.size} models`}`;
 }
 
 /** Says on stderr which rates are accepted, and of how many trials no model was asked. */

@@ -1,5 +1,5 @@
 /**
- * `canary`: watches the nights of a history for drift.
+ * `canary`: watches a history for drift.
  * @module
  */
 
@@ -8,25 +8,26 @@ import { commandWidth } from "../base/terminal_width.ts";
 import { wrapText } from "../base/wrap.ts";
 import { completeCanary } from "../gate/canary.ts";
 import { annotationLine } from "../reports/job_summary.ts";
-import { partOf, readHistory } from "../runs/history/history.ts";
+import { partOf } from "../runs/history/history.ts";
 import { watchedName, watchHistory } from "../runs/history/watch.ts";
-import { Arguments, userPath } from "./arguments.ts";
+import { historyIn } from "./_run_record.ts";
+import { Arguments } from "./arguments.ts";
 
 export const CANARY_HELP =
-  `Compares the nights in the folders of a history with the last release of each model, strategy and
-perturbation: those that ran since, of the same tasks but fresh seeds, and of the same served model. Runs of
-one day in UTC are one night; nights may be left out, and may have any number of trials. An alarm means that
-the success rate is lower than the lower bound of the release's, less a tolerance; false ones come in at
-most 5% of years, over all models that are watched. It stays until another release is accepted.
+  `Compares the runs in the folders of a history with the last release of each model, strategy and
+perturbation, day by day: those that ran since, of the same tasks but fresh seeds, and of the same served
+model. A day in UTC has all of its runs; days may be left out, and may have any number of trials. An alarm
+means that the success rate is lower than the lower bound of the release's, less a tolerance; false ones come
+in at most 5% of years, over all models that are watched. It stays until another release is accepted.
 
   --suite S        the suite (default: that of the last release)
   --tolerance T    how far below the lower bound is still no drift (default 0.01)
   --drop D         the drop that should be found soonest (default 0.05)
   --confidence C   confidence of the lower bound (default 0.95)
-  --coverage C     share of a night's trials that must be valid at the first go (default 0.95)
+  --coverage C     share of a run's trials that must be valid at the first attempt (default 0.95)
   --json           prints the verdicts as JSON
 
-Exit code 0 no alarm, 1 alarm, 3 the last night has no usable trials.`;
+Exit code 0 no alarm, 1 alarm, 3 the last record cannot be used.`;
 
 /** Prints the verdict on each model to stdout. */
 export function canary(arguments_: readonly string[]): number {
@@ -37,13 +38,11 @@ export function canary(arguments_: readonly string[]): number {
   if (options.operands.length === 0) {
     throw options.error("it takes the folder of a history, or several: none is given");
   }
-  const names = ["tolerance", "drop", "confidence", "coverage"] as const;
-  const given = names.map((name) => [name, options.number(name)] as const);
-  const policy = completeCanary(
-    Object.fromEntries(given.filter(([, value]) => value !== undefined)),
-  );
-  const folders = options.operands.map((shown) => ({ path: userPath(shown), shown }));
-  const part = partOf(readHistory(folders), options.text("suite"));
+  const names = ["tolerance", "drop", "confidence", "coverage"];
+  const given = names.map((name) => [name, options.number(name)])
+    .filter(([, value]) => value !== undefined);
+  const policy = completeCanary(Object.fromEntries(given));
+  const part = partOf(historyIn(options.operands), options.text("suite"));
   const report = watchHistory(part, policy);
   for (const line of report.leftOut) console.error(line);
   const text = report.watched.map((one) =>

@@ -27,9 +27,9 @@ import { pricesFor, skippedNote } from "../runs/plan.ts";
 import { readAndDerive } from "../runs/derived.ts";
 import { decideResults, type DecisionOptions, undecidableReason } from "../runs/decide_results.ts";
 import { decideByHistory } from "../runs/history/decide.ts";
-import { readHistory } from "../runs/history/history.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
+import { historyIn } from "./_run_record.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { journalsBySuite, journalsGiven } from "./journals.ts";
 
@@ -138,7 +138,7 @@ async function decideBy(
 ): Promise<GateReport> {
   const folders = options.list("history");
   if (folders.length > 0) {
-    const history = readHistory(folders.map((shown) => ({ path: userPath(shown), shown })));
+    const history = historyIn(folders);
     for (const line of history.leftOut) console.error(line);
     return await decideByHistory(results, policy, history, others);
   }

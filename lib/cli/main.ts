@@ -111,7 +111,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const { canary, CANARY_HELP } = await import("./canary.ts");
       return { run: canary, help: CANARY_HELP };
     },
-    summary: "watches the nights of a history for drift",
+    summary: "watches a history for drift",
     usage: "DIR... [OPTIONS]",
     needs: () => ["read"],
   },

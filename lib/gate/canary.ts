@@ -1,34 +1,27 @@
 /**
  * A drift canary: whether the success rate of a served model dropped, by a small sample of the same distribution of
- * tasks each night.
+ * tasks each day.
  *
  * "No drift" means that the rate is at least the lower bound of the reference's, less a tolerance. Bets against it are
- * started each night and summed up ({@linkcode DriftSum}).
+ * started each day and summed up ({@linkcode DriftSum}).
  * @module
  */
 
 import { z } from "zod";
 import { lackOfCoverage } from "./_coverage.ts";
-import {
-  type LaterGoes,
-  laterGoes,
-  rateBounds,
-  sumUnits,
-  type Unit,
-  unitSample,
-} from "./evidence.ts";
+import { laterGoes, rateBounds, sumUnits, type Unit, unitSample } from "./evidence.ts";
 import { completePolicy } from "./policy.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith } from "../base/input.ts";
-import { defined, printable } from "../base/json.ts";
+import { defined } from "../base/json.ts";
 import { grouped, percent, points } from "../base/numbers.ts";
 import { bisectWhole } from "../statistics/distributions.ts";
 import { type DriftStake, driftStakes, DriftSum, driftThreshold } from "../statistics/drift.ts";
 import { clopperPearson } from "../statistics/proportions.ts";
 
-/** One night's sample of tasks, in whole blocks: as many graphs of each cell. */
-export interface Night {
-  /** Its UTC date, such as `2026-11-12`; several samples of one date are one night. */
+/** One day's sample of tasks, in whole blocks: as many graphs of each cell. */
+export interface CanaryDay {
+  /** Its UTC date, such as `2026-11-12`: all that ran on it is one sample. */
   readonly date: string;
   /** Its graphs, each with all trials on it. */
   readonly units: readonly Unit[];
@@ -42,7 +35,7 @@ export interface CanaryPolicy {
   readonly drop?: number;
   /** The confidence of the lower bound of the reference's rate, above 0.5, below 1; default 0.95. */
   readonly confidence?: number;
-  /** The share of a night's trials that must be valid at the first go, for it to be used; default 0.95. */
+  /** The share of a day's trials that must be valid at the first attempt, for it to be used; default 0.95. */
   readonly coverage?: number;
   /** The number of models that are watched together; default 1. */
   readonly models?: number;
@@ -56,8 +49,8 @@ export interface CanaryPolicy {
 /** A policy with its defaults. */
 export type CompleteCanaryPolicy = Required<CanaryPolicy>;
 
-/** A night as it was watched. */
-export interface WatchedNight {
+/** A day as it was watched. */
+export interface WatchedDay {
   /** Its UTC date. */
   readonly date: string;
   /** Valid trials that were solved. */
@@ -74,16 +67,16 @@ export interface WatchedNight {
   readonly unused?: string;
 }
 
-/** What nights show of a model, against its reference. */
+/** What days show of a model, against its reference. */
 export interface CanaryVerdict {
   /**
-   * `alarm` once the sum has reached the threshold, whatever came later; `invalid` if the last night cannot be used, or
+   * `alarm` once the sum has reached the threshold, whatever came later; `invalid` if the last day cannot be used, or
    * there is none; else `quiet`.
    */
   readonly kind: "alarm" | "quiet" | "invalid";
   /** Why it is invalid; omitted otherwise. */
   readonly reason?: string;
-  /** The trials that nights are compared with. */
+  /** The trials that days are compared with. */
   readonly reference: {
     /** Valid trials that were solved. */
     readonly solved: number;
@@ -100,19 +93,19 @@ export interface CanaryVerdict {
   readonly nullRate: number;
   /** The sum that raises an alarm. */
   readonly threshold: number;
-  /** The sum of bets after the last night. */
+  /** The sum of bets after the last day. */
   readonly sum: number;
-  /** The night on which the sum first reached the threshold; omitted without an alarm. */
+  /** The day on which the sum first reached the threshold; omitted without an alarm. */
   readonly alarmed?: string;
-  /** The night since which the rate is most likely lower, as it was estimated on `alarmed`; omitted without an alarm. */
+  /** The day since which the rate is most likely lower, as it was estimated on `alarmed`; omitted without an alarm. */
   readonly since?: string;
-  /** All nights, in order. */
-  readonly nights: readonly WatchedNight[];
+  /** All days, in order. */
+  readonly days: readonly WatchedDay[];
 }
 
 /** The probability of a false alarm within a year, at most. */
 export const YEARLY_ERROR = 0.05;
-/** Nights of a year. */
+/** Days of a year. */
 const YEAR = 365;
 
 const DEFAULTS: CompleteCanaryPolicy = {
@@ -191,14 +184,14 @@ function tooSmall(
 /**
  * Watches a served model for drift: whether its success rate dropped below the lower bound of the reference's, less the
  * tolerance. Without a drift of any of the `models` watched together there is an alarm in at most 5% of years, provided
- * that the true rate of each reference is not below its bound, that the rate of no night is lower, and that neither
- * whether a night can be used nor how many trials it has depends on how well the model does in it.
+ * that the true rate of each reference is not below its bound, that the rate of no day is lower, and that neither
+ * whether a day can be used nor how many trials it has depends on how well the model does in it.
  *
- * An invalid or missing trial counts as solved. A night of which too few trials were valid at the first go is not used:
- * it neither raises an alarm nor lowers the sum. An alarm stays until nights before a new reference are left out.
+ * An invalid or missing trial counts as solved. A day of which too few trials were valid at the first attempt is not used:
+ * it neither raises an alarm nor lowers the sum. An alarm stays until days before a new reference are left out.
  *
  * @param reference The units of the reference: graphs of the same distribution, and as many of each cell.
- * @param nights The nights since the reference, by date.
+ * @param days The days since the reference, by date.
  * @throws {InputError} If the policy, a unit or a date is not usable, or the reference too small to tell any drop.
  *
  * @example Usage
@@ -208,17 +201,17 @@ function tooSmall(
  *
  * const sample = (solved: number, trials: number): Unit[] =>
  *   Array.from({ length: trials }, (_, n) => ({ solved: n < solved ? 1 : 0, valid: 1, trials: 1 }));
- * const nights = Array.from({ length: 28 }, (_, n) => ({
+ * const days = Array.from({ length: 28 }, (_, n) => ({
  *   date: `2026-02-${`${n + 1}`.padStart(2, "0")}`,
  *   units: sample(n < 14 ? 45 : 38, 50),
  * }));
- * const { kind, since, alarmed } = watchForDrift(sample(900, 1000), nights);
+ * const { kind, since, alarmed } = watchForDrift(sample(900, 1000), days);
  * assertEquals([kind, since, alarmed], ["alarm", "2026-02-15", "2026-02-19"]);
  * ```
  */
 export function watchForDrift(
   reference: readonly Unit[],
-  nights: readonly Night[],
+  days: readonly CanaryDay[],
   policy: CanaryPolicy = {},
 ): CanaryVerdict {
   const complete = completeCanary(policy);
@@ -226,31 +219,27 @@ export function watchForDrift(
   const bets = canaryBets(observed, complete);
   const { nullRate, threshold, stakes, needed } = bets;
   if (stakes.length === 0) throw new InputError(tooSmall(observed.rate, bets, complete));
-  assertDates(nights);
   const drift = new DriftSum(nullRate, stakes);
-  /** The dates of nights that were used. */
+  /** The dates of days that were used. */
   const used: string[] = [];
   let alarm: Pick<CanaryVerdict, "alarmed" | "since"> | undefined;
-  const watched = nights.map(({ date, units }): WatchedNight => {
-    assertUnits(`the night of ${date}`, units);
-    const total = sumUnits(units);
-    const { solved, valid, trials } = total;
-    const unused = reasonNotToUse(total, laterGoes(units), complete);
+  const watched = days.map(({ date, units }): WatchedDay => {
+    assertUnits(date, units);
+    const { solved, valid, trials } = sumUnits(units);
+    const unused = whyUnused(units, complete.coverage);
     if (unused === undefined) {
       used.push(date);
       drift.add(units.map((unit) => [unitSample(unit).best, 1]));
-      // Later nights may be good again, and would tell less of when it began.
+      // Later days may be good again, and would tell less of when it began.
       if (drift.sum >= threshold) alarm ??= { alarmed: date, since: used[drift.start]! };
     }
-    return {
-      ...{ date, solved, valid, trials, rate: valid === 0 ? null : solved / valid },
-      ...{ sum: drift.sum, ...defined({ unused }) },
-    };
+    const rate = valid === 0 ? null : solved / valid;
+    return { ...{ date, solved, valid, trials, rate, sum: drift.sum }, ...defined({ unused }) };
   });
   const last = watched.at(-1);
   const reason = last === undefined
-    ? "there is no night yet"
-    : last.unused && `the last night, ${last.date}, cannot be used: ${last.unused}`;
+    ? "there is no day yet"
+    : last.unused && `the last day, ${last.date}, cannot be used: ${last.unused}`;
   return {
     kind: alarm !== undefined ? "alarm" : reason === undefined ? "quiet" : "invalid",
     ...(alarm === undefined ? defined({ reason }) : {}),
@@ -259,17 +248,16 @@ export function watchForDrift(
     threshold,
     sum: drift.sum,
     ...alarm,
-    nights: watched,
+    days: watched,
   };
 }
 
 function observeReference(units: readonly Unit[], complete: CompleteCanaryPolicy) {
   assertUnits("the reference", units);
-  const total = sumUnits(units);
-  const { solved, valid } = total;
-  const { confidence, stopped } = complete;
+  const { solved, valid } = sumUnits(units);
+  const { confidence, coverage, stopped } = complete;
   // Trials that were tried again until they were right would make a reference that nothing keeps up with.
-  const fault = reasonNotToUse(total, laterGoes(units), complete);
+  const fault = whyUnused(units, coverage);
   if (fault !== undefined) throw cannot("watch for drift", "the reference must be usable", fault);
   // Without a margin nothing is staked on where the rate is expected: it is bounded, whatever it is.
   const policy = completePolicy({ successRate: 1, margin: 0, confidence });
@@ -277,20 +265,12 @@ function observeReference(units: readonly Unit[], complete: CompleteCanaryPolicy
   return { solved, valid, rate: solved / valid, lower };
 }
 
-/** Why a night of these units cannot be used, at a share that must be valid at the first go; `undefined` if it can. */
+/** Why units cannot be used, at a share that must be valid at the first attempt; `undefined` if they can. */
 export function whyUnused(units: readonly Unit[], coverage: number): string | undefined {
-  return reasonNotToUse(sumUnits(units), laterGoes(units), { coverage });
-}
-
-/** Why a night cannot be used; `undefined` if it can. */
-function reasonNotToUse(
-  { valid, trials }: Unit,
-  later: LaterGoes,
-  policy: Pick<CompleteCanaryPolicy, "coverage">,
-): string | undefined {
+  const { valid, trials } = sumUnits(units);
   if (trials === 0) return "there are no trials";
   if (valid === 0) return `none of ${trials} planned trials is valid`;
-  return lackOfCoverage({ valid, unknown: trials - valid, ...later }, policy);
+  return lackOfCoverage({ valid, unknown: trials - valid, ...laterGoes(units) }, { coverage });
 }
 
 function assertUnits(whose: string, units: readonly Unit[]): void {
@@ -305,31 +285,4 @@ function assertUnits(whose: string, units: readonly Unit[]): void {
     `units of ${whose} must have whole numbers with 0 <= solved <= valid <= trials and trials >= 1`,
     `one has ${odd.solved} of ${odd.valid} of ${odd.trials}`,
   );
-}
-
-function assertDates(nights: readonly Night[]): void {
-  let before = "";
-  for (const { date } of nights) {
-    if (!isDate(date)) {
-      throw cannot(
-        "watch for drift",
-        "nights need UTC dates such as 2026-11-12",
-        `one has ${printable(date, 60)}`,
-      );
-    }
-    if (date <= before) {
-      throw cannot(
-        "watch for drift",
-        "nights must come by date, one for each",
-        `${date} comes after ${before}`,
-      );
-    }
-    before = date;
-  }
-}
-
-function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const time = Date.parse(`${text}T00:00:00Z`);
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }

@@ -7,7 +7,7 @@ import {
   type CanaryPolicy,
   type CanaryVerdict,
   completeCanary,
-  type WatchedNight,
+  type WatchedDay,
   YEARLY_ERROR,
 } from "./canary.ts";
 import { listed } from "./_case_text.ts";
@@ -23,14 +23,14 @@ import { countText, grouped, percent, points, sum } from "../base/numbers.ts";
  *
  * const reference = new Array(500).fill({ solved: 1, valid: 1, trials: 1 });
  * const [first] = canaryLines(watchForDrift(reference, []));
- * assertEquals(first, "INVALID: there is no night yet.");
+ * assertEquals(first, "INVALID: there is no day yet.");
  * ```
  */
 export function canaryLines(verdict: CanaryVerdict, policy: CanaryPolicy = {}): string[] {
   const { tolerance, confidence, drop, models } = completeCanary(policy);
-  const { reference, nullRate, threshold, nights, since } = verdict;
-  const used = nights.filter(({ unused }) => unused === undefined);
-  const others = nights.filter(({ unused }) => unused !== undefined);
+  const { reference, nullRate, threshold, days, since } = verdict;
+  const used = days.filter(({ unused }) => unused === undefined);
+  const others = days.filter(({ unused }) => unused !== undefined);
   const { solved, valid, rate, lower, needed } = reference;
   return [
     headline(verdict),
@@ -49,11 +49,11 @@ export function canaryLines(verdict: CanaryVerdict, policy: CanaryPolicy = {}): 
     ...(since === undefined
       ? []
       : [`since ${since}: ${solvedText(used.filter(({ date }) => date >= since))}`]),
-    `all nights: ${solvedText(used)}`,
+    `all days: ${solvedText(used)}`,
     ...listed(
       others.toReversed(),
       ({ date, unused }) => `not used: ${date}, as ${unused}`,
-      "night",
+      "day",
     ),
   ];
 }
@@ -68,13 +68,13 @@ function headline({ kind, reason, nullRate, since, alarmed }: CanaryVerdict): st
     `when it began is an estimate. The alarm stays until another release is accepted.`;
 }
 
-function solvedText(nights: readonly WatchedNight[]): string {
-  const solved = sum(nights, (night) => night.solved);
-  const valid = sum(nights, (night) => night.valid);
+function solvedText(days: readonly WatchedDay[]): string {
+  const solved = sum(days, (day) => day.solved);
+  const valid = sum(days, (day) => day.valid);
   return (valid === 0
     ? ""
     : `solved ${solved} of ${valid} valid trials (${percent(solved / valid)}), `) +
-    `${countText(nights.length, "night")} used`;
+    `${countText(days.length, "day")} used`;
 }
 
 /** A sum of bets, which may be huge. */

@@ -13,10 +13,10 @@ export {
   type PairTest,
 } from "./comparison.ts";
 export {
+  type CanaryDay,
   type CanaryPolicy,
   type CanaryVerdict,
-  type Night,
-  type WatchedNight,
+  type WatchedDay,
   watchForDrift,
 } from "./canary.ts";
 export { canaryLines } from "./canary_text.ts";

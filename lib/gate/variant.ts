@@ -191,7 +191,9 @@ export function modelNames(names: readonly string[]): string {
 }
 
 /** Whether a trial counts in rates of success: one on a task that a perturbation left without an answer does not. */
-export function countsAsSuccess(trial: Pick<Trial, "outcome" | "changed" | "unsolvable">): boolean {
+export function countsAsSuccess(
+  trial: Pick<ScoredTrial, "outcome" | "changed" | "unsolvable">,
+): boolean {
   return isCounted(trial) && trial.unsolvable === undefined;
 }
 

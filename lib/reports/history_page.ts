@@ -7,9 +7,8 @@
  */
 
 import { countText } from "../base/numbers.ts";
-import { overviewFigure, streamFigures } from "./figures/_history.ts";
+import { successFigure } from "./figures/_history.ts";
 import type { HistoryReport, HistoryStream } from "./history.ts";
-import { faultText } from "./history_text.ts";
 import { html, type Markup } from "./page/_markup.ts";
 import { cardMarkup, keyMarkup } from "./page/_sections.ts";
 import { oneScript, PAGE_END, pageStart } from "./page/_shell.ts";
@@ -30,60 +29,44 @@ const script = oneScript([partsScript, takeScript, viewsScript, historyScript]);
 /** Longer names of models have short ones. */
 const MAX_NAME = 30;
 
-/** Returns the page of a history: remarks, figures and a table for each stream, and what was left out. */
+/** Returns the page of a history: remarks, a figure and a table for each stream, and what was left out. */
 export async function historyPage(report: HistoryReport): Promise<string> {
-  const { suite, remarks, streams: given, fault, leftOut } = report;
+  const { suite, remarks, streams: given, leftOut } = report;
   const { forms, shorten } = shortNames(given.map(({ subject }) => subject.model), MAX_NAME * 5);
   const streams = given.map((stream) => ({ ...stream, subject: shorten(stream.subject) }));
-  const overview = await viewsMarkup([overviewFigure(streams)].filter(isFilled), new Map());
   const sections = await Promise.all(
     streams.map((stream, place) => streamSection(stream, place, streams)),
   );
-  const links = streams.map((stream, place) =>
-    html`<a href="#stream-${place + 1}">${nameOf(stream)}</a>`
-  );
-  const notes = fault === undefined ? [] : [faultText(fault)];
   return pageStart({
     title: `${suite}: toolgate history`,
     ...{ css, script },
     header: html`
       <h1>${suite}</h1>
       <p class="faint">${spanText(streams)}</p>
-      ${streams.length < 2 ? "" : html`<nav>${links}</nav>`}
       ${keyMarkup({ subjects: given }, forms)}
     `,
     main: [
       ...streams.flatMap(canaryMarkup),
       ...remarks.map((remark) => html`<p class="panel">${remark}</p>`),
-      ...notes.map((note) =>
-        html`
-          <ul class="notes">
-            <li>${note}</li>
-          </ul>
-        `
-      ),
-      ...overview,
       ...sections,
-      ...leftOutMarkup(leftOut),
+      ...leftOut.map((line) => html`<p class="faint">${line}</p>`),
     ],
     footer: html`Made by toolgate.`,
   }) + PAGE_END;
 }
 
-const isFilled = (views: readonly unknown[]) => views.length > 0;
-
-/** Returns the section of a stream: its figures, then its table. */
+/** Returns the section of a stream: its figure, then its table. */
 async function streamSection(
   stream: HistoryStream,
   place: number,
   streams: readonly HistoryStream[],
 ): Promise<Markup> {
   const id = `stream-${place + 1}`;
-  const groups = [
-    ...streamFigures(stream, place, streams.length).map((figure) => [figure]),
-    historyTable(stream, id, true),
-  ];
-  const views = await viewsMarkup(groups, placesOf({ subjects: streams }));
+  const groups = [successFigure(stream, place), historyTable(stream, id)];
+  const views = await viewsMarkup(
+    groups.filter(({ length }) => length > 0),
+    placesOf({ subjects: streams }),
+  );
   return html`
     <section class="section" id="${id}">
       <h2>${markOf(place)}${nameOf(stream)}</h2>
@@ -109,16 +92,4 @@ function spanText(streams: readonly HistoryStream[]): string {
   const span = days[0] === days.at(-1) ? `${days[0]}` : `${days[0]} to ${days.at(-1)}`;
   const simulated = streams.some((stream) => stream.simulated) ? ", with simulated models" : "";
   return `${countText(runs.size, "run")}, ${span} (UTC)${simulated}`;
-}
-
-/** Returns what was left out, behind how much that is; nothing without any. */
-function leftOutMarkup(leftOut: readonly string[]): Markup[] {
-  if (leftOut.length === 0) return [];
-  const lines = leftOut.map((line) => html`<li>${line.replace(/^Left out: /, "")}</li>`);
-  return [html`
-    <section class="section" id="left-out">
-      <h2>Left out</h2>
-      <ul>${lines}</ul>
-    </section>
-  `];
 }

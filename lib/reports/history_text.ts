@@ -13,11 +13,6 @@ import { renderTable } from "./terminal.ts";
 /** Longer lines are cut: those that name many files. */
 const MAX_LINE = 1_000;
 
-/** Returns what is said of the releases of a history that cannot be told. */
-export function faultText(fault: string): string {
-  return `Releases are not told: ${fault}`;
-}
-
 function canaryText(stream: HistoryStream): string[] {
   const { canary } = stream;
   return canary === undefined ? [] : [`${nameOf(stream)}: ${canary.text}`];
@@ -25,7 +20,7 @@ function canaryText(stream: HistoryStream): string[] {
 
 /** Returns a report of a history: what the canary says, its remarks, a table for each stream, and what was left out. */
 export function renderHistory(report: HistoryReport, width = Infinity): string {
-  const { suite, remarks, streams, fault, leftOut } = report;
+  const { suite, remarks, streams, leftOut } = report;
   const lines = (texts: readonly string[]) =>
     texts.map((text) => printable(text, MAX_LINE)).join("\n");
   const parts = [
@@ -34,7 +29,7 @@ export function renderHistory(report: HistoryReport, width = Infinity): string {
     ...streams.flatMap((stream, place) =>
       historyTable(stream, `stream-${place + 1}`).map((table) => renderTable(table, width))
     ),
-    lines([...(fault === undefined ? [] : [faultText(fault)]), ...leftOut]),
+    lines(leftOut),
   ];
   return wrapText(parts.filter((part) => part !== "").join("\n\n"), width);
 }

@@ -5,55 +5,35 @@
  */
 
 import defer * as paths from "node:path";
-import { assertShallow, assertVersion, parseWith, readText } from "../base/input.ts";
+import { readText } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { isMissing } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
-import { defined, isJsonObject, parseJson } from "../base/json.ts";
-import type { ScoredTrial } from "../gate/variant.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
-import {
-  type AcceptedSubject,
-  BASELINE_FILE,
-  type BaselineFile,
-  checksumOf,
-  type LaterGo,
-  plannedTrials,
-  resolvedHash,
-} from "./_baseline_file.ts";
-import { MAX_TRIALS } from "./plan.ts";
-import { countTrials } from "./resolved_suite.ts";
 import { type GatePolicy, isUpgrade, policyInForce, recordedFile } from "../gate/policy.ts";
 import { readResults } from "./journal/results.ts";
-import { changesTask } from "../trials/executors/tasks.ts";
-import { isCase, isProbe } from "../trials/executors/task_kind.ts";
+import { isRecord, keysOf, readRecord, type RunRecord, trialsOf } from "./record.ts";
 import { trialKeys } from "./trial_keys.ts";
 
 /** Results to compare with, and their plan. */
 export interface Baseline extends BaselineTrials {
   /** The keys of its trials and of their draws. */
   readonly keys: ReadonlySet<string>;
-  /** The fields of the plan; `undefined` for journals written by other tools. */
-  readonly plan: Pick<BaselineFile, "suite" | "comparisonHash" | "seed" | "resolved"> | undefined;
+  /** The plan, or the record that has it; `undefined` for journals written by other tools. */
+  readonly plan: Pick<RunRecord, "suite" | "resolved"> | undefined;
   /** Messages for the user, such as dropped torn lines. */
   readonly notices: readonly string[];
 }
 
 /**
- * Reads a baseline from a file of `toolgate accept` or a journal.
+ * Reads a baseline from a record or a journal.
  *
  * @throws {InputError} If it is neither, or its results cannot be compared with.
  */
 export function readBaseline(path: string): Baseline {
-  const value = parseJson(readText(path));
-  if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
-    assertShallow(value, path);
-    assertVersion(value, path);
-    const file = parseWith(BASELINE_FILE, value, path);
-    assertIntact(file, path);
-    return baselineOf(file, path);
-  }
+  const text = readText(path);
+  if (isRecord(text)) return baselineOf(readRecord(text, path), path);
   const { trials, plan, problem, notices } = readResults([path]);
   if (problem !== undefined) {
     throw new InputError(`Cannot compare with ${path}: ${problem}`);
@@ -64,97 +44,9 @@ export function readBaseline(path: string): Baseline {
   return { file: path, trials, plan, notices, keys: trialKeys(trials) };
 }
 
-/** Returns the baseline of a checked file. */
-export function baselineOf(file: BaselineFile, path: string): Baseline {
-  const keys = keysOf(file);
-  return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
-}
-
-/** The keys of the trials of a file, and of the replies that they replay. */
-export function keysOf(
-  { subjects }: {
-    readonly subjects: readonly Pick<AcceptedSubject<unknown>, "keys" | "draws">[];
-  },
-): Set<string> {
-  return new Set(
-    subjects.flatMap(({ keys, draws = "" }) => `${keys},${draws}`.split(",").filter(Boolean)),
-  );
-}
-
-/**
- * Checks that nobody changed a file of results by accident, and that this version makes the same trials of its plan,
- * and not too many.
- *
- * @throws {InputError} If that is not so.
- */
-export function assertIntact(
-  file: Pick<BaselineFile, "checksum" | "resolved" | "comparisonHash" | "generator" | "seed"> & {
-    readonly subjects: readonly unknown[];
-  },
-  path: string,
-  action = "compare with",
-): void {
-  const { resolved, comparisonHash: hash, generator, seed } = file;
-  const { checksum, ...rest } = file;
-  if (checksum !== checksumOf(rest)) {
-    throw cannot(
-      `${action} ${path}`,
-      "its checksum must be that of its content",
-      "it was changed",
-    );
-  }
-  if (
-    resolvedHash(resolved) !== hash || resolved.generator !== generator ||
-    resolved.seed !== seed
-  ) {
-    throw cannot(
-      `${action} ${path}`,
-      "its comparisonHash must be that of its plan",
-      "it was made by another version",
-    );
-  }
-  const size = file.subjects.length * countTrials({
-    ...resolved,
-    ...{ models: [{ model: "" }], strategies: [""], perturbations: [""], variants: { "": {} } },
-  });
-  if (size > MAX_TRIALS) {
-    throw cannot(
-      `${action} ${path}`,
-      `a run has at most ${MAX_TRIALS} trials`,
-      `it has ${size}`,
-    );
-  }
-}
-
-function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
-  const { resolved } = file;
-  return file.subjects.flatMap((one) => {
-    const { model, strategy, perturbation, variant, agent, trials, later = {} } = one;
-    const subject = { strategy, perturbation, ...defined({ variant }) };
-    const planned = plannedTrials(resolved, { model: model.requested, ...subject });
-    if (trials.length > planned.length) {
-      throw cannot(
-        `compare with ${path}`,
-        `a subject has at most ${planned.length} trials`,
-        `${model.requested} has ${trials.length}`,
-      );
-    }
-    return trials.flatMap((ended, place): ScoredTrial[] => {
-      if (ended === null) return [];
-      const { task, repetition } = planned[place]!;
-      const [outcome, ...types] = typeof ended === "string" ? [ended] : ended;
-      const solved = outcome === "solved";
-      const failures = types.map((type) => ({ type }));
-      const { replaced, unclear } = Object.hasOwn(later, place) ? later[place]! : {} as LaterGo;
-      const trial = {
-        ...{ model, ...subject, task, repetition, outcome, solved, failures },
-        ...defined({ agent, unclear, replaced: replaced && { inputTokens: 0, outputTokens: 0 } }),
-      };
-      // What a perturbation changes of a case is known to its own file alone: the candidate's trial tells it.
-      const isChanged = isCase(task) && !isProbe(task) || changesTask(task, perturbation);
-      return [isChanged ? trial : { ...trial, changed: false }];
-    });
-  });
+/** Returns the baseline that a record is. */
+export function baselineOf(record: RunRecord, file: string): Baseline {
+  return { file, trials: trialsOf(record), plan: record, notices: [], keys: keysOf(record) };
 }
 
 /**

@@ -18,10 +18,10 @@ import { unitNames } from "../gate/unit_names.ts";
 import { byVariant, type ScoredTrial, unitKey, variantOf } from "../gate/variant.ts";
 import { isGenerated } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-import { plannedTrials } from "./_baseline_file.ts";
 import type { Baseline } from "./baseline.ts";
 import { differences, ownName } from "./journal/_plan_differences.ts";
 import type { Plan } from "./plan.ts";
+import { plannedTrials } from "./record.ts";
 import { comparedFields, comparisonHash, type ResolvedSuite } from "./resolved_suite.ts";
 
 /** How {@linkcode comparableBaseline} tells what to do about a baseline that cannot be used. */
@@ -54,7 +54,7 @@ export function comparableBaseline(
   assertVariant(baseline, options.gate);
   const { same } = unitNames(planned.map(({ task }) => task));
   if (plan !== undefined && baseline.plan !== undefined) {
-    if (comparisonHash(plan) === baseline.plan.comparisonHash) return baseline;
+    if (comparisonHash(plan) === comparisonHash(baseline.plan)) return baseline;
     const { cases: byCase, here, there, fields: names } = comparedPlans(plan, baseline.plan);
     const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
     const fields = names.map((name) =>

@@ -185,12 +185,12 @@ class DerivingTrials {
 }
 
 /**
- * Derives the trials of a baseline, if it is a journal: a file of accepted results holds no events.
+ * Derives the trials of a baseline, if it is a journal: a record holds no events.
  *
  * @throws {InputError} Like {@linkcode deriveJournals}.
  */
 export async function deriveBaseline({ file, plan }: Baseline): Promise<string[]> {
-  if (plan !== undefined && "kind" in plan && plan.kind === "baseline") return [];
+  if (plan !== undefined && "kind" in plan && plan.kind === "record") return [];
   const notices = await deriveJournals({ paths: [file], plan: readPlanLine(file) });
   return notices.map((notice) => `of the baseline: ${notice}`);
 }

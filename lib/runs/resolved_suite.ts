@@ -195,7 +195,9 @@ export function planHash({ suite, resolved }: SuitePlan): string {
 }
 
 /** A hash of the {@linkcode comparedFields}; plans that share it have comparable results. */
-export function comparisonHash({ resolved }: Pick<SuitePlan, "resolved">): string {
+export function comparisonHash(
+  { resolved }: { readonly resolved: Partial<ResolvedSuite> },
+): string {
   return sha256(canonicalJson(comparedFields(resolved)));
 }
 

@@ -1,8 +1,8 @@
 /**
- * Detection of a drop of a success rate that is watched night after night, for as long as one likes.
+ * Detection of a drop of a success rate that is watched day after day, for as long as one likes.
  *
- * On each night a bet is started against "the rate is at least `nullRate`", and is kept up on all later nights. While
- * that is so, the expected sum of all bets grows by at most 1 a night, so that it reaches A within N nights with
+ * On each day a bet is started against "the rate is at least `nullRate`", and is kept up on all later days. While
+ * that is so, the expected sum of all bets grows by at most 1 a day, so that it reaches A within N days with
  * probability at most N / A.
  *
  * @see Shiryaev, "On Optimum Methods in Quickest Detection Problems", 1963; Roberts, "A Comparison of Some Control
@@ -14,7 +14,7 @@
 
 import { logSum } from "./betting_bound.ts";
 
-/** A part of each night's bet. */
+/** A part of each day's bet. */
 export interface DriftStake {
   /** Its share of the bet, above 0; those of all parts add up to 1. */
   readonly weight: number;
@@ -69,12 +69,12 @@ export function driftStakes(nullRate: number, rate: number, drop: number): Drift
 }
 
 /**
- * The sum of the bets that were started on each night so far, by the recursion of Shiryaev and Roberts: a night
+ * The sum of the bets that were started on each day so far, by the recursion of Shiryaev and Roberts: a day
  * multiplies the sum of earlier bets, and one more of 1, by what each of them gains on it.
  *
- * The values of a night must be independent of each other, with a mean of at least the null rate, whatever is known of
- * earlier nights: they may have rates of their own, as long as those have such a mean. How many there are must not
- * depend on the values of that night.
+ * The values of a day must be independent of each other, with a mean of at least the null rate, whatever is known of
+ * earlier days: they may have rates of their own, as long as those have such a mean. How many there are must not
+ * depend on the values of that day.
  *
  * @example Usage
  * ```ts
@@ -82,11 +82,11 @@ export function driftStakes(nullRate: number, rate: number, drop: number): Drift
  * import { assert, assertEquals } from "@std/assert";
  *
  * const watched = new DriftSum(0.87, driftStakes(0.87, 0.9, 0.05));
- * // 10 nights with 45 of 50 solved, then nights with 38 of 50.
- * for (let night = 0; night < 10; night++) watched.add([[1, 45], [0, 5]]);
+ * // 10 days with 45 of 50 solved, then days with 38 of 50.
+ * for (let day = 0; day < 10; day++) watched.add([[1, 45], [0, 5]]);
  * assert(watched.sum < 2);
  * while (watched.sum < driftThreshold()) watched.add([[1, 38], [0, 12]]);
- * assertEquals([watched.nights, watched.start], [15, 10]);
+ * assertEquals([watched.days, watched.start], [15, 10]);
  * ```
  */
 export class DriftSum {
@@ -94,7 +94,7 @@ export class DriftSum {
   readonly #stakes: readonly DriftStake[];
   /** The sum of bets by stake. */
   readonly #sums: number[];
-  /** The logarithms of what each stake gains: those of the first night, of the second, and so on. */
+  /** The logarithms of what each stake gains: those of the first day, of the second, and so on. */
   readonly #gains: number[] = [];
 
   /**
@@ -123,36 +123,36 @@ export class DriftSum {
     this.#sums = stakes.map(() => 0);
   }
 
-  /** The sum, each part by its weight; 0 before the first night. */
+  /** The sum, each part by its weight; 0 before the first day. */
   get sum(): number {
     return this.#stakes.reduce((sum, { weight }, place) => sum + weight * this.#sums[place]!, 0);
   }
 
-  /** The number of nights so far. */
-  get nights(): number {
+  /** The number of days so far. */
+  get days(): number {
     return this.#gains.length / this.#stakes.length;
   }
 
   /**
-   * The night, from 0, whose own bet is the largest now: since when the rate is most likely lower. 0 before the first
-   * night.
+   * The day, from 0, whose own bet is the largest now: since when the rate is most likely lower. 0 before the first
+   * day.
    */
   get start(): number {
     const { length } = this.#stakes;
     const capitals = this.#stakes.map(({ weight }) => Math.log(weight));
     let [start, largest] = [0, -Infinity];
-    for (let night = this.nights - 1; night >= 0; night--) {
+    for (let day = this.days - 1; day >= 0; day--) {
       for (let place = 0; place < length; place++) {
-        capitals[place]! += this.#gains[night * length + place]!;
+        capitals[place]! += this.#gains[day * length + place]!;
       }
       const capital = logSum(capitals);
-      if (capital > largest) [start, largest] = [night, capital];
+      if (capital > largest) [start, largest] = [day, capital];
     }
     return start;
   }
 
   /**
-   * Adds a night and returns the sum.
+   * Adds a day and returns the sum.
    *
    * @param values Its values, each from 0 to 1, with how often it occurs.
    * @throws {RangeError} If a value or a count is out of its range.
@@ -179,13 +179,13 @@ export class DriftSum {
 }
 
 /**
- * Returns the sum that raises an alarm: with it, a rate that never drops does so within `nights` with probability at
+ * Returns the sum that raises an alarm: with it, a rate that never drops does so within `days` with probability at
  * most `error`, over all of the `models` that are watched together.
  *
- * @param nights Default: 365, a year.
+ * @param days Default: 365, a year.
  * @param error Default: 0.05.
  * @param models Default: 1.
- * @throws {RangeError} If nights or models are no whole numbers from 1 on, or the error is not between 0 and 1.
+ * @throws {RangeError} If days or models are no whole numbers from 1 on, or the error is not between 0 and 1.
  *
  * @example Usage
  * ```ts
@@ -196,12 +196,12 @@ export class DriftSum {
  * assertEquals(driftThreshold(365, 0.05, 3), 21_900);
  * ```
  */
-export function driftThreshold(nights = 365, error = 0.05, models = 1): number {
-  for (const count of [nights, models]) {
+export function driftThreshold(days = 365, error = 0.05, models = 1): number {
+  for (const count of [days, models]) {
     if (Number.isSafeInteger(count) && count >= 1) continue;
     throw new RangeError(
-      "Cannot set a threshold as nights and models must be whole numbers from 1 on: " +
-        `there are ${nights} and ${models}`,
+      "Cannot set a threshold as days and models must be whole numbers from 1 on: " +
+        `there are ${days} and ${models}`,
     );
   }
   if (!(error > 0 && error < 1)) {
@@ -210,13 +210,13 @@ export function driftThreshold(nights = 365, error = 0.05, models = 1): number {
     );
   }
   // Without the rounding error of the quotient.
-  return Number((models * nights / error).toPrecision(12));
+  return Number((models * days / error).toPrecision(12));
 }
 
 /**
  * Returns how many trials a single bet that knows the lower rate takes in the mean to reach a threshold: the logarithm
  * of the threshold over the divergence of the two rates, in nats a trial. It tells what a drop costs to find. A sum of
- * bets takes fewer where many nights pass until then, as each of them starts one more, and more where a night is large,
+ * bets takes fewer where many days pass until then, as each of them starts one more, and more where a day is large,
  * as it ends with a whole one.
  *
  * @param nullRate The lowest rate that is no drift, below 1.

@@ -162,20 +162,20 @@ Deno.test("fixtures/ci/gitlab.yml has one gate over all shards, whatever became 
   assert(!("OPENAI_API_KEY" in variables));
 });
 
-Deno.test("no night of the nightly examples runs beside another, and each finds those before", () => {
+Deno.test("no run of the nightly examples is beside another, and each finds those before", () => {
   assertEquals(GITHUB_NIGHTLY.concurrency, {
     ...{ group: "toolgate-nightly", "cancel-in-progress": false },
   });
   assert(GITHUB_NIGHTLY.on.schedule.length > 0);
-  assertEquals(GITLAB_NIGHTLY.night.resource_group, "nights");
+  assertEquals(GITLAB_NIGHTLY.nightly.resource_group, "toolgate-nightly");
   const [restored, saved] = ["cache/restore", "cache/save"].map((name) =>
-    GITHUB_NIGHTLY.jobs.night.steps.find(({ uses }: { uses?: string }) =>
+    GITHUB_NIGHTLY.jobs.nightly.steps.find(({ uses }: { uses?: string }) =>
       uses?.startsWith(`actions/${name}@`)
     )
   );
-  assertEquals(restored.with["restore-keys"], "nights-");
-  assertEquals([saved.if, saved.with.path], ["${{ !cancelled() }}", "nights"]);
-  assertEquals(GITLAB_NIGHTLY.night.cache[1], { key: "nights", paths: ["nights"], when: "always" });
+  assertEquals(restored.with["restore-keys"], "runs-");
+  assertEquals([saved.if, saved.with.path], ["${{ !cancelled() }}", "runs"]);
+  assertEquals(GITLAB_NIGHTLY.nightly.cache[1], { key: "runs", paths: ["runs"], when: "always" });
 });
 
 /** A command with no more than these permissions, as all services give it to npx. */
@@ -198,8 +198,8 @@ Deno.test("the commands of fixtures/ci run shards, and decide over them", async 
   await context.step("on GitLab", () => runGitlab(workspace));
   await context.step("on GitHub, wave after wave until all has decided", () => runWaves(workspace));
   await context.step("with other services, whose waves are the same", () => runOthers(workspace));
-  await context.step("for nights, which add up and are shown and watched", () => {
-    return runNights(workspace);
+  await context.step("for nightly runs, which add up and are shown and watched", () => {
+    return runNightly(workspace);
   });
 });
 
@@ -438,15 +438,15 @@ Deno.test("the loop of docs/ci.md ends as its last gate did", async () => {
   }
 });
 
-async function runNights(workspace: Workspace): Promise<void> {
-  const night = async (run: number) => {
-    const own = { "github.run_id": `${run}`, "github.sha": "c0ffee".repeat(6) + "abcd" };
-    const ended = await runJob(workspace, GITHUB_NIGHTLY, "night", { own });
-    const page = workspace.files("results/*").get("results/nights.html") ?? "";
+async function runNightly(workspace: Workspace): Promise<void> {
+  const nightly = async (run: number) => {
+    const own = { "github.run_id": `${run}` };
+    const ended = await runJob(workspace, GITHUB_NIGHTLY, "nightly", { own });
+    const page = workspace.files("results/*").get("results/history.html") ?? "";
     assertNoKey(ended.output, page);
     return { ...ended, page };
   };
-  const told = assertEnded(await night(101), 2);
+  const told = assertEnded(await nightly(101), 2);
   assertStringIncludes(told, "Cannot read the folder releases: there is no such file");
   // What a person does once, as the head of the example says.
   const head = Deno.readTextFileSync(`${workspace.path}/fixtures/ci/github_nightly.yml`);
@@ -456,48 +456,48 @@ async function runNights(workspace: Workspace): Promise<void> {
   assertEquals(accepted.length, 2);
   assertEnded(await workspace.carryOut(accepted.join("\n"), {}), 0);
   for (const run of [102, 103]) {
-    const { page, ...ended } = await night(run);
+    const { page, ...ended } = await nightly(run);
     assertMatch(
       assertEnded(ended, 0),
       /sim:planner \(simulated\), served as sim:planner: QUIET/,
     );
     assertStringIncludes(page, "<svg");
   }
-  // The same night again: its tasks were used before, and count once.
+  // The same run again: its tasks were used before, and count once.
   assertMatch(
-    assertEnded(await night(103), 0),
-    /Not watched: nights\/\S+: 50 of its tasks were used before/,
+    assertEnded(await nightly(103), 0),
+    /Not watched: runs\/\S+: 50 of its tasks were used before/,
   );
   workspace.change("fixtures/ci/nightly.jsonc", '["sim:planner"]', '["sim:noisy?quit=0.1"]');
-  const { page, ...other } = await night(104);
-  // Of the model that was accepted there is nothing to see tonight.
+  const { page, ...other } = await nightly(104);
+  // Of the model that was accepted there is nothing to see today.
   assertMatch(
     assertEnded(other, 3),
-    /Not watched: nights\/\S+: it has no trials of sim:planner/,
+    /Not watched: runs\/\S+: it has no trials of sim:planner/,
   );
   assertStringIncludes(page, "sim:noisy");
 
   // GitLab's script is the same in one, and ends with the last code that is not 0.
   const lines = [
-    `run fixtures/ci/nightly.jsonc --seed 7 --out results/night.jsonl`,
-    "history add results/night.jsonl --to nights",
-    "canary releases nights",
-    "history show releases nights --html results/nights.html",
+    `run fixtures/ci/nightly.jsonc --seed 7 --out results/nightly.jsonl`,
+    "history add results/nightly.jsonl --to runs",
+    "canary releases runs",
+    "history show releases runs --html results/history.html",
   ];
   const allowed = [
     ASKING,
-    "env=CI_COMMIT_SHA read=. write=nights",
+    "read=. write=runs",
     "read=.",
     "read=. write=results",
   ];
   const { code, commands } = await workspace.commandsOf(
-    GITLAB_NIGHTLY.night.script.join("\n"),
+    GITLAB_NIGHTLY.nightly.script.join("\n"),
     { ...GITLAB_NIGHTLY.variables, SEED: "7", OPENAI_API_KEY: KEY },
     "2 0 3 0",
   );
   assertEquals([code, commands], [3, lines.map((line, at) => words(allowed[at]!, line))]);
   const steps: string[][][] = [];
-  for (const { run } of GITHUB_NIGHTLY.jobs.night.steps) {
+  for (const { run } of GITHUB_NIGHTLY.jobs.nightly.steps) {
     if (run === undefined) continue;
     const variables = { SUITE: GITHUB_NIGHTLY.env.SUITE, SEED: "7" };
     steps.push((await workspace.commandsOf(run, variables)).commands);

@@ -183,7 +183,7 @@ Deno.test("toolgate accept makes a baseline that gates like the journal it comes
   assertStringIncludes(accepted.stderr, `Accepted 60 trials of 1 model in ${baseline}`);
   const file = JSON.parse(Deno.readTextFileSync(baseline));
   assertEquals([file.kind, file.subjects.length, file.subjects[0].trials.length], [
-    "baseline",
+    "record",
     1,
     60,
   ]);

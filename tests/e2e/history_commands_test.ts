@@ -5,8 +5,7 @@ import { scripted } from "../../lib/models/scripted.ts";
 import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { toolTest } from "../../lib/testing/tool_test.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
-import { addRelease } from "../../lib/runs/history/add.ts";
-import { readHistory } from "../../lib/runs/history/history.ts";
+import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
 import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { casePlan, caseTrials } from "../support/case_suites.ts";
 import { folder } from "../support/child.ts";
@@ -47,28 +46,26 @@ async function night(seed: number, more = ""): Promise<string> {
 /** The record that a command says it wrote. */
 function recordIn({ code, stderr, all }: Ended) {
   assertEquals(code, 0, all);
-  const [, path] = /in (\S+\.record\.json)/.exec(stderr) ?? [];
+  const [, path] = /in (\S+\.json)/.exec(stderr) ?? [];
   assert(path !== undefined, all);
   return { path, ...JSON.parse(Deno.readTextFileSync(place.file(path))) };
 }
 
-Deno.test("a night is recorded once, with all but its transcripts", async () => {
+Deno.test("a run is recorded once, with all but its transcripts", async () => {
   const file = await night(21);
-  const commit = "0123456789abcdef0123456789abcdef01234567";
   place.write("prices.json", JSON.stringify({ "sim:planner": { input: 1, output: 2 } }));
-  const record = recordIn(
-    await at(`history add ${file} --to history --prices prices.json`, { GITHUB_SHA: commit }),
-  );
+  const record = recordIn(await at(`history add ${file} --to history --prices prices.json`));
   const lines = Deno.readTextFileSync(place.file(file)).trim().split("\n").map((one) =>
     JSON.parse(one)
   );
   const trials = lines.slice(1).sort((one, other) => one.index - other.index);
   const [{ trials: kept, usd, model }] = record.subjects;
-  assertEquals([record.commit, record.seed, model.served], [commit, 21, "sim:planner"]);
+  assertEquals([record.resolved.seed, model.served], [21, "sim:planner"]);
   assertEquals(
-    kept,
-    trials.map(({ task, outcome, calls, usage, durationMs }) => ({
-      ...{ seed: task.seed, outcome, calls },
+    // deno-lint-ignore no-explicit-any
+    kept.map(({ key: _, ...one }: any) => one),
+    trials.map(({ outcome, calls, usage, durationMs }) => ({
+      ...{ outcome, calls },
       tokens: [usage.inputTokens, usage.outputTokens],
       ms: durationMs,
     })),
@@ -83,9 +80,13 @@ Deno.test("a night is recorded once, with all but its transcripts", async () => 
   const again = await at(`history add ${file} --to history`);
   assertEquals(again.code, 0, again.all);
   assertStringIncludes(again.stderr, `Recorded before: 120 trials in ${record.path}`);
+  // Once it is accepted, its record says so.
+  await at(`accept ${file} --to history --name v1`);
+  const { path, ...accepted } = recordIn(await at(`history add ${file} --to history`));
+  assertEquals([path, accepted.release.name], [record.path, "v1"]);
 });
 
-Deno.test("a night that lacks a shard, or was cut short, says so in its record", async () => {
+Deno.test("a run that lacks a shard, or was cut short, says so in its record", async () => {
   await night(12, " --shard 1/2");
   const ended = await at("history add night-12.jsonl --to short");
   const { subjects: [{ trials }] } = recordIn(ended);
@@ -150,13 +151,13 @@ Deno.test("a candidate passes against the anchor and the last release, on shared
   ]);
 });
 
-Deno.test("a drop of thirty nights is an alarm, which is shown in all formats", async () => {
+Deno.test("a drop of thirty days is an alarm, which is shown in all formats", async () => {
   const here = { path: place.file("dropped"), shown: "dropped" };
   const release = recordFile({ date: dateAfter(-1), graphs: 150 });
-  const nights = Array.from({ length: 30 }, (_, day) => ({
+  const runs = Array.from({ length: 30 }, (_, day) => ({
     ...{ date: dateAfter(day), graphs: 25, subjects: [{ rate: day < 18 ? 0.9 : 0.75 }] },
   }));
-  writeRecords(here.path, [release, ...nights]);
+  writeRecords(here.path, [release, ...runs]);
   addRelease(here, release, { name: "v1", anchor: false }, readHistory([here]));
   const watched = await at("canary dropped");
   assertEquals(watched.code, 1, watched.all);
@@ -171,11 +172,10 @@ Deno.test("a drop of thirty nights is an alarm, which is shown in all formats", 
     assertStringIncludes(page, mark);
   }
   const { streams: [stream] } = JSON.parse((await at("history show dropped --json")).stdout);
-  const { kind, text, numbers, nullRate, since, alarmed } = model;
-  assertEquals(stream.canary, { kind, text, numbers, nullRate, since, alarmed });
+  assertEquals(stream.canary, model);
   assertEquals(
     stream.points.slice(1).map(({ solved, valid }: Counted) => [solved, valid]),
-    model.nights.map(({ solved, valid }: Counted) => [solved, valid]),
+    model.days.map(({ solved, valid }: Counted) => [solved, valid]),
   );
 });
 
@@ -217,20 +217,16 @@ Deno.test("wrong inputs are named in one line", async () => {
   const lines: [line: string, message: string][] = [
     [`history add ${file}`, "--to is needed: the folder of the history"],
     [`history add --to history`, "it takes one journal or more: none is given"],
-    [
-      `history add ${file} --to history --commit main`,
-      "--commit must be the hash of a commit: it is main",
-    ],
     [`history add ${file} --to later.json`, "later.json"],
     [`accept ${file} --to x`, "--name is needed: the name of the release"],
     [`accept ${file} --to x --name v1 --out b.json`, "--out goes without --to"],
     [`accept ${file} --name v1`, "--name goes with --to, the history's folder"],
     [`accept --to x --name v1`, "it takes one journal or more, or --anchor: none is given"],
-    [`accept --to x --name v1 --anchor`, "a release in the folder x: no run was accepted yet"],
+    [`accept --to x --name v1 --anchor`, "a release in the folder x: there is no v1"],
     [`accept --to known --name v2 --anchor`, "there is no v2; there are v1"],
     [
       `gate ${other} --history known`,
-      "there is no release of the suite support, only of nightly",
+      "compare the suite support with the history known as a run must have been accepted: none was",
     ],
     [`history add later.jsonl --to history`, "its run must have ended"],
     [

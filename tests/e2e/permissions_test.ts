@@ -4,8 +4,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { MARK } from "../../lib/base/secrets.ts";
-import { addRelease } from "../../lib/runs/history/add.ts";
-import { readHistory } from "../../lib/runs/history/history.ts";
+import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
 import { copy } from "../support/ci.ts";
 import { countingServer, deno, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
@@ -137,7 +136,6 @@ function written({ what, write }: Row): number {
   const several: Record<string, number> = {
     "init FOLDER": 5,
     "report F --csv DIR": 4,
-    "accept F --to DIR": 2,
   };
   return several[what] ?? (write === "" ? 0 : 1);
 }

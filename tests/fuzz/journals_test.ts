@@ -3,7 +3,7 @@
 
 import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { acceptResults, resultsText } from "../../lib/runs/accept.ts";
+import { acceptResults } from "../../lib/runs/accept.ts";
 import { gate } from "../../lib/cli/gate.ts";
 import { CSV_FILES } from "../../lib/reports/csv.ts";
 import { report } from "../../lib/cli/report.ts";
@@ -16,6 +16,7 @@ import { journalTrials, readJournalFile } from "../../lib/runs/journal/journal.t
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
+import { recordText } from "../../lib/runs/record.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import fc from "../support/fast_check.ts";
@@ -486,7 +487,7 @@ fuzz(
     const journal = folder.write("a.jsonl", JOURNALS.get("failing")!);
     const other = folder.write("other.jsonl", JOURNALS.get("failing")!);
     const text = JSON.stringify(
-      JSON.parse(resultsText(acceptResults(readResults([other]), other))),
+      JSON.parse(recordText(acceptResults(readResults([other]), other))),
     );
     const baseline = folder.write("b.json", spoil(text, change));
     const told = await judged(journal, ["--baseline", baseline]);
@@ -499,7 +500,7 @@ Deno.test("gate() survives baselines that nest without end, wherever they do", a
   using folder = new Folder();
   const journal = folder.write("a.jsonl", JOURNALS.get("failing")!);
   const other = folder.write("other.jsonl", JOURNALS.get("failing")!);
-  const value = parseJson(resultsText(acceptResults(readResults([other]), other)))!;
+  const value = parseJson(recordText(acceptResults(readResults([other]), other)))!;
   for (let place = 0; place < 60; place += fc.IS_SOAK ? 1 : 4) {
     const change = { kind: "set", place, other: 0, value: "deep", name: "" } as const;
     const text = JSON.stringify(changed(value, [change]));

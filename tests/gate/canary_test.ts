@@ -1,4 +1,4 @@
-// The drift canary: what nights show of a served model, against its reference.
+// The drift canary: what days show of a served model, against its reference.
 // Runs without counters of lines.
 
 import {
@@ -13,7 +13,7 @@ import {
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { fork } from "../../lib/base/random.ts";
-import { type CanaryPolicy, type Night, watchForDrift } from "../../lib/gate/canary.ts";
+import { type CanaryDay, type CanaryPolicy, watchForDrift } from "../../lib/gate/canary.ts";
 import { canaryLines } from "../../lib/gate/canary_text.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
@@ -31,12 +31,12 @@ function units(solved: number, failed = 0, invalid = 0): Unit[] {
 /** Dates from 2026-01-01 on. */
 const DATES = Array.from(
   { length: 400 },
-  (_, night) => new Date(Date.UTC(2026, 0, 1 + night)).toISOString().slice(0, 10),
+  (_, day) => new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10),
 );
 
-/** Nights from 2026-01-01 on. */
-function nightsOf(...samples: readonly (readonly Unit[])[]): Night[] {
-  return samples.map((sample, night) => ({ date: DATES[night]!, units: sample }));
+/** Days from 2026-01-01 on. */
+function daysOf(...samples: readonly (readonly Unit[])[]): CanaryDay[] {
+  return samples.map((sample, day) => ({ date: DATES[day]!, units: sample }));
 }
 
 function repeat<T>(count: number, value: T): T[] {
@@ -48,52 +48,52 @@ const GOOD = units(45, 5);
 const BAD = units(38, 12);
 
 Deno.test("watchForDrift() compares with the lower bound of the reference, less the tolerance", () => {
-  const { kind, reference, nullRate, threshold, sum, nights } = watchForDrift(
+  const { kind, reference, nullRate, threshold, sum, days } = watchForDrift(
     REFERENCE,
-    nightsOf(GOOD),
+    daysOf(GOOD),
   );
   const { lower } = clopperPearson(900, 1000, 0.95);
   assertEquals(kind, "quiet");
   assertEquals(reference, { solved: 900, valid: 1000, rate: 0.9, lower });
   assertEquals([nullRate, threshold], [lower - 0.01, 7_300]);
-  assertEquals(nights, [{ date: DATES[0]!, solved: 45, valid: 50, trials: 50, rate: 0.9, sum }]);
+  assertEquals(days, [{ date: DATES[0]!, solved: 45, valid: 50, trials: 50, rate: 0.9, sum }]);
   const other = watchForDrift(REFERENCE, [], { tolerance: 0.02, confidence: 0.99, models: 3 });
   assertEquals(other.nullRate, clopperPearson(900, 1000, 0.99).lower - 0.02);
   assertEquals(other.threshold, 21_900);
 });
 
 Deno.test("watchForDrift() raises an alarm, and tells when it was raised and since when the rate is lower", () => {
-  const nights = nightsOf(...repeat(14, GOOD), ...repeat(10, BAD));
-  const { kind, alarmed, since, reason, sum, threshold, nights: watched } = watchForDrift(
+  const days = daysOf(...repeat(14, GOOD), ...repeat(10, BAD));
+  const { kind, alarmed, since, reason, sum, threshold, days: watched } = watchForDrift(
     REFERENCE,
-    nights,
+    days,
   );
   assertEquals([kind, since, reason], ["alarm", DATES[14], undefined]);
-  const first = watched.findIndex((night) => night.sum >= threshold);
+  const first = watched.findIndex((day) => day.sum >= threshold);
   assertEquals(alarmed, DATES[first]);
   assert(first > 14 && first < 24);
   assertGreater(sum, watched[first]!.sum);
-  assertEquals(watchForDrift(REFERENCE, nights.slice(0, first)).kind, "quiet");
+  assertEquals(watchForDrift(REFERENCE, days.slice(0, first)).kind, "quiet");
   // Three models watched together take more.
-  const family = watchForDrift(REFERENCE, nights, { models: 3 });
+  const family = watchForDrift(REFERENCE, days, { models: 3 });
   assertGreater(family.alarmed!, alarmed!);
 });
 
 Deno.test("watchForDrift() keeps an alarm whatever comes later, and since when it was", () => {
   const bad = [...repeat(14, GOOD), ...repeat(6, BAD)];
-  const { alarmed, since } = watchForDrift(REFERENCE, nightsOf(...bad));
+  const { alarmed, since } = watchForDrift(REFERENCE, daysOf(...bad));
   for (
     const later of [repeat(100, GOOD), [units(10, 0, 40)], [[]], [...repeat(100, GOOD), units(0)]]
   ) {
-    const verdict = watchForDrift(REFERENCE, nightsOf(...bad, ...later));
+    const verdict = watchForDrift(REFERENCE, daysOf(...bad, ...later));
     assertEquals([verdict.kind, verdict.alarmed, verdict.since], ["alarm", alarmed, since]);
     assertEquals("reason" in verdict, false);
   }
-  const recovered = watchForDrift(REFERENCE, nightsOf(...bad, ...repeat(200, GOOD)));
+  const recovered = watchForDrift(REFERENCE, daysOf(...bad, ...repeat(200, GOOD)));
   assertLess(recovered.sum, recovered.threshold);
 });
 
-Deno.test("watchForDrift() does not use a night of which too few trials were valid at the first go: nothing changes by it", () => {
+Deno.test("watchForDrift() does not use a day of which too few trials were valid at the first go: nothing changes by it", () => {
   const replaced = GOOD.map((unit, place) => place < 3 ? { ...unit, replaced: 1 } : unit);
   const resampled = GOOD.map((unit, place) => place < 3 ? { ...unit, resampled: 1 } : unit);
   const spoiled = [
@@ -114,40 +114,40 @@ Deno.test("watchForDrift() does not use a night of which too few trials were val
       "3 trials with a reply asked for again after a failure of unclear cause",
     ],
   ] as const;
-  const plain = watchForDrift(REFERENCE, nightsOf(...repeat(3, BAD)));
-  for (const [night, unused] of spoiled) {
-    // Before, between and after nights that are used, so that a bet begun on one would show.
+  const plain = watchForDrift(REFERENCE, daysOf(...repeat(3, BAD)));
+  for (const [day, unused] of spoiled) {
+    // Before, between and after days that are used, so that a bet begun on one would show.
     const verdict = watchForDrift(
       REFERENCE,
-      nightsOf(night, ...repeat(2, BAD), night, BAD, night),
+      daysOf(day, ...repeat(2, BAD), day, BAD, day),
     );
     assertEquals(verdict.sum, plain.sum);
-    assertEquals(verdict.nights.map((one) => one.unused === unused), [
+    assertEquals(verdict.days.map((one) => one.unused === unused), [
       ...[true, false, false, true, false, true],
     ]);
-    assertEquals(verdict.nights[0]!.sum, 0);
+    assertEquals(verdict.days[0]!.sum, 0);
     assertEquals(verdict.kind, "invalid");
-    assertEquals(verdict.reason, `the last night, ${DATES[5]}, cannot be used: ${unused}`);
+    assertEquals(verdict.reason, `the last day, ${DATES[5]}, cannot be used: ${unused}`);
   }
-  assertEquals(watchForDrift(REFERENCE, []).reason, "there is no night yet");
-  assertEquals(watchForDrift(REFERENCE, nightsOf([])).nights[0]!.rate, null);
+  assertEquals(watchForDrift(REFERENCE, []).reason, "there is no day yet");
+  assertEquals(watchForDrift(REFERENCE, daysOf([])).days[0]!.rate, null);
   // Two of 50 are few enough, and another coverage asks for less.
   const two = GOOD.map((unit, place) => place < 2 ? { ...unit, replaced: 1 } : unit);
-  assertEquals(watchForDrift(REFERENCE, nightsOf(two)).kind, "quiet");
-  assertEquals(watchForDrift(REFERENCE, nightsOf(replaced), { coverage: 0.9 }).kind, "quiet");
+  assertEquals(watchForDrift(REFERENCE, daysOf(two)).kind, "quiet");
+  assertEquals(watchForDrift(REFERENCE, daysOf(replaced), { coverage: 0.9 }).kind, "quiet");
 });
 
 Deno.test("watchForDrift() starts no bets in gaps", () => {
-  const nights = nightsOf(...repeat(30, BAD)).filter((_, night) => night % 10 === 0);
-  const { sum } = watchForDrift(REFERENCE, nights);
-  assertEquals(sum, watchForDrift(REFERENCE, nightsOf(...repeat(3, BAD))).sum);
+  const days = daysOf(...repeat(30, BAD)).filter((_, day) => day % 10 === 0);
+  const { sum } = watchForDrift(REFERENCE, days);
+  assertEquals(sum, watchForDrift(REFERENCE, daysOf(...repeat(3, BAD))).sum);
 });
 
-Deno.test("watchForDrift() counts an invalid trial of a night as solved, and one of the reference as failed", () => {
+Deno.test("watchForDrift() counts an invalid trial of a day as solved, and one of the reference as failed", () => {
   const [invalid, solved] = [units(40, 8, 2), units(42, 8)];
-  const one = watchForDrift(REFERENCE, nightsOf(invalid));
-  assertAlmostEquals(one.sum, watchForDrift(REFERENCE, nightsOf(solved)).sum, 1e-9);
-  assertEquals(one.nights[0], {
+  const one = watchForDrift(REFERENCE, daysOf(invalid));
+  assertAlmostEquals(one.sum, watchForDrift(REFERENCE, daysOf(solved)).sum, 1e-9);
+  assertEquals(one.days[0], {
     ...{ date: DATES[0]!, solved: 40, valid: 48, trials: 50, rate: 40 / 48, sum: one.sum },
   });
   const { nullRate } = watchForDrift(units(900, 80, 20), []);
@@ -181,7 +181,7 @@ Deno.test("watchForDrift() bets on the mean of a graph with several trials", () 
   const graphs = (count: number, solved: number): Unit[] =>
     repeat(count, { solved, valid: 4, trials: 4 });
   const mixed = [...graphs(80, 4), ...graphs(20, 2)];
-  const { reference, sum } = watchForDrift(mixed, nightsOf(graphs(5, 3)));
+  const { reference, sum } = watchForDrift(mixed, daysOf(graphs(5, 3)));
   assertEquals([reference.solved, reference.valid, reference.rate], [360, 400, 0.9]);
   // Trials of a graph are not independent: the exact bound of 400 trials would be too high.
   assertLess(reference.lower, clopperPearson(360, 400, 0.95).lower);
@@ -209,7 +209,7 @@ Deno.test("watchForDrift() tells how many trials of a reference the planned drop
   );
 });
 
-Deno.test("watchForDrift() refuses policies, dates and units that are not usable", () => {
+Deno.test("watchForDrift() refuses policies and units that are not usable", () => {
   const policies: readonly CanaryPolicy[] = [
     { tolerance: 0.05 },
     { tolerance: 0.01, drop: 0.01 },
@@ -228,20 +228,6 @@ Deno.test("watchForDrift() refuses policies, dates and units that are not usable
       "Cannot use the policy of a drift canary",
     );
   }
-  const night = (date: string): Night => ({ date, units: GOOD });
-  for (
-    const [dates, rule] of [
-      [["2026-02-30"], "nights need UTC dates such as 2026-11-12"],
-      [["12.11.2026"], "nights need UTC dates such as 2026-11-12"],
-      [["2026-11-12".repeat(100)], "nights need UTC dates such as 2026-11-12"],
-      [["2026-11-12\u001b[2J"], "nights need UTC dates such as 2026-11-12"],
-      [["2026-11-12", "2026-11-12"], "nights must come by date, one for each"],
-      [["2026-11-12", "2026-11-11"], "nights must come by date, one for each"],
-    ] as const
-  ) {
-    const error = assertThrows(() => watchForDrift(REFERENCE, dates.map(night)), InputError, rule);
-    assert(!error.message.includes("\u001b") && error.message.length < 200);
-  }
   for (
     const unit of [
       { solved: 2, valid: 1, trials: 2 },
@@ -253,9 +239,9 @@ Deno.test("watchForDrift() refuses policies, dates and units that are not usable
   ) {
     assertThrows(() => watchForDrift([unit], []), InputError, "units of the reference must");
     assertThrows(
-      () => watchForDrift(REFERENCE, nightsOf([unit])),
+      () => watchForDrift(REFERENCE, daysOf([unit])),
       InputError,
-      "units of the night of 2026-01-01 must",
+      "units of 2026-01-01 must",
     );
   }
   const replaced = new Array(500).fill({ solved: 1, valid: 1, trials: 1, replaced: 1 });
@@ -266,7 +252,7 @@ Deno.test("watchForDrift() refuses policies, dates and units that are not usable
 
 Deno.test("canaryLines() of an alarm says since when, and the numbers behind it", () => {
   const samples = [...repeat(14, GOOD), ...repeat(5, BAD), units(10, 0, 40)];
-  const verdict = watchForDrift(REFERENCE, nightsOf(...samples));
+  const verdict = watchForDrift(REFERENCE, daysOf(...samples));
   const lines = canaryLines(verdict);
   assertMatch(lines[1]!, /^the sum of bets is [\d,]+, and 7,300 is the threshold/);
   assertEquals(lines.with(1, ""), [
@@ -276,15 +262,15 @@ Deno.test("canaryLines() of an alarm says since when, and the numbers behind it"
     "",
     "reference: solved 900 of 1000 valid trials (90.0%), true rate at least 88.3% with 95.0% " +
     "confidence; a rate down to 87.3%, with a tolerance of 1 point, is no drift",
-    "since 2026-01-15: solved 190 of 250 valid trials (76.0%), 5 nights used",
-    "all nights: solved 820 of 950 valid trials (86.3%), 19 nights used",
+    "since 2026-01-15: solved 190 of 250 valid trials (76.0%), 5 days used",
+    "all days: solved 820 of 950 valid trials (86.3%), 19 days used",
     "not used: 2026-01-20, as 10 of 50 planned trials are valid, fewer than the coverage of 95% requires",
   ]);
 });
 
 Deno.test("canaryLines() of other verdicts claim no drop, and tell of a family and of a small reference", () => {
   const policy = { models: 3 };
-  const quiet = canaryLines(watchForDrift(units(90, 10), nightsOf(GOOD), policy), policy);
+  const quiet = canaryLines(watchForDrift(units(90, 10), daysOf(GOOD), policy), policy);
   assertEquals(quiet, [
     "QUIET: it is not proved that the true success rate dropped below 82.6%.",
     "the sum of bets is 0.241, and 21,900 is the threshold: without a drift it is reached by any of 3 " +
@@ -292,17 +278,17 @@ Deno.test("canaryLines() of other verdicts claim no drop, and tell of a family a
     "reference: solved 90 of 100 valid trials (90.0%), true rate at least 83.6% with 95.0% confidence; " +
     "a rate down to 82.6%, with a tolerance of 1 point, is no drift",
     "the reference is too small to find a drop of 5 points, only larger ones: that takes at least about 230 trials",
-    "all nights: solved 45 of 50 valid trials (90.0%), 1 night used",
+    "all days: solved 45 of 50 valid trials (90.0%), 1 day used",
   ]);
-  const spoiled = nightsOf(...repeat(13, units(10, 0, 40)));
+  const spoiled = daysOf(...repeat(13, units(10, 0, 40)));
   const invalid = canaryLines(watchForDrift(REFERENCE, spoiled));
   assertEquals(
     invalid[0],
-    "INVALID: the last night, 2026-01-13, cannot be used: 10 of 50 planned trials are valid, fewer " +
+    "INVALID: the last day, 2026-01-13, cannot be used: 10 of 50 planned trials are valid, fewer " +
       "than the coverage of 95% requires.",
   );
-  assertEquals(invalid[3], "all nights: 0 nights used");
+  assertEquals(invalid[3], "all days: 0 days used");
   // The latest first, and not all of a bad month.
   assertMatch(invalid[4]!, /^not used: 2026-01-13/);
-  assertEquals(invalid.slice(14), ["and 3 more nights"]);
+  assertEquals(invalid.slice(14), ["and 3 more days"]);
 });

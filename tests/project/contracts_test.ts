@@ -59,14 +59,12 @@ const RARE = Object.entries({
     "reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
-  baseline: "subjects[].variant subjects[].draws subjects[].agent subjects[].later",
-  record:
-    "stopped subjects[].variant subjects[].draws subjects[].agent subjects[].estimated subjects[].later " +
-    "subjects[].trials[].failures subjects[].trials[].changed subjects[].trials[].unsolvable",
-  canary:
-    "watched[].variant watched[].reference.needed watched[].alarmed watched[].since watched[].nights[].unused",
+  record: "stopped subjects[].variant subjects[].estimated subjects[].trials[].draw " +
+    "subjects[].trials[].failures subjects[].trials[].changed subjects[].trials[].unsolvable " +
+    "subjects[].trials[].agent subjects[].trials[].replaced subjects[].trials[].unclear",
+  "watched-model": "variant reference.needed alarmed since days[].unused",
   history:
-    "fault streams[].subject.variant streams[].canary streams[].canary.kind streams[].canary.text streams[].canary.numbers streams[].canary.nullRate streams[].canary.since streams[].canary.alarmed streams[].points[].servedBefore streams[].points[].stopped " +
+    "streams[].subject.variant streams[].canary streams[].points[].servedBefore streams[].points[].stopped " +
     "streams[].points[].estimated",
   verdicts: "text",
   verdict:
@@ -251,7 +249,7 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [2, "gate nothing.jsonl --json"],
   [0, "run right.json --seed 2 --out fresh.jsonl"],
   [0, "accept right.jsonl --to history --name v1 --prices prices.json"],
-  [0, "accept fresh.jsonl --to history --name v2 --commit 0123456789abcdef"],
+  [0, "accept fresh.jsonl --to history --name v2 --anchor"],
   [3, "canary history --drop 0.6 --json", "canary"],
   [0, "run right.json --seed 3 --out later.jsonl"],
   [0, "history add later.jsonl --to history"],
@@ -293,10 +291,10 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
       compare(JSON.parse(text), "recording");
     }
     for (const text of filesIn(place.file("history"))) {
-      compare(JSON.parse(text), JSON.parse(text).kind);
+      compare(JSON.parse(text), "record");
     }
     for (
-      const [name, table] of [["baseline", "baseline"], ["report", "report"], [
+      const [name, table] of [["baseline", "record"], ["report", "report"], [
         "replayed",
         "report",
       ]] as const

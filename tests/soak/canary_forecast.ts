@@ -24,16 +24,16 @@ function forecast(changes: Partial<typeof DESIGN>) {
     const solved = binomialDraw(prng(), reference, rate);
     return known.getOrInsertComputed(solved, betsAfter);
   };
-  /** Nights until an alarm, `Infinity` without one, in ascending order. */
+  /** Days until an alarm, `Infinity` without one, in ascending order. */
   const alarms = (purpose: string, count: number, most: number, truth: number, bets = drawn) => {
     const { prng } = fork(1, "canary", purpose, trials);
     return Array.from({ length: count }, () => {
       const { nullRate, stakes } = bets(prng);
       if (stakes.length === 0) return Infinity;
       const watched = new DriftSum(nullRate, stakes);
-      for (let night = 1; night <= most; night++) {
+      for (let day = 1; day <= most; day++) {
         const solved = binomialDraw(prng(), trials, truth);
-        if (watched.add([[1, solved], [0, trials - solved]]) >= threshold) return night;
+        if (watched.add([[1, solved], [0, trials - solved]]) >= threshold) return day;
       }
       return Infinity;
     }).sort((one, other) => one - other);
@@ -45,8 +45,8 @@ function forecast(changes: Partial<typeof DESIGN>) {
   };
   const expected = betsAfter(rate * reference);
   return {
-    /** Nights until half of the drops are found, and 90%. */
-    nights() {
+    /** Days until half of the drops are found, and 90%. */
+    days() {
       const found = alarms("drop", DROPS, 5 * YEAR, rate - drop);
       return [0.5, 0.9].map((share) => found[share * DROPS - 1]!);
     },
@@ -69,27 +69,27 @@ function rowsOf(head: string): Map<string, string[]> {
   );
 }
 
-/** Nights as they are told, from cells such as `55, 314`; other seeds give up to a quarter more or less. */
-function assertNights(cell: string, nights: readonly number[]): void {
+/** Days as they are told, from cells such as `55, 314`; other seeds give up to a quarter more or less. */
+function assertDays(cell: string, days: readonly number[]): void {
   for (const [place, told] of cell.split(", ").entries()) {
-    if (nights[place] === Infinity) assertEquals(told, "over 1,825");
-    else assertAlmostEquals(Number(told), nights[place]!, nights[place]! / 4, cell);
+    if (days[place] === Infinity) assertEquals(told, "over 1,825");
+    else assertAlmostEquals(Number(told), days[place]!, days[place]! / 4, cell);
   }
 }
 
-Deno.test("a drop is found within the nights that docs/gates.md says", () => {
-  const rows = rowsOf("trials a night");
+Deno.test("a drop is found within the days that docs/gates.md says", () => {
+  const rows = rowsOf("trials a day");
   assertEquals([...rows.keys()], ["20", "50", "100", "200"]);
   for (const [trials, cells] of rows) {
     for (const [place, reference] of [1_000, 10_000].entries()) {
-      assertNights(cells[place]!, forecast({ reference, trials: Number(trials) }).nights());
+      assertDays(cells[place]!, forecast({ reference, trials: Number(trials) }).days());
     }
   }
   const delays = [1_000, 10_000].map((reference) => forecast({ reference }).delay());
   assertEquals(delays.map((trials) => Number(trials.toPrecision(2))), [3_900, 1_600]);
 });
 
-Deno.test("other settings change nights and false alarms as docs/gates.md says", () => {
+Deno.test("other settings change days and false alarms as docs/gates.md says", () => {
   const changes: Record<string, Partial<typeof DESIGN>> = {
     "none": {},
     "a drop of 10 points, and `drop: 0.1`": { drop: 0.1 },
@@ -101,9 +101,9 @@ Deno.test("other settings change nights and false alarms as docs/gates.md says",
   };
   const rows = rowsOf("change");
   assertEquals([...rows.keys()], Object.keys(changes));
-  for (const [name, [nights, ...shares]] of rows) {
+  for (const [name, [days, ...shares]] of rows) {
     const made = forecast(changes[name]!);
-    assertNights(nights!, made.nights());
+    assertDays(days!, made.days());
     for (const [place, share] of made.false().entries()) {
       const error = noiseOf(share, YEARS) + 0.0005;
       assertAlmostEquals(parseFloat(shares[place]!) / 100, share, error, name);

@@ -17,7 +17,7 @@ import { driftDelay, driftStakes, DriftSum, driftThreshold } from "../../lib/sta
 import { binomialDraw, drawsOf, noiseOf } from "../support/error_rates.ts";
 
 const YEARS = drawsOf(10_000);
-const NIGHTS = 365;
+const DAYS = 365;
 const ERROR = 0.05;
 /** What chance alone may add. */
 const NOISE = noiseOf(ERROR, YEARS);
@@ -25,14 +25,14 @@ const NOISE = noiseOf(ERROR, YEARS);
 const [RATE, NULL_RATE] = [0.9, 0.88];
 const STAKES = driftStakes(NULL_RATE, RATE, 0.05);
 
-/** Solved and failed trials of a night; `undefined` for a night without a sample. */
+/** Solved and failed trials of a day; `undefined` for a day without a sample. */
 type Draw = (prng: Prng) => readonly [solved: number, failed: number] | undefined;
 
 /** Draws how many of so many trials of one rate are solved. */
 const binomialDraws = (trials: number, rate: number) => (prng: Prng) =>
   binomialDraw(prng(), trials, rate);
 
-/** Draws nights of so many trials of one rate. */
+/** Draws days of so many trials of one rate. */
 function sample(trials: number, rate: number): Draw {
   const draw = binomialDraws(trials, rate);
   return (prng) => {
@@ -45,7 +45,7 @@ function sample(trials: number, rate: number): Draw {
 function largestSum(prng: Prng, draw: Draw): number {
   const watched = new DriftSum(NULL_RATE, STAKES);
   let largest = 0;
-  for (let night = 0; night < NIGHTS; night++) {
+  for (let day = 0; day < DAYS; day++) {
     const drawn = draw(prng);
     if (drawn === undefined) continue;
     const [solved, failed] = drawn;
@@ -66,12 +66,12 @@ function shareAbove(sums: readonly number[], threshold: number): number {
 
 Deno.test("DriftSum raises a false alarm in at most 5% of years at the lowest rate that is no drift, as a threshold of 365 does not", () => {
   for (const trials of [5, 50]) {
-    const sums = years(`${trials} a night`, sample(trials, NULL_RATE));
+    const sums = years(`${trials} a day`, sample(trials, NULL_RATE));
     const error = shareAbove(sums, driftThreshold());
     assertLessOrEqual(error, ERROR + NOISE, `${trials}`);
     // It is not for want of betting.
     assertGreater(error, 0.005, `${trials}`);
-    assertGreater(shareAbove(sums, NIGHTS), 2 * ERROR, `${trials}`);
+    assertGreater(shareAbove(sums, DAYS), 2 * ERROR, `${trials}`);
   }
 });
 
@@ -98,7 +98,7 @@ Deno.test("DriftSum raises a false alarm in at most 5% of years with gaps and sa
   const draws = [10, 30, 100, 150].map((trials) => sample(trials, NULL_RATE));
   const sums = years("gaps", (prng) => {
     const place = prng();
-    // A quarter of the nights has no sample.
+    // A quarter of the days has no sample.
     return place < 0.25 ? undefined : draws[Math.floor(4 * prng())]!(prng);
   });
   assertLessOrEqual(shareAbove(sums, driftThreshold()), ERROR + NOISE);
@@ -121,18 +121,18 @@ Deno.test("DriftSum finds a drop from 90% to 85% within about what a single bet 
         total += trials;
       }
     }
-    // Many short nights start more bets; a long one is paid for as a whole.
+    // Many short days start more bets; a long one is paid for as a whole.
     assertGreater(total / 150, least * delay, `${trials}`);
     assertLess(total / 150, most * delay, `${trials}`);
   }
 });
 
-/** All products, from each start night to now, without a recursion: as the definition has it. */
-function byDefinition(nights: readonly (readonly number[])[]) {
-  const products = nights.map((_, start) =>
+/** All products, from each start day to now, without a recursion: as the definition has it. */
+function byDefinition(days: readonly (readonly number[])[]) {
+  const products = days.map((_, start) =>
     STAKES.reduce((sum, { weight, lambda }) => {
       let product = weight;
-      for (const value of nights.slice(start).flat()) product *= 1 + lambda * (NULL_RATE - value);
+      for (const value of days.slice(start).flat()) product *= 1 + lambda * (NULL_RATE - value);
       return sum + product;
     }, 0)
   );
@@ -142,33 +142,33 @@ function byDefinition(nights: readonly (readonly number[])[]) {
   };
 }
 
-Deno.test("DriftSum is the sum of the products since each night, and starts where that product is largest", () => {
+Deno.test("DriftSum is the sum of the products since each day, and starts where that product is largest", () => {
   const { prng } = fork(1, "drift", "definition");
   for (let run = 0; run < 15; run++) {
     const watched = new DriftSum(NULL_RATE, STAKES);
-    const nights: number[][] = [];
+    const days: number[][] = [];
     const drop = Math.floor(30 * prng());
-    for (let night = 0; night < 30; night++) {
-      // Means of several trials as well as single ones; some nights have none.
+    for (let day = 0; day < 30; day++) {
+      // Means of several trials as well as single ones; some days have none.
       const values = Array.from({ length: Math.floor(8 * prng()) }, () => {
         const trials = 1 + Math.floor(3 * prng());
         let solved = 0;
         for (let trial = 0; trial < trials; trial++) {
-          if (prng() < (night < drop ? 0.9 : 0.6)) solved++;
+          if (prng() < (day < drop ? 0.9 : 0.6)) solved++;
         }
         return solved / trials;
       });
-      nights.push(values);
+      days.push(values);
       const sum = watched.add(values.map((value) => [value, 1]));
-      const naive = byDefinition(nights);
+      const naive = byDefinition(days);
       assertAlmostEquals(sum / naive.sum, 1, 1e-9);
       assertEquals(watched.sum, sum);
     }
-    const { start } = byDefinition(nights);
-    // A night without values is as good a start as the next one.
-    const later = nights.findIndex((values, night) => night >= start && values.length > 0);
+    const { start } = byDefinition(days);
+    // A day without values is as good a start as the next one.
+    const later = days.findIndex((values, day) => day >= start && values.length > 0);
     if (later >= 0) assertEquals(watched.start, later);
-    assertEquals(watched.nights, 30);
+    assertEquals(watched.days, 30);
   }
 });
 
@@ -181,11 +181,11 @@ Deno.test("DriftSum takes a value as often as it occurs", () => {
 
 Deno.test("DriftSum stays finite however long a drop lasts, and still knows when it began", () => {
   const watched = new DriftSum(NULL_RATE, STAKES);
-  for (let night = 0; night < 5; night++) watched.add([[1, 100]]);
-  for (let night = 0; night < 1_000; night++) watched.add([[0, 1_000]]);
+  for (let day = 0; day < 5; day++) watched.add([[1, 100]]);
+  for (let day = 0; day < 1_000; day++) watched.add([[0, 1_000]]);
   assert(Number.isFinite(watched.sum));
   assertEquals(watched.start, 5);
-  for (let night = 0; night < 10; night++) watched.add([[1, 100_000]]);
+  for (let day = 0; day < 10; day++) watched.add([[1, 100_000]]);
   assert(watched.sum >= 0 && watched.sum < 1);
 });
 
@@ -209,7 +209,7 @@ Deno.test("driftStakes() leaves out drops that are none, and gives half of the w
   }
 });
 
-Deno.test("driftThreshold() is a year's nights over the error, for each model", () => {
+Deno.test("driftThreshold() is a year's days over the error, for each model", () => {
   assertEquals(driftThreshold(), 7_300);
   assertEquals(driftThreshold(365, 0.05, 3), 21_900);
   assertEquals(driftThreshold(100, 0.1), 1_000);
@@ -237,5 +237,5 @@ Deno.test("driftStakes(), DriftSum, driftThreshold() and driftDelay() refuse wha
       () => driftDelay(0.9, 0.85, 1),
     ]
   ) assertThrows(wrong, RangeError, "Cannot ");
-  assertEquals(watched.nights, 0);
+  assertEquals(watched.days, 0);
 });

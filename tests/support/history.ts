@@ -1,11 +1,15 @@
 /**
- * Histories of made-up nights: records as `history add` writes them, without running a model.
+ * Histories of made-up runs: records as `history add` writes them, without running a model.
  */
 
-import { resultsText, sealed } from "../../lib/runs/accept.ts";
-import { plannedTrials } from "../../lib/runs/_baseline_file.ts";
-import { type RecordedTrial, type RecordFile, recordName } from "../../lib/runs/history/record.ts";
-import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
+import {
+  plannedTrials,
+  type RecordedSubject,
+  recordText,
+  type RunRecord,
+  sealed,
+} from "../../lib/runs/record.ts";
+import { recordName } from "../../lib/runs/history/history.ts";
 import { GENERATOR_VERSION } from "../../lib/tasks/generated/task.ts";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { fork } from "../../lib/base/random.ts";
@@ -22,10 +26,8 @@ export interface MadeRun {
   readonly seed?: number;
   /** Graphs of each cell; default 10. */
   readonly graphs?: number;
-  readonly cells?: RecordFile["resolved"]["cells"];
-  readonly commit?: string;
+  readonly cells?: RunRecord["resolved"]["cells"];
   readonly stopped?: string;
-  readonly toolgate?: string;
   /** The model that judges its answers. */
   readonly judge?: string;
   readonly subjects?: readonly MadeSubject[];
@@ -52,8 +54,8 @@ const CELLS = [
   { core: 5, depth: 2, connected: 0, disconnected: 0 },
 ];
 
-/** Returns a record, and the name of its file. The same run is always the same record. */
-export function recordFile(run: MadeRun): RecordFile {
+/** Returns the record of a made-up run. The same run is always the same record. */
+export function recordFile(run: MadeRun): RunRecord {
   const { suite = "nightly", date, startedAt = `${date}T03:17:00.000Z`, graphs = 10 } = run;
   const { seed = parseInt(sha256(startedAt).slice(0, 8), 16), cells = CELLS } = run;
   const resolved = {
@@ -61,56 +63,56 @@ export function recordFile(run: MadeRun): RecordFile {
     ...{ perturbations: ["none"], repetitions: 1, limits: {} },
     ...(run.judge === undefined ? {} : { judge: { model: run.judge } }),
   };
-  const whole = { suite, resolved: { ...resolved, models: [], strategies: [] } };
   const subjects = (run.subjects ?? [{}]).map((subject) => {
     const { model = "sim:made-up", served = model, strategy = "baseline", rate = 0.9 } = subject;
     const { failures = ["incorrect_value"], invalid = 0, missing = 0, variant, usd } = subject;
     const own = { strategy, perturbation: "none", ...(variant === undefined ? {} : { variant }) };
-    const planned = plannedTrials(resolved, { model, ...own });
     const { prng } = fork("made-up run", startedAt, model, strategy, variant ?? "");
-    const trials = planned.map(({ task }, place): RecordedTrial | null => {
-      const isSolved = prng() < rate;
-      if (place >= invalid && place < invalid + missing) return null;
-      const outcome = place < invalid ? "invalid" : isSolved ? "solved" : "wrong_answer";
-      const wrong = outcome === "wrong_answer" ? [failures[place % failures.length]!] : [];
-      return {
-        ...("seed" in task ? { seed: task.seed } : {}),
-        outcome,
-        ...(wrong.length === 0 ? {} : { failures: wrong }),
-        calls: 3 + Math.floor(4 * prng()),
-        tokens: [2_000 + Math.floor(500 * prng()), 100 + Math.floor(50 * prng())],
-        ms: 1_000 + Math.floor(3_000 * prng()),
-      };
-    });
+    const trials = plannedTrials(resolved, { model, ...own }).map(
+      ({ id }, place): RecordedSubject["trials"][number] => {
+        const isSolved = prng() < rate;
+        if (place >= invalid && place < invalid + missing) return null;
+        const outcome = place < invalid ? "invalid" : isSolved ? "solved" : "wrong_answer";
+        const wrong = outcome === "wrong_answer" ? [failures[place % failures.length]!] : [];
+        return {
+          key: sha256(`${startedAt} ${id}`).slice(0, 16),
+          outcome,
+          ...(wrong.length === 0 ? {} : { failures: wrong }),
+          calls: 3 + Math.floor(4 * prng()),
+          tokens: [2_000 + Math.floor(500 * prng()), 100 + Math.floor(50 * prng())],
+          ms: 1_000 + Math.floor(3_000 * prng()),
+        };
+      },
+    );
     return {
       model: { requested: model, served, simulated: model.startsWith("sim:") },
       ...own,
-      keys: planned.map(({ id }) => sha256(`${startedAt} ${id}`).slice(0, 16)).join(","),
       ...(usd === undefined ? {} : { usd }),
       trials,
     };
   });
-  const { commit, stopped, toolgate = "0.2.0" } = run;
+  const { stopped } = run;
   return sealed({
-    ...{ v: 1, kind: "record", suite } as const,
-    planHash: planHash(whole),
-    comparisonHash: comparisonHash(whole),
-    ...{ generator: GENERATOR_VERSION, seed, resolved, toolgate },
-    ...(commit === undefined ? {} : { commit }),
-    startedAt,
+    ...{ v: 1, kind: "record", suite, startedAt } as const,
     endedAt: new Date(Date.parse(startedAt) + 600_000).toISOString(),
     ...(stopped === undefined ? {} : { stopped }),
-    subjects,
+    ...{ resolved, subjects },
   });
 }
 
+/** Returns a record with other content and the checksum of that. */
+export function changed(record: RunRecord, change: Partial<RunRecord>): RunRecord {
+  const { checksum: _, ...content } = { ...record, ...change };
+  return sealed(content);
+}
+
 /** Writes records into a folder as `history add` would; returns their paths. */
-export function writeRecords(folder: string, runs: readonly (MadeRun | RecordFile)[]): string[] {
+export function writeRecords(folder: string, runs: readonly (MadeRun | RunRecord)[]): string[] {
   Deno.mkdirSync(folder, { recursive: true });
   return runs.map((run) => {
     const record = "kind" in run ? run : recordFile(run);
     const path = `${folder}/${recordName(record)}`;
-    Deno.writeTextFileSync(path, resultsText(record));
+    Deno.writeTextFileSync(path, recordText(record));
     return path;
   });
 }

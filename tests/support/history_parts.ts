@@ -1,11 +1,15 @@
 /**
- * Histories as reports tell them: parts of made-up nights and releases.
+ * Histories as reports tell them: parts of made-up runs and releases.
  */
 
 import { makeHistoryReport } from "../../lib/reports/history.ts";
-import { addRelease } from "../../lib/runs/history/add.ts";
-import { type HistoryPart, partOf, readHistory } from "../../lib/runs/history/history.ts";
-import type { RecordFile } from "../../lib/runs/history/record.ts";
+import {
+  addRelease,
+  type HistoryPart,
+  partOf,
+  readHistory,
+} from "../../lib/runs/history/history.ts";
+import type { RunRecord } from "../../lib/runs/record.ts";
 import { Folder } from "./folders.ts";
 import { dateAfter, type MadeRun, type MadeSubject, recordFile, writeRecords } from "./history.ts";
 import { HOSTILE } from "./records.ts";
@@ -15,7 +19,7 @@ type MadeRelease = readonly [run: number, name: string, anchor?: boolean];
 
 /** What a folder with these runs tells, in which some are accepted. */
 export function partWith(
-  runs: readonly (MadeRun | RecordFile)[],
+  runs: readonly (MadeRun | RunRecord)[],
   releases: readonly MadeRelease[] = [],
 ): HistoryPart {
   using folder = new Folder();
@@ -46,12 +50,12 @@ export function hostileReport() {
     variant: EVIL,
   }])
     .map(({ date, subjects }, day) => ({
-      ...{ date, suite: EVIL, stopped: EVIL, toolgate: `${EVIL}${day}` },
+      ...{ date, suite: EVIL, stopped: EVIL },
       subjects: [...subjects!, { model: "constructor", served: `${EVIL}${day}`, strategy: EVIL }],
     }));
   const part = partWith(runs, [[0, EVIL]]);
   return makeHistoryReport(
-    { ...part, fault: EVIL, leftOut: [`Left out: ${EVIL}`] },
+    { ...part, leftOut: [`Left out: ${EVIL}`] },
     { remarks: [EVIL] },
   );
 }

@@ -2,10 +2,11 @@
  * Journals and baselines on disk, made by hand, for the tests of whatever reads them.
  */
 
-import { acceptResults, resultsText } from "../../lib/runs/accept.ts";
+import { acceptResults } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { declaredHash, planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
+import { recordText } from "../../lib/runs/record.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { Folder } from "./folders.ts";
 import { finish } from "./records.ts";
@@ -32,7 +33,7 @@ export function writeJournal(
 
 /** Accepts a journal, and gives the path of the baseline. */
 export function accept(folder: Folder, journal: string, name = "b.json"): string {
-  return folder.write(name, resultsText(acceptResults(readResults([journal]), journal)));
+  return folder.write(name, recordText(acceptResults(readResults([journal]), journal)));
 }
 
 /** Writes a journal with the first trial of a kind changed, and gives the number of its line. */

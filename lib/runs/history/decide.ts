@@ -13,15 +13,13 @@ import type { CompletePolicy } from "../../gate/policy.ts";
 import { baselineOf } from "../baseline.ts";
 import { decideResults, type DecisionOptions } from "../decide_results.ts";
 import type { Results } from "../journal/results.ts";
-import { type History, lastRelease, type Release } from "./history.ts";
-import { asBaselineFile } from "./record.ts";
+import { type History, lastRelease, releasesOf } from "./history.ts";
 
 /**
  * Decides the gate over the results of a run against the anchor of its suite and the last release: it passes against
  * both or not at all. Runs on the same graphs are compared graph by graph, others cell by cell.
  *
- * @throws {InputError} If there is no release, the releases cannot be relied on or compared with, or as
- * {@linkcode decideResults}.
+ * @throws {InputError} If there is no release, they cannot be compared with, or as {@linkcode decideResults}.
  */
 export async function decideByHistory(
   results: Results,
@@ -29,20 +27,11 @@ export async function decideByHistory(
   history: History,
   options: Omit<DecisionOptions, "baseline"> = {},
 ): Promise<GateReport> {
-  const own = history.releases.filter(({ record }) => record.suite === results.suite);
-  const action = `compare with the history ${history.folders.join(", ")}`;
-  const others = [...new Set(history.releases.map(({ record }) => record.suite))];
-  if (own.length === 0 && others.length > 0) {
-    throw cannot(
-      action,
-      "its releases must tell what was accepted",
-      `there is no release of the suite ${printable(results.suite, 100)}, only of ${
-        printable(others.join(", "), 200)
-      }`,
-    );
-  }
-  const last = lastRelease({ ...history, releases: own }, action);
-  const anchor = own.find(({ isAnchor }) => isAnchor)!;
+  const suite = printable(results.suite, 100);
+  const action = `compare the suite ${suite} with the history ${history.folders.join(", ")}`;
+  const releases = releasesOf(history, results.suite);
+  const last = lastRelease(releases, action);
+  const anchor = releases.anchor!;
   if (results.rule !== undefined) {
     throw cannot(
       action,
@@ -53,13 +42,14 @@ export async function decideByHistory(
   const [journals, folder] = [results.paths.map(shellQuote).join(" "), history.folders[0]!];
   const accept = commandLine(`accept ${journals} --to ${shellQuote(folder)} --name NAME`);
   const reports: GateReport[] = [];
-  for (const release of anchor === last ? [anchor] : [anchor, last]) {
-    const baseline = baselineOf(asBaselineFile(release.record), releaseName(release));
+  for (const record of anchor === last ? [anchor] : [anchor, last]) {
+    const { name } = record.release;
+    const isAnchor = record === anchor;
+    const file = `the ${isAnchor ? "anchor" : "release"} ${printable(name, 100)}`;
     const report = await decideResults(results, policy, {
       ...options,
-      ...{ baseline, fresh: true, accept },
+      ...{ baseline: baselineOf(record, file), fresh: true, accept },
     });
-    const { name, isAnchor } = release;
     const verdicts = report.verdicts.map((one) => ({ ...one, release: { name, isAnchor } }));
     reports.push({ ...report, verdicts });
   }
@@ -67,8 +57,4 @@ export async function decideByHistory(
   const verdict = worstKind(verdicts);
   const undecided = reports.find(({ text }) => text !== undefined);
   return undecided ?? { ...reports[0]!, verdicts, verdict, exitCode: exitCodeOf(verdict) };
-}
-
-function releaseName({ name, isAnchor }: Release): string {
-  return `the ${isAnchor ? "anchor" : "release"} ${printable(name, 100)}`;
 }

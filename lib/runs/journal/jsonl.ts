@@ -116,8 +116,8 @@ function insteadOf(path: string): string {
     ? "UTF-16, and a journal is UTF-8"
     : /^<(?:!|html)/i.test(text)
     ? "a page (HTML), and no journal"
-    : /^\{[^]*"kind":\s*"baseline"/.test(text)
-    ? "a baseline, and no journal"
+    : /^\{[^]*"kind":\s*"record"/.test(text)
+    ? "the record of a run, and no journal"
     : /^[{/](?!.*"kind":\s*"(?:plan|trial)")[^]*"(?:tasks|models)":/.test(text)
     ? "a suite, and no journal: run it with --out to make one"
     : head.includes(0)
