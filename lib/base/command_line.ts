@@ -51,6 +51,22 @@ function userFolder(): string | undefined {
   }
 }
 
+/** Resolves `path` in the user's folder, which `deno task` leaves for the project's and has in `INIT_CWD`. */
+export function userPath(path: string): string {
+  const base = callerFolder();
+  const isAbsolute = /^([/\\]|[A-Za-z]:[/\\])/.test(path);
+  return base === undefined || isAbsolute || isHere(base) ? path : `${base}/${path}`;
+}
+
+/** Whether a folder is the one that paths begin in: what is said of them needs no more than the user wrote. */
+function isHere(folder: string): boolean {
+  try {
+    return Deno.cwd() === folder;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Returns the path of a file from where the user stands, for a path that this process opens: they differ where a task
  * has changed the folder.
@@ -175,7 +191,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
  *
  * @param folder Its path from where the configuration is.
  */
-export function hasMember(
+function hasMember(
   { workspace, workspaces }: Readonly<Record<string, unknown>>,
   folder: string,
 ): boolean {

@@ -285,6 +285,16 @@ export function isMissing(path: string): boolean {
   }
 }
 
+/** Whether there is something at a path, as far as that can be read. */
+export function isThere(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Writes all of `text`. */
 export function writeAll(file: Deno.FsFile, text: string): void {
   const bytes = new TextEncoder().encode(text);

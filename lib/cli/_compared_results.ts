@@ -3,14 +3,15 @@
  * @module
  */
 
+import { userPath } from "../base/command_line.ts";
 import { readText } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import { resolvePath } from "../base/output_file.ts";
 import type { AcceptedResults } from "../gate/comparison.ts";
 import { plannedDecisions } from "../gate/decisions.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
-import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
+import { isUpgrade } from "../gate/policy.ts";
 import type { Prices } from "../models/prices.ts";
 import { type Baseline, baselineOfGate, missingBaseline } from "../runs/baseline.ts";
 import { comparableBaseline } from "../runs/compared_baseline.ts";
@@ -19,26 +20,16 @@ import { labelled } from "../runs/journal/collection.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { isRecord } from "../runs/record.ts";
 import { assertOtherRun } from "../runs/trial_keys.ts";
-import { type Arguments, userPath } from "./arguments.ts";
 
-/**
- * Names files of accepted results, with as many of their folders as tell them apart.
- *
- * @throws {InputError} If one is named twice: it would be compared with twice.
- */
-export function baselineNames(options: Arguments, files: readonly string[]): Map<string, string> {
-  const parts = files.map((file) => resolvePath(userPath(file)).split(/[/\\]/));
-  const twice = parts.findIndex((own, place) =>
-    parts.findIndex((other) => other.join() === own.join()) < place
-  );
-  if (twice >= 0) {
-    throw options.error(`a file can be compared with only once: ${files[twice]} is named twice`);
-  }
-  const namesOf = (taken: number) => parts.map((own) => own.slice(-taken).join("/"));
+/** Names files of accepted results, by path, with as many of their folders as tell them apart. */
+export function baselineNames(files: readonly string[]): ReadonlyMap<string, string> {
+  const paths = [...new Set(files.map((file) => resolvePath(userPath(file))))];
+  const namesOf = (taken: number) =>
+    paths.map((path) => path.split(/[/\\]/).slice(-taken).join("/"));
   let taken = 1;
-  while (new Set(namesOf(taken)).size < files.length) taken++;
+  while (new Set(namesOf(taken)).size < paths.length) taken++;
   const names = namesOf(taken);
-  return new Map(files.map((file, place) => [file, names[place]!]));
+  return new Map(paths.map((path, place) => [path, names[place]!]));
 }
 
 /** Whether an operand is a file of accepted results, and no journal. */
@@ -59,24 +50,19 @@ export function isBaseline(operand: string): boolean {
  * @throws {InputError} If they are the trials of the run itself, or of other tasks.
  */
 export function acceptedFor(
-  { plan, planned, trials }: Results,
+  { plan, planned, trials, gate }: Results,
   given: Baseline,
-  { name, label, gate }: {
-    readonly name: string;
-    readonly label: string | undefined;
-    readonly gate: GatePolicy | undefined;
-  },
-): AcceptedResults[] {
+  { name, label }: { readonly name: string; readonly label: string | undefined },
+): AcceptedResults {
   const baseline = comparableBaseline(given, plan, planned);
   assertOtherRun(baseline, trials);
-  const ofFile = gate !== undefined && isUpgrade(gate) && typeof gate.baseline === "object" &&
-    gate.baseline.file !== undefined;
+  const ofFile = gate !== undefined && isUpgrade(gate) && gate.baseline.file !== undefined;
   const policy = ofFile ? gate : { baseline: {} };
   const decisions = plannedDecisions(planned, policy, baseline).map((decision) => ({
     ...decision,
     subject: label === undefined ? decision.subject : labelled(decision.subject, label),
   }));
-  return [{ ...defined({ cases: baseline.cases }), name, trials: baseline.trials, decisions }];
+  return { cases: baseline.cases, name, trials: baseline.trials, decisions };
 }
 
 /** Names the run of a verdict, if there are several of its model. */
@@ -91,9 +77,9 @@ export function withVariant(decision: GateReport, label: string | undefined): Ga
       // A baseline of the same run has its label, too; one in a file has none.
       return {
         ...labelled(one, label),
-        ...(baseline === undefined || policy?.file !== undefined
-          ? {}
-          : { baseline: `${label}${variant === undefined ? ":" : ""} ${baseline}` }),
+        baseline: baseline === undefined || policy?.file !== undefined
+          ? baseline
+          : `${label}${variant === undefined ? ":" : ""} ${baseline}`,
       };
     }),
   };
@@ -109,7 +95,7 @@ export async function decide(
     /** Whether a baseline is of these results, so that there is nothing to decide. */
     readonly isItself: (baseline: Baseline) => boolean;
   },
-): Promise<{ readonly decision?: GateReport; readonly baseline?: Baseline | undefined }> {
+): Promise<{ readonly decision?: GateReport; readonly baseline?: Baseline }> {
   const { gate, suite } = results;
   if (gate === undefined) return {};
   try {

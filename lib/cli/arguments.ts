@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
-import { callerFolder, commandLine } from "../base/command_line.ts";
+import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 
@@ -112,18 +112,4 @@ function joinNegativeValues(arguments_: readonly string[], valued: readonly stri
   return result;
 }
 
-/** Resolves `path` in the user's folder, which `deno task` leaves for the project's and has in `INIT_CWD`. */
-export function userPath(path: string): string {
-  const base = callerFolder();
-  const absolute = /^([/\\]|[A-Za-z]:[/\\])/.test(path);
-  return base === undefined || absolute || isHere(base) ? path : `${base}/${path}`;
-}
-
-/** Whether a folder is the one that paths begin in: what is said of them needs no more than the user wrote. */
-function isHere(folder: string): boolean {
-  try {
-    return Deno.cwd() === folder;
-  } catch {
-    return false;
-  }
-}
+export { userPath } from "../base/command_line.ts";

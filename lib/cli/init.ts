@@ -3,24 +3,37 @@
  * @module
  */
 
+import { applyEdits, type JSONPath, modify } from "jsonc-parser";
 import * as paths from "node:path";
 import { z } from "zod";
-import gitignore from "../../fixtures/project/gitignore" with { type: "text" };
+import toolgate from "../../deno.json" with { type: "json" };
 import workflow from "../../fixtures/project/github.yml" with { type: "text" };
+import gitignore from "../../fixtures/project/gitignore" with { type: "text" };
+import TASKS from "../../fixtures/project/tasks.json" with { type: "json" };
 import benchmark from "../../fixtures/project/tool_tests/benchmark.ts" with { type: "text" };
 import test from "../../fixtures/project/tool_tests/weather_test.ts" with { type: "text" };
-import { commandLine, hasMember } from "../base/command_line.ts";
-import { cannot, cannotFile, InputError } from "../base/errors.ts";
+import { userPath } from "../base/command_line.ts";
+import { cannot } from "../base/errors.ts";
 import { readExactly, readJsonc } from "../base/input.ts";
-import { printable } from "../base/json.ts";
-import { Output, resolvePath } from "../base/output_file.ts";
+import {
+  isMissing,
+  isThere,
+  resolvePath,
+  unwritable,
+  writeNewOutput,
+} from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
-import { Arguments, userPath } from "./arguments.ts";
-import { type Clone, ownClone, readIfThere, stateOf } from "./origin.ts";
-import { planConfig, type ProjectConfig, TESTS } from "./project_config.ts";
+import { command } from "./command.ts";
+import { type Clone, ownClone } from "./origin.ts";
 
-export const INIT_HELP =
-  `FOLDER is empty, does not exist yet, or has a project, also one of npm; default: where you are. It gets
+const WORKFLOW = ".github/workflows/toolgate.yml";
+
+/** Sets up a project. */
+export const init = command({
+  usage: "[FOLDER]",
+  takes: ["one folder", 0, 1],
+  about:
+    `FOLDER is empty, does not exist yet, or has a project, also one of npm; default: where you are. It gets
 
   deno.json                        imports, and the tasks test, check, edit, bench and toolgate; of a file
                                    that is there nothing changes, and what it lacks is added
@@ -29,177 +42,238 @@ export const INIT_HELP =
   .github/workflows/toolgate.yml   both, in CI
   .gitignore                       lines for results/ and coverage/
 
-Nothing is asked and nothing overwritten. There are no options.
-
-Exit code 0; 2 if nothing could be written.`;
-
-const WORKFLOW = ".github/workflows/toolgate.yml";
-
-/** What a file of the project becomes. */
-interface PlannedFile {
-  readonly path: string;
-  readonly text: string;
-  /** What is added to it, if it is there. */
-  readonly added?: readonly string[];
-}
-
-/** Sets up a project. */
-export function init(arguments_: readonly string[]): number {
-  const options = new Arguments("init", arguments_, {});
-  const [operand = ".", ...rest] = options.operands;
-  if (rest.length > 0) {
-    throw options.error(`it takes one folder: ${options.operands.length} are given`);
-  }
-  if (operand === "") throw options.error("the folder must have a name: it is empty");
-  const folder = resolvePath(userPath(operand));
-  const clone = ownClone();
-  const isThere = (path: string) => isFile(folder, path);
-  assertPlace(folder, clone);
-  const config = planConfig(folder, isThere, clone);
-  const { files, left } = planFiles(folder, isThere, config, clone);
-  writeFiles(folder, files);
-  console.log(told(folder, operand, files, [...left, ...config.left], config, clone));
-  return 0;
-}
-
-/** Checks that a project may be set up in `folder`, and that everything there can be seen and written. */
-function assertPlace(folder: string, clone: Clone | undefined): void {
-  for (const name of ["read", "write"] as const) {
-    const { state } = Deno.permissions.querySync({ name, path: folder });
-    if (state !== "granted") {
-      throw unable(
+Nothing is asked and nothing overwritten. There are no options.`,
+  notes: "Exit code 0; 2 if a file cannot be read or written.",
+  needs: ["read", "write"],
+  run(_, { operands: [operand = "."] }) {
+    const folder = resolvePath(userPath(operand));
+    const clone = ownClone();
+    if (clone !== undefined && !/^\.\.(?:[/\\]|$)/.test(paths.relative(clone.folder, folder))) {
+      const state = "name another folder, such as ../my_project";
+      throw cannot(`set up ${folder}`, "a project of your own is outside of toolgate", state);
+    }
+    // All is read before anything is written.
+    const config = planConfig(folder, clone);
+    const ignored = textOf(`${folder}/.gitignore`);
+    const lines = gitignore.trimEnd().split("\n").filter((line) => !isIgnored(ignored, line));
+    const start = ignored === undefined || ignored === "" || ignored.endsWith("\n")
+      ? ignored ?? ""
+      : `${ignored}\n`;
+    console.log([
+      ...written(folder, config.name, config.text, config.added),
+      ...config.left.map((one) => `left   ${one}`),
+      ...written(folder, "tool_tests/weather_test.ts", config.test),
+      ...written(folder, "tool_tests/benchmark.ts", benchmark),
+      ...written(folder, WORKFLOW, workflowOf(folder, config, clone)),
+      ...written(
         folder,
-        `it must be allowed to ${name} there`,
-        `add --allow-${name}=${shellQuote(folder)}`,
-      );
-    }
-  }
-  try {
-    if (!Deno.statSync(folder).isDirectory) {
-      throw unable(folder, "it must be a folder", "there is a file in its place");
-    }
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`set up ${folder}`, error);
-  }
-  if (clone === undefined) return;
-  if (isWithin(clone.folder, folder)) {
-    throw unable(
-      folder,
-      "a project of your own is outside of toolgate",
-      "name another folder, such as ../my_project",
-    );
-  }
-  const root = workspaceOf(folder);
-  if (root !== undefined) {
-    throw unable(
-      folder,
-      "only the root of a workspace can link to toolgate",
-      `it is a member of ${root}; set that up: ${
-        commandLine(`init ${shellQuote(paths.dirname(root))}`)
-      }`,
-    );
-  }
+        ".gitignore",
+        start + lines.map((line) => `${line}\n`).join(""),
+        ignored === undefined ? undefined : lines,
+      ),
+      ...whatCiNeeds(folder, clone),
+      "",
+      "Next:",
+      ...operand === "." ? [] : [`  cd ${shellQuote(operand)}`],
+      ...Object.entries(NEXT).flatMap(([name, what]) => {
+        const task = config.tasks.get(name);
+        return task === undefined ? [] : [`  deno task ${task.padEnd(14)} ${what}`];
+      }),
+    ].join("\n"));
+    return 0;
+  },
+});
+
+/** What to do next, by task. */
+const NEXT = {
+  test: "tests of tools, such as tool_tests/weather_test.ts",
+  edit: "the same again at every save",
+  check: "their types",
+  bench: "a simulated model on generated tasks, and a gate",
+};
+
+/** Returns the text of a file; `undefined` if there is none. */
+function textOf(path: string): string | undefined {
+  return isMissing(path) ? undefined : readExactly(path);
 }
 
-function unable(folder: string, rule: string, state: string): InputError {
-  return cannot(`set up ${folder}`, rule, state);
-}
-
-function isWithin(outer: string, path: string): boolean {
-  const way = paths.relative(outer, path);
-  return way !== ".." && !/^\.\.[/\\]/.test(way) && !paths.isAbsolute(way);
-}
-
-/** Returns the file of the workspace that a folder is a member of, as Deno and npm look for it. */
-function workspaceOf(folder: string): string | undefined {
-  for (let above = paths.dirname(folder);; above = paths.dirname(above)) {
-    for (const name of ["deno.json", "deno.jsonc", "package.json"]) {
-      const file = paths.join(above, name);
-      if (!readIfThere(file)?.trim()) continue;
-      if (hasMember(readJsonc(file, z.looseObject({})), paths.relative(above, folder))) return file;
-    }
-    if (paths.dirname(above) === above) return undefined;
-  }
+function isIgnored(text: string | undefined, line: string): boolean {
+  const plain = (line: string) => line.replaceAll("/", "").trim();
+  return text?.split("\n").some((one) => plain(one) === plain(line)) === true;
 }
 
 /**
- * Whether a file of the project is there.
+ * Writes a file of the project, and returns the lines that tell so.
  *
- * @throws {InputError} If something else is in its place or on its way, such as a link, which may lead anywhere.
+ * @param added What is added to a file that is there; omitted for a new one, which replaces none.
  */
-function isFile(folder: string, path: string): boolean {
-  const parts = path.split("/");
-  for (const index of parts.keys()) {
-    const part = parts.slice(0, index + 1).join("/");
-    const isLast = index === parts.length - 1;
-    let info: Deno.FileInfo;
-    try {
-      info = Deno.lstatSync(`${folder}/${part}`);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return false;
-      throw cannotFile(`set up ${folder}: ${part}`, error);
-    }
-    if (info.isSymlink) throw unable(folder, `${part} must not be a link`, "it is one");
-    if (info.isDirectory === isLast) {
-      const [wanted, state] = isLast ? ["file", "folder"] : ["folder", "file"];
-      throw unable(folder, `${part} must be a ${wanted}`, `it is a ${state}`);
-    }
-  }
-  return true;
-}
-
-/** Plans all files, and tells which stay as they are. */
-function planFiles(
+function written(
   folder: string,
-  isThere: (path: string) => boolean,
-  config: ProjectConfig,
-  clone: Clone | undefined,
-): { files: PlannedFile[]; left: string[] } {
-  const files: PlannedFile[] = [];
-  const left: string[] = [];
-  const { name, text } = config;
-  if (text === undefined) left.push(`${name}: it has all`);
-  else files.push({ path: name, text, ...config.isNew ? {} : { added: config.added } });
-  const own = [
-    [`${TESTS}weather_test.ts`, test.replace('from "zod"', `from "${config.zod}"`)],
-    [`${TESTS}benchmark.ts`, benchmark],
-    [WORKFLOW, workflowOf(folder, config, clone)],
-  ] as const;
-  for (const [path, text] of own) {
-    if (isThere(path)) left.push(`${path}: it is there`);
-    else files.push({ path, text });
+  name: string,
+  text: string,
+  added?: readonly string[],
+): readonly string[] {
+  const path = `${folder}/${name}`;
+  if (added === undefined) {
+    return [
+      writeNewOutput(path, text, "the file") ? `wrote  ${name}` : `left   ${name}: it is there`,
+    ];
   }
-  const ignored = isThere(".gitignore") ? readExactly(`${folder}/.gitignore`) : undefined;
-  const present = new Set(ignored?.split(/\r?\n/).map((line) => line.replaceAll("/", "").trim()));
-  const lines = gitignore.trimEnd().split("\n")
-    .filter((line) => !present.has(line.replaceAll("/", "")));
-  if (lines.length === 0) {
-    left.push(".gitignore: it has all");
-  } else {
-    const eol = ignored?.includes("\r\n") ? "\r\n" : "\n";
-    const before = ignored === undefined || ignored === "" || ignored.endsWith("\n")
-      ? ignored ?? ""
-      : ignored + eol;
-    files.push({
-      path: ".gitignore",
-      text: before + lines.map((line) => line + eol).join(""),
-      ...ignored === undefined ? {} : { added: lines },
-    });
+  if (added.length === 0) return [`left   ${name}: it has all`];
+  try {
+    Deno.writeTextFileSync(path, text);
+  } catch (error) {
+    throw unwritable(path, "the file", error);
   }
-  return { files, left };
+  return [`added  to ${name}:`, ...added.map((one) => `         ${one}`)];
 }
 
-/** The workflow of this project: with its tasks, and with the clone that it links to. */
-function workflowOf(folder: string, config: ProjectConfig, clone: Clone | undefined): string {
+/** What is read of a configuration file; there may be more in it. */
+const CONFIG = z.looseObject({
+  imports: z.record(z.string(), z.string()).optional(),
+  importMap: z.string().optional(),
+  links: z.array(z.string()).optional(),
+  nodeModulesDir: z.unknown().optional(),
+  compilerOptions: z.unknown().optional(),
+  tasks: z.record(z.string(), z.unknown()).optional(),
+});
+
+const PACKAGE = z.looseObject({
+  dependencies: z.record(z.string(), z.string()).optional(),
+  devDependencies: z.record(z.string(), z.string()).optional(),
+});
+
+/** The `deno.json` of a project, as far as it finds toolgate and runs its tests. */
+interface ProjectConfig {
+  readonly name: string;
+  readonly text: string;
+  /** What is added to a file that is there; omitted for a new one. */
+  readonly added?: readonly string[];
+  /** What is there with another content, and what follows from that. */
+  readonly left: readonly string[];
+  /** The names of the tasks in this project. */
+  readonly tasks: ReadonlyMap<string, string>;
+  /** The test, with the zod that it needs. */
+  readonly test: string;
+  /** Where the clone is, seen from the project. */
+  readonly link?: string;
+}
+
+/**
+ * Plans what `deno.json` or `deno.jsonc` in a folder gets.
+ *
+ * @throws {InputError} If it or a `package.json` cannot be used.
+ */
+function planConfig(folder: string, clone: Clone | undefined): ProjectConfig {
+  const at = (name: string) => `${folder}/${name}`;
+  const name = isMissing(at("deno.json")) && !isMissing(at("deno.jsonc"))
+    ? "deno.jsonc"
+    : "deno.json";
+  const before = textOf(at(name));
+  // Deno takes an empty file for one without settings.
+  const isEmpty = before === undefined || before.trim() === "";
+  const own = isEmpty ? {} : readJsonc(at(name), CONFIG);
+  if (own.importMap !== undefined) {
+    throw cannot(
+      `set up ${folder}`,
+      `imports must be in ${name} itself`,
+      `it takes them from ${own.importMap}; move them to "imports" first`,
+    );
+  }
+  let text = isEmpty ? "{}\n" : before;
+  const added: string[] = [];
+  const left: string[] = [];
+  const set = (path: JSONPath, value: unknown) => {
+    const [, unit = "  "] = /\n([ \t]+)\S/.exec(text) ?? [];
+    const formattingOptions = {
+      insertSpaces: !unit.startsWith("\t"),
+      tabSize: unit.length,
+      eol: text.includes("\r\n") ? "\r\n" : "\n",
+    };
+    text = applyEdits(text, modify(text, path, value, { formattingOptions }));
+  };
+  const add = (section: "imports" | "tasks", entries: readonly (readonly [string, unknown])[]) => {
+    for (const [key, value] of entries) set([section, key], value);
+    if (entries.length > 0) added.push(`${section} ${entries.map(([key]) => key).join(", ")}`);
+  };
+
+  const packages = isMissing(at("package.json"))
+    ? undefined
+    : readJsonc(at("package.json"), PACKAGE);
+  if (packages !== undefined && own.nodeModulesDir === undefined) {
+    set(["nodeModulesDir"], "none");
+    added.push('nodeModulesDir "none": node_modules is left to npm');
+  }
+  const link = clone && linkTo(clone, folder);
+  const { links = [] } = own;
+  if (link !== undefined && !links.some((one) => paths.resolve(folder, one) === clone!.folder)) {
+    set(own.links === undefined ? ["links"] : ["links", links.length], own.links ? link : [link]);
+    added.push(`links ${link}`);
+  }
+  const known = { ...packages?.devDependencies, ...packages?.dependencies, ...own.imports };
+  const { zod } = toolgate.imports;
+  const wanted = {
+    "@toolgate/toolgate": `jsr:${toolgate.name}@^${toolgate.version}`,
+    "@std/assert": toolgate.imports["@std/assert"],
+    zod,
+  };
+  add("imports", Object.entries(wanted).filter(([key]) => !Object.hasOwn(known, key)));
+  const isOtherZod = known["zod"] !== undefined &&
+    !/^(?:npm:\/?zod@)?[\^~=v]*4(?:[.x]|$)/.test(known["zod"]);
+  if (isOtherZod) left.push(`import zod: it is another version; the test imports ${zod} itself`);
+
+  // Deno checks the types of linked sources with the options of the project.
+  const options = own.compilerOptions !== undefined
+    ? "compilerOptions"
+    : isMissing(at("tsconfig.json"))
+    ? undefined
+    : "tsconfig.json";
+  const isChecked = clone === undefined || options === undefined;
+  if (!isChecked) left.push(`${options}: toolgate is not written for it; there is no task check`);
+  const tasks = new Map(
+    Object.keys(TASKS).filter((task) => task !== "check" || isChecked).map((task) => {
+      const present = JSON.stringify(own.tasks?.[task] ?? "");
+      // A task of these tests that was changed is still theirs.
+      if (/^""$|tool_tests\/|@toolgate\/toolgate/.test(present)) return [task, task];
+      left.push(`task ${task}: it is another one; toolgate:${task} is that of toolgate`);
+      return [task, `toolgate:${task}`];
+    }),
+  );
+  add(
+    "tasks",
+    [...tasks].filter(([, task]) => !Object.hasOwn(own.tasks ?? {}, task))
+      .map(([key, task]) => [task, TASKS[key as keyof typeof TASKS]]),
+  );
+  return {
+    name,
+    text,
+    added: before === undefined ? undefined : added,
+    left,
+    tasks,
+    test: isOtherZod ? test.replace('from "zod"', `from "${zod}"`) : test,
+    link,
+  };
+}
+
+function linkTo(clone: Clone, folder: string): string {
+  const path = paths.relative(folder, clone.folder).replaceAll("\\", "/");
+  return path.startsWith(".") || paths.isAbsolute(path) ? path : `./${path}`;
+}
+
+/** The workflow of a project: with its tasks, and with the clone that it links to. */
+function workflowOf(
+  folder: string,
+  { tasks, link }: ProjectConfig,
+  clone: Clone | undefined,
+): string {
   const step = /^ {6}# deno\.json links .*\n {6}- name: Get toolgate\n(?: {8}.*\n)+/m;
-  const { test, check } = config.tasks;
-  let text: string = workflow.replace(" task test ", ` task ${test} `);
-  text = check === ""
+  const check = tasks.get("check");
+  let text: string = workflow.replace(" task test ", ` task ${tasks.get("test")} `);
+  text = check === undefined
     ? text.replace(/^ {6}- name: Check types\n.*\n/m, "")
     : text.replace(/ task check$/m, ` task ${check}`);
   const way = placeInRepository(folder);
-  if (way) {
+  if (way !== "") {
     const place = JSON.stringify(way);
     text = text.replace(
       /^jobs:$/m,
@@ -208,142 +282,41 @@ function workflowOf(folder: string, config: ProjectConfig, clone: Clone | undefi
   }
   if (clone === undefined) return text.replace(step, "");
   const { repository, commit } = clone;
-  if (repository !== undefined) {
-    text = text.replace(
+  const folderText = /^[\w./-]+$/.test(link!) ? link! : JSON.stringify(link);
+  return text
+    .replace(
       "${{ vars.TOOLGATE_REPOSITORY }}",
-      `\${{ vars.TOOLGATE_REPOSITORY || '${repository}' }}`,
-    );
-  }
-  if (commit !== undefined) text = text.replace("${{ vars.TOOLGATE_COMMIT }}", commit);
-  return text.replace("TOOLGATE_FOLDER: ../toolgate", () => {
-    const link = config.link!;
-    return `TOOLGATE_FOLDER: ${/^[\w./-]+$/.test(link) ? link : JSON.stringify(link)}`;
-  });
+      (variable) =>
+        repository === undefined ? variable : `\${{ vars.TOOLGATE_REPOSITORY || '${repository}' }}`,
+    )
+    .replace("${{ vars.TOOLGATE_COMMIT }}", (variable) => commit ?? variable)
+    .replace("TOOLGATE_FOLDER: ../toolgate", () => `TOOLGATE_FOLDER: ${folderText}`);
 }
 
-/**
- * The way to a folder from the top of its git repository; empty at the top, and outside of any; `undefined` where that
- * may not be seen.
- */
-function placeInRepository(folder: string): string | undefined {
-  let isSeen = true;
-  for (let top = folder;; top = paths.dirname(top)) {
-    const state = stateOf(`${top}/.git`);
-    if (state === "there") return paths.relative(top, folder).replaceAll("\\", "/");
-    if (state === "hidden") isSeen = false;
-    if (paths.dirname(top) === top) return isSeen ? "" : undefined;
+/** The way to a folder from the top of its git repository, as far as that may be seen; empty at the top. */
+function placeInRepository(folder: string): string {
+  for (let top = folder; paths.dirname(top) !== top; top = paths.dirname(top)) {
+    if (isThere(`${top}/.git`)) return paths.relative(top, folder).replaceAll("\\", "/");
   }
+  return "";
 }
 
-/** Writes all files, or none: each is whole before the first one takes its place. */
-function writeFiles(folder: string, files: readonly PlannedFile[]): void {
-  using undo = new DisposableStack();
-  // Folders that were made for nothing go again, the deepest first.
-  for (const path of new Set(files.flatMap(({ path }) => missingFolders(folder, path)))) {
-    try {
-      Deno.mkdirSync(path);
-    } catch (error) {
-      throw cannotFile(`set up ${folder}: its folder ${path}`, error);
-    }
-    undo.defer(() => Deno.removeSync(path));
-  }
-  // A file keeps its permissions, and one that is marked as read-only is not written to.
-  const modes = files.map(({ path, added }) =>
-    added === undefined ? null : Deno.statSync(`${folder}/${path}`).mode
-  );
-  const locked = files.find((_, at) => modes[at] !== null && (modes[at]! & 0o200) === 0);
-  if (locked !== undefined) {
-    throw unable(folder, `${locked.path} must be writable`, "it is read-only");
-  }
-  const outputs = files.map(({ path, text }) => {
-    const output = undo.use(new Output(`${folder}/${path}`, "the file", { links: false }));
-    output.write(text);
-    return output;
-  });
-  for (const [at, output] of outputs.entries()) {
-    output.finish();
-    const mode = modes[at]!;
-    if (mode !== null) Deno.chmodSync(`${folder}/${files[at]!.path}`, mode & 0o777);
-  }
-  // Nothing is undone but the files that are still open.
-  undo.move();
-  for (const output of outputs) output[Symbol.dispose]();
-}
-
-/** The folders that a file needs and that are not there, the outermost first. */
-function missingFolders(folder: string, path: string): string[] {
-  const found: string[] = [];
-  for (let one = paths.dirname(`${folder}/${path}`); !isFolder(one); one = paths.dirname(one)) {
-    found.unshift(one);
-  }
-  return found;
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw cannotFile(`set up a project below ${path}`, error);
-  }
-}
-
-/** What was done, and what to do next. */
-function told(
-  folder: string,
-  operand: string,
-  files: readonly PlannedFile[],
-  left: readonly string[],
-  config: ProjectConfig,
-  clone: Clone | undefined,
-): string {
-  const lines = [
-    ...files.flatMap(({ path, added }) =>
-      added === undefined
-        ? [`wrote  ${path}`]
-        : [`added  to ${path}:`, ...added.map((one) => `         ${one}`)]
-    ),
-    ...left.map((one) => `left   ${one}`),
+/** Says what is left to do before CI can run the workflow. */
+function whatCiNeeds(folder: string, clone: Clone | undefined): string[] {
+  const missing = clone === undefined ? [] : [
+    ...clone.repository === undefined ? ["TOOLGATE_REPOSITORY, its address"] : [],
+    ...clone.commit === undefined ? ["TOOLGATE_COMMIT, its commit"] : [],
   ];
-  const hasWorkflow = files.some(({ path }) => path === WORKFLOW);
-  const way = hasWorkflow ? placeInRepository(folder) : "";
-  if (way !== "") {
-    lines.push(
+  return [
+    ...placeInRepository(folder) === "" ? [] : [
       "",
       "GitHub reads workflows at the top of a repository alone:",
-      way === undefined ? "whether this folder is one may not be read." : `move ${WORKFLOW} there.`,
-    );
-  }
-  if (hasWorkflow && clone !== undefined) lines.push(...toldOfVariables(clone));
-  const { test, edit, check, bench } = config.tasks;
-  const width = Math.max(test.length, edit.length, check.length, bench.length);
-  lines.push(
-    "",
-    "Next:",
-    ...operand === "." || printable(operand) !== operand ? [] : [`  cd ${shellQuote(operand)}`],
-    ...config.needsInstall ? ["  deno install"] : [],
-    `  deno task ${test.padEnd(width)}   tests of tools, such as ${TESTS}weather_test.ts`,
-    `  deno task ${edit.padEnd(width)}   the same again at every save`,
-    ...check === "" ? [] : [`  deno task ${check.padEnd(width)}   their types`],
-    `  deno task ${bench.padEnd(width)}   a simulated model on generated tasks, and a gate`,
-  );
-  return lines.join("\n");
-}
-
-/** The variables that CI needs, as the clone does not tell what is in them. */
-function toldOfVariables({ repository, commit, isHidden }: Clone): string[] {
-  const missing = [
-    ...repository === undefined
-      ? [["TOOLGATE_REPOSITORY", "the address to get toolgate from", "no address for others"]]
-      : [],
-    ...commit === undefined ? [["TOOLGATE_COMMIT", "the commit of toolgate", "no commit"]] : [],
-  ];
-  if (missing.length === 0) return [];
-  return [
-    "",
-    ...missing.map(([name, what]) => `CI needs the variable ${name}, ${what}:`),
-    isHidden
-      ? "the .git of the clone here may not be read."
-      : `the clone here has ${missing.map(([, , state]) => state).join(" and ")}.`,
+      `move ${WORKFLOW} there.`,
+    ],
+    ...missing.length === 0 ? [] : [
+      "",
+      `CI gets toolgate by variables: ${missing.join(", and ")},`,
+      "which the clone here does not tell.",
+    ],
   ];
 }

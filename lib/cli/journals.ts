@@ -3,16 +3,42 @@
  * @module
  */
 
+import { userPath } from "../base/command_line.ts";
+import { cannot } from "../base/errors.ts";
+import { readJsonc } from "../base/input.ts";
+import { PRICES, type Prices } from "../models/prices.ts";
 import { printable } from "../base/json.ts";
 import { suiteOf } from "../runs/journal/journal.ts";
 import * as journals from "../runs/journal/jsonl.ts";
-import { type Arguments, userPath } from "./arguments.ts";
+import type { Arguments } from "./arguments.ts";
+
+/** The option of commands that tell costs. */
+export const PRICES_OPTION = {
+  value: "F.jsonc",
+  read: (file: string): Prices => readJsonc(userPath(file), PRICES),
+  help:
+    'prices of models: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens',
+} as const;
+
+/** What commands take that read journals. */
+export const JOURNALS = ["one journal or more", 1, Infinity] as const;
 
 /**
- * Returns the journals that a command is given, as the user would name them: see {@linkcode journalsAt}.
+ * Returns the journals that paths stand for, as the user would name them. A folder stands for the files in it whose
+ * names end in `.jsonl`, in the order of their names; what is hidden or in folders of its own is left out.
  *
- * @throws {InputError} If none is given, or a folder cannot be read or has none.
+ * @throws {InputError} If one is a folder that cannot be read, or has none.
  */
+export function journalsOf(operands: readonly string[]): string[] {
+  return operands.flatMap((operand) => {
+    if (!isFolder(operand)) return [operand];
+    const names = journals.journalsIn(userPath(operand), operand);
+    if (names.length > 0) return names.map((name) => journals.pathIn(operand, name));
+    const what = `the folder ${operand} has no journals, whose names end in .jsonl`;
+    throw cannot("read journals", what);
+  });
+}
+
 export function journalsGiven(
   options: Arguments,
   operands: readonly string[] = options.operands,
@@ -20,23 +46,7 @@ export function journalsGiven(
   if (operands.length === 0) {
     throw options.error("it takes one journal or more: none is given");
   }
-  return operands.flatMap((operand) => journalsAt(operand, options));
-}
-
-/**
- * Returns the journals that a path stands for. A folder stands for the files in it whose names end in `.jsonl`, in the
- * order of their names; what is hidden or in folders of its own is left out.
- *
- * @throws {InputError} If it is a folder that cannot be read, or has none.
- */
-export function journalsAt(operand: string, options: Arguments): string[] {
-  if (operand === "") throw options.error("a journal must have a name: it is empty");
-  if (!isFolder(operand)) return [operand];
-  const names = journals.journalsIn(userPath(operand), operand);
-  if (names.length === 0) {
-    throw options.error(`the folder ${operand} has no journals, whose names end in .jsonl`);
-  }
-  return names.map((name) => journals.pathIn(operand, name));
+  return journalsOf(operands);
 }
 
 /** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */

@@ -5,7 +5,6 @@
 
 import * as paths from "node:path";
 import { fileURLToPath } from "node:url";
-import { defined } from "../base/json.ts";
 import { resolvePath } from "../base/output_file.ts";
 
 /** A clone of toolgate, which other projects link to. */
@@ -16,8 +15,6 @@ export interface Clone {
   readonly repository?: string;
   /** The commit that is checked out. Omitted when that cannot be read. */
   readonly commit?: string;
-  /** Set where its repository is there, or may be, and may not be read. */
-  readonly isHidden?: true;
 }
 
 /** Returns the clone that this code runs from; `undefined` if it came from a registry. */
@@ -30,15 +27,13 @@ export function ownClone(): Clone | undefined {
 /** Reads what a clone's repository tells, if it has one. */
 export function readClone(folder: string): Clone {
   const own = gitFolder(folder);
-  const isHidden = stateOf(`${own ?? `${folder}/.git`}/HEAD`) === "hidden" || undefined;
-  if (own === undefined) return { folder, ...defined({ isHidden }) };
+  if (own === undefined) return { folder };
   // That of a worktree has a HEAD of its own, and shares the rest.
   const shared = paths.resolve(own, readLine(`${own}/commondir`) ?? ".");
   const address = /^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url = (.*)$/m
     .exec(readIfThere(`${shared}/config`) ?? "")?.[1];
   const repository = address === undefined ? undefined : publicAddress(address);
-  const commit = headCommit(own, shared);
-  return { folder, ...defined({ repository, commit, isHidden }) };
+  return { folder, repository, commit: headCommit(own, shared) };
 }
 
 /** Returns the folder of the repository that a folder is the top of; `undefined` if it is no such top. */
@@ -85,22 +80,10 @@ function readLine(path: string): string | undefined {
 }
 
 /** Returns the text of a file; `undefined` if there is none, or it may not be read. */
-export function readIfThere(path: string): string | undefined {
+function readIfThere(path: string): string | undefined {
   try {
     return Deno.readTextFileSync(path);
   } catch {
     return undefined;
-  }
-}
-
-/** Whether something is at a path, as far as that may be seen. */
-export function stateOf(path: string): "there" | "none" | "hidden" {
-  try {
-    Deno.statSync(path);
-    return "there";
-  } catch (error) {
-    const isNone = error instanceof Deno.errors.NotFound ||
-      error instanceof Deno.errors.NotADirectory;
-    return isNone ? "none" : "hidden";
   }
 }

@@ -4,40 +4,40 @@
  */
 
 import defer * as fileNames from "node:path";
+import { userPath } from "../base/command_line.ts";
+import { InputError } from "../base/errors.ts";
+import { canonicalJson, listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
-import { type Baseline, readBaseline } from "../runs/baseline.ts";
-import { isBaselineRun } from "../runs/trial_keys.ts";
+import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
+import { commandWidth } from "../base/terminal_width.ts";
 import { isLeftOut } from "../gate/compared_cases.ts";
+import type { GateReport } from "../gate/gate_report.ts";
+import type { Price, Prices } from "../models/prices.ts";
+import { assertCsvFolder, CSV_FILES, writeCsv } from "../reports/csv.ts";
+import { FailedTrials, isFailed } from "../reports/failures.ts";
+import { writeHtml } from "../reports/html.ts";
+import { renderMarkdown } from "../reports/markdown.ts";
+import { makeReport, missingTrialsNote, type Report } from "../reports/report.ts";
+import { assertSvgFolder, writeSvgs } from "../reports/svg.ts";
+import { renderReport } from "../reports/terminal.ts";
+import { type Baseline, readBaseline } from "../runs/baseline.ts";
+import { undecidableReason } from "../runs/decide_results.ts";
+import { deriveJournals, readAndDerive } from "../runs/derived.ts";
 import {
   type Collection,
   labelledTrial,
   readCollection,
   variantsOfRun,
 } from "../runs/journal/collection.ts";
-import { readJsonc } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
-import { canonicalJson, defined, listText, printable } from "../base/json.ts";
-import { writeOutput } from "../base/output_file.ts";
-import { pricesFor } from "../runs/plan.ts";
-import { allChoices } from "../runs/resolved_suite.ts";
-import { type Price, PRICES, type Prices } from "../models/prices.ts";
-import type { GateReport } from "../gate/gate_report.ts";
-import { deriveJournals, readAndDerive } from "../runs/derived.ts";
-import { FailedTrials, isFailed } from "../reports/failures.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
-import { rerunLine } from "../runs/rerun.ts";
-import { undecidableReason } from "../runs/decide_results.ts";
-import { makeReport, missingTrialsNote } from "../reports/report.ts";
-import { CSV_FILES, writeCsv } from "../reports/csv.ts";
-import { writeHtml } from "../reports/html.ts";
-import { renderMarkdown } from "../reports/markdown.ts";
-import { writeSvgs } from "../reports/svg.ts";
-import { renderReport } from "../reports/terminal.ts";
-import { commandWidth } from "../base/terminal_width.ts";
 import { journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
+import { wholeFrom } from "../runs/options.ts";
+import { pricesFor } from "../runs/plan.ts";
+import { rerunLine } from "../runs/rerun.ts";
+import { allChoices } from "../runs/resolved_suite.ts";
+import { isBaselineRun } from "../runs/trial_keys.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
-import { Arguments, userPath } from "./arguments.ts";
 import {
   acceptedFor,
   baselineNames,
@@ -45,166 +45,205 @@ import {
   isBaseline,
   withVariant,
 } from "./_compared_results.ts";
-import {
-  assertNoBaseline,
-  assertReplaceableOutputs,
-  limitOf,
-  OUTPUTS,
-  outputsOf,
-} from "./_report_outputs.ts";
-import { journalsGiven } from "./journals.ts";
+import { command, type Rest } from "./command.ts";
+import { journalsOf, PRICES_OPTION } from "./journals.ts";
 
-export const REPORT_HELP =
-  `Several journals are shards of one run, those of the test files of one suite, or runs of different models
+/** The options that name a file or a folder to write to, in the order in which these are written. */
+const OUTPUTS = {
+  html: {
+    value: "F",
+    help: "writes one self-contained HTML file: verdicts, tables, figures, and every trial with " +
+      "its graph and its calls",
+  },
+  markdown: {
+    value: "F",
+    help: "writes the verdicts and tables as Markdown of at most 60000 bytes: whole tables are " +
+      "left out where there is no room, the least important first, and verdicts never",
+  },
+  json: { value: "F", help: "writes the data of all tables and figures as JSON" },
+  csv: {
+    value: "DIR",
+    help: "writes trials.csv, calls.csv, cells.csv and comparisons.csv into a folder, for " +
+      "spreadsheets and other programs",
+  },
+  svg: { value: "DIR", help: "writes each figure as ID.svg into a folder" },
+} as const;
+
+/** Outputs that were asked for, by option, as the user named them. */
+type Outputs = readonly (readonly [keyof typeof OUTPUTS, file: string])[];
+
+/** Prints a report to stdout, or writes it to the files named. */
+export const report = command({
+  usage: "F.jsonl|FOLDER... [OPTIONS]",
+  takes: ["one journal or more", 1, Infinity],
+  about:
+    `Several journals are shards of one run, those of the test files of one suite, or runs of different models
 or strategies on the same tasks. Two runs of the same model are called after their journals, the old one
 first: report old.jsonl new.jsonl. A file of accept is compared with as well: report baseline.json new.jsonl.
 A folder stands for the journals in it. Without options the tables are printed, and the first failed trials
-of tool tests.
-
-  --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
-                  graph and its calls
-  --markdown F    writes the verdicts and tables as Markdown of at most 60000 bytes: whole tables are left out
-                  where there is no room, the least important first, and verdicts never
-  --limit N       another limit, 2000 or more: GitHub takes 65536 characters in a comment, 1048576 bytes in a
-                  step summary
-  --json F        writes the data of all tables and figures as JSON
-  --csv DIR       writes trials.csv, calls.csv, cells.csv and comparisons.csv into a folder, for spreadsheets and
-                  other programs
-  --svg DIR       writes each figure as ID.svg into a folder
-  --different-tasks
-                  the journals may be of different tasks, such as generated ones and cases, if all
-                  models and strategies are in each of them: rates are then over all of these
-  --prices F.jsonc  prices of models: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million
-                  tokens
-
-Exit code 0 when the report was made; only gate decides.`;
-
-/** Prints a report to stdout, or writes it to the files named. */
-export async function report(arguments_: readonly string[]): Promise<number> {
-  const options = new Arguments("report", arguments_, {
-    values: [...OUTPUTS, "limit", "prices"],
-    switches: ["different-tasks"],
-  });
-  const { baselines = [], operands = [] } = Object.groupBy(
-    options.operands,
-    (operand) => isBaseline(operand) ? "baselines" : "operands",
-  );
-  if (baselines.length > 0 && operands.length === 0) {
-    throw options.error(`it takes a journal to compare with ${baselines[0]}: none is given`);
-  }
-  const names = baselineNames(options, baselines);
-  const journals = journalsGiven(options, operands);
-  const limit = limitOf(options);
-  const table = options.text("prices");
-  const outputs = outputsOf(options, [...journals, ...baselines, ...(table ? [table] : [])]);
-  const declaredPrices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
-  const operandOf = new Map(journals.map((path) => [userPath(path), path]));
-  const paths = journals.map(userPath);
-  const collection = readCollection(paths, {
-    journals: await readAndDerive(paths),
-    differentTasks: options.has("different-tasks"),
-  });
-  const { runs, trials, planned } = collection;
-  const tablePrices = declaredPrices === undefined ? undefined : runs.reduce<Prices>(
-    (prices, { results: { plan } }) =>
-      plan === undefined ? prices : pricesFor(prices, plan.resolved),
-    declaredPrices,
-  );
-  const prices = tablePrices ?? pricesOf(options, collection);
-  assertNoBaseline(options, outputs, collection);
-
-  const decisions: (GateReport | undefined)[] = [];
-  const isOf = ({ keys }: Baseline, { results }: Collection["runs"][number]) =>
-    runs.length > 1 && isBaselineRun(keys, results.trials);
-  const bases = new Set<Collection["runs"][number]>();
-  const accepted = baselines.flatMap((file) => {
-    const baseline = readBaseline(userPath(file));
-    return runs.flatMap(({ results, label }) =>
-      acceptedFor(results, baseline, { name: names.get(file)!, label, gate: results.gate })
+of tool tests.`,
+  options: {
+    ...OUTPUTS,
+    limit: {
+      value: "N",
+      read: wholeFrom(2_000),
+      help:
+        "another limit for Markdown, 2000 or more: GitHub takes 65536 characters in a comment, " +
+        "1048576 bytes in a step summary",
+    },
+    differentTasks: {
+      help: "the journals may be of different tasks, such as generated ones and cases, if all " +
+        "models and strategies are in each of them: rates are then over all of these",
+    },
+    prices: PRICES_OPTION,
+  },
+  notes: "Exit code 0 when the report was made; only gate decides.",
+  needs: (given) =>
+    Object.keys(OUTPUTS).some((name) => Object.hasOwn(given, name)) ? ["read", "write"] : ["read"],
+  rules: [[["limit"], "goes with", ["markdown"]]],
+  async run({ limit, differentTasks, prices: declaredPrices, ...files }, { operands, error }) {
+    const outputs = (Object.keys(OUTPUTS) as (keyof typeof OUTPUTS)[]).flatMap((name) => {
+      const file = files[name];
+      return file === undefined ? [] : [[name, file] as const];
+    });
+    const [baselines, others] = [true, false].map((wanted) =>
+      operands.filter((operand) => isBaseline(operand) === wanted)
+    ) as [string[], string[]];
+    if (others.length === 0) {
+      throw error(`it takes a journal to compare with ${baselines[0]}: none is given`);
+    }
+    const names = baselineNames(baselines);
+    const journals = journalsOf(others);
+    assertOutputs(outputs, [...journals, ...baselines], error);
+    const operandOf = new Map(journals.map((path) => [userPath(path), path]));
+    const paths = journals.map(userPath);
+    const collection = readCollection(paths, {
+      journals: await readAndDerive(paths),
+      differentTasks,
+    });
+    const { runs, trials, planned } = collection;
+    const tablePrices = declaredPrices && runs.reduce<Prices>(
+      (prices, { results: { plan } }) =>
+        plan === undefined ? prices : pricesFor(prices, plan.resolved),
+      declaredPrices,
     );
-  });
-  for (const run of runs) {
-    const { paths, results, label } = run;
-    const operandsOfRun = paths.map((path) => operandOf.get(path)!);
-    const { decision, baseline } = await decide(results, {
-      ...{
+    const prices = tablePrices ?? pricesOf(collection, error);
+
+    const decisions: (GateReport | undefined)[] = [];
+    const isOf = ({ keys }: Baseline, { results }: Collection["runs"][number]) =>
+      runs.length > 1 && isBaselineRun(keys, results.trials);
+    const bases = new Set<Collection["runs"][number]>();
+    const accepted = [...names].flatMap(([file, name]) => {
+      const baseline = readBaseline(file);
+      return runs.map(({ results, label }) => acceptedFor(results, baseline, { name, label }));
+    });
+    for (const run of runs) {
+      const { results, label } = run;
+      const { decision, baseline } = await decide(results, {
         prices: tablePrices,
-        journal: operandsOfRun[0]!,
+        journal: operandOf.get(run.paths[0]!)!,
         isItself: (baseline) => isOf(baseline, run),
+      });
+      decisions.push(decision && withVariant(decision, label));
+      if (baseline === undefined) continue;
+      const { file } = baseline;
+      // The run that a baseline was made of has its trials, too: what differs is compared with these, once.
+      const base = runs.find((one) => isOf(baseline, one));
+      if (base !== undefined) bases.add(base);
+      if (base !== undefined || names.has(resolvePath(file))) continue;
+      const own = fileNames.basename(file);
+      const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
+      accepted.push(acceptedFor(results, baseline, { name, label }));
+    }
+    const content = makeReport(trials, {
+      suite: collection.suite,
+      seed: seedOf(collection),
+      references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
+      planned,
+      models: runs.flatMap(({ results: { plan } }) =>
+        plan === undefined ? [] : allChoices(plan.resolved).models
+      ),
+      prices,
+      notes: [
+        ...collection.notes,
+        ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
+        ...await ungatedNotes(runs),
+      ],
+      gates: decisions.filter((decision) => decision !== undefined),
+      compared: {
+        accepted,
+        order: runs.toSorted((one, other) => Number(bases.has(other)) - Number(bases.has(one)))
+          .flatMap(variantsOfRun),
+        isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
       },
     });
-    decisions.push(decision && withVariant(decision, label));
-    const file = baseline?.file;
-    // The run that a baseline was made of has its trials, too: what differs is compared with these, once.
-    const base = baseline && runs.find((one) => isOf(baseline, one));
-    if (base !== undefined) bases.add(base);
-    if (
-      file === undefined || base !== undefined || baselines.some((one) => userPath(one) === file)
-    ) continue;
-    const own = fileNames.basename(file);
-    const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
-    accepted.push(...acceptedFor(results, baseline!, { name, label, gate: results.gate }));
-  }
-  const content = makeReport(trials, {
-    suite: collection.suite,
-    seed: seedOf(collection),
-    references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
-    planned,
-    models: runs.flatMap(({ results: { plan } }) =>
-      plan === undefined ? [] : allChoices(plan.resolved).models
-    ),
-    prices,
-    notes: [
-      ...collection.notes,
-      ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
-      ...await ungatedNotes(runs),
-    ],
-    gates: decisions.filter((decision) => decision !== undefined),
-    compared: {
-      accepted,
-      order: runs.toSorted((one, other) => Number(bases.has(other)) - Number(bases.has(one)))
-        .flatMap(variantsOfRun),
-      isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
-    },
-  });
-  assertReplaceableOutputs(outputs, content);
-  const needsFailures = outputs.length === 0 || outputs.some(({ name }) => name === "markdown");
-  const failures = needsFailures ? failedCases(collection, operandOf) : undefined;
-  for (const { name, file } of outputs) {
-    const path = userPath(file);
-    if (name === "html") {
-      const whole = wholeTrials(collection);
-      await writeHtml(path, content, whole.trials(), {
-        generator: runs[0]!.results.plan?.resolved.generator,
-        rerun: (trial) =>
-          rerunLine({ ...trial, id: whole.id }, whole.plan, operandOf.get(whole.path)!),
-      });
-    } else if (name === "csv") {
-      writeCsv(path, content, {
-        summaries: trials,
-        trials: wholeTrials(collection).trials(),
-        prices,
-      });
-    } else if (name === "svg") {
-      const count = await writeSvgs(path, content);
-      console.error(
-        count === 0
-          ? `Wrote nothing to ${file}: the report has no figures`
-          : `Wrote ${countText(count, "figure")} to ${file}`,
-      );
-      continue;
-    } else {
-      const text = name === "json"
-        ? `${JSON.stringify(content, null, 2)}\n`
-        : renderMarkdown(content, defined({ limit, failures }));
-      writeOutput(path, text, "the report to");
+    assertReplaceableOutputs(outputs, content);
+    const failures = outputs.length === 0 || files.markdown !== undefined
+      ? failedCases(collection, operandOf)
+      : undefined;
+    if (outputs.length === 0) console.log(renderReport(content, commandWidth(), failures));
+    const whole = wholeTrials(collection);
+    const what = "the report to";
+    for (const [name, file] of outputs) {
+      const path = userPath(file);
+      let written = "";
+      if (name === "html") {
+        await writeHtml(path, content, whole.trials(), {
+          generator: runs[0]!.results.plan?.resolved.generator,
+          rerun: (trial) =>
+            rerunLine({ ...trial, id: whole.id }, whole.plan, operandOf.get(whole.path)!),
+        });
+      } else if (name === "csv") {
+        writeCsv(path, content, { summaries: trials, trials: whole.trials(), prices });
+        written = `${listText(CSV_FILES, 4)} to `;
+      } else if (name === "svg") {
+        const count = await writeSvgs(path, content);
+        written = count === 0 ? "no figures to " : `${countText(count, "figure")} to `;
+      } else if (name === "json") {
+        writeOutput(path, `${JSON.stringify(content, null, 2)}\n`, what);
+      } else {
+        writeOutput(path, renderMarkdown(content, { limit, failures }), what);
+      }
+      console.error(`Wrote ${written}${file}`);
     }
-    console.error(`Wrote ${name === "csv" ? `${listText(CSV_FILES, 4)} to ` : ""}${file}`);
+    return 0;
+  },
+});
+
+/** @throws {InputError} If an output would overwrite a file that is read, or looks like one that others read. */
+function assertOutputs(outputs: Outputs, read: readonly string[], error: Rest["error"]): void {
+  const placeOf = (file: string) => resolvePath(userPath(file));
+  const inputs = read.map(placeOf);
+  for (const [name, file] of outputs) {
+    if ((name === "json" ? /\.jsonl$/ : /\.json[cl]?$/).test(file)) {
+      const what = name === "json" ? "a journal" : "a journal, a suite or a baseline";
+      throw error(`--${name} must not be named like ${what}: it is ${file}`);
+    }
+    if (inputs.includes(placeOf(file))) {
+      throw error(`--${name} must not be a file that is read: it is ${file}`);
+    }
   }
-  if (outputs.length === 0) {
-    console.log(renderReport(content, commandWidth(), failures));
+}
+
+/**
+ * Checks that folders, and JSON that programs read, replace nothing but what the command wrote before. A page and
+ * Markdown are written to the file that is named, whatever it is.
+ *
+ * @throws {InputError} If one would replace another file.
+ */
+function assertReplaceableOutputs(outputs: Outputs, report: Report): void {
+  for (const [name, file] of outputs) {
+    const path = userPath(file);
+    if (name === "csv") assertCsvFolder(path, file);
+    if (name === "svg") assertSvgFolder(path, report, file);
+    if (name === "json") {
+      assertReplaceable(path, "the report to", {
+        kind: "another such report",
+        shown: file,
+        isOwn: ({ kind }) => kind === "report",
+      });
+    }
   }
-  return 0;
 }
 
 /** Returns the seed of all plans; `undefined` where they differ, or there is no plan. */
@@ -214,16 +253,14 @@ function seedOf({ runs }: Collection): number | undefined {
 }
 
 /** Returns the prices of all plans, which must agree. */
-function pricesOf(options: Arguments, { runs }: Collection): Prices {
+function pricesOf({ runs }: Collection, error: Rest["error"]): Prices {
   const all = new Map<string, Price>();
   for (const { results } of runs) {
     for (const [name, price] of Object.entries(results.prices ?? {})) {
       const before = all.get(name);
       if (before !== undefined && canonicalJson(before) !== canonicalJson(price)) {
-        throw options.error(
-          `the plans must have the same price for ${
-            printable(name)
-          }, or --prices must be given: they differ`,
+        throw error(
+          `the plans must have the same price for ${name}, or --prices must be given: they differ`,
         );
       }
       all.set(name, price);

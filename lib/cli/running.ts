@@ -3,83 +3,62 @@
  * @module
  */
 
-import { parseWith, readJsonc } from "../base/input.ts";
+import { userPath } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
-import { canonicalJson, defined } from "../base/json.ts";
+import { parseWith, readJsonc } from "../base/input.ts";
+import { canonicalJson } from "../base/json.ts";
+import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
+import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
-import { flagsAt, readFlags } from "../runs/flags.ts";
 import { AUTO, type FlagsOf } from "../runs/options.ts";
 import type { Run } from "../runs/run.ts";
 import {
-  type Printer,
+  type PlannedRun,
+  printForecast,
   type RunRequest,
+  RunSession,
   type Settings,
   settingsOf,
   suiteSettings,
 } from "../runs/session.ts";
 import { SUITE, type Suite, SUITE_FILE } from "../runs/suite.ts";
-import { type ModelEntry, modelName, type Sampling, withApiPrices } from "../models/entry.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
-import { Arguments, type OptionNames, userPath } from "./arguments.ts";
-import { keepForAgent } from "./permissions.ts";
-import type { Progress } from "./progress.ts";
+import { keepForAgent } from "./command.ts";
+import { Progress } from "./progress.ts";
 
-/** The commands that ask models. */
-type Command = "run" | "selfcheck" | "perturb";
+/** The flags whose values are paths. */
+const PATHS = ["journal", "record", "replay", "auto", "prices", "after"];
 
-/** Parses the arguments of a command that runs trials: its flags in the table of options, and further ones. */
-export function runArguments(
-  command: Command,
-  arguments_: readonly string[],
-  { values = [], switches = [] }: OptionNames = {},
-): Arguments {
-  const flags = flagsAt(command);
-  const named = (isOne: (flag: typeof flags[number]) => boolean) =>
-    flags.filter(isOne).map(({ name }) => name);
-  return new Arguments(command, arguments_, {
-    values: [...named(({ value, several }) => value !== undefined && !several), ...values],
-    lists: named(({ several }) => several === true),
-    switches: [...named(({ value }) => value === undefined), ...switches],
-  });
-}
-
-/** Returns the flags given to a command that runs trials; paths of files are the user's. */
-export function runFlags<P extends Command>(place: P, options: Arguments): FlagsOf<P> {
-  const flags = readFlags(
-    place,
-    (name) => options.has(name) ? [""] : options.list(name),
-    (reason) => options.error(reason),
-  );
-  const paths = ["journal", "record", "replay", "auto", "prices", "after"];
-  const isPath = (name: string, value: unknown) =>
-    paths.includes(name) && !(name === "record" && value === AUTO);
-  const resolved = (path: unknown): unknown =>
-    Array.isArray(path) ? path.map(resolved) : userPath(path as string);
+/** Returns flags with the paths in them as this process opens them. */
+export function withUserPaths<Flags extends object>(flags: Flags): Flags {
   return Object.fromEntries(
-    Object.entries(flags).map(([name, value]) =>
-      [name, isPath(name, value) ? resolved(value) : value] as const
-    ),
-  ) as FlagsOf<P>;
+    Object.entries(flags).map(([name, value]) => [
+      name,
+      !PATHS.includes(name) || name === "record" && value === AUTO
+        ? value
+        : Array.isArray(value)
+        ? value.map(userPath)
+        : userPath(value),
+    ]),
+  ) as Flags;
 }
 
-/** What a command prints on a run goes to stderr, as its tables go to stdout. */
-export const PRINTER: Printer = {
-  note: (line) => console.error(line),
-  warn: (line) => console.error(`Warning: ${line}`),
-};
+/** Prints on stderr, as tables of a command go to stdout. */
+const toStderr = (line: string): void => console.error(line);
 
-/** A suite file with the flags that change it. */
+/** A suite file with the flags that change it; what is to be said of it goes to `say`. */
 export function suiteRequest(
   path: string,
   flags: FlagsOf<"run"> & FlagsOf<"selfcheck">,
+  say = toStderr,
 ): RunRequest {
   const { models, strategies: _, prices: __, ...others } = flags;
   const suite = readSuite(path, models);
   keepForAgent(suite);
   const settings = settingsOf(suite, others, () => userPath("recordings"));
-  return { ...fileRequest(path), suite: changedSuite(suite, flags, settings, path), settings };
+  return { ...fileRequest(path, say), suite: changedSuite(suite, flags, settings, path), settings };
 }
 
 /**
@@ -102,13 +81,13 @@ export function readSuite(path: string, names: readonly string[] = []): Suite {
 }
 
 /** What belongs to the file of a suite: paths of its call sets are relative to it. */
-export function fileRequest(path: string) {
+export function fileRequest(path: string, say = toStderr) {
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   return {
     subject: path,
     printer: {
-      ...PRINTER,
-      note: (line: string) => PRINTER.note(line.charAt(0).toUpperCase() + line.slice(1)),
+      note: (line: string) => say(line.charAt(0).toUpperCase() + line.slice(1)),
+      warn: (line: string) => say(`Warning: ${line}`),
     },
     setPath: (set: string) => /^([/\\]|[A-Za-z]:[/\\])/.test(set) ? set : folder + set,
     baselinePath: userPath,
@@ -122,38 +101,33 @@ function changedSuite(
   settings: Settings,
   path: string,
 ): Suite {
-  const { strategies = [] } = flags;
   const chosen = suite.models as readonly ModelEntry[];
   const crossed = withEfforts(withApis(chosen, flags), flags);
-  const sampled = defined({ temperature: flags.temperature, topP: flags.topP });
-  const models = crossed.map(({ entry: { baseURL, ...others } }) => ({
-    ...others,
-    ...sampled,
+  const models = crossed.map(({ entry }) => {
+    const { temperature = entry.temperature, topP = entry.topP } = flags;
     // The flag's server does not decide which trials there are; resuming compares it by itself.
-    ...(flags.baseURL === undefined ? defined({ baseURL }) : {}),
-  }));
+    const baseURL = flags.baseURL === undefined ? entry.baseURL : undefined;
+    return { ...entry, temperature, topP, baseURL };
+  });
+  const { temperature = suite.sampling?.temperature, topP = suite.sampling?.topP } = flags;
+  const isSampled = flags.temperature !== undefined || flags.topP !== undefined;
   const declared = flags.prices === undefined ? suite.prices : readJsonc(flags.prices, PRICES);
-  return parseWith(SUITE, {
+  const changed = {
     ...suite,
     ...suiteSettings(settings),
     models,
-    ...(Object.keys(sampled).length === 0 ? {} : { sampling: numbersOf(suite.sampling, sampled) }),
-    ...(strategies.length === 0 ? {} : {
-      strategies: strategies.map((name) =>
+    // `null` leaves it out.
+    sampling: isSampled
+      ? { temperature: temperature ?? undefined, topP: topP ?? undefined }
+      : suite.sampling,
+    strategies:
+      flags.strategies?.map((name) =>
         suite.strategies?.find((entry) => strategyName(entry) === name) ?? name
-      ),
-    }),
-    ...(declared === undefined ? {} : { prices: crossedPrices(declared, chosen, crossed) }),
-  }, `${path} with the options given`);
-}
-
-/** The sampling of a suite, changed by flags; `null` leaves it out. */
-function numbersOf(
-  own: Sampling | undefined,
-  flags: { readonly [Name in keyof Sampling]: number | null },
-): Sampling {
-  const { temperature, topP } = { ...own, ...flags };
-  return defined({ temperature: temperature ?? undefined, topP: topP ?? undefined });
+      ) ?? suite.strategies,
+    prices: declared && crossedPrices(declared, chosen, crossed),
+  };
+  // A suite is JSON, which has nothing that is undefined.
+  return parseWith(SUITE, JSON.parse(JSON.stringify(changed)), `${path} with the options given`);
 }
 
 /** A model of the suite, changed by flags. */
@@ -171,12 +145,8 @@ function withApis(
   if (apis.length === 0) return entries.map((entry) => ({ entry, before: modelName(entry) }));
   const crossed = entries.flatMap((old) =>
     apis.map((api): Crossed => {
-      const { api: _, name, ...others } = old;
-      const entry: ModelEntry = {
-        ...others,
-        ...(api === "chat" ? {} : { api }),
-        ...(name === undefined ? {} : { name: apis.length === 1 ? name : `${name} (${api})` }),
-      };
+      const name = old.name && apis.length > 1 ? `${old.name} (${api})` : old.name;
+      const entry = { ...old, name, api: api === "chat" ? undefined : api };
       return { entry, before: modelName(old) };
     })
   );
@@ -188,12 +158,12 @@ function withApis(
 function withEfforts(
   crossed: readonly Crossed[],
   { reasoningEffort: efforts = [] }: FlagsOf<"run">,
-): Crossed[] {
-  if (efforts.length === 0) return [...crossed];
+): readonly Crossed[] {
+  if (efforts.length === 0) return crossed;
   return crossed.flatMap(({ entry, before }) =>
     efforts.map((reasoningEffort): Crossed => {
-      const named = efforts.length === 1 ? {} : { name: `${modelName(entry)} ${reasoningEffort}` };
-      return { entry: { ...entry, ...named, reasoningEffort }, before };
+      const name = efforts.length === 1 ? entry.name : `${modelName(entry)} ${reasoningEffort}`;
+      return { entry: { ...entry, name, reasoningEffort }, before };
     })
   );
 }
@@ -213,6 +183,59 @@ function crossedPrices(
   };
 }
 
+/** What trials came to. */
+interface Finished {
+  readonly finished: readonly TrialSummary[];
+  /** How many a gate has made unnecessary, and what it decided. */
+  readonly spared: number;
+  readonly decided: readonly string[];
+  /** How many a baseline does not reach. */
+  readonly beyond: number;
+}
+
+/** What a run came to. */
+export interface Ended extends Finished, Pick<Run, "fault" | "stopped"> {
+  /** How many trials there were. */
+  readonly all: number;
+  readonly isInterrupted: boolean;
+}
+
+/**
+ * Runs a plan, and shows the forecast and the progress.
+ *
+ * @param begun Says what it has to say once it is clear that the plan can be run.
+ * @param opened Is called before the first trial. `see` is shown each trial whole.
+ */
+export async function runPlanned(
+  planned: PlannedRun,
+  { begun, opened, see }: {
+    readonly begun?: () => void;
+    readonly opened?: (running: Run) => Promise<void>;
+    readonly see?: (trial: Trial) => void;
+  } = {},
+): Promise<Ended> {
+  const { plan } = planned;
+  const progress = new Progress(plan);
+  const limiters = new RateLimiters((line) => progress.note(line));
+  const session = new RunSession(planned, limiters);
+  using interrupt = new Interrupt();
+  const { signal } = interrupt;
+  using running = session.begin({
+    signal,
+    onTrial: (trial, resumed) => progress.count(trial, resumed),
+  });
+  begun?.();
+  printForecast(plan, { note: toStderr, warn: (line) => toStderr(`Warning: ${line}`) });
+  if (session.recordings !== undefined) console.error(session.recordings.notice);
+  running.open();
+  await opened?.(running);
+  const ended = await finish(running, progress, signal, see);
+  limiters.tellWaiting();
+  for (const line of session.recordings?.summary ?? []) console.error(line);
+  const { fault, stopped, trials: { length: all } } = running;
+  return { ...ended, fault, stopped, all, isInterrupted: signal.aborted };
+}
+
 /**
  * Awaits the trials in order, shows the progress, and returns summaries of finished trials. After `signal`
  * aborts, these are all that had ended, in any order: the same that a journal has. `see` is shown each of them whole.
@@ -222,7 +245,7 @@ export async function finish(
   progress: Progress,
   signal: AbortSignal,
   see: (trial: Trial) => void = () => {},
-): Promise<{ finished: TrialSummary[]; spared: number; decided: string[]; beyond: number }> {
+): Promise<Finished> {
   const finished: TrialSummary[] = [];
   const decided = new Set<string>();
   const needless = { gate: 0, baseline: 0, budget: 0, fault: 0 };
@@ -251,12 +274,7 @@ export async function finish(
     stop();
     signal.removeEventListener("abort", stop);
   }
-  return {
-    finished,
-    spared: needless.gate,
-    decided: [...decided],
-    beyond: needless.baseline,
-  };
+  return { finished, spared: needless.gate, decided: [...decided], beyond: needless.baseline };
 }
 
 /** Stops a run cleanly at the first interrupt; a second one ends the process at once. */

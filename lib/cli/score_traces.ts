@@ -3,8 +3,8 @@
  * @module
  */
 
-import { callerFolder } from "../base/command_line.ts";
-import { cannot, InputError, reasonOf } from "../base/errors.ts";
+import { callerFolder, userPath } from "../base/command_line.ts";
+import { cannot, reasonOf } from "../base/errors.ts";
 import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { readTraceFile } from "../integrations/traces/read.ts";
@@ -13,145 +13,97 @@ import { decideResults } from "../runs/decide_results.ts";
 import { readAndDerive } from "../runs/derived.ts";
 import { readResults } from "../runs/journal/results.ts";
 import { journalsIn } from "../runs/journal/jsonl.ts";
-import { Arguments, userPath } from "./arguments.ts";
+import { isMissing } from "../base/output_file.ts";
+import { command } from "./command.ts";
+import { Interrupt } from "./running.ts";
 
-/**
- * Judges traces, and returns the exit code: 0 if all are right or the gates pass, 1 if one is not or fails, 2 if a trace
- * could not be used, 3 if a test has no trace or a gate could not decide.
- */
-export async function scoreTraces(arguments_: readonly string[]): Promise<number> {
-  const options = new Arguments("score", arguments_, {
-    values: ["with", "out", "story"],
-    lists: ["report"],
-  });
-  const [file, ...others] = options.operands;
-  const tests = options.text("with");
-  if (file === undefined || others.length > 0) {
-    throw options.error(`traces takes one file: ${options.operands.length} are given`);
-  }
-  if (tests === undefined) throw options.error("traces needs --with TESTS, a file of tool tests");
-  // What is wrong with the file is said before anything else.
-  const traces = readTraceFile(userPath(file)).length;
-  assertFile(tests);
-  const [out, story] = [options.text("out"), options.text("story")];
-  using ending = new Ending();
-  let own: string | undefined;
-  try {
-    own = out === undefined ? Deno.makeTempDirSync({ prefix: "toolgate_" }) : undefined;
-    const journal = out ?? `${own}/`;
-    const before = new Set(journalsOf(journal));
-    if (!journal.endsWith("/") && before.size > 0) {
-      throw cannot(`write ${journal}`, "it must be a new file", "it is there already");
+/** Judges traces by tests. */
+export const scoreTraces = command({
+  usage: "FILE --with TESTS.ts [OPTIONS]",
+  takes: ["one file", 1, 1],
+  about:
+    `FILE is JSON, JSON lines or a journal: messages of OpenAI, the AI SDK or LangChain, or spans of
+OpenTelemetry. No model is asked and no tool is run, but judges in the tests' assertions ask their models.
+A trace is of the test that its field "case" names, or of that with its question and system text. TESTS.ts is
+run as by deno test, with all permissions and without a check of its types.`,
+  options: {
+    with: { value: "TESTS.ts", help: "the file of tool tests" },
+    out: {
+      value: "F.jsonl",
+      help: "a new journal of the trials, for gate, report and export; F/ is a folder of them",
+    },
+    report: {
+      value: "F",
+      several: true,
+      help: "a report, by its ending: .html, .md or .txt; may be given several times",
+    },
+    story: {
+      value: "S",
+      choices: ["brief", "full"],
+      help: "how much of a failed trial is shown: brief or full",
+    },
+  },
+  notes:
+    `Exit code 0 if all pass, 1 if one or a gate fails, 2 if a trace is of no test, 3 if a test has no trace or a
+gate cannot decide.`,
+  // The tests are run by another process.
+  needs: ["read", "write", "run"],
+  rules: [[(given) => given.with === undefined, "--with TESTS is needed, a file of tool tests"]],
+  async run({ with: tests = "", out, report = [], story }, { operands: [file = ""] }) {
+    // What is wrong with the file is said before anything else.
+    const traces = readTraceFile(userPath(file)).length;
+    if (isMissing(userPath(tests))) {
+      throw cannot(`read ${tests}`, "--with names a file of tool tests", "there is no such file");
     }
-    const hasPassed = await runTests(tests, ending, [
-      `--traces=${file}`,
-      `--out=${journal}`,
-      ...options.list("report").map((path) => `--report=${path}`),
-      ...(story === undefined ? [] : [`--story=${story}`]),
-    ]);
-    if (ending.isAsked) {
-      console.error(`${printable(file, 200)}: interrupted`);
-      return 3;
+    using interrupt = new Interrupt();
+    let own: string | undefined;
+    try {
+      own = out === undefined ? Deno.makeTempDirSync({ prefix: "toolgate_" }) : undefined;
+      const journal = out ?? `${own}/`;
+      const before = new Set(journalsAt(journal));
+      if (!journal.endsWith("/") && before.size > 0) {
+        throw cannot(`write ${journal}`, "it must be a new file", "it is there already");
+      }
+      const { success: hasPassed } = await new Deno.Command(Deno.execPath(), {
+        args: [
+          // Types were checked where the tests are written: that would take longer than all else.
+          ...["test", "-A", "--no-check", "--no-prompt", tests, "--"],
+          ...[`--traces=${file}`, `--out=${journal}`],
+          ...report.map((path) => `--report=${path}`),
+          ...story === undefined ? [] : [`--story=${story}`],
+        ],
+        cwd: callerFolder(),
+        stdin: "null",
+        signal: interrupt.signal,
+      }).spawn().status;
+      if (interrupt.signal.aborted) {
+        console.error(`${printable(file, 200)}: interrupted`);
+        return 3;
+      }
+      const written = journalsAt(journal).filter((path) => !before.has(path));
+      if (written.length === 0 && hasPassed) {
+        throw cannot(`score ${file}`, "--with names a file of tool tests", `${tests} has none`);
+      }
+      return await exitCodeOf(written, { file, traces, hasPassed });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotCapable)) throw error;
+      throw cannot(
+        `score ${file}`,
+        "traces are judged by deno test, which this command runs, with a folder for its results: a task of " +
+          "deno.json that runs it needs --allow-run",
+        printable(reasonOf(error), 300),
+      );
+    } finally {
+      if (own !== undefined) Deno.removeSync(own, { recursive: true });
     }
-    const written = journalsOf(journal).filter((path) => !before.has(path));
-    if (written.length === 0 && hasPassed) {
-      throw cannot(`score ${file}`, "--with names a file of tool tests", `${tests} has none`);
-    }
-    return await exitCodeOf(written, { file, traces, hasPassed });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotCapable)) throw error;
-    throw cannot(
-      `score ${file}`,
-      "traces are judged by deno test, which this command runs, with a folder for its results: a task of " +
-        "deno.json that runs it needs --allow-run",
-      printable(reasonOf(error), 300),
-    );
-  } finally {
-    if (own !== undefined) Deno.removeSync(own, { recursive: true });
-  }
-}
-
-function assertFile(path: string): void {
-  let isFile = false;
-  try {
-    ({ isFile } = Deno.statSync(userPath(path)));
-  } catch {
-    // Said below.
-  }
-  if (!isFile) {
-    throw cannot(`read ${path}`, "--with names a file of tool tests", "there is no such file");
-  }
-}
+  },
+});
 
 /** The journals at a path: a file, or those in a folder, which ends in "/". */
-function journalsOf(path: string): string[] {
+function journalsAt(path: string): string[] {
   const place = userPath(path);
-  try {
-    if (path.endsWith("/")) return journalsIn(place, path).map((name) => `${place}${name}`);
-    Deno.statSync(place);
-    return [place];
-  } catch (error) {
-    if (error instanceof InputError || error instanceof Deno.errors.NotFound) return [];
-    throw error;
-  }
-}
-
-/** Runs the tests where the user stands; returns whether all passed. */
-async function runTests(
-  tests: string,
-  ending: Ending,
-  flags: readonly string[],
-): Promise<boolean> {
-  const cwd = callerFolder();
-  const child = new Deno.Command(Deno.execPath(), {
-    // Types were checked where the tests are written: that would take longer than all else.
-    args: ["test", "-A", "--no-check", "--no-prompt", tests, "--", ...flags],
-    ...(cwd === undefined ? {} : { cwd }),
-    stdin: "null",
-  }).spawn();
-  ending.end(child);
-  return (await child.status).success;
-}
-
-/** Ends the tests with the command: a signal may reach it alone. A second signal ends them at once. */
-class Ending implements Disposable {
-  /** Windows has no SIGTERM. */
-  readonly #names: readonly Deno.Signal[] = Deno.build.os === "windows"
-    ? ["SIGINT"]
-    : ["SIGINT", "SIGTERM"];
-  #child: Deno.ChildProcess | undefined;
-  #asked = 0;
-  readonly #ask = (): void => {
-    this.#asked++;
-    this.#kill();
-  };
-
-  constructor() {
-    for (const name of this.#names) Deno.addSignalListener(name, this.#ask);
-  }
-
-  /** Whether a signal has come. */
-  get isAsked(): boolean {
-    return this.#asked > 0;
-  }
-
-  /** Ends a process once a signal comes, or has come. */
-  end(child: Deno.ChildProcess): void {
-    this.#child = child;
-    if (this.isAsked) this.#kill();
-  }
-
-  #kill(): void {
-    try {
-      this.#child?.kill(this.#asked === 1 ? "SIGTERM" : "SIGKILL");
-    } catch {
-      // It has ended by itself.
-    }
-  }
-
-  [Symbol.dispose](): void {
-    for (const name of this.#names) Deno.removeSignalListener(name, this.#ask);
-  }
+  if (isMissing(place)) return [];
+  return path.endsWith("/") ? journalsIn(place, path).map((name) => `${place}${name}`) : [place];
 }
 
 /** What came out, by the journals: tests fail for several reasons, and only journals tell which. */

@@ -3,7 +3,16 @@
  * @module
  */
 
+import { userPath } from "../base/command_line.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
+import { parseWith } from "../base/input.ts";
+import { printable, printableJson } from "../base/json.ts";
+import { percent, sum } from "../base/numbers.ts";
 import { commandWidth } from "../base/terminal_width.ts";
+import { exitCodeOf } from "../gate/decide_trials.ts";
+import { GATE_POLICY, type GatePolicy, isUpgrade } from "../gate/policy.ts";
+import { type Check, selfCheck, type SelfCheckOptions } from "../gate/self_check.ts";
+import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import {
   byGraph,
   byVariant,
@@ -13,98 +22,100 @@ import {
   variantOf,
 } from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
-import { parseWith } from "../base/input.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
-import { defined, printable, printableJson } from "../base/json.ts";
-import { exitCodeOf } from "../gate/decide_trials.ts";
-import { GATE_POLICY, type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { cellName } from "../reports/metrics/metrics.ts";
 import { renderChecks } from "../reports/terminal.ts";
 import { readResults } from "../runs/journal/results.ts";
-import { type Check, selfCheck } from "../gate/self_check.ts";
+import { type FlagsOf, type FlagValues, number, wholeFrom } from "../runs/options.ts";
+import { planRun, planWithSets, type RunRequest } from "../runs/session.ts";
 import type { Suite } from "../runs/suite.ts";
-import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { GRAPHS, unitNames } from "../gate/unit_names.ts";
-import { percent, sum } from "../base/numbers.ts";
-import { type Arguments, userPath } from "./arguments.ts";
-import { isFolder, journalsGiven } from "./journals.ts";
-import { Progress } from "./progress.ts";
-import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
-import { flagList } from "../runs/flags.ts";
-import {
-  planRun,
-  planWithSets,
-  printForecast,
-  type RunRequest,
-  RunSession,
-} from "../runs/session.ts";
+import { command } from "./command.ts";
+import { isFolder, journalsOf } from "./journals.ts";
+import { runPlanned, suiteRequest, withUserPaths } from "./running.ts";
 
-export const SELFCHECK_HELP =
-  `For a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
-equally good. For journals, their trials are used. In both cases thousands of gates are drawn from the
-graphs, and the share that errs is compared with the error rates that the gate allows. An upgrade gate
-needs two or more trials of every graph ("repetitions": 2).
+const OPTIONS = {
+  gate: {
+    value: "G",
+    choices: ["rate", "upgrade"],
+    help: "which gate: rate or upgrade; default that of the suite or the plan, else upgrade",
+  },
+  margin: { value: "M", read: number, help: "its margin; default that of the gate, else 0.05" },
+  confidence: {
+    value: "C",
+    read: number,
+    help: "its confidence; default that of the gate, else 0.95",
+  },
+  sequential: { help: "a gate that stops early" },
+  gates: {
+    value: "N",
+    read: wholeFrom(1),
+    help: "gates that are drawn for each truth; default 2000",
+  },
+  drawSeed: { value: "N", read: wholeFrom(0), help: "seed of the draws; default 1" },
+  json: { help: "prints the checks as JSON; the options below are for suites" },
+} as const;
 
-  --gate rate|upgrade  which gate (default that of the suite or the plan, else upgrade)
-  --margin M           its margin (default that of the gate, else 0.05)
-  --confidence C       its confidence (default that of the gate, else 0.95)
-  --sequential         a gate that stops early
-  --gates N            gates that are drawn for each truth (default 2000)
-  --draw-seed N        seed of the draws (default 1)
-  --json               prints the checks as JSON
+/** The options that change the gate. */
+type Design = Pick<FlagValues<typeof OPTIONS>, "gate" | "margin" | "confidence" | "sequential">;
 
-For a suite, also these options of run:
-
-${flagList("selfcheck")}
-
-Exit code 0 when no error rate is proved to be above the allowed one, 1 when one is, 3 when trials are missing.`;
+const areJournals = (operands: readonly string[]): boolean =>
+  operands.every((path) => path.endsWith(".jsonl") || isFolder(path));
 
 /** Prints the checks to stdout. */
-export async function selfcheck(arguments_: readonly string[]): Promise<number> {
-  const options = runArguments("selfcheck", arguments_, {
-    values: ["gate", "margin", "confidence", "gates", "draw-seed"],
-    switches: ["sequential", "json"],
-  });
-  const [first] = options.operands;
-  if (first === undefined) {
-    throw options.error("it takes a suite file, or one journal or more: none is given");
-  }
-  const journals = options.operands.every((path) => path.endsWith(".jsonl") || isFolder(path));
-  if (!journals && options.operands.length > 1) {
-    throw options.error(`it takes one suite file: ${options.operands.length} are given`);
-  }
-  // Errors in the options are reported before a trial is paid for.
-  policyOf(options, undefined);
-  options.integer("gates", 1);
-  options.integer("draw-seed");
-  const { trials, gate } = journals
-    ? trialsOfJournals(options)
-    : await trialsOfSuite(first, options);
-  if (trials === undefined) return exitCodeOf("invalid");
-  const policy = policyOf(options, gate);
-  const checked = byVariant(trials, variantOf).filter(isGated).map(({ subject, items }) => ({
-    subject,
-    simulated: items.some(({ model }) => model.simulated),
-    checks: check(items, policy, options),
-  }));
-  if (options.has("json")) console.log(printableJson(checked, 2));
-  else {
-    for (const { subject, simulated, checks } of checked) {
-      const name = printable(variantName(subject)) + (simulated ? " (simulated)" : "");
-      console.log(`${name}\n\n${renderChecks(checks, commandWidth())}\n`);
+export const selfcheck = command({
+  usage: "SUITE.jsonc | F.jsonl|FOLDER... [OPTIONS]",
+  takes: ["a suite file, or one journal or more", 1, Infinity],
+  about:
+    `For a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
+equally good. For journals, their trials are used. In both cases thousands of gates are drawn from the
+graphs, and the share that errs is compared with the error rates that the gate allows. An upgrade gate
+needs two or more trials of every graph ("repetitions": 2).`,
+  options: OPTIONS,
+  flags: "selfcheck",
+  notes:
+    `Exit code 0 when no error rate is proved to be above the allowed one, 1 when one is, 3 when trials are missing.`,
+  // Journals are only read; a suite is run.
+  needs: ({ journal }, operands) =>
+    areJournals(operands)
+      ? ["read"]
+      : ["net", "read", "agent", ...journal === undefined ? [] : ["write" as const]],
+  rules: [[
+    (_, operands) => operands.length > 1 && !areJournals(operands),
+    "it takes one suite file, or journals alone",
+  ]],
+  async run(
+    { gate, margin, confidence, sequential, gates, drawSeed: seed, json, ...flags },
+    { operands },
+  ) {
+    const design = { gate, margin, confidence, sequential };
+    // Errors in the options are reported before a trial is paid for.
+    policyOf(design, undefined);
+    const { trials, declared } = areJournals(operands)
+      ? trialsOfJournals(operands)
+      : await trialsOfSuite(userPath(operands[0]!), design, withUserPaths(flags));
+    if (trials === undefined) return exitCodeOf("invalid");
+    const policy = policyOf(design, declared);
+    const checked = byVariant(trials, variantOf).filter(isGated).map(({ subject, items }) => ({
+      subject,
+      simulated: items.some(({ model }) => model.simulated),
+      checks: check(items, policy, { gates, seed }),
+    }));
+    const errsTooOften = checked.some(({ checks }) => checks.some(isTooOften));
+    if (json) console.log(printableJson(checked, 2));
+    else {
+      for (const { subject, simulated, checks } of checked) {
+        const name = printable(variantName(subject)) + (simulated ? " (simulated)" : "");
+        console.log(`${name}\n\n${renderChecks(checks, commandWidth())}\n`);
+      }
+      console.log(
+        errsTooOften
+          ? "The gate errs more often than it allows on trials like these: do not trust it."
+          : "No error rate is proved to be above the allowed one." + undecidedShare(checked),
+      );
     }
-  }
-  const errsTooOften = checked.some(({ checks }) => checks.some(isTooOften));
-  if (!options.has("json")) {
-    console.log(
-      errsTooOften
-        ? "The gate errs more often than it allows on trials like these: do not trust it."
-        : "No error rate is proved to be above the allowed one." + undecidedShare(checked),
-    );
-  }
-  return exitCodeOf(errsTooOften ? "fail" : "pass");
-}
+    return exitCodeOf(errsTooOften ? "fail" : "pass");
+  },
+});
 
 /** Leaves out subjects whose perturbation makes tasks unsolvable, or changed none of them. */
 function isGated(
@@ -140,14 +151,16 @@ function isTooOften({ rate, allowed, gates }: Check): boolean {
   return rate > allowed + 3 * Math.sqrt(allowed * (1 - allowed) / count);
 }
 
-function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arguments): Check[] {
+function check(
+  trials: readonly TrialSummary[],
+  policy: GatePolicy,
+  options: SelfCheckOptions,
+): Check[] {
   const graphs = byGraph(trials.filter(({ changed }) => changed !== false));
   const cellsOf = (graph: readonly TrialSummary[]) => [...new Set(graph.map(cellName))].join("; ");
   const cells = [...Map.groupBy(graphs, cellsOf).values()].map((own) => own.map(outcomesOf));
-  const gates = options.integer("gates", 1);
-  const seed = options.integer("draw-seed");
   try {
-    return selfCheck(cells, policy, defined({ gates, seed }));
+    return selfCheck(cells, policy, options);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new InputError(reasonOf(error));
@@ -163,14 +176,14 @@ function outcomesOf(graph: readonly TrialSummary[]): boolean[][] {
 
 /** The trials to check a gate on. */
 interface CheckInput {
-  /** `undefined` if some are missing. */
-  readonly trials: readonly TrialSummary[] | undefined;
+  /** Omitted if some are missing. */
+  readonly trials?: readonly TrialSummary[] | undefined;
   /** The gate of the suite or the plan. */
-  readonly gate: GatePolicy | undefined;
+  readonly declared?: GatePolicy | undefined;
 }
 
-function trialsOfJournals(options: Arguments): CheckInput {
-  const results = readResults(journalsGiven(options).map(userPath));
+function trialsOfJournals(operands: readonly string[]): CheckInput {
+  const results = readResults(journalsOf(operands).map(userPath));
   for (const notice of results.notices) console.error(notice);
   const { problem, trials, gate, planned, rule, stopped } = results;
   const missing = rule === undefined && trials.length < planned.length
@@ -179,80 +192,55 @@ function trialsOfJournals(options: Arguments): CheckInput {
   // Trials whose results stopped the run are no fair sample.
   const reason = problem ?? missing ??
     (rule === undefined ? undefined : "its run was stopped by a sequential gate");
-  if (reason === undefined) return { trials, gate };
+  if (reason === undefined) return { trials, declared: gate };
   console.error(`Cannot check the gate on these trials: ${printable(reason, 1000)}`);
-  return { trials: undefined, gate };
+  return {};
 }
 
-async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInput> {
-  const request = suiteRequest(userPath(file), runFlags("selfcheck", options));
+async function trialsOfSuite(
+  path: string,
+  design: Design,
+  flags: FlagsOf<"selfcheck">,
+): Promise<CheckInput> {
+  const request = suiteRequest(path, flags);
   const { suite } = request;
-  policyOf(options, suite.gate);
+  policyOf(design, suite.gate);
   const planned = planRun({ ...request, suite: withTwoArms(suite, request) });
-  const { plan } = planned;
-  const names = plan.resolved.pair === undefined
-    ? unitNames(plan.trials.map(({ task }) => task))
-    : GRAPHS;
-  console.error(
-    `Each ${names.one} is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
-  );
-  printForecast(plan, PRINTER);
-  const progress = new Progress(plan);
-  const limiters = new RateLimiters((line) => progress.note(line));
-  const session = new RunSession(planned, limiters);
-  using interrupt = new Interrupt();
-  using running = session.begin({
-    signal: interrupt.signal,
-    onTrial: (trial, resumed) => progress.count(trial, resumed),
-  });
-  running.open();
-  const { finished } = await finish(running, progress, interrupt.signal);
-  limiters.tellWaiting();
-  if (finished.length === plan.trials.length) return { trials: finished, gate: suite.gate };
-  const why = running.fault?.reason ?? running.stopped;
-  console.error(
-    `${plan.trials.length - finished.length} trials were not run${
-      why === undefined ? "" : `: ${why}`
-    }`,
-  );
-  return { trials: undefined, gate: suite.gate };
+  const { trials, resolved: { pair, repetitions } } = planned.plan;
+  const names = pair === undefined ? unitNames(trials.map(({ task }) => task)) : GRAPHS;
+  console.error(`Each ${names.one} is run ${repetitions} times: ${trials.length} trials`);
+  const { finished, fault, stopped } = await runPlanned(planned);
+  if (finished.length === trials.length) return { trials: finished, declared: suite.gate };
+  const why = fault?.reason ?? stopped;
+  const missing = trials.length - finished.length;
+  console.error(`${missing} trials were not run${why === undefined ? "" : `: ${why}`}`);
+  return {};
 }
 
 /** Returns the suite without its gate and with twice its trials of each graph, for two arms. */
-function withTwoArms(suite: Suite, request: RunRequest): Suite {
-  const { gate, repetitions = 1, ...others } = suite;
+function withTwoArms({ gate, ...suite }: Suite, request: RunRequest): Suite {
   // A sequential gate plans its own size; here all trials of a gate of fixed size are run.
   const graphs = gate?.sequential
-    ? planWithSets(suite, request, true).resolved.graphs
+    ? planWithSets({ ...suite, gate }, request, true).resolved.graphs
     : suite.graphs;
-  return {
-    ...others,
-    // Each arm has as many trials of a graph as a model of the suite.
-    repetitions: 2 * repetitions,
-    ...defined({ graphs }),
-  };
+  // Each arm has as many trials of a graph as a model of the suite.
+  return { ...suite, repetitions: 2 * (suite.repetitions ?? 1), graphs };
 }
 
-function policyOf(options: Arguments, declared: GatePolicy | undefined): GatePolicy {
-  const kind = options.text("gate") ??
-    (declared !== undefined && !isUpgrade(declared) ? "rate" : "upgrade");
-  if (kind !== "rate" && kind !== "upgrade") {
-    throw options.error(`--gate must be rate or upgrade: it is ${kind}`);
-  }
-  const settings = {
-    margin: options.number("margin") ?? declared?.margin,
-    confidence: options.number("confidence") ?? declared?.confidence,
+function policyOf(design: Design, declared: GatePolicy | undefined): GatePolicy {
+  const isUpgraded = declared === undefined || isUpgrade(declared);
+  const kind = design.gate ?? (isUpgraded ? "upgrade" : "rate");
+  const policy = {
+    margin: design.margin ?? declared?.margin,
+    confidence: design.confidence ?? declared?.confidence,
     power: declared?.power,
-    sequential: options.has("sequential") || (declared?.sequential ?? false),
+    sequential: design.sequential ?? declared?.sequential ?? false,
     coverage: declared?.coverage,
-    discordance: kind === "upgrade" && declared !== undefined && isUpgrade(declared)
-      ? declared.discordance
-      : undefined,
+    discordance: kind === "upgrade" && isUpgraded ? declared?.discordance : undefined,
     // These only choose the kind of gate: the check moves the truth to where it tests the gate.
-    ...(kind === "upgrade" ? { baseline: "itself" } : { successRate: 1 }),
+    ...kind === "upgrade" ? { baseline: "itself" } : { successRate: 1 },
   };
-  const set = Object.fromEntries(
-    Object.entries(settings).filter(([, value]) => value !== undefined),
-  );
-  return parseWith(GATE_POLICY, set, "the gate with the options given");
+  // JSON leaves out what is undefined.
+  const source = "the gate with the options given";
+  return parseWith(GATE_POLICY, JSON.parse(JSON.stringify(policy)), source);
 }

@@ -1,10 +1,11 @@
 /**
- * Flags: reads those of the table of options from a command line, and describes them.
+ * Flags: reads those that a command line takes, and describes them.
  * @module
  */
 
-import { type Flag, type FlagPlace, type FlagsOf, type Option, OPTIONS } from "./options.ts";
+import { parseArgs } from "@std/cli/parse-args";
 import type { InputError } from "../base/errors.ts";
+import { type Flag, type FlagPlace, type Option, OPTIONS } from "./options.ts";
 
 /** A flag with its name and that of its option. */
 export interface NamedFlag extends Flag {
@@ -15,45 +16,89 @@ export interface NamedFlag extends Flag {
   readonly help: string;
 }
 
-/** Returns the flags of a place, in the order of the table. */
+/** Names flags after their options: in kebab case, unless they have names of their own. */
+export function namedFlags(flags: Readonly<Record<string, Flag>>): NamedFlag[] {
+  return Object.entries(flags).map(([option, flag]) => ({
+    name: option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+    help: "",
+    ...flag,
+    option,
+  }));
+}
+
+/** Returns the flags of a place, in the order of the table of options. */
 export function flagsAt(place: FlagPlace): NamedFlag[] {
-  return Object.entries(OPTIONS as Record<string, Option>).flatMap(
-    ([option, { places, flag, about = "" }]) => {
-      if (flag === undefined || !places.includes(place)) return [];
-      const kebab = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      // An acronym keeps its capitals.
-      const words = /^[A-Z]{2}/.test(about)
-        ? about
-        : about.charAt(0).toLowerCase() + about.slice(1);
-      return [{ name: kebab, help: words.replace(/\.$/, ""), ...flag, option }];
-    },
-  );
+  const rows = Object.entries(OPTIONS as Record<string, Option>);
+  return namedFlags(Object.fromEntries(rows.flatMap(([option, { places, flag, about = "" }]) => {
+    if (flag === undefined || !places.includes(place)) return [];
+    // An acronym keeps its capitals.
+    const words = /^[A-Z]{2}/.test(about) ? about : about.charAt(0).toLowerCase() + about.slice(1);
+    return [[option, { help: words.replace(/\.$/, ""), ...flag }]];
+  })));
+}
+
+/** What a command line has. */
+export interface ReadArguments {
+  /** The values of the flags that were given, by option. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What is no flag, in order. */
+  readonly operands: readonly string[];
 }
 
 /**
- * Returns the values of the flags that were given.
+ * Reads a command line.
  *
- * @param textsOf Returns the texts of a flag, in order; empty if it was not given.
  * @param fail Makes the error of a front end from a reason.
- * @throws {InputError} If a value cannot be used, or two flags exclude each other.
+ * @param unknown Is told of each flag that is none of these; default: they are left alone.
+ * @throws {InputError} If a value cannot be used, or a flag is given twice.
  */
-export function readFlags<P extends FlagPlace>(
-  place: P,
-  textsOf: (name: string) => readonly string[],
+export function readArguments(
+  flags: readonly NamedFlag[],
+  arguments_: readonly string[],
   fail: (reason: string) => InputError,
-): FlagsOf<P> {
-  const values = flagsAt(place).flatMap(({ name, option, value, several, read }) => {
-    const given = textsOf(name).map((text) => {
-      if (text === "" && value !== undefined) throw fail(`--${name} needs a value`);
-      return read(text, (rule, state = `is ${text}`) => {
+  unknown: (argument: string) => void = () => {},
+): ReadArguments {
+  const isValued = ({ value }: NamedFlag) => value !== undefined;
+  const valued = flags.filter(isValued).map(({ name }) => name);
+  const parsed: Readonly<Record<string, unknown>> = parseArgs(
+    joinNegativeValues(arguments_, valued),
+    {
+      string: [...valued, "_"],
+      collect: valued,
+      boolean: flags.filter((flag) => !isValued(flag)).map(({ name }) => name),
+      unknown(argument, key) {
+        if (key !== undefined) unknown(argument);
+      },
+    },
+  );
+  const values = flags.flatMap((flag) => {
+    const { name, option, several, choices, read = (text: string) => text } = flag;
+    if (!isValued(flag)) return parsed[name] === true ? [[option, true]] : [];
+    const given = (parsed[name] as readonly string[]).map((text) => {
+      if (text === "") throw fail(`--${name} needs a value`);
+      const refuse = (rule: string, state = `is ${text}`): never => {
         throw fail(`--${name} ${rule}: it ${state}`);
-      });
+      };
+      if (choices?.includes(text) === false) refuse(`must be one of ${choices.join(", ")}`);
+      return read(text, refuse);
     });
     if (given.length === 0) return [];
     if (!several && given.length > 1) throw fail(`--${name} is given twice`);
-    return [[option, several ? given : given[0]] as const];
+    return [[option, several ? given : given[0]]];
   });
-  return Object.fromEntries(values) as FlagsOf<P>;
+  return { values: Object.fromEntries(values), operands: (parsed["_"] as string[]).map(String) };
+}
+
+/** Joins `--core -3` to `--core=-3`, so that `-3` is an invalid value and not an unknown flag. */
+function joinNegativeValues(arguments_: readonly string[], valued: readonly string[]): string[] {
+  const result: string[] = [];
+  for (const argument of arguments_) {
+    const last = result.at(-1);
+    const isNegative = /^-[\d.]/.test(argument) && valued.some((name) => last === `--${name}`);
+    if (isNegative) result[result.length - 1] = `${last}=${argument}`;
+    else result.push(argument);
+  }
+  return result;
 }
 
 /** Characters of a line of `--help`, at most. */
@@ -61,27 +106,22 @@ const MAX_LINE_LENGTH = 106;
 /** Where the sentences of `--help` begin. */
 const INDENT = 23;
 
-/** Returns the lines of `--help` that describe the flags of a place. */
-export function flagHelp(place: FlagPlace): string {
-  return flagsAt(place).map(({ name, value, help }) => {
+/** Returns the lines of `--help` that describe flags. */
+export function flagHelp(flags: readonly NamedFlag[]): string {
+  return flags.map(({ name, value, help }) => {
     const head = `  --${name}${value === undefined ? "" : ` ${value}`}`;
     const start = head.length < INDENT ? head.padEnd(INDENT) : `${head}\n${" ".repeat(INDENT)}`;
-    return start + wrapped(help.replaceAll("`", ""), INDENT);
+    return start + wrapped(help.replaceAll("`", ""));
   }).join("\n");
 }
 
-/** Returns the names of the flags of a place as lines of `--help`. */
-export function flagList(place: FlagPlace): string {
-  return wrapped(flagsAt(place).map(({ name }) => `--${name}`).join(", "), 0);
-}
-
-/** Breaks a text into lines that begin at a column. */
-function wrapped(text: string, column: number): string {
-  let line = column;
+/** Breaks a sentence of `--help` into lines. */
+function wrapped(text: string): string {
+  let column = INDENT;
   return text.split(" ").map((word, place) => {
-    const fits = line + word.length <= MAX_LINE_LENGTH;
-    line = (fits ? line : column) + word.length + 1;
+    const fits = column + word.length <= MAX_LINE_LENGTH;
+    column = (fits ? column : INDENT) + word.length + 1;
     if (place === 0) return word;
-    return fits ? ` ${word}` : `\n${" ".repeat(column)}${word}`;
+    return fits ? ` ${word}` : `\n${" ".repeat(INDENT)}${word}`;
   }).join("");
 }

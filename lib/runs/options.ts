@@ -36,16 +36,30 @@ export interface Flag {
   readonly several?: true;
   /** What it does; default: what the option sets. `--help` leaves backticks out. */
   readonly help?: string;
+  /** The words that it may have; default: any. */
+  readonly choices?: readonly string[];
   /**
-   * Returns the value of its text, which is empty for a switch.
+   * Returns the value of its text; default: the text.
    *
    * @param refuse Throws the error of a text that breaks a rule, such as `must be a number above 0`.
    */
-  readonly read: (text: string, refuse: Refuse) => unknown;
+  readonly read?: (text: string, refuse: Refuse) => unknown;
 }
 
 /** Throws the error of a text that breaks a rule; default state: the text. */
-type Refuse = (rule: string, state?: string) => never;
+export type Refuse = (rule: string, state?: string) => never;
+
+/** The value of a flag: a list for one that may be given several times, and `true` for a switch. */
+type FlagValue<Row> = Row extends { readonly several: true } ? readonly ReadValue<Row>[]
+  : ReadValue<Row>;
+
+type ReadValue<Row> = Row extends { readonly read: (...given: never[]) => infer Value } ? Value
+  : Row extends { readonly choices: readonly (infer Word)[] } ? Word
+  : Row extends { readonly value: string } ? string
+  : true;
+
+/** The values of the flags that were given, by name. */
+export type FlagValues<Flags> = { readonly [Name in keyof Flags]?: FlagValue<Flags[Name]> };
 
 /** One option. */
 export interface Option {
@@ -64,18 +78,18 @@ export interface Option {
 /** The value of `--record` that stands for no folder. */
 export const AUTO = "auto";
 
-/** Reads a text as it is. */
-const text = (given: string): string => given;
-
-/** Reads a switch: a flag without a value. */
-const given = (): true => true;
-
 /** Reads a whole number. */
-const wholeFrom = (least: number) => (given: string, refuse: Refuse): number => {
-  const value = Number(given);
-  if (/^\d+$/.test(given) && Number.isSafeInteger(value) && value >= least) return value;
-  return refuse(`must be a whole number from ${least} on`);
-};
+export const wholeFrom =
+  (least: number, most = Number.MAX_SAFE_INTEGER) => (given: string, refuse: Refuse): number => {
+    const value = Number(given);
+    if (/^\d+$/.test(given) && value >= least && value <= most) return value;
+    const range = most < Number.MAX_SAFE_INTEGER ? `to ${most}` : "on";
+    return refuse(`must be a whole number from ${least} ${range}`);
+  };
+
+/** Reads a number. */
+export const number = (given: string, refuse: Refuse): number =>
+  /^-?(\d+\.?\d*|\.\d+)$/.test(given) ? Number(given) : refuse("must be a number");
 
 /** Reads a number above 0. */
 const above0 = (given: string, refuse: Refuse): number => {
@@ -94,11 +108,6 @@ const sampling = (most: number) => (given: string, refuse: Refuse): number | nul
 
 /** Reads seconds. */
 const milliseconds = (given: string, refuse: Refuse): number => 1000 * above0(given, refuse);
-
-/** Reads one of several words. */
-const oneOf =
-  <const Word extends string>(words: readonly Word[]) => (given: string, refuse: Refuse): Word =>
-    words.find((word) => word === given) ?? refuse(`must be one of ${words.join(", ")}`);
 
 /** Reads the address of a server. */
 function address(given: string, refuse: Refuse): string {
@@ -146,14 +155,18 @@ export const OPTIONS = {
   models: {
     places: COMMANDS,
     flag: {
-      ...{ name: "model", value: "M", several: true, read: text },
+      name: "model",
+      value: "M",
+      several: true,
       help: "this model in place of the suite's; may be given several times",
     },
   },
   reasoningEffort: {
     places: COMMANDS,
     flag: {
-      ...{ value: "E", several: true, read: oneOf(REASONING_EFFORTS) },
+      value: "E",
+      several: true,
+      choices: REASONING_EFFORTS,
       help: `how much the models think: ${quoted(REASONING_EFFORTS)}; given several times, each ` +
         'model is run with each, under the name "MODEL E"',
     },
@@ -177,7 +190,9 @@ export const OPTIONS = {
   api: {
     places: COMMANDS,
     flag: {
-      ...{ value: "A", several: true, read: oneOf(APIS) },
+      value: "A",
+      several: true,
+      choices: APIS,
       help: `API or text format of the models: ${quoted(APIS)}; given several times, each model ` +
         'is run in each, under the name "MODEL (A)" unless it is chat',
     },
@@ -195,7 +210,9 @@ export const OPTIONS = {
   strategies: {
     places: COMMANDS,
     flag: {
-      ...{ name: "strategy", value: "S", several: true, read: text },
+      name: "strategy",
+      value: "S",
+      several: true,
       help: "this strategy in place of the suite's, by its name in the suite or by its id: " +
         `${quoted(STRATEGIES)}, or several joined by +; may be given several times`,
     },
@@ -207,7 +224,9 @@ export const OPTIONS = {
     places: ["benchmark", "suite", ...COMMANDS],
     schema: PERTURBATION_LIST,
     flag: {
-      ...{ name: "perturbation", value: "P", several: true, read: text },
+      name: "perturbation",
+      value: "P",
+      several: true,
       help: "this perturbation in place of the suite's: `none`, one of " +
         `${quoted(PERTURBATIONS.filter((id) => !isFault(id)))}, or a fault of a function: ` +
         `${quoted(FAULTS)} (\`timeout:3\` hits three calls, \`flaky:0.35\` a share of 0.35 of ` +
@@ -275,21 +294,21 @@ export const OPTIONS = {
       "`--shard` or `--wave`, whose gate is decided elsewhere.",
     places: [...TESTS, "deno test"],
     schema: z.boolean(),
-    flag: { read: given, help: "fails if a gate of the file does not decide, as with `--filter`" },
+    flag: { help: "fails if a gate of the file does not decide, as with `--filter`" },
   },
   journal: {
     about: "A journal: a file to which finished trials are appended.",
     places: [...TESTS, ...RUNNERS],
     schema: z.string().min(1),
-    flag: { name: "out", value: "F.jsonl", read: text },
+    flag: { name: "out", value: "F.jsonl" },
   },
   resume: {
     places: ["run", "deno test"],
-    flag: { read: given, help: "continues the journal: its trials are not run again" },
+    flag: { help: "continues the journal: its trials are not run again" },
   },
   retryInvalid: {
     places: ["run", "deno test"],
-    flag: { read: given, help: "with `--resume`: runs invalid trials again" },
+    flag: { help: "with `--resume`: runs invalid trials again" },
   },
   concurrency: {
     about: "Trials that run at the same time; default 8.",
@@ -313,7 +332,8 @@ export const OPTIONS = {
   after: {
     places: ["run", "deno test"],
     flag: {
-      ...{ value: "F", several: true, read: text },
+      value: "F",
+      several: true,
       help:
         "with `--wave`: journals of all earlier waves, or a folder of them; what they have decided is not " +
         "run again, and what they have spent counts. May be given several times",
@@ -322,14 +342,15 @@ export const OPTIONS = {
   only: {
     places: ["run", "deno test"],
     flag: {
-      ...{ value: "ID", read: text },
+      value: "ID",
       help: "runs this one trial again and describes it; a journal may take the place of a suite",
     },
   },
   story: {
     places: ["run", "deno test"],
     flag: {
-      ...{ value: "S", read: oneOf(["brief", "full"]) },
+      value: "S",
+      choices: ["brief", "full"],
       help:
         "how much of a failed trial is shown: `brief`, the default, at most a dozen lines; or `full`, every " +
         "call with whole texts",
@@ -344,7 +365,7 @@ export const OPTIONS = {
   record: {
     places: ["run", "deno test"],
     flag: {
-      ...{ value: "D", read: text },
+      value: "D",
       help: "records the replies of models in the folder D, one file for each trial; with " +
         `\`${AUTO}\` the recordings of the file, or in \`recordings/\`, answer what they have, ` +
         "also of tests that were renamed, and only the rest is asked and recorded",
@@ -353,7 +374,7 @@ export const OPTIONS = {
   replay: {
     places: ["run", "deno test"],
     flag: {
-      ...{ value: "D", read: text },
+      value: "D",
       help: "replays the recordings in D without any model: no key and no network is needed. A " +
         "request that is not recorded ends the run, and the most similar one is shown; a run " +
         "whose seed is fresh needs the `--seed` that was recorded",
@@ -362,14 +383,14 @@ export const OPTIONS = {
   auto: {
     places: ["run", "deno test"],
     flag: {
-      ...{ value: "D", read: text },
+      value: "D",
       help: "the same as `--record=auto` with recordings in D",
     },
   },
   traces: {
     places: ["deno test"],
     flag: {
-      ...{ value: "F", read: text },
+      value: "F",
       help:
         "judges the recorded conversations in F, a file of JSON, JSON lines or a journal, in place of " +
         "models: none is asked, and no tool is run; `score traces` does so and tells by its exit code what " +
@@ -405,7 +426,7 @@ export const OPTIONS = {
     places: [...CODE, ...COMMANDS],
     schema: PRICES,
     flag: {
-      ...{ value: "F.jsonc", read: text },
+      value: "F.jsonc",
       help:
         'prices of models: `{ "MODEL": { "input": 1.25, "output": 10 } }` in dollars a million ' +
         "tokens",
@@ -453,13 +474,14 @@ export const OPTIONS = {
     places: ["toolTest", "deno test"],
     schema: z.enum(TRANSCRIPTS),
     flag: {
-      ...{ value: "T", read: oneOf(TRANSCRIPTS) },
+      value: "T",
+      choices: TRANSCRIPTS,
       help: `which trials of tool tests keep a transcript: ${quoted(TRANSCRIPTS)}; default \`all\``,
     },
   },
   verdict: {
     places: ["deno test"],
-    flag: { value: "F", read: text, help: "writes the verdicts as JSON" },
+    flag: { value: "F", help: "writes the verdicts as JSON" },
   },
   report: {
     about:
@@ -471,7 +493,8 @@ export const OPTIONS = {
       error: "must be a path or a list of paths",
     }),
     flag: {
-      ...{ value: "F", several: true, read: text },
+      value: "F",
+      several: true,
       help:
         "a file for the report at the end of the run: `.html` a page, `.md` Markdown, `.txt` what a " +
         "terminal shows; may be given several times",
@@ -507,10 +530,6 @@ type NamesAt<P extends Place> = {
 }[keyof Table];
 
 /** The flags that were given on a command line. */
-export type FlagsOf<P extends FlagPlace> = {
-  readonly [Name in NamesAt<P>]?: FlagValue<Table[Name]>;
-};
-
-type FlagValue<Row> = Row extends { readonly flag: infer F extends Flag }
-  ? F extends { readonly several: true } ? readonly ReturnType<F["read"]>[] : ReturnType<F["read"]>
-  : never;
+export type FlagsOf<P extends FlagPlace> = FlagValues<
+  { readonly [Name in NamesAt<P>]: Table[Name] extends { readonly flag: infer F } ? F : never }
+>;

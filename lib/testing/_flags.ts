@@ -7,7 +7,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { InputError } from "../base/errors.ts";
 import { didYouMean, nearestName } from "../base/nearest_name.ts";
 import type { Story } from "../reports/story_lines.ts";
-import { flagsAt, readFlags } from "../runs/flags.ts";
+import { flagsAt, readArguments } from "../runs/flags.ts";
 import { AUTO, type FlagsOf } from "../runs/options.ts";
 import { printable } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
@@ -26,13 +26,7 @@ export function parseFlags(arguments_: readonly string[], subject: string): Flag
   const fail = (reason: string) => new InputError(`Cannot run ${subject}: ${reason}`);
   const typo = typoIn(arguments_, flags.map(({ name }) => name));
   if (typo !== undefined) throw fail(typo);
-  const valued = flags.filter(({ value }) => value !== undefined).map(({ name }) => name);
-  const boolean = flags.filter(({ value }) => value === undefined).map(({ name }) => name);
-  const parsed = parseArgs(arguments_, { string: valued, boolean, collect: valued });
-  return readFlags("deno test", (name) => {
-    const value: unknown = parsed[name];
-    return Array.isArray(value) ? value : value === true ? [""] : [];
-  }, fail);
+  return readArguments(flags, arguments_, fail).values as Flags;
 }
 
 /**

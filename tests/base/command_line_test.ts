@@ -1,20 +1,22 @@
 // Command lines: which one starts a command where the user stands. tests/e2e/hints_test.ts runs them.
 
 import { assertEquals } from "@std/assert";
-import { commandLine } from "../../lib/base/command_line.ts";
+import { commandLine, userPath } from "../../lib/base/command_line.ts";
 import { Folder } from "../support/folders.ts";
 import { ROOT } from "../support/surroundings.ts";
 
-/** The line of a user who stands in a folder, as `deno task` would tell. */
-function lineIn(folder: string): string {
+/** What `work` gives to a user who stands in a folder, as `deno task` would tell. */
+function standingIn(folder: string | undefined, work: () => string): string {
   const { get } = Deno.env;
   Deno.env.get = (name) => name === "INIT_CWD" ? folder : get(name);
   try {
-    return commandLine("gate a.jsonl");
+    return work();
   } finally {
     Deno.env.get = get;
   }
 }
+
+const lineIn = (folder: string): string => standingIn(folder, () => commandLine("gate a.jsonl"));
 
 const TASK = "deno task toolgate";
 const NAME = "deno run -A @toolgate/toolgate/cli";
@@ -123,4 +125,14 @@ for (const [title, [files, place, start]] of Object.entries(PROJECTS)) {
 
 Deno.test("commandLine() names the task of the project itself, also from a folder in it", () => {
   assertEquals(lineIn(`${ROOT}/docs`), `${TASK} gate a.jsonl`);
+});
+
+Deno.test("userPath() leaves a path as the user wrote it where the command stands in his folder", () => {
+  const pathIn = (folder: string | undefined, path: string) =>
+    standingIn(folder, () => userPath(path));
+  assertEquals(pathIn(undefined, "results/a.jsonl"), "results/a.jsonl");
+  // `deno task` names the folder also where that is the project's: verdicts and reports show these paths.
+  assertEquals(pathIn(Deno.cwd(), "results/a.jsonl"), "results/a.jsonl");
+  assertEquals(pathIn("/home/me/mine", "results/a.jsonl"), "/home/me/mine/results/a.jsonl");
+  assertEquals(pathIn("/home/me/mine", "/results/a.jsonl"), "/results/a.jsonl");
 });

@@ -33,12 +33,12 @@ Deno.test("toolgate run finds a call set beside its suite, wherever the user sta
   assert(trials.every(({ solved, task }) => solved && task.set === "city"));
 
   // A trial is told of again, and its task made again.
-  const { id, task } = trials[3];
+  const { id } = trials[3];
   const again = await toolgate(["run", "city.jsonl", "--only", id], { cwd: place.path });
   assertEquals(again.code, 0, again.stderr);
   assertStringIncludes(again.stdout, "solved");
   const made = await toolgate(
-    ["generate", "--task", JSON.stringify(task), "--set", CITY],
+    ["generate", "--trial", id, "--set", CITY],
     { cwd: place.path },
   );
   assertEquals(made.code, 0, made.stderr);
@@ -95,23 +95,24 @@ Deno.test("toolgate tells what is wrong with a call set that a suite names", asy
   }
 });
 
+const TRIAL = "model=m strategy=baseline perturbation=none repetition=1";
+
 Deno.test("toolgate generate makes questions again, and says what it needs for that", async () => {
-  const task = { set: "city", question: "lib01", difficulty: "easy", mode: "tools" };
-  const asked = async (own: object, ...others: string[]) =>
-    await toolgate(["generate", "--task", JSON.stringify(own), ...others]);
+  const task = "set=city question=lib01 difficulty=easy mode=tools";
+  const asked = async (own: string, ...others: string[]) =>
+    await toolgate(["generate", "--trial", `${own} ${TRIAL}`, ...others]);
   const { stdout } = await asked(task, "--set", CITY, "--format", "tools");
   assert(JSON.parse(stdout).length > 1);
   for (
     const [own, others, message] of [
       [task, [], /--set is needed/],
-      [{ ...task, set: "town" }, ["--set", CITY], /it is city, and the question is of town/],
+      [task.replace("city", "town"), ["--set", CITY], /it is city, and the question is of town/],
       [
-        { ...task, question: "x9" },
+        task.replace("lib01", "x9"),
         ["--set", CITY],
         /question x9 as the set city has none of that id/,
       ],
-      [task, ["--set", CITY, "--format", "svg"], /json, tools for a question/],
-      [{ case: "oracle", seed: 1 }, ["--set", CITY], /--set goes with a question/],
+      [task, ["--set", CITY, "--format", "svg"], /json or tools for a task without a graph/],
     ] as const
   ) {
     const { code, stderr } = await asked(own, ...others);

@@ -1,7 +1,7 @@
 // The command that perturbs files: in process, as a child would be slow, and once as users run it.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { perturb, PERTURB_HELP } from "../../lib/cli/perturb.ts";
+import { perturb } from "../../lib/cli/perturb.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { PERTURBATION_METHODS, PERTURBED } from "../../lib/perturbations/methods.ts";
 import { perturbTools } from "../../lib/perturbations/documents/perturb.ts";
@@ -33,9 +33,6 @@ const QUERY = {
 };
 const RETURN = '{"user_id": 7, "dayName": "Monday", "max_temp": 21}';
 
-/** What is said of lines that are broken. */
-const BROKEN = "(long lines are broken to be read)\n";
-
 /** Runs the command in this process, as the command line does, and keeps what it writes. */
 async function run(
   _: "perturb",
@@ -46,7 +43,11 @@ async function run(
   console.log = (line) => void out.push(String(line));
   console.error = (line) => void err.push(String(line));
   try {
-    return { code: await perturb(arguments_), out: out.join("\n"), err: err.join("\n") };
+    return {
+      code: await perturb.read("perturb", arguments_).run(),
+      out: out.join("\n"),
+      err: err.join("\n"),
+    };
   } catch (fault) {
     if (!(fault instanceof InputError)) throw fault;
     return { code: 2, out: out.join("\n"), err: [...err, fault.message].join("\n") };
@@ -71,7 +72,7 @@ Deno.test("toolgate perturb tells method, effect, seed and changes, and shows a 
     const path = paths[PERTURBED[method]];
     const { code, out, err } = await run("perturb", "--method", method, path, "--seed", "4");
     assertEquals([code, err], [0, ""], method);
-    const [head, before, after, hunk, ...lines] = out.replace(BROKEN, "").split("\n");
+    const [head, before, after, hunk, ...lines] = out.split("\n");
     assertMatch(
       head!,
       new RegExp(`^${method}: [A-Za-z_].*; seed 4; changed: true, \\d+ changes?$`),
@@ -219,56 +220,10 @@ Deno.test("toolgate perturb applies joined methods in the one order that there i
     JSON.parse(out).after,
     '{"user_id": "ID_7", "dayName": "Monday", "max_temp": 21...',
   );
-  const help = PERTURB_HELP;
-  assertMatch(help, /joined by \+, are applied in the order of the list\s+below/);
+  const { help } = perturb;
+  assertMatch(help, /joined by \+, are applied in the order of the\s+list below/);
   const listed = help.split("\n").flatMap((line) => /^ {2}([A-Z_]+) {3}/.exec(line)?.[1] ?? []);
   assertEquals(listed, perturbationsIn(PERTURBATION_METHODS.join("+")));
-});
-
-Deno.test("toolgate perturb says that it breaks long lines where it shows any, and only then", async () => {
-  using place = new Folder();
-  const [short, long] = ["Paris. Nice.", `${"It is far. ".repeat(12)}Paris. Nice.`];
-  const query = (text: string) =>
-    place.write("q.json", JSON.stringify({ query: text, calls: [{ arguments: { c: "Paris" } }] }));
-  const made = async (text: string) => (await run("perturb", "--method", "RP_F", query(text))).out;
-  assert(!(await made(short)).includes(BROKEN));
-  const out = await made(long);
-  assertEquals(out.split(BROKEN).length, 2);
-  assertMatch(out, /changed: true, 1 change\n\(long lines are broken to be read\)\n--- before /);
-  // Long lines that are far from any change are not shown.
-  assert(
-    !(await made(`${short}${"\n".repeat(6)}${long.replace("Paris", "Lima")}`)).includes(BROKEN),
-  );
-  assert((await made(`${short}\n${long.replace("Paris", "Lima")}`)).includes(BROKEN));
-  // One that is long only afterwards.
-  assert((await made(`Paris. ${"x".repeat(91)}.`)).includes(BROKEN));
-  assert(!(await made(`Paris. ${"x".repeat(90)}.`)).includes(BROKEN));
-  const written = await run("perturb", "--method", "AN", query(`${"x".repeat(80)} Paris.`));
-  assertMatch(written.out, /\nxx|\n x+ Paris\.\n\+/);
-  assertEquals(written.out.split(BROKEN).length, 2);
-  const json = await run("perturb", "--method", "RP_F", query(long), "--json");
-  assert(!json.out.includes("broken"));
-});
-
-Deno.test("toolgate perturb says of a query without parameters that it declares none", async () => {
-  using place = new Folder();
-  const query = (file: unknown) => place.write("q.json", JSON.stringify(file));
-  const none =
-    /changed nothing: the file declares no parameters, nor calls whose arguments are in /;
-  for (const method of ["RP_F", "RP_L", "CP", "AN"]) {
-    for (const file of [{ query: "Hi" }, { query: "Hi", calls: [{ arguments: { a: "Rome" } }] }]) {
-      assertMatch((await run("perturb", "--method", method, query(file))).out, none);
-    }
-  }
-  const unsaid = { query: "Yes", parameters: [{ name: "a", value: true, start: 0, end: 3 }] };
-  const { out } = await run("perturb", "--method", "CP", query(unsaid));
-  assertMatch(
-    out,
-    /changed nothing: the query holds no value of a parameter that the writer can say/,
-  );
-  const one = { query: "To Rome", calls: [{ arguments: { a: "Rome" } }] };
-  const gone = await run("perturb", "--method", "RP_F+CP", query(one));
-  assertMatch(gone.out, /\nCP changed nothing: the query holds no value of a parameter/);
 });
 
 Deno.test("toolgate perturb tells of CF what the paper's formula does", async () => {
@@ -276,7 +231,7 @@ Deno.test("toolgate perturb tells of CF what the paper's formula does", async ()
   const { out } = await run("perturb", "--method", "CF", place.write("r.txt", "It rains"));
   assertMatch(out, /^CF: the last character replaced by \.\.\.; /);
   assertMatch(
-    PERTURB_HELP,
+    perturb.help,
     /^ {2}CF +the last character replaced by \.\.\.$/m,
   );
 });
@@ -320,45 +275,34 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
     [["--method", "none", query], /--method must be one of RD, .*: it is none/],
     [["--method", "constructor", query], /--method must be one of RD, .*: it is constructor/],
     [["--method", "CP+CP", query], /must not name a perturbation twice: CP/],
-    [
-      ["--method", "rename", document],
-      /--method must be one that changes a file: rename changes a task, or a list of tools, as a whole/,
-    ],
-    [["--method", "RD+unrelated", document], /changes a file: unrelated changes a task/],
+    [["--method", "RD+unrelated", document], /--method must be one of RD, .*: it is unrelated/],
     [["--method", "CP"], /it takes one file: none is given/],
     [["--method", "CP", query, returned], /it takes one file: 2 are given/],
     [["--method", "CP", "nowhere.json"], /Cannot read .*nowhere\.json: there is no such file/],
     [["--method", "CP", place.path], /Cannot read .*: it is a folder/],
     [
       ["--method", "CP+FK", query],
-      /methods of one source: CP is of a user's query, FK of a tool's/,
+      /methods of one source: it has one of a user's query, and one of a tool's/,
     ],
     [["--method", "CP", query, "--seed", "x"], /--seed must be a whole number.*: it is x/],
     [["--method", "CP", query, "--sede", "1"], /there is no option --sede; did you mean --seed\?/],
     [
       ["--method", "RP_F", query, "--writer", "m"],
-      /--writer goes with CP and AN: --method is RP_F/,
+      /--writer goes with the methods CP and AN/,
     ],
     [["--method", "CP", query, "--writer", "sim:no"], /sim:no/],
-    [
-      ["--method", "RD", plain],
-      /plain\.txt by RD, which changes a tool document \(.*\), as it must be JSON: /,
-    ],
-    [
-      ["--method", "CP", plain],
-      /plain\.txt by CP, which changes a user's query \(.*\), as it must be JSON: /,
-    ],
+    [["--method", "RD", plain], /plain\.txt: it is not JSON/],
     [
       ["--method", "RD", query],
-      /^Cannot use \S*query\.json by RD, which changes a tool document \(\{"name", "description", "parameters"\}, a form of OpenAI or MCP, or a list of them\):\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
+      /^Cannot use \S*query\.json by RD, which changes a tool document:\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
     ],
     [
       ["--method", "WT+SD", returned],
-      /return\.json by WT\+SD, which change a tool document \(.*\):\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
+      /return\.json by WT\+SD, which change a tool document:\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
     ],
     [
       ["--method", "CP", document],
-      /^Cannot use \S*tools\.json by CP, which changes a user's query \(\{"query", "parameters": \[\{"name", "value"\}\]\}.*\):\n {2}at the top: /,
+      /^Cannot use \S*tools\.json by CP, which changes a user's query:\n {2}at the top: /,
     ],
     [
       ["--method", "CP", wrong],
@@ -366,11 +310,7 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
     ],
     [
       ["--method", "RD", place.write("a.json", JSON.stringify([TOOLS[0], anthropic]))],
-      /a\.json by RD, .*:\n {2}at \[1\]\.input_schema: the form of Anthropic is not read: .* parameters/,
-    ],
-    [
-      ["--method", "RD", place.write("b.json", JSON.stringify(anthropic))],
-      /b\.json by RD, .*:\n {2}at input_schema: the form of Anthropic is not read/,
+      /a\.json by RD, .*:\n {2}at \[1\]: .*"input_schema"/,
     ],
     [
       [

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { gunzipSync } from "node:zlib";
 import { Buffer } from "node:buffer";
-import { runArguments, runFlags } from "../../lib/cli/running.ts";
+import { run } from "../../lib/cli/run.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
@@ -404,7 +404,7 @@ Deno.test("the command line shows no secret when it crashes, or refuses what it 
   }
 });
 
-Deno.test("Arguments() refuses keys on a command line, and does not repeat them", () => {
+Deno.test("read() of a command refuses keys on a command line, and does not repeat them", () => {
   for (
     const arguments_ of [
       ["--api-key", PLACED.token],
@@ -420,7 +420,7 @@ Deno.test("Arguments() refuses keys on a command line, and does not repeat them"
     ]
   ) {
     const error = assertThrows(() => {
-      runFlags("run", runArguments("run", arguments_));
+      run.read("run", arguments_);
     }, InputError);
     assertHidden([[arguments_[0]!, error.message]]);
     assertStringIncludes(error.message, "Cannot run toolgate run: ");

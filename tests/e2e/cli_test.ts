@@ -164,7 +164,7 @@ Deno.test("toolgate generate gives the same bytes for the same seed alone", asyn
   assertNotEquals(one!.stdout, other!.stdout, "without a seed it must be a fresh one");
 });
 
-Deno.test("toolgate generate --task gives the prompt of a journal's trial", async () => {
+Deno.test("toolgate generate --trial gives the prompt of a journal's trial", async () => {
   await using temporary = await folder();
   await using server = countingServer();
   const suite = temporary.write(
@@ -179,9 +179,9 @@ Deno.test("toolgate generate --task gives the prompt of a journal's trial", asyn
   const out = temporary.file("out.jsonl");
   const run = await toolgate(["run", suite, "--base-url", server.url, "--out", out]);
   assertEquals(run.code, 0, run.all);
-  const tasks = readLines(out).slice(1).map(({ task }) => JSON.stringify(task));
-  assert(tasks.length > 0);
-  for (const finished of await toolgates(tasks.map((task) => ["generate", "--task", task]))) {
+  const ids = readLines(out).slice(1).map(({ id }) => id);
+  assert(ids.length > 0);
+  for (const finished of await toolgates(ids.map((id) => ["generate", "--trial", id]))) {
     assertEquals(finished.code, 0, finished.all);
     const { prompt } = JSON.parse(finished.stdout);
     assert(server.begun.has(prompt), `no trial got this prompt: ${prompt}`);
@@ -202,7 +202,6 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
   const out = ["--out", temporary.file("new.jsonl")];
   const id = "core=3 depth=2 connected=0 disconnected=0 seed=1 model=sim:planner " +
     "strategy=baseline perturbation=none repetition=1";
-  const task = `{"core":3,"depth":2,"connected":0,"disconnected":0,"seed":1`;
   const existing = temporary.write("existing.jsonl", "");
   const plain = temporary.write("plain.jsonl", `{"kind":"trial"}\n`);
   const torn = temporary.write("broken.jsonl", `{"v":1,\n{"v":1}\n`);
@@ -219,10 +218,10 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     [["generate", "--core", "-3", "--depth", "1"], /--core must be a whole number.*: it is -3/],
     [["generate", "--core", "3", "--core", "4", "--depth", "1"], /--core is given twice/],
     [["generate", "--core", "3", "--depth", "--seed", "1"], /--depth needs a value/],
-    [["generate", "--task", '{"case":"orakel","seed":1}'], /at case: .*"lying_calculator"\|/],
+    [["generate", "--trial", id.replace(/core.*0/, "case=mine")], /of a test of your own: it is c/],
     [
-      ["generate", "--task", '{"case":"oracle","seed":1}', "--format", "dot"],
-      /--format must be one of json, tools for a probe.*: it is dot/,
+      ["generate", "--trial", id.replace(/core.*0/, "case=oracle"), "--format", "dot"],
+      /--format must be json or tools for a task without a graph: it is dot/,
     ],
     [["generate", "--cores", "3"], /there is no option --cores; did you mean --core\?/],
     [
@@ -234,9 +233,8 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       /--inputs must be A\.\.B.*: it is 3/,
     ],
     [["generate", "file", "--core", "3", "--depth", "1"], /it takes no file: file is given/],
-    [["generate", "--task", `${task},"sead":1}`], /--task:\n {2}at the top: .*"sead"/],
-    [["generate", "--task", task], /--task.*JSON/],
-    [["generate", "--task", `${task}}`, "--core", "4"], /--task.*--core|--core.*--task/],
+    [["generate", "--trial", "a trial"], /--trial must be an id that journals have: it is a trial/],
+    [["generate", "--trial", id, "--core", "4"], /--trial goes without --core/],
 
     [["run", suite, suite], /it takes one suite file: 2 are given/],
     [["run", "no-such.jsonc", ...out], /Cannot read no-such\.jsonc: there is no such file/],
@@ -286,7 +284,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       /models must have distinct names: sim:planner low is there twice/,
     ],
     [["run", suite, "--resume"], /--resume needs --out/],
-    [["run", plain], /a journal is run with --only ID: .*plain\.jsonl is given/],
+    [["run", plain], /a journal is run with --only ID, and a suite as a whole/],
     [
       ["run", plain, "--only", id],
       /Cannot run a trial of .*plain\.jsonl as its first line must be a plan/,
@@ -309,7 +307,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     [["run", suite, "--only", id, "--resume"], /--only goes without --resume/],
     [["run", suite, "--only", id, "--shard", "1/2"], /--only goes without --shard/],
     [["run", plain, "--only", id, "--model", "m"], /a journal goes without --model/],
-    [["run", plain, "--only", id, "--seed", "1"], /a journal goes without --seed/],
+    [["run", plain, "--only", id, "--seed", "1"], /a journal goes without --model, --seed /],
     [
       ["run", suite, "--out", temporary.file("retried.jsonl"), "--retry-invalid"],
       /--retry-invalid needs --resume/,
@@ -349,16 +347,19 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     [["plan", "--power", "0.4"], /at power: must be above 0\.5: it is 0\.4/],
     [["plan", "--margin", "0"], /at margin: a sequential gate needs a margin above 0/],
     [["plan", "--margin", "0.0001"], /Cannot run toolgate plan: .* at most 10000000 trials/],
-    [["plan", suite, "--graphs", "5"], /--graphs goes without a file/],
+    [
+      ["plan", suite, "--graphs", "5"],
+      /--graphs goes without a file: the suite file says what its gate is/,
+    ],
     [["plan", "--graphs", "0"], /--graphs must be a whole number from 1 on: it is 0/],
 
     [["selfcheck"], /it takes a suite file, or one journal or more: none is given/],
     [["selfcheck", suite, "--replay", "kept"], /selfcheck: .*--replay/],
-    [["selfcheck", suite, "--gate", "foo"], /--gate must be rate or upgrade: it is foo/],
+    [["selfcheck", suite, "--gate", "foo"], /--gate must be one of rate, upgrade: it is foo/],
     [["selfcheck", suite, "--gates", "0"], /--gates must be a whole number from 1 on: it is 0/],
     [["selfcheck", existing, "--margin", "2"], /at margin: must be below 1: it is 2/],
 
-    [["simulate", "--port", "99999"], /--port must be at most 65535: it is 99999/],
+    [["simulate", "--port", "99999"], /--port must be a whole number from 0 to 65535: it is 99999/],
     [["simulate", "--port", "http"], /--port must be a whole number.*: it is http/],
     [["simulate", "--latency", "99999999999"], /latency/],
     [["simulate", "file"], /it takes no file: file is given/],

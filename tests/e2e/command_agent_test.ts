@@ -4,16 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import type { CommandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import {
-  folder,
-  isAlive,
-  readLines,
-  ROOT,
-  shell,
-  start,
-  until,
-  unwrapped,
-} from "../support/child.ts";
+import { folder, isAlive, readLines, ROOT, start, until, unwrapped } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { reportedTrials } from "../support/report_data.ts";
 
@@ -137,15 +128,13 @@ Deno.test("toolgate run FILE.jsonl starts no program that a journal names", asyn
   assertEquals(place.names().includes("started"), true);
 });
 
-Deno.test("the rerun line of a trial whose agent is a program starts it from the suite", async () => {
+Deno.test("the rerun line of a trial whose agent is a program is of the suite, and no journal's", async () => {
   await using place = await folder();
   place.write("a suite.jsonc", suiteWith({ command: ["sh", "-c", "exit 4"] }, { seed: "fresh" }));
   const flags = ["--model=sim:noisy?stale=0.1", "--out", "out.jsonl"];
   const ended = await toolgate(["run", "a suite.jsonc", ...flags], { cwd: place.path });
-  const [, line] = ended.stdout.match(/rerun: .*( run 'a suite.*)/) ?? [];
-  assert(line !== undefined, ended.all);
-  assertStringIncludes(line, " --model='sim:noisy?stale=0.1' --only ");
-  const again = await shell(`deno run -A --no-check ${ROOT}/lib/cli/main.ts${line}`, {
+  const [, id] = ended.stdout.match(/rerun: the same command, without --out, with --only '(.*)'/)!;
+  const again = await toolgate(["run", "a suite.jsonc", flags[0]!, "--only", id!], {
     cwd: place.path,
   });
   assertEquals(again.code, 0, again.all);

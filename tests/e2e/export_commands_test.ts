@@ -1,7 +1,7 @@
 // The command that exports training data, as users run it: on journals of real runs of simulated models.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { EXPORT_HELP } from "../../lib/cli/export.ts";
+import { exportTrials } from "../../lib/cli/export.ts";
 import { hermes } from "../../lib/models/formats/hermes.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { CITY, CITY_PATH } from "../support/call_sets.ts";
@@ -218,9 +218,12 @@ Deno.test("toolgate export refuses what it cannot understand", async () => {
   const journal = place.write("a.jsonl", "");
   const cases: readonly (readonly [string[], string])[] = [
     [["--format", "hermes"], "it takes one journal or more: none is given"],
-    [[journal], "--format must be openai-chat or hermes: it is not given"],
-    [[journal, "--format", "alpaca"], "--format must be openai-chat or hermes: it is alpaca"],
-    [[journal, "--format", "hermes", "--only", "failed"], "--only must be solved: it is failed"],
+    [[journal], "--format openai-chat or hermes is needed"],
+    [[journal, "--format", "alpaca"], "--format must be one of openai-chat, hermes: it is alpaca"],
+    [
+      [journal, "--format", "hermes", "--only", "failed"],
+      "--only must be one of solved: it is failed",
+    ],
     [[journal, "--format", "hermes", "--fast"], "there is no option --fast"],
     [
       [
@@ -247,6 +250,6 @@ Deno.test("toolgate export refuses what it cannot understand", async () => {
   }
   const help = await toolgate(["export", "--help"]);
   assertEquals(help.code, 0);
-  assertStringIncludes(help.stdout, `\n\n${EXPORT_HELP}\n`);
+  assertStringIncludes(help.stdout, `\n\n${exportTrials.help}\n`);
   assertStringIncludes((await toolgate(["--help"])).stdout, "export ");
 });

@@ -526,8 +526,4 @@ Deno.test("toolgate prices a model however it is spoken to, in every command tha
   assertEquals(told.code, 0, told.all);
   const { subjects } = JSON.parse(Deno.readTextFileSync(json));
   for (const { cost } of subjects) assert(cost > 0, told.all);
-
-  const plan = await toolgate(["plan", "--results", journal, "--prices", prices]);
-  assertEquals(plan.code, 0, plan.all);
-  assertMatch(plan.stdout, /sim:planner \(xml\), .*: about \$[1-9]/);
 });

@@ -45,21 +45,15 @@ Deno.test("toolgate init sets up an empty folder whose CI file is green in a cle
     return ended.stdout;
   };
 
-  await context.step("names each variable that CI needs, and what may not be read", async () => {
-    const variables = [
-      "CI needs the variable TOOLGATE_REPOSITORY, the address to get toolgate from:",
-      "CI needs the variable TOOLGATE_COMMIT, the commit of toolgate:",
-    ].join("\n");
+  await context.step("names each variable that CI needs", async () => {
+    const variables = "CI gets toolgate by variables: TOOLGATE_REPOSITORY, its address, and " +
+      "TOOLGATE_COMMIT, its commit,\nwhich the clone here does not tell.\n";
     const [seen, hidden] = [place.file("seen"), place.file("hidden")];
-    assertStringIncludes(
-      await init(clone, "/", seen, place.path, seen),
-      `${variables}\nthe clone here has no address for others and no commit.\n`,
-    );
+    assertStringIncludes(await init(clone, "/", seen, place.path, seen), variables);
     // An empty file is one without settings for Deno, too.
     write(place, { "hidden/deno.json": "" });
     const told = await init(clone, hidden, hidden, place.path, hidden);
-    assertStringIncludes(told, `${variables}\nthe .git of the clone here may not be read.\n`);
-    assertStringIncludes(told, "whether this folder is one may not be read.\n");
+    assertStringIncludes(told, variables);
     assertEquals(Object.keys(configOf(`${hidden}/deno.json`)), ["links", "imports", "tasks"]);
   });
 
@@ -184,11 +178,11 @@ Deno.test("toolgate init adds to a project of npm what it lacks, and changes not
   const made = await toolgate(["init", place.path]);
   assertEquals([made.code, made.stderr], [0, ""], made.all);
   const after = contents(place.path);
-  const { "deno.jsonc": config, ".gitignore": ignored, ...rest } = own;
+  const { "deno.jsonc": _, ".gitignore": ignored, ...rest } = own;
   for (const [name, text] of Object.entries(rest)) assertEquals(after[name], text, name);
   assertEquals(after[".gitignore"], `${ignored}\n/coverage/\n`);
-  for (const line of config.trimEnd().split("\n").slice(0, -2)) {
-    assertStringIncludes(after["deno.jsonc"]!, line);
+  for (const part of ["// Ours.", '"zod": "npm:zod@^3.25.0",', "// not yet 4"]) {
+    assertStringIncludes(after["deno.jsonc"]!, part);
   }
   const { imports, tasks, nodeModulesDir, compilerOptions } = configOf(place.file("deno.jsonc"));
   assertEquals([imports.zod, tasks.test], ["npm:zod@^3.25.0", "exit 1"]);
@@ -197,9 +191,9 @@ Deno.test("toolgate init adds to a project of npm what it lacks, and changes not
     const line of [
       "added  to deno.jsonc:",
       "         tasks toolgate:test, edit, bench, toolgate",
-      "left   import zod: it is npm:zod@^3.25.0; the test imports npm:zod@^4.6.7 itself",
-      "left   tsconfig.json: toolgate is not written for them; there is no task check",
-      "left   task test: it is exit 1; toolgate:test is that of toolgate",
+      "left   import zod: it is another version; the test imports npm:zod@^4.6.7 itself",
+      "left   tsconfig.json: toolgate is not written for it; there is no task check",
+      "left   task test: it is another one; toolgate:test is that of toolgate",
       "left   tool_tests/benchmark.ts: it is there",
       "  deno task toolgate:test ",
     ]
@@ -247,27 +241,4 @@ Deno.test("the task bench of toolgate init is short, and tells how its run ended
   const broken = await bench(`${benchmark}(`);
   assertEquals(broken.code, 1, broken.all);
   assertEquals(/PASS|FAIL: /.test(broken.all), false, broken.all);
-});
-
-Deno.test("toolgate init names the permission that it lacks, and needs no other", async () => {
-  await using place = await folder();
-  const mine = place.file("mine 4");
-  const main = `${ROOT}/lib/cli/main.ts`;
-  const [read, write] = [`--allow-read=${mine}`, `--allow-write=${mine}`];
-  for (const [given, missing] of [[read, "--allow-write"], [write, "--allow-read"]] as const) {
-    const { code, stderr, all } = await deno([
-      ...["run", "--no-check", "--no-prompt", given, main, "init", mine],
-    ]);
-    assertEquals(code, 2, all);
-    assertStringIncludes(stderr, `add ${missing}='${mine}'`);
-  }
-  assertEquals(place.names(), []);
-  // No other permission is needed.
-  place.write("deno.json", `{ "workspace": ["./**"] }`);
-  const member = await deno([
-    ...["run", "--no-check", "--no-prompt", "--allow-read", write],
-    ...[main, "init", mine],
-  ]);
-  assertEquals(member.code, 2, member.all);
-  assertStringIncludes(member.stderr, `it is a member of ${place.file("deno.json")}`);
 });

@@ -189,12 +189,12 @@ Deno.test("toolgate gate holds models to a ceiling of behaviours over probes", a
   assertMatch(averse, /aversion: 75\.0%, ceiling 20\.0%: exceeded/);
 });
 
-Deno.test("toolgate generate --task prints a journal's probe as its model was asked it", async () => {
+Deno.test("toolgate generate --trial prints a journal's probe as its model was asked it", async () => {
   await using place = await folder();
   await using server = habitServer();
   const out = await journalOf(place, server.url, { graphs: 1, models: ["never-calls"] });
-  for (const { task } of trialsOf(out)) {
-    const json = await toolgate(["generate", "--task", JSON.stringify(task)]);
+  for (const { id, task } of trialsOf(out)) {
+    const json = await toolgate(["generate", "--trial", id]);
     assertEquals(json.code, 0, json.all);
     const printed = JSON.parse(json.stdout);
     assertEquals(Object.keys(printed), ["version", "case", "seed", "prompt", "tools"]);
@@ -204,7 +204,7 @@ Deno.test("toolgate generate --task prints a journal's probe as its model was as
     );
     assertEquals(asked?.tools as unknown, printed.tools);
     const list = await toolgate([
-      ...["generate", "--task", JSON.stringify(task), "--format", "tools"],
+      ...["generate", "--trial", id, "--format", "tools"],
     ]);
     assertEquals([list.code, JSON.parse(list.stdout)], [0, printed.tools]);
   }

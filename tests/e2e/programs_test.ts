@@ -61,11 +61,12 @@ Deno.test("readClone() reads the commit of a branch, of packed branches, of none
   Deno.mkdirSync(one);
   assertEquals(readClone(one), { folder: one });
   await git(one, "init", "--quiet", "--initial-branch=topic/x");
-  assertEquals(readClone(one), { folder: one });
+  const none = { folder: one, repository: undefined, commit: undefined };
+  assertEquals(readClone(one), none);
   await git(one, "commit", "--quiet", "--allow-empty", "--message=1");
   const first = await git(one, "rev-parse", "HEAD");
   await git(one, "remote", "add", "other", "https://example.com/other");
-  assertEquals(readClone(one), { folder: one, commit: first });
+  assertEquals(readClone(one), { ...none, commit: first });
   await git(one, "remote", "add", "origin", "https://me:secret@example.com/one.git");
   const repository = "https://example.com/one.git";
   assertEquals(readClone(one), { folder: one, repository, commit: first });

@@ -22,6 +22,7 @@ Deno.test("deno publish takes what users need, finds no fault in it, and `run` w
     "deno.json",
     "fixtures/project/github.yml",
     "fixtures/project/gitignore",
+    "fixtures/project/tasks.json",
     "fixtures/project/tool_tests/benchmark.ts",
     "fixtures/project/tool_tests/weather_test.ts",
     "fixtures/suites/quick.jsonc",

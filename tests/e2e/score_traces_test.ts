@@ -406,8 +406,8 @@ Deno.test("score traces: a trace that is there twice is refused, and bad input e
   ]);
   const lines: [words: string[], message: string][] = [
     ...twice,
-    [[], "traces takes one file: 0 are given"],
-    [[bad("{}")], "traces needs --with TESTS"],
+    [[], "it takes one file: none is given"],
+    [[bad("{}")], "--with TESTS is needed"],
     [
       [bad(JSON.stringify(line({ more: { simulated: "true" } }))), "--with", tests],
       "at simulated: must be true or false",

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { acceptResults } from "../../lib/runs/accept.ts";
 import { gate } from "../../lib/cli/gate.ts";
 import { CSV_FILES } from "../../lib/reports/csv.ts";
-import { report } from "../../lib/cli/report.ts";
+import { report as command } from "../../lib/cli/report.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import type { GateReport, ReportedVerdict } from "../../lib/gate/gate_report.ts";
 import { parseWith } from "../../lib/base/input.ts";
@@ -38,6 +38,8 @@ import {
   type ValueChange,
   valueChanges,
 } from "../support/fuzzing.ts";
+
+const report = (arguments_: readonly string[]) => command.read("report", arguments_).run();
 
 /** Suites whose journals have all that journals can have. */
 const SUITES: Readonly<Record<string, Omit<Suite, "name" | "seed">>> = {

@@ -238,7 +238,7 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [1, "gate every.jsonl --json", "verdicts"],
   [0, "report replayed.jsonl --json replayed.json"],
   [0, `score callnavi ${CITY} ${CITY}/../predictions.jsonl --json`, "scores"],
-  [0, `score stability ${CITY}/../outputs.jsonl --json`, "scores"],
+  [0, `score stability ${CITY}/../outputs.jsonl`, "scores"],
   [3, "gate budget.jsonl --json", "verdicts"],
   [0, "accept right.jsonl --out baseline.json"],
   [0, "report wrong.jsonl --json report.json"],

@@ -18,7 +18,7 @@ export async function writeReport(...journals: string[]): Promise<string> {
   const told: unknown[] = [];
   console.error = (text) => told.push(text);
   try {
-    assertEquals(await report([...journals, "--html", path]), 0);
+    assertEquals(await report.read("report", [...journals, "--html", path]).run(), 0);
   } finally {
     console.error = error;
   }

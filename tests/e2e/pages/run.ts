@@ -373,7 +373,7 @@ browserTest(
     const run = await theRun();
     const worst = worstOf(run);
     const trial = run.trials[worst - 1];
-    const generated = await toolgate(["generate", "--task", JSON.stringify(trial.task)]);
+    const generated = await toolgate(["generate", "--trial", trial.id]);
     const task = JSON.parse(generated.stdout);
     await using opened = await openReport(browser, run.html, { hash: `#trial-${worst}` });
     const { page, faults } = opened;

@@ -1,0 +1,84 @@
+/**
+ * The table of commands.
+ * @module
+ */
+
+import type { Command, Need } from "./command.ts";
+
+/** A command that is not declared yet. */
+const undeclared = (
+  usage: string,
+  needs: readonly Need[],
+  run: (arguments_: readonly string[]) => number | Promise<number>,
+  help: string,
+): Command => ({
+  usage,
+  flags: [],
+  help,
+  read: (_, arguments_) => ({ needs, run: () => run(arguments_) }),
+});
+
+/** What each command does, by name, and what loads it, so that one command does not wait for the others. */
+export const COMMANDS: Readonly<
+  Record<string, readonly [summary: string, load: () => Promise<Command>]>
+> = {
+  init: ["sets up a project of your own", async () => (await import("./init.ts")).init],
+  generate: ["prints one task", async () => (await import("./generate.ts")).generate],
+  run: ["runs the trials of a suite file", async () => (await import("./run.ts")).run],
+  gate: ["decides over the trials of journals", async () => {
+    const { gate, GATE_HELP } = await import("./gate.ts");
+    return undeclared("F.jsonl|FOLDER... [OPTIONS]", ["read", "write"], gate, GATE_HELP);
+  }],
+  report: [
+    "shows tables, figures and trials of journals",
+    async () => (await import("./report.ts")).report,
+  ],
+  accept: [
+    "makes results a baseline, or a release",
+    async () => {
+      const { accept, ACCEPT_HELP } = await import("./accept.ts");
+      return undeclared("F.jsonl|FOLDER... [OPTIONS]", ["read", "write"], accept, ACCEPT_HELP);
+    },
+  ],
+  history: ["keeps what runs came to, and shows it over time", async () => {
+    const { history, HISTORY_HELP } = await import("./history.ts");
+    const usage = "add F.jsonl|FOLDER... --to DIR | show DIR... [OPTIONS]";
+    return undeclared(usage, ["read", "write"], history, HISTORY_HELP);
+  }],
+  canary: [
+    "watches the nights of a history for drift",
+    async () => {
+      const { canary, CANARY_HELP } = await import("./canary.ts");
+      return undeclared("DIR... [OPTIONS]", ["read"], canary, CANARY_HELP);
+    },
+  ],
+  plan: ["shows how many trials a gate needs", async () => (await import("./plan.ts")).plan],
+  selfcheck: [
+    "checks how often the gate errs",
+    async () => (await import("./selfcheck.ts")).selfcheck,
+  ],
+  perturb: [
+    "shows what a perturbation changes",
+    async () => (await import("./perturb.ts")).perturb,
+  ],
+  "score callnavi": [
+    "compares predicted calls with the right ones",
+    async () => (await import("./score.ts")).scoreCalls,
+  ],
+  "score stability": [
+    "measures how similar the outputs of repeated runs are",
+    async () => (await import("./score.ts")).scoreStability,
+  ],
+  "score traces": [
+    "judges recorded conversations by your own tool tests",
+    async () => (await import("./score_traces.ts")).scoreTraces,
+  ],
+  export: [
+    "writes conversations of journals to train models on",
+    async () => (await import("./export.ts")).exportTrials,
+  ],
+  simulate: [
+    "serves simulated models over HTTP",
+    async () => (await import("./simulate.ts")).simulate,
+  ],
+};
