@@ -7,7 +7,7 @@ import { userPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { printable, printableJson } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
-import { isThere, Output, resolvePath } from "../base/output_file.ts";
+import { isThere, Output } from "../base/output_file.ts";
 import { questionSource } from "../runs/question_tasks.ts";
 import { type TrainingTally, writeTrainingData } from "../toolkit/training/examples.ts";
 import { TRAINING_FORMATS } from "../toolkit/training/format.ts";
@@ -26,44 +26,31 @@ its answer and its outcome are those of the journal. The number left out, and wh
     format: {
       value: "F",
       choices: TRAINING_FORMATS,
-      help: 'openai-chat: lines {"messages", "tools", "parallel_tool_calls"}, OpenAI\'s form for ' +
-        'fine-tuning chat models; hermes: lines {"conversations"}, ShareGPT\'s form with calls ' +
-        "within <tool_call> tags",
+      help:
+        "openai-chat: OpenAI's form for fine-tuning chat models; hermes: ShareGPT's form with " +
+        "calls within <tool_call> tags",
     },
     only: {
       value: "solved",
       choices: ["solved"],
-      help: "only trials that were solved, and whose answer a call had returned",
+      help: "only solved trials, with answers that calls returned",
     },
-    set: {
-      value: "PATH",
-      several: true,
-      help: "a call set whose questions were asked; may be given several times",
-    },
+    set: { value: "PATH", several: true, help: "a call set that was asked; several times" },
     out: { value: "FILE", help: "the file to write, which must not exist yet; default stdout" },
     metadata: {
       value: "F",
-      help:
-        "writes the metadata of each line to another file, line by line, and leaves it out of " +
-        "the lines: for services that accept documented keys only, as OpenAI's may",
+      help: "writes the metadata of the lines to another file, for services that accept only " +
+        "documented keys",
     },
   },
   notes:
-    `The "metadata" of a line says where it comes from: trial, suite, plan, generator, task, model, served, api,
-simulated, strategy, perturbation, outcome, grounded; "recovery" lists the errors of a trial that was solved
-nevertheless. In openai-chat, replies with a failed call have "weight": 0, so that they are not trained on.
-Replies of simulated models are marked by "simulated": "true". Cases of toolTest cannot be run again from the
-command line, and are left out.
+    `The "metadata" of a line says where it comes from; "simulated": "true" marks replies of simulated models. Cases
+of toolTest cannot be run again from the command line, and are left out.
 
 Exit code 0.`,
-  needs: ({ out, metadata }) => out === metadata ? ["read"] : ["read", "write"],
+  needs: ({ out, metadata }) => (out ?? metadata) === undefined ? ["read"] : ["read", "write"],
   rules: [
     [({ format }) => format === undefined, `--format ${TRAINING_FORMATS.join(" or ")} is needed`],
-    [
-      ({ out, metadata }) =>
-        out !== undefined && metadata !== undefined && placeOf(out) === placeOf(metadata),
-      "each file can be written only once: --out and --metadata name the same one",
-    ],
   ],
   async run({ format, only, set = [], out, metadata }, { operands }) {
     const journals = journalsOf(operands);
@@ -96,8 +83,6 @@ Exit code 0.`,
     return 0;
   },
 });
-
-const placeOf = (file: string): string => resolvePath(userPath(file));
 
 /** Describes the conversations written and those left out. */
 function tallyText(

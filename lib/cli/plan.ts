@@ -30,55 +30,26 @@ import { command } from "./command.ts";
 import { journalsOf, PRICES_OPTION } from "./journals.ts";
 import { fileRequest, readSuite } from "./running.ts";
 
+const SIZE = wholeFrom(1, MAX_PLANNED);
+
 /** The options that say what a gate without a suite file is. */
 const DESIGN = {
-  rate: {
-    value: "R",
-    read: number,
-    help: "the success rate required, or that of both models; default 0.8",
-  },
+  rate: { value: "R", read: number, help: "required rate, or that of both models; default 0.8" },
   margin: { value: "M", read: number, help: "how far below it is still good enough; default 0.05" },
-  power: {
-    value: "P",
-    read: number,
-    help: "how often a model that is just good enough should pass; default 0.95",
-  },
+  power: { value: "P", read: number, help: "how often a good model should pass; default 0.95" },
   confidence: { value: "C", read: number, help: "confidence of each bound; default 0.95" },
-  discordance: {
-    value: "D",
-    read: number,
-    help: "share of graphs that only one of two models solves; default 0.2",
-  },
-  graphs: {
-    value: "N",
-    read: wholeFrom(1),
-    help: "shows the minimum detectable effect of this number of graphs instead",
-  },
-  block: {
-    value: "N",
-    read: wholeFrom(1, MAX_PLANNED),
-    help: "graphs between two looks of a sequential gate: its cells; default 1",
-  },
-  cases: {
-    value: "N",
-    read: wholeFrom(1, MAX_PLANNED),
-    help: "shows the trials of each of this number of cases of own tests as well",
-  },
+  discordance: { value: "D", read: number, help: "share that one model alone solves; default 0.2" },
+  graphs: { value: "N", read: wholeFrom(1), help: "shows what N graphs can tell apart instead" },
+  block: { value: "N", read: SIZE, help: "graphs between looks of a sequential gate; default 1" },
+  cases: { value: "N", read: SIZE, help: "shows the trials of each of N cases of own tests, too" },
   every: { value: "E", read: number, help: "the success rate that each of these cases must reach" },
 } as const;
 
 /** The options that go with a suite file. */
 const OF_SUITE = {
-  model: {
-    value: "M",
-    several: true,
-    help: "with a suite: this model in place of its own; may be given several times",
-  },
+  model: { value: "M", several: true, help: "a model in place of the suite's; several times" },
   prices: PRICES_OPTION,
-  results: {
-    value: "F.jsonl",
-    help: "with a suite: past trials, to use their tokens; without them they are estimated",
-  },
+  results: { value: "F.jsonl", help: "past trials of the suite, whose tokens are used" },
 } as const;
 
 /** Prints the plan to stdout. */

@@ -50,22 +50,10 @@ import { journalsOf, PRICES_OPTION } from "./journals.ts";
 
 /** The options that name a file or a folder to write to, in the order in which these are written. */
 const OUTPUTS = {
-  html: {
-    value: "F",
-    help: "writes one self-contained HTML file: verdicts, tables, figures, and every trial with " +
-      "its graph and its calls",
-  },
-  markdown: {
-    value: "F",
-    help: "writes the verdicts and tables as Markdown of at most 60000 bytes: whole tables are " +
-      "left out where there is no room, the least important first, and verdicts never",
-  },
+  html: { value: "F", help: "writes one HTML file: verdicts, tables, figures, every trial" },
+  markdown: { value: "F", help: "writes verdicts and tables as Markdown of at most 60000 bytes" },
   json: { value: "F", help: "writes the data of all tables and figures as JSON" },
-  csv: {
-    value: "DIR",
-    help: "writes trials.csv, calls.csv, cells.csv and comparisons.csv into a folder, for " +
-      "spreadsheets and other programs",
-  },
+  csv: { value: "DIR", help: "writes trials, calls, cells and comparisons as CSV" },
   svg: { value: "DIR", help: "writes each figure as ID.svg into a folder" },
 } as const;
 
@@ -87,13 +75,12 @@ of tool tests.`,
     limit: {
       value: "N",
       read: wholeFrom(2_000),
-      help:
-        "another limit for Markdown, 2000 or more: GitHub takes 65536 characters in a comment, " +
-        "1048576 bytes in a step summary",
+      help: "another limit for Markdown: GitHub takes 65536 characters in a comment, 1048576 " +
+        "bytes in a step summary",
     },
     differentTasks: {
-      help: "the journals may be of different tasks, such as generated ones and cases, if all " +
-        "models and strategies are in each of them: rates are then over all of these",
+      help: "journals may be of different tasks, if all models and strategies are in each of " +
+        "them: rates are then over all of these",
     },
     prices: PRICES_OPTION,
   },

@@ -51,13 +51,8 @@ export const run = command({
   flags: "run",
   notes:
     `It runs trials and decides nothing: use gate for that. A sequential gate of the suite stops the run once it
-has decided. On a terminal a bar shows the progress, elsewhere a line every 10 seconds.
-
-Interrupted (Ctrl-C, SIGTERM), it starts no more trials, gives up those in flight and shows the finished ones;
-the same command with --resume continues. A second interrupt ends it at once.
-
-A wave (--wave) leaves out what earlier ones have decided, by their journals (--after); gate says after each
-wave whether another one is needed.
+has decided. Interrupted (Ctrl-C, SIGTERM), it starts no more trials, gives up those in flight and shows the
+finished ones; the same command with --resume continues. A second interrupt ends it at once.
 
 Exit code 0 when every trial that was needed is valid, 2 for bad input, such as a missing recording, 3 when
 some trials are invalid or were not run.`,

@@ -44,17 +44,17 @@ prediction is the text of a model, or any JSON in place of its text.`,
     rule: {
       value: "R",
       choices: SCORING_RULES,
-      help: "published: as the authors' code scores (default); strict: as their paper says",
+      help: "published (default), as the code; strict, as the paper",
     },
     mode: {
       value: "M",
       choices: ["parameters", "routing"],
-      help: "parameters: whole calls (default); routing: lists of function names",
+      help: "parameters (default): whole calls; routing: names",
     },
     format: {
       value: "F",
       choices: CALL_FORMATS,
-      help: "json: calls are written in JSON (default); yaml: in YAML",
+      help: "how calls are written: json (default) or yaml",
     },
     partial: { help: "questions may be without a prediction" },
     json: {

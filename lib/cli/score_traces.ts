@@ -28,19 +28,12 @@ A trace is of the test that its field "case" names, or of that with its question
 run as by deno test, with all permissions and without a check of its types.`,
   options: {
     with: { value: "TESTS.ts", help: "the file of tool tests" },
-    out: {
-      value: "F.jsonl",
-      help: "a new journal of the trials, for gate, report and export; F/ is a folder of them",
-    },
-    report: {
-      value: "F",
-      several: true,
-      help: "a report, by its ending: .html, .md or .txt; may be given several times",
-    },
+    out: { value: "F.jsonl", help: "a new journal of the trials; F/ is a folder of them" },
+    report: { value: "F", several: true, help: "a report: .html, .md or .txt; several times" },
     story: {
       value: "S",
       choices: ["brief", "full"],
-      help: "how much of a failed trial is shown: brief or full",
+      help: "how failed trials are told: brief or full",
     },
   },
   notes:

@@ -37,20 +37,12 @@ const OPTIONS = {
   gate: {
     value: "G",
     choices: ["rate", "upgrade"],
-    help: "which gate: rate or upgrade; default that of the suite or the plan, else upgrade",
+    help: "which gate; default the plan's, else upgrade",
   },
-  margin: { value: "M", read: number, help: "its margin; default that of the gate, else 0.05" },
-  confidence: {
-    value: "C",
-    read: number,
-    help: "its confidence; default that of the gate, else 0.95",
-  },
+  margin: { value: "M", read: number, help: "its margin; default the gate's, else 0.05" },
+  confidence: { value: "C", read: number, help: "its confidence; default the gate's, else 0.95" },
   sequential: { help: "a gate that stops early" },
-  gates: {
-    value: "N",
-    read: wholeFrom(1),
-    help: "gates that are drawn for each truth; default 2000",
-  },
+  gates: { value: "N", read: wholeFrom(1), help: "gates drawn for each truth; default 2000" },
   drawSeed: { value: "N", read: wholeFrom(0), help: "seed of the draws; default 1" },
   json: { help: "prints the checks as JSON; the options below are for suites" },
 } as const;

@@ -24,13 +24,9 @@ export const simulate = command({
     latency: {
       value: "MS",
       read: wholeFrom(0, 600_000),
-      help: "milliseconds that every reply takes; default 0",
+      help: "milliseconds of every reply; default 0",
     },
-    set: {
-      value: "PATH",
-      several: true,
-      help: "a call set whose right calls sim:truth knows; may be given several times",
-    },
+    set: { value: "PATH", several: true, help: "a call set that sim:truth knows; several times" },
   },
   notes:
     `It listens on 127.0.0.1 only and runs until it is interrupted. Simulated models are programs: they

@@ -225,18 +225,6 @@ Deno.test("toolgate export refuses what it cannot understand", async () => {
       "--only must be one of solved: it is failed",
     ],
     [[journal, "--format", "hermes", "--fast"], "there is no option --fast"],
-    [
-      [
-        journal,
-        "--format",
-        "hermes",
-        "--out",
-        `${place.path}/x`,
-        "--metadata",
-        `${place.path}/./x`,
-      ],
-      "each file can be written only once",
-    ],
     [[`${journal}.none`, "--format", "hermes"], "there is no such file or folder"],
     [
       [journal, "--format", "hermes", "--set", `${journal}.none`],
