@@ -1,8 +1,9 @@
 /**
- * `accept`: makes results a baseline.
+ * `accept`: makes results a baseline, or a release.
  * @module
  */
 
+import { userPath } from "../base/command_line.ts";
 import { acceptResults } from "../runs/accept.ts";
 import { printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
@@ -16,87 +17,89 @@ import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts"
 import { addRelease } from "../runs/history/history.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { recordText } from "../runs/record.ts";
-import { Arguments, userPath } from "./arguments.ts";
-import { historyGiven, readRun } from "./_run_record.ts";
-import { journalsGiven } from "./journals.ts";
+import { historyAt, readRun } from "./_run_record.ts";
+import { command, type Rest } from "./command.ts";
+import { journalsOf, PRICES_OPTION } from "./journals.ts";
 
-export const ACCEPT_HELP =
-  `Writes a small file to commit, with the outcome of each trial. A gate compares with it by
+/** Writes the baseline, or the release, and reports it on stderr. */
+export const accept = command({
+  usage: "F.jsonl|FOLDER... [OPTIONS]",
+  takes: ["one journal or more", 0, Infinity],
+  about: `Writes a small file to commit, with the outcome of each trial. A gate compares with it by
 "gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. Several journals
 are the shards of one run, or those of the test files of one suite; a folder stands for the journals in
 it. Prints the success rates that are accepted.
 
-  --out F.json   the file to write (default: the name of the first journal or folder with .baseline.json);
-                 an existing baseline is replaced
-
 With --to the run becomes a release in the folder of a history, with which later runs are compared. The
-first one is the anchor, and stays it until another one is accepted with --anchor.
-
-  --to DIR       the folder; the record of the run there says that it is a release, and is added if need be
-  --name NAME    the name of the release
-  --anchor       later releases are compared with this one from now on, besides the last one; without
-                 journals the release of this name becomes the anchor
-
-  --prices F     prices of models, by which costs are kept (default: those of the plan)
-
-Exit code 0 when it is written.`;
-
-/** Writes the baseline, or the release, and reports it on stderr. */
-export async function accept(arguments_: readonly string[]): Promise<number> {
-  const options = new Arguments("accept", arguments_, {
-    values: ["out", "to", "name", "prices"],
-    switches: ["anchor"],
-  });
-  const isRelease = options.text("to") !== undefined;
-  const name = options.text("name");
-  if (isRelease && options.text("out") !== undefined) {
-    throw options.error("--out goes without --to");
-  }
-  if (!isRelease && (name !== undefined || options.has("anchor"))) {
-    const other = name === undefined ? "anchor" : "name";
-    throw options.error(`--${other} goes with --to, the history's folder`);
-  }
-  if (isRelease && name === undefined) {
-    throw options.error("--name is needed: the name of the release");
-  }
-  if (isRelease && options.operands.length === 0) return moveAnchor(options, name!);
-  const results = await readRun(options, journalsGiven(options));
-  const record = acceptResults(results, options.operands.join(", "));
-  const names = new Set(results.trials.map(({ model }) => model.requested));
-  const trials = `${results.trials.length} trials of ` +
-    (names.size === 1 ? "1 model" : `${names.size} models`);
-  if (isRelease) {
-    const { folder, history } = historyGiven(options);
-    const anchor = options.has("anchor");
-    const { path, isAnchor } = addRelease(folder, record, { name: name!, anchor }, history);
-    console.error(
-      `Accepted ${trials} as release ${printable(name!, 200)} of ${folder.shown}` +
-        (isAnchor ? ", the anchor" : "") + `: ${path}`,
-    );
-  } else {
-    const out = options.text("out") ?? baselineName(options);
-    const path = userPath(out);
-    assertReplaceable(path, "the baseline", {
-      ...{ kind: "a baseline", shown: out },
-      isOwn: (value) => value["kind"] === "record",
-    });
-    writeOutput(path, recordText(record), "the baseline", { links: false });
-    console.error(`Accepted ${trials} in ${out}`);
-  }
-  tellAccepted(results);
-  return 0;
-}
+first one is the anchor, and stays it until another one is accepted with --anchor.`,
+  options: {
+    out: {
+      value: "F.json",
+      help:
+        "the file to write; default the name of the first journal or folder with .baseline.json. An " +
+        "existing baseline is replaced",
+    },
+    to: {
+      value: "DIR",
+      help:
+        "the folder of a history; the record of the run there says that it is a release, and is added if need be",
+    },
+    name: { value: "NAME", help: "the name of the release" },
+    anchor: {
+      help:
+        "later releases are compared with this one from now on, besides the last one; without journals the " +
+        "release of this name becomes the anchor",
+    },
+    prices: PRICES_OPTION,
+  },
+  notes: "Exit code 0 when it is written.",
+  needs: ["read", "write"],
+  rules: [
+    [["out"], "goes without", ["to"]],
+    [["name", "anchor"], "goes with", ["to"], "the history's folder"],
+    [["to"], "goes with", ["name"], "the name of the release"],
+    [
+      ({ anchor }, { length }) => length === 0 && !anchor,
+      "it takes one journal or more, or --anchor: none is given",
+    ],
+  ],
+  async run({ out, to, name = "", anchor = false, prices }, { operands, error }) {
+    if (operands.length === 0) return moveAnchor(to!, name, error);
+    const results = await readRun(journalsOf(operands), prices);
+    const record = acceptResults(results, operands.join(", "));
+    const names = new Set(results.trials.map(({ model }) => model.requested));
+    const trials = `${results.trials.length} trials of ` +
+      (names.size === 1 ? "1 model" : `${names.size} models`);
+    if (to !== undefined) {
+      const { folder, history } = historyAt(to);
+      const { path, isAnchor } = addRelease(folder, record, { name, anchor }, history);
+      console.error(
+        `Accepted ${trials} as release ${printable(name, 200)} of ${folder.shown}` +
+          (isAnchor ? ", the anchor" : "") + `: ${path}`,
+      );
+    } else {
+      const file = out ?? baselineName(operands[0]!, error);
+      const path = userPath(file);
+      assertReplaceable(path, "the baseline", {
+        kind: "a baseline",
+        shown: file,
+        isOwn: (value) => value["kind"] === "record",
+      });
+      writeOutput(path, recordText(record), "the baseline", { links: false });
+      console.error(`Accepted ${trials} in ${file}`);
+    }
+    tellAccepted(results);
+    return 0;
+  },
+});
 
 /** Makes a release the anchor of its suite. */
-function moveAnchor(options: Arguments, name: string): number {
-  if (!options.has("anchor")) {
-    throw options.error("it takes one journal or more, or --anchor: none is given");
-  }
-  const { folder, history } = historyGiven(options);
+function moveAnchor(to: string, name: string, error: Rest["error"]): number {
+  const { folder, history } = historyAt(to);
   const known = history.records.find(({ release }) => release?.name === name);
   if (known === undefined) {
     const names = history.records.flatMap(({ release }) => release?.name ?? []);
-    throw options.error(
+    throw error(
       `--anchor without journals needs a release in the folder ${folder.shown}: ` +
         `there is no ${printable(name, 200)}${nearestOrAll(name, names)}`,
     );
@@ -119,10 +122,10 @@ function tellAccepted(results: Results): void {
 }
 
 /** The name of a baseline without `--out`: that of the first journal, or of its folder. */
-function baselineName(options: Arguments): string {
-  const name = options.operands[0]!.replace(/[/\\]+$/, "");
+function baselineName(operand: string, error: Rest["error"]): string {
+  const name = operand.replace(/[/\\]+$/, "");
   if (!/(^|[/\\])\.{0,2}$/.test(name)) return `${name.replace(/\.jsonl$/, "")}.baseline.json`;
-  throw options.error("--out is needed, as the baseline cannot be named after this folder");
+  throw error("--out is needed, as the baseline cannot be named after this folder");
 }
 
 /** What each variant is accepted with: a later gate allows as much less as its margin. */

@@ -10,51 +10,52 @@ import { completeCanary } from "../gate/canary.ts";
 import { annotationLine } from "../reports/job_summary.ts";
 import { partOf } from "../runs/history/history.ts";
 import { watchedName, watchHistory } from "../runs/history/watch.ts";
-import { historyIn } from "./_run_record.ts";
-import { Arguments } from "./arguments.ts";
+import { number } from "../runs/options.ts";
+import { command } from "./command.ts";
+import { FOLDERS, historyIn } from "./_run_record.ts";
 
-export const CANARY_HELP =
-  `Compares the runs in the folders of a history with the last release of each model, strategy and
+/** Prints the verdict on each model to stdout. */
+export const canary = command({
+  usage: "DIR... [OPTIONS]",
+  takes: FOLDERS,
+  about:
+    `Compares the runs in the folders of a history with the last release of each model, strategy and
 perturbation, day by day: those that ran since, of the same tasks but fresh seeds, and of the same served
 model. A day in UTC has all of its runs; days may be left out, and may have any number of trials. An alarm
 means that the success rate is lower than the lower bound of the release's, less a tolerance; false ones come
-in at most 5% of years, over all models that are watched. It stays until another release is accepted.
-
-  --suite S        the suite (default: that of the last release)
-  --tolerance T    how far below the lower bound is still no drift (default 0.01)
-  --drop D         the drop that should be found soonest (default 0.05)
-  --confidence C   confidence of the lower bound (default 0.95)
-  --coverage C     share of a run's trials that must be valid at the first attempt (default 0.95)
-  --json           prints the verdicts as JSON
-
-Exit code 0 no alarm, 1 alarm, 3 the last record cannot be used.`;
-
-/** Prints the verdict on each model to stdout. */
-export function canary(arguments_: readonly string[]): number {
-  const options = new Arguments("canary", arguments_, {
-    values: ["suite", "tolerance", "drop", "confidence", "coverage"],
-    switches: ["json"],
-  });
-  if (options.operands.length === 0) {
-    throw options.error("it takes the folder of a history, or several: none is given");
-  }
-  const names = ["tolerance", "drop", "confidence", "coverage"];
-  const given = names.map((name) => [name, options.number(name)])
-    .filter(([, value]) => value !== undefined);
-  const policy = completeCanary(Object.fromEntries(given));
-  const part = partOf(historyIn(options.operands), options.text("suite"));
-  const report = watchHistory(part, policy);
-  for (const line of report.leftOut) console.error(line);
-  const text = report.watched.map((one) =>
-    [`${watchedName(one)}: ${one.text}`, ...one.numbers].join("\n  ")
-  ).join("\n\n");
-  console.log(
-    options.has("json") ? printableJson(report, 2) : wrapText(text, commandWidth()),
-  );
-  if (report.exitCode !== 0) {
-    const title = `${report.suite}: drift canary`;
-    const line = annotationLine({ title, message: text, file: part.records.at(-1)!.path });
-    if (line !== undefined) console.error(line);
-  }
-  return report.exitCode;
-}
+in at most 5% of years, over all models that are watched. It stays until another release is accepted.`,
+  options: {
+    suite: { value: "S", help: "the suite; default that of the last release" },
+    tolerance: {
+      value: "T",
+      read: number,
+      help: "how far below the lower bound is still no drift; default 0.01",
+    },
+    drop: { value: "D", read: number, help: "the drop that should be found soonest; default 0.05" },
+    confidence: { value: "C", read: number, help: "confidence of the lower bound; default 0.95" },
+    coverage: {
+      value: "C",
+      read: number,
+      help: "share of a run's trials that must be valid at the first attempt; default 0.95",
+    },
+    json: { help: "prints the verdicts as JSON" },
+  },
+  notes: "Exit code 0 no alarm, 1 alarm, 3 the last record cannot be used.",
+  needs: ["read"],
+  run({ suite, json, ...given }, { operands }) {
+    const policy = completeCanary(given);
+    const part = partOf(historyIn(operands), suite);
+    const report = watchHistory(part, policy);
+    for (const line of report.leftOut) console.error(line);
+    const text = report.watched.map((one) =>
+      [`${watchedName(one)}: ${one.text}`, ...one.numbers].join("\n  ")
+    ).join("\n\n");
+    console.log(json ? printableJson(report, 2) : wrapText(text, commandWidth()));
+    if (report.exitCode !== 0) {
+      const title = `${report.suite}: drift canary`;
+      const line = annotationLine({ title, message: text, file: part.records.at(-1)!.path });
+      if (line !== undefined) console.error(line);
+    }
+    return report.exitCode;
+  },
+});

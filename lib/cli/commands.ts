@@ -35,23 +35,17 @@ export const COMMANDS: Readonly<
   ],
   accept: [
     "makes results a baseline, or a release",
-    async () => {
-      const { accept, ACCEPT_HELP } = await import("./accept.ts");
-      return undeclared("F.jsonl|FOLDER... [OPTIONS]", ["read", "write"], accept, ACCEPT_HELP);
-    },
+    async () => (await import("./accept.ts")).accept,
   ],
-  history: ["keeps what runs came to, and shows it over time", async () => {
-    const { history, HISTORY_HELP } = await import("./history.ts");
-    const usage = "add F.jsonl|FOLDER... --to DIR | show DIR... [OPTIONS]";
-    return undeclared(usage, ["read", "write"], history, HISTORY_HELP);
-  }],
-  canary: [
-    "watches the nights of a history for drift",
-    async () => {
-      const { canary, CANARY_HELP } = await import("./canary.ts");
-      return undeclared("DIR... [OPTIONS]", ["read"], canary, CANARY_HELP);
-    },
+  "history add": [
+    "keeps what a run came to",
+    async () => (await import("./history.ts")).addToHistory,
   ],
+  "history show": [
+    "shows what runs came to over time",
+    async () => (await import("./history.ts")).showHistory,
+  ],
+  canary: ["watches a history for drift", async () => (await import("./canary.ts")).canary],
   plan: ["shows how many trials a gate needs", async () => (await import("./plan.ts")).plan],
   selfcheck: [
     "checks how often the gate errs",
