@@ -35,7 +35,7 @@ export async function historyPage(report: HistoryReport): Promise<string> {
   const { forms, shorten } = shortNames(given.map(({ subject }) => subject.model), MAX_NAME * 5);
   const streams = given.map((stream) => ({ ...stream, subject: shorten(stream.subject) }));
   const sections = await Promise.all(
-    streams.map((stream, place) => streamSection(stream, place, streams)),
+    streams.map((stream, index) => streamSection(stream, index, streams)),
   );
   return pageStart({
     title: `${suite}: toolgate history`,
@@ -58,18 +58,18 @@ export async function historyPage(report: HistoryReport): Promise<string> {
 /** Returns the section of a stream: its figure, then its table. */
 async function streamSection(
   stream: HistoryStream,
-  place: number,
+  index: number,
   streams: readonly HistoryStream[],
 ): Promise<Markup> {
-  const id = `stream-${place + 1}`;
-  const groups = [successFigure(stream, place), historyTable(stream, id)];
+  const id = `stream-${index + 1}`;
+  const groups = [successFigure(stream, index), historyTable(stream, id)];
   const views = await viewsMarkup(
     groups.filter(({ length }) => length > 0),
     placesOf({ subjects: streams }),
   );
   return html`
     <section class="section" id="${id}">
-      <h2>${markOf(place)}${nameOf(stream)}</h2>
+      <h2>${markOf(index)}${nameOf(stream)}</h2>
       ${views}
     </section>
   `;

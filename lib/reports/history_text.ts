@@ -26,8 +26,8 @@ export function renderHistory(report: HistoryReport, width = Infinity): string {
   const parts = [
     printable(suite, 300),
     lines([...streams.flatMap(canaryText), ...remarks]),
-    ...streams.flatMap((stream, place) =>
-      historyTable(stream, `stream-${place + 1}`).map((table) => renderTable(table, width))
+    ...streams.flatMap((stream, index) =>
+      historyTable(stream, `stream-${index + 1}`).map((table) => renderTable(table, width))
     ),
     lines(leftOut),
   ];

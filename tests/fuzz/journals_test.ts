@@ -477,27 +477,6 @@ fuzz(
   { runs: 12 },
 );
 
-fuzz(
-  "gate() compares with a baseline of other fields or bytes, or says what is wrong with it",
-  fc.tuple(fc.oneof(
-    fc.record({ of: fc.constant("bytes" as const), changes: byteChanges() }),
-    fc.record({ of: fc.constant("line" as const), line: fc.constant(0), changes: valueChanges() }),
-    fc.record({ of: fc.constant("text" as const), line: fc.constant(0), changes: textChanges() }),
-  )),
-  async ([change]) => {
-    using folder = new Folder();
-    const journal = folder.write("a.jsonl", JOURNALS.get("failing")!);
-    const other = folder.write("other.jsonl", JOURNALS.get("failing")!);
-    const text = JSON.stringify(
-      JSON.parse(recordText(acceptResults(readResults([other]), other))),
-    );
-    const baseline = folder.write("b.json", spoil(text, change));
-    const told = await judged(journal, ["--baseline", baseline]);
-    if (told instanceof InputError) assertReadable(told.message);
-  },
-  { runs: 12 },
-);
-
 Deno.test("gate() survives baselines that nest without end, wherever they do", async () => {
   using folder = new Folder();
   const journal = folder.write("a.jsonl", JOURNALS.get("failing")!);

@@ -32,8 +32,8 @@ const RULES = {
   served: { color: "var(--open)", strokeDash: [4, 3] },
 };
 
-/** Returns the figure of a stream, which has the looks of its place among all of them; none without any rate. */
-export function successFigure(stream: HistoryStream, place: number): Figure[] {
+/** Returns the figure of a stream, which has the looks of its index among all of them; none without any rate. */
+export function successFigure(stream: HistoryStream, index: number): Figure[] {
   const { points, canary } = stream;
   if (points.every(({ success }) => success.rate === null)) return [];
   const marks = marksOf(stream);
@@ -44,9 +44,9 @@ export function successFigure(stream: HistoryStream, place: number): Figure[] {
   const most = Math.ceil(10 * Math.max(0.1, ...ends) - 1e-9) / 10;
   const least = Math.min(Math.floor(10 * Math.min(...ends) + 1e-9) / 10, most - 0.1);
   const has = (kind: TimeMark["kind"]) => marks.some((mark) => mark.kind === kind);
-  const spec = (width: number) => specOf(stream, { place, marks, domain: [least, most], width });
+  const spec = (width: number) => specOf(stream, { index, marks, domain: [least, most], width });
   return [{
-    ...{ id: `success-${place + 1}`, title: "Success", section: "success" },
+    ...{ id: `success-${index + 1}`, title: "Success", section: "success" },
     note: noteOf(
       "whiskers: 95% intervals",
       has("release") && "solid rules: releases",
@@ -87,14 +87,14 @@ const MAX_LABEL = 30;
 /** Returns a figure that is so many pixels wide. */
 function specOf(
   stream: HistoryStream,
-  { place, marks, domain, width }: {
-    readonly place: number;
+  { index, marks, domain, width }: {
+    readonly index: number;
     readonly marks: readonly TimeMark[];
     readonly domain: readonly [number, number];
     readonly width: number;
   },
 ): object {
-  const series = { name: distinct([nameOf(stream)])[0]!, place };
+  const series = { name: distinct([nameOf(stream)])[0]!, place: index };
   const points = stream.points.map(({ startedAt, success: { rate, interval } }) => ({
     ...{ time: Date.parse(startedAt), value: rate, series: series.name, ...interval },
     said: `${startedAt.slice(0, 10)}; ${series.name}: ${rate === null ? "-" : percent(rate)}`,
