@@ -151,6 +151,49 @@ export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: strin
   );
 }
 
+/**
+ * Checks options by their schema, and returns them as they are: models and tools stay the same objects.
+ *
+ * @throws {InputError} If they do not fit; names `source` and, for each fault, the path and the rule.
+ */
+export function checkOptions<T>(schema: z.ZodType<T>, options: unknown, source: string): T {
+  parseWith(schema, options, source);
+  return options as T;
+}
+
+/** Returns a schema of values for which a rule holds, such as `be a text`. */
+export function must<T>(rule: string, holds: (value: unknown) => boolean): z.ZodType<T> {
+  return z.custom<T>(holds, {
+    error: ({ input }) =>
+      input === undefined
+        ? `it is missing: it must ${rule}`
+        : `must ${rule}: it is ${shown(input)}`,
+    abort: true,
+  });
+}
+
+/** The schema of functions, of whatever they take and return. */
+export const FUNCTION: z.ZodType = z.any().check(({ value, issues }) => {
+  if (typeof value === "function") return;
+  issues.push({ code: "invalid_type", expected: "function", input: value });
+});
+
+/** The schema of a whole number of options that no file has. */
+export const whole = (least: number): z.ZodType<number> =>
+  z.int({ error: ({ input }) => `must be a whole number from ${least} on: it is ${shown(input)}` })
+    .min(least);
+
+/** A value in a message: as JSON, if it is any. */
+function shown(value: unknown): string {
+  try {
+    // JSON has no NaN.
+    const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+    return printable(text ?? `a ${typeof value}`, 100);
+  } catch {
+    return `a ${typeof value}`;
+  }
+}
+
 /** Faults that are shown, at most: a message has at most three lines. */
 const MAX_FAULTS = 2;
 /** Issues that are looked at, at most: one mistake may repeat in each line of a long list. */

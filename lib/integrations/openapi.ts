@@ -3,10 +3,11 @@
  * @module
  */
 
+import { z } from "zod";
+import { parseWith } from "../base/input.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { isObject, type JsonObject, listText, printable } from "../base/json.ts";
+import { type JsonObject, listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
-import { nearestOrAll } from "../base/nearest_name.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
@@ -47,15 +48,17 @@ export interface OpenApiToolsOptions {
   readonly unsafePatterns?: boolean;
 }
 
-/** The options of {@linkcode openApiTools}. */
-const OPTION_NAMES: Readonly<Record<keyof OpenApiToolsOptions, true>> = {
-  operations: true,
-  seed: true,
-  baseURL: true,
-  headers: true,
-  seconds: true,
-  unsafePatterns: true,
-};
+/** The options of {@linkcode openApiTools}, of which some are looked at where they are used. */
+const OPTIONS = z.strictObject(
+  {
+    operations: z.unknown().optional(),
+    seed: z.int().optional(),
+    baseURL: z.unknown().optional(),
+    headers: z.unknown().optional(),
+    seconds: z.number().gt(0).optional(),
+    unsafePatterns: z.boolean().optional(),
+  } satisfies Record<keyof OpenApiToolsOptions, z.ZodType>,
+);
 
 /**
  * Returns operations of a document of OpenAPI 3.0 or 3.1 as tools: for `toolTest()`, perturbations and faults, in the
@@ -111,7 +114,7 @@ export async function openApiTools(
   document: object | string | URL,
   options: OpenApiToolsOptions = {},
 ): Promise<StoppableTool[]> {
-  const { seed = 1, unsafePatterns } = checkedOptions(options);
+  const { seed = 1, unsafePatterns } = parseWith(OPTIONS, options, "the options of openApiTools");
   const service = serviceOf(options);
   const source = await readDocument(document);
   const chosen = chooseOperations(source, options.operations);
@@ -204,26 +207,6 @@ function mock(
 
 /** What errors of options name. */
 const ACTION = "make tools of an OpenAPI document";
-
-/** Checks at run time what types do not check for plain JavaScript. */
-function checkedOptions(options: OpenApiToolsOptions): OpenApiToolsOptions {
-  if (!isObject(options)) throw cannot(ACTION, "it must have options", `they are ${options}`);
-  const unknown = Object.keys(options).find((option) => !Object.hasOwn(OPTION_NAMES, option));
-  if (unknown !== undefined) {
-    throw cannot(
-      ACTION,
-      `there is no option ${printable(unknown, 100)}${
-        nearestOrAll(unknown, Object.keys(OPTION_NAMES))
-      }`,
-    );
-  }
-  const { seed = 1, seconds = 60 } = options;
-  if (!Number.isSafeInteger(seed)) throw cannot(ACTION, "seed must be an integer", `it is ${seed}`);
-  if (!(seconds > 0 && seconds < Infinity)) {
-    throw cannot(ACTION, "seconds must be a number above 0", `it is ${seconds}`);
-  }
-  return options;
-}
 
 /** Returns the service that answers calls; `undefined` where results are made up. */
 function serviceOf(

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { GATE_POLICY } from "../gate/policy.ts";
-import { printable } from "../base/json.ts";
+import { whole } from "../base/input.ts";
 import { APIS } from "../models/formats/registry.ts";
 import { REASONING_EFFORTS } from "../models/entry.ts";
 import { BUDGET, PRICES } from "../models/prices.ts";
@@ -136,13 +136,6 @@ const PERTURBATION_LIST: z.ZodType<readonly string[]> = z.array(PERTURBATION_ID)
 /** Lists words to type. */
 const quoted = (words: readonly string[]): string =>
   words.map((word) => `\`${word}\``).join(", ").replace(/, ([^,]+)$/, " or $1");
-
-/** The schema of a whole number that no suite has. */
-export const whole = (least: number) =>
-  z.int({
-    error: ({ input }) =>
-      `must be a whole number from ${least} on: it is ${printable(`${JSON.stringify(input)}`, 60)}`,
-  }).min(least);
 
 /** Where options hold that both functions have, that suites have as well, and whose flags commands have. */
 const TESTS = ["benchmark", "toolTest"] as const;

@@ -5,27 +5,19 @@
 
 import { z } from "zod";
 import { cannot, InputError } from "../base/errors.ts";
+import { FUNCTION, must, whole } from "../base/input.ts";
 import { isJsonObject, isObject, printable } from "../base/json.ts";
 import { leniencyOf } from "../calls/expected/alignment.ts";
 import { valueText } from "../calls/values/text.ts";
 import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
 import { misplaced, MODEL, SAMPLING } from "../models/entry.ts";
 import type { ToolTestSettings } from "../runs/option_types.ts";
-import { optionSchemas, PERTURBATION_ID, whole } from "../runs/options.ts";
+import { optionSchemas, PERTURBATION_ID } from "../runs/options.ts";
 import { MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
 import { isProbe } from "../trials/executors/task_kind.ts";
 import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
-import {
-  AGENT,
-  FUNCTION,
-  isText,
-  MODELS,
-  must,
-  NO_MODEL,
-  OF_MODELS,
-  STRATEGY_CHOICE,
-} from "./options.ts";
+import { AGENT, isText, MODELS, NO_MODEL, OF_MODELS, STRATEGY_CHOICE } from "./options.ts";
 import type { ToolSuiteOptions, ToolTestOptions, ToolTestVariant } from "./tool_test_options.ts";
 
 /** Options of a test with a state of any type, of which some may stand in its suite. */

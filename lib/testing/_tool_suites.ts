@@ -3,7 +3,7 @@
  * @module
  */
 
-import { parseWith } from "../base/input.ts";
+import { checkOptions, parseWith } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
 import { placeText, shownFile } from "../base/user_code.ts";
 import { variantName } from "../gate/variant.ts";
@@ -34,7 +34,7 @@ import {
 } from "./_tool_options.ts";
 import { tracedTests } from "./_traced_tests.ts";
 import { readVariants, type Variants } from "./_variants.ts";
-import { type BenchmarkOptions, checkOptions, declare, type Declared } from "./options.ts";
+import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
 import type { ToolSuiteOptions } from "./tool_test_options.ts";
 
 /** How a test is run among others. */

@@ -3,14 +3,14 @@
  * @module
  */
 
-import { parseWith } from "../base/input.ts";
+import { checkOptions, parseWith } from "../base/input.ts";
 import { printable } from "../base/json.ts";
 import { variantName } from "../gate/variant.ts";
 import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { CallSite } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
-import { BENCHMARK, type BenchmarkOptions, checkOptions, declare, NAME } from "./options.ts";
+import { BENCHMARK, type BenchmarkOptions, declare, NAME } from "./options.ts";
 
 /**
  * Registers a benchmark: one test case per trial and, with a gate, one test that decides.

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { parseWith } from "../base/input.ts";
+import { FUNCTION, must } from "../base/input.ts";
 import { sum } from "../base/numbers.ts";
 import { valueText } from "../calls/values/text.ts";
 import { misplaced, MODEL, type ModelEntry } from "../models/entry.ts";
@@ -65,37 +65,10 @@ export interface BenchmarkStrategy extends Omit<StrategyEntry, "models"> {
 /** A model, or how to connect one. */
 export type ModelChoice = string | ModelEntry | Model;
 
-/** Returns a schema of values for which a rule holds, such as `be a text`. */
-export function must<T>(rule: string, holds: (value: unknown) => boolean): z.ZodType<T> {
-  return z.custom<T>(holds, {
-    error: ({ input }) =>
-      input === undefined
-        ? `it is missing: it must ${rule}`
-        : `must ${rule}: it is ${valueText(input)}`,
-    abort: true,
-  });
-}
-
 /** Whether a value is a text that says something. */
 export function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
-
-/**
- * Checks options by their schema, and returns them as they are: models and tools stay the same objects.
- *
- * @throws {InputError} If they do not fit; the message has the path and the rule.
- */
-export function checkOptions<T>(schema: z.ZodType<T>, options: unknown, subject: string): T {
-  parseWith(schema, options, subject);
-  return options as T;
-}
-
-/** The schema of functions, of whatever they take and return. */
-export const FUNCTION: z.ZodType = z.any().check(({ value, issues }) => {
-  if (typeof value === "function") return;
-  issues.push({ code: "invalid_type", expected: "function", input: value });
-});
 
 /** The schema of the name of a benchmark or a suite. */
 export const NAME: z.ZodType<string> = must(

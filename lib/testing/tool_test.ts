@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { cannot, InputError, isErrorOf } from "../base/errors.ts";
-import { parseWith } from "../base/input.ts";
+import { checkOptions, FUNCTION, parseWith } from "../base/input.ts";
 import { isObject, printable } from "../base/json.ts";
 import { shownFile, thrownText } from "../base/user_code.ts";
 import { afterLoad, CallSite } from "./_register.ts";
@@ -17,7 +17,7 @@ import {
   TOOL_SUITE,
 } from "./_tool_options.ts";
 import { type Mode, SuiteTests } from "./_tool_suites.ts";
-import { checkOptions, FUNCTION, NAME } from "./options.ts";
+import { NAME } from "./options.ts";
 import type { ToolSuiteOptions, ToolTest, ToolTestOptions } from "./tool_test_options.ts";
 
 /** Takes a test at its place in the user's file, with what returns its options. */

@@ -3,9 +3,10 @@
  * @module
  */
 
+import { z } from "zod";
+import { FUNCTION, must, parseWith } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, isJsonObject, isObject, type JsonObject, printable } from "../base/json.ts";
-import { nearestOrAll } from "../base/nearest_name.ts";
 import {
   argumentReader,
   type ParametersSchema,
@@ -155,7 +156,7 @@ export function tool<Parameters extends ParametersSchema>(
     : ownForm(given) as unknown as OwnToolOptions<Parameters>;
   const { name, description, strict, examples, output, unsafePatterns, annotations } = options;
   const subject = typeof name === "string" ? `tool ${printable(name, 80)}` : "a tool";
-  assertOptions(subject, options);
+  parseWith(OPTIONS, options, subject);
   assertOneBehaviour(subject, options);
   const { parameters, check, read } = argumentReader(subject, options.parameters);
   const schema = {
@@ -197,7 +198,7 @@ function ownForm(
   { name, title = "", description = title, inputSchema, outputSchema, ...others }: McpToolOptions,
 ): OwnToolOptions<JsonObject> {
   const behaviour = Object.entries(others).filter(([option]) =>
-    Object.hasOwn(OPTION_NAMES, option)
+    Object.hasOwn(OPTIONS.shape, option)
   );
   return {
     ...Object.fromEntries(behaviour),
@@ -220,63 +221,38 @@ function runner<Parameters extends ParametersSchema>(
   };
 }
 
-/** The options of {@linkcode tool}. */
-const OPTION_NAMES: Readonly<
-  Record<Exclude<keyof OwnToolOptions<JsonObject>, "inputSchema">, true>
-> = {
-  name: true,
-  description: true,
-  parameters: true,
-  execute: true,
-  returns: true,
-  sequence: true,
-  examples: true,
-  output: true,
-  annotations: true,
-  strict: true,
-  unsafePatterns: true,
-};
+const ANY = z.unknown().optional();
 
-/** Checks at run time what types do not check for plain JavaScript. */
-function assertOptions(subject: string, options: object): void {
-  const { name, description } = options as { name?: unknown; description?: unknown };
-  const unknown = Object.keys(options).find((option) => !Object.hasOwn(OPTION_NAMES, option));
-  const fault = typeof name !== "string" || !NAME.test(name)
-    ? `its name must be 1 to 64 letters, digits, _ and -: ${
-      name === undefined ? "it has none" : `it is ${printable(`${JSON.stringify(name)}`, 80)}`
-    }`
-    : typeof description !== "string"
-    ? `its description must be a text: it is ${typeof description}`
-    : unknown !== undefined
-    ? `there is no option ${printable(unknown, 100)}` +
-      nearestOrAll(unknown, Object.keys(OPTION_NAMES))
-    : undefined;
-  if (fault !== undefined) throw cannot(`make ${subject}`, fault);
-}
+/** The options of {@linkcode tool}, of which schemas are looked at where they are read. */
+const OPTIONS = z.strictObject(
+  {
+    name: must(
+      "be 1 to 64 letters, digits, _ and -",
+      (name) => typeof name === "string" && NAME.test(name),
+    ),
+    description: z.string(),
+    parameters: ANY,
+    execute: FUNCTION.optional(),
+    returns: ANY,
+    sequence: z.array(z.unknown()).min(1).optional(),
+    examples: ANY,
+    output: ANY,
+    annotations: ANY,
+    strict: ANY,
+    unsafePatterns: ANY,
+  } satisfies Record<Exclude<keyof OwnToolOptions<JsonObject>, "inputSchema">, z.ZodType>,
+);
 
 function assertOneBehaviour(subject: string, options: object): void {
-  const given = defined(options);
-  const ways = ["execute", "returns", "sequence"].filter((way) => Object.hasOwn(given, way));
-  // A fake tool may return nothing.
-  if (ways.length === 0 && Object.hasOwn(options, "returns")) return;
-  if (ways.length !== 1) {
-    throw cannot(
-      `make ${subject}`,
-      "exactly one of execute, returns and sequence must say what it does",
-      ways.length === 0 ? "none of them is given" : `${ways.join(" and ")} are given`,
-    );
-  }
-  const { execute, sequence } = options as { execute?: unknown; sequence?: unknown };
-  if (ways[0] === "execute" && typeof execute !== "function") {
-    throw cannot(`make ${subject}`, "execute must be a function", `it is ${typeof execute}`);
-  }
-  if (ways[0] === "sequence" && !(Array.isArray(sequence) && sequence.length > 0)) {
-    throw cannot(
-      `make ${subject}`,
-      "sequence must be a list with one result or more",
-      `it is ${Array.isArray(sequence) ? "empty" : typeof sequence}`,
-    );
-  }
+  const ways = ["execute", "returns", "sequence"].filter((way) =>
+    Reflect.get(options, way) !== undefined
+  );
+  if (ways.length === 1) return;
+  throw cannot(
+    `make ${subject}`,
+    "exactly one of execute, returns and sequence must say what it does",
+    ways.length === 0 ? "none of them is given" : `${ways.join(" and ")} are given`,
+  );
 }
 
 /** Returns the text for the model. */
@@ -300,28 +276,33 @@ function asText(subject: string, result: unknown): string {
  */
 export function assertTools(tools: readonly Tool[]): void {
   for (const [place, one] of tools.entries()) {
-    const fields: Partial<Record<keyof Tool, unknown>> = Object(one);
-    const foreign = foreignSchema(fields.parameters);
-    const fault = typeof fields.name !== "string" || fields.name === ""
-      ? "a name"
-      : typeof fields.description !== "string"
-      ? "a description"
-      : foreign !== undefined || !isJsonObject(fields.parameters)
-      ? "parameters, the JSON Schema of an object"
-      : typeof fields.execute !== "function"
-      ? "a function execute"
-      : undefined;
-    if (fault === undefined) {
+    const { name, description, parameters, execute }: Partial<Record<keyof Tool, unknown>> = Object(
+      one,
+    );
+    const foreign = foreignSchema(parameters);
+    const areWrong = foreign !== undefined || !isJsonObject(parameters);
+    const table: [when: boolean, part: string, state?: string][] = [
+      [typeof name !== "string" || name === "", "a name"],
+      [typeof description !== "string", "a description"],
+      [
+        areWrong,
+        "parameters, the JSON Schema of an object",
+        foreign && `has others: ${foreign}`,
+      ],
+      [typeof execute !== "function", "a function execute"],
+    ];
+    const [, part, state] = table.find(([when]) => when) ?? [];
+    if (part === undefined) {
       tellStrictness(one);
       continue;
     }
-    const which = typeof fields.name === "string" ? `, ${printable(fields.name, 80)},` : "";
-    const state = fault.startsWith("parameters") && foreign !== undefined
-      ? `has others: ${foreign}`
-      : "invoke" in fields || "inputSchema" in fields
-      ? "is one of a framework: convert it by an entry of @toolgate/toolgate/integrations"
-      : "has none";
-    throw cannot("offer tools", `each must have ${fault}`, `number ${place + 1}${which} ${state}`);
+    const isForeign = ["invoke", "inputSchema"].some((field) => field in Object(one));
+    const which = typeof name === "string" ? `, ${printable(name, 80)},` : "";
+    const why = state ??
+      (isForeign
+        ? "is one of a framework: convert it by an entry of @toolgate/toolgate/integrations"
+        : "has none");
+    throw cannot("offer tools", `each must have ${part}`, `number ${place + 1}${which} ${why}`);
   }
 }
 

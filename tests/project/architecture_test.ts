@@ -252,6 +252,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "integrations/mcp/_connection": ["@modelcontextprotocol/client"],
   "integrations/mcp/_content": ["zod"],
   "integrations/mcp/_program_transport": ["@modelcontextprotocol/client", "node:buffer"],
+  "integrations/openapi": ["zod"],
   "integrations/openapi/_document": ["@std/yaml"],
   "integrations/openapi/_mock": ["@std/random"],
   "integrations/openapi/_mock_text": ["@std/random"],

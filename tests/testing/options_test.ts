@@ -2,7 +2,8 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import { BENCHMARK, checkOptions } from "../../lib/testing/options.ts";
+import { checkOptions } from "../../lib/base/input.ts";
+import { BENCHMARK } from "../../lib/testing/options.ts";
 import { HOSTILE } from "../support/records.ts";
 
 const RIGHT = { model: "m", tasks: { core: 3, depth: 1 }, seed: 1 };

@@ -292,7 +292,7 @@ Deno.test("tool() sends back texts as they are, all else as JSON, and what is th
 Deno.test("tool() fakes: one result for all calls, or one a call, begun anew in each run", async () => {
   const fixed = tool({ ...NAMED, parameters: z.object({}), returns: { degrees: 21 } });
   const failing = tool({ ...NAMED, parameters: z.object({}), returns: new Error("out of order") });
-  const nothing = tool({ ...NAMED, parameters: z.object({}), returns: undefined });
+  const nothing = tool({ ...NAMED, parameters: z.object({}), returns: null });
   assertEquals(await resultOf(fixed, {}), '{"degrees":21}');
   assertEquals(await resultOf(failing, {}), '{"error":"out of order"}');
   assertEquals(await resultOf(nothing, {}), "null");
@@ -447,22 +447,25 @@ Deno.test("tool() refuses by a zod schema what the same JSON Schema refuses, and
 Deno.test("tool() refuses what is no tool, in one message", () => {
   const parameters = z.object({});
   const table: [options: Record<string, unknown>, message: RegExp][] = [
-    [{ name: "has space" }, /^Cannot make tool has space as its name must be 1 to 64 letters, /],
-    [{ name: "" }, /as its name must be/],
-    [{ name: "x".repeat(65) }, /as its name must be/],
-    [{ name: undefined }, /^Cannot make a tool as its name must be/],
-    [{ name: 7 }, /as its name must be/],
-    [{ name: "\u001b[31m" }, /^Cannot make tool \\u001b\[31m as its name/],
-    [{ description: undefined }, /as its description must be a text: it is undefined/],
-    [{ execut: 1 }, /as there is no option execut; did you mean execute\?$/],
-    [{ __proto__x: 1 }, /as there is no option __proto__x/],
-    [{ constructor: 1 }, /as there is no option constructor/],
+    [
+      { name: "has space" },
+      /^Cannot use tool has space:\n {2}at name: must be 1 to 64 letters, digits, _ and -: it is "has space"$/,
+    ],
+    [{ name: "" }, /at name: must be/],
+    [{ name: "x".repeat(65) }, /at name: must be/],
+    [{ name: undefined }, /^Cannot use a tool:\n {2}at name: it is missing: it must be/],
+    [{ name: 7 }, /at name: must be/],
+    [{ name: "\u001b[31m" }, /^Cannot use tool \\u001b\[31m:\n {2}at name/],
+    [{ description: undefined }, /at description: it is missing: expected string/],
+    [{ execut: 1 }, /at the top: Unrecognized key: "execut"; did you mean execute\?$/],
+    [{ __proto__x: 1 }, /Unrecognized key: "__proto__x"/],
+    [{ constructor: 1 }, /Unrecognized key: "constructor"/],
     [
       { returns: 1, sequence: [1] },
       /as exactly one of execute, .*: execute and returns and sequence are given/,
     ],
-    [{ returns: null }, /: execute and returns are given/],
-    [{ execute: "run" }, /as execute must be a function: it is string/],
+    [{ execute: undefined }, /: none of them is given/],
+    [{ execute: "run" }, /at execute: expected function, received string/],
     [
       { parameters: undefined },
       /as its schemas must be of zod 4, Standard JSON Schemas or JSON Schemas: parameters are missing/,
@@ -496,13 +499,14 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     const error = assertThrows(() => tool(given), InputError);
     assertMatch(error.message, message);
   }
-  for (const sequence of [[], "pending", null]) {
+  for (
+    const [sequence, rule] of [[[], "must not be empty"], [
+      "pending",
+      "expected array, rec",
+    ]] as const
+  ) {
     const given = { ...NAMED, parameters, sequence } as unknown as OwnToolOptions<JsonObject>;
-    assertThrows(
-      () => tool(given),
-      InputError,
-      "as sequence must be a list with one result or more",
-    );
+    assertThrows(() => tool(given), InputError, `at sequence: ${rule}`);
   }
   assertThrows(() => tool({ ...NAMED, parameters }), InputError, "none of them is given");
 });

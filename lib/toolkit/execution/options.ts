@@ -7,7 +7,7 @@ import { z } from "zod";
 import { TOOL_ATTEMPTS } from "../../base/attempts.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
-import { parseWith } from "../../base/input.ts";
+import { FUNCTION, must, parseWith, whole } from "../../base/input.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import { freshSeed } from "../../base/random.ts";
 import type { Model } from "../../models/model.ts";
@@ -82,43 +82,44 @@ export type ExecutorSettings =
   & Required<Omit<ToolExecutorOptions, "repair" | "alternatives">>
   & Pick<ToolExecutorOptions, "repair" | "alternatives">;
 
-const has = (value: unknown, ...names: readonly string[]) =>
-  isJsonObject(value) && names.every((name) => typeof value[name] === "function");
+const COUNT = whole(0).optional();
+const ONE_OR_MORE = whole(1).optional();
+const DURATION = must("be a number above 0", (value) => typeof value === "number" && value > 0)
+  .optional();
+const PAUSE = must("be a number from 0 on", (value) => typeof value === "number" && value >= 0)
+  .optional();
 
-const COUNT = z.int().min(0).optional();
-const DURATION = z.custom<number>(
-  (value) => typeof value === "number" && value > 0,
-  "must be a number above 0",
-).optional();
-const PAUSE = z.custom<number>(
-  (value) => typeof value === "number" && value >= 0,
-  "must be a number from 0 on",
-).optional();
-
-const OPTIONS = z.strictObject({
-  retries: COUNT,
-  timeout: DURATION,
-  timeLimit: DURATION,
-  backoff: PAUSE,
-  longestPause: PAUSE,
-  parallel: z.int().min(1).optional(),
-  references: z.boolean().optional(),
-  depth: z.int().min(1).optional(),
-  repair: z.strictObject({
-    model: z.custom<Model>((value) => has(value, "reply"), "must be a model"),
+const REPAIR = z.strictObject(
+  {
+    model: must("be a model", (value) => has(value, "reply")),
     attempts: z.int().min(1).max(20).optional(),
     prompt: z.string().optional(),
-  }).optional(),
-  alternatives: z.custom<AlternativeTools>(
-    (value) => typeof value === "function" || isJsonObject(value),
-    "must be names of tools by names, or a function",
-  ).optional(),
-  seed: COUNT,
-  clock: z.custom<Clock>(
-    (value) => has(value, "now", "pause", "after"),
-    "must be an object with the functions now, pause and after",
-  ).optional(),
-});
+  } satisfies Record<keyof ArgumentRepair, z.ZodType>,
+);
+
+const OPTIONS = z.strictObject(
+  {
+    retries: COUNT,
+    timeout: DURATION,
+    timeLimit: DURATION,
+    backoff: PAUSE,
+    longestPause: PAUSE,
+    parallel: ONE_OR_MORE,
+    references: z.boolean().optional(),
+    depth: ONE_OR_MORE,
+    repair: REPAIR.optional(),
+    alternatives: z.union([FUNCTION, z.record(z.string(), z.string())]).optional(),
+    seed: COUNT,
+    clock: must(
+      "be an object with the functions now, pause and after",
+      (value) => ["now", "pause", "after"].every((name) => has(value, name)),
+    ).optional(),
+  } satisfies Record<keyof ToolExecutorOptions, z.ZodType>,
+);
+
+function has(value: unknown, name: string): boolean {
+  return isJsonObject(value) && typeof value[name] === "function";
+}
 
 /**
  * Returns the options of an executor with their defaults.
@@ -129,8 +130,8 @@ export function executorSettings(
   options: ToolExecutorOptions,
   tools: readonly Tool[],
 ): ExecutorSettings {
-  const given = parseWith(OPTIONS, options, "the options of a tool executor");
-  const { alternatives } = given;
+  parseWith(OPTIONS, options, "the options of a tool executor");
+  const { alternatives } = options;
   for (
     const [name, other] of Object.entries(typeof alternatives === "object" ? alternatives : {})
   ) {
@@ -138,10 +139,10 @@ export function executorSettings(
     throw cannot(
       "make a tool executor",
       `the alternative to ${printable(name, 100)} must be one of the tools`,
-      `it is ${printable(String(other), 100)}`,
+      `it is ${printable(other, 100)}`,
     );
   }
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  const set = Object.entries(options).filter(([, value]) => value !== undefined);
   return {
     ...TOOL_ATTEMPTS,
     timeout: 60_000,
