@@ -3,8 +3,9 @@
  * @module
  */
 
-import { cannot } from "../base/errors.ts";
-import { defined, isObject, type JsonObject, printable } from "../base/json.ts";
+import { z } from "zod";
+import { FUNCTION, parseWith } from "../base/input.ts";
+import { defined, type JsonObject, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import {
   type FinishReason,
@@ -51,7 +52,7 @@ export type Script = (request: ModelRequest) => ScriptedReply | Promise<Scripted
  * ```
  */
 export function scripted(name: string, script: Script | readonly ScriptedReply[]): Model {
-  assertScript(script);
+  parseWith(SCRIPT, script, "the script of a model");
   return {
     name,
     simulated: true,
@@ -95,29 +96,17 @@ function nextOf(
   );
 }
 
-/** Runtime checks for callers without TypeScript. */
-function assertScript(script: unknown): void {
-  if (typeof script === "function") return;
-  const replies = Array.isArray(script) ? script : [];
-  const wrong = replies.findIndex((reply) =>
-    !isObject(reply) || Object.keys(reply).some((name) => !Object.hasOwn(REPLY, name))
-  );
-  if (replies.length > 0 && wrong < 0) return;
-  throw cannot(
-    "script a model",
-    "its script must be a function, or a list of one reply or more, such as { text } or { calls }",
-    replies.length === 0
-      ? Array.isArray(script) ? "the list is empty" : `it is ${typeof script}`
-      : `reply ${wrong + 1} is ${printable(`${JSON.stringify(replies[wrong])}`, 60)}`,
-  );
-}
+const ANY = z.unknown().optional();
 
-/** The options of a reply. */
-const REPLY: Readonly<Record<keyof ScriptedReply, true>> = {
-  text: true,
-  calls: true,
-  usage: true,
-  finish: true,
-  duration: true,
-  served: true,
-};
+const REPLIES = z.array(z.strictObject(
+  {
+    text: ANY,
+    calls: ANY,
+    usage: ANY,
+    finish: ANY,
+    duration: ANY,
+    served: ANY,
+  } satisfies Record<keyof ScriptedReply, z.ZodType>,
+)).min(1);
+
+const SCRIPT = z.union([FUNCTION, REPLIES]);

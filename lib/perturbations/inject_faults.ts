@@ -4,6 +4,7 @@
  * @module
  */
 
+import { z } from "zod";
 import { SYSTEM_CLOCK } from "../base/clock.ts";
 import {
   type Fault,
@@ -13,8 +14,7 @@ import {
   FLAKY_RATE,
   isLasting,
 } from "../tools/fault.ts";
-import { cannot } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { must, parseWith } from "../base/input.ts";
 import { assertTools } from "../tools/define_tool.ts";
 import { fork } from "../base/random.ts";
 import { argumentCheck } from "../tools/schema/validate.ts";
@@ -170,14 +170,8 @@ export function withFaults(
   options: FaultOptions,
 ): StoppableTool[] {
   assertTools(tools);
-  checkFaults(faults, tools.map(({ name }) => name));
-  if (!Number.isSafeInteger(options?.seed)) {
-    throw cannot(
-      "inject faults into tools",
-      "the seed must be a whole number",
-      `it is ${options?.seed}`,
-    );
-  }
+  parseWith(faultsOf(tools.map(({ name }) => name)), faults, "the faults of tools");
+  parseWith(FAULT_OPTIONS, options, "the options of faults");
   const aimed = faults.map(({ tool, ...fault }): AimedFault => ({
     ...fault,
     hits: (name) => tool === undefined || name === tool,
@@ -219,49 +213,23 @@ function failing(
   });
 }
 
-function checkFaults(faults: readonly ToolFault[], names: readonly string[]): void {
-  const fail = (place: number, rule: string, state: unknown): never => {
-    throw cannot(
-      "inject faults into tools",
-      rule,
-      `at faults[${place}] it is ${printable(String(state), 100)}`,
-    );
-  };
-  if (!Array.isArray(faults)) {
-    throw cannot("inject faults into tools", "they must be a list");
-  }
-  for (const [place, fault] of (faults as readonly ToolFault[]).entries()) {
-    const { kind, tool, times, rate, retryAfter, delay, message } = fault ?? {} as ToolFault;
-    if (!FAULTS.includes(kind)) fail(place, `kind must be one of ${FAULTS.join(", ")}`, kind);
-    if (tool !== undefined && !names.includes(tool)) {
-      fail(place, `tool must be one of ${names.join(", ")}`, tool);
-    }
-    if (times !== undefined && times !== Infinity && !(Number.isSafeInteger(times) && times >= 1)) {
-      fail(place, "times must be a whole number from 1 on", times);
-    }
-    if (rate !== undefined && !(rate >= 0 && rate <= 1)) {
-      fail(place, "rate must be from 0 to 1", rate);
-    }
-    for (const [name, number] of Object.entries({ retryAfter, delay })) {
-      if (number === undefined || Number.isFinite(number) && number >= 0) continue;
-      fail(place, `${name} must be 0 or more`, number);
-    }
-    if (message !== undefined && typeof message !== "string") {
-      fail(place, "message must be a text", message);
-    }
-    const unknown = Object.keys(fault).find((key) => !Object.hasOwn(FIELDS, key));
-    if (unknown !== undefined) {
-      fail(place, `a fault has no fields but ${Object.keys(FIELDS).join(", ")}`, unknown);
-    }
-  }
-}
+const FAULT_OPTIONS = z.object({ seed: z.int() });
 
-const FIELDS: Readonly<Record<keyof ToolFault, true>> = {
-  kind: true,
-  tool: true,
-  times: true,
-  rate: true,
-  retryAfter: true,
-  delay: true,
-  message: true,
-};
+const AMOUNT = z.number().min(0).optional();
+
+/** The schema of the faults of tools of these names. */
+const faultsOf = (names: readonly string[]) =>
+  z.array(z.strictObject(
+    {
+      kind: z.enum(FAULTS),
+      tool: z.enum(names).optional(),
+      times: must(
+        "be a whole number from 1 on, or Infinity",
+        (times) => times === Infinity || Number.isSafeInteger(times) && Number(times) >= 1,
+      ).optional(),
+      rate: z.number().min(0).max(1).optional(),
+      retryAfter: AMOUNT,
+      delay: AMOUNT,
+      message: z.string().optional(),
+    } satisfies Record<keyof ToolFault, z.ZodType>,
+  ));

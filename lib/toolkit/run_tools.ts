@@ -7,7 +7,6 @@ import { z } from "zod";
 import { runLoop } from "../trials/agent/loop.ts";
 import { converse } from "../trials/agent/conversation.ts";
 import { parseWith } from "../base/input.ts";
-import { nearestOrAll } from "../base/nearest_name.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, isJsonObject, type JsonObject, printable } from "../base/json.ts";
 import type { Message, Usage } from "../tools/message.ts";
@@ -138,10 +137,12 @@ export async function runTools(
   tools: readonly Tool[],
   options: RunToolsOptions,
 ): Promise<ToolsRun> {
-  checkOptions(options);
+  parseWith(OPTIONS, options, "the options of runTools");
   const { strategy = "baseline", models = {}, given = {}, limits = {}, toolChoice } = options;
   const { messages, signal, references = false, ...settings } = options;
-  const opening = checkMessages(messages);
+  const opening: readonly Message[] = typeof messages === "string"
+    ? [{ role: "user", content: messages }]
+    : messages;
   checkStages(strategy, models);
   checkToolChoice(toolChoice, tools);
   const { calls: callLimit = CALL_LIMIT, observation: longestResult, ...others } = limits;
@@ -195,32 +196,6 @@ function withQuestion(messages: readonly Message[], content: string): readonly M
   );
 }
 
-/** All options, as a mistyped one would silently have no effect. */
-const OPTIONS: Readonly<Record<keyof RunToolsOptions, true>> = {
-  messages: true,
-  strategy: true,
-  models: true,
-  given: true,
-  limits: true,
-  references: true,
-  toolChoice: true,
-  perturbation: true,
-  signal: true,
-  prompts: true,
-  attempts: true,
-  rounds: true,
-  dereference: true,
-  shots: true,
-  examples: true,
-};
-
-function checkOptions(options: RunToolsOptions): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
-  if (unknown === undefined) return;
-  const meant = nearestOrAll(unknown, Object.keys(OPTIONS));
-  throw cannot("run tools", `there is no option ${printable(unknown, 100)}${meant}`);
-}
-
 function checkStages(strategy: string, models: Readonly<Record<string, Model>>): void {
   const stages = stagesOf(strategiesIn(strategy));
   const unknown = Object.keys(models).find((stage) => !stages.includes(stage));
@@ -268,8 +243,25 @@ const MESSAGES = z.array(z.discriminatedUnion("role", [
   }),
 ])).min(1, "there must be a message") satisfies z.ZodType<readonly Message[]>;
 
-function checkMessages(messages: string | readonly Message[]): readonly Message[] {
-  if (typeof messages === "string") return [{ role: "user", content: messages }];
-  parseWith(MESSAGES, messages, "the messages");
-  return messages;
-}
+const ANY = z.unknown().optional();
+
+/** The options, of which most are looked at where they are used: a mistyped one would silently have no effect. */
+const OPTIONS = z.strictObject(
+  {
+    messages: z.union([z.string(), MESSAGES]),
+    references: z.boolean().optional(),
+    strategy: ANY,
+    models: ANY,
+    given: ANY,
+    limits: ANY,
+    toolChoice: ANY,
+    perturbation: ANY,
+    signal: ANY,
+    prompts: ANY,
+    attempts: ANY,
+    rounds: ANY,
+    dereference: ANY,
+    shots: ANY,
+    examples: ANY,
+  } satisfies Record<keyof RunToolsOptions, z.ZodType>,
+);

@@ -282,18 +282,24 @@ Deno.test("withFaults() begins anew in each run, and leaves what a tool throws a
 
 Deno.test("withFaults() refuses what is no fault of these tools", () => {
   const wrong: [unknown, string][] = [
-    [{ kind: "outage" }, "kind must be one of timeout, rate_limit, "],
-    [{}, "at faults[0] it is undefined"],
-    [null, "kind must be one of"],
-    [{ kind: "timeout", tool: "wether" }, "tool must be one of weather: at faults[0] it is wether"],
-    [{ kind: "timeout", times: 0 }, "times must be a whole number from 1 on: at faults[0] it is 0"],
-    [{ kind: "timeout", times: 1.5 }, "times must be a whole number"],
-    [{ kind: "flaky", rate: 20 }, "rate must be from 0 to 1: at faults[0] it is 20"],
-    [{ kind: "flaky", rate: NaN }, "rate must be from 0 to 1"],
-    [{ kind: "rate_limit", retryAfter: -1 }, "retryAfter must be 0 or more"],
-    [{ kind: "slow", delay: Infinity }, "delay must be 0 or more"],
-    [{ kind: "timeout", message: 3 }, "message must be a text"],
-    [{ kind: "timeout", time: 3 }, "a fault has no fields but kind, tool, times"],
+    [{ kind: "outage" }, 'at [0].kind: expected one of "timeout"|"rate_limit"|'],
+    [{}, "at [0].kind: it is missing"],
+    [null, "at [0]: expected object, received null"],
+    [
+      { kind: "timeout", tool: "wether" },
+      'at [0].tool: expected "weather": it is "wether"; did you mean weather?',
+    ],
+    [
+      { kind: "timeout", times: 0 },
+      "at [0].times: must be a whole number from 1 on, or Infinity: it is 0",
+    ],
+    [{ kind: "timeout", times: 1.5 }, "at [0].times: must be a whole number"],
+    [{ kind: "flaky", rate: 20 }, "at [0].rate: must be at most 1: it is 20"],
+    [{ kind: "flaky", rate: NaN }, "at [0].rate: expected number, received NaN"],
+    [{ kind: "rate_limit", retryAfter: -1 }, "at [0].retryAfter: must be at least 0: it is -1"],
+    [{ kind: "slow", delay: Infinity }, "at [0].delay: expected number, received Infinity"],
+    [{ kind: "timeout", message: 3 }, "at [0].message: expected string, received number"],
+    [{ kind: "timeout", time: 3 }, 'at [0]: Unrecognized key: "time"; did you mean times?'],
   ];
   for (const [fault, told] of wrong) {
     assertThrows(
@@ -304,8 +310,12 @@ Deno.test("withFaults() refuses what is no fault of these tools", () => {
   }
   const { tool: weather } = counting();
   const faults = [{ kind: "timeout" as FaultKind }];
-  assertThrows(() => withFaults([weather], faults, {} as never), InputError, "the seed must be");
-  assertThrows(() => withFaults([weather], faults[0] as never, { seed: 1 }), InputError, "a list");
+  assertThrows(() => withFaults([weather], faults, {} as never), InputError, "at seed: it is");
+  assertThrows(
+    () => withFaults([weather], faults[0] as never, { seed: 1 }),
+    InputError,
+    "expected array",
+  );
   assertThrows(() => withFaults([{} as Tool], faults, { seed: 1 }), InputError, "a name");
 });
 

@@ -155,8 +155,8 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("no JSON Schema", 'tool({ ...add, parameters: { properties: { a: { type: "int" } } } });', /its parameters must be a JSON Schema: .*properties\/a\/type/),
     file("a tool that does nothing", "tool({ ...add, returns: undefined, execute: 3 });", /at execute: expected function, received number/),
     file("an option of tools misspelt", "tool({ ...add, excute() {} });", /Unrecognized key: "excute"; did you mean execute\?/),
-    file("a script that is missing", 'scripted("script");', /its script must be a function, or a list .*it is undefined/),
-    file("a script of other things", 'scripted("script", [{ tool: "add" }]);', /reply 1 is \{"tool":"add"\}/),
+    file("a script that is missing", 'scripted("script");', /script of a model: at the top: it is missing: expected function or array/),
+    file("a script of other things", 'scripted("script", [{ tool: "add" }]);', /at \[0\]: Unrecognized key: "tool"/),
     file("a number for a judge", "toolgate.judge({ model: 5 });", /at model: expected string or object, received number/),
   ],
   flags: [
