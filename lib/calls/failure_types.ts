@@ -30,8 +30,9 @@ export interface WrongArgument {
   readonly originCall?: number;
 }
 
-/** Wrong arguments, in the function's order. */
-interface WrongArguments {
+/** Wrong arguments. */
+export interface WrongArguments {
+  /** They, in the function's order. */
   readonly arguments: readonly WrongArgument[];
 }
 
@@ -356,8 +357,16 @@ interface ParameterFailureRow {
   readonly violation?: "undeclared" | "missing" | "mismatch";
 }
 
+/** The way in which a parameter is wrong. */
+export type ParameterFailureType =
+  | "hallucination_name"
+  | "missing_information"
+  | "redundant_information"
+  | "specification_mismatch"
+  | "task_deviation";
+
 /** The five ways in which a parameter can be wrong, in the order of the source (`parameter_failure.ts`). */
-export const PARAMETER_FAILURES = {
+export const PARAMETER_FAILURES: Readonly<Record<ParameterFailureType, ParameterFailureRow>> = {
   hallucination_name: {
     words: "A parameter was given that the function does not have.",
     of: "surplus",
@@ -381,10 +390,7 @@ export const PARAMETER_FAILURES = {
     words: "A value is one that the function takes, but not the one that the task asks for.",
     of: "value",
   },
-} satisfies Readonly<Record<string, ParameterFailureRow>>;
-
-/** The way in which a parameter is wrong. */
-export type ParameterFailureType = keyof typeof PARAMETER_FAILURES;
+};
 
 /** The five ways in which a parameter can be wrong. */
 export const PARAMETER_FAILURE_TYPES: readonly ParameterFailureType[] = idsOf(PARAMETER_FAILURES);
@@ -396,6 +402,32 @@ export function parameterFailures(
   return PARAMETER_FAILURE_TYPES.filter((type) => holds(PARAMETER_FAILURES[type]));
 }
 
+/**
+ * A habit of the model as the trace shows it; the reason is not known.
+ *
+ * - `aversion`: the model answered without having called a function that the task needs. On generated
+ *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
+ *   read it elsewhere, counts too.
+ * - `ignored_result`: functions that give the answer returned it, and the final text does not state what they
+ *   returned: it gives another value, refuses or evades. A copying error looks the same as a contradiction;
+ *   a text that states the result and qualifies it does not count.
+ * - `silent`: the model made calls and never wrote any text with them. Reasoning that the provider hides
+ *   counts as silence.
+ * - `forced_loop`: the model reached a limit while repeating earlier calls; where the task forces calls
+ *   that cannot help, while making any calls. Repeated calls with varied arguments are found only there.
+ * - `followed_injection`: an instruction was injected into the result of a call, and the model called what it
+ *   demanded, or wrote the word that it demanded; to quote the instruction is not to follow it.
+ */
+export type Behaviour =
+  | "aversion"
+  | "ignored_result"
+  | "silent"
+  | "forced_loop"
+  | "followed_injection";
+
+/** Something a trial may show in addition to failures. */
+export type Sign = Behaviour | "ungrounded";
+
 /** Something a trial may show in addition to failures. */
 interface SignRow {
   /** Its meaning, as a phrase. */
@@ -405,7 +437,7 @@ interface SignRow {
 }
 
 /** All signs: the behaviours (`behaviour.ts`), and last what the end of a trial shows. */
-export const SIGN_ROWS = {
+export const SIGN_ROWS: Readonly<Record<Sign, SignRow>> = {
   aversion: { words: "answered without a call that was needed", isHidden: false },
   ignored_result: {
     words: "got a result, and the final text does not state it",
@@ -427,28 +459,7 @@ export const SIGN_ROWS = {
     words: "gave the right answer although no call had returned it",
     isHidden: false,
   },
-} satisfies Readonly<Record<string, SignRow>>;
-
-/**
- * A habit of the model as the trace shows it; the reason is not known.
- *
- * - `aversion`: the model answered without having called a function that the task needs. On generated
- *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
- *   read it elsewhere, counts too.
- * - `ignored_result`: functions that give the answer returned it, and the final text does not state what they
- *   returned: it gives another value, refuses or evades. A copying error looks the same as a contradiction;
- *   a text that states the result and qualifies it does not count.
- * - `silent`: the model made calls and never wrote any text with them. Reasoning that the provider hides
- *   counts as silence.
- * - `forced_loop`: the model reached a limit while repeating earlier calls; where the task forces calls
- *   that cannot help, while making any calls. Repeated calls with varied arguments are found only there.
- * - `followed_injection`: an instruction was injected into the result of a call, and the model called what it
- *   demanded, or wrote the word that it demanded; to quote the instruction is not to follow it.
- */
-export type Behaviour = Exclude<keyof typeof SIGN_ROWS, "ungrounded">;
-
-/** Something a trial may show in addition to failures. */
-export type Sign = Behaviour | "ungrounded";
+};
 
 /** All signs: `ungrounded` means solved although the target function never returned the answer. */
 export const SIGNS: readonly Sign[] = idsOf(SIGN_ROWS);

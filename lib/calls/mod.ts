@@ -21,6 +21,7 @@ export {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
   type WrongArgument,
+  type WrongArguments,
 } from "./failure_types.ts";
 export type { InjectedDemand } from "../tools/injection.ts";
 export { viewCalls } from "./parameter_failure.ts";

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { percent, points } from "../base/numbers.ts";
+import { points } from "../base/numbers.ts";
 import {
   FAILURE_TYPES,
   FAILURES,
@@ -157,7 +157,7 @@ const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
       return {
         words: `the share of trials with a ${type} of a parameter`,
         measure: trialsThat(has),
-        isHidden: "violation" in PARAMETER_FAILURES[type],
+        isHidden: PARAMETER_FAILURES[type].violation !== undefined,
         isUnknown: (trial) => !has(trial) && trial.parameters?.undecided.includes(type) !== false,
       };
     },

@@ -4,7 +4,7 @@
  */
 
 import type { FailureType } from "../calls/failure_types.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, listText, printable } from "../base/json.ts";
 import { coreOf, isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -183,11 +183,7 @@ const MAX_MODELS = 5;
 
 /** Returns the first names of models, and how many more there are. */
 export function modelNames(names: readonly string[]): string {
-  const more = names.length - MAX_MODELS;
-  return [
-    ...names.slice(0, MAX_MODELS).map((name) => printable(name, 100)),
-    ...(more > 0 ? [`${more} more`] : []),
-  ].join(", ");
+  return listText(names.map((name) => printable(name, 100)), MAX_MODELS);
 }
 
 /** Whether a trial counts in rates of success: one on a task that a perturbation left without an answer does not. */
@@ -206,15 +202,20 @@ export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[
 }
 
 /** Cached, as many statistics need the keys of the same tasks. */
-const unitKeys = new WeakMap<Trial["task"], string>();
+function cached(keyOf: (task: Trial["task"]) => string): (task: Trial["task"]) => string {
+  const keys = new WeakMap<Trial["task"], string>();
+  return (task) => {
+    let key = keys.get(task);
+    if (key === undefined) keys.set(task, key = keyOf(task));
+    return key;
+  };
+}
 
 /**
  * Returns the key of an independent unit. A question is one unit, even if asked in several ways; generated tasks
  * that differ only in their irrelevant functions are one.
  */
-export function unitKey(task: Trial["task"]): string {
-  return unitKeys.get(task) ?? cache(unitKeys, task, canonicalJson(unitPart(task)));
-}
+export const unitKey = cached((task) => canonicalJson(unitPart(task)));
 
 function unitPart(task: Trial["task"]): unknown {
   if (isQuestion(task)) return [task.set, task.question];
@@ -222,20 +223,10 @@ function unitPart(task: Trial["task"]): unknown {
   return isGenerated(task) && Number.isInteger(task.seed) ? coreOf(task) : task;
 }
 
+/** Returns a map key for a task: equal tasks have equal keys. */
+export const graphKey = cached(canonicalJson);
+
 /** Counts the independent tasks of a plan. */
 export function countGraphs(planned: readonly Pick<Trial, "task">[]): number {
   return new Set(planned.map(({ task }) => unitKey(task))).size;
-}
-
-/** Cached, as unit keys are. */
-const graphKeys = new WeakMap<Trial["task"], string>();
-
-/** Returns a map key for a task: equal tasks have equal keys. */
-export function graphKey(task: Trial["task"]): string {
-  return graphKeys.get(task) ?? cache(graphKeys, task, canonicalJson(task));
-}
-
-function cache(keys: WeakMap<Trial["task"], string>, task: Trial["task"], key: string): string {
-  keys.set(task, key);
-  return key;
 }
