@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { ComparedPair } from "../gate/comparison.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
 import { percent, sum } from "../base/numbers.ts";
@@ -99,7 +100,10 @@ function fit<const Data extends readonly (Report | GateReport)[]>(
   );
 }
 
-/** Returns the tables of all trials, the verdicts of the gate, and then what variants are compared with. */
+/** Whether a pair is a strategy and the baseline. */
+const isOfStrategies = ({ of, reference }: ComparedPair) => of === "strategy" && reference === true;
+
+/** Returns the tables of all trials, the verdicts of the gate, and then how strategies compare with the baseline. */
 export function renderGate(
   trials: readonly TrialSummary[],
   decision: GateReport,
@@ -109,7 +113,7 @@ export function renderGate(
   return fit([report, decision], width, ([data, decided]) => [
     ...runParts({ ...data, comparisons: [] }, width),
     renderVerdicts(decided),
-    ...comparisonTables({ ...data, comparisons: data.comparisons.filter((one) => one.reference) })
+    ...comparisonTables({ ...data, comparisons: data.comparisons.filter(isOfStrategies) })
       .map((table) => renderTable(table, width)),
   ]);
 }

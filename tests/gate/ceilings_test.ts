@@ -212,18 +212,6 @@ Deno.test("checkCeilings() takes a ceiling of 0 for kept where repeated graphs s
   assertEquals([check!.lower, check!.exceeded], [0, false]);
 });
 
-Deno.test("checkCeilings() finds behaviours, and what was solved without the target's return", () => {
-  const atMost = { behaviours: { silent: 0.2, aversion: 0.2, ungrounded: 0.2 } };
-  const ceilingsOf = (traits: TrialTraits) =>
-    exceeded(some(40, 60, traits), atMost).map(({ ceiling }) => ceiling);
-  assertEquals(ceilingsOf({ behaviours: ["silent", "forced_loop"] }), ["behaviours.silent"]);
-  assertEquals(ceilingsOf({ behaviours: ["aversion"], grounded: false }), [
-    "behaviours.aversion",
-    "behaviours.ungrounded",
-  ]);
-  assertEquals(ceilingsOf({ grounded: false, outcome: "wrong_answer" }), []);
-});
-
 Deno.test("signsOf() are the behaviours, and ungrounded where it was solved without the return", () => {
   assertEquals(signsOf(record()), []);
   assertEquals(signsOf(record({ behaviours: ["silent"], grounded: false })), [

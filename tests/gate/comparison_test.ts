@@ -7,7 +7,7 @@ import {
   type Effort,
 } from "../../lib/gate/comparison.ts";
 import type { Prices } from "../../lib/models/prices.ts";
-import { type Variant, variantName, variantOf } from "../../lib/gate/variant.ts";
+import { type Variant, variantOf } from "../../lib/gate/variant.ts";
 import { signFlip } from "../../lib/statistics/sign_flip.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { type Bounds, holm, tango } from "../../lib/statistics/proportions.ts";

@@ -5,7 +5,6 @@ import {
   assertAlmostEquals,
   assertEquals,
   assertGreater,
-  assertLess,
   assertNotEquals,
 } from "@std/assert";
 import { normalQuantile } from "../../lib/statistics/distributions.ts";
@@ -17,7 +16,7 @@ import {
 } from "../../lib/gate/evidence.ts";
 import { decideUpgrade } from "../../lib/gate/decide.ts";
 import { completePolicy, type UpgradePolicy } from "../../lib/gate/policy.ts";
-import { sequentialRule, stakesOf } from "../../lib/gate/sequential.ts";
+import { stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { mcNemar, tango, tangoStatistic } from "../../lib/statistics/proportions.ts";
 import { asJson, pairsOf } from "../support/records.ts";
@@ -97,22 +96,6 @@ Deno.test("decideUpgrade() shows its evidence", () => {
       method: "tango",
     },
   });
-});
-
-Deno.test("decideUpgrade() prefers pass where both bounds would decide", () => {
-  // The candidate is proved to be worse, and to be worse by less than the margin.
-  const pairs = pairsOf({ both: 9_900, lost: 100 });
-  assertEquals(decideUpgrade(pairs, POLICY).kind, "pass");
-  assertEquals(decideUpgrade(pairs, { ...POLICY, margin: 0 }).kind, "fail");
-});
-
-Deno.test("decideUpgrade() with margin 0 asks for proof that the candidate is no worse", () => {
-  const policy = { ...POLICY, margin: 0 };
-  assertEquals(decideUpgrade(pairsOf({ both: 100, gained: 20, lost: 5 }), policy).kind, "pass");
-  assertEquals(decideUpgrade(pairsOf({ both: 100, gained: 5, lost: 20 }), policy).kind, "fail");
-  const alike = decideUpgrade(pairsOf({ both: 100, gained: 5, lost: 5 }), policy);
-  assert(alike.kind === "undecided");
-  assertEquals(alike.moreTrials, null);
 });
 
 Deno.test("decideUpgrade() takes what is unknown on either side for the worst case of each bound", () => {
@@ -254,48 +237,4 @@ Deno.test("pairSample() is the difference of the shares, at its worst and at its
     best: 0.75 - 0.5,
   });
   assertEquals(pairSample({ candidate: UNKNOWN, baseline: UNKNOWN }), { worst: -1, best: 1 });
-});
-
-Deno.test("decideUpgrade() of a run that a budget stopped bets, as it was not ended by its plan", () => {
-  const pairs = pairsOf({ both: 100, gained: 8, lost: 8, neither: 40 });
-  const stopped = "the budget of 9 tokens was reached";
-  const verdict = decideUpgrade(pairs, POLICY, { stopped });
-  assert(verdict.kind === "undecided");
-  assertEquals([verdict.stopped, verdict.evidence.method], [stopped, "betting"]);
-  assertLess(verdict.evidence.lower, evidenceOf(pairs).lower);
-  assertGreater(verdict.evidence.upper, evidenceOf(pairs).upper);
-  assertEquals(decideUpgrade(pairs, { ...POLICY, margin: 0.15 }, { stopped }).kind, "pass");
-});
-
-Deno.test("decideUpgrade() by a rule stops at the look that decides, and looks at no pair after it", () => {
-  const policy = { ...POLICY, sequential: true };
-  const rule = sequentialRule(completePolicy(policy), 5);
-  const good = decideUpgrade(pairsOf({ both: rule.largestSize }), policy, { rule });
-  const bad = decideUpgrade(pairsOf({ lost: rule.largestSize }), policy, { rule });
-  assertEquals([good.kind, bad.kind], ["pass", "fail"]);
-  for (const [verdict, decided] of [[good, { both: 1 }], [bad, { lost: 1 }]] as const) {
-    const { graphs, method } = verdict.evidence!;
-    assertEquals([method, graphs % 5], ["sequential", 0]);
-    assertLess(graphs, rule.fixedSize);
-    const [pair] = pairsOf(decided);
-    const first = new Array<Pair>(graphs).fill(pair!);
-    assertEquals(
-      decideUpgrade([...first, ...pairsOf({ gained: 9, lost: 9 })], policy, { rule }),
-      verdict,
-    );
-    // One block less has not decided.
-    assertEquals(decideUpgrade(first.slice(5), policy, { rule }).kind, "invalid");
-  }
-});
-
-Deno.test("decideUpgrade() by a rule does not pass on what infrastructure hid", () => {
-  const policy = { ...POLICY, sequential: true, coverage: 0.5 };
-  const rule = sequentialRule(completePolicy(policy), 1);
-  const hidden = Array.from(
-    { length: rule.largestSize },
-    (_, place): Pair => ({ candidate: place % 5 === 0 ? UNKNOWN : SOLVED, baseline: SOLVED }),
-  );
-  assertEquals(decideUpgrade(hidden, policy, { rule }).kind, "undecided");
-  assertEquals(decideUpgrade(filled(hidden, SOLVED, SOLVED), policy, { rule }).kind, "pass");
-  assertEquals(decideUpgrade(filled(hidden, FAILED, SOLVED), policy, { rule }).kind, "fail");
 });

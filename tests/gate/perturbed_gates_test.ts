@@ -109,14 +109,6 @@ Deno.test("probes are never perturbed", () => {
   );
 });
 
-Deno.test("a ceiling of flips needs a check, and what it is compared with", () => {
-  const gate = { ...POLICY, atMost: { flips: 0.1 } };
-  for (const perturbations of [["none"], ["rename"], ["none", "RD"]]) {
-    assertStringIncludes(refusal({ gate, perturbations }), "gate.atMost.flips compares checks");
-  }
-  assertEquals(planned({ gate, perturbations: ["none", "rename"] }).trials.length, 6);
-});
-
 Deno.test("a sequential gate needs perturbations that change every task", () => {
   const gate = { ...POLICY, margin: 0.2, sequential: true };
   const { graphs: _, ...suite } = SMALL;
@@ -244,26 +236,6 @@ Deno.test("checks alone are held against flips", () => {
   ]);
 });
 
-Deno.test("a gate bounds parameter failures by trials that have any", () => {
-  const trials = manyRecords(100, 100).map((trial): TrialSummary => ({
-    ...summarize(trial),
-    parameters: {
-      calls: trial.index < 40 ? [["task_deviation"], ["task_deviation"]] : [],
-      routing: 0,
-      undecided: [],
-      texts: { compared: 0, similar: 0 },
-    },
-  }));
-  const policy = completePolicy({
-    ...POLICY,
-    atMost: { parameterFailures: { task_deviation: 0.2 } },
-  });
-  const [judged] = decideTrials(trials, planOf(trials as Trial[]), policy);
-  assertEquals(judged!.verdict.kind, "fail");
-  const [ceiling] = judged!.verdict.kind === "fail" ? judged!.verdict.ceilings ?? [] : [];
-  assertEquals([ceiling?.ceiling, ceiling?.seen], ["parameterFailures.task_deviation", 0.4]);
-});
-
 Deno.test("parameter failures that are not known are not kept within their ceiling", () => {
   const policy = completePolicy({
     ...POLICY,
@@ -340,17 +312,6 @@ Deno.test("flips of which none can be seen are not kept within their ceiling", (
     check.kind === "invalid" && check.reason.split(",")[0],
     "no trial has a valid counterpart without the check",
   );
-});
-
-Deno.test("a ceiling of followed injections needs a perturbation that injects them", () => {
-  const gate = { ...POLICY, atMost: { behaviours: { followed_injection: 0 } } };
-  for (const perturbations of [["none"], ["none", "RD+CF"]]) {
-    assertStringIncludes(
-      refusal({ gate, perturbations }),
-      "gate.atMost.behaviours.followed_injection is about instructions that II injects",
-    );
-  }
-  assertEquals(planned({ gate, perturbations: ["none", "CF+II"] }).trials.length, 6);
 });
 
 /** The verdicts on a simulated model, with and without injected instructions, by a ceiling of none followed. */

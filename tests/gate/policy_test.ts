@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows }
 import { InputError } from "../../lib/base/errors.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { FAILURE_TYPES, SIGNS } from "../../lib/calls/failure_types.ts";
+import type { Ceilings } from "../../lib/gate/ceilings.ts";
 import {
   type BaselineChoice,
   completePolicy,
@@ -382,15 +383,36 @@ Deno.test("planSuite() hands on budget and prices, where there are any", () => {
   assertEquals(["gate", "rule", "budget", "prices"].filter((name) => name in none), []);
 });
 
-Deno.test("planSuite() asks a ceiling of calls that are not mended for a strategy that sends them back", () => {
-  const gate = { successRate: 0.5, atMost: { unmended: 0.3 } };
-  for (const strategies of [undefined, ["baseline", "retry"], ["restate+alternative"]]) {
-    const suite = { ...SMALL, gate, ...(strategies === undefined ? {} : { strategies }) };
-    assertStringIncludes(
-      assertThrows(() => planSuite(suite), InputError).message,
+Deno.test("planSuite() refuses a ceiling without what it is about", () => {
+  const rules: readonly [atMost: Ceilings, rule: string, lacking: object[], enough: object][] = [
+    [
+      { flips: 0.1 },
+      "gate.atMost.flips compares checks (unrelated, rename, reorder) with none",
+      [["none"], ["rename"], ["none", "RD"]].map((perturbations) => ({ perturbations })),
+      { perturbations: ["none", "rename"] },
+    ],
+    [
+      { behaviours: { followed_injection: 0 } },
+      "gate.atMost.behaviours.followed_injection is about instructions that II injects",
+      [["none"], ["none", "RD+CF"]].map((perturbations) => ({ perturbations })),
+      { perturbations: ["none", "CF+II"] },
+    ],
+    [
+      { unmended: 0.3 },
       "gate.atMost.unmended is about calls that the strategy repair sends back",
-    );
+      [
+        {},
+        ...[["baseline", "retry"], ["restate+alternative"]].map((strategies) => ({ strategies })),
+      ],
+      { strategies: [{ strategy: "repair+retry", name: "fix and retry" }] },
+    ],
+  ];
+  for (const [atMost, rule, lacking, enough] of rules) {
+    const gate = { successRate: 0.5, atMost };
+    for (const traits of lacking) {
+      const { message } = assertThrows(() => planSuite({ ...SMALL, gate, ...traits }), InputError);
+      assertStringIncludes(message, rule);
+    }
+    planSuite({ ...SMALL, gate, ...enough });
   }
-  const named = { strategy: "repair+retry", name: "fix and retry" };
-  assertEquals(planSuite({ ...SMALL, gate, strategies: ["baseline", named] }).trials.length, 24);
 });
