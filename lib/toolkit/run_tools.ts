@@ -8,7 +8,7 @@ import { runLoop } from "../trials/agent/loop.ts";
 import { converse } from "../trials/agent/conversation.ts";
 import { parseWith } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
-import { defined, isJsonObject, type JsonObject, printable } from "../base/json.ts";
+import { isJsonObject, type JsonObject, printable } from "../base/json.ts";
 import type { Message, Usage } from "../tools/message.ts";
 import type { Model, StageUse } from "../models/model.ts";
 import { type Ending, type Limits, Session } from "../trials/agent/session.ts";
@@ -152,8 +152,13 @@ export async function runTools(
   const input = perturbed === undefined ? opening : withQuestion(opening, perturbed.query.text);
   const loop = withStrategy(strategy, runLoop, settings);
   using toolbox = new Toolbox(tools, {
-    ...{ callLimit, given, longestResult, references, parallel, depth },
-    ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
+    callLimit,
+    given,
+    longestResult,
+    references,
+    parallel,
+    depth,
+    ...(perturbed && toolboxOptions(perturbed)),
   });
   const session = new Session({
     model,
@@ -162,7 +167,7 @@ export async function runTools(
     toolChoice,
     context: { trial: "", repetition: 1 },
     record: (event) => toolbox.record(event),
-    ...defined({ signal }),
+    signal,
   });
   const result = await converse(loop, { session, environment: toolbox, messages: input });
   return {

@@ -12,7 +12,7 @@ import {
   type TypedName,
 } from "./definition.ts";
 import { cannot } from "../../base/errors.ts";
-import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import {
   isSymbol,
   referencesIn,
@@ -104,7 +104,7 @@ export function defineFrom(
   const steps = told.filter((step): step is SymbolicStep => !("role" in step));
   const parts = {
     name,
-    ...defined({ description }),
+    description,
     inputs: Object.entries(inputs).map(([name, type]) => ({ name, type })),
     output,
   };

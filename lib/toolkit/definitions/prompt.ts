@@ -8,7 +8,7 @@
 import type { Definition } from "./definition.ts";
 import { checkInputs } from "./run.ts";
 import { cannot } from "../../base/errors.ts";
-import { defined, type JsonObject, parseJson } from "../../base/json.ts";
+import { type JsonObject, parseJson } from "../../base/json.ts";
 import { Symbols } from "../../tools/references/symbol_table.ts";
 
 /** A prompt as MCP's `prompts/list` has it. */
@@ -66,7 +66,7 @@ export function definitionPrompt(definition: Definition): McpPrompt {
   const { name, description, inputs } = definition;
   return {
     name,
-    ...defined({ description }),
+    description,
     arguments: inputs.map(({ name, type }) => ({
       name,
       description: type === "string" ? "a text" : `of type ${type}, as JSON`,
@@ -115,7 +115,7 @@ export function getDefinitionPrompt(
   ]);
   const symbols = new Symbols(new Map(checkInputs(definition, Object.fromEntries(read))));
   return {
-    ...defined({ description }),
+    description,
     messages: messages.map(({ role, content }) => ({
       role,
       content: { type: "text", text: symbols.resolve(content) },

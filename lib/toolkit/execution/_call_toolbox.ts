@@ -108,8 +108,7 @@ export class CallToolbox extends Toolbox {
     }
     const last = this.#attempts.at(-1);
     const tool = last?.tool ?? call.name.slice(0, MAX_KEPT_LENGTH);
-    const id = call.id === "" ? {} : { id: call.id };
-    const record = { ...id, tool, attempts: this.#attempts, usage: this.#usage };
+    const record = { id: call.id || undefined, tool, attempts: this.#attempts, usage: this.#usage };
     if (last?.ok) {
       return { ok: true, ...record, content: this.#content, value: valueOfResult(this.#content) };
     }
@@ -185,11 +184,10 @@ export class CallToolbox extends Toolbox {
       startedAt: new Date(started).toISOString(),
       durationMs: event?.durationMs ?? 0,
       ran: this.#started !== undefined,
-      ...(by === undefined ? {} : { by: isRepaired ? "repair" : by }),
-      ...(failed && {
-        category: failed.category,
-        message: safeErrorMessage(failed.category === "unknown_tool" ? text : failed.message),
-      }),
+      by: isRepaired ? "repair" : by,
+      category: failed?.category,
+      message: failed &&
+        safeErrorMessage(failed.category === "unknown_tool" ? text : failed.message),
     });
     this.#started = undefined;
     this.#content = content;
@@ -223,7 +221,7 @@ export class CallToolbox extends Toolbox {
       messages: [...messages],
       tools: [schemaOf(tool)],
       context: { trial: "", repetition: 1, request: ++this.#parts.requests, stage: "repair" },
-      ...(left === Infinity ? {} : { timeLimit: Math.max(1, left) }),
+      timeLimit: left === Infinity ? undefined : Math.max(1, left),
     };
     const reply = await this.#inTimeLeft((signal) => model.reply({ ...request, signal }));
     this.#usage = sumUsage([this.#usage, reply.usage]);

@@ -191,8 +191,8 @@ class AttemptingExecutor implements ToolExecutor {
 function like(tool: StoppableTool, execute: StoppableTool["execute"]): StoppableTool {
   return {
     ...schemaOf(tool),
-    ...(tool.check === undefined ? {} : { check: (input) => tool.check?.(input) }),
-    ...(tool.unsafePatterns === true ? { unsafePatterns: true } : {}),
+    ...(tool.check && { check: (input) => tool.check?.(input) }),
+    ...(tool.unsafePatterns && { unsafePatterns: true }),
     execute,
   };
 }

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { endpointOf, type EndpointOptions, requestsTo } from "../../models/http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
-import { defined, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";
 import type { ScoredToken, Scorer } from "./scorer.ts";
@@ -79,7 +79,12 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
     signal,
   ) => {
     const body = {
-      ...{ model, prompt: text, max_tokens: 1, echo: true, logprobs: 1, temperature: 0 },
+      model,
+      prompt: text,
+      max_tokens: 1,
+      echo: true,
+      logprobs: 1,
+      temperature: 0,
       ...options.body,
     };
     const answer = await post("/completions", body, signal);
@@ -97,7 +102,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
         );
       }
       if (text === "") return [];
-      const { tokens } = await ask({ text, ...defined({ signal }) });
+      const { tokens } = await ask({ text, signal });
       return tokens;
     },
   };

@@ -7,7 +7,7 @@
 
 import { cannot } from "../../base/errors.ts";
 import type { Insertion } from "./insertions.ts";
-import { defined, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { type Loss, lossFrom, type LossWeights, type ScoredToken, type Scorer } from "./scorer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { createToolExecutor } from "../execution/executor.ts";
@@ -181,7 +181,6 @@ export async function filterInsertions(
       `it is ${outside.position}`,
     );
   }
-  const settings = signal === undefined ? {} : { signal };
   const executor = createToolExecutor(tools, options.execution);
   const kept: KeptInsertion[] = [];
   const dropped: DroppedInsertion[] = [];
@@ -189,13 +188,8 @@ export async function filterInsertions(
   for (const candidate of candidates) {
     const { position, tool: name, arguments: given } = candidate;
     const drop = (reason: DropReason, message: string, losses?: InsertionLosses) =>
-      dropped.push({
-        ...candidate,
-        reason,
-        message,
-        ...defined({ losses }),
-      });
-    const execution = await executor.execute({ name, arguments: given }, settings);
+      dropped.push({ ...candidate, reason, message, losses });
+    const execution = await executor.execute({ name, arguments: given }, { signal });
     signal?.throwIfAborted();
     if (!execution.ok) {
       drop("failed", execution.error.message);
@@ -206,11 +200,11 @@ export async function filterInsertions(
       drop("too_long", `the result has ${result.length} characters: ${longestResult} are allowed`);
       continue;
     }
-    plain ??= await scorer.score(text, settings);
+    plain ??= await scorer.score(text, { signal });
     const from = firstCounted(plain, position);
     const lossWith = async (callText: string) => {
       const { text: whole, follows } = insertInto(text, position, callText, options.placement);
-      return lossFrom(await scorer.score(whole, settings), follows + from, weights);
+      return lossFrom(await scorer.score(whole, { signal }), follows + from, weights);
     };
     const before = lossFrom(plain, position, weights);
     const call = before && await lossWith(write(candidate));

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model } from "../../models/model.ts";
 import { fillPrompt } from "../../models/prompts.ts";
@@ -211,7 +211,7 @@ export async function proposeInsertions(
       messages: [{ role: "user", content: content.toWellFormed() }],
       tools: [],
       context: { trial, repetition: 1, request: usages.length + 1 },
-      ...defined({ signal }),
+      signal,
     });
     usages.push(reply.usage);
     const args = argumentsIn(reply.text);

@@ -6,7 +6,7 @@
  */
 
 import { runLoop } from "../../trials/agent/loop.ts";
-import { defined, isJsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../../models/model.ts";
 import { scripted } from "../../models/scripted.ts";
@@ -79,10 +79,7 @@ export async function reconstructTrial(
     rerun = await playTrial({ ...trial, model: trial.model.requested }, replayer, {
       ...others,
       // The trial has passed its limits already: only those that shape the conversation matter.
-      limits: {
-        calls: Infinity,
-        ...defined({ observation, parallel, depth }),
-      },
+      limits: { calls: Infinity, observation, parallel, depth },
       open: (spec, given) => {
         const fixture = open(spec, given);
         isOpen = true;
@@ -153,7 +150,7 @@ function repliesIn(
     if (event.kind === "reply") {
       const { text, stage, calls: count } = event;
       if (text.length >= MAX_KEPT_LENGTH) return { failure: "cut" };
-      const reply = { text, count, calls: [], ...defined({ stage }) };
+      const reply = { text, count, calls: [], stage };
       replies.push(reply);
       // Calls in replies outside the loop are not carried out.
       if (stage === undefined) current = reply;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { canonicalJson, defined, type JsonObject } from "../../base/json.ts";
+import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { tornNotice } from "../../runs/journal/jsonl.ts";
 import { readJournalFile, wholeTrial } from "../../runs/journal/journal.ts";
@@ -91,8 +91,10 @@ export async function trainingExample(
   const strategy = strategies.find((entry) => strategyName(entry) === name);
   const entry = models.find((entry) => modelName(entry) === model.requested);
   const result = await reconstructTrial(trial, {
-    ...(strategy === undefined ? {} : { strategy: strategyChoice(strategy) }),
-    ...defined({ limits, references, open }),
+    strategy: strategy === undefined ? undefined : strategyChoice(strategy),
+    limits,
+    references,
+    open,
   });
   if ("failure" in result) return { skipped: result.failure satisfies ReconstructionFailure };
   return {
@@ -288,7 +290,11 @@ export async function writeTrainingData(
     }
   }
   return {
-    ...{ trials, written: hashes.size, recovered, simulated, same },
+    trials,
+    written: hashes.size,
+    recovered,
+    simulated,
+    same,
     skipped: new Map([...skipped].sort(([, one], [, other]) => other - one)),
     notices: files.flatMap(({ path, end }) =>
       end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]

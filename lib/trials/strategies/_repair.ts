@@ -8,7 +8,6 @@ import type { LoopOptions, Review } from "../agent/loop.ts";
 import { repairArguments } from "./argument_repair.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { type Ending, isLimited, type Limited, type Session } from "../agent/session.ts";
-import { defined } from "../../base/json.ts";
 import { limitText, type Strategy, type StrategySettings, type Texts } from "./_stage.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
@@ -74,7 +73,7 @@ async function repairAnswer(
     arguments: ending.text.slice(0, MAX_KEPT_LENGTH),
     error: first,
     attempts: attempt,
-    ...(error === undefined ? { repaired: text.slice(0, MAX_KEPT_LENGTH) } : {}),
+    ...(error === undefined && { repaired: text.slice(0, MAX_KEPT_LENGTH) }),
   });
   return error === undefined ? { ...ending, text, unrepaired: ending.text } : ending;
 }
@@ -108,7 +107,7 @@ async function repairCall(
     arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
     error: first.error,
     attempts: repaired.attempts,
-    ...defined({ repaired: repaired.call?.arguments.slice(0, MAX_KEPT_LENGTH) }),
+    ...(repaired.call && { repaired: repaired.call.arguments.slice(0, MAX_KEPT_LENGTH) }),
   });
   return repaired.call ?? call;
 }

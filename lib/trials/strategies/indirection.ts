@@ -4,7 +4,7 @@
  */
 
 import type { LoopOptions } from "../agent/loop.ts";
-import { defined, isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import { fillPrompt, PROMPTS } from "../../models/prompts.ts";
 import type { Strategy, Texts } from "./_stage.ts";
@@ -199,7 +199,7 @@ class SymbolicEnvironment {
     const parsed = this.symbols.read(tool, call.resolved ?? call.arguments, taken);
     if ("error" in parsed) {
       const { meant, ...refusal } = parsed;
-      return { call: { ...call, refusal, ...defined({ resolved: meant }) } };
+      return { call: { ...call, refusal, resolved: meant ?? call.resolved } };
     }
     const prepared = { ...call, resolved: parsed.resolved };
     const refusal = this.#inner.refuse(prepared);

@@ -61,19 +61,26 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
       "values before a function is called",
   },
   plan_then_call: {
-    ...{ run: planThenCall, aside: "plan", loop: "call" },
+    run: planThenCall,
+    aside: "plan",
+    loop: "call",
     words: "the model writes a plan before it can call anything",
   },
   route_then_fill: {
-    ...{ run: routeThenFill, aside: "route", loop: "fill" },
+    run: routeThenFill,
+    aside: "route",
+    loop: "fill",
     words: "the model first picks functions, and only these are then available",
   },
   backward: {
-    ...{ run: backward, aside: "infer", loop: "call" },
+    run: backward,
+    aside: "infer",
+    loop: "call",
     words: "the model names the last call first, then step by step the calls that it needs",
   },
   repair: {
-    ...{ run: repair, aside: "repair" },
+    run: repair,
+    aside: "repair",
     words: "a call that does not fit its schema goes back with its errors, and is executed once " +
       "it is repaired",
   },
@@ -94,7 +101,8 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
       "times, without the model",
   },
   alternative: {
-    ...{ run: alternative, aside: "alternative" },
+    run: alternative,
+    aside: "alternative",
     words: "a call that found nothing goes back with its error, and the call of another function " +
       "takes its place",
   },
@@ -230,8 +238,13 @@ export function withStrategy(id: string, loop: Loop, options: StrategyOptions = 
     const prompts = { ...defaultPrompts(one), ...options.prompts?.[one] };
     const isLast = ids.slice(place + 1).every((inner) => BODIES[inner].loop === undefined);
     const settings = {
-      ...{ prompts, attempts, rounds, dereference, isLast },
-      ...{ shots, examples },
+      prompts,
+      attempts,
+      rounds,
+      dereference,
+      isLast,
+      shots,
+      examples,
     } as StrategySettings<never>;
     const { run } = BODIES[one];
     return (loopOptions) => run(loopOptions, next, settings);
