@@ -17,6 +17,7 @@ import {
   InfrastructureError,
   type Model,
   type ModelReply,
+  type ModelRequest,
   TimeLimitError,
 } from "../models/model.ts";
 import type { PreparedCall, ToolCall } from "../tools/tool.ts";
@@ -84,13 +85,14 @@ export class Script {
     return this.#dangling;
   }
 
-  /** The model that gives them. */
-  model(name: string): Model {
+  /** The model that gives them; `asked` receives its requests. */
+  model(name: string, asked?: (request: ModelRequest) => void): Model {
     return {
       name,
       simulated: true,
       // deno-lint-ignore require-await
-      reply: async () => {
+      reply: async (request) => {
+        asked?.(request);
         const reply = this.#replies[this.#given++];
         if (reply?.finish === "length") this.#isCutOff = true;
         if (reply !== undefined) return reply;

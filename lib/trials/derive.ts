@@ -18,6 +18,7 @@ import {
   type TraceEvent,
 } from "../calls/trace.ts";
 import type { Fixture } from "./executors/fixture.ts";
+import type { ModelRequest } from "../models/model.ts";
 import { MAX_NAME_LENGTH } from "./agent/_model_use.ts";
 import type { Limits } from "./agent/session.ts";
 import { type Difference, differs } from "./_difference.ts";
@@ -39,6 +40,8 @@ export interface DerivationOptions {
   readonly strategy: StrategyChoice;
   /** Opens the task; faults in it need not take the time that they took. */
   readonly open: TaskOpener;
+  /** Receives each request, as the model got it. */
+  readonly asked?: (request: ModelRequest) => void;
 }
 
 /** What deriving a trial again came to. */
@@ -199,7 +202,7 @@ const OUTER_STOPS: readonly string[] = [
 
 async function difference(
   trial: Trial,
-  { limits, references, strategy, open }: DerivationOptions,
+  { limits, references, strategy, open, asked }: DerivationOptions,
 ): Promise<Difference | undefined> {
   const { events } = trial;
   const stop = stopOf(events);
@@ -213,7 +216,7 @@ async function difference(
   const byAgent = trial.agent !== undefined || isGenerated(trial.task) && isByAgent(events);
   let opened: Fixture | undefined;
   const opening: TaskOpener = (spec, at) => opened = open(spec, at);
-  const model = script.model(trial.model.requested);
+  const model = script.model(trial.model.requested, asked);
   const played = await playTrial(
     { ...trial, model: model.name },
     model,
