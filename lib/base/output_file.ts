@@ -296,7 +296,7 @@ export function isThere(path: string): boolean {
 }
 
 /** Writes all of `text`. */
-export function writeAll(file: Deno.FsFile, text: string): void {
+export function writeAll(file: Pick<Deno.FsFile, "writeSync">, text: string): void {
   const bytes = new TextEncoder().encode(text);
   for (let offset = 0; offset < bytes.length;) {
     offset += file.writeSync(bytes.subarray(offset));

@@ -3,17 +3,15 @@
  * @module
  */
 
-// Loaded where there is a terminal.
-// @ts-types="npm:@types/cli-progress@^3"
-import defer * as bars from "cli-progress";
 import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { environmentVariable } from "../base/environment.ts";
 import { printable } from "../base/json.ts";
+import { writeAll } from "../base/output_file.ts";
 import { terminalColumns } from "../base/terminal_width.ts";
 import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
+import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
-import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** The output that progress is written to. */
@@ -28,18 +26,22 @@ export interface Screen {
 /** Milliseconds between two drawings of the bar. */
 const PAUSE = 100;
 
+/** Hide the cursor and break no line, and take both back. */
+const [BEGIN, END] = ["\x1b[?25l\x1b[?7l", "\x1b[?25h\x1b[?7h"];
+/** Moves the cursor to the start of its line, and clears it. */
+const CLEARED = "\r\x1b[K";
+
 /** Shows the progress of a run, from {@linkcode Progress.start} to {@linkcode Progress.stop}. */
 export class Progress {
   readonly #screen: Screen;
   readonly #clock: Clock;
   readonly #progress: RunProgress;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
-  #bar: bars.SingleBar | undefined;
   /** Whether an invalid trial was reported. */
   #warned = false;
   #began = 0;
-  /** Stops the wait for the next plain line. */
-  #stopLines = () => {};
+  /** Stops the wait for the next line or drawing. */
+  #stopWaiting = () => {};
 
   /** For a run of `plan`. */
   constructor(
@@ -67,77 +69,54 @@ export class Progress {
   start(run: Pick<Run, "trials" | "inFlight">): void {
     this.#run = run;
     this.#began = performance.now();
-    const screen = this.#screen;
-    if (!screen.isTerminal) return this.#waitForLine();
-    this.#bar = new bars.SingleBar({
-      format: () => drawStatus(this.#progress.status(run, this.#began), screen.width() - 1),
-      stream: lineStream(screen),
-      fps: 1000 / PAUSE,
-      hideCursor: true,
-      // The command has its own way to end at an interrupt.
-      gracefulExit: false,
-    });
-    this.#bar.start(run.trials.length, 0);
+    if (this.#screen.isTerminal) {
+      this.#screen.write(BEGIN);
+      this.#show();
+    }
+    this.#wait();
   }
 
   /** Writes a line; the bar continues below it. */
   note(line: string): void {
-    const start = this.#bar === undefined ? "" : CLEARED;
-    this.#screen.write(`${start}${line}\n`);
+    const isDrawn = this.#run !== undefined && this.#screen.isTerminal;
+    this.#screen.write(`${isDrawn ? CLEARED : ""}${line}\n`);
   }
 
   /** Shows the last figures, and restores the terminal. */
   stop(): void {
     if (this.#run === undefined) return;
-    this.#stopLines();
-    if (this.#bar !== undefined) this.#bar.stop();
-    else if (this.#progress.done > 0) this.#printLine(this.#run);
+    this.#stopWaiting();
+    const { isTerminal } = this.#screen;
+    if (isTerminal || this.#progress.done > 0) this.#show();
+    if (isTerminal) this.#screen.write(`${END}\n`);
     this.#run = undefined;
-    this.#bar = undefined;
   }
 
-  #waitForLine(): void {
-    this.#stopLines = this.#clock.after(LINE_PAUSE, () => {
-      this.#printLine(this.#run!);
-      this.#waitForLine();
+  #wait(): void {
+    this.#stopWaiting = this.#clock.after(this.#screen.isTerminal ? PAUSE : LINE_PAUSE, () => {
+      this.#show();
+      this.#wait();
     });
   }
 
-  #printLine(run: Pick<Run, "trials" | "inFlight">): void {
-    this.#screen.write(`${describeStatus(this.#progress.status(run, this.#began))}\n`);
+  #show(): void {
+    const screen = this.#screen;
+    const status = this.#progress.status(this.#run!, this.#began);
+    screen.write(
+      screen.isTerminal
+        ? CLEARED + drawStatus(status, screen.width() - 1)
+        : `${describeStatus(status)}\n`,
+    );
   }
-}
-
-/** Clears the line and moves the cursor to its start. */
-const CLEARED = "\r\x1b[K";
-
-/** Sequences that save and restore the cursor; after scrolling the saved position is another line. */
-const POSITION = ["\x1b7", "\x1b8"];
-
-/** Adapts a screen to the stream that `cli-progress` writes to. */
-function lineStream(screen: Screen): NonNullable<bars.Options["stream"]> {
-  const stream = {
-    isTTY: true,
-    write(text: string) {
-      if (!POSITION.includes(text)) screen.write(text);
-      return true;
-    },
-  };
-  return stream as unknown as NonNullable<bars.Options["stream"]>;
 }
 
 const USUAL_WIDTH = 80;
 
 function standardError(): Screen {
-  const dumb = environmentVariable("TERM") === "dumb";
+  const isDumb = environmentVariable("TERM") === "dumb";
   return {
-    isTerminal: Deno.stderr.isTerminal() && !dumb,
+    isTerminal: Deno.stderr.isTerminal() && !isDumb,
     width: () => terminalColumns() ?? USUAL_WIDTH,
-    write(text) {
-      const bytes = new TextEncoder().encode(text);
-      for (let written = 0; written < bytes.length;) {
-        written += Deno.stderr.writeSync(bytes.subarray(written));
-      }
-    },
+    write: (text) => writeAll(Deno.stderr, text),
   };
 }
