@@ -44,17 +44,6 @@ interface Work {
   readonly model: Model | undefined;
 }
 
-/** The values before and after, and the changes. */
-interface Result {
-  readonly before: unknown;
-  readonly after: unknown;
-  readonly changes: readonly Change[];
-  /** Methods that changed nothing, and why. */
-  readonly idle: readonly (readonly [PerturbationMethod, string])[];
-  /** Before and after as text. */
-  readonly shown: readonly [string, string];
-}
-
 /** What methods do with one kind of file. */
 interface SourceParts<T> {
   /** What the file is. */
@@ -75,7 +64,8 @@ interface SourceParts<T> {
 function source<T>({ words, read, perturb, show, lacking }: SourceParts<T>) {
   return {
     words,
-    async apply(path: string, work: Work): Promise<Result> {
+    /** Returns the values before and after, also as texts, the changes, and why methods changed nothing. */
+    async apply(path: string, work: Work) {
       const { methods } = work;
       const what = methods.length === 1 ? "changes" : "change";
       const before = read(path, `${path} by ${methods.join("+")}, which ${what} ${words}`);
@@ -88,7 +78,7 @@ function source<T>({ words, read, perturb, show, lacking }: SourceParts<T>) {
         changes.push(...result.changes);
         after = result.value;
       }
-      return { before, after, changes, idle, shown: show(before, after) };
+      return { before, after, changes, idle, shown: show(before, after) } as const;
     },
   };
 }

@@ -102,7 +102,7 @@ function changedSuite(
   path: string,
 ): Suite {
   const chosen = suite.models as readonly ModelEntry[];
-  const crossed = withEfforts(withApis(chosen, flags), flags);
+  const crossed = crossedModels(chosen, flags);
   const models = crossed.map(({ entry }) => {
     const { temperature = entry.temperature, topP = entry.topP } = flags;
     // The flag's server does not decide which trials there are; resuming compares it by itself.
@@ -137,35 +137,31 @@ interface Crossed {
   readonly before: string;
 }
 
-/** Returns each model with each API, once; with several APIs, names of entries include the API. */
-function withApis(
+/** Returns each model with each API and each thinking budget; of several, names include them. */
+function crossedModels(
   entries: readonly ModelEntry[],
-  { api: apis = [] }: FlagsOf<"run">,
+  { api: apis = [], reasoningEffort: efforts = [] }: FlagsOf<"run">,
 ): Crossed[] {
-  if (apis.length === 0) return entries.map((entry) => ({ entry, before: modelName(entry) }));
+  const orNone = <T>(list: readonly T[]) => list.length === 0 ? [undefined] : list;
   const crossed = entries.flatMap((old) =>
-    apis.map((api): Crossed => {
-      const name = old.name && apis.length > 1 ? `${old.name} (${api})` : old.name;
-      const entry = { ...old, name, api: api === "chat" ? undefined : api };
-      return { entry, before: modelName(old) };
-    })
+    orNone(apis).flatMap((api) =>
+      orNone(efforts).map((reasoningEffort): Crossed => {
+        let entry = old;
+        if (api !== undefined) {
+          const name = old.name && apis.length > 1 ? `${old.name} (${api})` : old.name;
+          entry = { ...old, name, api: api === "chat" ? undefined : api };
+        }
+        if (reasoningEffort !== undefined) {
+          const name = efforts.length > 1 ? `${modelName(entry)} ${reasoningEffort}` : entry.name;
+          entry = { ...entry, name, reasoningEffort };
+        }
+        return { entry, before: modelName(old) };
+      })
+    )
   );
+  if (apis.length === 0) return crossed;
   // Entries that differed only in their API are equal now.
   return [...new Map(crossed.map((one) => [canonicalJson(one.entry), one])).values()];
-}
-
-/** Returns each model with each thinking budget; with several budgets, names include the budget. */
-function withEfforts(
-  crossed: readonly Crossed[],
-  { reasoningEffort: efforts = [] }: FlagsOf<"run">,
-): readonly Crossed[] {
-  if (efforts.length === 0) return crossed;
-  return crossed.flatMap(({ entry, before }) =>
-    efforts.map((reasoningEffort): Crossed => {
-      const name = efforts.length === 1 ? entry.name : `${modelName(entry)} ${reasoningEffort}`;
-      return { entry: { ...entry, name, reasoningEffort }, before };
-    })
-  );
 }
 
 /** Adds prices for models changed by flags, which cost the same unless the table has their own. */
