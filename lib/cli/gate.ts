@@ -55,7 +55,7 @@ be overridden: its run stopped by its rule.
   --json             prints the verdicts, and the comparison of strategies, as JSON, without tables: an
                      object for each suite
 
-Below the verdicts each strategy is compared with the baseline of the same model, on the same graphs;
+Below the verdicts each strategy is compared with plain of the same model, on the same graphs;
 verdicts do not depend on this comparison.
 
 Exit code 0 pass, 1 fail, 3 undecided or invalid, 4 continue: the run in waves needs its next wave, also where

@@ -85,7 +85,7 @@ export interface ComparedPair {
   readonly of: keyof Variant;
   /** The variant that the candidate is compared with. */
   readonly against: Variant;
-  /** Set if that is the strategy `baseline`, the perturbation `none`, or the baseline of the gate. */
+  /** Set if that is the strategy `plain`, the perturbation `none`, or the baseline of the gate. */
   readonly reference?: true;
   /** The test of "there is no difference"; `null` without a graph that has valid trials of both. */
   readonly test: PairTest | null;
@@ -164,7 +164,7 @@ export interface AcceptedResults {
 /**
  * Compares all pairs of variants that differ in exactly one of model, strategy, perturbation and own variant, and
  * that worked on a common task, graph by graph, so that the difficulty of a graph cancels out. The first of
- * two is what the other one is compared with, unless that is the strategy `baseline`, the perturbation `none` or the
+ * two is what the other one is compared with, unless that is the strategy `plain`, the perturbation `none` or the
  * baseline of a gate. Perturbations under which no task can be solved are in no pair. Pairs with those references
  * come first.
  *
@@ -217,7 +217,7 @@ export function comparePairsAndAccepted(
   const rankOf = ({ subject }: VariantTrials, of: typeof FIELDS[number]) =>
     references.some((one) => one[of] !== undefined && one[of] === subject[of])
       ? 2
-      : of === "strategy" && subject.strategy === "baseline" ||
+      : of === "strategy" && subject.strategy === "plain" ||
           of === "perturbation" && subject.perturbation === "none"
       ? 1
       : 0;

@@ -76,7 +76,7 @@ export interface CasesPolicy extends GateOptions {
 /** The policy of an upgrade gate: no worse than a baseline on the same graphs. */
 export interface UpgradePolicy extends GateOptions {
   /**
-   * The baseline: the name of a model in the same suite, a strategy of it such as `"strategy": "baseline"`,
+   * The baseline: the name of a model in the same suite, a strategy of it such as `"strategy": "plain"`,
    * or results in a file.
    */
   readonly baseline: string | BaselineChoice;

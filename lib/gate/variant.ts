@@ -29,7 +29,7 @@ export interface Variant {
 export function variantName({ model, strategy, perturbation, variant }: Variant): string {
   return (variant === undefined ? "" : `${variant}: `) + [
     model,
-    ...(strategy === "baseline" ? [] : [strategy]),
+    ...(strategy === "plain" ? [] : [strategy]),
     ...(perturbation === "none" ? [] : [perturbation]),
   ].join(" + ");
 }

@@ -160,13 +160,8 @@ export const WORDS: readonly Entry[] = [
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...SIGNS.map((sign): Entry => [sign, `a behaviour: ${SIGN_ROWS[sign].words}`]),
   ["strategy", "a way to let a model work on the same task"],
-  ...STRATEGIES.map((id): Entry => [
-    id,
-    (id === "baseline"
-      ? "what a gate compares with, such as the results of an old model in a file; as "
-      : "") +
-    `a strategy: ${strategyWords(id)}`,
-  ]),
+  ...STRATEGIES.map((id): Entry => [id, `a strategy: ${strategyWords(id)}`]),
+  ["baseline", "what a gate compares with, such as the results of an old model in a file"],
   [
     "stage",
     "a request of a strategy to a model, in the agent loop or in addition to it; each stage may use another " +

@@ -167,7 +167,7 @@ export function assertGate(
     budget,
     judge,
     prices = {},
-    strategies = ["baseline"],
+    strategies = ["plain"],
     perturbations = ["none"],
     variants,
   }: Suite & { readonly variants: readonly string[] },

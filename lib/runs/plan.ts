@@ -182,7 +182,7 @@ export function planSuite(
     withSampling(typeof entry === "string" ? { model: entry } : entry, sampling)
   );
   assertDistinct(source, "models", models.map(modelName));
-  const strategies = (suite.strategies ?? ["baseline"])
+  const strategies = (suite.strategies ?? ["plain"])
     .map((entry) => sampledStrategy(briefStrategy(entry), sampling));
   assertDistinct(source, "strategies", strategies.map(strategyName));
   assertStageModels(source, models, strategies);
@@ -343,7 +343,7 @@ function assertSolvable(source: string, resolved: ResolvedSuite, open?: TaskOpen
 }
 
 /** Neither a task nor its perturbation depends on these. */
-const ONE_OF_EACH = { models: [{ model: "" }], strategies: ["baseline"], repetitions: 1 };
+const ONE_OF_EACH = { models: [{ model: "" }], strategies: ["plain"], repetitions: 1 };
 
 /** A strategy without options is shortened to its name. */
 function briefStrategy(entry: string | StrategyEntry): string | StrategyEntry {

@@ -145,7 +145,7 @@ export interface Suite extends SuiteSettings {
   readonly models: readonly (string | ModelEntry)[];
   /** A program that works on the tasks in place of the agent loop, and asks the models; default none. */
   readonly agent?: CommandAgent;
-  /** The strategies, by id or with options; default `["baseline"]`. */
+  /** The strategies, by id or with options; default `["plain"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
   /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: string | JudgeEntry;

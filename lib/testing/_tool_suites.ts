@@ -269,7 +269,7 @@ export class SuiteTests {
       ...Object.fromEntries(ofRun.map((name) => [name, options[name]])),
       ...{ model: listOf(model), tasks: [], seed, agent, prices },
       graphs: gate?.sequential === true ? undefined : trials,
-      strategies: listOf(strategy ?? "baseline"),
+      strategies: listOf(strategy ?? "plain"),
       perturbations: listOf(perturbation),
     };
   }

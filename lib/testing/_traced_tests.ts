@@ -171,7 +171,7 @@ function assertUnchanged(path: string, subject: string, options: AnyOptions): vo
     typeof one === "string" ? one : one.strategy
   );
   const other = [...strategies, ...listOf(options.perturbation)]
-    .find((id) => id !== "baseline" && id !== "none");
+    .find((id) => id !== "plain" && id !== "none");
   const what = other ?? (options.variants === undefined ? undefined : "variants");
   if (what === undefined) return;
   throw cannot(

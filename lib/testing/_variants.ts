@@ -59,7 +59,7 @@ export function readVariants(
       if (price !== undefined) costs.getOrInsert(nameOf(varied[index]!), price);
     }
     for (const choice of varied) addDistinct(subject, "model", models, nameOf(choice), choice);
-    const entries = listOf(variant.strategy ?? beside.strategy ?? "baseline");
+    const entries = listOf(variant.strategy ?? beside.strategy ?? "plain");
     for (const entry of entries) {
       addDistinct(subject, "strategy", strategies, strategyName(entry as string), entry);
     }

@@ -42,12 +42,12 @@ export interface BenchmarkOptions extends BenchmarkSettings {
   readonly tasks: TaskChoice | readonly TaskChoice[];
   /** The seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
-  /** The strategies of each model, by id or with options; default `baseline`. */
+  /** The strategies of each model, by id or with options; default `plain`. */
   readonly strategies?: readonly (string | BenchmarkStrategy)[];
   /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: ModelChoice | JudgeEntry;
   /**
-   * Works on the tasks in place of the agent loop, with the strategy `baseline` only: a function, or a program. It
+   * Works on the tasks in place of the agent loop, with the strategy `plain` only: a function, or a program. It
    * asks `model` by what it is given; one that asks another server may name its model as it likes.
    */
   readonly agent?: Agent | CommandAgent;

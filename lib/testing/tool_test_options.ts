@@ -31,7 +31,7 @@ export interface ToolTestOptions<State = undefined>
    */
   readonly variants?: Readonly<Record<string, ToolTestVariant<State>>>;
   /**
-   * Works on the question in place of the agent loop, with the strategy `baseline` only: a function, or a program. It
+   * Works on the question in place of the agent loop, with the strategy `plain` only: a function, or a program. It
    * is called once for each message of the user, and asks `model` by what it is given; one that asks another server may
    * name its model as it likes.
    */

@@ -38,7 +38,7 @@ export interface RunToolsOptions extends StrategyOptions {
    * returned, followed by the user's next one.
    */
   readonly messages: string | readonly Message[];
-  /** The strategy, such as `repair` or `restate+plan_then_call`. Default: `baseline`. */
+  /** The strategy, such as `repair` or `restate+plan_then_call`. Default: `plain`. */
   readonly strategy?: string;
   /** Models to ask in place of `model`, by stage of the strategy, such as `plan`. */
   readonly models?: Readonly<Record<string, Model>>;
@@ -138,7 +138,7 @@ export async function runTools(
   options: RunToolsOptions,
 ): Promise<ToolsRun> {
   parseWith(OPTIONS, options, "the options of runTools");
-  const { strategy = "baseline", models = {}, given = {}, limits = {}, toolChoice } = options;
+  const { strategy = "plain", models = {}, given = {}, limits = {}, toolChoice } = options;
   const { messages, signal, references = false, ...settings } = options;
   const opening: readonly Message[] = typeof messages === "string"
     ? [{ role: "user", content: messages }]

@@ -80,10 +80,10 @@ export interface Agent {
 /**
  * Refuses strategies for custom agents: strategies change the agent loop, which these do not use.
  *
- * @throws {InputError} If there is a strategy other than `baseline`.
+ * @throws {InputError} If there is a strategy other than `plain`.
  */
 export function assertAgentStrategies(action: string, strategies: readonly string[]): void {
-  const other = strategies.find((strategy) => strategy !== "baseline");
+  const other = strategies.find((strategy) => strategy !== "plain");
   if (other === undefined) return;
   throw cannot(
     `run ${action}`,

@@ -82,11 +82,11 @@ export interface TrialOptions {
   readonly strategy?: StrategyChoice;
   /** Models asked in place of the trial's, by stage of the strategy. */
   readonly stageModels?: ReadonlyMap<string, Model>;
-  /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
+  /** Works on the task instead of the agent loop; the strategy must be `plain`. */
   readonly agent?: Agent;
   /**
    * What was said and returned before, in place of the model and the tools, which are neither asked nor run: only for
-   * cases, with the strategy `baseline` and without a perturbation. Limits hold as for a model.
+   * cases, with the strategy `plain` and without a perturbation. Limits hold as for a model.
    */
   readonly recorded?: RecordedRun;
   /** Opens the task; default {@linkcode openTask}. */
@@ -360,10 +360,10 @@ function firstMessages({ system, prompt }: Pick<Fixture, "system" | "prompt">): 
 /**
  * Refuses what changes what a model sees, for a run that is over.
  *
- * @throws {InputError} If there is a perturbation or a strategy other than `baseline`, or the task is no case.
+ * @throws {InputError} If there is a perturbation or a strategy other than `plain`, or the task is no case.
  */
 function assertRecorded({ task, strategy, perturbation }: PlannedTrial): void {
-  const other = [strategy, perturbation].find((id) => id !== "baseline" && id !== "none");
+  const other = [strategy, perturbation].find((id) => id !== "plain" && id !== "none");
   if (other !== undefined) {
     throw cannot(
       "judge a recorded run",
@@ -380,6 +380,6 @@ function assertRecorded({ task, strategy, perturbation }: PlannedTrial): void {
 }
 
 function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): PlannedTrial {
-  const key = { model, strategy: "baseline", perturbation, task, repetition: 1 };
+  const key = { model, strategy: "plain", perturbation, task, repetition: 1 };
   return { ...key, id: trialId(key), index: 0, block: 0 };
 }

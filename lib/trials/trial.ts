@@ -181,7 +181,7 @@ const FIELDS = {
     ...model,
     simulated: model.simulated ?? model.requested.startsWith("sim:"),
   })),
-  strategy: z.string().default("baseline"),
+  strategy: z.string().default("plain"),
   perturbation: z.string().nullish().transform((id) => id ?? "none"),
   variant: z.string().exactOptional(),
   task: z.looseObject({}),

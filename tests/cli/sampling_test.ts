@@ -95,7 +95,7 @@ Deno.test("models keep the sampling that they name, null leaves it out, and flag
       "usual",
       { model: "warm", temperature: 0.7 },
       { model: "left out", temperature: null, topP: null },
-    ], { graphs: 1, strategies: ["baseline", { strategy: "plan_then_call", models: stages }] }),
+    ], { graphs: 1, strategies: ["plain", { strategy: "plan_then_call", models: stages }] }),
   );
   const out = place.file("out.jsonl");
   const run = (...flags: string[]) => toolgate(["run", suite, "--base-url", server.url, ...flags]);

@@ -22,7 +22,7 @@ const SUITES: Readonly<Record<string, Record<string, unknown>>> = {
       { core: [3, 5], depth: 2, connected: 2, disconnected: 1, linking: "names", surface: "rich" },
     ],
     models: [{ model: ERRS, name: "errs" }, "sim:planner"],
-    strategies: ["baseline", { strategy: "repair", attempts: 3, name: "repair thrice" }],
+    strategies: ["plain", { strategy: "repair", attempts: 3, name: "repair thrice" }],
     repetitions: 2,
     limits: { calls: 9 },
     prices: { errs: { input: 1.25, output: 10 }, "sim:planner": { input: 0.5, output: 2 } },
@@ -50,7 +50,7 @@ const SUITES: Readonly<Record<string, Record<string, unknown>>> = {
   asked: {
     tasks: [{ set: CITY, mode: ["parameters", "routing", "tools"], difficulty: "hard", sample: 1 }],
     models: ["sim:truth", "sim:truth?syntax=0.3&route=0.2&value=0.2&judge=0.05"],
-    strategies: ["baseline", "route_then_fill"],
+    strategies: ["plain", "route_then_fill"],
     repetitions: 2,
     judge: "sim:truth",
   },

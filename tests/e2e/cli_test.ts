@@ -201,7 +201,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
   const bad = (name: string, text: string) => temporary.write(`${name}.jsonc`, text);
   const out = ["--out", temporary.file("new.jsonl")];
   const id = "core=3 depth=2 connected=0 disconnected=0 seed=1 model=sim:planner " +
-    "strategy=baseline perturbation=none repetition=1";
+    "strategy=plain perturbation=none repetition=1";
   const existing = temporary.write("existing.jsonl", "");
   const plain = temporary.write("plain.jsonl", `{"kind":"trial"}\n`);
   const torn = temporary.write("broken.jsonl", `{"v":1,\n{"v":1}\n`);
@@ -266,7 +266,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     [["run", suite, ...out, "--api", "telepathy"], /--api.*telepathy|api: .*"chat"/],
     [
       ["run", suite, ...out, "--strategy", "wishful"],
-      /strateg.*must be one of baseline, .*: it is wishful/,
+      /strateg.*must be one of plain, .*: it is wishful/,
     ],
     [["run", suite, ...out, "--seed", "old"], /--seed must be a whole number.*: it is old/],
     [["run", suite, ...out, "--concurrency", "0"], /--concurrency must be.*: it is 0/],

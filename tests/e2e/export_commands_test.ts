@@ -16,7 +16,7 @@ const SUITE = {
   graphs: 3,
   tasks: [{ core: 4, depth: 2, connected: 1 }, { case: "oracle" }],
   models: ["sim:planner", "sim:noisy?hallucinate=0.3&arity=0.3&seed=1"],
-  strategies: ["baseline", "restate", "indirection", "plan_then_call"],
+  strategies: ["plain", "restate", "indirection", "plan_then_call"],
 };
 
 /** Runs a suite, and gives its journal. */
@@ -111,7 +111,7 @@ Deno.test("toolgate export writes the form of Hermes's own data, with the same c
 Deno.test("toolgate export writes what text formats and native calls said alike", async () => {
   await using place = await folder();
   const models = ["chat", "react", "xml", "hermes"].map((api) => ({ model: "sim:planner", api }));
-  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"], models });
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["plain"], models });
   const { stdout, all } = await toolgate(["export", journal, "--format", "openai-chat"]);
   const lines = linesIn(stdout).map((line) => checkOpenAILine(line));
   assert(lines.some(({ metadata }) => metadata["api"] === "react"), all);
@@ -145,7 +145,7 @@ Deno.test("toolgate export takes questions of call sets that are named, and says
 
 Deno.test("toolgate export writes to files that are new, and beside them what is to stand alone", async () => {
   await using place = await folder();
-  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"] });
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["plain"] });
   const [out, beside] = [place.file("deep/train.jsonl"), place.file("deep/metadata.jsonl")];
   const { code, stdout, stderr, all } = await toolgate([
     ...["export", journal, "--format", "openai-chat", "--out", out, "--metadata", beside],
@@ -177,7 +177,7 @@ Deno.test("toolgate export writes to files that are new, and beside them what is
 
 Deno.test("toolgate export leaves nothing half written behind", async () => {
   await using place = await folder();
-  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"] });
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["plain"] });
   const broken = place.write("broken.jsonl", '{"v":1,"kind":"trial"}\n');
   const before = place.names();
   const refused = await toolgate([
@@ -190,7 +190,7 @@ Deno.test("toolgate export leaves nothing half written behind", async () => {
 
 Deno.test("toolgate export is not led astray by journals that hold anything", async () => {
   await using place = await folder();
-  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"] });
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["plain"] });
   const [, trial] = readLines(journal);
   const hostile = place.write(
     "hostile\u001b[31m.jsonl",

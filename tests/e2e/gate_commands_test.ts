@@ -509,7 +509,7 @@ Deno.test("toolgate prices a model however it is spoken to, in every command tha
   const price = { input: 1000, output: 0 };
   const prices = place.write("prices.jsonc", JSON.stringify({ [model]: price }));
   const journal = await journalOf(place, "texts", {
-    ...{ tasks: [{ core: 3, depth: 2 }], graphs: 5, strategies: ["baseline", "restate"] },
+    ...{ tasks: [{ core: 3, depth: 2 }], graphs: 5, strategies: ["plain", "restate"] },
     models: [model, { model, api: "xml" }],
     gate: { successRate: 0.1, margin: 0.05 },
   });

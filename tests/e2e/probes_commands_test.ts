@@ -216,7 +216,7 @@ Deno.test("toolgate run --strategy keeps what the suite sets of a strategy by it
   const entry = { strategy: "repair", attempts: 1, name: "mend once" };
   const suite = place.write(
     "suite.jsonc",
-    JSON.stringify({ ...SUITE, graphs: 1, models: ["follows"], strategies: ["baseline", entry] }),
+    JSON.stringify({ ...SUITE, graphs: 1, models: ["follows"], strategies: ["plain", entry] }),
   );
   const out = place.file("out.jsonl");
   const run = await toolgate([

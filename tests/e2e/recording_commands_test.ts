@@ -32,7 +32,7 @@ const SUITE = {
   graphs: 3,
   tasks: [{ core: 3, depth: 2 }],
   models: ["mine"],
-  strategies: ["baseline", "plan_then_call"],
+  strategies: ["plain", "plan_then_call"],
   gate: { successRate: 0.5, margin: 0.3 },
 };
 
@@ -122,7 +122,7 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
   assert(!(await toolgate(["gate", out])).stdout.includes("replayed"));
 
   // One trial of it, from the journal as well.
-  const { id } = readLines(out).find(({ strategy }) => strategy === "baseline")!;
+  const { id } = readLines(out).find(({ strategy }) => strategy === "plain")!;
   for (const from of [suite, out]) {
     const one = await offline(["run", from, "--only", id, "--replay", kept]);
     assertEquals(one.code, 0, one.all);
@@ -221,7 +221,7 @@ const TESTS = `
 
   benchmark("calls", {
     model: "sim:planner", tasks: { core: 2, depth: 1 }, seed: 1, graphs: 4,
-    strategies: ["baseline", { strategy: "plan_then_call", models: { plan: "sim:noisy?seed=1" } }],
+    strategies: ["plain", { strategy: "plan_then_call", models: { plan: "sim:noisy?seed=1" } }],
     gate: { successRate: 0.3, margin: 0.2 },
   });
   benchmark("questions", {

@@ -122,10 +122,10 @@ import { benchmark, scripted } from ${MOD};
 benchmark("reminders", {
   model: "sim:noisy?memory=10",
   tasks: { core: 10, depth: 6 },
-  strategies: ["baseline", "restate"],
+  strategies: ["plain", "restate"],
   seed: 1,
   graphs: 10,
-  gate: { baseline: { strategy: "baseline" }, margin: 0.1 },
+  gate: { baseline: { strategy: "plain" }, margin: 0.1 },
   journal: ${JSON.stringify(place.file("reminders.jsonl"))},
 });
 // Always does what the tool says.
@@ -143,7 +143,7 @@ benchmark("probes", {
   tasks: [{ case: ["lying_calculator", "oracle"] }, { case: "mental_arithmetic" }],
   seed: 1,
   graphs: 1,
-  strategies: ["baseline", { strategy: "plan_then_call", name: "planned" }],
+  strategies: ["plain", { strategy: "plan_then_call", name: "planned" }],
 });
 benchmark("stages", {
   model: "sim:planner",
@@ -203,18 +203,18 @@ Deno.test("benchmark() runs each strategy on the same graphs, and its gate compa
   // Beneath the verdict.
   assertMatch(
     output,
-    /: PASS: [^]*\nPairs compared\n\(each [^)]*\)\n[^]*?\nsim:noisy\?memory=10 \+ +baseline +10 .*\nrestate \(simulated\)$/m,
+    /: PASS: [^]*\nPairs compared\n\(each [^)]*\)\n[^]*?\nsim:noisy\?memory=10 \+ +plain +10 .*\nrestate \(simulated\)$/m,
   );
   const trials = readLines(place.file("reminders.jsonl")).slice(1);
   const ofStrategy = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);
-  assertEquals([trials.length, ofStrategy("baseline").length, ofStrategy("restate").length], [
+  assertEquals([trials.length, ofStrategy("plain").length, ofStrategy("restate").length], [
     20,
     10,
     10,
   ]);
   for (const { id, strategy } of trials) assertStringIncludes(id, ` strategy=${strategy} `);
   const seeds = (strategy: string) => new Set(ofStrategy(strategy).map(({ task }) => task.seed));
-  assertEquals(seeds("restate"), seeds("baseline"));
+  assertEquals(seeds("restate"), seeds("plain"));
 });
 
 Deno.test("benchmark() runs an agent of the user's own", async () => {

@@ -52,8 +52,7 @@ Deno.test("toolgate run keeps the server of its models, and a rerun asks there",
 
 Deno.test("toolgate run --only tells a dozen lines of a trial, and every call with --story full", async () => {
   await using place = await folder();
-  const id =
-    "core=30 depth=3 connected=0 disconnected=0 seed=5 model=sim:planner strategy=baseline " +
+  const id = "core=30 depth=3 connected=0 disconnected=0 seed=5 model=sim:planner strategy=plain " +
     "perturbation=none repetition=1";
   const suite = place.write(
     "suite.jsonc",

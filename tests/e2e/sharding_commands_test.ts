@@ -13,7 +13,7 @@ const SUITE = JSON.stringify({
   graphs: 7,
   tasks: [{ core: [1, 4], depth: [0, 2] }],
   models: ["sim:noisy?quit=0.2", "sim:planner"],
-  strategies: ["baseline", "restate"],
+  strategies: ["plain", "restate"],
   gate: { successRate: 0.6, margin: 0.3 },
 });
 

@@ -117,7 +117,7 @@ Deno.test("deno test sends a trace of each trial, without what was said, and goe
       "gen_ai.usage.output_tokens": 7,
       "toolgate.suite": "desk",
       "toolgate.case": "refunds",
-      "toolgate.strategy": "baseline",
+      "toolgate.strategy": "plain",
       "toolgate.perturbation": "none",
       "toolgate.repetition": repetition,
       "toolgate.outcome": "solved",

@@ -178,7 +178,7 @@ const COMPLETE = {
     body: { one: [1, { two: null }] },
     name: "n",
   }],
-  strategies: ["baseline", "restate+repair", {
+  strategies: ["plain", "restate+repair", {
     strategy: "indirection+backward+repair",
     models: { infer: "sim:planner", repair: { model: "m", temperature: 0, name: "mender" } },
     prompts: { repair: { fix: "Mend {arguments}" } },
@@ -191,7 +191,7 @@ const COMPLETE = {
   repetitions: 2,
   limits: { calls: 1, steps: 2, seconds: 0.5, tokens: 4 },
   gate: {
-    baseline: { file: "b.json", model: "m", strategy: "baseline", perturbation: "none" },
+    baseline: { file: "b.json", model: "m", strategy: "plain", perturbation: "none" },
     margin: 0.1,
     confidence: 0.9,
     power: 0.8,
@@ -241,7 +241,7 @@ const BROKEN: Record<string, unknown> = {
   "an unknown effort": { models: [{ model: "m", reasoningEffort: "huge" }] },
   "an unknown strategy": { strategies: ["wishful"] },
   "no strategy": { strategies: [] },
-  "baseline joined to another strategy": { strategies: ["restate+baseline"] },
+  "plain joined to another strategy": { strategies: ["restate+plain"] },
   "a strategy joined to nothing": { strategies: ["restate+"] },
   "an unknown strategy of an entry": strategy({ strategy: "wishful" }),
   "a strategy without its id": { strategies: [{ attempts: 1 }] },

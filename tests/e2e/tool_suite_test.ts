@@ -173,7 +173,7 @@ const same = (text) => scripted("same", [{ text }]);
 toolTest("three", { ...rests, model: same("3") });
 toolTest("four", { ...rests, model: same("4") });
 toolTest("twice", { ...rests, model: adder, trials: 2 });
-toolTest("crossed", { ...rests, model: [adder, silent], strategy: ["baseline", "retry"] });
+toolTest("crossed", { ...rests, model: [adder, silent], strategy: ["plain", "retry"] });
 toolTest("calls little", { ...rests, model: adder, limits: { calls: 1, steps: 1 } });
 toolTest("perturbed", { ...rests, model: adder, perturbation: "CO", seed: 7,
   assert: (run) => assertEquals(run.perturbed.length, 1) });

@@ -345,8 +345,7 @@ Deno.test("without a trial", () => {
 });
 
 Deno.test("toolTest() tells of --only with a model that the file has not chosen", async () => {
-  const id =
-    "case=wrong%20order seed=1 model=other strategy=baseline perturbation=none repetition=1";
+  const id = "case=wrong%20order seed=1 model=other strategy=plain perturbation=none repetition=1";
   const finished = await run(CALLS, { own: [`--only=${id}`] });
   assertEquals(finished.code, 1, finished.all);
   assertStringIncludes(finished.all, "; it has such a task for hasty, not for other");

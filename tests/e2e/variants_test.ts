@@ -88,7 +88,7 @@ Deno.test("the first run that meets its success rate is the baseline of later on
   // Neither a run that fails, nor a part of one, nor one that a budget ended is a baseline.
   const failed = await runNext({ system: "Be lazy." });
   assertMatch(verdictIn(failed), /FAIL/);
-  const id = "case=refunds seed=1 model=mine strategy=baseline perturbation=none repetition=1";
+  const id = "case=refunds seed=1 model=mine strategy=plain perturbation=none repetition=1";
   const parts = [
     await runNext({}, [`--only=${id}`]),
     await runNext({}, ["--out=shard.jsonl", "--shard=1/2"]),

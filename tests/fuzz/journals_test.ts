@@ -66,7 +66,7 @@ const SUITES: Readonly<Record<string, Omit<Suite, "name" | "seed">>> = {
     graphs: 2,
     tasks: [{ core: 3, depth: 2, connected: 1, disconnected: 1, surface: "rich" }],
     models: [{ model: "sim:noisy?early=0.3&breakFormat=0.4&seed=5", api: "react" }],
-    strategies: ["baseline", "restate", "repair", "indirection", "plan_then_call"],
+    strategies: ["plain", "restate", "repair", "indirection", "plan_then_call"],
     perturbations: ["none", "CF", "timeout"],
     prices: { "sim:noisy?early=0.3&breakFormat=0.4&seed=5 (react)": { input: 1, output: 2 } },
   },

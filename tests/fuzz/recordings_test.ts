@@ -37,7 +37,7 @@ const PLAN = planSuite(parseWith(
     graphs: 1,
     tasks: [{ core: 3, depth: 2 }],
     models: ["sim:noisy?early=0.3&seed=5"],
-    strategies: ["baseline", "restate", "plan_then_call", "indirection"],
+    strategies: ["plain", "restate", "plan_then_call", "indirection"],
     repetitions: 2,
     limits: { seconds: 60 },
   },

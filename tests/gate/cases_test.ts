@@ -388,7 +388,7 @@ Deno.test("changedCases() adjusts for cases without a valid trial too, as trials
 
 Deno.test("comparePairs() lists the cases that a strategy changed, in a table of its own", () => {
   const plan = casePlan({ successRate: 0.5 }, 12, 10, {
-    strategies: ["baseline", "restate"],
+    strategies: ["plain", "restate"],
     models: ["new"],
   });
   const trials = caseTrials(plan).map((trial) =>
@@ -405,7 +405,7 @@ Deno.test("comparePairs() lists the cases that a strategy changed, in a table of
   assertEquals(tests!.title, "Tests gained and lost");
   assertEquals(pairs!.rows.slice(0, 2).map((row) => row.slice(0, 5)), [
     ["candidate", "against", "trials", "against passed", "candidate passed"],
-    ["new + restate", "baseline", "120", "100.0%", pairs!.rows[1]![4]!],
+    ["new + restate", "plain", "120", "100.0%", pairs!.rows[1]![4]!],
   ]);
   assertMatch(
     pairs!.note!,
@@ -417,7 +417,7 @@ Deno.test("comparePairs() lists the cases that a strategy changed, in a table of
   );
   assertMatch(tests!.note!, /; passed: of the valid trials of both;/);
   assertEquals(tests!.rows[1], [
-    ...["case 4", "new + restate", "baseline", "lost", "10 of 10", "0 of 10", "-100.0"],
+    ...["case 4", "new + restate", "plain", "lost", "10 of 10", "0 of 10", "-100.0"],
     ...["-100.0 to -60.8", "yes"],
   ]);
   assertEquals(tests!.rows.length, 1 + 12);

@@ -79,7 +79,7 @@ Deno.test("comparePairs() has Student's interval over graphs that were repeated"
   // Differences 1/2, 0, 1, -1/2, 1/2, 0, and 1 and -1 that are added: SciPy's t.interval.
   const { success } = only([
     ...graphsOf("restate", [HALF, HALF, ALL, NONE, ALL, ALL]),
-    ...graphsOf("baseline", [NONE, HALF, NONE, HALF, HALF, ALL]),
+    ...graphsOf("plain", [NONE, HALF, NONE, HALF, HALF, ALL]),
   ]);
   const { difference, interval, gained, lost, mcNemar } = success!;
   assertEquals([difference, gained, lost, mcNemar], [0.25, 3, 1, null]);
@@ -90,7 +90,7 @@ Deno.test("comparePairs() counts each graph the same, however many valid trials 
   // Differences 1/2, 0, 1/3, -1/2, and 1 and -1 that are added: SciPy's t.interval.
   const { success, graphs } = only([
     ...graphsOf("restate", [[SOLVED, INVALID], HALF, [SOLVED, SOLVED, FAILED], HALF]),
-    ...graphsOf("baseline", [HALF, [FAILED, SOLVED, INVALID], [SOLVED, FAILED, FAILED], ALL]),
+    ...graphsOf("plain", [HALF, [FAILED, SOLVED, INVALID], [SOLVED, FAILED, FAILED], ALL]),
   ]);
   assertEquals(graphs, 4);
   assertAlmostEquals(success!.difference, 1 / 12, 1e-15);
@@ -106,7 +106,7 @@ Deno.test("comparePairs() claims no certainty where repeated graphs are all alik
   for (const [own, other, lower, upper] of cases) {
     const { success } = only([
       ...graphsOf("restate", new Array(12).fill(own)),
-      ...graphsOf("baseline", new Array(12).fill(other)),
+      ...graphsOf("plain", new Array(12).fill(other)),
     ]);
     assertBounds(success!.interval, lower, upper, 1e-8);
     assertEquals(success!.mcNemar, null);
@@ -123,7 +123,7 @@ Deno.test("comparePairs() of repeated graphs misses the truth about as rarely as
         "restate",
         Array.from({ length: graphs }, (_, place) => place < won ? ALL : HALF),
       ),
-      ...graphsOf("baseline", new Array(graphs).fill(HALF)),
+      ...graphsOf("plain", new Array(graphs).fill(HALF)),
     ]);
     const { lower, upper } = success!.interval!;
     if (lower > chance / 2 || upper < chance / 2) {
@@ -134,14 +134,14 @@ Deno.test("comparePairs() of repeated graphs misses the truth about as rarely as
 });
 
 Deno.test("comparePairs() of one repeated graph has no interval", () => {
-  const { success } = only([...graphsOf("restate", [ALL]), ...graphsOf("baseline", [HALF])]);
+  const { success } = only([...graphsOf("restate", [ALL]), ...graphsOf("plain", [HALF])]);
   assertEquals([success!.difference, success!.interval], [0.5, null]);
 });
 
 Deno.test("comparePairs() leaves out graphs without a valid trial of both, and counts them", () => {
   const trials = [
     ...graphsOf("restate", [[SOLVED], [SOLVED], [INVALID], [INVALID], [], [SOLVED], [SOLVED]]),
-    ...graphsOf("baseline", [[SOLVED], [FAILED], [SOLVED], [INVALID], [SOLVED], [], [INVALID]]),
+    ...graphsOf("plain", [[SOLVED], [FAILED], [SOLVED], [INVALID], [SOLVED], [], [INVALID]]),
   ];
   const { graphs, leftOut, success } = only(trials);
   assertEquals([graphs, leftOut], [2, 5]);
@@ -169,7 +169,7 @@ Deno.test("comparePairs() charges a solved task with all that was spent, spoiled
       [{ ...INVALID, ...usage(50, 5), calls: 1 }],
       [{ ...SOLVED, ...usage(200, 20), calls: 5 }],
     ]),
-    ...graphsOf("baseline", [
+    ...graphsOf("plain", [
       [{ ...SOLVED, ...usage(80, 8), calls: 3 }],
       [{ ...SOLVED, ...usage(90, 9), calls: 3 }],
       [{ ...SOLVED, ...usage(70, 7), calls: 3 }],
@@ -190,14 +190,14 @@ Deno.test("comparePairs() weighs efforts on graphs that both were run on", () =>
   const dear = { usage: { inputTokens: 1e6, outputTokens: 0 } };
   const { effort } = only([
     ...graphsOf("restate", [[SOLVED], [], [{ ...SOLVED, ...dear }]]),
-    ...graphsOf("baseline", [[SOLVED], [{ ...SOLVED, ...dear }]]),
+    ...graphsOf("plain", [[SOLVED], [{ ...SOLVED, ...dear }]]),
   ]);
   assertEquals([effort.candidate.tokens, effort.baseline.tokens], [12, 12]);
 });
 
 Deno.test("comparePairs() knows no extra effort where one of them solved nothing", () => {
   const { effort } = only(
-    [...graphsOf("restate", [[SOLVED]]), ...graphsOf("baseline", [[FAILED]])],
+    [...graphsOf("restate", [[SOLVED]]), ...graphsOf("plain", [[FAILED]])],
     { m: { input: 1, output: 1 } },
   );
   const none: Effort = { tokens: null, calls: null, usd: null };
@@ -232,8 +232,8 @@ function named({ of, subject, against, reference }: ComparedPair): string {
 
 Deno.test("comparePairs() compares each perturbation with none of the same model and strategy", () => {
   const all = comparePairs([
-    ...graphsOf("baseline", [[SOLVED], [SOLVED], [FAILED], [SOLVED]]),
-    ...graphsOf("baseline", [[FAILED], [SOLVED], [SOLVED], [FAILED]])
+    ...graphsOf("plain", [[SOLVED], [SOLVED], [FAILED], [SOLVED]]),
+    ...graphsOf("plain", [[FAILED], [SOLVED], [SOLVED], [FAILED]])
       .map((trial) => ({ ...trial, perturbation: "RD" })),
     ...graphsOf("restate", [[SOLVED], [FAILED]]),
     ...graphsOf("restate", [[SOLVED], [SOLVED]])
@@ -247,7 +247,7 @@ Deno.test("comparePairs() compares each perturbation with none of the same model
       ...[success!.baseline, success!.candidate, success!.gained, success!.lost],
     ]),
     [
-      ["baseline", "RD", 4, 0.75, 0.5, 1, 2],
+      ["plain", "RD", 4, 0.75, 0.5, 1, 2],
       ["restate", "RD", 2, 0.5, 1, 1, 0],
     ],
   );
@@ -271,25 +271,25 @@ Deno.test("comparePairs() has all pairs that differ in one thing, the first or t
     record({ model: "a", perturbation: "CF", changed: false }),
   ];
   assertEquals(comparePairs(trials).map(named), [
-    "strategy: b restate none against b baseline none (reference)",
-    "strategy: b repair none against b baseline none (reference)",
-    "perturbation: b baseline RD against b baseline none (reference)",
-    "model: a baseline none against b baseline none",
+    "strategy: b restate none against b plain none (reference)",
+    "strategy: b repair none against b plain none (reference)",
+    "perturbation: b plain RD against b plain none (reference)",
+    "model: a plain none against b plain none",
     "strategy: b repair none against b restate none",
-    "variant: a baseline none long against a baseline none",
-    "variant: a baseline none short against a baseline none",
-    "variant: a baseline none short against a baseline none long",
+    "variant: a plain none long against a plain none",
+    "variant: a plain none short against a plain none",
+    "variant: a plain none short against a plain none long",
   ]);
   const references = [{ model: "a" }, { strategy: "repair" }, { variant: "short" }];
   assertEquals(comparePairs(trials, { references }).map(named).sort(), [
-    "model: b baseline none against a baseline none (reference)",
-    "perturbation: b baseline RD against b baseline none (reference)",
-    "strategy: b baseline none against b repair none (reference)",
-    "strategy: b restate none against b baseline none (reference)",
+    "model: b plain none against a plain none (reference)",
+    "perturbation: b plain RD against b plain none (reference)",
+    "strategy: b plain none against b repair none (reference)",
+    "strategy: b restate none against b plain none (reference)",
     "strategy: b restate none against b repair none (reference)",
-    "variant: a baseline none against a baseline none short (reference)",
-    "variant: a baseline none long against a baseline none",
-    "variant: a baseline none long against a baseline none short (reference)",
+    "variant: a plain none against a plain none short (reference)",
+    "variant: a plain none long against a plain none",
+    "variant: a plain none long against a plain none short (reference)",
   ]);
 });
 
@@ -308,7 +308,7 @@ Deno.test("comparePairs() finds what strategies with the same trials would show,
     const names = { perturbation: ["none", "RD"], variant: ["a", "b"], model: ["a", "b"] }[of]!;
     const asStrategies = comparePairs(
       all.map(({ usual, ...traits }) =>
-        record({ ...traits, strategy: usual ? "baseline" : "restate" })
+        record({ ...traits, strategy: usual ? "plain" : "restate" })
       ),
     );
     const pairs = comparePairs(
@@ -331,7 +331,7 @@ Deno.test("comparePairs() finds what strategies with the same trials would show,
 
 Deno.test("comparePairs() lists the tasks gained and lost with the ids of all trials, the largest change first", () => {
   const [pair] = comparePairs([
-    ...graphsOf("baseline", [ALL, HALF, ALL, [FAILED, INVALID], HALF]),
+    ...graphsOf("plain", [ALL, HALF, ALL, [FAILED, INVALID], HALF]),
     ...graphsOf("restate", [HALF, ALL, NONE, [SOLVED], HALF]),
   ]);
   const id = (strategy: string, seed: number, repetition: number) =>
@@ -343,20 +343,20 @@ Deno.test("comparePairs() lists the tasks gained and lost with the ids of all tr
       task: task(3),
       candidate: { solved: 0, valid: 2 },
       baseline: { solved: 2, valid: 2 },
-      trials: [both(3, "restate"), both(3, "baseline")],
+      trials: [both(3, "restate"), both(3, "plain")],
     },
     {
       task: task(1),
       candidate: { solved: 1, valid: 2 },
       baseline: { solved: 2, valid: 2 },
-      trials: [both(1, "restate"), both(1, "baseline")],
+      trials: [both(1, "restate"), both(1, "plain")],
     },
   ]);
   assertEquals(pair!.gained.map(({ task, candidate, baseline }) => [task, candidate, baseline]), [
     [task(4), { solved: 1, valid: 1 }, { solved: 0, valid: 1 }],
     [task(2), { solved: 2, valid: 2 }, { solved: 1, valid: 2 }],
   ]);
-  assertEquals(pair!.gained[0]!.trials, [[id("restate", 4, 1)], both(4, "baseline")]);
+  assertEquals(pair!.gained[0]!.trials, [[id("restate", 4, 1)], both(4, "plain")]);
   // Trials of a case are graphs of their own, and change together.
   const own = ["old", "new"].flatMap((model) =>
     ["refund", "thanks"].flatMap((name) =>
@@ -432,7 +432,7 @@ Deno.test("comparePairs() compares with accepted results, of which it knows the 
   assertEquals(others, []);
   assertEquals(
     named(pair!),
-    "model: new baseline none against old baseline none b.json (reference)",
+    "model: new plain none against old plain none b.json (reference)",
   );
   assertEquals([pair!.graphs, pair!.leftOut, pair!.success!.lost], [3, 1, 1]);
   assertEquals(pair!.lost[0]!.trials, [[trials[1]!.id], []]);
@@ -448,7 +448,7 @@ Deno.test("comparePairs() compares with accepted results, of which it knows the 
   });
   assertEquals(
     named(same!),
-    "variant: new baseline none against new baseline none b.json (reference)",
+    "variant: new plain none against new plain none b.json (reference)",
   );
   assertEquals([same!.gained, same!.lost], [[], []]);
 });

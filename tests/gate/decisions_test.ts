@@ -26,7 +26,7 @@ const PLAN = planSuite(SUITE);
 const RATE: GatePolicy = { successRate: 0.5 };
 
 function subject(model: string, traits: Partial<Variant> = {}): Variant {
-  return { model, strategy: "baseline", perturbation: "none", variant: undefined, ...traits };
+  return { model, strategy: "plain", perturbation: "none", variant: undefined, ...traits };
 }
 
 /** The trials of PLAN with another strategy beside them. */
@@ -63,7 +63,7 @@ Deno.test("variantOf() is the model by the name it was asked for", () => {
 
 Deno.test("byVariant() keeps models apart whose names look like another's strategy", () => {
   const one = record({ model: "a", strategy: "b" });
-  const other = record({ model: 'a","b', strategy: "baseline" });
+  const other = record({ model: 'a","b', strategy: "plain" });
   assertEquals(byVariant([one, other, one], variantOf).map(({ items }) => items.length), [2, 1]);
 });
 
@@ -113,12 +113,12 @@ Deno.test("plannedDecisions() an upgrade gate takes what the baseline leaves out
     ["c", "b"],
     ["c + restate", "b + restate"],
   ]);
-  assertEquals(matchesOf(planned, { baseline: { strategy: "baseline" } }), [
+  assertEquals(matchesOf(planned, { baseline: { strategy: "plain" } }), [
     ["a + restate", "a"],
     ["b + restate", "b"],
     ["c + restate", "c"],
   ]);
-  assertEquals(matchesOf(planned, { baseline: { model: "b", strategy: "baseline" } }), [
+  assertEquals(matchesOf(planned, { baseline: { model: "b", strategy: "plain" } }), [
     ["a", "b"],
     ["a + restate", "b"],
     ["b + restate", "b"],
@@ -205,7 +205,7 @@ Deno.test("FinishedTrials.namesOf() are the names under which a planned trial wi
 });
 
 Deno.test("variantLabel() is the model, what is not usual about it, and that it is simulated", () => {
-  const usual = { model: "m", strategy: "baseline", perturbation: "none" };
+  const usual = { model: "m", strategy: "plain", perturbation: "none" };
   assertEquals(variantLabel(usual, false), "m");
   assertEquals(variantLabel({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");
 });

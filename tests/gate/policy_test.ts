@@ -59,7 +59,7 @@ Deno.test("completePolicy() fills in the defaults of an upgrade gate, and spells
     sequential: false,
     atMost: {},
   });
-  const baseline = { file: "b.json", strategy: "baseline" };
+  const baseline = { file: "b.json", strategy: "plain" };
   const complete = completePolicy({ baseline, discordance: 0.3 });
   assert(isUpgrade(complete));
   assertEquals([complete.baseline, complete.discordance], [baseline, 0.3]);
@@ -289,9 +289,9 @@ Deno.test("planSuite() takes a model of the suite for a baseline, by its name in
 Deno.test("planSuite() refuses a baseline that nothing is compared with: such a gate would pass", () => {
   const alone: [models: string[], baseline: string | BaselineChoice][] = [
     [["a"], "a"],
-    [["a", "b"], { strategy: "baseline" }],
+    [["a", "b"], { strategy: "plain" }],
     [["a", "b"], { perturbation: "none" }],
-    [["a"], { model: "a", strategy: "baseline" }],
+    [["a"], { model: "a", strategy: "plain" }],
   ];
   for (const [models, baseline] of alone) {
     assertThrows(
@@ -329,7 +329,7 @@ Deno.test("planSuite() needs a price of every model for budgets and ceilings in 
 Deno.test("planSuite() needs a price of models that strategies ask aside, too", () => {
   const prices = { a: { input: 1, output: 2 }, b: { input: 1, output: 2 } };
   const strategies = [
-    "baseline",
+    "plain",
     {
       strategy: "plan_then_call",
       models: { plan: "large", call: { model: "c", name: "small" } },
@@ -359,16 +359,16 @@ Deno.test("planSuite() needs a price of models that strategies ask aside, too", 
 });
 
 Deno.test("planSuite() takes a strategy of the suite for a baseline, by its name in results", () => {
-  const strategies = ["baseline", { strategy: "repair", attempts: 1, name: "mend" }];
+  const strategies = ["plain", { strategy: "repair", attempts: 1, name: "mend" }];
   const suite = { ...SMALL, strategies };
-  for (const strategy of ["baseline", "mend"]) {
+  for (const strategy of ["plain", "mend"]) {
     const { gate } = planSuite({ ...suite, gate: { baseline: { strategy } } });
     assertEquals(gate, completePolicy({ baseline: { strategy } }));
   }
   assertThrows(
     () => planSuite({ ...suite, gate: { baseline: { strategy: "repair" } } }),
     InputError,
-    "it is repair, and the strategies are baseline, mend",
+    "it is repair, and the strategies are plain, mend",
   );
 });
 
@@ -402,7 +402,7 @@ Deno.test("planSuite() refuses a ceiling without what it is about", () => {
       "gate.atMost.unmended is about calls that the strategy repair sends back",
       [
         {},
-        ...[["baseline", "retry"], ["restate+alternative"]].map((strategies) => ({ strategies })),
+        ...[["plain", "retry"], ["restate+alternative"]].map((strategies) => ({ strategies })),
       ],
       { strategies: [{ strategy: "repair+retry", name: "fix and retry" }] },
     ],

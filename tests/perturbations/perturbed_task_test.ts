@@ -453,7 +453,7 @@ Deno.test("a perturbation that there is not is refused", () => {
 Deno.test("ids of trials keep a rich surface, cues and a perturbation", () => {
   const key = {
     model: "m",
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "RP_F+CF",
     task: { ...RICH, cues: "names" },
     repetition: 1,

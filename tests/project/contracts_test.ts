@@ -155,7 +155,7 @@ const suiteFor = (...models: unknown[]) =>
     tasks: [{ core: [2, 3], depth: 1, connected: [0, 1] }],
     pair: "distractors",
     models,
-    strategies: ["baseline", "restate"],
+    strategies: ["plain", "restate"],
     limits: { seconds: 60 },
     gate: {
       ...{ successRate: 0.3, margin: 0.2, atMost: { failures: { wrong_number_of_inputs: 0 } } },
@@ -192,7 +192,7 @@ const EVERY = JSON.stringify({
     },
   ],
   strategies: [
-    ...["baseline", "route_then_fill", "backward", "repair"],
+    ...["plain", "route_then_fill", "backward", "repair"],
     { strategy: "plan_then_call", models: { plan: "sim:planner" } },
   ],
   references: true,
@@ -201,7 +201,7 @@ const EVERY = JSON.stringify({
   prices: { errs: { input: 1, output: 2 }, "sim:planner": { input: 1, output: 4 } },
   budget: { usd: 1000 },
   gate: {
-    ...{ baseline: { strategy: "baseline" }, margin: 0.1 },
+    ...{ baseline: { strategy: "plain" }, margin: 0.1 },
     atMost: {
       ...{ behaviours: { aversion: 0.05 }, parameterFailures: { task_deviation: 0.1 } },
       ...{ flips: 0.1, tokens: 3000, usd: 0.5 },
@@ -217,7 +217,7 @@ const ASKED = JSON.stringify({
     ...{ set: CITY, mode: ["parameters", "tools"], output: "yaml", input: "yaml", rule: "strict" },
   }],
   models: ["sim:truth?syntax=0.3&route=0.2&value=0.2"],
-  strategies: ["baseline", "repair"],
+  strategies: ["plain", "repair"],
   judge: "sim:truth",
 });
 const WRONG = "sim:noisy?quit=0.2&stale=0.3&arity=0.2";

@@ -76,7 +76,7 @@ const TEST = {
   toolChoice: "auto",
   trials: 2,
   seed: 3,
-  strategy: "baseline",
+  strategy: "plain",
   perturbation: "none",
   assert: () => {},
   limits: { calls: 3, tokens: 1_000, observation: 100 },
@@ -90,7 +90,7 @@ const TEST = {
 const RATE_GATE = { ...POLICY, successRate: 0.5, every: 0.2 };
 const UPGRADE_GATE = {
   ...POLICY,
-  baseline: { model: "old", strategy: "baseline" },
+  baseline: { model: "old", strategy: "plain" },
   discordance: 0.3,
 };
 const GRID = {
@@ -138,7 +138,7 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
       ...{ name: "s", seed: 1, graphs: 2, repetitions: 2, pair: "distractors", references: false },
       tasks: [GRID],
       models: [MODEL, "sim:noisy"],
-      strategies: ["baseline", { strategy: "repair", attempts: 3, models: {}, prompts: {} }],
+      strategies: ["plain", { strategy: "repair", attempts: 3, models: {}, prompts: {} }],
       perturbations: ["none"],
       sampling: { temperature: 0.5, topP: 0.9 },
       limits: { calls: 9, steps: 9, seconds: 60, tokens: 9_000, parallel: 2, depth: 2 },
@@ -163,7 +163,7 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
       tasks: [{ core: 2, depth: 1, connected: undefined }],
       seed: 1,
       graphs: 1,
-      strategies: ["baseline"],
+      strategies: ["plain"],
       perturbations: ["none"],
       limits: { calls: 1 },
       concurrency: 1,
@@ -179,7 +179,7 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
   "a variant of a tool test": [
     {
       ...{ model: "sim:planner", tools: [ADD], system: "Add!", toolChoice: "auto" },
-      ...{ strategy: "baseline", sampling: { temperature: 0, topP: 1 }, reasoningEffort: "low" },
+      ...{ strategy: "plain", sampling: { temperature: 0, topP: 1 }, reasoningEffort: "low" },
     },
     (variant) =>
       endsOf(() =>

@@ -189,7 +189,7 @@ Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its
     ...{ task: '{"case":"=refunds","seed":3}', core: "", depth: "", connected: "" },
     ...{ disconnected: "", task_seed: "3", test: "'=refunds", probe: "", question_set: "" },
     ...{ question: "", difficulty: "", mode: "", domain: "", repetition: "1", model: "'@m" },
-    ...{ strategy: "baseline", perturbation: "none", variant: "", served: "'@m" },
+    ...{ strategy: "plain", perturbation: "none", variant: "", served: "'@m" },
     ...{ simulated: "false", outcome: "wrong_answer", solved: "false", valid: "true" },
     ...{ changed: "", unsolvable: "", grounded: own!.grounded, calls: "2" },
     ...{ fewest_calls: own!.fewest_calls, wrong_calls: "1", root_failures: "1" },
@@ -261,7 +261,7 @@ Deno.test("writeCsv() writes cells and comparisons whose numbers follow from the
   assertEquals(others, []);
   const { subject, success, gained, lost } = report.comparisons[0]!;
   assertEquals([pair!.model, pair!.strategy, pair!.against_model, pair!.against_strategy], [
-    ...[subject.model, subject.strategy, subject.model, "baseline"],
+    ...[subject.model, subject.strategy, subject.model, "plain"],
   ]);
   assertEquals(
     ["rate", "against_rate", "difference", "lower", "upper", "gained", "lost"]

@@ -30,7 +30,7 @@ Deno.test("call_set_strategies: functions that another model picked help, as the
     ]),
   );
   const exact = new Map(calls.map(({ subject, scores }) => [subject.strategy, scores.exact.all!]));
-  assertGreater(exact.get("routed by another")!, exact.get("baseline")! + 0.2);
+  assertGreater(exact.get("routed by another")!, exact.get("plain")! + 0.2);
 });
 
 /** The trials of the suite whose models begin so, by format. */

@@ -34,7 +34,7 @@ Deno.test("wordsIn() explains a report of own tests, and no generated graphs", (
   const generated = [
     ...["core", "depth", "connected, disconnected", "graph", "fewest calls", "root, cascade"],
     ...["function not found, wrong number of inputs, value not yet known, incorrect value"],
-    ...["FuncBenchGen", "Butterfly", "CallNavi", "perturbation", "RD", "strategy", "baseline"],
+    ...["FuncBenchGen", "Butterfly", "CallNavi", "perturbation", "RD", "strategy", "plain"],
     ...["probe", "call set", "fault", "format", "stage", "n/a"],
   ];
   assertEquals(words.filter((word) => generated.includes(word)), []);
@@ -51,7 +51,7 @@ Deno.test("wordsIn() explains the perturbations that a report has, and no others
   const perturbed = crossed({ both: 4, lost: 2 }).map((trial) => ({
     ...trial,
     perturbation: trial.strategy === "restate" ? "RD" : "none",
-    strategy: "baseline",
+    strategy: "plain",
     id: `${trial.id} ${trial.strategy}`,
     failures: [failureOf("incorrect_value")],
   }));

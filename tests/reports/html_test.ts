@@ -124,12 +124,12 @@ Deno.test("the legend of a figure lacks a model that the figure lacks", async ()
 
 Deno.test("a figure of something else than models has a legend of that", async () => {
   const names = modelNames(2);
-  const trials = ["baseline", "restate"].flatMap((strategy) => trialsOf(names, { strategy }));
+  const trials = ["plain", "restate"].flatMap((strategy) => trialsOf(names, { strategy }));
   const figures = await figuresOf(trials);
   assertEquals(figures.get("depth-5")!.legend, [
     ...["model", "model 0", "model 1", "model 0 + restate", "model 1 + restate"],
   ]);
-  assertEquals(figures.get("strategy-5")!.legend, ["strategy", "baseline", "restate"]);
+  assertEquals(figures.get("strategy-5")!.legend, ["strategy", "plain", "restate"]);
 });
 
 Deno.test("a caption says that some points have no whisker, where that is so", async () => {
@@ -207,7 +207,7 @@ Deno.test("a page compares pairs, where there is something to show", async () =>
     plain(cell!)
   );
   assertEquals(cells.slice(11, 17), [
-    ...["sim:&#60;b&#62; + restate (simulated)", "baseline", "5", "60.0%", "100.0%", "+40.0"],
+    ...["sim:&#60;b&#62; + restate (simulated)", "plain", "5", "60.0%", "100.0%", "+40.0"],
   ]);
   assertEquals((await figuresOf(trials.slice(0, 5))).has("comparisons"), false);
   assert(!(await pageOf(trials.slice(0, 5))).includes("Pairs compared"));
@@ -290,10 +290,10 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
 
 Deno.test("no legend of models stands over figures of strategies alone", async () => {
   const trials = modelNames(2).flatMap((model) =>
-    ["baseline", "restate"].flatMap((strategy) => trialsOf([model], { strategy }))
+    ["plain", "restate"].flatMap((strategy) => trialsOf([model], { strategy }))
   ).filter(({ task }) => generatedFrom(task).core === 5 && generatedFrom(task).depth === 2);
   const figures = await figuresOf(trials);
-  assertEquals(figures.get("strategy-5")!.legend, ["strategy", "baseline", "restate"]);
+  assertEquals(figures.get("strategy-5")!.legend, ["strategy", "plain", "restate"]);
 });
 
 /** The terms that a page explains, and their meanings. */
@@ -496,7 +496,7 @@ Deno.test("verdicts say one sentence; of more than four those that did not pass 
 });
 
 Deno.test("a variant has one mark, that of its place, wherever its name stands", async () => {
-  const trials = ["baseline", "restate"].flatMap((strategy) => trialsOf(["a", "b"], { strategy }));
+  const trials = ["plain", "restate"].flatMap((strategy) => trialsOf(["a", "b"], { strategy }));
   const page = await pageOf(trials);
   const names = [...page.matchAll(
     /<th scope="row"[^>]*>\s*<svg class="mark"[^>]*>\s*<path d="([^"]*)" fill="([^"]*)" \/>\s*<\/svg>\s*([^<]*)<\/th>/g,

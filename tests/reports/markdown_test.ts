@@ -56,7 +56,7 @@ function tablesIn(markdown: string): string[][][] {
 /** Trials of models, strategies and cells with these names. */
 function named(names: readonly string[]): Trial[] {
   return names.flatMap((name, place) =>
-    ["baseline", "restate"].map((strategy) =>
+    ["plain", "restate"].map((strategy) =>
       record({
         model: name,
         served: name,

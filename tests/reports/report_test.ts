@@ -65,7 +65,7 @@ Deno.test("makeReport() is JSON and nothing else, whatever the trials, and reads
         fc.record({
           outcome: fc.constantFrom(...OUTCOMES),
           model: fc.constantFrom("a", HOSTILE, "__proto__"),
-          strategy: fc.constantFrom("baseline", HOSTILE, "__proto__"),
+          strategy: fc.constantFrom("plain", HOSTILE, "__proto__"),
           perturbation: fc.constantFrom("none", "RD", "rename", HOSTILE, "__proto__"),
           unchanged: fc.boolean(),
           seed: fc.nat({ max: 3 }),

@@ -210,7 +210,7 @@ Deno.test("renderReport() lets no escape sequence through, wherever it stands", 
   const behaviours = [HOSTILE] as unknown as Trial["behaviours"];
   const sized = (core: number) => ({ core, depth: 1, connected: 0, disconnected: 0, seed: 1 });
   const trials = [HOSTILE, `${HOSTILE}2`].flatMap((model) =>
-    ["baseline", HOSTILE].flatMap((strategy) =>
+    ["plain", HOSTILE].flatMap((strategy) =>
       [3, 4].map((core) => {
         const task = {
           ...sized(core),
@@ -232,10 +232,10 @@ Deno.test("renderTables() compares pairs where there are several", () => {
   const trials = crossed({ both: 20, gained: 10, lost: 2, neither: 8 });
   const text = renderTables(trials);
   assertMatch(text, PAIRS);
-  assertMatch(text, /^m \+ restate +baseline +40 .* \+3\.5 to \+36\.6 +10 +2 +0\.0386 +-6$/m);
+  assertMatch(text, /^m \+ restate +plain +40 .* \+3\.5 to \+36\.6 +10 +2 +0\.0386 +-6$/m);
   assertNotMatch(text, /extra cost/);
   const priced = renderTables(trials, { prices: { m: { input: 100, output: 0 } } });
-  assertMatch(priced, /^m \+ restate +baseline +40 .* +-6 +-\$0\.000485$/m);
+  assertMatch(priced, /^m \+ restate +plain +40 .* +-6 +-\$0\.000485$/m);
   assertNotMatch(renderTables(manyRecords(3, 4)), /Pairs/);
 });
 
@@ -368,7 +368,7 @@ Deno.test("renderReport() has tables in the order of the sections: sizes behind 
       { ...record({ task, strategy: "plan_then_call" }), work },
     ];
   });
-  const probes = ["baseline", "plan_then_call"].map((strategy) =>
+  const probes = ["plain", "plan_then_call"].map((strategy) =>
     record({ strategy, task: { case: "oracle", seed: 1 } })
   );
   const report = makeReport([...trials, ...probes], { suite: "s" });

@@ -102,7 +102,7 @@ Deno.test("verdictsToJson() has the worst kind, its exit code, the whole policy 
   const text = describeVerdict(verdict, POLICY);
   assertEquals(good as unknown, {
     model: "m",
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "none",
     simulated: false,
     ...asJson(verdict),

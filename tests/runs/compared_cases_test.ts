@@ -238,7 +238,7 @@ Deno.test("variants of settings are in the ids of trials, in shards and in accep
         fc.stringMatching(/^[A-Za-z0-9][\w.-]{0,9}$/),
         fc.record({
           models: fc.subarray(["a", "b"], { minLength: 1 }),
-          strategies: fc.subarray(["baseline", "restate"], { minLength: 1 }),
+          strategies: fc.subarray(["plain", "restate"], { minLength: 1 }),
         }, { requiredKeys: [] }),
         { minKeys: 1, maxKeys: 3 },
       ),
@@ -246,7 +246,7 @@ Deno.test("variants of settings are in the ids of trials, in shards and in accep
       (variants, shards) => {
         const plan = planSuite({
           ...{ name: "s", tasks: [], seed: 1, models: ["a", "b"], graphs: 3 },
-          strategies: ["baseline", "restate"],
+          strategies: ["plain", "restate"],
         }, {
           tasks: {
             cells: () => [{ case: "one" }, { case: "two" }],

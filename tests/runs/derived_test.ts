@@ -33,7 +33,7 @@ Deno.test("a run of every API, of probes and of a judged call set is gated witho
     await journalOf(place, {
       graphs: 1,
       models: APIS.map((api) => ({ ...broken, api, name: api })),
-      strategies: ["baseline", "repair"],
+      strategies: ["plain", "repair"],
       perturbations: ["none", "flaky"],
     }, "apis"),
     await journalOf(place, { tasks: [{ case: "oracle" }, { case: "lying_calculator" }] }, "probes"),

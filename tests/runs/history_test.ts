@@ -310,7 +310,7 @@ Deno.test("variants whose tasks cannot be solved are not watched, and nothing to
   await using made = await written(runs);
   accept(made.path, runs[0]!, "v1");
   const { watched, exitCode } = watchHistory(partOf(made.read()), {});
-  assertEquals([watched.map(({ strategy }) => strategy), exitCode], [["baseline"], 0]);
+  assertEquals([watched.map(({ strategy }) => strategy), exitCode], [["plain"], 0]);
   const removed = runs.map((record) => {
     const subjects = record.subjects.map((own) => ({ ...own, perturbation: "RP_F" }));
     return changed(record, { subjects });

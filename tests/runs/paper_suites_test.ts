@@ -72,7 +72,7 @@ Deno.test("suites/thinking_budget.jsonc has cores of 5 functions with all irrele
 Deno.test("suites/mitigation.jsonc has cores of 5 and 10 functions with connected ones, with and without restated values (FuncBenchGen 4.6.1, C.3)", () => {
   assertEquals(cellsOf("mitigation"), setup([5, 10], COUNTS, ["connected"]));
   const { trials } = planOf("mitigation");
-  assertEquals([...new Set(trials.map(({ strategy }) => strategy))], ["baseline", "restate"]);
+  assertEquals([...new Set(trials.map(({ strategy }) => strategy))], ["plain", "restate"]);
 });
 
 Deno.test("suites/no_extra.jsonc has the cells of the main grid without irrelevant functions (FuncBenchGen C.1)", () => {

@@ -43,7 +43,7 @@ Deno.test("planSuite() has five graphs a cell, baseline, no perturbation, once, 
   const { graphs, strategies, perturbations, repetitions, limits } = resolved;
   assertEquals({ graphs, strategies, perturbations, repetitions, limits, gate }, {
     graphs: 5,
-    strategies: ["baseline"],
+    strategies: ["plain"],
     perturbations: ["none"],
     repetitions: 1,
     limits: {},
@@ -228,7 +228,7 @@ Deno.test("planSuite() refuses two models of one name, unless they are given oth
 Deno.test("planSuite() refuses a strategy or a perturbation that is there twice", () => {
   // Their trials would have the same ids.
   for (
-    const twice of [{ strategies: ["baseline", "baseline"] }, { perturbations: ["none", "none"] }]
+    const twice of [{ strategies: ["plain", "plain"] }, { perturbations: ["none", "none"] }]
   ) {
     assertThrows(() => planSuite({ ...SMALL, ...twice }), InputError, "twice");
   }
@@ -236,7 +236,7 @@ Deno.test("planSuite() refuses a strategy or a perturbation that is there twice"
 
 Deno.test("planSuite() tells strategies apart by their names, and keeps what is set of them", () => {
   const strategies = [
-    "baseline",
+    "plain",
     "restate+repair",
     { strategy: "repair", attempts: 1 },
     { strategy: "repair", attempts: 5, name: "repair, and again" },
@@ -244,7 +244,7 @@ Deno.test("planSuite() tells strategies apart by their names, and keeps what is 
   ];
   const { resolved, trials } = planSuite({ ...SMALL, strategies });
   assertEquals(resolved.strategies, strategies);
-  const names = ["baseline", "restate+repair", "repair", "repair, and again", "planned by c"];
+  const names = ["plain", "restate+repair", "repair", "repair, and again", "planned by c"];
   assertEquals([...new Set(trials.map(({ strategy }) => strategy))], names);
   assertEquals(trials.length, 3 * 2 * 2 * 5);
   for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
@@ -325,7 +325,7 @@ Deno.test("planSuite() plans probes as it plans sizes, crossed with everything",
 });
 
 Deno.test("listTrials() lists the trials of the resolved suite alone", () => {
-  const strategies = ["baseline", { strategy: "repair", attempts: 1, name: "once" }];
+  const strategies = ["plain", { strategy: "repair", attempts: 1, name: "once" }];
   const tasks = [...SMALL.tasks, { case: "all" as const }];
   for (const suite of [SMALL, { ...SMALL, strategies, tasks }]) {
     const { resolved, trials } = planSuite(suite);
@@ -358,10 +358,10 @@ const CHANGES: [string, Partial<Suite>, plan: boolean, comparison: boolean][] = 
   ["a model", { models: ["a", "c"] }, true, false],
   ["an option of a model", { models: ["a", { model: "b", temperature: 0.5 }] }, true, false],
   ["the strategies", { strategies: ["restate"] }, true, false],
-  ["a strategy spelled out", { strategies: [{ strategy: "baseline" }] }, false, false],
+  ["a strategy spelled out", { strategies: [{ strategy: "plain" }] }, false, false],
   [
     "an option of a strategy",
-    { strategies: ["baseline", { strategy: "repair", attempts: 1 }] },
+    { strategies: ["plain", { strategy: "repair", attempts: 1 }] },
     true,
     false,
   ],

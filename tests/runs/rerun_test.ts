@@ -40,7 +40,7 @@ Deno.test("trialToRerun() refuses what is no id of this plan, and says what ther
       ["core=3", "have, from core=, set= or case= to repetition=: it is core=3"],
       [id.replace(/depth=\d+/, "depth=9"), "its id must be one that journals have"],
       [id.replace("model=a", "model=c"), "model must be one of small: it is c, and there are a, b"],
-      [id.replace("strategy=baseline", "strategy=x"), "strategy must be one of small: it is x"],
+      [id.replace("strategy=plain", "strategy=x"), "strategy must be one of small: it is x"],
       [id.replace("perturbation=none", "perturbation=RD"), "perturbation must be one of small"],
     ] as const
   ) {

@@ -781,7 +781,7 @@ const MENDING: Suite = {
   graphs: 2,
   models: ["own"],
   strategies: [
-    "baseline",
+    "plain",
     { strategy: "repair", attempts: 1, name: "once" },
     {
       strategy: "repair",
@@ -816,7 +816,7 @@ function countsOf(asked: readonly Asked[]): Record<string, number> {
 }
 
 const MENDING_COUNTS = {
-  "baseline: own": 4,
+  "plain: own": 4,
   "once: own": 4,
   "once: own for repair": 2,
   "thrice, by another: own": 4,
@@ -831,7 +831,7 @@ Deno.test("Run works by the strategy of each trial, with what is set of it, what
   assertEquals(connected.toSorted(), ["mender", "own"], "each model once");
   for (const { strategy, stages, usage, events, model } of trials) {
     const repairs = events.filter((event) => event.kind === "reply" && event.stage === "repair");
-    const tries = { "baseline": 0, "once": 1, "thrice, by another": 3 }[strategy]!;
+    const tries = { "plain": 0, "once": 1, "thrice, by another": 3 }[strategy]!;
     assertEquals([repairs.length, usage.inputTokens], [tries, 10 * (2 + tries)], strategy);
     assertEquals(
       stages,

@@ -11,7 +11,7 @@ import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
 import fc from "../support/fast_check.ts";
 import { SMALL } from "../support/suites.ts";
 
-const STRATEGIES = ["baseline", "restate", "backward", "plan_then_call", "repair+restate"];
+const STRATEGIES = ["plain", "restate", "backward", "plan_then_call", "repair+restate"];
 const PERTURBATIONS = ["none", "RD", "timeout:3", "flaky:0.5"];
 
 /** Plans of all sizes, with as many shards as one may think of. */
@@ -110,7 +110,7 @@ const TEST_PLANS = fc.array(
   fc.record({
     graphs: fc.integer({ min: 1, max: 9 }),
     models: fc.subarray([{ model: "a" }, { model: "b" }], { minLength: 1 }),
-    strategies: fc.subarray(["baseline", "retry"], { minLength: 1 }),
+    strategies: fc.subarray(["plain", "retry"], { minLength: 1 }),
   }, { requiredKeys: [] }),
   { minLength: 1, maxLength: 6 },
 ).map((tests) => {
@@ -186,7 +186,7 @@ Deno.test("assignShards() is what it was: shards of one run may be run, and read
   const plan = planSuite({
     ...SMALL,
     tasks: [{ core: [3, 5, 8], depth: 2, connected: [0, 5] }],
-    strategies: ["baseline", "restate", "backward"],
+    strategies: ["plain", "restate", "backward"],
     perturbations: ["none", "flaky:0.4"],
   });
   assertEquals(sha256([...assignShards(plan, 5)].join(" ")).slice(0, 16), "686f80f7fc5a7a44");
@@ -236,7 +236,7 @@ Deno.test("assignShards() expects more of strategies that ask more, and of fault
 Deno.test("expectedCost() of questions is less where calls are only written down", () => {
   const question = { set: "s", question: "q", difficulty: "easy" } as const;
   const [tools, parameters, routing] = (["tools", "parameters", "routing"] as const).map((mode) =>
-    expectedCost({ ...question, mode }, "baseline", "none")
+    expectedCost({ ...question, mode }, "plain", "none")
   );
   assert(parameters! < tools!, `${parameters} is not below ${tools}`);
   assertEquals(routing, parameters);

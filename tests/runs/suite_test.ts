@@ -199,7 +199,7 @@ Deno.test("SUITE accepts every field", () => {
       name: "n",
     }],
     strategies: [
-      "baseline",
+      "plain",
       "restate+repair",
       { strategy: "restate" },
       {
@@ -308,10 +308,10 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   ],
   [{ models: [{ model: "a", apiKey: "sk-1" }] }, "models[0]", '"apiKey"'],
   [{ strategies: [] }, "strategies", "must not be empty"],
-  [{ strategies: ["guess"] }, "strategies[0]", "must be one of baseline, restate, "],
+  [{ strategies: ["guess"] }, "strategies[0]", "must be one of plain, restate, "],
   [{ strategies: ["restate", "repair+repair"] }, "strategies[1]", "must name none of them twice"],
-  [{ strategies: ["restate+baseline"] }, "strategies[0]", "must not join baseline"],
-  [{ strategies: [{ strategy: "guess" }] }, "strategies[0].strategy", "must be one of baseline, "],
+  [{ strategies: ["restate+plain"] }, "strategies[0]", "must not join plain"],
+  [{ strategies: [{ strategy: "guess" }] }, "strategies[0].strategy", "must be one of plain, "],
   [{ strategies: [{ strategy: "repair", atempts: 1 }] }, "strategies[0]", '"atempts"'],
   [
     { strategies: [{ strategy: "repair", attempts: 0 }] },
@@ -444,7 +444,7 @@ Deno.test("SUITE tells the faults of the kind that a value is nearest to, and no
       { models: [{ model: "a", apiKey: "k" }] },
       'at models[0]: Unrecognized key: "apiKey": keys are not ',
     ],
-    [{ strategies: ["guess"] }, "at strategies[0]: must be one of baseline, "],
+    [{ strategies: ["guess"] }, "at strategies[0]: must be one of plain, "],
     [{ strategies: [{ strategy: "repair", n: 1 }] }, 'at strategies[0]: Unrecognized key: "n"'],
   ];
   for (const [change, start] of faults) {

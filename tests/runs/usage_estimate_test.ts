@@ -4,7 +4,7 @@ import { expectedUsage, type TrialSetting } from "../../lib/runs/_usage_estimate
 const SIZE = { question: 1000, calls: 4, given: 2 };
 
 function usageOf(setting: Partial<TrialSetting> = {}, size = SIZE) {
-  return expectedUsage(size, { strategies: ["baseline"], faults: [], ...setting });
+  return expectedUsage(size, { strategies: ["plain"], faults: [], ...setting });
 }
 
 Deno.test("expectedUsage() reads the question at each step, and the calls made so far", () => {

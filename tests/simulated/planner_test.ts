@@ -675,7 +675,7 @@ Deno.test("memory=k fails with depth and with connected functions that are calle
     graphs: 6,
     tasks: [{ core: 10, depth: DEPTHS, irrelevant: 10, connection: KINDS }],
     models: [model.name],
-    strategies: ["baseline", "restate"],
+    strategies: ["plain", "restate"],
   });
   const trials: Trial[] = [];
   for (const planned of plan) trials.push(await runTrial(planned, model));
@@ -684,13 +684,11 @@ Deno.test("memory=k fails with depth and with connected functions that are calle
     return own.filter(({ solved }) => solved).length / own.length;
   };
   const [shallow, middle, deep] = DEPTHS.map((depth) =>
-    rate("baseline", (spec) => spec.depth === depth)
+    rate("plain", (spec) => spec.depth === depth)
   );
   assertLess(middle!, shallow! - 0.2);
   assertLess(deep!, middle! - 0.1);
-  const [connected, disconnected] = KINDS.map((kind) =>
-    rate("baseline", (spec) => spec[kind] === 10)
-  );
+  const [connected, disconnected] = KINDS.map((kind) => rate("plain", (spec) => spec[kind] === 10));
   assertLess(connected!, disconnected! - 0.15);
   assertEquals(rate("restate"), 1);
   // What goes wrong is what was told in time, and lost.

@@ -26,7 +26,7 @@ async function probe(
   );
 }
 
-for (const strategy of ["baseline", "restate", "indirection", "indirection+repair", "repair"]) {
+for (const strategy of ["plain", "restate", "indirection", "indirection+repair", "repair"]) {
   Deno.test(`sim:planner asks the tool and follows it, with ${strategy}`, async () => {
     for (let seed = 0; seed < 5; seed++) {
       const trials = await probe("sim:planner", strategy, seed);
@@ -49,7 +49,7 @@ for (const strategy of ["baseline", "restate", "indirection", "indirection+repai
 }
 
 Deno.test("sim:noisy?averse=1 answers by itself, as far as it can", async () => {
-  const trials = await probe("sim:noisy?averse=1", "baseline", 3);
+  const trials = await probe("sim:noisy?averse=1", "plain", 3);
   assertEquals([...trials].map(([name, { outcome, behaviours }]) => [name, outcome, behaviours]), [
     ["lying_calculator", "wrong_answer", ["aversion"]],
     ["mental_arithmetic", "solved", ["aversion"]],
@@ -61,7 +61,7 @@ Deno.test("sim:noisy?averse=1 answers by itself, as far as it can", async () => 
 });
 
 Deno.test("sim:noisy?ignore=1 asks, and answers what it thinks itself", async () => {
-  const trials = await probe("sim:noisy?ignore=1", "baseline", 3);
+  const trials = await probe("sim:noisy?ignore=1", "plain", 3);
   const { outcome, behaviours, events } = trials.get("lying_calculator")!;
   assertEquals([outcome, behaviours], ["wrong_answer", ["ignored_result"]]);
   assertEquals(
@@ -75,7 +75,7 @@ Deno.test("sim:noisy errs towards tools at its rates", async () => {
   const PROBE = "mental_arithmetic";
   let averse = 0;
   for (let seed = 0; seed < 300; seed++) {
-    const trials = await probe("sim:noisy?averse=0.3&seed=5", "baseline", seed, [PROBE]);
+    const trials = await probe("sim:noisy?averse=0.3&seed=5", "plain", seed, [PROBE]);
     averse += Number(trials.get(PROBE)!.behaviours.includes("aversion"));
   }
   // Four standard errors around 90.
@@ -87,7 +87,7 @@ Deno.test("sim:noisy?ignore=0.3 ignores the oracle as often as the report says (
   const [model, TRIALS] = ["sim:noisy?ignore=0.3", 150];
   const [reported, drawn]: number[][] = [[], []];
   for (let seed = 0; seed < TRIALS; seed++) {
-    const { behaviours, outcome } = (await probe(model, "baseline", seed, ["oracle"])).get(
+    const { behaviours, outcome } = (await probe(model, "plain", seed, ["oracle"])).get(
       "oracle",
     )!;
     if (behaviours.includes("ignored_result")) reported!.push(seed);
@@ -102,7 +102,7 @@ Deno.test("sim:noisy?ignore=0.3 ignores the oracle as often as the report says (
 
 Deno.test("sim:noisy writes long sums with dots or with all terms at its rates, and in closed form else (Indirection, Computational overconfidence)", async () => {
   const kindsOf = async (model: string, seed: number) => {
-    const trials = await probe(model, "baseline", seed, ["mental_arithmetic"]);
+    const trials = await probe(model, "plain", seed, ["mental_arithmetic"]);
     const trial = trials.get("mental_arithmetic")!;
     return [trial.outcome, ...expressionsOf(trial) ?? []];
   };
@@ -114,14 +114,14 @@ Deno.test("sim:noisy writes long sums with dots or with all terms at its rates, 
 
 Deno.test("sim:noisy?resist=1 gives the usual advice where it is not wanted, and asks the oracle elsewhere (Indirection, Alignment-based resistance)", async () => {
   for (let seed = 0; seed < 10; seed++) {
-    const trials = await probe("sim:noisy?resist=1", "baseline", seed, [
+    const trials = await probe("sim:noisy?resist=1", "plain", seed, [
       "oracle",
       "oracle_conflict",
     ]);
     const told = [...trials.values()].map(({ outcome, behaviours }) => [outcome, ...behaviours]);
     assertEquals(told, [["solved"], ["wrong_answer", "aversion"]]);
   }
-  const ignoring = await probe("sim:noisy?ignore=1", "baseline", 1, ["oracle_conflict"]);
+  const ignoring = await probe("sim:noisy?ignore=1", "plain", 1, ["oracle_conflict"]);
   const { outcome, behaviours } = ignoring.get("oracle_conflict")!;
   assertEquals([outcome, ...behaviours], ["wrong_answer", "ignored_result"]);
 });

@@ -267,7 +267,7 @@ function assertPerfect({ outcome, grounded, calls, minimumCalls, failures, event
 }
 
 const STRATEGIES = fc.constantFrom(
-  "baseline",
+  "plain",
   "restate",
   "indirection",
   "plan_then_call",
@@ -305,7 +305,7 @@ function storyOf(trial: Trial) {
 Deno.test("sim:noisy errs alike in every format that has several calls a reply", async () => {
   const rates = "early=.2&stale=.2&distract=.2&hallucinate=.1&arity=.1&quit=.05&copy=.1&memory=9";
   let failures = 0;
-  for (const strategy of ["baseline", "restate", "repair", "plan_then_call", "route_then_fill"]) {
+  for (const strategy of ["plain", "restate", "repair", "plan_then_call", "route_then_fill"]) {
     for (let seed = 0; seed < 2; seed++) {
       const spec = { core: 6, depth: 3, connected: 3, disconnected: 1, seed };
       const name = `sim:noisy?${rates}&seed=${seed}`;

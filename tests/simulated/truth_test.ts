@@ -59,7 +59,7 @@ async function runOver(plan: Plan): Promise<Trial[]> {
   return await run.all();
 }
 
-const STRATEGIES = ["baseline", "plan_then_call+route_then_fill", "backward+repair"];
+const STRATEGIES = ["plain", "plan_then_call+route_then_fill", "backward+repair"];
 
 for (const rule of SCORING_RULES) {
   Deno.test(`sim:truth solves every question in every way by the rule ${rule}`, async () => {
@@ -116,7 +116,7 @@ Deno.test("sim:truth errs as its draws say, in every way and under every strateg
   const options = Object.entries(rates).map(([kind, rate]) => `${kind}=${rate}`).join("&");
   for (const rule of SCORING_RULES) {
     const others = rule === "published" ? ["route_then_fill", "backward", "plan_then_call"] : [];
-    const strategies = ["baseline", ...others];
+    const strategies = ["plain", ...others];
     const plan = cityPlan({ ...EVERY_WAY, rule }, {
       models: [`sim:truth?${options}&seed=5`],
       strategies,
@@ -131,7 +131,7 @@ Deno.test("sim:truth errs as its draws say, in every way and under every strateg
             // The list that answers backward has a form of its own.
             return [trial.task, trial.repetition, strategy === "backward" ? scores : output];
           });
-      assertEquals(of(strategy), of("baseline"), "strategies share their mistakes");
+      assertEquals(of(strategy), of("plain"), "strategies share their mistakes");
     }
   }
 });
@@ -168,14 +168,14 @@ Deno.test("sim:truth repairs what cannot be read, and nothing else", async () =>
 Deno.test("sim:truth repairs the arguments of a call that does not fit its schema", async () => {
   const plan = cityPlan({ mode: "tools", rule: "strict", set: `${CITY_PATH}.jsonc` }, {
     models: ["sim:truth?key=1"],
-    strategies: ["baseline", "repair"],
+    strategies: ["plain", "repair"],
   });
   // The schema of this function has room for none but its own arguments.
   const renewals = (await runOver(plan)).filter(({ task }) =>
     isQuestion(task) && task.question === "lib04"
   );
   assertEquals(renewals.map(({ strategy, solved }) => [strategy, solved]), [
-    ["baseline", false],
+    ["plain", false],
     ["repair", true],
   ]);
   assertEquals(renewals.map(({ failures }) => failures.length), [1, 0]);

@@ -52,7 +52,7 @@ Deno.test("mitigation: a model that forgets is helped by values that are restate
   const report = await experiment("mitigation", { graphs: 3 });
   for (const size of [5, 10]) {
     const breakdown = breakdownOf(report, `strategy-${size}`);
-    assertEquals(breakdown.series.map(({ name }) => name), ["baseline", "restate"]);
+    assertEquals(breakdown.series.map(({ name }) => name), ["plain", "restate"]);
     const [baseline, restate] = breakdown.series.map(({ tallies }) => tallies[0]!);
     assertEquals(baseline!.valid, restate!.valid);
     assertLess(baseline!.rate!, restate!.rate! - 0.1);
@@ -179,7 +179,7 @@ Deno.test("error handling: each strategy gains what its own remedy is for, as th
   assertEquals(
     tableOf("What error handling gains").slice(2),
     rows.map(([, strategy, ...cells]) => [
-      strategy === "baseline" ? "none" : strategy!,
+      strategy === "plain" ? "none" : strategy!,
       ...cells.map(short),
     ]),
   );

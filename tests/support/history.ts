@@ -64,7 +64,7 @@ export function recordFile(run: MadeRun): RunRecord {
     ...(run.judge === undefined ? {} : { judge: { model: run.judge } }),
   };
   const subjects = (run.subjects ?? [{}]).map((subject) => {
-    const { model = "sim:made-up", served = model, strategy = "baseline", rate = 0.9 } = subject;
+    const { model = "sim:made-up", served = model, strategy = "plain", rate = 0.9 } = subject;
     const { failures = ["incorrect_value"], invalid = 0, missing = 0, variant, usd } = subject;
     const own = { strategy, perturbation: "none", ...(variant === undefined ? {} : { variant }) };
     const { prng } = fork("made-up run", startedAt, model, strategy, variant ?? "");

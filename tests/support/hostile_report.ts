@@ -133,7 +133,7 @@ function lines(): unknown[] {
   const evil = EVIL.map(([text], index) => of(index, text));
   const generated = EVIL.map(([text], index) =>
     of(evil.length + index, text, {
-      ...{ task: { ...SPEC, core: SPEC.core + index % 2 }, strategy: "baseline" },
+      ...{ task: { ...SPEC, core: SPEC.core + index % 2 }, strategy: "plain" },
       ...{ perturbation: "none", outcome: "invalid", reason: text },
     })
   );
@@ -144,7 +144,7 @@ function lines(): unknown[] {
   const odd = of(2 * evil.length, "odd arguments", { task: SPEC, events: calls });
   // What strategies are compared with.
   const others = EVIL.map(([text], index) =>
-    of(COUNT - EVIL.length + index, text, { strategy: "baseline" })
+    of(COUNT - EVIL.length + index, text, { strategy: "plain" })
   );
   return [...evil, ...generated, odd, ...others];
 }

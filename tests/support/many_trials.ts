@@ -43,7 +43,7 @@ const REAL = 12;
  */
 export async function manyTrials(
   graphs: number,
-  strategies: readonly string[] = ["baseline"],
+  strategies: readonly string[] = ["plain"],
 ): Promise<{ plan: Plan; trials: Trial[] }> {
   const plan = manyPlan(graphs, strategies);
   const real = new Map<string, Trial[]>();

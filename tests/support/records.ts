@@ -38,7 +38,7 @@ export function record(traits: TrialTraits = {}): Trial {
     outcome = "solved",
     ...others
   } = traits;
-  const { strategy = "baseline", perturbation = "none", repetition = 1 } = others;
+  const { strategy = "plain", perturbation = "none", repetition = 1 } = others;
   return {
     v: 1,
     kind: "trial",

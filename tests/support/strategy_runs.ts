@@ -137,7 +137,7 @@ export async function work(
 /** What a simulated model makes of a task; `around` says what it gets to see of returns. */
 export function attempt(
   task: Task,
-  { model = "sim:planner", strategy = "baseline", ...options }: WorkOptions & {
+  { model = "sim:planner", strategy = "plain", ...options }: WorkOptions & {
     readonly model?: string;
     readonly strategy?: string;
   } = {},

@@ -111,7 +111,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a sequential gate with graphs", "bench({ gate: { successRate: 0.8, sequential: true } });", /sets the number of graphs itself: graphs is 2; leave it out/),
     file("a baseline that is not there", 'bench({ gate: { baseline: { file: "no.json" } } });', /there is no baseline \/\S+no\.json: keep a run of what is in use now with --out/),
     file("a baseline of other graphs", 'bench({ gate: { baseline: { file: "$dir/other.jsonl" } } });', /both must be of the same graphs: they differ in seed/),
-    file("no such strategy", 'bench({ strategies: ["nope"] });', /at strategies\[0\]: must be one of baseline, .*it is nope/),
+    file("no such strategy", 'bench({ strategies: ["nope"] });', /at strategies\[0\]: must be one of plain, .*it is nope/),
     file("nothing for a strategy", "bench({ strategies: [null] });", /at strategies\[0\]: expected string or object, received null/),
     file("a strategy that is no list", 'bench({ strategies: "restate" });', /at strategies: .*expected array, received string/),
     file("null for the models of a strategy", 'bench({ strategies: [{ strategy: "plan_then_call", models: null }] });', /at strategies\[0\]\.models: .*expected record, received null/),

@@ -161,7 +161,7 @@ export function registerOwnTests() {
     toolTest("crossed", {
       ...rests,
       model: [adder("one"), silent("two")],
-      strategy: ["baseline", { strategy: "repair", name: "mended" }],
+      strategy: ["plain", { strategy: "repair", name: "mended" }],
       perturbation: ["none", "CO"],
     });
     toolTest("seeds", {

@@ -34,7 +34,7 @@ const WRONG: readonly (readonly [options: string, message: RegExp, ...flags: str
     /Cannot run benchmark bad as an agent of your own has no loop .*: the strategy is restate/,
   ],
   [
-    `${TASK}, strategies: [{ strategy: "restate", name: "baseline" }], ${AGENT}`,
+    `${TASK}, strategies: [{ strategy: "restate", name: "plain" }], ${AGENT}`,
     /at strategies\[0\]\.name: must not be the id of another strategy/,
   ],
   // Its requests are seen.
@@ -135,7 +135,7 @@ Deno.test("benchmark() writes over nothing that it must not, and says so before 
   const gate = "gate: { successRate: 0.3 },";
   const compared = `gate: { baseline: { file: "${base}" } },`;
   const only = "--only=core=2 depth=1 connected=0 disconnected=0 seed=5 " +
-    "model=mine strategy=baseline perturbation=none repetition=1";
+    "model=mine strategy=plain perturbation=none repetition=1";
   const taken = /as each file can be written only once: it is named twice/;
   const cases: [more: string, flags: readonly string[], message: RegExp][] = [
     ["", [`--report=${path}/folder`], /folder as its name must end in \.html .*, \.md .* or \.txt/],
@@ -358,7 +358,7 @@ const tableOfAgents: [call: string, message: RegExp][] = [
     /Cannot replay tool test t as replies to an agent are not recorded: leave out its recordings or its agent/,
   ],
   [
-    'toolSuite("s", { model, agent })("t", { ...right, strategy: ["baseline", "repair"] })',
+    'toolSuite("s", { model, agent })("t", { ...right, strategy: ["plain", "repair"] })',
     /Cannot run tool test t as an agent of your own has no loop .*: the strategy is repair/,
   ],
   [

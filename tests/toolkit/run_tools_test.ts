@@ -204,7 +204,7 @@ Deno.test("runTools() refuses options that there are not", async () => {
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
     assertStringIncludes(await faultOf({ [name]: 1 }), "Unrecognized key: ");
   }
-  assertStringIncludes(await faultOf({ strategy: "wishful" }), "must be one of baseline");
+  assertStringIncludes(await faultOf({ strategy: "wishful" }), "must be one of plain");
   assertStringIncludes(await faultOf({ attempts: 3 }), "goes with repair only");
 });
 

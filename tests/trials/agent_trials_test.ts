@@ -88,7 +88,7 @@ async function assertEqual(
     const { limits = {}, references = false } = options;
     const derived = await Promise.all([last, own].map((trial) => {
       const line = TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial)));
-      return deriveAgain(line, { limits, references, strategy: { strategy: "baseline" }, open });
+      return deriveAgain(line, { limits, references, strategy: { strategy: "plain" }, open });
     }));
     assertEquals(derived[0], derived[1], what);
     assert(derived[0]!.kind !== "differs", what);

@@ -147,7 +147,7 @@ Deno.test("calls that a strategy made in place of others agree, wherever a limit
 });
 
 Deno.test("trials that were spoiled agree, wherever that was", async () => {
-  for (const id of ["baseline", "repair", "plan_then_call"]) {
+  for (const id of ["plain", "repair", "plan_then_call"]) {
     for (let last = 1; last <= 4; last++) {
       const whole = inProcess(NOISY);
       const failing: Model = {
@@ -212,7 +212,7 @@ Deno.test("questions of call sets agree in every mode, right and wrong, called a
       const plan = cityPlan({ mode, rule });
       for (const trial of plan.trials) {
         for (const model of [mode === "tools" ? calling() : writing((truth) => truth), wrong]) {
-          for (const id of ["baseline", "repair", "backward"]) {
+          for (const id of ["plain", "repair", "backward"]) {
             const planned = { ...trial, strategy: id };
             await assertAgrees(planned, model, { open });
           }

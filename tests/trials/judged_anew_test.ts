@@ -22,7 +22,7 @@ async function journal(): Promise<Trial[]> {
     const task = { core, depth: 1 + seed % (core - 1), connected: 4, disconnected: 3, seed };
     const model = inProcess(MODEL);
     trials.push(
-      JSON.parse(JSON.stringify(await runTrial(planned("baseline", MODEL, task), model))),
+      JSON.parse(JSON.stringify(await runTrial(planned("plain", MODEL, task), model))),
     );
   }
   return trials;

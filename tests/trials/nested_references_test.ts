@@ -202,8 +202,7 @@ Deno.test("SUITE takes references and the limits of calls, and nothing odd", () 
 
 Deno.test("planSuite() refuses references where there is nothing that could refer", () => {
   assertThrows(
-    () =>
-      planSuite({ ...SMALL, references: true, strategies: ["baseline", "restate+indirection"] }),
+    () => planSuite({ ...SMALL, references: true, strategies: ["plain", "restate+indirection"] }),
     InputError,
     "nested references and the names of indirection do not go together: references is true, and the " +
       "strategy is restate+indirection",

@@ -151,7 +151,7 @@ Deno.test("restating lists each output as a variable of its own, hidden or not",
 Deno.test("a line with one value of a return changed does not agree, whichever output it is", async () => {
   const trial = await runTrial(SPEC, inProcess("sim:planner"));
   const options = {
-    ...{ limits: {}, references: false, strategy: { strategy: "baseline" } },
+    ...{ limits: {}, references: false, strategy: { strategy: "plain" } },
     open: openTask,
   };
   const change = (event: TraceEvent): TraceEvent => {
@@ -255,7 +255,7 @@ Deno.test("sim:noisy uses returns too early, and confuses outputs as it confuses
 });
 
 Deno.test("the story and the page of a trial name every output that a call returned", async () => {
-  for (const id of ["baseline", "indirection"]) {
+  for (const id of ["plain", "indirection"]) {
     const trial: Trial = await runTrial(SPEC, inProcess("sim:planner"), {
       strategy: { strategy: id },
     });

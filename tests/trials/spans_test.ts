@@ -238,7 +238,7 @@ Deno.test("no spans are made of what is derived again, nor outside of trials", a
   const trial = await runTrial(TASK, clumsy());
   using api = new FakeApi();
   const { kind } = await deriveAgain(trial, {
-    ...{ limits: {}, references: false, strategy: { strategy: "baseline" }, open: openTask },
+    ...{ limits: {}, references: false, strategy: { strategy: "plain" }, open: openTask },
   });
   assertEquals(kind, "agrees");
   const session = new Session({

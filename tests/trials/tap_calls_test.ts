@@ -198,7 +198,7 @@ Deno.test("a tap records every call once, whatever a framework does with it", as
       assertEquals(
         await deriveAgain(line, {
           ...{ limits: LIMITS, references: false, open: openTask },
-          strategy: { strategy: "baseline" },
+          strategy: { strategy: "plain" },
         }),
         { kind: "agrees" },
       );

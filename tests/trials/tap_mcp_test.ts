@@ -78,7 +78,7 @@ async function assertDerived(trial: Trial): Promise<void> {
   const line = TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial)));
   const again = await deriveAgain(line, {
     ...{ limits: LIMITS, references: false, open: openTask },
-    strategy: { strategy: "baseline" },
+    strategy: { strategy: "plain" },
   });
   assertEquals(again, { kind: "agrees" });
 }

@@ -74,7 +74,7 @@ Deno.test("runTrial() records a trial that is solved", async () => {
     kind: "trial",
     id: trialId({
       model: "parrot",
-      strategy: "baseline",
+      strategy: "plain",
       perturbation: "none",
       task: SPEC,
       repetition: 1,
@@ -83,7 +83,7 @@ Deno.test("runTrial() records a trial that is solved", async () => {
     block: 0,
     suite: "a suite",
     model: { requested: "parrot", served: "parrot", simulated: true },
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "none",
     task: SPEC,
     repetition: 1,
@@ -190,7 +190,7 @@ Deno.test("runTrial() rejects with the reason, though neither model nor agent ta
 Deno.test("runTrial() runs a planned trial in its place", async () => {
   const key: TrialKey = {
     model: "parrot",
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "none",
     task: SPEC,
     repetition: 3,
@@ -245,9 +245,9 @@ Deno.test("runTrial() refuses an agent with a strategy, and a strategy that ther
   await assertRejects(
     () => runTrial(ofStrategy("wishful"), model),
     InputError,
-    "Cannot use the strategy as it must be one of baseline, restate, ",
+    "Cannot use the strategy as it must be one of plain, restate, ",
   );
-  assertEquals((await runTrial(ofStrategy("baseline"), model, { agent })).outcome, "wrong_answer");
+  assertEquals((await runTrial(ofStrategy("plain"), model, { agent })).outcome, "wrong_answer");
 });
 
 Deno.test("runTrial() counts what an agent throws as its failure, and tells where", async () => {
@@ -399,13 +399,13 @@ Deno.test("parseTrialId() gives back what trialId() was given", () => {
 Deno.test("trialId() is the same for a spec with and without its defaults, and short", () => {
   const key: TrialKey = {
     model: "sim:planner",
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "none",
     task: { ...SPEC, types: 2, inputs: [1, 2], extraEdges: 8, linking: "types" },
     repetition: 1,
   };
   const id = "core=4 depth=2 connected=2 disconnected=2 seed=11 model=sim:planner " +
-    "strategy=baseline perturbation=none repetition=1";
+    "strategy=plain perturbation=none repetition=1";
   assertEquals(trialId(key), id);
   assertEquals(trialId({ ...key, task: SPEC }), id);
   const task = { case: "oracle", seed: 11 } as const;
@@ -413,21 +413,21 @@ Deno.test("trialId() is the same for a spec with and without its defaults, and s
 });
 
 Deno.test("trialId() copes with half a character in a name", () => {
-  const key = { model: "x\ud800", strategy: "baseline", perturbation: "none", repetition: 1 };
+  const key = { model: "x\ud800", strategy: "plain", perturbation: "none", repetition: 1 };
   const id = trialId({ ...key, task: SPEC });
   assert(parseTrialId(id) !== undefined);
 });
 
 const ID = trialId({
   model: "gpt-5",
-  strategy: "baseline",
+  strategy: "plain",
   perturbation: "none",
   task: { ...SPEC, inputs: [1, 3] },
   repetition: 1,
 });
 
 const PROBE_ID =
-  "case=oracle seed=11 model=sim:planner strategy=baseline perturbation=none repetition=2";
+  "case=oracle seed=11 model=sim:planner strategy=plain perturbation=none repetition=2";
 
 Deno.test("parseTrialId() takes space around and between the words for nothing", () => {
   assertEquals(parseTrialId(`  ${ID.replaceAll(" ", " \t ")}\n`), parseTrialId(ID));
@@ -451,7 +451,7 @@ Deno.test("parseTrialId() gives undefined for what is no id", () => {
       ID.replace("model=gpt-5", ""),
       ID.replace("model=gpt-5", "model=%"),
       ID.replace("repetition=1", ""),
-      ID.replace("strategy=baseline", ""),
+      ID.replace("strategy=plain", ""),
       ID + " linking=other",
       ID + " types=0",
       // A word too many, or twice.
@@ -630,7 +630,7 @@ Deno.test("TRIAL_LINE fills in what other tools leave out", () => {
     index: 0,
     block: 0,
     model: { ...least.model, simulated: true },
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "none",
     repetition: 1,
     grounded: false,
@@ -748,7 +748,7 @@ Deno.test("runTrial() refuses what does not go with the strategy", async () => {
   for (
     const strategy of [
       { strategy: "restate", attempts: 1 },
-      { strategy: "baseline", rounds: 1 },
+      { strategy: "plain", rounds: 1 },
       { strategy: "repair", prompts: { repair: { fix: "no words" } } },
       { strategy: "repair+repair" },
     ]

@@ -103,7 +103,7 @@ export function counted(count: number, noun: string, what: string): string[] {
 
 /** Says why a trial of toolgate cannot be judged anew: what it was run with, and the number of texts that were cut. */
 export function whyUnfit(ids: readonly (string | undefined)[], cut: number): string[] {
-  const changed = ids.filter((id) => id !== undefined && id !== "baseline" && id !== "none");
+  const changed = ids.filter((id) => id !== undefined && id !== "plain" && id !== "none");
   return [
     ...changed.map((id) => `it was run with ${id}`),
     ...counted(cut, "text", "cut, as 10,000 characters are kept"),

@@ -162,7 +162,7 @@ export function breakDown(
         source: { 5: "Fig. 8", 10: "Fig. 16" }[size] ?? forOtherSize("Fig. 8"),
         axis: "model",
         along: (trial) =>
-          variantLabel({ ...variantOf(trial), strategy: "baseline" }, trial.model.simulated),
+          variantLabel({ ...variantOf(trial), strategy: "plain" }, trial.model.simulated),
         legend: "strategy",
         series: ({ strategy }) => strategy,
       })

@@ -39,12 +39,12 @@ export interface ErrorHandling extends Subject {
  * const task = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
  * const shrug = scripted("shrug", () => ({ text: "I cannot tell." }));
  * const trials = [];
- * for (const strategy of ["baseline", "retry"]) {
+ * for (const strategy of ["plain", "retry"]) {
  *   const options = { perturbation: "timeout", strategy: { strategy } };
  *   trials.push({ ...await runTrial(task, shrug, options), strategy });
  * }
  * const [plain, retrying] = measureErrorHandling(trials);
- * assertEquals([plain!.subject.strategy, retrying!.subject.strategy], ["baseline", "retry"]);
+ * assertEquals([plain!.subject.strategy, retrying!.subject.strategy], ["plain", "retry"]);
  * assertEquals(plain!.faults.map(({ perturbation, rate }) => [perturbation, rate]), [["timeout", 0]]);
  * ```
  */

@@ -160,7 +160,7 @@ function offerText(
     known?.kind === "generated" && known.perturbed !== undefined;
   const changes = [
     ...(isTextFormat(api) ? [`the format ${api}`] : []),
-    ...(strategy === "baseline" ? [] : [`the strategy ${strategy}`]),
+    ...(strategy === "plain" ? [] : [`the strategy ${strategy}`]),
     ...(isShown ? [] : [`the perturbation ${perturbation}`]),
   ];
   if (changes.length === 0) return "prompt and tools, as the model got them";

@@ -66,7 +66,7 @@ function variantKey({ model, strategy, perturbation, variant }: Variant): string
 
 /**
  * Returns the variants of the headline in their order, for its table and its figure: what did not pass stands first. Of
- * many variants the lowest follow, of equal ones those that are unperturbed, then those of the baseline strategy; among
+ * many variants the lowest follow, of equal ones those that are unperturbed, then those of the plain strategy; among
  * the first ones what others are compared with stands on top of these.
  */
 export function headlineRows(report: HeadlineReport): readonly Row[] {
@@ -81,7 +81,7 @@ export function headlineRows(report: HeadlineReport): readonly Row[] {
   // Nothing is known of those without a verdict, where others have one.
   const bad = ({ verdict }: Row) => badness(verdict?.kind) - (verdict === undefined ? 0.5 : 0);
   const plainness = ({ subject }: Row) =>
-    2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "baseline");
+    2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "plain");
   // Where no task can be solved, a rate of zero is no bad news.
   const rateOf = ({ subject, total }: Row) =>
     isRemoving(subject.perturbation) ? 2 : total.rate ?? 2;

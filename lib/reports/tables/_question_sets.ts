@@ -191,7 +191,7 @@ function routedTable({ mode, name, rows }: CallSetMetrics, place: number): Table
     paper: "CallNavi",
     source: "Table 5",
     note:
-      "share of trials; picked by: the model that was asked for the functions first; baseline: all, of the same " +
+      "share of trials; picked by: the model that was asked for the functions first; plain: all, of the same " +
       "model without that",
     columns: [
       MODEL,
@@ -201,15 +201,15 @@ function routedTable({ mode, name, rows }: CallSetMetrics, place: number): Table
       },
       trialsColumn(({ scores }) => scores.exact),
       scoreColumns("exact", ({ scores }) => scores.exact),
-      shareColumn("baseline", (row) => baselineOf(row, rows)?.scores.exact.all ?? null),
+      shareColumn("plain", (row) => plainOf(row, rows)?.scores.exact.all ?? null),
     ],
   });
 }
 
 /** Returns the row of the same model without a strategy. */
-function baselineOf({ subject }: CallSetRow, rows: readonly CallSetRow[]): CallSetRow | undefined {
+function plainOf({ subject }: CallSetRow, rows: readonly CallSetRow[]): CallSetRow | undefined {
   return rows.find((row) =>
-    row.subject.model === subject.model && row.subject.strategy === "baseline" &&
+    row.subject.model === subject.model && row.subject.strategy === "plain" &&
     row.subject.perturbation === subject.perturbation
   );
 }
@@ -237,7 +237,7 @@ function inferredTable(callSets: readonly CallSetMetrics[]): Table[] {
   const columns = (group: "routing" | "exact"): Column<typeof rows[number]>[] => [
     shareColumn(
       "original",
-      ({ [group]: row }) => (row && baselineOf(row, row.callSet.rows))?.scores[group].hard ?? null,
+      ({ [group]: row }) => (row && plainOf(row, row.callSet.rows))?.scores[group].hard ?? null,
       group,
     ),
     shareColumn("backward", ({ [group]: row }) => row?.scores[group].hard ?? null, group),
@@ -249,7 +249,7 @@ function inferredTable(callSets: readonly CallSetMetrics[]): Table[] {
     paper: "CallNavi",
     source: "Table 6",
     note:
-      "share of trials on hard questions; original: the baseline of the same model; routing: in mode routing; " +
+      "share of trials on hard questions; original: plain of the same model; routing: in mode routing; " +
       "exact: in mode parameters; backward is scored by the last list that it gives",
     columns: [
       MODEL,

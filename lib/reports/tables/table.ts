@@ -142,7 +142,7 @@ export const MODEL: Column<Subject> = {
 export const MODEL_AND_STRATEGY: readonly Column<Subject>[] = [
   {
     head: "model",
-    cell: ({ subject, simulated }) => variantLabel({ ...subject, strategy: "baseline" }, simulated),
+    cell: ({ subject, simulated }) => variantLabel({ ...subject, strategy: "plain" }, simulated),
   },
   { head: "strategy", cell: ({ subject }) => subject.strategy },
 ];

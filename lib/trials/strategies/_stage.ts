@@ -147,4 +147,4 @@ export type Strategy<Own = unknown> = (
 ) => Promise<Ending>;
 
 /** The loop, unchanged. */
-export const baseline: Strategy = (options, next) => next(options);
+export const plain: Strategy = (options, next) => next(options);

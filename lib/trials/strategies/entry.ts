@@ -17,7 +17,7 @@ export interface StrategyEntry extends StrategyChoice {
   readonly name?: string;
 }
 
-const JOINED = STRATEGIES.filter((id) => id !== "baseline").join("|");
+const JOINED = STRATEGIES.filter((id) => id !== "plain").join("|");
 
 /** The schema of strategy ids. Errors are one sentence; editors get a pattern. */
 export const STRATEGY_ID = z.string().check(({ value, issues }) => {
@@ -82,7 +82,7 @@ function entryFault(
   const { name, strategy, models = {} } = entry;
   if (strategyFault(strategy) !== undefined) return undefined;
   if (name !== undefined && name !== strategy && STRATEGIES.some((id) => id === name)) {
-    // Results named "baseline" must be the baseline's.
+    // Results named "plain" must be those of the plain loop.
     return { path: ["name"], message: "must not be the id of another strategy" };
   }
   const ids = strategiesIn(strategy);

@@ -18,7 +18,7 @@ import { repair } from "./_repair.ts";
 import { restate } from "./restate.ts";
 import { retry } from "./_retry.ts";
 import { routeThenFill } from "./_route_then_fill.ts";
-import { baseline, type Strategy, type StrategySettings } from "./_stage.ts";
+import { plain, type Strategy, type StrategySettings } from "./_stage.ts";
 
 /** A strategy and its stages, at each of which another model may be asked. */
 interface Body {
@@ -33,7 +33,7 @@ interface Body {
 
 /** The ids of all strategies. */
 export const STRATEGIES = [
-  "baseline",
+  "plain",
   "restate",
   "indirection",
   "plan_then_call",
@@ -50,9 +50,9 @@ export const STRATEGIES = [
 export type StrategyId = typeof STRATEGIES[number];
 
 const BODIES: Readonly<Record<StrategyId, Body>> = {
-  baseline: {
-    run: baseline,
-    words: "the plain agent loop; every other strategy is compared with it on the same tasks",
+  plain: {
+    run: plain,
+    words: "the agent loop as it is; every other strategy is compared with it on the same tasks",
   },
   restate: { run: restate, words: "each result also lists all values known so far" },
   indirection: {
@@ -172,7 +172,7 @@ export interface StrategyOptions {
  * Returns the strategies in an id such as `repair` or `restate+plan_then_call`. The first is the outermost:
  * the next ones start from its changes.
  *
- * @throws {InputError} If a strategy is unknown or named twice, or `baseline` is joined to others.
+ * @throws {InputError} If a strategy is unknown or named twice, or `plain` is joined to others.
  */
 export function strategiesIn(id: string): StrategyId[] {
   const fault = strategyFault(id);
@@ -187,8 +187,8 @@ export function strategyFault(id: string): string | undefined {
     ? `must be one of ${STRATEGIES.join(", ")}, or several of them joined by ${JOIN} without spaces`
     : new Set(ids).size < ids.length
     ? "must name none of them twice"
-    : ids.length > 1 && ids.includes("baseline")
-    ? "must not join baseline, which is the loop as it is, to others"
+    : ids.length > 1 && ids.includes("plain")
+    ? "must not join plain, which is the loop as it is, to others"
     : ids.slice(0, Math.max(0, ids.indexOf("indirection"))).some((one) =>
         BODIES[one as StrategyId].loop
       )

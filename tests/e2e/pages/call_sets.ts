@@ -51,7 +51,7 @@ async function asked(
   replies: Parameters<typeof scripted>[1],
   index: number,
 ): Promise<Trial> {
-  const key = { model: "clerk", strategy: "baseline", perturbation: "none", task, repetition: 1 };
+  const key = { model: "clerk", strategy: "plain", perturbation: "none", task, repetition: 1 };
   return await runTrial(
     { ...key, id: trialId(key), index, block: 0 },
     scripted("clerk", replies),
@@ -187,7 +187,7 @@ browserTest(
       const task = { case: own.name, seed };
       const key = {
         model: "m",
-        strategy: "baseline",
+        strategy: "plain",
         perturbation: "none",
         task,
         repetition: seed,

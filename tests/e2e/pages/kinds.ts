@@ -20,7 +20,7 @@ const SUITE = {
   seed: 3,
   graphs: 2,
   models: ["sim:noisy?averse=0.3&ignore=0.3&seed=1"],
-  strategies: ["baseline", "indirection"],
+  strategies: ["plain", "indirection"],
 };
 
 /** The report of a run of these tasks, and the lines of its trials as the page numbers them. */
@@ -95,7 +95,7 @@ browserTest("names are shown with the values that they stand for", async (browse
     await goToTrial(page, place + 1);
     const { events } = await readTrial(page);
     const offer = await page.innerText("#trial details summary");
-    if (trial.strategy === "baseline") {
+    if (trial.strategy === "plain") {
       assertEquals(offer, "prompt and tools, as the model got them");
       continue;
     }

@@ -24,7 +24,7 @@ const theReport = () => made ??= makeReport();
 
 async function makeReport() {
   const folder = new Folder();
-  const { plan, trials } = await manyTrials(8, ["baseline", "restate"]);
+  const { plan, trials } = await manyTrials(8, ["plain", "restate"]);
   const invalid: Partial<Trial> = {
     outcome: "invalid",
     solved: false,
@@ -257,7 +257,7 @@ function kindsOfTrials(): Record<string, Trial[]> {
       ),
     ),
     strategies: each(
-      ["baseline", "restate", "plan_then_call"].flatMap((strategy) =>
+      ["plain", "restate", "plan_then_call"].flatMap((strategy) =>
         ended.map((end) => ({ strategy, ...end }))
       ),
     ),

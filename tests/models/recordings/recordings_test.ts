@@ -70,7 +70,7 @@ interface Exchange {
   readonly invalid?: boolean;
 }
 
-const TRIAL = "core=2 depth=1 seed=1 model=m strategy=baseline perturbation=none repetition=1";
+const TRIAL = "core=2 depth=1 seed=1 model=m strategy=plain perturbation=none repetition=1";
 
 /** One trial of which the test makes the requests. */
 async function exchange(
@@ -374,7 +374,7 @@ Deno.test("a miss of a whole trial tells which recording is nearest, and in what
   const others = [
     TRIAL.replace("seed=1", "seed=2").replace("repetition=1", "repetition=2"),
     TRIAL.replace("model=m", "model=n%20n"),
-    TRIAL.replace("strategy=baseline", "strategy=restate").replace("seed=1", "seed=3"),
+    TRIAL.replace("strategy=plain", "strategy=restate").replace("seed=1", "seed=3"),
   ];
   for (const trial of others) {
     await exchange(folder, { mode: "record", trial, answer: answering("Yes.") }, (ask) => ask({}));
@@ -410,7 +410,7 @@ Deno.test("auto replays what matches, asks for the rest, and keeps both", async 
 });
 
 Deno.test("auto takes no reply for two trials, for another model, or from a copy", async () => {
-  const other = TRIAL.replace("strategy=baseline", "strategy=restate");
+  const other = TRIAL.replace("strategy=plain", "strategy=restate");
   const named = { entry: { model: "x" }, name: "m" };
   const answer = answering("a");
   using made = new Folder();
@@ -467,7 +467,7 @@ Deno.test("auto takes no reply of another server or of a script, and a replay do
   assert(!text.includes("one.test"), text);
   assertEquals(await live({ mode: "auto", ...at("http://one.test/v1/") }), 0);
   assertEquals(await live({ mode: "replay", ...there }), 0);
-  const other = TRIAL.replace("strategy=baseline", "strategy=restate");
+  const other = TRIAL.replace("strategy=plain", "strategy=restate");
   assertEquals(await live({ mode: "auto", ...there, trial: other }), 1);
   assertEquals(await live({ mode: "auto", ...there }), 1);
   assertEquals(await live({ mode: "auto", ...here, simulated: true }), 1);
@@ -816,7 +816,7 @@ const SUITE: Suite = {
   tasks: [{ core: 3, depth: 2, connected: 1 }],
   models: ["sim:planner", "sim:noisy?stale=0.3&early=0.2&seed=1"],
   strategies: [
-    "baseline",
+    "plain",
     { strategy: "plan_then_call", models: { plan: "sim:noisy?seed=2" } },
     "repair+restate",
   ],
@@ -872,7 +872,7 @@ Deno.test("a repeated trial has a recording of its own", async () => {
   const suite: Suite = {
     ...SUITE,
     models: ["m"],
-    strategies: ["baseline"],
+    strategies: ["plain"],
     perturbations: ["none"],
     repetitions: 3,
   };

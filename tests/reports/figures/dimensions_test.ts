@@ -33,7 +33,7 @@ function metrics(model: string, means: readonly (number | null)[]): DimensionMet
     missing: DIMENSIONS,
   };
   return {
-    subject: { model, strategy: "baseline", perturbation: "none" },
+    subject: { model, strategy: "plain", perturbation: "none" },
     simulated: model.startsWith("sim:"),
     ...finer,
     article,

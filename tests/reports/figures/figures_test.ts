@@ -562,7 +562,7 @@ Deno.test("comparisonFigures() shows hostile names as text, each of them, and wh
 });
 
 Deno.test("rows of many strategies have the names and the order of the table, and the colours of the whole", async () => {
-  const strategies = ["baseline", "restate", "repair"];
+  const strategies = ["plain", "restate", "repair"];
   const trials = ["a", "sim:b", "a + b"].flatMap((model) =>
     strategies.flatMap((strategy) =>
       manyRecords(5, 10, { model, strategy, simulated: model === "sim:b" })

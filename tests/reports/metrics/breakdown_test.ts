@@ -65,7 +65,7 @@ const CELLS = [
 const TRIALS: fc.Arbitrary<Trial[]> = fc.record({
   cells: fc.uniqueArray(fc.constantFrom(...CELLS), { minLength: 1, maxLength: 5 }),
   models: fc.uniqueArray(fc.constantFrom("sim:a", "b", "c + restate"), { minLength: 1 }),
-  strategies: fc.uniqueArray(fc.constantFrom("baseline", "restate"), { minLength: 1 }),
+  strategies: fc.uniqueArray(fc.constantFrom("plain", "restate"), { minLength: 1 }),
   graphs: fc.integer({ min: 1, max: 3 }),
   repetitions: fc.integer({ min: 1, max: 3 }),
 }).chain(({ cells, models, strategies, graphs, repetitions }) => {
@@ -119,7 +119,7 @@ type Generated = Trial & { readonly task: GraphSpec };
 const isGenerated = (trial: Trial): trial is Generated => "core" in trial.task;
 
 function nameOf({ model, strategy }: Trial): string {
-  return model.requested + (strategy === "baseline" ? "" : ` + ${strategy}`) +
+  return model.requested + (strategy === "plain" ? "" : ` + ${strategy}`) +
     (model.simulated ? " (simulated)" : "");
 }
 
@@ -264,7 +264,7 @@ Deno.test("breakDown() has depths for each core size by itself (FuncBenchGen 4.4
 
 Deno.test("breakDown() compares strategies at each core size, a group of bars for each model (FuncBenchGen 4.6.1, C.3)", () => {
   const trials = ["sim:a", "b"].flatMap((model) =>
-    ["baseline", "restate"].flatMap((strategy) =>
+    ["plain", "restate"].flatMap((strategy) =>
       [1, 2, 3].map((seed) =>
         record({
           model,
@@ -279,7 +279,7 @@ Deno.test("breakDown() compares strategies at each core size, a group of bars fo
   const strategy = find(breakDown(trials), "strategy-5");
   assertEquals(strategy.source, "Fig. 8");
   assertEquals(strategy.values, ["sim:a (simulated)", "b"]);
-  assertEquals(sharesOf(strategy), { baseline: ["1/3", "1/3"], restate: ["3/3", "3/3"] });
+  assertEquals(sharesOf(strategy), { plain: ["1/3", "1/3"], restate: ["3/3", "3/3"] });
 });
 
 Deno.test("breakDown() tells apart models whose names look the same", () => {
@@ -305,7 +305,7 @@ Deno.test("breakDown() has simulated models called simulated in every series and
     { model: "sim:planner", name: "thoughtful", reasoningEffort: "high" },
   ];
   const trials = models.flatMap(({ name }) =>
-    ["baseline", "restate"].flatMap((strategy) =>
+    ["plain", "restate"].flatMap((strategy) =>
       [3, 5].flatMap((core) =>
         counts.map(([connected, disconnected]) =>
           record({
@@ -332,7 +332,7 @@ Deno.test("breakDown() has simulated models called simulated in every series and
 // Thinking budgets
 
 /** Trials of each of these models, on tasks without irrelevant functions and with some. */
-function thinking(models: readonly ModelEntry[], strategies = ["baseline"]): Breakdown[] {
+function thinking(models: readonly ModelEntry[], strategies = ["plain"]): Breakdown[] {
   const trials = models.flatMap(({ model, name = model }) =>
     strategies.flatMap((strategy) =>
       [0, 4].map((connected) =>
@@ -382,7 +382,7 @@ Deno.test("breakDown() compares thinking budgets within a strategy", () => {
   const found = thinking([
     { model: "gpt-5", name: "low", reasoningEffort: "low" },
     { model: "gpt-5", name: "high", reasoningEffort: "high" },
-  ], ["baseline", "restate"]);
+  ], ["plain", "restate"]);
   assertEquals(found.map(({ title }) => title), [
     "Success by thinking budget, 5 core functions: gpt-5",
     "Success by thinking budget, 5 core functions: gpt-5 + restate",

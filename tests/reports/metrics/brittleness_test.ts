@@ -78,10 +78,10 @@ Deno.test("measureBrittleness() has one entry for each model and strategy that w
       columns.map(({ perturbation }) => perturbation),
     ]),
     [
-      ["a", "baseline", "none", false, ["none", "RD"]],
+      ["a", "plain", "none", false, ["none", "RD"]],
       ["b", "restate", "none", false, ["CF"]],
-      ["sim:c", "baseline", "none", true, ["rename"]],
-      ["__proto__", "baseline", "none", false, ["RE"]],
+      ["sim:c", "plain", "none", true, ["rename"]],
+      ["__proto__", "plain", "none", false, ["RE"]],
     ],
   );
   assertEquals(measureBrittleness([]), []);

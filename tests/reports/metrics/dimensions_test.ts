@@ -128,8 +128,8 @@ Deno.test("measureDimensions() keeps models and strategies apart, and faults of 
       ...[dimensions[0]!.mean, dimensions[4]!.mean],
     ]),
     [
-      ["a", "baseline", false, 1, 0],
-      ["sim:b", "baseline", true, 0, null],
+      ["a", "plain", false, 1, 0],
+      ["sim:b", "plain", true, 0, null],
       ["a", "restate", false, 0, null],
     ],
   );

@@ -26,7 +26,7 @@ function wilsonBounds(solved: number, trials: number): [lower: number, upper: nu
 }
 
 Deno.test("measureErrorHandling() has success by strategy and fault, and over all of them (Pipeline, Tool Call Success Rate by Error Handling Strategy)", () => {
-  const counts = { baseline: [18, 2], "repair+retry": [20, 15] } as const;
+  const counts = { plain: [18, 2], "repair+retry": [20, 15] } as const;
   const trials = Object.entries(counts).flatMap(([strategy, [plain, faulty]]) => [
     ...summaries(plain, 20, { strategy }),
     ...summaries(faulty, 20, { strategy, perturbation: "timeout" }),
@@ -35,7 +35,7 @@ Deno.test("measureErrorHandling() has success by strategy and fault, and over al
   ]);
   const rows = measureErrorHandling(trials);
   assertEquals(rows.map(({ subject }) => [subject.strategy, subject.perturbation]), [
-    ["baseline", "none"],
+    ["plain", "none"],
     ["repair+retry", "none"],
   ]);
   for (const [place, [plain, faulty]] of Object.values(counts).entries()) {
@@ -108,7 +108,7 @@ Deno.test("the tables have the shares with their intervals, and what was mended"
   const report = makeReport(trials, { suite: "s" });
   assertEquals(errorHandlingTables(report)[0]!.rows, [
     ["model", "strategy", "timeout", "arguments mended", "overall"],
-    ["m", "baseline", "50.0% (15.0% to 85.0%), n 4", "-", "50.0% (15.0% to 85.0%), n 4"],
+    ["m", "plain", "50.0% (15.0% to 85.0%), n 4", "-", "50.0% (15.0% to 85.0%), n 4"],
     [
       ...["m", "repair"],
       "100.0% (34.2% to 100.0%), n 2",
@@ -128,7 +128,7 @@ Deno.test("the tables have the shares with their intervals, and what was mended"
   );
   const brief = renderReport(makeReport(four, { suite: "s" }));
   assertEquals(titles(brief), ["Success", title]);
-  assertMatch(brief, /^model +strategy +timeout .*\na {6}baseline +50.0%, n 4 /m);
+  assertMatch(brief, /^model +strategy +timeout .*\na {6}plain +50.0%, n 4 /m);
   const [head, row] = workTable(report.subjects)[0]!.rows;
   assertEquals(row![head!.indexOf("share mended")], "50.0% (9.5% to 90.5%)");
 });
@@ -181,7 +181,7 @@ Deno.test("the table of latencies has a row for each tool, and none for generate
 });
 
 Deno.test("measureErrorHandling() leaves out trials that no model could solve, as all rates of success do", () => {
-  const trials = ["baseline", "retry"].flatMap((strategy) => [
+  const trials = ["plain", "retry"].flatMap((strategy) => [
     ...summaries(4, 4, { strategy }),
     ...summaries(0, 4, { strategy, perturbation: "permission_denied" })
       .map((trial) => ({ ...trial, unsolvable: "denied" as const })),

@@ -30,7 +30,7 @@ Deno.test("measureFormats() gives shares of replies, with intervals over graphs 
   assertEquals(others, []);
   const { strictRate, usableRate, repairs, ...counts } = formats!;
   assertEquals(counts, {
-    subject: { model: "m", strategy: "baseline", perturbation: "none", variant: undefined },
+    subject: { model: "m", strategy: "plain", perturbation: "none", variant: undefined },
     simulated: false,
     api: "chat",
     trials: 4,
@@ -59,11 +59,11 @@ Deno.test("measureFormats() keeps models, strategies, perturbations and formats 
       ...[subject.model, subject.strategy, subject.perturbation, api, simulated, strict],
     ]),
     [
-      ["a", "baseline", "none", "react", false, 1],
-      ["a", "baseline", "none", "xml", false, 0],
+      ["a", "plain", "none", "react", false, 1],
+      ["a", "plain", "none", "xml", false, 0],
       ["a", "restate", "none", "react", false, 0],
-      ["a", "baseline", "RD", "react", false, 0],
-      ["b", "baseline", "none", "chat", true, 1],
+      ["a", "plain", "RD", "react", false, 0],
+      ["b", "plain", "none", "chat", true, 1],
     ],
   );
 });

@@ -34,7 +34,7 @@ Deno.test("measureMatrix() has counts that add up to the tallies of each variant
         fc.record({
           outcome: fc.constantFrom(...OUTCOMES),
           model: fc.constantFrom("a", "b", "__proto__"),
-          strategy: fc.constantFrom("baseline", "restate"),
+          strategy: fc.constantFrom("plain", "restate"),
           perturbation: fc.constantFrom("none", "none", "RD"),
           task: fc.constantFrom<Trial["task"]>(
             { core: 3, depth: 1, connected: 0, disconnected: 0, seed: 1 },

@@ -303,7 +303,7 @@ Deno.test("summarize() counts what was asked beside the loop, and what came to n
   for (const strategy of ["plan_then_call", "route_then_fill", "backward"]) {
     assertEquals(await workIn(strategy, [""]), { ...usable, unusable: 1 }, strategy);
   }
-  for (const strategy of ["baseline", "restate", "indirection", "repair"]) {
+  for (const strategy of ["plain", "restate", "indirection", "repair"]) {
     assertEquals(await workIn(strategy, ["x"]), undefined, strategy);
   }
 });

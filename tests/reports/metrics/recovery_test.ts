@@ -75,9 +75,9 @@ Deno.test("measureRecovery() keeps models, strategies and perturbations apart", 
       ...faults.map(({ perturbation, rate }) => `${perturbation} ${rate}`),
     ]),
     [
-      ["a", "baseline", false, "timeout 1", "timeout:3 0"],
+      ["a", "plain", false, "timeout 1", "timeout:3 0"],
       ["a", "restate", false, "timeout 0"],
-      ["sim:b", "baseline", true, "timeout 0"],
+      ["sim:b", "plain", true, "timeout 0"],
     ],
   );
 });

@@ -77,7 +77,7 @@ Deno.test("viewTrial() tells what is known of a trial, and that its model is sim
     ["behaviours", "none"],
     ["model", "sim:a (simulated)"],
     ["served as", "served"],
-    ["strategy", "baseline"],
+    ["strategy", "plain"],
     ["perturbation", "none"],
     ["task", "core 3, depth 2, connected 0, disconnected 0"],
     ["seed", "1"],

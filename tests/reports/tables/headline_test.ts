@@ -42,7 +42,7 @@ function pair(
 }
 
 const variant = (model: string, traits: Partial<Variant> = {}): Variant => ({
-  ...{ model, strategy: "baseline", perturbation: "none", ...traits },
+  ...{ model, strategy: "plain", perturbation: "none", ...traits },
 });
 
 Deno.test("overviewTable() has the verdict, the rate and the effort of each variant, and no empty column", () => {
@@ -159,10 +159,10 @@ Deno.test("overviewTable() has what changed against the likeliest reference of a
   assertEquals(columns(two.rows, "change"), [["reference"], ["+11.0"]]);
 });
 
-Deno.test("overviewTable() of many variants begins with the unperturbed ones of the baseline strategy", () => {
+Deno.test("overviewTable() of many variants begins with the unperturbed ones of the plain strategy", () => {
   const trialsOf = (ids: readonly string[]) =>
     ids.flatMap((perturbation) =>
-      ["restate", "baseline"].flatMap((strategy) =>
+      ["restate", "plain"].flatMap((strategy) =>
         ["a", "b"].map((model) =>
           record({ model, strategy, perturbation, id: `${model} ${strategy} ${perturbation}` })
         )

@@ -232,7 +232,7 @@ Deno.test("callSetTables() has Table 5 where functions were picked first, and wh
   assertEquals(rows, [
     [
       ...["model", "picked by", "trials", "exact: easy", "hard", "all", "95% interval"],
-      "baseline",
+      "plain",
     ],
     [
       ...["m + route_then_fill", "itself", "1+0+1", "100.0%", "0.0%", "50.0%", interval(1, 2)],

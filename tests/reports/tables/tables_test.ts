@@ -178,11 +178,11 @@ Deno.test("tablesOf() has all pairs on the same graphs, those with the baseline 
     ],
     // 40 trials of 12 tokens: 30 are solved with the strategy, and 22 without.
     [
-      ...["m + restate", "baseline", "40", "0", "55.0%", "75.0%", "+20.0", "+3.5 to +36.6"],
+      ...["m + restate", "plain", "40", "0", "55.0%", "75.0%", "+20.0", "+3.5 to +36.6"],
       ...["10", "2", "0.0386", "0.1543", "-6"],
     ],
     [
-      ...["sim:n + restate (simulated)", "baseline", "5", "0", "100.0%", "0.0%", "-100.0"],
+      ...["sim:n + restate (simulated)", "plain", "5", "0", "100.0%", "0.0%", "-100.0"],
       ...["-100.0 to -13.1", "0", "5", "0.0625", "0.1875", "-"],
     ],
     [
@@ -205,11 +205,11 @@ Deno.test("tablesOf() has all pairs on the same graphs, those with the baseline 
       ...["task", "candidate", "against", "change", "against solved", "candidate solved"],
       "difference",
     ],
-    [task(31), "m + restate", "baseline", "lost", "1 of 1", "0 of 1", "-100.0"],
-    [task(32), "m + restate", "baseline", "lost", "1 of 1", "0 of 1", "-100.0"],
-    [task(21), "m + restate", "baseline", "gained", "0 of 1", "1 of 1", "+100.0"],
-    [task(22), "m + restate", "baseline", "gained", "0 of 1", "1 of 1", "+100.0"],
-    ["and 8 more", "m + restate", "baseline", "gained", "-", "-", "-"],
+    [task(31), "m + restate", "plain", "lost", "1 of 1", "0 of 1", "-100.0"],
+    [task(32), "m + restate", "plain", "lost", "1 of 1", "0 of 1", "-100.0"],
+    [task(21), "m + restate", "plain", "gained", "0 of 1", "1 of 1", "+100.0"],
+    [task(22), "m + restate", "plain", "gained", "0 of 1", "1 of 1", "+100.0"],
+    ["and 8 more", "m + restate", "plain", "gained", "-", "-", "-"],
   ]);
   assertEquals(changed.rows.slice(1, 6).map((row) => linksOf(row)[0]), [
     ...["?pair=0&change=lost&task=1", "?pair=0&change=lost&task=2"],
@@ -235,19 +235,19 @@ Deno.test("tablesOf() tells of pairs what is left out, and extra costs where the
       ...["candidate", "against", "tasks", "left out", "against solved"],
       ...["McNemar p", "adjusted p", "extra tokens", "extra cost"],
     ],
-    ["m + restate", "baseline", "4", "1", "100.0%", "1.0000", "1.0000", "+2,999,988", "+$0.03"],
-    ["n + restate", "baseline", "1", "0", "100.0%", "1.0000", "1.0000", "0", "-"],
-    ["o + restate", "baseline", "0", "1", "-", "-", "-", "-", "-"],
+    ["m + restate", "plain", "4", "1", "100.0%", "1.0000", "1.0000", "+2,999,988", "+$0.03"],
+    ["n + restate", "plain", "1", "0", "100.0%", "1.0000", "1.0000", "0", "-"],
+    ["o + restate", "plain", "0", "1", "-", "-", "-", "-", "-"],
   ]);
 });
 
 Deno.test("tablesOf() tests repeated graphs by signs, and rounds no difference to none", () => {
-  const repeated = ["baseline", "restate"].flatMap((strategy) =>
+  const repeated = ["plain", "restate"].flatMap((strategy) =>
     [1, 2, 3].flatMap((seed) =>
       [1, 2].map((repetition) =>
         record({
           ...{ strategy, seed, repetition },
-          outcome: strategy === "baseline" || seed + repetition < 5 ? "solved" : "no_answer",
+          outcome: strategy === "plain" || seed + repetition < 5 ? "solved" : "no_answer",
         })
       )
     )
@@ -258,9 +258,7 @@ Deno.test("tablesOf() tests repeated graphs by signs, and rounds no difference t
   assertEquals(heads![9], "sign flip p");
   assertStringIncludes(note!, "(sign flip: the test where a task ran several times)");
   // Of both kinds of tests each is named.
-  const single = ["baseline", "restate"].map((strategy) =>
-    record({ strategy, model: "n", seed: 8 })
-  );
+  const single = ["plain", "restate"].map((strategy) => record({ strategy, model: "n", seed: 8 }));
   const { rows: mixed } = tables([...repeated, ...single]).get("comparisons")!;
   assertEquals(mixed.map((row) => row.slice(9, 12)), [
     ...[["p", "test", "adjusted p"], ["1.0000", "sign flip", "1.0000"]],
@@ -370,7 +368,7 @@ Deno.test("tablesOf() of nothing has no table", () => {
 
 Deno.test("tablesOf() calls simulated models simulated in every table that names models", () => {
   const trials = TRIALS.flatMap((trial) =>
-    ["baseline", "restate"].map((strategy) => ({
+    ["plain", "restate"].map((strategy) => ({
       ...trial,
       strategy,
       model: { requested: "sim:x", served: "sim:x", simulated: true },
@@ -429,7 +427,7 @@ Deno.test("tablesOf() has no table of wrong calls where none was wrong", () => {
 });
 
 Deno.test("tablesOf() of probes speaks of tasks, as they have no graphs", () => {
-  const trials = ["baseline", "indirection"].flatMap((strategy) =>
+  const trials = ["plain", "indirection"].flatMap((strategy) =>
     [1, 2].flatMap((seed) =>
       [1, 2].map((repetition) =>
         record({ task: { case: "oracle", seed }, strategy, repetition, behaviours: ["silent"] })

@@ -100,8 +100,8 @@ Deno.test("readCollection() pairs strategies of several runs by their graphs", (
       ...[subject.model, subject.strategy, against.model, against.strategy, graphs, leftOut],
     ]),
     [
-      ["a", "restate", "a", "baseline", 6, 0],
-      ["a", "baseline", "b", "baseline", 6, 0],
+      ["a", "restate", "a", "plain", 6, 0],
+      ["a", "plain", "b", "plain", 6, 0],
     ],
   );
   assertEquals([comparisons[0]!.success!.gained, comparisons[0]!.success!.lost], [0, 1]);
@@ -197,7 +197,7 @@ Deno.test("readCollection() refuses one name for strategies that work in differe
   const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: [entry("mend", 1)] });
   const others: Suite["strategies"][] = [
     [entry("mend", 2)],
-    ["baseline", { strategy: "restate", name: "mend" }],
+    ["plain", { strategy: "restate", name: "mend" }],
     [{ strategy: "repair", name: "mend" }],
     [{ ...entry("mend", 1), models: { repair: "c" } }],
     [{ ...entry("mend", 1), prompts: { repair: { fix: "Mend {arguments}" } } }],
@@ -212,7 +212,7 @@ Deno.test("readCollection() refuses one name for strategies that work in differe
   }
   const named = writeSuite(folder, "named.jsonl", {
     models: ["b"],
-    strategies: ["baseline", entry("mend", 1), entry("mend twice", 2), { strategy: "restate" }],
+    strategies: ["plain", entry("mend", 1), entry("mend twice", 2), { strategy: "restate" }],
   });
   assertEquals(readCollection([one, named]).runs.length, 2);
   const plain = writeSuite(folder, "plain.jsonl", { models: ["c"], strategies: ["restate"] });
@@ -282,8 +282,8 @@ Deno.test("readCollection() refuses different tasks of which a model or a strate
   using folder = new Folder();
   const one = writeSuite(folder, "a.jsonl", { models: ["a", "b"] });
   const cases: [Partial<Suite>, string, "one" | "other"][] = [
-    [{ models: ["a"] }, "b with baseline", "one"],
-    [{ models: ["a", "b", "c"] }, "c with baseline", "other"],
+    [{ models: ["a"] }, "b with plain", "one"],
+    [{ models: ["a", "b", "c"] }, "c with plain", "other"],
     [{ models: ["a", "b"], strategies: ["restate"] }, "a with restate", "other"],
   ];
   for (const [changed, subject, where] of cases) {

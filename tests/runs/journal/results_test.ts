@@ -370,7 +370,7 @@ Deno.test("readResults() fills in what other tools may leave out", () => {
     index: 0,
     block: 0,
     model: { requested: "sim:x", served: "x", simulated: true },
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "none",
     repetition: 1,
     grounded: false,

@@ -190,7 +190,7 @@ Deno.test("names and outputs leave graph, inputs' number and defaults as they ar
     assertEquals(named.target.value, plain.target.value);
     assertEquals(briefSpec({ ...SPEC, names }), { ...SPEC, names });
     const key = {
-      ...{ model: "m", strategy: "baseline", perturbation: "none", repetition: 1 },
+      ...{ model: "m", strategy: "plain", perturbation: "none", repetition: 1 },
       task: { ...SPEC, names },
     };
     assertEquals(parseTrialId(trialId(key)), key);

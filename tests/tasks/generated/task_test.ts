@@ -772,7 +772,7 @@ Deno.test("generateTask() leaves tasks of one output as they are, and says nothi
 });
 
 Deno.test("trial ids keep the range of outputs", () => {
-  const key = { model: "m", strategy: "baseline", perturbation: "none", task: SPEC, repetition: 1 };
+  const key = { model: "m", strategy: "plain", perturbation: "none", task: SPEC, repetition: 1 };
   assert(trialId(key).includes(" outputs=1..3 "));
   assertEquals(parseTrialId(trialId(key)), key);
 });

@@ -90,7 +90,7 @@ async function failedTrials(): Promise<Trial[]> {
     await trialsOf({
       ...generated,
       tasks: [{ core: [4, 14], depth: 3, connected: [0, 3] }],
-      strategies: ["baseline", "restate"],
+      strategies: ["plain", "restate"],
       perturbations: ["none", ...WORSE],
     }),
     await trialsOf({

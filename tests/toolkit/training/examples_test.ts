@@ -79,7 +79,7 @@ async function write(
 Deno.test("metadataOf() says where a conversation comes from, in texts", async () => {
   const trial = await runTrial(TASK, inProcess("sim:planner"), { suite: "mine" });
   assertEquals(metadataOf(trial, { planHash: "abc", generator: 1 }), {
-    trial: "core=3 depth=2 connected=0 disconnected=0 seed=7 model=sim:planner strategy=baseline " +
+    trial: "core=3 depth=2 connected=0 disconnected=0 seed=7 model=sim:planner strategy=plain " +
       "perturbation=none repetition=1",
     suite: "mine",
     plan: "abc",
@@ -88,7 +88,7 @@ Deno.test("metadataOf() says where a conversation comes from, in texts", async (
     model: "sim:planner",
     served: "sim:planner",
     simulated: "true",
-    strategy: "baseline",
+    strategy: "plain",
     perturbation: "none",
     outcome: "solved",
     grounded: "true",
@@ -261,7 +261,7 @@ Deno.test("writeTrainingData() takes the trials in the order of the plan, howeve
 Deno.test("writeTrainingData() takes each conversation once", async () => {
   using folder = new Folder();
   // Without anything to restate, both say the same.
-  const plan = planFor({ strategies: ["baseline", "repair"], repetitions: 2 });
+  const plan = planFor({ strategies: ["plain", "repair"], repetitions: 2 });
   const journal = writeJournal(folder, plan, await runAll(plan));
   const { lines, tally } = await write([journal, journal]);
   assertEquals([tally.trials, tally.written, tally.same], [24, 3, 21]);

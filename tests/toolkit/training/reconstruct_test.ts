@@ -116,7 +116,7 @@ Deno.test("reconstructTrial() tells what a server was really sent, in OpenAI's o
   const bodies: ChatRequest[] = [];
   await using server = startSimulatedServer({ onRequest: (body) => bodies.push(body) });
   const model = openai({ model: "sim:planner", baseURL: server.url, apiKey: "any" });
-  for (const strategy of ["baseline", "restate", "indirection", "plan_then_call"]) {
+  for (const strategy of ["plain", "restate", "indirection", "plan_then_call"]) {
     const trial = await run(model, strategy);
     const { messages, tools } = told(await reconstructTrial(trial));
     const written = openaiChat.write({ messages, tools, parallel: true });
@@ -146,7 +146,7 @@ Deno.test("reconstructTrial() tells what a server was really sent, in OpenAI's o
 
 for (const id of TEXT_FORMATS) {
   Deno.test(`reconstructTrial() tells what was said in the text format ${id} as calls and results`, async () => {
-    const spoken = await run(inProcess("sim:planner"), "baseline");
+    const spoken = await run(inProcess("sim:planner"), "plain");
     const native = told(await reconstructTrial(spoken));
     const requests: ModelRequest[] = [];
     // The same replies, written as texts.
@@ -160,7 +160,7 @@ for (const id of TEXT_FORMATS) {
     const answer = { text: format.writeCalls(assistant.at(-1)!.content, []) };
     const script: ScriptedReply[] = [...texts, answer];
     const model = listened(scripted("m", script), requests);
-    const trial = await run(inTextFormat(model, id), "baseline");
+    const trial = await run(inTextFormat(model, id), "plain");
     assertEquals(trial.outcome, "solved");
     const { messages, tools } = told(await reconstructTrial(trial));
     assertEquals(requests.at(-1)!.messages, format.present(messages.slice(0, -1), tools));
@@ -219,7 +219,7 @@ Deno.test("reconstructTrial() tells results whole that a journal has cut", async
 });
 
 Deno.test("reconstructTrial() lets the model see as much of a result as it did", async () => {
-  const trial = await run(inProcess("sim:planner"), "baseline", { limits: { observation: 9 } });
+  const trial = await run(inProcess("sim:planner"), "plain", { limits: { observation: 9 } });
   assertEquals(await reconstructTrial(trial), { failure: "differs" });
   const { messages } = told(await reconstructTrial(trial, { limits: { observation: 9 } }));
   assert(messages.every(({ role, content }) => role !== "tool" || content.length <= 9));
@@ -247,7 +247,7 @@ Deno.test("reconstructTrial() tells of calls that refer to others of their reply
   ];
   const model = listened(scripted("m", script), requests);
   const task = { ...SPEC, core: 2, depth: 1, connected: 0 };
-  const trial = await run(model, "baseline", { references: true }, task);
+  const trial = await run(model, "plain", { references: true }, task);
   assertEquals([trial.outcome, tools.length], ["solved", 3]);
   const { messages, tools: shown } = told(await reconstructTrial(trial, { references: true }));
   assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
@@ -270,7 +270,7 @@ Deno.test("reconstructTrial() takes what is set of a strategy", async () => {
 
 /** A trial of a model that calls the first function, and then answers. */
 async function tried(replies: readonly ScriptedReply[], options: TrialOptions = {}) {
-  return await run(scripted("m", forever(...replies)), "baseline", options);
+  return await run(scripted("m", forever(...replies)), "plain", options);
 }
 
 Deno.test("reconstructTrial() says why a trial cannot be told", async () => {
@@ -282,14 +282,14 @@ Deno.test("reconstructTrial() says why a trial cannot be told", async () => {
       scripted("m", () => {
         throw new Error("no");
       }),
-      "baseline",
+      "plain",
     ),
     limit: await tried([{ calls: [call] }], { limits: { calls: 2 } }),
     no_answer: await tried([{ text: " \n" }]),
     own_task: { ...await tried([answer]), task: { case: "mine", seed: 1 } as never },
     unknown_task: { ...await tried([answer]), task: { ...SPEC, core: 0 } },
     unknown_strategy: { ...await tried([answer]), strategy: "naps" },
-    no_replies: await run(scripted("m", [answer]), "baseline", {
+    no_replies: await run(scripted("m", [answer]), "plain", {
       agent: async (executor) => {
         await executor.tools[0]!.execute({});
         return "x = 1";
@@ -315,7 +315,7 @@ Deno.test("reconstructTrial() takes arguments that are cut for cut", async () =>
 });
 
 Deno.test("reconstructTrial() believes nothing of a line that does not come out", async () => {
-  const trial = await run(inProcess("sim:planner"), "baseline");
+  const trial = await run(inProcess("sim:planner"), "plain");
   told(await reconstructTrial(trial));
   const changed = (change: (event: TraceEvent) => TraceEvent): Trial => ({
     ...trial,

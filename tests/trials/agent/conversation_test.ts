@@ -29,7 +29,7 @@ interface TalkOptions {
 async function talk(
   script: Script | readonly ScriptedReply[],
   [first, ...turns]: readonly string[],
-  { strategy = "baseline", limits = {}, opening = [] }: TalkOptions = {},
+  { strategy = "plain", limits = {}, opening = [] }: TalkOptions = {},
 ) {
   const requests: ModelRequest[] = [];
   using toolbox = new Toolbox([DOUBLE], {

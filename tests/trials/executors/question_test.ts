@@ -151,7 +151,7 @@ Deno.test("strategy repair sends back what cannot be read, and keeps what it was
     assertStringIncludes(messages[0]!.content, "API list start");
     return truth;
   });
-  const trials = await runAll(model, {}, { strategies: ["baseline", "repair"] });
+  const trials = await runAll(model, {}, { strategies: ["plain", "repair"] });
   for (const trial of trials) {
     const { scores, unrepaired } = scoredIn(trial);
     const isRepaired = trial.strategy === "repair";
@@ -386,7 +386,7 @@ Deno.test("functions whose names providers refuse are called by others, and are 
     JSON.stringify({ name: "users", functions: { users: functions }, questions }),
   );
   const { tasks } = citySuite({ set: path, mode: "tools" });
-  const suite = citySuite({}, { tasks, strategies: ["baseline", "restate"] });
+  const suite = citySuite({}, { tasks, strategies: ["plain", "restate"] });
   const plan = planSuite(suite, { tasks: questionSource(tasks, (own) => own)! });
   const model = scripted(
     "m",

@@ -52,7 +52,7 @@ function graphsOf(trials: readonly Trial[]): GraphSpec[] {
 
 Deno.test("restate helps a model that takes stale values", async () => {
   const model = "sim:noisy?stale=.15&seed=1";
-  const usual = await trialsOf("baseline", model);
+  const usual = await trialsOf("plain", model);
   const restated = await trialsOf("restate", model);
   assertLifted(restated, usual);
   assertLess(failuresIn(restated), 0.9 * failuresIn(usual));
@@ -60,14 +60,14 @@ Deno.test("restate helps a model that takes stale values", async () => {
 
 Deno.test("restate helps a model that forgets (FuncBenchGen 4.6.1)", async () => {
   const model = "sim:noisy?memory=3&seed=1";
-  const usual = await trialsOf("baseline", model);
+  const usual = await trialsOf("plain", model);
   const restated = await trialsOf("restate", model);
   assertLifted(restated, usual);
 });
 
 Deno.test("indirection leaves nothing to copy wrongly (Indirection, Concluding Thoughts)", async () => {
   const model = "sim:noisy?copy=.1&seed=1";
-  const usual = await trialsOf("baseline", model);
+  const usual = await trialsOf("plain", model);
   const named = await trialsOf("indirection", model);
   assertGreater(failuresIn(usual, "incorrect_value"), 40);
   assertEquals(failuresIn(named), 0);
@@ -77,7 +77,7 @@ Deno.test("indirection leaves nothing to copy wrongly (Indirection, Concluding T
 
 Deno.test("repair mends calls that lack an argument", async () => {
   const model = "sim:noisy?arity=.15&seed=1";
-  const usual = await trialsOf("baseline", model);
+  const usual = await trialsOf("plain", model);
   const repaired = await trialsOf("repair", model);
   const refused = failuresIn(usual, "wrong_number_of_inputs");
   assertGreater(refused, 20);
@@ -90,7 +90,7 @@ Deno.test("repair mends calls that lack an argument", async () => {
   assertEquals(solvedOf(repaired), repaired.length);
 
   const limits = (trials: readonly Trial[]) => ({ calls: graphsOf(trials)[0]!.core });
-  const tight = await trialsOf("baseline", model, { limits: limits(usual) });
+  const tight = await trialsOf("plain", model, { limits: limits(usual) });
   const mended = await trialsOf("repair", model, { limits: limits(usual) });
   assertLifted(mended, tight);
   // What is left to fail are calls that no attempt has mended.
@@ -123,7 +123,7 @@ Deno.test("route_then_fill keeps distractors from a model that is drawn to them"
   const wander = "sim:noisy?distract=.5&seed=5";
   const needless = (trials: readonly Trial[]) =>
     trials.flatMap(({ events }) => callsOf(events)).filter(({ role }) => role !== "core").length;
-  const usual = needless(await trialsOf("baseline", wander));
+  const usual = needless(await trialsOf("plain", wander));
   const routed = needless(await trialsOf("route_then_fill", wander));
   assertGreater(usual, 40);
   assertLess(routed, 0.7 * usual);

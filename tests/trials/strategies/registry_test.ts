@@ -59,7 +59,7 @@ const ASKING: readonly string[] = ["plan_then_call", "route_then_fill", "backwar
 Deno.test("strategiesIn() knows every strategy and every order of several, the outermost first", () => {
   for (const id of STRATEGIES) assertEquals(strategiesIn(id), [id]);
   for (const id of EVERY) assertEquals(strategiesIn(id).join("+"), id);
-  const others = STRATEGIES.filter((id) => id !== "baseline");
+  const others = STRATEGIES.filter((id) => id !== "plain");
   fc.assert(
     fc.property(fc.shuffledSubarray(others, { minLength: 1 }), (ids) => {
       const asking = ids.findIndex((id) => ASKING.includes(id));
@@ -76,7 +76,7 @@ Deno.test("strategiesIn() knows every strategy and every order of several, the o
 });
 
 Deno.test("strategiesIn() refuses what is none, and says what there is", () => {
-  const unknown = "must be one of baseline, restate, indirection, plan_then_call, ";
+  const unknown = "must be one of plain, restate, indirection, plan_then_call, ";
   const table: [string, string][] = [
     ["wishful", unknown],
     ["", unknown],
@@ -88,9 +88,9 @@ Deno.test("strategiesIn() refuses what is none, and says what there is", () => {
     ["+restate", unknown],
     ["restate++repair", unknown],
     ["repair+restate+repair", "must name none of them twice"],
-    ["baseline+baseline", "must name none of them twice"],
-    ["baseline+restate", "must not join baseline, which is the loop as it is, to others"],
-    ["restate+baseline", "must not join baseline"],
+    ["plain+plain", "must name none of them twice"],
+    ["plain+restate", "must not join plain, which is the loop as it is, to others"],
+    ["restate+plain", "must not join plain"],
   ];
   for (const [id, rule] of table) {
     const error = assertThrows(() => strategiesIn(id), InputError, rule, id);
@@ -100,7 +100,7 @@ Deno.test("strategiesIn() refuses what is none, and says what there is", () => {
 });
 
 Deno.test("stagesOf() lists the stages of several strategies once", () => {
-  assertEquals(stagesOf(["baseline", "restate", "indirection"]), []);
+  assertEquals(stagesOf(["plain", "restate", "indirection"]), []);
   assertEquals(stagesOf(["plan_then_call"]), ["plan", "call"]);
   assertEquals(stagesOf(["route_then_fill"]), ["route", "fill"]);
   assertEquals(stagesOf(["repair", "backward", "plan_then_call"]), [
@@ -124,9 +124,9 @@ Deno.test("withStrategy() refuses what cannot be set, with path and rule", () =>
     ["backward", { rounds: -1 }, "rounds", "must be a whole number from 1 on: it is -1"],
     ["backward", { rounds: NaN }, "rounds", "must be a whole number from 1 on: it is NaN"],
     [
-      "baseline",
-      { prompts: { baseline: { plan: "{question}" } } },
-      "prompts.baseline.plan",
+      "plain",
+      { prompts: { plain: { plan: "{question}" } } },
+      "prompts.plain.plan",
       "there is no such text: there are none",
     ],
     [
@@ -251,9 +251,9 @@ function sorted(written: string): string {
 }
 
 for (const [what, script, options, outcome] of CASES) {
-  Deno.test(`every strategy judges a model that ${what} as the baseline does`, async () => {
+  Deno.test(`every strategy judges a model that ${what} as plain does`, async () => {
     const model = adapting("script", TASK, script);
-    const usual = judged(await runTrial(planned("baseline", "script", SPEC), model, options));
+    const usual = judged(await runTrial(planned("plain", "script", SPEC), model, options));
     for (const strategy of EVERY) {
       const trial = await runTrial(planned(strategy, "script", SPEC), model, options);
       assertEquals(trial.outcome, outcome);
@@ -265,10 +265,10 @@ for (const [what, script, options, outcome] of CASES) {
   });
 }
 
-Deno.test("every strategy sees every kind of failure where the baseline does", async () => {
+Deno.test("every strategy sees every kind of failure where plain does", async () => {
   const types = new Set<string>();
   const model = adapting("script", TASK, clumsy);
-  const { failures, events } = await runTrial(planned("baseline", "script", SPEC), model);
+  const { failures, events } = await runTrial(planned("plain", "script", SPEC), model);
   for (const { type } of failures) types.add(type);
   assertEquals(types.size, 4, [...types].join());
   assert(callsOf(events).some(({ guessed }) => guessed), "one call is a lucky guess");
@@ -285,11 +285,11 @@ function assertJournalled(trial: Trial): void {
 const TRANSPARENT = ["plan_then_call", "backward", "plan_then_call+backward"];
 const WITH_RESULTS = ["restate", "restate+plan_then_call", "backward+restate"];
 
-Deno.test("strategies judge random trials as the baseline does, where the model does the same", async () => {
+Deno.test("strategies judge random trials as plain does, where the model does the same", async () => {
   let failures = 0;
   const compare = async (ids: readonly string[], name: string, task: GraphSpec) => {
     const model = inProcess(name);
-    const usual = judged(await runTrial(planned("baseline", name, task), model));
+    const usual = judged(await runTrial(planned("plain", name, task), model));
     failures += usual.failures.length;
     for (const id of ids) {
       const trial = await runTrial(planned(id, name, task), model);
@@ -661,7 +661,7 @@ function garbage(): fc.Arbitrary<ScriptedReply> {
   return fc.record({ text, calls: fc.array(call, { maxLength: 3 }) });
 }
 
-Deno.test("baseline changes nothing at all", async () => {
+Deno.test("plain changes nothing at all", async () => {
   const bare: ModelRequest[] = [];
   using executor = createExecutor(TASK, { callLimit: 20 });
   const session = new Session({
@@ -674,7 +674,7 @@ Deno.test("baseline changes nothing at all", async () => {
     environment: executor,
     messages: [{ role: "user", content: TASK.prompt }],
   });
-  const { requests, ...done } = await work("baseline", clumsy, { task: TASK });
+  const { requests, ...done } = await work("plain", clumsy, { task: TASK });
   assertEquals(requests, bare);
   assertEquals(done.ending, ending);
   assertEquals(requests[0]!.messages, [{ role: "user", content: TASK.prompt }]);

@@ -131,7 +131,7 @@ Deno.test("restate changes nothing that a model sees but the contents of results
       ),
     }));
   };
-  assertEquals(await asked("restate"), await asked("baseline"));
+  assertEquals(await asked("restate"), await asked("plain"));
 });
 
 Deno.test("restate says nothing to calls past the limit", async () => {

@@ -93,7 +93,7 @@ Deno.test("retry makes calls that others of their reply refer to again before th
   }));
   const answer = { text: `${task.target.variable} = ${task.target.value}` };
   const outcomes = [];
-  for (const strategy of ["baseline", "retry"]) {
+  for (const strategy of ["plain", "retry"]) {
     const trial = await runTrial(spec, scripted("nested", [{ calls }, answer]), {
       perturbation: "timeout:2",
       references: true,
