@@ -6,7 +6,7 @@
 import { cannot, InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { assertWritable, writeOutput } from "../base/output_file.ts";
-import { testWidth } from "../base/terminal_width.ts";
+import { terminalColumns, testWidth } from "../base/terminal_width.ts";
 import type { Place } from "../base/user_code.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
@@ -26,7 +26,14 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { FileOwner } from "./_claimed_files.ts";
 import { untilInterrupted } from "./_interruption.ts";
 import { rerunLine } from "./_only.ts";
-import { ProgressLines } from "./_progress_lines.ts";
+import { SYSTEM_CLOCK } from "../base/clock.ts";
+import {
+  describeStatus,
+  drawStatus,
+  FIRST_PAUSE,
+  LINE_PAUSE,
+  RunProgress,
+} from "../reports/progress.ts";
 
 /** The registration of a benchmark or a suite of tool tests, with the place and the names of its tests. */
 export interface Registration
@@ -315,4 +322,62 @@ function howToSee(reports: readonly string[], journal: string | undefined): stri
   const page = reports.find((path) => formatOf(path) === "html");
   if (page !== undefined) return `see ${page}`;
   return journal === undefined ? "add  -- --report=F.html  to see all" : `in ${journal}`;
+}
+
+/**
+ * Tells how a run stands by a line now and then. What is printed belongs to whichever test is running, so that the test
+ * prints it that waits for its trial.
+ */
+class ProgressLines extends RunProgress {
+  readonly #name: string;
+  #run: Pick<Run, "trials" | "inFlight"> | undefined;
+  #began = 0;
+  /** When the next line is due. */
+  #due = 0;
+
+  /** For a run of `plan`. */
+  constructor(name: string, plan: Plan) {
+    super(plan);
+    this.#name = name;
+  }
+
+  /** Begins to count the time of a run, unless it has begun. */
+  begin(run: Pick<Run, "trials" | "inFlight">): void {
+    if (this.#run !== undefined) return;
+    this.#run = run;
+    this.#began = performance.now();
+    this.#due = SYSTEM_CLOCK.now() + FIRST_PAUSE;
+  }
+
+  /** Awaits the work of a test, and prints the lines that come due. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    let stop = () => {};
+    const wait = () => {
+      stop = SYSTEM_CLOCK.after(Math.max(0, this.#due - SYSTEM_CLOCK.now()), () => {
+        this.#tell();
+        wait();
+      });
+    };
+    wait();
+    try {
+      return await work;
+    } finally {
+      stop();
+      // Trials that are never waited for long leave no time to a timer.
+      if (SYSTEM_CLOCK.now() >= this.#due) this.#tell();
+    }
+  }
+
+  #tell(): void {
+    this.#due = SYSTEM_CLOCK.now() + LINE_PAUSE;
+    console.log(this.#line());
+  }
+
+  #line(): string {
+    const status = this.status(this.#run!, this.#began);
+    const width = terminalColumns();
+    return width === undefined
+      ? `${this.#name}: ${describeStatus(status)}`
+      : drawStatus(status, width - 1);
+  }
 }

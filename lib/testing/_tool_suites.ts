@@ -31,11 +31,11 @@ import {
   TEST_NAME,
   testSubject,
   TOOL_TEST,
-} from "./_tool_options.ts";
+  type ToolSuiteOptions,
+} from "./tool_test_options.ts";
 import { tracedTests } from "./_traced_tests.ts";
 import { readVariants, type Variants } from "./_variants.ts";
 import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
-import type { ToolSuiteOptions } from "./tool_test_options.ts";
 
 /** How a test is run among others. */
 export type Mode = "only" | "skip" | undefined;

@@ -4,8 +4,8 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import { cannot } from "../base/errors.ts";
-import { canonicalJson, defined, listText, printable } from "../base/json.ts";
+import { cannot, InputError } from "../base/errors.ts";
+import { canonicalJson, listText, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { redact } from "../base/redact.ts";
 import { countText } from "../base/numbers.ts";
@@ -20,8 +20,7 @@ import type { Flags } from "./_flags.ts";
 import { type CallSite, ONCE_AND_AHEAD } from "./_register.ts";
 import { listOf } from "../runs/suite.ts";
 import { nameOf } from "./_variants.ts";
-import type { AnyOptions } from "./_tool_options.ts";
-import type { ToolSuiteOptions } from "./tool_test_options.ts";
+import type { AnyOptions, ToolSuiteOptions } from "./tool_test_options.ts";
 
 /** A test as far as its traces matter. */
 interface TracedTest {
@@ -67,29 +66,25 @@ export function tracedTests<Test extends TracedTest>(
   readonly recorded: (planned: PlannedTrial) => RecordedTrial | undefined;
   readonly leaves: (planned: PlannedTrial) => boolean;
 } {
-  if ((record ?? replay ?? auto) !== undefined) {
-    throw cannot(
-      "use --traces with recordings",
-      "both stand for what models say",
-      "give one of them",
-    );
-  }
-  if (resume) {
-    throw cannot(
-      "use --traces with --resume",
-      "traces are judged at once, and trials of a journal would stand for them",
-      "leave out --resume, and name a new file",
-    );
-  }
-  for (const { subject, options } of tests) assertUnchanged(path, subject, options);
   const { gate } = options;
-  if (gate?.sequential === true) {
-    throw cannot(
-      `score ${path}`,
-      "a sequential gate asks for one trial after the other, and traces are a fixed number",
-      `leave out sequential of ${printable(suite, 100)}`,
-    );
-  }
+  const table: [when: boolean | undefined, rule: string][] = [
+    [
+      (record ?? replay ?? auto) !== undefined,
+      "--traces goes without recordings: both stand for what models say",
+    ],
+    [
+      resume,
+      "--traces goes without --resume: they are judged at once; name a new file for the journal",
+    ],
+    [
+      gate?.sequential,
+      "a sequential gate asks for one trial after the other, and traces are a fixed number: leave out " +
+      `sequential of ${printable(suite, 100)}`,
+    ],
+  ];
+  const rule = table.find(([when]) => when)?.[1];
+  if (rule !== undefined) throw new InputError(`Cannot score ${path}: ${rule}`);
+  for (const { subject, options } of tests) assertUnchanged(path, subject, options);
   const isFirst = !files.has(path);
   const file = files.getOrInsertComputed(path, () => {
     const traces = reading.readTraceFile(path);
@@ -133,7 +128,7 @@ export function tracedTests<Test extends TracedTest>(
   const recorded = new Map(
     file.traces.map((trace): [FileTrace, RecordedTrial] => [
       trace,
-      { run: trace.run, draw: drawOf(trace), ...defined({ ends }) },
+      { run: trace.run, draw: drawOf(trace), ends },
     ]),
   );
   const traceOf = ({ task, model, repetition }: PlannedTrial) =>

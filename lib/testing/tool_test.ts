@@ -15,10 +15,12 @@ import {
   isRunAlike,
   testSubject,
   TOOL_SUITE,
-} from "./_tool_options.ts";
+  type ToolSuiteOptions,
+  type ToolTest,
+  type ToolTestOptions,
+} from "./tool_test_options.ts";
 import { type Mode, SuiteTests } from "./_tool_suites.ts";
 import { NAME } from "./options.ts";
-import type { ToolSuiteOptions, ToolTest, ToolTestOptions } from "./tool_test_options.ts";
 
 /** Takes a test at its place in the user's file, with what returns its options. */
 type Add = (site: CallSite, name: string, options: () => AnyOptions, mode?: Mode) => void;

@@ -1,14 +1,35 @@
 /**
- * Options of tool tests and of their suites.
+ * Options of tool tests and of their suites: their types, and the schemas by which they are checked.
  * @module
  */
 
+import { z } from "zod";
+import { cannot, InputError } from "../base/errors.ts";
+import { FUNCTION, must, whole } from "../base/input.ts";
+import { isJsonObject, isObject, printable } from "../base/json.ts";
+import { leniencyOf } from "../calls/expected/alignment.ts";
+import { valueText } from "../calls/values/text.ts";
+import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
+import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import type { ToolTestSettings } from "../runs/option_types.ts";
+import { optionSchemas, PERTURBATION_ID } from "../runs/options.ts";
+import { MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
+import { isProbe } from "../trials/executors/task_kind.ts";
+import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
+import { Toolbox } from "../trials/executors/toolbox.ts";
+import {
+  AGENT,
+  type BenchmarkStrategy,
+  isText,
+  type ModelChoice,
+  MODELS,
+  NO_MODEL,
+  OF_MODELS,
+  STRATEGY_CHOICE,
+} from "./options.ts";
+
 import type { Agent } from "../trials/own_agent.ts";
 import type { CommandAgent } from "../trials/tap/command.ts";
-import type { ToolCase } from "../trials/executors/tool_case.ts";
-import type { ModelEntry, Sampling } from "../models/entry.ts";
-import type { BenchmarkStrategy, ModelChoice } from "./options.ts";
 
 /** Options of `toolTest()`. */
 export interface ToolTestOptions<State = undefined>
@@ -104,3 +125,269 @@ export type ToolSuiteOptions<State = undefined> = Partial<
     "prompt" | "turns" | "expected" | "parameters" | "assert" | "ignore" | "tags"
   >
 >;
+
+/** Options of a test with a state of any type, of which some may stand in its suite. */
+export type AnyOptions = Partial<ToolTestOptions<unknown>>;
+
+/** The schema of the name of a tool test, which is a key in journals. */
+export const TEST_NAME: z.ZodType<string> = must(
+  `be a text of 1 to ${MAX_NAME_LENGTH} characters, and neither __proto__ nor the name of a probe`,
+  (name) =>
+    isText(name) && name.length <= MAX_NAME_LENGTH && name !== "__proto__" &&
+    !isProbe({ case: name }),
+);
+
+const listOfAll = (rule: string, isOne: (item: unknown) => boolean) =>
+  must(`be a list of ${rule}`, (value) => Array.isArray(value) && value.every(isOne)).optional();
+
+const TOOLS_RULE =
+  "be a list of tools, or a function that makes it, as in tools: () => mcpTools(...) (those of another library are " +
+  "converted: docs/agents.md)";
+
+/** What variants may have in place of the options beside them. */
+const VARIED = {
+  model: MODELS.optional(),
+  strategy: oneOrMore(STRATEGY_CHOICE).optional(),
+  system: z.string().optional(),
+  tools: must(TOOLS_RULE, (tools) => Array.isArray(tools) || typeof tools === "function")
+    .optional(),
+  toolChoice: must(
+    "be auto, none, required or { function: name }",
+    (choice) =>
+      choice === "auto" || choice === "none" || choice === "required" ||
+      isJsonObject(choice) && isText(choice["function"]),
+  ).optional(),
+  agent: AGENT.optional(),
+};
+
+const VARIANT = z.strictObject({
+  ...VARIED,
+  ...{
+    reasoningEffort: MODEL.shape.reasoningEffort.optional(),
+    sampling: SAMPLING.optional(),
+  } satisfies Record<Exclude<keyof ToolTestVariant, keyof typeof VARIED>, z.ZodType>,
+}).refine(
+  (variant) => Object.values(variant).some((setting) => setting !== undefined),
+  "must have a setting: it has none",
+);
+
+const VARIANTS = must<Readonly<Record<string, unknown>>>(
+  "be settings by name",
+  (variants) => isJsonObject(variants) && Object.keys(variants).length > 0,
+).check(({ value, issues }) => {
+  const odd = Object.keys(value).find((name) => !/^[A-Za-z0-9][\w.-]{0,59}$/.test(name));
+  if (odd === undefined) return;
+  const message =
+    "must have names of letters, digits, _, . and -, 60 at most, as they stand in ids of trials: " +
+    `there is ${valueText(odd)}`;
+  issues.push({ code: "custom", message, input: value });
+}).pipe(z.record(z.string(), VARIANT));
+
+/** The options that the tests of a suite may have in common. */
+const SHARED = {
+  ...optionSchemas("toolTest"),
+  ...{
+    ...VARIED,
+    state: FUNCTION.optional(),
+    never: listOfAll(
+      "calls: names of tools, or tool and arguments",
+      (one) => isText(one) || isJsonObject(one),
+    ),
+    trials: whole(1).optional(),
+    perturbation: oneOrMore(PERTURBATION_ID).optional(),
+    variants: VARIANTS.optional(),
+  } satisfies Record<Exclude<keyof ToolSuiteOptions, keyof ToolTestSettings>, z.ZodType>,
+};
+
+/** The options that only one test has. */
+const OWN = {
+  prompt: must(
+    "be a text that is not empty, or a function that makes it",
+    (prompt) => isText(prompt) || typeof prompt === "function",
+  ),
+  turns: listOfAll("texts that are not empty", isText),
+  expected: listOfAll("calls: tool and arguments", isJsonObject),
+  parameters: listOfAll(
+    "names, values and spans",
+    (one) =>
+      isJsonObject(one) && isText(one["name"]) && "value" in one &&
+      Array.isArray(one["spans"]) && one["spans"].every(isObject),
+  ),
+  assert: FUNCTION,
+  ignore: z.boolean().optional(),
+  tags: listOfAll(
+    "words of letters, digits, - and _",
+    (tag) => typeof tag === "string" && /^[\p{L}\p{N}_-]+$/u.test(tag),
+  ),
+} satisfies Record<Exclude<keyof ToolTestOptions, keyof ToolSuiteOptions>, z.ZodType>;
+
+/** What to do with options that tests have under other names than elsewhere. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ...OF_MODELS,
+  models: "here it is called model, which takes one or a list",
+  strategies: "here it is called strategy, which takes one or a list",
+  perturbations: "here it is called perturbation, which takes one or a list",
+  oracle: "here it is called expected, whose calls have ignore in place of allowed",
+};
+
+/** The schema of {@linkcode ToolTestOptions}, with those of its suite. */
+export const TOOL_TEST = z.strictObject({ ...SHARED, ...OWN }, { error: misplaced(ADVICE) })
+  .check((context) => {
+    addFaults(context, true);
+  }) as unknown as z.ZodType<ToolTestOptions<unknown>>;
+
+/** The schema of {@linkcode ToolSuiteOptions}. */
+export const TOOL_SUITE = z.strictObject(SHARED, {
+  error: misplaced({
+    ...ADVICE,
+    ...Object.fromEntries(
+      Object.keys(OWN).map((name) => [name, "it belongs to the tests: each of them has its own"]),
+    ),
+  }),
+}).check((context) => {
+  addFaults(context, false);
+}) as unknown as z.ZodType<ToolSuiteOptions<unknown>>;
+
+/** Adds what is wrong between options. */
+function addFaults(
+  { value, issues }: z.core.ParsePayload,
+  isTest: boolean,
+): void {
+  const options = value as AnyOptions;
+  const { model, tools, trials, gate, variants } = options;
+  const faults: [isBroken: boolean, option: string, rule: string][] = [
+    [
+      trials !== undefined && gate?.sequential === true,
+      "trials",
+      `must be left out, as a sequential gate sets the number of trials itself: it is ${trials}`,
+    ],
+    ...VARIED_NAMES.map((name): [boolean, string, string] => [
+      options[name] !== undefined && everyVariantHas(variants, name),
+      name,
+      "is set in every variant, so that this one would never be used: leave it out here, or in a variant",
+    ]),
+    [
+      variants !== undefined && model === undefined && !everyVariantHas(variants, "model"),
+      "model",
+      "it is missing: every variant must have one, or all of them one beside variants",
+    ],
+    [isTest && variants === undefined && model === undefined, "model", NO_MODEL],
+    [
+      isTest && tools === undefined && !everyVariantHas(variants, "tools"),
+      "tools",
+      `it is missing: it must ${TOOLS_RULE}`,
+    ],
+  ];
+  for (const [isBroken, option, message] of faults) {
+    if (isBroken) issues.push({ code: "custom", path: [option], message, input: value });
+  }
+}
+
+const VARIED_NAMES = Object.keys(VARIED) as (keyof typeof VARIED)[];
+
+/** Whether every variant has a setting of its own, so that nothing is needed beside them. */
+function everyVariantHas(
+  variants: AnyOptions["variants"],
+  setting: keyof ToolTestVariant,
+): boolean {
+  return variants !== undefined &&
+    Object.values(variants).every((one) => one[setting] !== undefined);
+}
+
+/** How errors refer to a test. */
+export function testSubject(name: unknown): string {
+  return `tool test ${printable(String(name), 100)}`;
+}
+
+/** Of the options of a run those that each test may have for itself. */
+const OWN_OF_RUN: readonly string[] = ["seed", "limits", "references"];
+const OF_RUN = Object.keys(optionSchemas("toolTest")).filter((name) => !OWN_OF_RUN.includes(name));
+
+/**
+ * Refuses options that a test of a suite must have in common with the others.
+ *
+ * @throws {InputError} If there is one.
+ */
+export function assertOwnOptions(
+  subject: string,
+  options: AnyOptions,
+  suite: string,
+  { gate, variants }: Pick<AnyOptions, "gate" | "variants">,
+): void {
+  const varied = VARIED_NAMES.filter((name) =>
+    name === "model" || name === "strategy" || everyVariantHas(variants, name)
+  );
+  const table: [when: boolean, options: readonly string[], rule: string][] = [
+    [true, [...OF_RUN, "variants", "agent"], "must be the same in all tests of a suite"],
+    [
+      variants !== undefined,
+      varied,
+      "must be left out, as the variants of its suite decide it",
+    ],
+    [
+      gate !== undefined,
+      ["model", "trials", "strategy", "perturbation", "seed"],
+      "must be the same in all tests of a suite with a gate, which decides over all of them",
+    ],
+  ];
+  const given = givenIn(options);
+  for (const [when, names, rule] of table) {
+    const name = when ? names.find((one) => Object.hasOwn(given, one)) : undefined;
+    if (name === undefined) continue;
+    const itsSuite = `toolSuite(${JSON.stringify(printable(suite, 100))}, ...)`;
+    throw cannot(`use ${subject}`, `${name} ${rule}`, `give it to ${itsSuite}`);
+  }
+}
+
+/** The options that are given: one that is `undefined` stands for none. */
+export function givenIn(options: AnyOptions): AnyOptions {
+  return Object.fromEntries(
+    Object.entries({ ...options }).filter(([, value]) => value !== undefined),
+  );
+}
+
+/**
+ * Checks what a case says of its tools.
+ *
+ * @throws {InputError} If a call or a tool cannot be used.
+ */
+export function assertCase(subject: string, toolCase: ToolCase<unknown>): void {
+  const { expected = [], never = [], tools } = toolCase;
+  try {
+    checkExpectedCalls(expected, []);
+    checkExpectedCalls(never, []);
+    for (const call of expected) leniencyOf(call);
+    // Tools made by a function are checked when a trial begins.
+    if (typeof tools === "function") return;
+    assertCaseTools(toolCase, tools);
+    new Toolbox(tools)[Symbol.dispose]();
+  } catch (error) {
+    // A file has many tests, so that the error must name this one.
+    throw error instanceof InputError
+      ? new InputError(`Cannot use ${subject}: ${error.message}`)
+      : error;
+  }
+}
+
+/** A test outside of a suite that has one of these is a suite of its own. */
+const ALONE = [
+  ...["gate", "requireGate", "journal", "report", "recordings", "budget", "variants"] as const,
+];
+
+/** Whether a test outside of a suite is a suite by itself, apart from the others of its file. */
+export function isOwnSuite(options: AnyOptions): boolean {
+  // A fresh seed is drawn for each plan, and printed.
+  return options.seed === "fresh" && options.perturbation !== undefined ||
+    ALONE.some((name) => options[name] !== undefined);
+}
+
+/** Whether tests can share a run by their options. */
+export function isRunAlike(one: AnyOptions, other: AnyOptions): boolean {
+  const textOf = (options: AnyOptions) =>
+    JSON.stringify(
+      [...OF_RUN, "agent"].map((name) => Reflect.get(options, name)),
+      (_, value) => value === Infinity ? "Infinity" : value,
+    );
+  const functionOf = ({ agent }: AnyOptions) => typeof agent === "function" ? agent : undefined;
+  return functionOf(one) === functionOf(other) && textOf(one) === textOf(other);
+}

@@ -276,13 +276,11 @@ const tableOfSuites: [call: string, message: RegExp][] = [
     'toolSuite("s", 5)',
     /Cannot use tool suite s:\n {2}at the top: expected object, received number/,
   ],
-  ['toolSuite("s", { modle: adder })', /Unrecognized key: "modle"; did you mean model\?/],
   ['toolSuite("s", { models: adder })', /here it is called model/],
   [
     'toolSuite("s", { prompt: "Hi" })',
     /"prompt": it belongs to the tests: each of them has its own/,
   ],
-  ['toolSuite("s", { trials: 0 })', /at trials: must be a whole number from 1 on/],
   [
     `${gated}("t", { ...right, trials: 3 })`,
     /trials must be the same in all tests of a suite with a gate/,

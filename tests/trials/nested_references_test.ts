@@ -13,7 +13,6 @@ import {
   assertThrows,
 } from "@std/assert";
 import { shuffle } from "@std/random";
-import { type BenchmarkOptions, planBenchmark } from "../../lib/testing/options.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
@@ -219,19 +218,6 @@ Deno.test("planSuite() refuses references where there is nothing that could refe
     "in mode routing none are made: take mode tools",
   );
   assertEquals(planned("tools").resolved.references, true);
-});
-
-Deno.test("planBenchmark() plans references, also for agents of one's own", () => {
-  const options: BenchmarkOptions = {
-    model: "sim:planner",
-    tasks: { core: 3, depth: 2 },
-    seed: 1,
-    references: true,
-  };
-  const registration = { name: "b", subject: "benchmark b", callers: [] };
-  for (const one of [options, { ...options, agent: () => Promise.resolve("") }]) {
-    assertEquals(planBenchmark(one, one, registration).plan.resolved.references, true);
-  }
 });
 
 // Tools of one's own

@@ -29,9 +29,9 @@ import {
   limitLines,
   lostLines,
   nearestLines,
+  refuseText,
 } from "./_messages.ts";
 import type { SaidAndMade } from "../../calls/record.ts";
-import { refuseText } from "./_text_calls.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { parseWith } from "../../base/input.ts";

@@ -12,9 +12,8 @@ import {
   type MadeCalls,
   type TrajectoryMode,
 } from "../../calls/expected/match_calls.ts";
-import { checkUse, fail, missingLines, nearestLines, spareLines } from "./_messages.ts";
+import { checkUse, fail, missingLines, nearestLines, refuseText, spareLines } from "./_messages.ts";
 import type { SaidAndMade } from "../../calls/record.ts";
-import { refuseText } from "./_text_calls.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { defined } from "../../base/json.ts";

@@ -221,7 +221,7 @@ Deno.test("whatever a model throws gives no score, and no secret", async () => {
     assertStringIncludes(why!, shown);
     assertNotMatch(why!, /sk-abc/);
     assert(why!.length < 600);
-    assertEquals(summarizeJudging([{ ...score, why: why! }]).unavailable, 1);
+    assertEquals(summarizeJudging([score]).unavailable, 1);
   }
 });
 
