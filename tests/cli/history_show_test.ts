@@ -63,14 +63,14 @@ Deno.test("history tells what is wrong with its line, and ends with 2", async (t
   await using place = await placeWith(1);
   Deno.mkdirSync(place.file("empty"));
   const wrong: readonly (readonly [line: string, error: RegExp])[] = [
+    ["", /^Cannot run toolgate: the command must be history add or history show: it is history /],
     [
-      "",
-      /^Cannot run toolgate history: it needs to be told what to do: add or show \(see .*history --help\)\n$/,
+      "shwo nights",
+      /^Cannot run toolgate: there is no command history shwo; did you mean history show\? /,
     ],
-    ["shwo nights", /^Cannot run toolgate history: there is no shwo; did you mean show\? /],
     [
       "show",
-      /^Cannot run toolgate history show: it takes the folders of a history: none is given /,
+      /^Cannot run toolgate history show: it takes the folder of a history, or several: none is given /,
     ],
     ["show nowhere", /^Cannot .*nowhere.*: there is no such file or folder\n$/],
     ["show empty", /^Cannot use the history empty as it must have a record: there is none\n$/],
