@@ -3,11 +3,16 @@
  * @module
  */
 
-export { type MadeCalls, TRAJECTORY_MODES, type TrajectoryMode } from "./expected/match_calls.ts";
+export {
+  type CallScore,
+  type MadeCalls,
+  scoreCalls,
+  TRAJECTORY_MODES,
+  type TrajectoryMode,
+} from "./expected/match_calls.ts";
 export { alignCalls } from "./expected/alignment.ts";
 export type { CallExpectation, ExpectedCall, ExpectedValue, Held } from "../tools/expected_call.ts";
 export { MATCHER } from "../tools/tool.ts";
-export { type CallScore, scoreCalls } from "./expected/precision_recall.ts";
 export {
   type Behaviour,
   BEHAVIOURS,
@@ -26,7 +31,13 @@ export {
 export type { InjectedDemand } from "../tools/injection.ts";
 export { viewCalls } from "./parameter_failure.ts";
 export type { ParameterScore } from "./parameter_views.ts";
-export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";
+export {
+  type AgentWork,
+  type ParseCounts,
+  parsesOf,
+  type RepairCount,
+  type StrategyWork,
+} from "./work.ts";
 export {
   type CallRecord,
   type RecordedCall,
@@ -60,4 +71,3 @@ export {
   type TurnEvent,
   type Undecided,
 } from "./trace.ts";
-export { type AgentWork, type StrategyWork } from "./work.ts";

@@ -1,11 +1,13 @@
 /**
- * Work in a trace beside the calls as models made them: that of strategies, and that of agents.
+ * Work in a trace beside the calls as models made them: that of strategies, that of agents, and how often the calls in
+ * replies could be parsed.
  * @module
  */
 
 import { sum } from "../base/numbers.ts";
+import { withoutNumbers } from "../base/text_kind.ts";
 import type { AgentDeed } from "../tools/tool.ts";
-import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import { type CallEvent, callsOf, type Parse, PARSES, type TraceEvent } from "./trace.ts";
 
 /** The work of strategies outside the agent loop. */
 export interface StrategyWork {
@@ -33,13 +35,12 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
     mended: count((event) => event.kind === "repair" && event.repaired !== undefined),
   };
   const made = (by: CallEvent["by"]) => count((event) => event.kind === "call" && event.by === by);
-  const [retried, replaced] = [made("retry"), made("alternative")];
   const all = {
     ...work,
-    ...(retried === 0 ? {} : { retried }),
-    ...(replaced === 0 ? {} : { replaced }),
+    retried: made("retry") || undefined,
+    replaced: made("alternative") || undefined,
   };
-  return Object.values(all).some((number) => number > 0) ? all : undefined;
+  return Object.values(all).some(Boolean) ? all : undefined;
 }
 
 /** What an agent of the user's own did beside carrying out calls as they were written; each is omitted if 0. */
@@ -79,4 +80,76 @@ export function sumAgentWork(works: readonly AgentWork[]): AgentWork | undefined
   const counts = names.map((name) => [name, sum(works, (work) => work[name] ?? 0)] as const)
     .filter(([, count]) => count > 0);
   return counts.length === 0 ? undefined : Object.fromEntries(counts);
+}
+
+/** A repair, and how often it was needed. */
+export interface RepairCount {
+  /** Description of the repair; numbers are replaced by `N`, so that repairs of any call look the same. */
+  readonly repair: string;
+  /** Number of replies that needed it. */
+  readonly replies: number;
+}
+
+/** Number of replies that attempt calls, by how they could be parsed. */
+export interface ParseCounts extends Readonly<Record<Parse, number>> {
+  /** The repairs, most frequent first; at most 20. */
+  readonly repairs: readonly RepairCount[];
+}
+
+/** Kinds of repairs, at most. */
+const MAX_REPAIRS = 20;
+/** Characters of each repair, at most: it may quote the model. */
+const MAX_REPAIR_LENGTH = 100;
+
+/**
+ * Counts how the replies that attempt calls could be parsed; `undefined` if no reply says. Replies of stages, such as a
+ * plan, do not count.
+ *
+ * @example Usage
+ * ```ts
+ * import { parsesOf } from "@toolgate/toolgate/calls";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const numbers = { request: 1, calls: 1, inputTokens: 9, outputTokens: 9, durationMs: 9 };
+ * const reply = { kind: "reply", text: "", ...numbers } as const;
+ * assertEquals(
+ *   parsesOf([
+ *     { ...reply, parsed: "strict" },
+ *     { ...reply, parsed: "repaired", repairs: ["call 1 had a trailing comma"] },
+ *   ]),
+ *   {
+ *     strict: 1,
+ *     repaired: 1,
+ *     unreadable: 0,
+ *     repairs: [{ repair: "call N had a trailing comma", replies: 1 }],
+ *   },
+ * );
+ * assertEquals(parsesOf([reply]), undefined);
+ * ```
+ */
+export function parsesOf(events: readonly TraceEvent[]): ParseCounts | undefined {
+  const replies = events.flatMap((event) =>
+    event.kind === "reply" && event.stage === undefined && event.parsed !== undefined ? [event] : []
+  );
+  if (replies.length === 0) return undefined;
+  const counted = (parse: Parse) => replies.filter(({ parsed }) => parsed === parse).length;
+  // The numbers of calls differ from reply to reply.
+  const kinds = replies.map(({ repairs = [] }) => [
+    ...new Set(repairs.map((repair) => withoutNumbers(repair, MAX_REPAIR_LENGTH))),
+  ]);
+  return {
+    ...Object.fromEntries(PARSES.map((parse) => [parse, counted(parse)])) as Record<Parse, number>,
+    repairs: sumRepairs(kinds.flat().map((repair) => ({ repair, replies: 1 }))),
+  };
+}
+
+/** Sums repairs of the same kind, most frequent first. */
+export function sumRepairs(counts: readonly RepairCount[]): RepairCount[] {
+  const sums = new Map<string, number>();
+  for (const { repair, replies } of counts) {
+    sums.set(repair, (sums.get(repair) ?? 0) + replies);
+  }
+  return [...sums].map(([repair, replies]) => ({ repair, replies }))
+    .sort((one, other) => other.replies - one.replies || (one.repair < other.repair ? -1 : 1))
+    .slice(0, MAX_REPAIRS);
 }

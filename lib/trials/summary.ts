@@ -10,7 +10,14 @@ import { sha256 } from "../base/hash.ts";
 import { type Failure, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
-import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
+import {
+  type AgentWork,
+  agentWorkOf,
+  type ParseCounts,
+  parsesOf,
+  type StrategyWork,
+  workOf,
+} from "../calls/work.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
 import {
   callsOf,
@@ -19,7 +26,6 @@ import {
   type ScoredEvent,
   type TraceEvent,
 } from "../calls/trace.ts";
-import { type AgentWork, agentWorkOf, type StrategyWork, workOf } from "../calls/work.ts";
 import { isOn, type ReturnMethod } from "../perturbations/methods.ts";
 import { perturbReturn } from "../perturbations/returns.ts";
 import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";

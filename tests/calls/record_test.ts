@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
-import { parsesOf, sumRepairs } from "../../lib/calls/parse_counts.ts";
+import { parsesOf, sumRepairs } from "../../lib/calls/work.ts";
 import { recordedCalls } from "../../lib/calls/record.ts";
 import type { CallEvent, ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";

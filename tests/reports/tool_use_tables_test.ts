@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Api } from "../../lib/models/formats/registry.ts";
-import type { ParseCounts } from "../../lib/calls/parse_counts.ts";
+import type { ParseCounts } from "../../lib/calls/work.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { dimensionTables, scoreText } from "../../lib/reports/tables/_dimensions.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";

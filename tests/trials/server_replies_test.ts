@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
-import { parsesOf } from "../../lib/calls/parse_counts.ts";
+import { parsesOf } from "../../lib/calls/work.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import type { Api } from "../../lib/models/formats/registry.ts";
 import { openai } from "../../lib/models/openai/openai.ts";

@@ -2,6 +2,7 @@
  * Call matching: pairs the calls that were made with the expected ones, in any order or in the given order
  * (the trajectory modes of langchain's agentevals). A refused call matches none of the expected ones, as no
  * tool was run. A call that an injected fault kept from its result does not count at all: it must be made again.
+ * Scores of calls, for when one wrong call should not fail everything, are made of these pairs.
  * @module
  */
 
@@ -208,4 +209,53 @@ interface Link {
 function lengthBefore(ends: readonly Link[], place: number): number {
   const length = ends.findIndex((end) => end.place >= place);
   return length < 0 ? ends.length : length;
+}
+
+/** How many calls are right. Shares are from 0 to 1. */
+export interface CallScore {
+  /** The share of the calls made that were expected; if none was made, 1 if none was expected, else 0. */
+  readonly precision: number;
+  /** The share of the expected calls that were made; if none was expected, 1 if none was made, else 0. */
+  readonly recall: number;
+  /** The harmonic mean of both; 0 if both are 0. */
+  readonly f1: number;
+  /** Number of calls that were expected, made, and not refused. */
+  readonly matched: number;
+  /** Number of calls made, refused ones included. */
+  readonly made: number;
+  /** Number of calls expected. */
+  readonly expected: number;
+}
+
+/**
+ * Scores the calls that were made, in any order: each matches at most one expected call, and as many match
+ * as possible. A refused call counts as made and matches none; a call that an injected fault kept from its
+ * result does not count.
+ *
+ * @throws {InputError} If an expected call is invalid, or there is no such tool.
+ *
+ * @example Usage
+ * ```ts
+ * import { scoreCalls } from "@toolgate/toolgate/calls";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const call = { call: 1, step: 1, tool: "search", arguments: {}, written: "{}", result: "" };
+ * const record = { calls: [call, { ...call, call: 2 }, { ...call, call: 3 }], tools: [] };
+ * const { precision, recall, f1 } = scoreCalls(record, ["search"]);
+ * assertEquals([precision, recall, f1], [1 / 3, 1, 0.5]);
+ * ```
+ */
+export function scoreCalls(record: MadeCalls, expected: readonly CallExpectation[]): CallScore {
+  const matched = expected.length - matchCalls(record, expected).missing.length;
+  const made = record.calls.filter((call) => !isLost(call)).length;
+  const isEmpty = made + expected.length === 0;
+  const share = (count: number, of: number) => isEmpty ? 1 : of === 0 ? 0 : count / of;
+  return {
+    precision: share(matched, made),
+    recall: share(matched, expected.length),
+    f1: share(2 * matched, made + expected.length),
+    matched,
+    made,
+    expected: expected.length,
+  };
 }

@@ -9,7 +9,7 @@ import { byGraph, isCounted } from "../../gate/variant.ts";
 import { measureEach, type Subject } from "./subjects.ts";
 import { sum } from "../../base/numbers.ts";
 import type { Api } from "../../models/formats/registry.ts";
-import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/parse_counts.ts";
+import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/work.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 

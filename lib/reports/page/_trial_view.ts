@@ -11,7 +11,7 @@ import { callMarks } from "../figures/graph_drawing.ts";
 import { defined, printable } from "../../base/json.ts";
 import { describeOutcome, firstFailure } from "../story.ts";
 import { describeFailure } from "../../calls/failure_types.ts";
-import { parsesOf } from "../../calls/parse_counts.ts";
+import { parsesOf } from "../../calls/work.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import { PARSES } from "../../calls/trace.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";

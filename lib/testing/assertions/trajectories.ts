@@ -10,6 +10,7 @@ import {
   compareTrajectory,
   fittingPlaces,
   type MadeCalls,
+  scoreCalls,
   type TrajectoryMode,
 } from "../../calls/expected/match_calls.ts";
 import { checkUse, fail, missingLines, nearestLines, refuseText, spareLines } from "./_messages.ts";
@@ -19,7 +20,6 @@ import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { defined } from "../../base/json.ts";
 import { cannot } from "../../base/errors.ts";
 import { z } from "zod";
-import { scoreCalls } from "../../calls/expected/precision_recall.ts";
 import { countText } from "../../base/numbers.ts";
 import { parseWith } from "../../base/input.ts";
 

@@ -7,11 +7,11 @@ import {
   compareTrajectory,
   matchCalls,
   nearestCall,
+  scoreCalls,
   TRAJECTORY_MODES,
   type TrajectoryMode,
 } from "../../../lib/calls/expected/match_calls.ts";
 import { absent, anyOf, anything, matching } from "../../../lib/calls/expected/matchers.ts";
-import { scoreCalls } from "../../../lib/calls/expected/precision_recall.ts";
 import type { RecordedCall } from "../../../lib/calls/record.ts";
 import type {
   CallExpectation,
