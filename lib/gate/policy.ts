@@ -262,22 +262,21 @@ export function completePolicy(policy: UpgradePolicy): CompleteUpgradePolicy;
 /** Fills in the defaults of a policy of either kind. */
 export function completePolicy(policy: GatePolicy): CompletePolicy;
 export function completePolicy(policy: GatePolicy): CompletePolicy {
-  const { confidence = 0.95, every } = policy;
-  const isOfCases = !isUpgrade(policy) && !("successRate" in policy && policy.successRate);
+  const given: Partial<RatePolicy & UpgradePolicy> = defined(policy);
+  const { confidence = 0.95, successRate = given.every, baseline } = given;
   const complete = {
-    margin: isOfCases ? 0 : 0.05,
+    margin: baseline === undefined && given.successRate === undefined ? 0 : 0.05,
     confidence,
     power: confidence,
     coverage: 0.95,
     undecided: "fail",
     sequential: false,
     atMost: {},
-    ...defined(policy),
+    ...given,
   } as const;
-  if (!isUpgrade(policy)) return { successRate: every!, ...complete };
-  const { baseline } = policy;
+  if (baseline === undefined) return { ...complete, successRate } as CompleteRatePolicy;
   const choice = typeof baseline === "string" ? { model: baseline } : defined(baseline);
-  return { discordance: 0.2, ...complete, baseline: choice };
+  return { ...complete, discordance: given.discordance ?? 0.2, baseline: choice };
 }
 
 /**
