@@ -15,17 +15,6 @@ const CLIENT_TIMEOUT = 2 ** 31 - 1;
 type Built = Awaited<ReturnType<OpenAI["buildRequest"]>>;
 type FinalRequestOptions = Parameters<OpenAI["buildRequest"]>[0];
 
-/** The JSON of tools: all requests of a trial have the same ones. */
-const toolsJson = new WeakMap<object, string>();
-
-/** Returns the JSON of a body, with its tools at the end. */
-function jsonOf(body: object): string {
-  const { tools, ...others } = body as { readonly tools?: unknown };
-  if (!Array.isArray(tools)) return JSON.stringify(body);
-  const written = toolsJson.getOrInsertComputed(tools, () => JSON.stringify(tools));
-  return `${JSON.stringify({ ...others, tools: 0 }).slice(0, -"0}".length)}${written}}`;
-}
-
 /** Where requests are sent, and with what. */
 interface Address {
   readonly url: URL;
@@ -121,7 +110,7 @@ export async function clientOf(
         return built;
       }
       const { url, timeout, req } = known;
-      return { url, timeout, req: { ...req, body: jsonOf(body), signal: signal ?? null } };
+      return { url, timeout, req: { ...req, body: JSON.stringify(body), signal: signal ?? null } };
     }
 
     /** Sends a request without a timer: retrying limits every attempt. */

@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
 import type { FinishReason } from "../model.ts";
 import { isWithin } from "../../base/json_depth.ts";
-import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
+import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
 import { fieldsBack, isOfChat, itemOf, refusedField } from "./_fields.ts";
 import {
@@ -48,7 +48,7 @@ function write({ request, options, choice, who, withheld }: WireRequest): Body {
   return {
     model,
     messages: messages.map((message) => writeMessage(message, [who, model], withheld, tools)),
-    ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toOpenAITool) }),
     // OpenAI refuses the field when there are no tools.
     ...(tools.length === 0 || parallelToolCalls === undefined
       ? {}
@@ -66,13 +66,6 @@ function write({ request, options, choice, who, withheld }: WireRequest): Body {
       seed,
     }),
   };
-}
-
-/** Cache: an agent loop sends the same tools with each request. */
-const writtenTools = new WeakMap<readonly ToolSchema[], OpenAITool[]>();
-
-function writeTools(tools: readonly ToolSchema[]): OpenAITool[] {
-  return writtenTools.getOrInsertComputed(tools, () => tools.map(toOpenAITool));
 }
 
 /** Writes a message; fields carried by one of `whose` go back. Recordings name only models. */
