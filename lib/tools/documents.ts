@@ -85,7 +85,9 @@ const KEYWORDS = z.looseObject({
   type: z.union([TYPE, z.array(TYPE)]),
 }).partial();
 
-const SCHEMA = OBJECT.superRefine((schema, context) => {
+// An error of its own would take the place of those of its keywords.
+const SCHEMA = z.custom<JsonObject>().superRefine((schema, context) => {
+  if (!isJsonObject(schema)) return context.addIssue("must be an object");
   for (const inner of subschemas(schema)) {
     if (inner.depth > MAX_DEPTH) {
       context.addIssue(`must nest at most ${MAX_DEPTH} schemas deep: it nests deeper`);

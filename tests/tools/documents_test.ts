@@ -85,7 +85,7 @@ Deno.test("parseToolDocuments() names the path of what is wrong, at any depth", 
   const schema = "must be a schema, an object (or true, or false)";
   const types = '"null"|"boolean"|"integer"|"number"|"string"|"array"|"object"';
   const invalid = (expected: string, received: string) =>
-    `: Invalid input: expected ${expected}, received ${received}`;
+    `: expected ${expected}, received ${received}`;
   for (
     const [parameters, fault] of [
       [3, ": must be an object"],
