@@ -66,7 +66,7 @@ export function definitionPrompt(definition: Definition): McpPrompt {
   const { name, description, inputs } = definition;
   return {
     name,
-    description,
+    ...(description !== undefined && { description }),
     arguments: inputs.map(({ name, type }) => ({
       name,
       description: type === "string" ? "a text" : `of type ${type}, as JSON`,
@@ -115,7 +115,7 @@ export function getDefinitionPrompt(
   ]);
   const symbols = new Symbols(new Map(checkInputs(definition, Object.fromEntries(read))));
   return {
-    description,
+    ...(description !== undefined && { description }),
     messages: messages.map(({ role, content }) => ({
       role,
       content: { type: "text", text: symbols.resolve(content) },
