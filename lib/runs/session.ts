@@ -52,8 +52,8 @@ export type Settings =
     readonly seedFlag?: true;
     /** The folder of the journal, if those of other test files of the suite are in there too. */
     readonly folder?: string;
-    /** Set for a suite that may have tests in other test files too. */
-    readonly ofFiles?: true;
+    /** Whether it is a suite that may have tests in other test files too; default false. */
+    readonly ofFiles?: boolean;
   };
 
 /**

@@ -4,7 +4,8 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
+import { listOf } from "../runs/suite.ts";
 import { sha256 } from "../base/hash.ts";
 import { shownFile } from "../base/user_code.ts";
 import { resolvePath } from "../base/output_file.ts";
@@ -28,13 +29,11 @@ export function withFileNames(settings: Settings, owner: FileOwner): Settings {
   const ofFiles = owner.file !== undefined && !owner.isFile;
   return {
     ...settings,
-    ...(ofFiles ? { ofFiles } : {}),
-    ...defined({
-      journal: journal && file(journal, "jsonl"),
-      folder: ofFiles && journal?.endsWith("/") ? journal : undefined,
-      report: report && [report].flat().map((path) => file(path, "html")),
-      verdict: verdict && file(verdict, "json"),
-    }),
+    ofFiles,
+    journal: journal && file(journal, "jsonl"),
+    folder: ofFiles && journal?.endsWith("/") ? journal : undefined,
+    report: report && listOf(report).map((path) => file(path, "html")),
+    verdict: verdict && file(verdict, "json"),
   };
 }
 

@@ -21,7 +21,10 @@ import { annotationLine, unannotatedLine } from "../reports/job_summary.ts";
 
 /** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
 export const ONCE_AND_AHEAD = {
-  ...{ retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false },
+  retry: 0,
+  repeats: 0,
+  sanitizeOps: false,
+  sanitizeResources: false,
   // An interruption exits during a test; `noticeExit` reports all other exits.
   sanitizeExit: false,
 };
@@ -111,7 +114,9 @@ function refuse(add: (test: Deno.TestDefinition) => void, name: string, error: E
   let wasRun = false;
   try {
     add({
-      ...{ name, retry: 0, repeats: 0 },
+      name,
+      retry: 0,
+      repeats: 0,
       fn: function refused() {
         wasRun = true;
         annotate(name, error);

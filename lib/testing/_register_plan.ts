@@ -169,7 +169,8 @@ function connectEntry(entry: ModelEntry, connections: Connections, isAgent: bool
     const { message } = error;
     const fail = () => Promise.reject(new InfrastructureError(message, { permanent: "key" }));
     return {
-      ...{ ...identityOf(entry), reply: fail },
+      ...identityOf(entry),
+      reply: fail,
       server: { model, who, hide: (text) => text, quote: (text) => text, forward: fail },
     };
   }
@@ -197,7 +198,10 @@ function registerPlan(
   const tested = new TestedRun(
     { planned, registration, only, reports, ownOf },
     ({ connections }) => ({
-      ...{ recorded, leaves, variantAgents, agent: agent ?? planned.agent },
+      recorded,
+      leaves,
+      variantAgents,
+      agent: agent ?? planned.agent,
       connect: (entry, task) =>
         ownOf(task).get(entry.model) ?? connectEntry(entry, connections, isAgent),
       identify: (entry, task) => ownOf(task).get(entry.model) ?? identityOf(entry),
@@ -253,7 +257,9 @@ function registerGate(
   tested.isOwed = isWhole;
   const scope = scopeNotes(plan, planned.settings, registration);
   registration.register({
-    ...{ ...ONCE_AND_AHEAD, name: `${name} > gate`, ignore: !isWhole },
+    ...ONCE_AND_AHEAD,
+    name: `${name} > gate`,
+    ignore: !isWhole,
     fn: gateTest(tested, policy, { scope, records }),
   });
 }

@@ -242,8 +242,13 @@ export class TestedRun {
     });
     const notes = note === undefined ? [] : [note];
     const report = makeReport(trials, {
-      ...{ suite, seed: resolved.seed, references: resolved.references, planned: length },
-      ...{ models: allChoices(resolved).models, prices, notes },
+      suite,
+      seed: resolved.seed,
+      references: resolved.references,
+      planned: length,
+      models: allChoices(resolved).models,
+      prices,
+      notes,
       gates: decision === undefined ? [] : [decision],
     });
     for (const path of reports) {

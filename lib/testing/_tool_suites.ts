@@ -131,7 +131,11 @@ export class SuiteTests {
       );
     }
     const test: SuiteTest = {
-      ...{ name, subject, site, toolCase, options },
+      name,
+      subject,
+      site,
+      toolCase,
+      options,
       only: mode === "only",
       ignore: mode === "skip" || options.ignore === true,
     };
@@ -178,7 +182,8 @@ export class SuiteTests {
     const models = new Map(run.map(({ name, options }) => [name, this.#declare(options).own]));
     const refused = this.#refused;
     registerBenchmark(this.#declare(base.options), {
-      ...{ name: this.name, subject: this.subject },
+      name: this.name,
+      subject: this.subject,
       ...this.#owner,
       shared: this.#isShared(),
       callers: [this.#site, ...tests.map(({ site }) => site)].flatMap(({ callers }) => callers),
@@ -267,7 +272,11 @@ export class SuiteTests {
     const ofRun = Object.keys(optionSchemas("toolTest")) as (keyof AnyOptions)[];
     return {
       ...Object.fromEntries(ofRun.map((name) => [name, options[name]])),
-      ...{ model: listOf(model), tasks: [], seed, agent, prices },
+      model: listOf(model),
+      tasks: [],
+      seed,
+      agent,
+      prices,
       graphs: gate?.sequential === true ? undefined : trials,
       strategies: listOf(strategy ?? "plain"),
       perturbations: listOf(perturbation),

@@ -49,7 +49,9 @@ export function benchmark(name: string, options: BenchmarkOptions): void {
     parseWith(NAME, name, "the name of a benchmark");
     const subject = `benchmark ${printable(name, 100)}`;
     registerBenchmark(declare(subject, checkOptions(BENCHMARK, options, subject)), {
-      ...{ name, subject, callers: site.callers },
+      name,
+      subject,
+      callers: site.callers,
       register: (test) => void tests.push(test),
       titleOf: (planned) => caseTitle(name, planned),
     });

@@ -150,7 +150,11 @@ const addToFile: Add = (site, name, make, mode) => {
     return;
   }
   const suite = new SuiteTests({
-    ...{ name, subject: testSubject(name), site, options: given, kind: "test" },
+    name,
+    subject: testSubject(name),
+    site,
+    options: given,
+    kind: "test",
   });
   suite.add(site, name, () => options, mode);
   if (isOwn) suite.register();
@@ -162,8 +166,11 @@ function newFileSuite(site: CallSite): SuiteTests {
   const file = shownFile(Deno.mainModule);
   const [, stem = file] = /([^/]+?)(?:[._]test)?\.[cm]?[jt]sx?$/.exec(file) ?? [];
   return new SuiteTests({
-    ...{ name: stem, subject: `the tool tests of ${printable(file, 200)}`, site },
-    ...{ options: {}, kind: "file" },
+    name: stem,
+    subject: `the tool tests of ${printable(file, 200)}`,
+    site,
+    options: {},
+    kind: "file",
   });
 }
 
@@ -278,7 +285,10 @@ export function toolSuite<State = undefined>(
     parseWith(NAME, name, "the name of a tool suite");
     const subject = `tool suite ${printable(name, 100)}`;
     const suite = new SuiteTests({
-      ...{ name, subject, site, kind: "suite" },
+      name,
+      subject,
+      site,
+      kind: "suite",
       options: checkOptions(TOOL_SUITE, options, subject),
     });
     afterLoad(site, () => suite.register());

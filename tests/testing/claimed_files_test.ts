@@ -51,6 +51,8 @@ Deno.test("withFileNames() names the files in a folder after suite and test file
   });
   assertEquals(names(undefined), {
     journal: "results/support_desk.jsonl",
+    folder: undefined,
+    ofFiles: false,
     report: ["results/support_desk.html", "own.md"],
     verdict: "results/support_desk.json",
   });
@@ -58,7 +60,9 @@ Deno.test("withFileNames() names the files in a folder after suite and test file
   assertEquals(withFileNames(own, { name: "s", file: "a_test.ts" }), {
     ...own,
     ofFiles: true,
+    folder: undefined,
     report: ["a.html"],
+    verdict: undefined,
   });
   assertMatch(
     names("/elsewhere/Ünï test.tsx").journal!,

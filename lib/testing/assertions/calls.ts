@@ -438,7 +438,11 @@ function assertCounted(
     });
     fail({
       what: `Whether ${expected} was called as it should be cannot be decided`,
-      ...{ message, lines: limitLines(lines, "line"), calls, focus: undecided[0], never },
+      message,
+      lines: limitLines(lines, "line"),
+      calls,
+      focus: undecided[0],
+      never,
     });
   }
   const isFitting = new Set(fitting);

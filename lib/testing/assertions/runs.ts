@@ -315,7 +315,11 @@ function amountsOf(
 ): Required<RunBudget> {
   const { inputTokens, outputTokens } = usage;
   return {
-    ...{ calls: calls.length, replies, inputTokens, outputTokens, seconds: durationMs / 1_000 },
+    calls: calls.length,
+    replies,
+    inputTokens,
+    outputTokens,
+    seconds: durationMs / 1_000,
     tokens: inputTokens + outputTokens,
   };
 }
