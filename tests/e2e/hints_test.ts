@@ -180,24 +180,6 @@ const SLIPS: readonly (readonly [line: readonly string[] | string, told: string]
     ["accept", "--zzz", "x"],
     "there is no option --zzz; there are --out, --to, --name, --prices, --anchor (see",
   ],
-  [suite({ modells: [] }), 'at the top: Unrecognized key: "modells"; did you mean models?'],
-  [suite({ gate: { succesRate: 1 } }), 'Unrecognized key: "succesRate"; did you mean successRate?'],
-  [
-    suite({ tasks: [{ core: 3, dept: 1, depth: 1 }] }),
-    'at tasks[0]: Unrecognized key: "dept"; did you mean depth?',
-  ],
-  [
-    suite({ models: [{ model: "m", temprature: 0 }] }),
-    'at models[0]: Unrecognized key: "temprature"; did you mean temperature?',
-  ],
-  [
-    suite({ budget: { token: 3 } }),
-    'at budget: Unrecognized key: "token"; did you mean tokens?',
-  ],
-  [
-    suite({ limits: { cals: 3 } }),
-    'at limits: Unrecognized key: "cals"; did you mean calls?',
-  ],
   [
     suite({ v: 2 }),
     "it is of version 2 of the format, and this toolgate reads 1",
