@@ -6,8 +6,15 @@
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
-import { flagHelp, flagsAt, type NamedFlag, namedFlags, readArguments } from "../runs/flags.ts";
-import type { Flag, FlagPlace, FlagsOf, FlagValues } from "../runs/options.ts";
+import {
+  type Flag,
+  flagHelp,
+  type FlagsGiving,
+  type FlagValues,
+  type NamedFlag,
+  namedFlags,
+  readArguments,
+} from "../runs/flags.ts";
 
 /**
  * A permission that a command may need in addition to environment variables; `agent` is what a suite decides:
@@ -17,11 +24,6 @@ export type Need = "net" | "read" | "write" | "run" | "agent";
 
 /** Options of a command, by name. */
 export type Options = Readonly<Record<string, Flag & { readonly help: string }>>;
-
-/** The options that were given: those of a command, and those that it has in the table of options. */
-type Given<O extends Options, P extends FlagPlace> =
-  & FlagValues<O>
-  & ([P] extends [never] ? unknown : FlagsOf<P>);
 
 /**
  * A rule on arguments: what breaks it, in words; or what options go with and why, where `a file` stands for any
@@ -45,7 +47,7 @@ export interface Rest {
 }
 
 /** All there is to say of a command but its name and summary, which `commands.ts` has. */
-export interface Declaration<O extends Options, P extends FlagPlace> {
+export interface Declaration<O extends Options, More> {
   /** What stands behind its name where its usage is told. */
   readonly usage: string;
   /** The arguments that it takes besides options, in words, and how many at least and at most; default: none. */
@@ -53,21 +55,21 @@ export interface Declaration<O extends Options, P extends FlagPlace> {
   /** What `--help` says before the options. */
   readonly about?: string;
   readonly options?: O;
-  /** The place in the table of options whose flags it has, too. */
-  readonly flags?: P;
+  /** What it has of the table of options, too. */
+  readonly flags?: FlagsGiving<More>;
   /** What `--help` says after the options. */
   readonly notes?: string;
   /** The permissions that it keeps. */
   readonly needs:
     | readonly Need[]
-    | ((given: Given<O, P>, operands: readonly string[]) => readonly Need[]);
-  readonly rules?: readonly Rule<Given<O, P>>[];
+    | ((given: FlagValues<O> & More, operands: readonly string[]) => readonly Need[]);
+  readonly rules?: readonly Rule<FlagValues<O> & More>[];
   /** Does its work, and returns the exit code. */
-  readonly run: (given: Given<O, P>, rest: Rest) => number | Promise<number>;
+  readonly run: (given: FlagValues<O> & More, rest: Rest) => number | Promise<number>;
 }
 
 /** A command. */
-export interface Command extends Pick<Declaration<Options, never>, "usage"> {
+export interface Command extends Pick<Declaration<Options, unknown>, "usage"> {
   /** All of its options. */
   readonly flags: readonly NamedFlag[];
   /** What `--help` says of it. */
@@ -96,10 +98,10 @@ const A_FILE = "a file";
 /** Makes a command of its declaration. */
 export function command<
   const O extends Options = Record<never, never>,
-  P extends FlagPlace = never,
->(declaration: Declaration<O, P>): Command {
-  const { usage, takes = ["no file", 0, 0], about, options, flags: place, notes } = declaration;
-  const flags = [...namedFlags(options ?? {}), ...place === undefined ? [] : flagsAt(place)];
+  More extends object = object,
+>(declaration: Declaration<O, More>): Command {
+  const { usage, takes = ["no file", 0, 0], about, options, flags: more = [], notes } = declaration;
+  const flags = [...namedFlags(options ?? {}), ...more];
   const known = flags.map(({ name }) => `--${name}`);
   const help = [about, flagHelp(flags), notes].filter(Boolean).join("\n\n");
   return {
@@ -123,7 +125,7 @@ export function command<
         throw error(`it takes ${words}: ${what} given`);
       }
       if (operands.includes("")) throw error("no argument may be empty: one is");
-      const given = values as Given<O, P>;
+      const given = values as FlagValues<O> & More;
       for (const rule of declaration.rules ?? []) {
         const broken = brokenRule(rule, given, operands, flags);
         if (broken !== undefined) throw error(broken);

@@ -8,7 +8,7 @@ import { InputError, reasonOf } from "../base/errors.ts";
 import { printable, printableJson } from "../base/json.ts";
 import { freshSeed } from "../base/random.ts";
 import { toDot, toMermaid, toSvg } from "../reports/figures/graph_drawing.ts";
-import { type Refuse, wholeFrom } from "../runs/options.ts";
+import { type Refuse, wholeFrom } from "../runs/flags.ts";
 import { CUES, type GraphSpec, LINKINGS, NAMES, sizeFault } from "../tasks/generated/graph.ts";
 import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../tasks/generated/task.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";

@@ -33,7 +33,8 @@ import { modelWriter } from "../perturbations/queries/model_writer.ts";
 import type { Query } from "../perturbations/queries/parameters.ts";
 import { perturbQuery } from "../perturbations/queries/perturb.ts";
 import { perturbReturn } from "../perturbations/returns.ts";
-import { type Refuse, wholeFrom } from "../runs/options.ts";
+import { type Refuse, wholeFrom } from "../runs/flags.ts";
+import { flagsAt } from "../runs/options.ts";
 import { parseToolDocuments } from "../tools/documents.ts";
 import { command } from "./command.ts";
 
@@ -170,7 +171,7 @@ export const perturb = command({
         "several methods, each changes the result of the one before",
     },
   },
-  flags: "perturb",
+  flags: flagsAt("perturb"),
   notes: `${
     Object.entries(SOURCES).map(([name, { words }]) =>
       `Of ${words}:\n${

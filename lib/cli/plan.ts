@@ -15,7 +15,7 @@ import { caseNeeds } from "../runs/case_forecast.ts";
 import { estimateUsage, forecastCost, modelCosts } from "../runs/cost_forecast.ts";
 import { forecast, planWarnings, sequentialChances } from "../runs/forecast.ts";
 import { readResults } from "../runs/journal/results.ts";
-import { type FlagValues, number, wholeFrom } from "../runs/options.ts";
+import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";
 import { MAX_PLANNED } from "../runs/plan.ts";
 import { planWithSets } from "../runs/session.ts";
 import { pairedDetectableEffect, pairedSampleSize } from "../statistics/paired_sample_size.ts";

@@ -31,7 +31,7 @@ import {
 } from "../runs/journal/collection.ts";
 import { journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
-import { wholeFrom } from "../runs/options.ts";
+import { wholeFrom } from "../runs/flags.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { rerunLine } from "../runs/rerun.ts";
 import { allChoices } from "../runs/resolved_suite.ts";

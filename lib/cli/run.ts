@@ -19,7 +19,7 @@ import { describeTrial } from "../reports/story.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
-import type { FlagsOf } from "../runs/options.ts";
+import { flagsAt, type FlagsOf } from "../runs/options.ts";
 import { connectPlanned, planOfJournal, trialToRerun } from "../runs/rerun.ts";
 import type { RunFault } from "../runs/run.ts";
 import {
@@ -48,7 +48,7 @@ export const run = command({
   usage: "[SUITE.jsonc] [OPTIONS]",
   takes: ["one suite file", 0, 1],
   about: "Without a file it runs the suite quick, which needs no key and takes seconds.",
-  flags: "run",
+  flags: flagsAt("run"),
   notes:
     `It runs trials and decides nothing: use gate for that. A sequential gate of the suite stops the run once it
 has decided. Interrupted (Ctrl-C, SIGTERM), it starts no more trials, gives up those in flight and shows the

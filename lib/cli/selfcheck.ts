@@ -25,7 +25,8 @@ import { isRemoving } from "../perturbations/ids.ts";
 import { cellName } from "../reports/metrics/metrics.ts";
 import { renderChecks } from "../reports/terminal.ts";
 import { readResults } from "../runs/journal/results.ts";
-import { type FlagsOf, type FlagValues, number, wholeFrom } from "../runs/options.ts";
+import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";
+import { flagsAt, type FlagsOf } from "../runs/options.ts";
 import { planRun, planWithSets, type RunRequest } from "../runs/session.ts";
 import type { Suite } from "../runs/suite.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -63,7 +64,7 @@ equally good. For journals, their trials are used. In both cases thousands of ga
 graphs, and the share that errs is compared with the error rates that the gate allows. An upgrade gate
 needs two or more trials of every graph ("repetitions": 2).`,
   options: OPTIONS,
-  flags: "selfcheck",
+  flags: flagsAt("selfcheck"),
   notes:
     `Exit code 0 when no error rate is proved to be above the allowed one, 1 when one is, 3 when trials are missing.`,
   // Journals are only read; a suite is run.

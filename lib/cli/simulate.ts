@@ -6,7 +6,7 @@
 import { userPath } from "../base/command_line.ts";
 import { cannotFile } from "../base/errors.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
-import { wholeFrom } from "../runs/options.ts";
+import { wholeFrom } from "../runs/flags.ts";
 import { startSimulatedServer } from "../simulated/server.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { command } from "./command.ts";

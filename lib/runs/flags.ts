@@ -5,7 +5,41 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import type { InputError } from "../base/errors.ts";
-import { type Flag, type FlagPlace, type Option, OPTIONS } from "./options.ts";
+
+/** A flag of a command line. */
+export interface Flag {
+  /** The name; default: the option's, in kebab case. */
+  readonly name?: string;
+  /** What stands for its value in `--help`; omitted for a switch. */
+  readonly value?: string;
+  /** Whether it may be given several times; its value then is a list. */
+  readonly several?: true;
+  /** What it does; default: what the option sets. `--help` leaves backticks out. */
+  readonly help?: string;
+  /** The words that it may have; default: any. */
+  readonly choices?: readonly string[];
+  /**
+   * Returns the value of its text; default: the text.
+   *
+   * @param refuse Throws the error of a text that breaks a rule, such as `must be a number above 0`.
+   */
+  readonly read?: (text: string, refuse: Refuse) => unknown;
+}
+
+/** Throws the error of a text that breaks a rule; default state: the text. */
+export type Refuse = (rule: string, state?: string) => never;
+
+/** The value of a flag: a list for one that may be given several times, and `true` for a switch. */
+type FlagValue<Row> = Row extends { readonly several: true } ? readonly ReadValue<Row>[]
+  : ReadValue<Row>;
+
+type ReadValue<Row> = Row extends { readonly read: (...given: never[]) => infer Value } ? Value
+  : Row extends { readonly choices: readonly (infer Word)[] } ? Word
+  : Row extends { readonly value: string } ? string
+  : true;
+
+/** The values of the flags that were given, by name. */
+export type FlagValues<Flags> = { readonly [Name in keyof Flags]?: FlagValue<Flags[Name]> };
 
 /** A flag with its name and that of its option. */
 export interface NamedFlag extends Flag {
@@ -15,6 +49,9 @@ export interface NamedFlag extends Flag {
   readonly name: string;
   readonly help: string;
 }
+
+/** Flags, of which the type alone tells the values that they give. */
+export type FlagsGiving<Values> = readonly NamedFlag[] & { readonly giving?: Values };
 
 /** Names flags after their options: in kebab case, unless they have names of their own. */
 export function namedFlags(flags: Readonly<Record<string, Flag>>): NamedFlag[] {
@@ -26,16 +63,18 @@ export function namedFlags(flags: Readonly<Record<string, Flag>>): NamedFlag[] {
   }));
 }
 
-/** Returns the flags of a place, in the order of the table of options. */
-export function flagsAt(place: FlagPlace): NamedFlag[] {
-  const rows = Object.entries(OPTIONS as Record<string, Option>);
-  return namedFlags(Object.fromEntries(rows.flatMap(([option, { places, flag, about = "" }]) => {
-    if (flag === undefined || !places.includes(place)) return [];
-    // An acronym keeps its capitals.
-    const words = /^[A-Z]{2}/.test(about) ? about : about.charAt(0).toLowerCase() + about.slice(1);
-    return [[option, { help: words.replace(/\.$/, ""), ...flag }]];
-  })));
-}
+/** Reads a whole number. */
+export const wholeFrom =
+  (least: number, most = Number.MAX_SAFE_INTEGER) => (given: string, refuse: Refuse): number => {
+    const value = Number(given);
+    if (/^\d+$/.test(given) && value >= least && value <= most) return value;
+    const range = most < Number.MAX_SAFE_INTEGER ? `to ${most}` : "on";
+    return refuse(`must be a whole number from ${least} ${range}`);
+  };
+
+/** Reads a number. */
+export const number = (given: string, refuse: Refuse): number =>
+  /^-?(\d+\.?\d*|\.\d+)$/.test(given) ? Number(given) : refuse("must be a number");
 
 /** What a command line has. */
 export interface ReadArguments {

@@ -17,6 +17,14 @@ import { perturbationFault, PERTURBATIONS } from "../perturbations/ids.ts";
 import { LIMITS } from "../trials/agent/session.ts";
 import { STRATEGIES } from "../trials/strategies/registry.ts";
 import { TRANSCRIPTS } from "../trials/transcript.ts";
+import {
+  type Flag,
+  type FlagsGiving,
+  type FlagValues,
+  namedFlags,
+  type Refuse,
+  wholeFrom,
+} from "./flags.ts";
 import type { RunSettings } from "./option_types.ts";
 import { parseShard, parseWave } from "./shard_text.ts";
 
@@ -25,41 +33,6 @@ export type Place = "benchmark" | "toolTest" | "suite" | FlagPlace;
 
 /** A command line that takes flags. */
 export type FlagPlace = "run" | "selfcheck" | "perturb" | "deno test";
-
-/** A flag of a command line. */
-export interface Flag {
-  /** The name; default: the option's, in kebab case. */
-  readonly name?: string;
-  /** What stands for its value in `--help`; omitted for a switch. */
-  readonly value?: string;
-  /** Whether it may be given several times; its value then is a list. */
-  readonly several?: true;
-  /** What it does; default: what the option sets. `--help` leaves backticks out. */
-  readonly help?: string;
-  /** The words that it may have; default: any. */
-  readonly choices?: readonly string[];
-  /**
-   * Returns the value of its text; default: the text.
-   *
-   * @param refuse Throws the error of a text that breaks a rule, such as `must be a number above 0`.
-   */
-  readonly read?: (text: string, refuse: Refuse) => unknown;
-}
-
-/** Throws the error of a text that breaks a rule; default state: the text. */
-export type Refuse = (rule: string, state?: string) => never;
-
-/** The value of a flag: a list for one that may be given several times, and `true` for a switch. */
-type FlagValue<Row> = Row extends { readonly several: true } ? readonly ReadValue<Row>[]
-  : ReadValue<Row>;
-
-type ReadValue<Row> = Row extends { readonly read: (...given: never[]) => infer Value } ? Value
-  : Row extends { readonly choices: readonly (infer Word)[] } ? Word
-  : Row extends { readonly value: string } ? string
-  : true;
-
-/** The values of the flags that were given, by name. */
-export type FlagValues<Flags> = { readonly [Name in keyof Flags]?: FlagValue<Flags[Name]> };
 
 /** One option. */
 export interface Option {
@@ -77,19 +50,6 @@ export interface Option {
 
 /** The value of `--record` that stands for no folder. */
 export const AUTO = "auto";
-
-/** Reads a whole number. */
-export const wholeFrom =
-  (least: number, most = Number.MAX_SAFE_INTEGER) => (given: string, refuse: Refuse): number => {
-    const value = Number(given);
-    if (/^\d+$/.test(given) && value >= least && value <= most) return value;
-    const range = most < Number.MAX_SAFE_INTEGER ? `to ${most}` : "on";
-    return refuse(`must be a whole number from ${least} ${range}`);
-  };
-
-/** Reads a number. */
-export const number = (given: string, refuse: Refuse): number =>
-  /^-?(\d+\.?\d*|\.\d+)$/.test(given) ? Number(given) : refuse("must be a number");
 
 /** Reads a number above 0. */
 const above0 = (given: string, refuse: Refuse): number => {
@@ -500,6 +460,17 @@ export const OPTIONS = {
       readonly schema: z.ZodType<Exclude<RunSettings[Name], undefined>>;
     };
   };
+
+/** Returns the flags of a place, in the order of the table of options. */
+export function flagsAt<P extends FlagPlace>(place: P): FlagsGiving<FlagsOf<P>> {
+  const rows = Object.entries(OPTIONS as Record<string, Option>);
+  return namedFlags(Object.fromEntries(rows.flatMap(([option, { places, flag, about = "" }]) => {
+    if (flag === undefined || !places.includes(place)) return [];
+    // An acronym keeps its capitals.
+    const words = /^[A-Z]{2}/.test(about) ? about : about.charAt(0).toLowerCase() + about.slice(1);
+    return [[option, { help: words.replace(/\.$/, ""), ...flag }]];
+  })));
+}
 
 /** The schemas of a place; a file of hundreds of tests asks for them for each. */
 const schemasAt = new Map<Place, Readonly<Record<string, z.ZodType>>>();

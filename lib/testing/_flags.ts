@@ -7,8 +7,8 @@ import { parseArgs } from "@std/cli/parse-args";
 import { InputError } from "../base/errors.ts";
 import { didYouMean, nearestName } from "../base/nearest_name.ts";
 import type { Story } from "../reports/story_lines.ts";
-import { flagsAt, readArguments } from "../runs/flags.ts";
-import { AUTO, type FlagsOf } from "../runs/options.ts";
+import { readArguments } from "../runs/flags.ts";
+import { AUTO, flagsAt, type FlagsOf } from "../runs/options.ts";
 import { printable } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 

@@ -4,8 +4,7 @@
  */
 
 import { z } from "zod";
-import { type FlagPlace, type Option, OPTIONS } from "../../lib/runs/options.ts";
-import { flagsAt } from "../../lib/runs/flags.ts";
+import { type FlagPlace, flagsAt, type Option, OPTIONS } from "../../lib/runs/options.ts";
 import { deno, ROOT } from "./child.ts";
 import { whatHolds } from "./fidelity.ts";
 import { SCHEMA_PATH, suiteSchema } from "./suite_schema.ts";

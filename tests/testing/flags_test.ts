@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { run } from "../../lib/cli/run.ts";
 import { type Flags, keptArguments, parseFlags } from "../../lib/testing/_flags.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { flagsAt } from "../../lib/runs/flags.ts";
+import { flagsAt } from "../../lib/runs/options.ts";
 import { settingsOf } from "../../lib/runs/session.ts";
 
 const parse = (flags: readonly string[]): Flags => parseFlags(flags, "benchmark b");
