@@ -57,7 +57,7 @@ export interface Declaration<O extends Options, More> {
   readonly options?: O;
   /** What it has of the table of options, too. */
   readonly flags?: FlagsGiving<More>;
-  /** What `--help` says after the options. */
+  /** What `--help` says after the options; default: that the exit code is 0. */
   readonly notes?: string;
   /** The permissions that it keeps. */
   readonly needs:
@@ -100,9 +100,10 @@ export function command<
   const O extends Options = Record<never, never>,
   More extends object = object,
 >(declaration: Declaration<O, More>): Command {
-  const { usage, takes = ["no file", 0, 0], about, options, flags: more = [], notes } = declaration;
+  const { usage, takes = ["no file", 0, 0], about, options, flags: more = [] } = declaration;
   const flags = [...namedFlags(options ?? {}), ...more];
   const known = flags.map(({ name }) => `--${name}`);
+  const { notes = "Exit code 0." } = declaration;
   const help = [about, flagHelp(flags), notes].filter(Boolean).join("\n\n");
   return {
     usage,

@@ -64,7 +64,6 @@ that gates need.`,
     ...OF_SUITE,
     json: { help: "prints numbers as JSON" },
   },
-  notes: "Exit code 0.",
   needs: ["read"],
   rules: [
     [["every"], "goes with", ["cases"], "the number of cases"],

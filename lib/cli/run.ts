@@ -123,8 +123,10 @@ async function runSuite(path: string, given: Flags): Promise<number> {
   }
   const failures = new FailedTrials();
   const { journal } = given;
-  const again = journal === undefined || plan.resolved.agent !== undefined
+  const again = journal === undefined
+    ? "the same command with"
     // A journal starts no program.
+    : plan.resolved.agent !== undefined
     ? "the same command, without --out, with"
     : commandLine(`run ${shellQuote(journal)}`);
   const ended = await runPlanned(planned, {

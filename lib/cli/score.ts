@@ -63,7 +63,6 @@ prediction is the text of a model, or any JSON in place of its text.`,
         'prediction, with null for scores that the mode does not have, and {"summary"} at the end',
     },
   },
-  notes: "Exit code 0.",
   needs: ["read"],
   run(
     { rule = "published", mode = "parameters", format = "json", partial, json },
@@ -100,7 +99,6 @@ for undefined scores.`,
         "count",
     },
   },
-  notes: "Exit code 0.",
   needs: ["read"],
   run({ normalize }, { operands: [file] }) {
     for (const { value: { id, outputs } } of readLines(userPath(file!), OUTPUTS)) {

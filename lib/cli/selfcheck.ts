@@ -34,12 +34,10 @@ import { command } from "./command.ts";
 import { isFolder, journalsOf } from "./journals.ts";
 import { runPlanned, suiteRequest, withUserPaths } from "./running.ts";
 
+const GATES = ["rate", "upgrade"] as const;
+
 const OPTIONS = {
-  gate: {
-    value: "G",
-    choices: ["rate", "upgrade"],
-    help: "which gate; default the plan's, else upgrade",
-  },
+  gate: { value: "G", choices: GATES, help: "rate or upgrade; default the plan's, else upgrade" },
   margin: { value: "M", read: number, help: "its margin; default the gate's, else 0.05" },
   confidence: { value: "C", read: number, help: "its confidence; default the gate's, else 0.95" },
   sequential: { help: "a gate that stops early" },
