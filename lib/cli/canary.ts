@@ -10,7 +10,7 @@ import { completeCanary } from "../gate/canary.ts";
 import { annotationLine } from "../reports/job_summary.ts";
 import { partOf } from "../runs/history/history.ts";
 import { watchedName, watchHistory } from "../runs/history/watch.ts";
-import { number } from "../runs/options.ts";
+import { number } from "../runs/flags.ts";
 import { command } from "./command.ts";
 import { FOLDERS, historyIn } from "./_run_record.ts";
 

@@ -3,20 +3,7 @@
  * @module
  */
 
-import type { Command, Need } from "./command.ts";
-
-/** A command that is not declared yet. */
-const undeclared = (
-  usage: string,
-  needs: readonly Need[],
-  run: (arguments_: readonly string[]) => number | Promise<number>,
-  help: string,
-): Command => ({
-  usage,
-  flags: [],
-  help,
-  read: (_, arguments_) => ({ needs, run: () => run(arguments_) }),
-});
+import type { Command } from "./command.ts";
 
 /** What each command does, by name, and what loads it, so that one command does not wait for the others. */
 export const COMMANDS: Readonly<
@@ -25,10 +12,7 @@ export const COMMANDS: Readonly<
   init: ["sets up a project of your own", async () => (await import("./init.ts")).init],
   generate: ["prints one task", async () => (await import("./generate.ts")).generate],
   run: ["runs the trials of a suite file", async () => (await import("./run.ts")).run],
-  gate: ["decides over the trials of journals", async () => {
-    const { gate, GATE_HELP } = await import("./gate.ts");
-    return undeclared("F.jsonl|FOLDER... [OPTIONS]", ["read", "write"], gate, GATE_HELP);
-  }],
+  gate: ["decides over the trials of journals", async () => (await import("./gate.ts")).gate],
   report: [
     "shows tables, figures and trials of journals",
     async () => (await import("./report.ts")).report,

@@ -5,17 +5,16 @@
 
 import { baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
 import { recordBaseline } from "../runs/accept.ts";
-import { commandLine, isOwnPath } from "../base/command_line.ts";
+import { commandLine, isOwnPath, userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
-import { readJsonc } from "../base/input.ts";
 import {
   type CompletePolicy,
   type CompleteUpgradePolicy,
   isUpgrade,
   readPolicy,
 } from "../gate/policy.ts";
-import { PRICES, type Prices } from "../models/prices.ts";
+import type { Prices } from "../models/prices.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { wrapText } from "../base/wrap.ts";
 import { canonicalJson, printable, printableJson } from "../base/json.ts";
@@ -29,65 +28,83 @@ import { decideResults, type DecisionOptions, undecidableReason } from "../runs/
 import { decideByHistory } from "../runs/history/decide.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
+import { type FlagValues, number } from "../runs/flags.ts";
 import { historyIn } from "./_run_record.ts";
-import { Arguments, userPath } from "./arguments.ts";
-import { journalsBySuite, journalsGiven } from "./journals.ts";
+import { command, type Rest } from "./command.ts";
+import { JOURNALS, journalsBySuite, journalsOf, PRICES_OPTION } from "./journals.ts";
 
-export const GATE_HELP =
-  `Several journals are the shards of one run, or those of the test files of one suite; of a run in waves
-those of all waves so far; of several suites each is decided. A folder stands for the journals in it.
-Without options the gate is the one that the plan declares; options override it. A sequential gate cannot
-be overridden: its run stopped by its rule.
+const OPTIONS = {
+  successRate: { value: "R", read: number, help: "the success rate required, above 0, at most 1" },
+  baseline: {
+    value: "F",
+    help:
+      "in place of a success rate: no worse than these results on the same graphs; a journal, " +
+      "or a file written by accept",
+  },
+  history: {
+    value: "DIR",
+    several: true,
+    help: "in place of a success rate: no worse than the anchor of a history, nor than its last " +
+      "release, on the same graphs or on fresh ones; may be given several times",
+  },
+  every: { value: "E", read: number, help: "the rate that each case of own tests must reach" },
+  margin: { value: "M", read: number, help: "how far below it is still good enough; default 0.05" },
+  confidence: { value: "C", read: number, help: "confidence of each bound; default 0.95" },
+  coverage: {
+    value: "C",
+    read: number,
+    help: "share of trials valid at the first go; default 0.95",
+  },
+  prices: PRICES_OPTION,
+  withoutPlan: { help: "decides over journals without a plan line, such as those of other tools" },
+  json: { help: "prints verdicts and comparisons as JSON: an object for each suite" },
+} as const;
 
-  --success-rate R   the success rate required, above 0, at most 1
-  --baseline F       in place of a success rate: no worse than these results on the same graphs;
-                     a journal, or a file written by accept
-  --history DIR      in place of a success rate: no worse than the anchor of a history, nor than its last
-                     release, on the same graphs or on fresh ones; may be given several times
-  --every E          the success rate that each case of own tests must reach, above 0, below 1
-  --margin M         how far below it is still good enough (default 0.05)
-  --confidence C     confidence of each bound (default 0.95)
-  --coverage C       share of the planned trials that must be valid at the first go (default 0.95)
-  --prices F.jsonc   prices of models, for ceilings in US dollars:
-                     { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens
-  --without-plan     decides over journals without a plan line, such as those of other tools: nobody
-                     can tell which trials are missing, or which gate was declared
-  --json             prints the verdicts, and the comparison of strategies, as JSON, without tables: an
-                     object for each suite
-
-Below the verdicts each strategy is compared with plain of the same model, on the same graphs;
-verdicts do not depend on this comparison.
-
-Exit code 0 pass, 1 fail, 3 undecided or invalid, 4 continue: the run in waves needs its next wave, also where
-another model has failed already. Of several suites the worst: 1, 2, 3, 0; but 4 where one must go on and
-none ends with 2 or 3.`;
+/** The options of the command, and its errors. */
+type Options = FlagValues<typeof OPTIONS> & Pick<Rest, "error">;
 
 /** Prints tables and verdicts to stdout. */
-export async function gate(arguments_: readonly string[]): Promise<number> {
-  const options = new Arguments("gate", arguments_, {
-    values: ["success-rate", "baseline", "every", "margin", "confidence", "coverage", "prices"],
-    lists: ["history"],
-    switches: ["json", "without-plan"],
-  });
-  const journals = journalsGiven(options);
-  policyOptions(options);
-  const suites = journalsBySuite(journals);
-  if (suites.length === 1) return await decide(journals, options, options.operands);
-  const codes: number[] = [];
-  for (const { suite, journals } of suites) {
-    if (!options.has("json")) console.log(`${codes.length > 0 ? "\n" : ""}suite ${suite}\n`);
-    try {
-      codes.push(await decide(journals, options));
-    } catch (error) {
-      // What keeps one suite from being decided must not hide the verdict of another one.
-      if (!(error instanceof InputError)) throw error;
-      console.error(`suite ${suite}: ${error.message}`);
-      codes.push(2);
+export const gate = command({
+  usage: "F.jsonl|FOLDER... [OPTIONS]",
+  takes: JOURNALS,
+  about:
+    `Several journals are the shards of one run, or those of the test files of one suite; of a run in waves
+those of all waves so far; of several suites each is decided. A folder stands for the journals in it.
+Without options the gate is the one that the plan declares; options override it. A sequential gate cannot
+be overridden: its run stopped by its rule.`,
+  options: OPTIONS,
+  notes:
+    `Exit code 0 pass, 1 fail, 3 undecided or invalid, 4 continue: the run in waves needs its next wave, also where
+another model has failed already. Of several suites the worst: 1, 2, 3, 0; but 4 where one must go on and
+none ends with 2 or 3.`,
+  // It writes the job summary, where there is one.
+  needs: ["read", "write"],
+  rules: [
+    [["history"], "goes without", ["baseline"], "they are two gates"],
+    [["success-rate"], "goes without", ["baseline", "history"], "they are two gates"],
+  ],
+  async run(given, { operands, error }) {
+    const options = { ...given, error };
+    const journals = journalsOf(operands);
+    policyOptions(options);
+    const suites = journalsBySuite(journals);
+    if (suites.length === 1) return await decide(journals, options, operands);
+    const codes: number[] = [];
+    for (const { suite, journals } of suites) {
+      if (!options.json) console.log(`${codes.length > 0 ? "\n" : ""}suite ${suite}\n`);
+      try {
+        codes.push(await decide(journals, options));
+      } catch (error) {
+        // What keeps one suite from being decided must not hide the verdict of another one.
+        if (!(error instanceof InputError)) throw error;
+        console.error(`suite ${suite}: ${error.message}`);
+        codes.push(2);
+      }
     }
-  }
-  const goesOn = codes.includes(4) && !codes.includes(2) && !codes.includes(3);
-  return goesOn ? 4 : WORST_FIRST.find((code) => codes.includes(code)) ?? 3;
-}
+    const goesOn = codes.includes(4) && !codes.includes(2) && !codes.includes(3);
+    return goesOn ? 4 : WORST_FIRST.find((code) => codes.includes(code)) ?? 3;
+  },
+});
 
 /** The exit codes of several suites: a gate that failed is worse than one that could not decide. */
 const WORST_FIRST = [1, 2, 3, 0];
@@ -95,10 +112,10 @@ const WORST_FIRST = [1, 2, 3, 0];
 /** Decides over the journals of one suite, which the user has given as `given`. */
 async function decide(
   journals: readonly string[],
-  options: Arguments,
+  options: Options,
   given: readonly string[] = journals,
 ): Promise<number> {
-  const asJson = options.has("json");
+  const asJson = options.json === true;
   const file = userPath(journals[0]!);
   const paths = journals.map(userPath);
   const results = readResults(paths, await readAndDerive(paths));
@@ -114,8 +131,7 @@ async function decide(
   }
   assertPlan(options, results);
   const policy = policyOf(options, results);
-  const table = options.text("prices");
-  const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
+  const { prices } = options;
   const decision = withRemarks(
     await decideBy(policy, results, options, { prices, journal: journals[0]!, given }),
     remarks(results, policy, prices),
@@ -133,10 +149,10 @@ async function decide(
 async function decideBy(
   policy: CompletePolicy,
   results: Results,
-  options: Arguments,
+  options: Options,
   others: Pick<DecisionOptions, "prices" | "journal"> & { readonly given: readonly string[] },
 ): Promise<GateReport> {
-  const folders = options.list("history");
+  const { history: folders = [] } = options;
   if (folders.length > 0) {
     const history = historyIn(folders);
     for (const line of history.leftOut) console.error(line);
@@ -176,16 +192,15 @@ function record(
  *
  * @throws {InputError} If there is none and nobody has said that this is known, or there is one.
  */
-function assertPlan(options: Arguments, { plan }: Results): void {
-  const isAllowed = options.has("without-plan");
+function assertPlan({ error, withoutPlan: isAllowed }: Options, { plan }: Results): void {
   if (plan === undefined && !isAllowed) {
-    throw options.error(
+    throw error(
       "the journal has no plan line, so that nobody can tell which trials are missing or which gate was " +
         "declared; --without-plan decides all the same",
     );
   }
   if (plan !== undefined && isAllowed) {
-    throw options.error("--without-plan is for journals without a plan line, and there is one");
+    throw error("--without-plan is for journals without a plan line, and there is one");
   }
 }
 
@@ -254,8 +269,11 @@ function printDecision(
 }
 
 /** Reads the baseline; its path is resolved in the user's folder, also that of the plan. */
-function baselineOf(policy: CompletePolicy, options: Arguments, journals: readonly string[]) {
-  const file = options.text("baseline");
+function baselineOf(
+  policy: CompletePolicy,
+  { baseline: file }: Options,
+  journals: readonly string[],
+) {
   if (file !== undefined) return readBaseline(userPath(file));
   const baseline = baselineOfGate(policy, userPath);
   const missing = missingBaseline(policy, baseline, userPath);
@@ -264,27 +282,22 @@ function baselineOf(policy: CompletePolicy, options: Arguments, journals: readon
 }
 
 /** Returns the policy of the options. They are checked first, so that an error in them is not a verdict. */
-function policyOptions(options: Arguments) {
-  const values = {
-    successRate: options.number("success-rate"),
-    every: options.number("every"),
-    margin: options.number("margin"),
-    confidence: options.number("confidence"),
-    coverage: options.number("coverage"),
-  };
-  const set = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-  if (values.successRate !== undefined) readPolicy(set, OPTIONS_SOURCE);
+function policyOptions(
+  { successRate, every, margin, confidence, coverage }: Options,
+): Partial<CompletePolicy> {
+  // JSON leaves out what is undefined.
+  const set = JSON.parse(
+    JSON.stringify({ successRate, every, margin, confidence, coverage }),
+  );
+  if (successRate !== undefined) readPolicy(set, OPTIONS_SOURCE);
   return set;
 }
 
 const OPTIONS_SOURCE = "the gate with the options given";
 
-function policyOf(options: Arguments, { gate: declared, rule }: Results): CompletePolicy {
-  const [history] = options.list("history");
-  const baseline = options.text("baseline") ?? history;
-  if (history !== undefined && options.text("baseline") !== undefined) {
-    throw options.error("--baseline and --history are two gates: give one of them");
-  }
+function policyOf(options: Options, { gate: declared, rule }: Results): CompletePolicy {
+  const { successRate, every, history: [history] = [] } = options;
+  const baseline = options.baseline ?? history;
   // Other settings of the plan's baseline, such as the model, hold for this file as well.
   const choice = history === undefined && declared !== undefined && isUpgrade(declared)
     ? declared.baseline
@@ -293,12 +306,6 @@ function policyOf(options: Arguments, { gate: declared, rule }: Results): Comple
     ...policyOptions(options),
     ...(baseline === undefined ? {} : { baseline: { ...choice, file: baseline } }),
   };
-  const successRate = options.number("success-rate");
-  if (successRate !== undefined && baseline !== undefined) {
-    const other = history === undefined ? "--baseline" : "--history";
-    throw options.error(`--success-rate and ${other} are two gates: give one of them`);
-  }
-  const every = options.number("every");
   if ([declared, successRate, baseline, every].every((one) => one === undefined)) {
     throw options.error(
       "the plan declares no gate, so --success-rate, --baseline or --history is needed, or --every for " +

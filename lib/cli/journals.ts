@@ -10,7 +10,6 @@ import { PRICES, type Prices } from "../models/prices.ts";
 import { printable } from "../base/json.ts";
 import { suiteOf } from "../runs/journal/journal.ts";
 import * as journals from "../runs/journal/jsonl.ts";
-import type { Arguments } from "./arguments.ts";
 
 /** The option of commands that tell costs. */
 export const PRICES_OPTION = {
@@ -37,16 +36,6 @@ export function journalsOf(operands: readonly string[]): string[] {
     const what = `the folder ${operand} has no journals, whose names end in .jsonl`;
     throw cannot("read journals", what);
   });
-}
-
-export function journalsGiven(
-  options: Arguments,
-  operands: readonly string[] = options.operands,
-): string[] {
-  if (operands.length === 0) {
-    throw options.error("it takes one journal or more: none is given");
-  }
-  return journalsOf(operands);
 }
 
 /** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */

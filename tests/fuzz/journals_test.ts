@@ -4,9 +4,9 @@
 import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { acceptResults } from "../../lib/runs/accept.ts";
-import { gate } from "../../lib/cli/gate.ts";
+import { gate as gateCommand } from "../../lib/cli/gate.ts";
 import { CSV_FILES } from "../../lib/reports/csv.ts";
-import { report as command } from "../../lib/cli/report.ts";
+import { report as reportCommand } from "../../lib/cli/report.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import type { GateReport, ReportedVerdict } from "../../lib/gate/gate_report.ts";
 import { parseWith } from "../../lib/base/input.ts";
@@ -39,7 +39,8 @@ import {
   valueChanges,
 } from "../support/fuzzing.ts";
 
-const report = (arguments_: readonly string[]) => command.read("report", arguments_).run();
+const gate = (line: readonly string[]) => gateCommand.read("gate", line).run();
+const report = (line: readonly string[]) => reportCommand.read("report", line).run();
 
 /** Suites whose journals have all that journals can have. */
 const SUITES: Readonly<Record<string, Omit<Suite, "name" | "seed">>> = {

@@ -180,7 +180,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a temperature that none takes", "run suite.jsonc --temperature 5", /--temperature must be a number from 0 to 2/),
     command("no such simulated model", "run suite.jsonc --model sim:nope", /^Cannot use the simulated model .*it is sim:nope/),
     command("a rate in percent", "gate good.jsonl --success-rate 80", /at successRate: must be at most 1: it is 80/),
-    command("two gates", "gate good.jsonl --success-rate 0.8 --baseline baseline.json", /are two gates: give one of them/),
+    command("two gates", "gate good.jsonl --success-rate 0.8 --baseline baseline.json", /--success-rate goes without --baseline: they are two gates/),
     command("a gate that nobody declared", "gate other.jsonl", /the plan declares no gate, so --success-rate, --baseline or --history is needed/),
     command("a page over a journal", "report good.jsonl --html good.jsonl", /--html must not be named like a journal, a suite or a baseline/),
     command("a page over a suite", "report good.jsonl --html suite.jsonc", /--html must not be named like a journal, a suite or a baseline: it is suite\.jsonc/),
