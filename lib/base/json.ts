@@ -27,7 +27,10 @@ export type Defined<T> =
   & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
 
-/** Returns `fields` without the undefined ones, as optional properties must be absent, not undefined. */
+/**
+ * Returns `fields` without the undefined ones: for what users compare or print, and where a spread must not replace
+ * what stands before it.
+ */
 export function defined<T extends object>(fields: T): Defined<T> {
   const result: Partial<T> = {};
   for (const key of Object.keys(fields) as (keyof T)[]) {

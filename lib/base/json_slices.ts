@@ -3,8 +3,6 @@
  * @module
  */
 
-import { defined } from "./json.ts";
-
 /** A member of an object or a list. */
 export interface JsonPart {
   /** The key; omitted in a list. */
@@ -27,7 +25,7 @@ export function jsonParts(json: string): JsonPart[] {
   let key: string | undefined;
   const close = (end: number) => {
     const part = json.slice(begin, end).trim();
-    if (part !== "") parts.push({ ...defined({ key }), json: part });
+    if (part !== "") parts.push({ key, json: part });
     begin = end + 1;
     key = undefined;
   };

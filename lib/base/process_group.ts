@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined, printable } from "./json.ts";
+import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
 
 /** A program to start. */
@@ -74,7 +74,7 @@ export function startGroup({ command: [name, ...args], env, cwd, file }: Command
   const child = new Deno.Command(name!, {
     ...{ args, env, clearEnv: true, detached: true },
     ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
-    ...defined({ cwd }),
+    cwd,
   }).spawn();
   if (running.size === 0) globalThis.addEventListener("unload", killAll);
   running.set(child.pid, file);
@@ -133,7 +133,7 @@ export async function runGroup(program: Program): Promise<Ended> {
     ...{ code, output: decode(await output), errors: decode(await errors) },
     ...(by === null ? {} : { by }),
     // The first reason counts, whichever way it then ended.
-    ...defined({ stopped: await Promise.race([stopped.promise, undefined]) }),
+    stopped: await Promise.race([stopped.promise, undefined]),
   };
 }
 

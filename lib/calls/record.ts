@@ -71,10 +71,7 @@ export interface WrittenCall {
 
 /** Returns calls that stand as text in a place, such as `reply 2`. */
 export function writtenIn(where: string, calls: readonly TextCallEvent[]): WrittenCall[] {
-  return calls.map(({ name: tool, arguments: written }) => ({
-    ...{ tool, where },
-    ...defined({ written }),
-  }));
+  return calls.map(({ name: tool, arguments: written }) => defined({ tool, where, written }));
 }
 
 /** Returns the calls in the texts of a trace. */
@@ -160,9 +157,13 @@ function recordOf(
   return {
     ...{ call, step, tool, written, result },
     arguments: parseJson(written),
-    ...defined({ error, fault: event.fault, injected: event.injected }),
-    ...(isRefused || agentDid !== undefined ? { refused: true as const } : {}),
-    ...defined({ agentDid }),
+    ...defined({
+      error,
+      fault: event.fault,
+      injected: event.injected,
+      refused: isRefused || agentDid !== undefined ? true as const : undefined,
+      agentDid,
+    }),
   };
 }
 

@@ -159,15 +159,21 @@ export function tool<Parameters extends ParametersSchema>(
   parseWith(OPTIONS, options, subject);
   assertOneBehaviour(subject, options);
   const { parameters, check, read } = argumentReader(subject, options.parameters);
-  const schema = {
-    ...{ name, description, parameters },
-    ...defined({ strict, examples }),
+  // Users print and compare tools.
+  const described = defined({
+    name,
+    description,
+    parameters,
+    strict,
+    examples,
     ...(output === undefined ? {} : resultSchemaOf(subject, output, unsafePatterns)),
-  };
-  const rights = defined({ unsafePatterns, annotations });
-  const refuse = argumentCheck({ ...schema, ...rights });
+    unsafePatterns,
+    annotations,
+    check,
+  });
+  const refuse = argumentCheck(described);
   // What cannot be checked is told here, and not of a call.
-  returnCheck({ ...schema, ...rights });
+  returnCheck(described);
   const make = (): StoppableTool => {
     const run = runner(options);
     const unchecked: StoppableTool["execute"] = async (input, callOptions) => {
@@ -177,8 +183,7 @@ export function tool<Parameters extends ParametersSchema>(
       return asText(subject, await run(parsed, signalIn(callOptions)));
     };
     const result = checkingTool({
-      ...{ ...schema, ...rights },
-      ...defined({ check }),
+      ...described,
       execute: async (input, callOptions) => {
         // Callers without an executor get the same checks.
         const refusal = refuse(input) ?? check?.(input);
@@ -201,10 +206,10 @@ function ownForm(
     Object.hasOwn(OPTIONS.shape, option)
   );
   return {
+    output: outputSchema,
     ...Object.fromEntries(behaviour),
     name: typeof name === "string" ? providerNames([name])[0]! : name,
     ...{ description, parameters: inputSchema },
-    ...defined({ output: outputSchema }),
   };
 }
 

@@ -7,7 +7,6 @@ import { z } from "zod";
 import { parseWith, WITH_INPUT } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import {
-  defined,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -130,7 +129,7 @@ const MCP = z.object({
   outputSchema: SCHEMA.optional(),
 }).transform(({ name, title = "", description = title, inputSchema, outputSchema }) => ({
   ...{ name, description, parameters: inputSchema },
-  ...defined({ returns: outputSchema }),
+  returns: outputSchema,
 }));
 
 const DOCUMENT = z.unknown().transform((value, context): ToolSchema => {
@@ -152,11 +151,12 @@ function toToolSchema(
     & Pick<z.infer<typeof FUNCTION>, "name" | "description" | "parameters">
     & Partial<z.infer<typeof FUNCTION>>,
 ): ToolSchema {
-  return {
+  return schemaOf({
     name,
     description: description ?? "",
     parameters: parameters ?? { type: "object", properties: {} },
-    ...(typeof strict === "boolean" ? { strict } : {}),
-    ...defined({ examples, returns }),
-  };
+    strict: strict ?? undefined,
+    examples,
+    returns,
+  });
 }

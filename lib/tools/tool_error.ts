@@ -6,7 +6,7 @@
 
 import { type ReadableHeaders, retryAfterOf } from "../base/attempts.ts";
 import { cannot } from "../base/errors.ts";
-import { defined, isJsonObject, isObject, parseJson, printable } from "../base/json.ts";
+import { isJsonObject, isObject, parseJson, printable } from "../base/json.ts";
 import { TOOL_ERRORS, type ToolErrorCategory } from "./error_category.ts";
 import { errorOfResult } from "./references/symbol_table.ts";
 
@@ -105,10 +105,7 @@ export function toToolError(thrown: unknown, now: number = Date.now()): ToolErro
   const words = isError(thrown) ? message : thrownText(thrown);
   const waits = [...chain.flatMap((error) => waitsIn(error, now)), waitInWords(words)];
   const retryAfter = waits.find(isWait);
-  return new ToolError(categoryIn(chain, words), message, {
-    cause: thrown,
-    ...defined({ retryAfter }),
-  });
+  return new ToolError(categoryIn(chain, words), message, { cause: thrown, retryAfter });
 }
 
 /**
