@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
@@ -63,7 +62,7 @@ export class Connections {
     let loading: Promise<typeof fetch> | undefined;
     this.#simulated = async (...request) => {
       loading ??= import("../simulated/server.ts").then(({ simulatedFetch }) =>
-        simulatedFetch(defined({ latency, sets }))
+        simulatedFetch({ latency, sets })
       );
       return await (await loading)(...request);
     };
@@ -101,8 +100,8 @@ export class Connections {
       name,
       simulated: model.startsWith("sim:"),
       limiter: limiterAt(baseURL ?? OPENAI_URL),
-      ...defined({ baseURL }),
-      ...defined({ apiKey: apiKey ?? (apiKeyVariable && readKey(apiKeyVariable, name)) }),
+      baseURL,
+      apiKey: apiKey ?? (apiKeyVariable && readKey(apiKeyVariable, name)),
     });
   }
 }
@@ -133,14 +132,14 @@ function modelAt(
       ...options,
       ...address,
       api,
-      ...defined({ toolChoice }),
+      toolChoice,
     });
   }
   const { stop } = formatOf(api);
   // Some servers do not support stop sequences; an entry whose body has stop: null sends none.
   const body = { ...(stop.length === 0 ? {} : { stop: [...stop] }), ...options.body };
   const model = openai({ ...options, ...address, body });
-  return inTextFormat(model, api, toolChoice === undefined ? {} : { toolChoice });
+  return inTextFormat(model, api, { toolChoice });
 }
 
 function readKey(variable: string, model: string): string {

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { defined, type JsonObject, type JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
@@ -83,7 +83,7 @@ export type SampledEntry = Omit<ModelEntry, keyof Sampling> & Sampling;
  */
 export function withSampling(entry: ModelEntry, sampling: Sampling = {}): SampledEntry {
   const { temperature = sampling.temperature, topP = sampling.topP, ...others } = entry;
-  const chosen = defined({ temperature: temperature ?? undefined, topP: topP ?? undefined });
+  const chosen = { temperature: temperature ?? undefined, topP: topP ?? undefined };
   // Its fields keep their order where nothing changes, as journals show them.
   return temperature === entry.temperature && topP === entry.topP && temperature !== null &&
       topP !== null

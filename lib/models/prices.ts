@@ -176,11 +176,11 @@ export class Spending {
     const { tokens, usd } = this.#budget;
     const left = (whole: number, spent: number) => Math.max(0, whole - spent);
     this.#limit = {
-      ...(tokens === undefined
-        ? {}
-        // Whole tokens, so that all shares together are no more than what is left.
-        : { tokens: this.#tokens + Math.floor(left(tokens, this.#tokens) / runs) }),
-      ...(usd === undefined ? {} : { usd: this.#usd + left(usd, this.#usd) / runs }),
+      // Whole tokens, so that all shares together are no more than what is left.
+      tokens: tokens === undefined
+        ? undefined
+        : this.#tokens + Math.floor(left(tokens, this.#tokens) / runs),
+      usd: usd === undefined ? undefined : this.#usd + left(usd, this.#usd) / runs,
     };
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { cannot, type InputError } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 
 /** The kinds of mistakes. */
 export const MISTAKES = [
@@ -80,7 +80,7 @@ export function readSimulatedName(name: string): SimulatedName {
   if ((values.get("giveup") ?? 0) + (values.get("invent") ?? 0) > 1) {
     throw refusal("giveup and invent must be at most 1 together", name);
   }
-  return { base, values, ...defined({ reads }) };
+  return { base, values, reads };
 }
 
 /** Takes the option that is no number out of the others. */

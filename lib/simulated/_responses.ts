@@ -108,12 +108,13 @@ function toChat(request: ResponsesRequest): ChatRequest {
       ...toMessages(request.input),
     ],
     ...(tools === undefined || tools === null ? {} : { tools: tools.map(toTool) }),
-    ...(tool_choice === undefined ? {} : {
+    ...defined({
       tool_choice: isJsonObject(tool_choice)
-        ? { type: "function", function: { name: tool_choice.name } }
+        ? { type: "function" as const, function: { name: tool_choice.name } }
         : tool_choice,
+      parallel_tool_calls,
+      seed,
     }),
-    ...defined({ parallel_tool_calls, seed }),
   };
 }
 

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
 import {
   BREAKS,
   MISTAKES,
@@ -60,7 +59,7 @@ export function parseSimulatedModel(
 ): SimulatedModel {
   const { base, values, reads } = readSimulatedName(name);
   const seed = values.get("seed") ?? 0;
-  const model = create(name, base, { values, seed, truths, ...defined({ reads }) });
+  const model = create(name, base, { values, seed, truths, reads });
   const rates: BreakRates = ratesOf(BREAKS, values);
   return withTextFormats(model, { rates, seed });
 }
@@ -81,12 +80,7 @@ function create(
       const rates: MistakeRates = ratesOf(MISTAKES, values);
       const reactions: ReactionRates = ratesOf(REACTIONS, values);
       const memory = values.get("memory");
-      const noisy = createNoisy(name, {
-        rates,
-        reactions,
-        seed,
-        ...defined({ memory }),
-      });
+      const noisy = createNoisy(name, { rates, reactions, seed, memory });
       return rates.inject === 0 ? noisy : withInjections(noisy, { rate: rates.inject, seed });
     }
     case "sim:truth": {

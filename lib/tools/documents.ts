@@ -14,7 +14,7 @@ import {
   printable,
 } from "../base/json.ts";
 import { HOLDERS, MAX_DEPTH, type Shape, subschemas } from "./schema/subschemas.ts";
-import type { ToolSchema } from "./tool.ts";
+import { schemaOf, type ToolSchema } from "./tool.ts";
 
 /**
  * Reads a tool document, or a list of them. Each is in toolgate's format, in OpenAI's for chat completions

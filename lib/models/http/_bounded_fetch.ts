@@ -4,8 +4,6 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
-
 /** Bytes of a reply, at most: far more than any model writes. */
 const MAX_BYTES = 16 * 2 ** 20;
 const TOO_LONG = `a body must not exceed ${MAX_BYTES} bytes`;
@@ -28,7 +26,7 @@ export function boundedFetch(): typeof fetch {
     headers ??= Object.fromEntries(new Headers(init?.headers));
     const body = sentOnce(input, init?.body);
     return await withinLength(
-      await fetch(input, { ...init, ...defined({ body }), headers, client: CONNECTIONS }),
+      await fetch(input, { ...init, body, headers, client: CONNECTIONS }),
     );
   };
 }
@@ -95,7 +93,7 @@ export function boundedBody(
         controller.enqueue(chunk);
       },
     }),
-    defined({ signal }),
+    { signal },
   );
 }
 

@@ -6,7 +6,7 @@
 
 import { retryAfterOf } from "../../base/attempts.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
-import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
 import { type Client, clientOf, contentOf, posted } from "./_client.ts";
 import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
@@ -290,14 +290,14 @@ function networkFault(
     const unheard = unheardReason(reason, url);
     return new InfrastructureError(
       `${action}${unheard === undefined ? "" : ` as ${unheard.why}`}: ${quote(reason)}`,
-      { retryable: true, ...defined({ permanent: unheard?.permanent }) },
+      { retryable: true, permanent: unheard?.permanent },
     );
   }
   if (error instanceof APIError && error.status !== undefined) {
     const { status, headers } = error;
     const { reply, generated, why, permanent, fault = "unclear" } = errorMeaning(error);
     if (reply !== undefined) {
-      return new ModelFault(`${action}: ${quote(error.message)}`, defined({ reply, generated }));
+      return new ModelFault(`${action}: ${quote(error.message)}`, { reply, generated });
     }
     const advice = permanent === "address" && !/\/v\d+\w*\/?$/.test(url.pathname)
       ? `${why}: most end with /v1, which is missing from ${quote(url.href)}`
@@ -310,7 +310,8 @@ function networkFault(
         ...{ status, fault },
         retryable: why === undefined && isRetryable(status, headers),
         rateLimited: status === 429 && why === undefined,
-        ...defined({ retryAfter: retryAfterOf(headers), permanent }),
+        retryAfter: retryAfterOf(headers),
+        permanent,
       },
     );
   }

@@ -6,7 +6,7 @@
 
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { estimatedTokens } from "./_estimate.ts";
 
@@ -451,7 +451,8 @@ export class RateLimiters {
     if (known !== undefined) return known.limiter;
     const who = `${printable(model, 100)} at ${printable(host, 100)}`;
     const limiter = new RateLimiter({
-      ...defined({ requestsPerMinute, tokensPerMinute }),
+      requestsPerMinute,
+      tokensPerMinute,
       onSlowed: (retryAfter) => {
         const wish = retryAfter === undefined ? "" : `, and asks to wait ${seconds(retryAfter)}`;
         this.#report(`${who} refuses requests as they are too many (429)${wish}: slowing down`);

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
 import { Attempts, backoffAfter, type GiveUp } from "../../base/attempts.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
@@ -185,14 +184,10 @@ export function retrying<
         const { retryable, retryAfter } = fault;
         const next = attempts.next({
           ...{ retryable, retryAfter },
-          ...(refusal === undefined ? {} : {
-            refused: {
-              vainFor: refusal.vainSince === undefined
-                ? undefined
-                : clock.now() - refusal.vainSince,
-              isOwn: refusal.isOwn,
-            },
-          }),
+          refused: refusal && {
+            vainFor: refusal.vainSince === undefined ? undefined : clock.now() - refusal.vainSince,
+            isOwn: refusal.isOwn,
+          },
         });
         if ("giveUp" in next) {
           // Nothing but refusals came for long, or the server says that nothing else will come.
@@ -238,7 +233,7 @@ function addFailed(
 
 function ownLimiter({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLimiter | undefined {
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined;
-  return new RateLimiter(defined({ requestsPerMinute, tokensPerMinute }));
+  return new RateLimiter({ requestsPerMinute, tokensPerMinute });
 }
 
 /** Returns whether an error is a rate limit that asking less often helps against. */
@@ -334,6 +329,8 @@ function withAttempts(
   const reason = giveUp === "pause" ? `; ${wish}, too long` : "";
   return new InfrastructureError(`${message}${reason} (${countText(attempts, "attempt")})`, {
     ...{ cause: error, retryable, rateLimited, fault, failed },
-    ...defined({ retryAfter, status, permanent }),
+    retryAfter,
+    status,
+    permanent,
   });
 }

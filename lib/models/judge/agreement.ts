@@ -8,7 +8,7 @@ import { cannot } from "../../base/errors.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { parseWith } from "../../base/input.ts";
 import { isWithin } from "../../base/json_depth.ts";
-import { defined, type JsonValue, printable } from "../../base/json.ts";
+import { type JsonValue, printable } from "../../base/json.ts";
 import { cohenKappa } from "../../statistics/agreement.ts";
 import { wilson } from "../../statistics/proportions.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
@@ -96,7 +96,7 @@ export async function agreementOf(
     labels.length,
     (place) => {
       const { value, expected } = labels[place]!;
-      return (expected as LikeMatcher).question.ask(value, defined({ signal }));
+      return (expected as LikeMatcher).question.ask(value, { signal });
     },
     { most: CONCURRENCY },
   );

@@ -191,7 +191,7 @@ export class Judge {
       ask: (value, { signal }) =>
         this.#ask(
           { prompt: this.#prompt ?? LIKENESS_PROMPT, value, truth: text, atLeast },
-          defined({ signal }),
+          { signal },
         ),
     });
   }
@@ -245,7 +245,7 @@ export class Judge {
       atLeast: 0,
       rubric,
       ask: (value, { signal }) =>
-        this.#ask({ prompt, value, truth: text, context: about, rubric }, defined({ signal })),
+        this.#ask({ prompt, value, truth: text, context: about, rubric }, { signal }),
     });
   }
 
@@ -300,7 +300,7 @@ export class Judge {
     const kept = (score: JudgeScore) => {
       // Nobody was asked about a value that does not fit into a question.
       if (question !== undefined) {
-        asked?.add(askedOf(this, question, score, defined({ rubric, atLeast })));
+        asked?.add(askedOf(this, question, score, { rubric, atLeast }));
       }
       return score;
     };
@@ -313,9 +313,9 @@ export class Judge {
       const replying = this.#reply({
         messages: [{ role: "user", content: question }],
         tools: rubric === undefined ? [] : [rubric.tool],
-        ...(rubric === undefined ? {} : { toolChoice: { function: rubric.tool.name } }),
+        toolChoice: rubric && { function: rubric.tool.name },
         context: context ?? { trial: "judge", repetition: 1, request: ++this.#requests },
-        ...defined({ signal }),
+        signal,
       }, recording);
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
       const score = replyScore(reply, rubric);
@@ -368,7 +368,8 @@ function askedOf(
     question,
     reply: text,
     score,
-    ...defined({ atLeast, reason: why ?? (criteria && reasonsText(rubric!, criteria)) }),
+    atLeast,
+    reason: why ?? (criteria && reasonsText(rubric!, criteria)),
     ...{ model: name, usage, served, simulated },
   };
 }

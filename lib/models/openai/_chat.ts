@@ -5,7 +5,7 @@
  * @module
  */
 
-import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
@@ -58,13 +58,11 @@ function write({ request, options, choice, who, withheld }: WireRequest): Body {
         ? choice
         : { type: "function", function: { name: choice.function } },
     }),
-    ...defined({
-      temperature,
-      top_p: topP,
-      max_completion_tokens: maxCompletionTokens,
-      reasoning_effort: reasoningEffort,
-      seed,
-    }),
+    temperature,
+    top_p: topP,
+    max_completion_tokens: maxCompletionTokens,
+    reasoning_effort: reasoningEffort,
+    seed,
   };
 }
 

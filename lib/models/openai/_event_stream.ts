@@ -304,7 +304,7 @@ function streamedCalls(): {
   let isMixed = false;
 
   const begin = (index: number | undefined) => {
-    const call = { fields: new Map(), func: functionParts(), ...defined({ index }) };
+    const call = { fields: new Map(), func: functionParts(), index };
     calls.push(call);
     return call;
   };

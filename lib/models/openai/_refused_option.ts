@@ -40,7 +40,7 @@ export function refusedOption(
   if ((status !== 400 && status !== 422) || permanent !== undefined) return error;
   if (!REFUSAL.test(message) || OF_TOOLS.test(message)) return error;
   const refused = FIELDS.filter(([field]) =>
-    Object.hasOwn(body, field) && new RegExp(`\\b${field}\\b`).test(message)
+    Reflect.get(body, field) !== undefined && new RegExp(`\\b${field}\\b`).test(message)
   ).map(([, option]) => option);
   if (refused.length === 0) return error;
   const said = message.slice(message.indexOf(": ") + 2);

@@ -8,7 +8,7 @@
 
 import type OpenAI from "openai";
 import { z } from "zod";
-import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { FinishReason } from "../model.ts";
 import { isWithin } from "../../base/json_depth.ts";
@@ -53,7 +53,9 @@ function write({ request, options, choice, who }: WireRequest): Body {
         ? choice
         : { type: "function", name: choice.function },
     }),
-    ...defined({ temperature, top_p: topP, max_output_tokens: maxCompletionTokens }),
+    temperature,
+    top_p: topP,
+    max_output_tokens: maxCompletionTokens,
     ...writeReasoning(options),
   };
 }

@@ -3,13 +3,7 @@
  * @module
  */
 
-import {
-  defined,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-} from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
@@ -69,7 +63,7 @@ export function readAgentRequest(api: WireApi, text: string): AgentRequest | und
       api === "chat" ? items.map(chatMessage) : [...system, ...responseMessages(items)],
     ),
     tools: toolsIn(body),
-    ...defined({ previous: typeof previous === "string" ? previous : undefined }),
+    previous: typeof previous === "string" ? previous : undefined,
     history: items.map((item) => JSON.stringify(item)).join("\n"),
     terms: JSON.stringify(TERMS.map((name) => body[name] ?? null)),
   };

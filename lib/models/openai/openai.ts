@@ -191,9 +191,10 @@ export function openai(options: OpenAIOptions): Model {
     reply: retrying(attempt, options, { who, isAlive }),
     server: {
       ...{ who, hide, quote },
-      ...{ model, baseURL: options.baseURL },
+      model,
+      baseURL: options.baseURL,
       // With a stand-in for `fetch` nothing is sent to the address.
-      ...defined({ origin: options.fetch === undefined ? endpoint.url.origin : undefined }),
+      origin: options.fetch === undefined ? endpoint.url.origin : undefined,
       forward: retrying(forwarded, options, { who, isAlive }),
     },
   };

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { defined, isJsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { unreadable, unreadableCall } from "../formats/_json_calls.ts";
@@ -186,7 +186,7 @@ export function unreadableReply(
     served: hide(served),
     repairs: [],
     parsed: "unreadable",
-    ...defined({ written: written === "" ? undefined : written }),
+    ...(written === "" ? {} : { written }),
   };
 }
 

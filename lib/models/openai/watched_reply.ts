@@ -4,7 +4,7 @@
  */
 
 import type { APIError } from "openai";
-import { defined, isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { InfrastructureError, type ModelReply } from "../model.ts";
 import { boundedBody, isEventStream } from "../http/_bounded_fetch.ts";
@@ -195,7 +195,7 @@ export function unusableAt(
   return (state, { fault = "unclear", permanent } = {}) =>
     new InfrastructureError(
       `Cannot use the reply of ${who} as it must be ${FORMATS[api].replyName}: ${quote(state)}`,
-      { retryable: true, fault, ...defined({ permanent }) },
+      { retryable: true, fault, permanent },
     );
 }
 

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import { messageOf, type RecordedMessage, type RecordedRequest, type Recording } from "./_file.ts";
 import {
@@ -51,7 +50,8 @@ export function toRecording(
       hash,
       model: models.placeOf(model),
       ...(hashed.tools.value.length === 0 ? {} : { tools: tools.placeOf(hashed.tools) }),
-      ...defined({ toolChoice, continues }),
+      toolChoice,
+      continues,
       messages: own.map((message) => storedMessage(message, replies)),
       ...outcome,
     });
@@ -59,11 +59,7 @@ export function toRecording(
       replies.set(hashedPart(messageOf(outcome.reply)).hash, index + 1);
     }
   }
-  return {
-    ...{ trial },
-    ...defined({ seconds }),
-    ...{ models: models.values, tools: tools.values, requests },
-  };
+  return { ...{ trial }, seconds, ...{ models: models.values, tools: tools.values, requests } };
 }
 
 /** Returns a message, or the number of the request whose reply it repeats. */

@@ -382,12 +382,7 @@ export function messagesOf({ requests }: Recording, request: RecordedRequest): M
 
 /** Returns the message that a reply becomes in the conversation. */
 export function messageOf({ text, calls, carried }: ModelReply): Message {
-  return {
-    role: "assistant",
-    content: text,
-    calls,
-    ...defined({ carried }),
-  };
+  return { role: "assistant", content: text, calls, carried };
 }
 
 /** Returns the path of a trial's recording in its folder, of names that every file system accepts. */

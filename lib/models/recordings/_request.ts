@@ -3,7 +3,7 @@
  * @module
  */
 
-import { canonicalJson, defined } from "../../base/json.ts";
+import { canonicalJson } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../model.ts";
@@ -45,7 +45,7 @@ export function serverOf(
 ): { readonly server?: string } {
   // Each process simulates its own.
   if (isSimulator(model) && baseURL === undefined) return {};
-  return defined({ server: serverHash(baseURL ?? usual) });
+  return { server: serverHash(baseURL ?? usual) };
 }
 
 /** Whether a model is simulated by a server of this process. */
@@ -124,9 +124,7 @@ export class RequestReader {
     return {
       ...{ role, content },
       calls: calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written })),
-      ...(carried === undefined
-        ? {}
-        : { carried: { by: this.carrier(carried.by), items: carried.items } }),
+      carried: carried && { by: this.carrier(carried.by), items: carried.items },
     };
   }
 }

@@ -161,7 +161,7 @@ export class TrialRecording {
     const hashed = this.#reader.read(request, source.options);
     const key = JSON.stringify([stage ?? null, number]);
     return this.#reply(request, source, {
-      ...{ request: number, ...defined({ stage }), hashed, key },
+      ...{ request: number, stage, hashed, key },
     });
   }
 
@@ -211,7 +211,7 @@ export class TrialRecording {
     this.#counts.set(key, count);
     const entry: Entry = {
       ...own,
-      ...defined({ server }),
+      server,
       ...(count === 1 ? {} : { occurrence: count }),
     };
     if (this.#entries.length === 0) this.#readMark(entry.hashed.hash);
@@ -276,9 +276,8 @@ export class TrialRecording {
   }
 
   #settle(entry: Entry, { reply, redacted, error, server }: RecordedRequest): ModelReply {
-    if (server === undefined) delete entry.server;
-    else entry.server = server;
-    entry.outcome = defined({ reply, redacted, error });
+    entry.server = server;
+    entry.outcome = { reply, redacted, error };
     this.#entries.push(entry);
     if (error !== undefined) throw replayedError(error);
     return reply!;
@@ -289,7 +288,7 @@ export class TrialRecording {
     const { trial, folder, path, seconds, nearest } = this.#options;
     this.#fault = missError({
       ...{ trial, folder, path, file, hashed, request, seconds },
-      ...defined({ stage }),
+      stage,
       found: byKey.get(`${key}${occurrence ?? 1}`),
       nearest: file === undefined ? nearest() : undefined,
     });
@@ -323,7 +322,8 @@ export class TrialRecording {
   #storable(reply: ModelReply): NonNullable<Entry["outcome"]> {
     const { text, calls, finish, usage, served, duration, repairs } = reply;
     const { parsed, written, carried, failed } = reply;
-    const plain: ModelReply = {
+    // What is undefined would count as redacted.
+    const plain: ModelReply = defined({
       text,
       calls: calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written })),
       finish,
@@ -331,19 +331,14 @@ export class TrialRecording {
       usage: claimedUsage(usage),
       served,
       duration: claimedCount(duration),
-      ...(failed === undefined || failed.length === 0 ? {} : {
-        failed: failed.map(({ cause, status, message }) => ({
-          cause,
-          ...defined({ status }),
-          message,
-        })),
-      }),
+      failed: failed?.length === 0
+        ? undefined
+        : failed?.map(({ cause, status, message }) => defined({ cause, status, message })),
       repairs: [...repairs],
-      ...defined({ parsed, written }),
-      ...(carried === undefined
-        ? {}
-        : { carried: { by: this.#reader.carrier(carried.by), items: carried.items } }),
-    };
+      parsed,
+      written,
+      carried: carried && { by: this.#reader.carrier(carried.by), items: carried.items },
+    });
     const clean = this.#reader.redacted(plain);
     return { reply: clean, ...(clean === plain ? {} : { redacted: true }) };
   }
@@ -351,7 +346,7 @@ export class TrialRecording {
 
 /** Creates the error that a replayed trial sees. */
 function replayedError({ kind, message, ofRequest }: RecordedError): Error {
-  if (kind === "time_limit") return new TimeLimitError(message, defined({ ofRequest }));
+  if (kind === "time_limit") return new TimeLimitError(message, { ofRequest });
   return kind === "infrastructure" ? new InfrastructureError(message) : new Error(message);
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
@@ -140,7 +140,7 @@ export class Recordings {
     this.#use.claimed.add(redactRecord(id));
     const recording = new TrialRecording({
       ...{ trial: id, mode, folder, path },
-      ...defined({ seconds }),
+      seconds,
       find: (key, hash, server) => {
         const own = readTrialRecording(path, id);
         if (alone || mode === "record") return own;

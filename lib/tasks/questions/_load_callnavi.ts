@@ -39,7 +39,7 @@ const DOCUMENT = OBJECT.transform((document, context): FunctionDraft => {
     description,
     document,
     parameters: Array.isArray(parameters) ? { names: parameters } : { words: parameters },
-    ...(returned === undefined ? {} : { returns: { words: returned } }),
+    returns: returned === undefined ? undefined : { words: returned },
   };
 });
 

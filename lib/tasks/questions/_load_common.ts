@@ -214,9 +214,7 @@ function nativeTool(
     name,
     description,
     parameters: "schema" in parameters ? parameters.schema : lenientSchema(parameters, truths),
-    ...(returns === undefined
-      ? {}
-      : { returns: "schema" in returns ? returns.schema : schemaOfWords(returns.words) }),
+    returns: returns && ("schema" in returns ? returns.schema : schemaOfWords(returns.words)),
   };
 }
 

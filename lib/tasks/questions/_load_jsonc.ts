@@ -39,13 +39,7 @@ const FUNCTION = OBJECT.transform((document, context): FunctionDraft => {
   if (fault !== undefined) {
     context.addIssue({ code: "custom", path: ["parameters"], message: fault });
   }
-  return {
-    name,
-    description,
-    document,
-    parameters,
-    ...(returns === undefined ? {} : { returns: wordsOrSchema(returns) }),
-  };
+  return { name, description, document, parameters, returns: returns && wordsOrSchema(returns) };
 });
 
 function readParameters(given: JsonObject | string[]): FunctionDraft["parameters"] {
@@ -192,7 +186,7 @@ function toQuestion(
     truth,
     ...(calls.some(({ result }) => result !== undefined)
       ? {
-        results: calls.map(({ result, values }) => ({ result: result!, ...defined({ values }) })),
+        results: calls.map(({ result, values }) => defined({ result: result!, values })),
       }
       : {}),
     difficulty: difficulty ?? difficultyOf(truth),

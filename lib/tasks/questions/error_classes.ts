@@ -169,9 +169,11 @@ function salvaged(value: JsonValue | undefined): Salvaged {
   if (!isTexts(names) || names.length === 0) return {};
   return {
     API: names.map((name) => name.trim()),
-    ...(parameters === undefined
-      ? {}
-      : { parameters: isJsonObject(parameters) ? [parameters] : parameters }),
+    parameters: parameters === undefined
+      ? undefined
+      : isJsonObject(parameters)
+      ? [parameters]
+      : parameters,
   };
 }
 
