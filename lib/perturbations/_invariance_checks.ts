@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
 import { randomIntegerBetween } from "@std/random";
 import { newOrder } from "./documents/perturb.ts";
 import type { MetamorphicCheck } from "./ids.ts";
@@ -50,7 +49,7 @@ function addUnrelated(task: Task, seed: number): Task {
       disconnected: UNRELATED,
       seed: forkSeed(seed, "unrelated"),
     },
-    ...{ types, inputs, linking, ...defined({ surface, outputs, names, cues }) },
+    ...{ types, inputs, linking, surface, outputs, names, cues },
   };
   const taken = namesOf(task);
   const { functions, tools, values } = names === undefined
@@ -127,7 +126,7 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
         variable: newName(parameter.variable),
       })),
       output: newVariable(output),
-      ...(outputs === undefined ? {} : { outputs: outputs.map(newVariable) }),
+      outputs: outputs?.map(newVariable),
       dependsOn: dependsOn.map(newName),
     };
   });

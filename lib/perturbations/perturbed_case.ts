@@ -8,7 +8,7 @@ import { sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector, isFault } from "../tools/fault.ts";
 import { type AimedFault, faultInjector } from "./inject_faults.ts";
 import { cannot } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import {
   type Change,
   type DocumentMethod,
@@ -236,7 +236,7 @@ export class CasePerturber {
   protected perturbQuery(id: QueryMethod): StepResult {
     const { value, changed, changes } = perturbQuery(id, this.query, {
       seed: this.seed,
-      ...defined({ writer: this.writer }),
+      writer: this.writer,
     });
     this.query = value;
     this.#removed ||= changed && isRemoving(id);

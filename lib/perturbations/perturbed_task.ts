@@ -4,7 +4,6 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector } from "../tools/fault.ts";
 import type { Change, DocumentMethod, Obstacle, ReturnMethod } from "./methods.ts";
@@ -177,11 +176,13 @@ class TaskPerturber extends CasePerturber {
         ...links.unlinked,
       ]),
       unsolvable: obstacle !== undefined,
-      ...defined({ obstacle }),
+      obstacle,
       changed: steps.every(({ changed }) => changed),
       steps,
       perturbReturn,
-      ...defined({ injectFault, injectInstruction, twins: this.#twins }),
+      injectFault,
+      injectInstruction,
+      twins: this.#twins,
     };
   }
 

@@ -35,10 +35,7 @@ export function outputText(
   keys: Set<string>,
 ): string {
   const parts = [...textParts(written), ...calls.map(callPart), ...ownCalls.map(ownCallPart)];
-  return messagesText([{
-    ...{ role: "assistant", parts },
-    ...(reason === undefined ? {} : { finish_reason: reason }),
-  }], keys);
+  return messagesText([{ ...{ role: "assistant", parts }, finish_reason: reason }], keys);
 }
 
 /** Returns the functions that a model is offered. */

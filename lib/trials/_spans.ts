@@ -156,7 +156,7 @@ export function traceReply<Result extends TracedReply>(
       const { finish, served, usage, parsed } = reply;
       const reason = FINISH[finish];
       return {
-        ...(other === undefined ? {} : { name: named("chat", other) }),
+        name: other === undefined ? undefined : named("chat", other),
         attributes: {
           ...(other === undefined ? {} : { "gen_ai.request.model": short(other) }),
           ...(served === "" ? {} : { "gen_ai.response.model": short(served) }),

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
 import type { OwnCall } from "../calls/trace.ts";
 import { type FinishReason, InfrastructureError, type ModelReply } from "../models/model.ts";
 import { readCalls } from "../models/openai/reading.ts";
@@ -97,7 +96,7 @@ export function recordedLoop({ turns, partial, broken }: RecordedRun): Loop {
       const said = await session.ask({
         messages,
         tools: environment.tools,
-        watch: () => Promise.resolve({ reply, ...defined({ ownCalls }) }),
+        watch: () => Promise.resolve({ reply, ownCalls }),
       });
       if (isLimited(said)) return said;
       add({ role: "assistant", content: text, calls: read.calls });

@@ -150,19 +150,17 @@ export async function playTrial(
   const started = performance.now();
   const opening = {
     perturbation: planned.perturbation,
-    ...defined({
-      variant: planned.variant,
-      callLimit: limits.calls,
-      longestResult: limits.observation,
-      parallel: limits.parallel,
-      depth: limits.depth,
-    }),
+    variant: planned.variant,
+    callLimit: limits.calls,
+    longestResult: limits.observation,
+    parallel: limits.parallel,
+    depth: limits.depth,
     ...(references ? { references } : {}),
-    ...defined({ recorded }),
+    recorded,
   };
   using fixture = open.begin === undefined
     ? open(planned.task, opening)
-    : await open.begin(planned.task, opening, defined({ seconds: limits.seconds, signal }));
+    : await open.begin(planned.task, opening, { seconds: limits.seconds, signal });
   // However the trial ends, what was made for it goes.
   await using _made = { [Symbol.asyncDispose]: async () => void await fixture.release?.() };
   if (fixture.examples === undefined) {
@@ -175,7 +173,8 @@ export async function playTrial(
     toolChoice: fixture.toolChoice,
     names: fixture.tools.map(({ name }) => name),
     record: (event) => fixture.record(event),
-    ...defined({ models: stageModels, signal }),
+    models: stageModels,
+    signal,
   });
 
   await using tap = agent && new Tap({ session, environment: fixture, model, references });
@@ -186,7 +185,7 @@ export async function playTrial(
     : agentLoop(agent, fixture, tap!, model.server?.model ?? model.name);
 
   const stop = (kind: StopEvent["reason"], message: string, at?: string) => {
-    if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message, ...defined({ at }) });
+    if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message, at });
     return { outcome: kind, grounded: false };
   };
   let reason: string | undefined;
@@ -208,15 +207,15 @@ export async function playTrial(
         ...{ trial: planned.id, repetition: planned.repetition },
         ...{ request: 1, stage: "judge" },
       },
-      ...defined({ signal }),
+      signal,
     });
     const { name: requested, simulated } = judge;
     judging = { model: { requested, served: served === "" ? [] : [served], simulated }, usage };
-    return {
+    return defined({
       score,
-      ...(why === undefined ? {} : { why: printable(redact(why), 500) }),
-      ...defined({ unfit, unavailable }),
-    };
+      why: why === undefined ? undefined : printable(redact(why), 500),
+      unfit,
+    });
   };
   const run = async () => {
     signal?.throwIfAborted();
@@ -227,7 +226,10 @@ export async function playTrial(
       environment: fixture,
       messages: firstMessages(fixture),
       turns,
-      ...defined({ present, unreadable, fromList, examples }),
+      present,
+      unreadable,
+      fromList,
+      examples,
     });
     // Whatever came of it, nobody can say what the model would have done with tools that work.
     if (fixture.broken !== undefined) throw fixture.broken;
@@ -238,8 +240,9 @@ export async function playTrial(
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
       ...(turns.length === 0 ? {} : { turnsMs }),
-      ...defined({ unrepaired, signal }),
-      ...(options.judge === undefined ? {} : { judge: askJudge(options.judge) }),
+      unrepaired,
+      signal,
+      judge: options.judge && askJudge(options.judge),
     });
   };
   const { outcome, grounded } = await run().catch((thrown) => {
@@ -282,14 +285,16 @@ export async function playTrial(
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     ...(stages.length === 0 ? {} : { stages }),
-    ...defined({ judging, reason, state }),
+    judging,
+    reason,
+    state,
     ...(isTold ? { shown: shownOf(openingOf(session, fixture)) } : {}),
     events: isCase(planned.task) && !isTold ? withoutTexts(events) : events,
   }, keys);
   // The trial was judged before: a clean-up that fails must neither excuse the model nor be blamed on it.
   const unclean = await fixture.release?.();
   const cleanUp = unclean === undefined ? undefined : printable(redact(unclean), 500);
-  return {
+  const trial: Trial = {
     v: 1,
     kind: "trial",
     id: planned.id,
@@ -304,9 +309,9 @@ export async function playTrial(
     },
     strategy: planned.strategy,
     perturbation: planned.perturbation,
-    ...defined({ variant: planned.variant }),
+    variant: planned.variant,
     ...(fixture.changed ? {} : { changed: false as const }),
-    ...defined({ unsolvable: fixture.unsolvable }),
+    unsolvable: fixture.unsolvable,
     task: planned.task,
     repetition: planned.repetition,
     outcome,
@@ -314,24 +319,28 @@ export async function playTrial(
     grounded,
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
-    ...defined({ needed: fixture.needed, domain: fixture.domain }),
+    needed: fixture.needed,
+    domain: fixture.domain,
     failures: redacted.failures,
-    ...(viewed === undefined ? {} : { oracle: "truth" as const }),
+    oracle: viewed && "truth" as const,
     ...(impossible.length === 0 ? {} : { impossible }),
     behaviours: fixture.behaviours(),
     usage: session.usage,
-    ...(tap === undefined ? {} : { agent: tap.isWatched ? "watched" : "unwatched" }),
-    ...defined({ stages: redacted.stages, judging: redacted.judging }),
+    agent: tap && (tap.isWatched ? "watched" : "unwatched"),
+    stages: redacted.stages,
+    judging: redacted.judging,
     startedAt,
     durationMs: Math.round(
       agent === undefined ? session.duration : performance.now() - started,
     ),
-    ...defined({ reason: redacted.reason, permanent, misjudged, cleanUp }),
-    ...(redacted.shown === undefined
-      ? {}
-      : { transcript: transcriptOf(redacted.shown, redacted.state) }),
+    reason: redacted.reason,
+    permanent,
+    misjudged,
+    cleanUp,
+    transcript: redacted.shown && transcriptOf(redacted.shown, redacted.state),
     events: redacted.events,
   };
+  return defined(trial);
 }
 
 /** Marks the calls that an agent made before it asked for a reply: no reply can have made them. */

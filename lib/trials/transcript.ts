@@ -137,12 +137,12 @@ export function transcriptOf(
   state: StateDifference | undefined,
 ): Transcript {
   const cut = (text: string) => cutText(text, MAX_KEPT_LENGTH);
-  return {
-    ...(system === undefined ? {} : { system: keep(cut(system)) }),
+  return defined({
+    system: system === undefined ? undefined : keep(cut(system)),
     prompt: keep(cut(prompt)),
     tools: keep(tools.map((tool) => ({ ...tool, description: cut(tool.description) }))),
-    ...defined({ state }),
-  };
+    state,
+  });
 }
 
 /** Characters of a hash that tell values of one journal apart. */

@@ -240,11 +240,7 @@ function exampleRemovals({ schema, path }: Subschema): Edit[] {
 
 /** The edit that replaces a text; without `before` it is added, without `after` removed. */
 function replaced(path: string, before: string | undefined, after: string | undefined): Edit {
-  return {
-    kind: "value",
-    path,
-    ...defined({ before, after }),
-  };
+  return { kind: "value", path, ...defined({ before, after }) };
 }
 
 /** Whether a key is an array index: JavaScript always puts these first, in numeric order. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { defined, type JsonValue, printable } from "../../base/json.ts";
+import { type JsonValue, printable } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model } from "../../models/model.ts";
 import { freeOf, type QueryParameter, revealingTexts } from "./literals.ts";
@@ -111,7 +111,7 @@ export async function modelWriter(
       messages: [{ role: "user", content: promptOf(method, query, parameter) }],
       tools: [],
       context: { trial, repetition: 1, request: usages.length + 1, stage: method },
-      ...defined({ signal }),
+      signal,
     });
     usages.push(reply.usage);
     return reply;

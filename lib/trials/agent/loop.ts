@@ -5,7 +5,7 @@
  */
 
 import type { Fixture } from "../executors/fixture.ts";
-import { defined, type JsonValue } from "../../base/json.ts";
+import type { JsonValue } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import { type Ending, isLimited, type Limited, type Session } from "./session.ts";
 import type {
@@ -109,7 +109,7 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
     const { tools } = environment;
     const reply = await session.ask({
       ...(present === undefined ? { messages, tools } : present(messages, tools)),
-      ...defined({ stage }),
+      stage,
     });
     if (isLimited(reply)) return reply;
     const carried = reply.carried === undefined ? {} : { carried: reply.carried };

@@ -303,10 +303,7 @@ export class Session {
     let reply: ModelReply;
     let told: Omit<Watched, "reply"> = {};
     try {
-      const asked = {
-        context: { ...context, request, ...defined({ stage }) },
-        ...defined({ timeLimit, signal }),
-      };
+      const asked = { context: { ...context, request, ...defined({ stage }) }, timeLimit, signal };
       const replying: Promise<Watched> = traceReply(
         { model, request, messages, tools, stage },
         () =>
@@ -366,17 +363,19 @@ export class Session {
       kind: "reply",
       request,
       ...(aside && stage !== undefined ? { stage } : {}),
-      ...(name === undefined ? {} : { model: name.slice(0, MAX_NAME_LENGTH) }),
+      model: name?.slice(0, MAX_NAME_LENGTH),
       text: reply.text.slice(0, MAX_KEPT_LENGTH),
       calls: reply.calls.length,
       ...usage,
       durationMs,
-      ...defined({ failed: reply.failed }),
+      failed: reply.failed,
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
       ...written,
-      ...defined({ parsed: reply.parsed }),
-      ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
-      ...defined({ replaces: told.replaces, ownCalls: told.ownCalls, omits: told.omits }),
+      parsed: reply.parsed,
+      written: reply.written?.slice(0, MAX_KEPT_LENGTH),
+      replaces: told.replaces,
+      ownCalls: told.ownCalls,
+      omits: told.omits,
     });
   }
 }

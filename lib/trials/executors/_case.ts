@@ -145,7 +145,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ...others,
       callLimit,
       clock,
-      ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
+      ...(perturbed && toolboxOptions(perturbed)),
     });
     this.#case = toolCase;
     this.#clock = clock;
@@ -358,7 +358,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       return {
         kind: "assertion",
         message: assertionText(error),
-        ...defined({ at }),
+        at,
         ...(isNeverError(error) ? { never: true as const } : {}),
       };
     }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../../base/json.ts";
 import { demandFollowed } from "../../calls/behaviour.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import { type AnswerEvent, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
@@ -42,6 +43,11 @@ export class Trace {
     return this.#exhausted;
   }
 
+  /** Records an event, without what it leaves undefined, as users print and compare events. */
+  add(event: TraceEvent): void {
+    this.events.push(defined(event));
+  }
+
   /** Counts the calls of a reply up to the limit; returns how many are within it, and the number of the first. */
   count(calls: readonly PreparedCall[]): { readonly within: number; readonly first: number } {
     let { left } = this;
@@ -69,7 +75,7 @@ export class Trace {
     if (Math.max(written.length, result.length) > MAX_KEPT_LENGTH) {
       this.uncut.set(place.call, { written, result });
     }
-    this.events.push(eventOf(made, call.told ?? result));
+    this.add(eventOf(made, call.told ?? result));
   }
 
   /** Ends the trial at the first call past the limit. */
@@ -82,13 +88,11 @@ export class Trace {
     const demanded = demandFollowed(this.events) === undefined
       ? beyond.find(isDemanded)
       : undefined;
-    this.events.push({
+    this.add({
       kind: "over_limit",
       function: (demanded ?? beyond[0]!).name.slice(0, MAX_KEPT_LENGTH),
       limit: this.#callLimit,
-      ...(demanded === undefined
-        ? {}
-        : { arguments: demanded.arguments.slice(0, MAX_KEPT_LENGTH) }),
+      arguments: demanded?.arguments.slice(0, MAX_KEPT_LENGTH),
     });
   }
 
@@ -100,7 +104,7 @@ export class Trace {
     return {
       kind: "answer",
       text: text.slice(0, MAX_KEPT_LENGTH),
-      ...(rendered === undefined ? {} : { rendered: rendered.slice(0, MAX_KEPT_LENGTH) }),
+      rendered: rendered?.slice(0, MAX_KEPT_LENGTH),
       value,
       ...(followed !== undefined && "say" in followed ? { said: followed.say } : {}),
     };

@@ -41,7 +41,7 @@ function offeredParts<State>(
   { system, tools, toolChoice }: Pick<ToolCase<State>, "system" | "tools" | "toolChoice">,
 ): Omit<CaseParts, "case"> {
   return {
-    ...(system === undefined ? {} : { system: sha256(system) }),
+    system: system === undefined ? undefined : sha256(system),
     tools: sha256(canonicalJson({ offered: offeredTools(tools), toolChoice })),
   };
 }

@@ -192,7 +192,7 @@ export abstract class Executor<Accepted extends object = object>
   /** Adds an event from outside the environment to the trace. */
   record(event: TraceEvent): void {
     this.assertOpen("record an event");
-    this.#trace.events.push(event);
+    this.#trace.add(event);
   }
 
   /** Ends the trial: later calls are an error. */

@@ -18,13 +18,7 @@ import { isLost } from "../../tools/fault.ts";
 import { expectedCallsFor } from "./_expected_calls.ts";
 import { generatedExamples, type SolvedExample } from "./examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
-import {
-  defined,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-} from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/parameter_failure.ts";
@@ -292,7 +286,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
         ...(guessed ? { guessed: true } : {}),
         ...(coerced.length === 0 ? {} : { coerced }),
       },
-      ...defined({ failure }),
+      failure,
     };
   }
 
@@ -325,7 +319,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     );
     return {
       ...{ taskFunction, ...checked },
-      ...(failure === undefined ? {} : { failure: { ...failure, root: isRoot(failure) } }),
+      failure: failure && { ...failure, root: isRoot(failure) },
     };
   }
 
@@ -337,7 +331,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const [withheld, ...alsoWithheld] = outputsOf(taskFunction).map((output) => output.name);
     return {
       role: taskFunction.role,
-      ...defined({ withheld }),
+      withheld,
       ...(alsoWithheld.length === 0 ? {} : { alsoWithheld }),
     };
   }

@@ -6,7 +6,7 @@
 import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import type { Answered, FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
 import { type CallEvent, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { type FailureCause, functionNotFound } from "../../calls/failure_types.ts";
 import type { Injection } from "../../tools/injection.ts";
 
@@ -84,7 +84,7 @@ export function failureOf(
   if (error === undefined) return undefined;
   const { category, message, retryAfter } = error;
   const injected = outcome.event?.fault !== undefined;
-  return { original, call, category, message, injected, ...defined({ retryAfter }) };
+  return { original, call, category, message, injected, retryAfter };
 }
 
 /** Returns the error that a call's tool gave in place of a result, if it did. */
@@ -121,6 +121,9 @@ export function eventOf(
     result: result.slice(0, MAX_KEPT_LENGTH),
     ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
     ...(isShown ? { injected: injection.demand } : {}),
-    ...defined({ failure, by: by ?? call.by, agentDid, durationMs }),
+    failure,
+    by: by ?? call.by,
+    agentDid,
+    durationMs,
   };
 }

@@ -150,7 +150,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       clock: null,
       // What is returned is the set's: placeholders, or results that nobody promised to be as declared.
       checksReturns: false,
-      ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
+      ...(perturbed && toolboxOptions(perturbed)),
     });
     this.#question = question;
     this.#functions = functions;
@@ -198,14 +198,14 @@ export class QuestionExecutor extends Toolbox implements Fixture {
         .slice(0, MAX_KEPT_LENGTH),
       truth,
       scores,
-      ...(unrepaired === undefined ? {} : { unrepaired: this.#score(unrepaired) }),
+      unrepaired: unrepaired === undefined ? undefined : this.#score(unrepaired),
       errors: errorClassesOf(
         prediction,
         truth,
         this.#functions.map(({ name }) => name),
         this.#options,
       ),
-      ...defined({ judged }),
+      judged,
     });
     this.end(text, null, rendered);
     if (this.exhausted) return { outcome: "call_limit", grounded: false };

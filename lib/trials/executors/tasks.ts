@@ -6,7 +6,7 @@
 import { createExecutor, type GeneratedTaskExecutorOptions } from "./generated.ts";
 import type { Fixture } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { briefProbe, ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "./task_kind.ts";
@@ -82,7 +82,7 @@ export function changesTask(
   variant?: string,
 ): boolean {
   if (perturbation === "none") return true;
-  using fixture = open(spec, { perturbation, ...defined({ variant }) });
+  using fixture = open(spec, { perturbation, variant });
   return fixture.changed;
 }
 

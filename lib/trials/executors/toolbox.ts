@@ -6,7 +6,6 @@
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot, isErrorOf, reasonOf } from "../../base/errors.ts";
 import {
-  defined,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -181,7 +180,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
 
   /** What a call came to by the text that its tool returned, now or in a run that was recorded. */
   #returned(tool: Tool, { text: content, isError, durationMs }: RecordedResult): CallOutcome {
-    const event = defined({ durationMs });
+    const event = { durationMs };
     const error = errorOfResult(content) ?? (isError ? content : undefined);
     if (error !== undefined) {
       return { content, event: { ...event, error: printable(redact(error), 1000) } };
@@ -221,7 +220,7 @@ function failed(error: unknown, event: CallOutcome["event"]): CallOutcome {
     : mistakeText(error);
   return {
     content: JSON.stringify({ error: reason }),
-    event: { ...event, error: reason, ...defined({ mistake }) },
+    event: { ...event, error: reason, mistake },
     thrown: { error },
   };
 }

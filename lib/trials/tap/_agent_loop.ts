@@ -4,7 +4,7 @@
  */
 
 import { isErrorOf } from "../../base/errors.ts";
-import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { type JsonObject, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
@@ -118,7 +118,8 @@ function taskOf(
   );
   return {
     ...{ prompt, history, tools, callLimit: fixture.calls + fixture.left },
-    ...defined({ system, toolChoice: fixture.toolChoice }),
+    system,
+    toolChoice: fixture.toolChoice,
     get calls() {
       return fixture.calls;
     },

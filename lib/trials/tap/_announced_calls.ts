@@ -3,13 +3,7 @@
  * @module
  */
 
-import {
-  canonicalJson,
-  defined,
-  isJsonObject,
-  type JsonValue,
-  parseJson,
-} from "../../base/json.ts";
+import { canonicalJson, isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { callsOf, MAX_KEPT_LENGTH, type ReplyEvent } from "../../calls/trace.ts";
 import type { AgentRequest } from "../../models/openai/agent_request.ts";
 import type { WatchedReply } from "../../models/openai/watched_reply.ts";
@@ -216,7 +210,7 @@ export class AnnouncedCalls {
     reply.open.delete(one);
     if (this.#options.environment.ended) return;
     await this.#run(
-      { ...one.call, ...defined({ agentDid: deed, told }) },
+      { ...one.call, agentDid: deed, told },
       deed === "repaired" ? "" : one.call.id,
     );
   }

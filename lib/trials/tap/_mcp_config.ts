@@ -4,7 +4,7 @@
  */
 
 import { reasonOf } from "../../base/errors.ts";
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { SERVER_NAME } from "./_offered_names.ts";
@@ -83,6 +83,6 @@ function unwritten(
 ): InfrastructureError {
   return new InfrastructureError(
     `Cannot write the MCP configuration ${printable(path, 200)} as ${reason}`,
-    { cause, ...defined({ permanent }) },
+    { cause, permanent },
   );
 }

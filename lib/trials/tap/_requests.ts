@@ -6,7 +6,7 @@
 import { abortable } from "@std/async/abortable";
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf, reasonOf } from "../../base/errors.ts";
-import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
@@ -57,7 +57,7 @@ export function sendingTo(
     const body = withChoice(asked, choice);
     const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
     const { signal } = watched;
-    const sending = fetch(sent, defined({ signal }));
+    const sending = fetch(sent, { signal });
     const response = await inReplyTime(sending, watched).catch(async (error) => {
       answer.reject(error);
       const isBrokenOff = signal?.aborted || isErrorOf(error, TimeLimitError);
@@ -152,7 +152,7 @@ export function brokenOff(error: unknown, { who, quote }: Server): Infrastructur
 export function ofOtherModel(error: unknown): unknown {
   if (!isErrorOf(error, InfrastructureError) || error.permanent !== "model") return error;
   const { message, status, cause } = error;
-  return new InfrastructureError(message, { fault: "unclear", cause, ...defined({ status }) });
+  return new InfrastructureError(message, { fault: "unclear", cause, status });
 }
 
 /** The answer to a request that got no reply. */

@@ -358,7 +358,10 @@ export class Tap implements AsyncDisposable {
       const { calls, ownCalls } = ownCallsOf(request, read, { environment, names: this.#names });
       return {
         reply: { ...read.reply, calls, duration, ...(all.length === 0 ? {} : { failed: all }) },
-        ...defined({ replaces, ownCalls, omits, model: isOther ? request.model : undefined }),
+        replaces,
+        ownCalls,
+        omits,
+        model: isOther ? request.model : undefined,
       };
     };
     const { messages, tools } = request;

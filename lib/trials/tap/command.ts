@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
-import { cutText, defined, printable } from "../../base/json.ts";
+import { cutText, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { MARK, registerGivenSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
@@ -141,7 +141,9 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
         env: { ...readVariables(INHERITED), ...env, ...variablesOf(task, given, served) },
         input: inputOf(task, given, served),
         timeout: 1000 * seconds,
-        ...defined({ cwd, signal, file }),
+        cwd,
+        signal,
+        file,
       });
     } catch (error) {
       throw unstarted(command, cwd, error);
@@ -226,7 +228,8 @@ function inputOf(
     ...{ v: 1, prompt, system, history: history.map(toOpenAIMessage) },
     ...{ tools: tools.map((tool) => toOpenAITool(tool).function), toolChoice },
     ...{ model, baseURL, apiKey, toolsURL },
-    ...(served === undefined ? {} : { mcpURL: served.url, mcpConfig: served.config.path }),
+    mcpURL: served?.url,
+    mcpConfig: served?.config.path,
   }) + "\n";
 }
 
@@ -274,6 +277,6 @@ function unstarted(
     : `it could not be started: ${cutText(printable(redact(reasonOf(error)), 300), 300)}`;
   return new InfrastructureError(
     `Cannot run the agent ${shown(command)} as ${reason}`,
-    defined({ permanent: fault === undefined ? undefined : "command" as const, cause: error }),
+    { permanent: fault === undefined ? undefined : "command" as const, cause: error },
   );
 }

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { defined } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import {
   InfrastructureError,
@@ -36,7 +37,7 @@ function open(
   const session = new Session({
     model,
     context: { trial: "a trial", repetition: 2 },
-    record: (event) => events.push(event),
+    record: (event) => events.push(defined(event)),
     ...options,
   });
   return { session, events };
