@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { frameworkTool, standardResult, validateOf } from "./_framework_tool.ts";
 import { describeTool, signalIn, type StoppableTool, type Tool } from "../tools/tool.ts";
 
@@ -49,7 +49,7 @@ export function toAiSdkTools<Schema>(
     {
       description: describeTool(tool),
       inputSchema: jsonSchema(tool.parameters as never),
-      ...defined({ strict: tool.strict }),
+      strict: tool.strict,
       execute: (input, options) => tool.execute(input, signalIn({ signal: options?.abortSignal })),
     } satisfies AiSdkTool<Schema>,
   ]));

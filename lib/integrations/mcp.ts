@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { parseWith } from "../base/input.ts";
-import { defined, isObject, type JsonObject, printable } from "../base/json.ts";
+import { isObject, type JsonObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { tool } from "../tools/define_tool.ts";
 import { providerNames } from "../tools/provider_names.ts";
@@ -114,12 +114,12 @@ export async function mcpTools(
     const names = providerNames(known);
     const tools = listed.flatMap((one, place) =>
       wanted?.includes(one.name) ?? true
-        ? [ownTool(connection, one, names[place]!, defined({ unsafePatterns }))]
+        ? [ownTool(connection, one, names[place]!, { unsafePatterns })]
         : []
     );
     const dispose = () => connection[Symbol.asyncDispose]();
     const { instructions } = connection;
-    return Object.assign(tools, { [Symbol.asyncDispose]: dispose, ...defined({ instructions }) });
+    return Object.assign(tools, { [Symbol.asyncDispose]: dispose, instructions });
   } catch (error) {
     await connection[Symbol.asyncDispose]();
     throw error;
@@ -140,10 +140,10 @@ function ownTool(
   const { title, description, inputSchema, outputSchema, annotations } = listed;
   try {
     // What it declares of its result is checked, but no host shows it to a model.
-    const check = returnCheck({ name, ...defined({ returns: outputSchema }), ...options });
+    const check = returnCheck({ name, returns: outputSchema, ...options });
     const own = tool({
       ...{ name, title, description, inputSchema },
-      ...defined({ annotations }),
+      annotations,
       ...options,
       execute: (input: JsonObject, { signal }: { readonly signal?: AbortSignal }) =>
         connection.call(listed, input, { signal, check }),

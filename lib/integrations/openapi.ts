@@ -131,10 +131,7 @@ export async function openApiTools(
     if (fault !== undefined) throw fault;
     const operation = reader.read(one);
     const { name, description, parameters } = operation;
-    const shared = {
-      ...{ name, description, parameters },
-      ...(unsafePatterns === undefined ? {} : { unsafePatterns }),
-    };
+    const shared = { ...{ name, description, parameters }, unsafePatterns };
     // The schema of the result is no `output`: it would be shown to the model, and those of large services are
     // longer than everything else that it reads.
     if (service !== undefined) {

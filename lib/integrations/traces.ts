@@ -5,7 +5,7 @@
  */
 
 import { cannot, InputError } from "../base/errors.ts";
-import { defined, isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "../base/json.ts";
 import type { Failure } from "../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../calls/record.ts";
 import { failuresOf, type TraceEvent } from "../calls/trace.ts";
@@ -159,7 +159,7 @@ async function recordedTrace(
   const known = toolsOf(found, options);
   const about = {
     ...{ form, model, simulated: isSimulated, checked: known !== undefined },
-    ...defined({ case: found.case }),
+    case: found.case,
   };
   if (form === "journal") return { ...about, ...takenTrial(found, known ?? []) };
   const { run, notes } = assemble(found, part);
@@ -176,7 +176,7 @@ async function recordedTrace(
     { name: model, simulated: isSimulated, reply: unasked },
     {
       open: caseOpener(() => toolCase),
-      recorded: { ...said, partial: true, ...(hasReply ? {} : defined({ broken })) },
+      recorded: { ...said, partial: true, ...(hasReply ? {} : { broken }) },
       limits: { calls: MAX_CALLS },
     },
   );
@@ -195,7 +195,7 @@ async function recordedTrace(
     ...{ calls, replies, usage, durationMs, messages, turns, texts, events, notes },
     ...{ tools: judged.tools, answer: answered.at(-1) ? judged.answer : null },
     failures: failuresOf(events),
-    ...defined({ system: run.system }),
+    system: run.system,
   };
 }
 
@@ -275,7 +275,7 @@ function takenTrial(
     replies: repliesOf(trial),
     texts: turns.flatMap(({ texts }) => texts),
     ...{ events, failures, notes },
-    ...defined({ system: transcript?.system?.value }),
+    system: transcript?.system?.value,
   };
 }
 

@@ -9,7 +9,6 @@ import { cannot, causesOf, type InputError, networkReason, reasonOf } from "../.
 import { parseWith } from "../../base/input.ts";
 import {
   cutText,
-  defined,
   isJsonObject,
   isObject,
   type JsonObject,
@@ -103,7 +102,7 @@ export class Connection implements AsyncDisposable {
     const options = { timeout: 1000 * this.#options.seconds };
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
-      const given = await this.#peer.listTools(defined({ cursor }), options).catch((error) => {
+      const given = await this.#peer.listTools({ cursor }, options).catch((error) => {
         throw this.unusable(error);
       });
       const { tools, nextCursor } = parseWith(PAGE, given, `the tools of ${this.name}`);
@@ -145,7 +144,7 @@ export class Connection implements AsyncDisposable {
     const { seconds } = this.#options;
     const given = await this.#peer.callTool(
       { name: tool.name, arguments: { ...input } },
-      { timeout: 1000 * seconds, toolDefinition, ...defined({ signal }) },
+      { timeout: 1000 * seconds, toolDefinition, signal },
     ).catch((error) => {
       signal?.throwIfAborted();
       const code = codeOf(error);

@@ -5,7 +5,7 @@
 
 import { inTime } from "../../base/deadline.ts";
 import { networkReason } from "../../base/errors.ts";
-import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { type JsonObject, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { readBody } from "../../base/request_body.ts";
 import { InfrastructureError } from "../../models/model.ts";
@@ -62,7 +62,7 @@ export async function callService(
   return await inTime((stop) => respond(request, stop), {
     timeout: 1000 * seconds,
     outOfTime: () => new ToolError("timeout", `No response within ${seconds} seconds`),
-    ...defined({ signal }),
+    signal,
   });
 }
 
@@ -81,7 +81,7 @@ async function send(request: CallRequest, signal: AbortSignal): Promise<Response
   for (let redirects = 0;; redirects++) {
     const isQuestion = method === "GET" || method === "HEAD";
     const connection = isQuestion ? {} : { client: NOT_KEPT };
-    const init = { method, headers, signal, redirect: "manual", ...defined({ body }) } as const;
+    const init = { method, headers, signal, redirect: "manual", body } as const;
     const response = await reached(url, () => fetch(url, { ...init, ...connection }));
     const location = response.headers.get("location");
     if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;

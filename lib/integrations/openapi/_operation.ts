@@ -118,8 +118,8 @@ export class OperationReader {
       description: descriptionOf(operation, place),
       parameters: this.#schemaOf(all, names),
       places: new Map(all.map((argument, index) => [names[index]!, argument.place])),
-      ...(body === undefined ? {} : { body: body.body }),
-      ...(result === undefined ? {} : { result }),
+      body: body?.body,
+      result,
     };
   }
 
@@ -157,7 +157,7 @@ export class OperationReader {
         ...{ in: where, name, style },
         explode: (fieldOf(parameter, "explode") ?? style === "form") === true,
         allowReserved: fieldOf(parameter, "allowReserved") === true,
-        ...(type === undefined ? {} : { type }),
+        type,
       },
       schema: described(this.#requests.convert(schema), description, deprecated),
       required: where === "path" || parameter["required"] === true,

@@ -50,7 +50,7 @@ export function requestOf(
     url: addressOf(operation, placed, base),
     method: operation.method.toUpperCase(),
     headers,
-    ...(body === undefined ? {} : { body }),
+    body,
   };
 }
 

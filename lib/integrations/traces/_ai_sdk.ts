@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import { lostIn } from "./_content.ts";
 import {
@@ -33,11 +32,9 @@ export function readSteps(part: Part): Conversation {
   const list = steps.items();
   return {
     items: [...said, ...list.flatMap(stepItems)],
-    ...defined({
-      tools: toolsIn(part),
-      model: list[0]?.get("model")?.textAt("modelId") ??
-        list[0]?.get("response")?.textAt("modelId"),
-    }),
+    tools: toolsIn(part),
+    model: list[0]?.get("model")?.textAt("modelId") ??
+      list[0]?.get("response")?.textAt("modelId"),
   };
 }
 
@@ -60,12 +57,10 @@ function stepItems(step: Part): Item[] {
   const performance = step.get("performance");
   const reply: Reply = {
     ...replyOf(parts, step),
-    ...defined({
-      usage: readUsage(usage?.get("inputTokens")?.value, usage?.get("outputTokens")?.value),
-      served: response?.textAt("modelId"),
-      durationMs: numberAt(performance, "responseTimeMs"),
-      finish: finishOf(step.textAt("finishReason")),
-    }),
+    usage: readUsage(usage?.get("inputTokens")?.value, usage?.get("outputTokens")?.value),
+    served: response?.textAt("modelId"),
+    durationMs: numberAt(performance, "responseTimeMs"),
+    finish: finishOf(step.textAt("finishReason")),
   };
   if (reply.calls.length === 0) return [reply];
   // The message is what the model got; a part of the step may hold an error, of which JSON keeps nothing. Some versions
@@ -80,7 +75,7 @@ function stepItems(step: Part): Item[] {
     reply,
     ...results.map((result) => ({
       ...result,
-      ...defined({ durationMs: result.id === undefined ? undefined : numberAt(times, result.id) }),
+      durationMs: result.id === undefined ? undefined : numberAt(times, result.id),
     })),
   ];
 }
@@ -130,7 +125,7 @@ function replyOf(parts: readonly Part[], at: Part): Reply {
       "",
     ),
     calls: calls.filter((part) => !isOfProvider(part)).map((part) => ({
-      ...defined({ id: part.textAt("toolCallId") }),
+      id: part.textAt("toolCallId"),
       name: part.need("toolName").text(),
       arguments: inputOf(part),
     })),
@@ -153,7 +148,7 @@ function resultsIn(part: Part): Result[] {
   const output = type === "tool-error"
     ? { text: textOf(part.get("error")?.value ?? ""), isError: true as const }
     : outputOf(part);
-  return [{ kind: "result", ...output, at: part, ...defined({ id }) }];
+  return [{ kind: "result", ...output, at: part, id }];
 }
 
 /** The text of an output: in messages its type says what it is, in steps it is what the tool returned. */
@@ -190,7 +185,8 @@ export function readModelMessages(part: Part): Conversation {
   const model = part.textAt("model");
   return {
     items: [...instructionsIn(part), ...list.items().flatMap(modelMessage)],
-    ...defined({ tools: toolsIn(part), model }),
+    tools: toolsIn(part),
+    model,
   };
 }
 
@@ -219,7 +215,7 @@ export function readUIMessages(part: Part): Conversation {
   const list = Array.isArray(part.value) ? part : part.need("messages");
   return {
     items: [...instructionsIn(part), ...list.items().flatMap(uiMessage)],
-    ...defined({ tools: toolsIn(part) }),
+    tools: toolsIn(part),
   };
 }
 
@@ -272,7 +268,7 @@ function isToolPart(part: Part): boolean {
 
 function uiCall(part: Part): Reply["calls"][number] {
   return {
-    ...defined({ id: part.textAt("toolCallId") }),
+    id: part.textAt("toolCallId"),
     name: part.textAt("toolName") ?? part.need("type").text().slice("tool-".length),
     arguments: inputOf(part),
   };
@@ -281,7 +277,7 @@ function uiCall(part: Part): Reply["calls"][number] {
 function uiResult(part: Part): Result[] {
   const state = part.need("state").text();
   const id = part.textAt("toolCallId");
-  const of = { kind: "result" as const, at: part, ...defined({ id }) };
+  const of = { kind: "result" as const, at: part, id };
   if (state === "output-available") {
     return [{ ...of, text: textOf(part.get("output")?.value ?? null) }];
   }

@@ -192,7 +192,7 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
     run: {
       ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
       turns: made,
-      ...defined({ broken: broken ?? failure }),
+      broken: broken ?? failure,
     },
     notes: [
       ...notes,
@@ -278,6 +278,6 @@ function paired(
     const result = byPlace.get(place);
     if (result === undefined) return call;
     const { text, isError, durationMs } = result;
-    return { ...call, result: { text, ...defined({ isError, durationMs }) } };
+    return { ...call, result: { text, isError, durationMs } };
   });
 }

@@ -4,7 +4,6 @@
  */
 
 import { assertVersion, parseWith } from "../../base/input.ts";
-import { defined } from "../../base/json.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import type { FinishReason } from "../../models/model.ts";
@@ -47,9 +46,9 @@ export function readTrial(part: Part): TrialConversation {
       const { inputTokens, outputTokens, estimated, durationMs, ownCalls } = event;
       items.push({
         ...{ kind: "reply", text: event.text, calls: [], at, durationMs },
-        usage: { inputTokens, outputTokens, ...defined({ estimated }) },
+        usage: { inputTokens, outputTokens, estimated },
         served: model.served,
-        ...defined({ ownCalls }),
+        ownCalls,
       });
     }
     if (event.kind !== "call" || event.by !== undefined) continue;
@@ -68,10 +67,8 @@ export function readTrial(part: Part): TrialConversation {
     if (!isRun) continue;
     items.push({
       ...{ kind: "result", id, text: event.result, at },
-      ...defined({
-        isError: event.error === undefined ? undefined : true as const,
-        durationMs: event.durationMs,
-      }),
+      isError: event.error === undefined ? undefined : true as const,
+      durationMs: event.durationMs,
     });
   }
   const cut = items.slice(whole).reduce((sum, item) => sum + cutIn(item), 0);
@@ -96,7 +93,7 @@ export function readTrial(part: Part): TrialConversation {
     model: model.requested,
     ...(model.simulated ? { simulated: true } : {}),
     ...(isCase(task) ? { case: task.case, suite } : {}),
-    ...(tools?.value === undefined ? {} : { tools: part.as(tools.value) }),
+    tools: tools?.value && part.as(tools.value),
     notes: unfit,
     ...(unfit.length === 0 ? {} : { unfit: unfit[0]! }),
   };

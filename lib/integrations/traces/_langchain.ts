@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined, isJsonObject } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { OwnCall } from "../../calls/trace.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import { lostIn, textIn } from "./_content.ts";
@@ -66,7 +66,7 @@ export function readLangChain(part: Part): Conversation {
   const served = items.find((item) => item.kind === "reply")?.served;
   return {
     items,
-    ...defined({ model: part.textAt("model") ?? served }),
+    model: part.textAt("model") ?? served,
     ...(Array.isArray(tools?.value) ? { tools } : {}),
   };
 }
@@ -85,7 +85,7 @@ function message(at: Part): Item {
   if (kind === "result") {
     const isError = fields.textAt("status") === "error" ? true as const : undefined;
     const id = fields.textAt("tool_call_id");
-    return { kind, text, at, ...defined({ id, isError }), ...lostIn(content) };
+    return { kind, text, at, id, isError, ...lostIn(content) };
   }
   if (kind === undefined) {
     return at.fail(
@@ -98,11 +98,9 @@ function message(at: Part): Item {
     ...{ kind, text, at },
     calls,
     ...(ownCalls.length === 0 ? {} : { ownCalls }),
-    ...defined({
-      usage: readUsage(usage?.get("input_tokens")?.value, usage?.get("output_tokens")?.value),
-      served: metadata?.textAt("model_name") ?? metadata?.textAt("model"),
-      finish: finishOf(metadata?.first(...REASONS)?.value),
-    }),
+    usage: readUsage(usage?.get("input_tokens")?.value, usage?.get("output_tokens")?.value),
+    served: metadata?.textAt("model_name") ?? metadata?.textAt("model"),
+    finish: finishOf(metadata?.first(...REASONS)?.value),
   };
 }
 
@@ -139,15 +137,12 @@ function callsIn(fields: Part): Reply["calls"] {
   const raw = kept?.get("tool_calls")?.items() ?? [];
   const count = read.length + invalid.length;
   if (raw.length > 0 && (count === 0 || count === raw.length)) {
-    return raw.map((call) => ({
-      ...defined({ id: call.textAt("id") }),
-      ...calledIn(call.need("function")),
-    }));
+    return raw.map((call) => ({ id: call.textAt("id"), ...calledIn(call.need("function")) }));
   }
   const legacy = kept?.get("function_call");
   if (count === 0 && legacy !== undefined) return [calledIn(legacy)];
   return [...read, ...invalid].map((call) => ({
-    ...defined({ id: call.textAt("id") }),
+    id: call.textAt("id"),
     name: call.need("name").text(),
     arguments: textOf(call.get("args")?.value ?? {}),
   }));

@@ -40,10 +40,8 @@ export function readChat(part: Part): Conversation {
       ...list.items().map(chatItem),
       ...said,
     ],
-    ...defined({
-      tools: request.first("tools", "functions"),
-      model: request.textAt("model") ?? response?.textAt("model"),
-    }),
+    tools: request.first("tools", "functions"),
+    model: request.textAt("model") ?? response?.textAt("model"),
   };
 }
 
@@ -52,7 +50,7 @@ function exchange(part: Part): { readonly request: Part; readonly response?: Par
   const request = part.get("request");
   if (request !== undefined) return { request, response: part.need("response") };
   const response = part.get("response") ?? (part.has("choices") ? part : undefined);
-  return { request: part, ...defined({ response }) };
+  return { request: part, response };
 }
 
 /** An error beside what was said, as servers send one that failed in mid-reply. */
@@ -75,14 +73,14 @@ function chatItem(at: Part): Item {
     case "function": {
       const id = at.textAt("tool_call_id");
       const isError = isErrorIn(at);
-      return { kind: "result", text, at, ...defined({ id, isError }), ...lostIn(content) };
+      return { kind: "result", text, at, id, isError, ...lostIn(content) };
     }
     case "assistant": {
       const calls = at.get("tool_calls")?.items().map(chatCall) ?? [];
       const legacy = calls.length === 0 ? at.get("function_call") : undefined;
       return {
         ...{ kind: "reply", text, at },
-        ...defined({ finish: finishOf(at.first("finish_reason", "stop_reason")?.value) }),
+        finish: finishOf(at.first("finish_reason", "stop_reason")?.value),
         calls: legacy === undefined ? calls : [{ ...calledIn(legacy) }],
         ...modelIn(at),
       };
@@ -97,10 +95,7 @@ function chatItem(at: Part): Item {
 function chatCall(at: Part): Reply["calls"][number] {
   const id = at.textAt("id");
   const custom = at.get("custom");
-  return {
-    ...defined({ id }),
-    ...(custom === undefined ? calledIn(at.need("function")) : customIn(custom)),
-  };
+  return { id, ...(custom === undefined ? calledIn(at.need("function")) : customIn(custom)) };
 }
 
 /** A call of a custom tool, which takes a text: as the argument `input`, as calls have objects. */
@@ -130,7 +125,7 @@ function modelIn(at: Part): Pick<Reply, "served" | "usage"> {
     ? readUsage(usage["prompt_tokens"], usage["completion_tokens"]) ??
       readUsage(usage["input_tokens"], usage["output_tokens"])
     : undefined;
-  return defined({ served: at.textAt("model"), usage: read });
+  return { served: at.textAt("model"), usage: read };
 }
 
 /**
@@ -167,10 +162,8 @@ export function readResponses(part: Part): Conversation {
       ...said,
       ...output.map((item, place) => place === last ? { ...item, ...told } as Item : item),
     ],
-    ...defined({
-      tools: asked.get("tools") ?? answer?.get("tools"),
-      model: asked.textAt("model") ?? answer?.textAt("model"),
-    }),
+    tools: asked.get("tools") ?? answer?.get("tools"),
+    model: asked.textAt("model") ?? answer?.textAt("model"),
   };
 }
 
@@ -190,21 +183,17 @@ const OWN_CALL = /_call$/;
 function responseItem(at: Part): Item[] {
   const type = at.textAt("type") ?? "message";
   const reply = { kind: "reply", text: "", calls: [], continues: true, at } as const;
-  const finish = defined({ finish: finishOf(at.textAt("status")) });
+  const finish = { finish: finishOf(at.textAt("status")) };
   if (type === "function_call" || type === "custom_tool_call") {
     const id = at.textAt("call_id");
     const called = type === "function_call" ? calledIn(at) : customIn(at);
-    return [{ ...reply, calls: [{ ...defined({ id }), ...called }], ...finish }];
+    return [{ ...reply, calls: [{ id, ...called }], ...finish }];
   }
   if (type === "function_call_output" || type === "custom_tool_call_output") {
     const output = at.need("output");
     const text = Array.isArray(output.value) ? textIn(output) : textOf(output.value);
     const id = at.textAt("call_id");
-    return [{
-      ...{ kind: "result", text, at },
-      ...defined({ id, isError: isErrorIn(at) }),
-      ...lostIn(output),
-    }];
+    return [{ ...{ kind: "result", text, at }, id, isError: isErrorIn(at), ...lostIn(output) }];
   }
   if (SILENT_ITEMS.includes(type)) return [];
   if (OWN_CALL.test(type)) {

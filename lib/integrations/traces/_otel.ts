@@ -151,17 +151,15 @@ function conversationOf(group: readonly Span[]): Conversation {
     counted(count, noun, `${why} left out`);
   return {
     items,
-    ...defined({
-      id: text("gen_ai.conversation.id") ?? spans.map(({ trace }) => trace).find((id) => id !== ""),
-      tools: tools && structured(tools),
-      model: text("toolgate.model") ?? text("gen_ai.request.model", asking) ??
-        text("gen_ai.response.model", asking),
-      case: text("toolgate.case"),
-      suite: text("toolgate.suite"),
-      simulated: simulated.includes(true) || undefined,
-      unfit: unfit[0],
-      broken: isBroken ? "no request got a reply" : isCut ? "its last request failed" : undefined,
-    }),
+    id: text("gen_ai.conversation.id") ?? spans.map(({ trace }) => trace).find((id) => id !== ""),
+    tools: tools && structured(tools),
+    model: text("toolgate.model") ?? text("gen_ai.request.model", asking) ??
+      text("gen_ai.response.model", asking),
+    case: text("toolgate.case"),
+    suite: text("toolgate.suite"),
+    simulated: simulated.includes(true) || undefined,
+    unfit: unfit[0],
+    broken: isBroken ? "no request got a reply" : isCut ? "its last request failed" : undefined,
     notes: [
       ...unfit,
       ...left(all.length - outer.length, "request", "of agents or tools within the agent"),
@@ -320,7 +318,8 @@ function timed(item: Result, results: readonly Item[], runs: readonly Result[]):
     results.filter((one) => one.kind === "result" && one.id === id).length === 1;
   const place = results.indexOf(item);
   const own = runs.find((run) => isOnly ? run.id === id : run.call === place);
-  return { ...item, ...defined({ durationMs: own?.durationMs, isError: own?.isError }) };
+  const { durationMs = item.durationMs, isError = item.isError } = own ?? {};
+  return { ...item, durationMs, isError };
 }
 
 function instructionsIn(span: Span): Item[] {
@@ -366,7 +365,7 @@ function messageItems(at: Part): Item[] {
     kind: "result",
     text: textOf(part.first("response", "result")?.value ?? null),
     at: part,
-    ...defined({ id: part.textAt("id") }),
+    id: part.textAt("id"),
   }));
   const lost = parts.filter((part) => SILENT.includes(part.textAt("type") ?? "")).length;
   if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
@@ -390,12 +389,12 @@ function messageItems(at: Part): Item[] {
   const reply: Reply = {
     ...{ kind: "reply", text, at },
     calls: of("tool_call").map((part) => ({
-      ...defined({ id: part.textAt("id") }),
+      id: part.textAt("id"),
       name: part.need("name").text(),
       arguments: textOf(part.get("arguments")?.value ?? {}),
     })),
     ...(own.length === 0 ? {} : { ownCalls: own }),
-    ...defined({ finish: finishOf(at.textAt("finish_reason")) }),
+    finish: finishOf(at.textAt("finish_reason")),
   };
   return [reply, ...results];
 }

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
 import type { Item, Result } from "./_conversation.ts";
 import { millisecondsOf, type Span, textOfAttribute } from "./_otel_spans.ts";
 import { textOf } from "./_part.ts";
@@ -106,10 +105,8 @@ function resultOf(span: Span, call: number, id: string | undefined): Result[] {
   );
   return [{
     ...{ kind: "result", text, at: span.at, call },
-    ...defined({
-      id,
-      isError: span.hasFailed ? true as const : undefined,
-      durationMs: millisecondsOf(span),
-    }),
+    id,
+    isError: span.hasFailed ? true as const : undefined,
+    durationMs: millisecondsOf(span),
   }];
 }

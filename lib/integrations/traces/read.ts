@@ -299,6 +299,8 @@ export function fileTrace(found: FoundTrace): FileTrace {
     ...{ source: part.source, form, run, notes },
     model: name,
     simulated: simulated === true || name.startsWith("sim:"),
-    ...defined({ case: found.case, suite: found.suite, id: found.id }),
+    case: found.case,
+    suite: found.suite,
+    id: found.id,
   };
 }
