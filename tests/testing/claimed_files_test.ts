@@ -59,6 +59,7 @@ Deno.test("withFileNames() names the files in a folder after suite and test file
   const own = { journal: "a.jsonl", report: "a.html" };
   assertEquals(withFileNames(own, { name: "s", file: "a_test.ts" }), {
     ...own,
+    folder: undefined,
     ofFiles: true,
     folder: undefined,
     report: ["a.html"],

@@ -9,7 +9,6 @@ import { DIMENSIONS } from "../metrics/dimensions.ts";
 import { settingText } from "../metrics/_distractors.ts";
 import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
 import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
-import { defined } from "../../base/json.ts";
 import type { Report } from "../report.ts";
 import type { Figure } from "../_view.ts";
 import { dimensionName, scoreText, showsDimensions } from "../tables/_dimensions.ts";
@@ -139,7 +138,7 @@ export function breakdownFigure(
     id,
     section: kind === "core" || kind === "no-extra" ? "success" : "figures",
     title,
-    ...defined({ source }),
+    source,
     note: whiskerNote(points, `; n = ${n} valid trials a point`),
     spec: isNumeric
       ? linesSpec(points, { ...axes, values: numbers })

@@ -8,7 +8,7 @@ import { signsOf } from "../../gate/ceilings.ts";
 import { isUnwatched } from "../../gate/variant.ts";
 import { cellName, isWholeQuestion } from "../metrics/metrics.ts";
 import { callMarks } from "../figures/graph_drawing.ts";
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { describeOutcome, firstFailure } from "../story.ts";
 import { describeFailure } from "../../calls/failure_types.ts";
 import { parsesOf } from "../../calls/work.ts";
@@ -90,13 +90,11 @@ export function viewTrial(
   const isShown = isCase(trial.task) && trial.transcript !== undefined;
   return {
     summary: (outcomes[outcome] ?? outcome) + describeOutcome(trial).slice(outcome.length),
-    ...defined({
-      mistake: wrongAnswerText(trial) ||
-        root && printable(`first root failure: ${describeFailure(root)}`, 2000),
-      // A copy of a command that needs escapes to be shown would run something else.
-      rerun: rerun !== undefined && printable(rerun, 5000) === rerun ? rerun : undefined,
-      offer: isShown ? undefined : offerText(trial, known),
-    }),
+    mistake: wrongAnswerText(trial) ||
+      root && printable(`first root failure: ${describeFailure(root)}`, 2000),
+    // A copy of a command that needs escapes to be shown would run something else.
+    rerun: rerun !== undefined && printable(rerun, 5000) === rerun ? rerun : undefined,
+    offer: isShown ? undefined : offerText(trial, known),
     facts: facts.flatMap(([name, value]) =>
       value === undefined ? [] : [[name, printable(value, 1000)]]
     ),

@@ -237,7 +237,7 @@ function changeOf(
     const against = other === undefined ? baseline ?? "the baseline" : nameOf(other);
     return {
       ...{ difference, interval: outwards({ lower, upper }), against, decided: true },
-      ...(other === undefined ? {} : { key: variantKey(other.subject) }),
+      key: other && variantKey(other.subject),
     };
   }
   const own = comparisons.filter((pair) => variantKey(pair.subject) === variantKey(subject))

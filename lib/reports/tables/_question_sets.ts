@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
 import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
 import type {
@@ -58,7 +57,7 @@ function shareColumn<Row>(
   of: (row: Row) => number | null,
   group?: string,
 ): Column<Row> {
-  return { head, cell: (row) => shareText(of(row)), shown: "filled", ...defined({ group }) };
+  return { head, cell: (row) => shareText(of(row)), shown: "filled", group };
 }
 
 /** Returns the columns of a score by difficulty. */

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
 import type { Breakdown, Series } from "../metrics/_breakdown.ts";
 import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
@@ -159,7 +158,7 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
     id,
     section: withCalls ? "success" : "figures",
     title,
-    ...defined({ source }),
+    source,
     note: (withCalls ? "" : `columns: ${axis}; `) +
       (brief
         ? "share solved, of n valid trials"

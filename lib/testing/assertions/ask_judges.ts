@@ -174,7 +174,7 @@ class Questions {
     const ask = async (index: number) => {
       const question = pending[index]!;
       const { likeness, value } = question;
-      question.score = await likeness.question.ask(value, signal === undefined ? {} : { signal });
+      question.score = await likeness.question.ask(value, { signal });
     };
     await new LookAhead(pending.length, ask, { concurrency: CONCURRENCY }).all();
     // A judge that is down is not the tested model's failure.

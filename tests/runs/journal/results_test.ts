@@ -8,6 +8,7 @@ import {
 } from "@std/assert";
 import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
+import { defined } from "../../../lib/base/json.ts";
 import {
   journalTrials,
   readJournalFile,
@@ -365,7 +366,7 @@ Deno.test("readResults() fills in what other tools may leave out", () => {
   // A transcript of their own has no place in what is kept of a whole run.
   const file = folder.write("other.jsonl", textOf([{ ...bare, mine: "long" }]));
   const [trial] = readResults([file]).trials;
-  assertEquals(trial as unknown, {
+  assertEquals<unknown>(defined(trial!), {
     ...bare,
     index: 0,
     block: 0,
