@@ -351,7 +351,7 @@ Deno.test("suites of a file, with the suite of its tests alone, run side by side
         "support > constructor": "ok",
         "support": "FAILED",
       }, all);
-      assertStringIncludes(all, "and neither __proto__ nor the name of a probe: it is \"__proto__\"");
+      assertStringIncludes(all, 'and neither __proto__ nor the name of a probe: it is "__proto__"');
       assertStringIncludes(
         all,
         "another one, support, has it, and files are named after them. Give one of them another name",

@@ -61,7 +61,6 @@ Deno.test("withFileNames() names the files in a folder after suite and test file
     ...own,
     folder: undefined,
     ofFiles: true,
-    folder: undefined,
     report: ["a.html"],
     verdict: undefined,
   });
