@@ -385,162 +385,125 @@ export type TraceEvent =
   | AnswerEvent
   | StopEvent;
 
+const text = z.string();
+const texts = z.array(text);
+const yes = z.literal(true);
+
+/** Fields of the same schema. */
+function each<Schema extends z.ZodType>(schema: Schema, ...names: string[]) {
+  return Object.fromEntries(names.map((name) => [name, schema]));
+}
+
+const types = z.array(z.enum(PARAMETER_FAILURE_TYPES));
+
 /** Schema of a view in a file. */
 export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
   oracle: z.int().min(1).nullable(),
   failures: z.array(z.looseObject({
     type: z.enum(PARAMETER_FAILURE_TYPES),
-    parameter: z.string(),
+    parameter: text,
     given: z.any().optional(),
     expected: z.any().optional(),
     similarity: z.number().optional(),
   })),
-  undecided: z.array(
-    z.looseObject({ types: z.array(z.enum(PARAMETER_FAILURE_TYPES)), parameter: z.string() }),
-  )
-    .optional(),
+  undecided: z.array(z.looseObject({ types, parameter: text })).optional(),
 });
 
 /** Schema of an answer's scores in a file. */
 const CALL_SCORES = z.looseObject({
-  syntaxValid: z.boolean().nullable(),
-  structural: z.boolean().nullable(),
-  exact: z.boolean().nullable(),
+  ...each(z.boolean().nullable(), "syntaxValid", "structural", "exact"),
   routingExact: z.boolean(),
 });
 
-const RETURNED = z.looseObject({ variable: z.string(), value: z.number() });
+const RETURNED = z.looseObject({ variable: text, value: z.number() });
+const SCORE = z.number().min(0).max(1).nullable();
 
-/** Schema of an event in a file. */
-export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
-  z.looseObject({
-    kind: z.literal("reply"),
-    request: z.int(),
-    stage: z.string().optional(),
-    model: z.string().optional(),
-    text: z.string(),
-    calls: z.int(),
-    inputTokens: z.number(),
-    outputTokens: z.number(),
-    estimated: z.literal(true).optional(),
-    durationMs: z.number(),
+/** The schemas of the fields of each kind of event. */
+const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z.ZodType>> } = {
+  reply: {
+    ...each(text, "text"),
+    ...each(z.int(), "request", "calls"),
+    ...each(z.number(), "inputTokens", "outputTokens", "durationMs"),
+    ...each(text.optional(), "stage", "model", "written"),
+    ...each(texts.optional(), "repairs", "drafts"),
+    estimated: yes.optional(),
     failed: z.array(z.looseObject({
       cause: z.enum(["infrastructure", "unclear"]),
       status: z.int().optional(),
-      message: z.string(),
+      message: text,
     })).optional(),
-    repairs: z.array(z.string()).optional(),
-    textCalls: z.array(z.looseObject({
-      name: z.string(),
-      arguments: z.string().optional(),
-    })).optional(),
-    drafts: z.array(z.string()).optional(),
+    textCalls: z.array(z.looseObject({ name: text, arguments: text.optional() })).optional(),
     parsed: z.enum(PARSES).optional(),
-    written: z.string().optional(),
     replaces: z.int().optional(),
-    ownCalls: z.array(z.looseObject({ function: z.string(), arguments: z.string() }))
-      .optional(),
+    ownCalls: z.array(z.looseObject({ function: text, arguments: text })).optional(),
     omits: z.array(z.enum(["system", "history"])).optional(),
-  }),
-  z.looseObject({
-    kind: z.literal("call"),
-    call: z.int(),
-    step: z.int(),
-    function: z.string(),
-    arguments: z.string(),
-    resolved: z.string().optional(),
-    result: z.string(),
-    unperturbed: z.string().optional(),
+  },
+  call: {
+    ...each(z.int(), "call", "step"),
+    ...each(text, "function", "arguments", "result"),
+    ...each(text.optional(), "resolved", "unperturbed", "withheld", "error", "mistake"),
+    ...each(texts.optional(), "alsoWithheld", "coerced"),
     injected: z.union([
-      z.looseObject({ function: z.string(), arguments: z.record(z.string(), z.json()) }),
-      z.looseObject({ say: z.string() }),
+      z.looseObject({ function: text, arguments: z.record(text, z.json()) }),
+      z.looseObject({ say: text }),
     ]).optional(),
     role: z.enum(ROLES).optional(),
     returned: RETURNED.safeExtend({ others: z.array(RETURNED).optional() }).optional(),
     fault: z.enum(FAULTS).optional(),
-    withheld: z.string().optional(),
-    alsoWithheld: z.array(z.string()).optional(),
-    error: z.string().optional(),
-    mistake: z.string().optional(),
     failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).optional(),
     parameters: PARAMETER_VIEW.optional(),
-    guessed: z.literal(true).optional(),
-    coerced: z.array(z.string()).optional(),
+    guessed: yes.optional(),
     by: z.enum([...REPLACERS, "agent"]).optional(),
     agentDid: z.enum(AGENT_DEEDS).optional(),
     durationMs: z.number().min(0).optional(),
-  }),
-  z.looseObject({
-    kind: z.literal("over_limit"),
-    function: z.string(),
-    limit: z.int(),
-    arguments: z.string().optional(),
-  }),
-  z.looseObject({
-    kind: z.literal("repair"),
-    function: z.string(),
-    arguments: z.string(),
-    error: z.string(),
+  },
+  over_limit: { function: text, limit: z.int(), arguments: text.optional() },
+  repair: {
+    ...each(text, "function", "arguments", "error"),
     attempts: z.int(),
-    repaired: z.string().optional(),
-  }),
-  z.looseObject({
-    kind: z.literal("stage"),
-    stage: z.string(),
-    message: z.string(),
-    unusable: z.literal(true).optional(),
-  }),
-  z.looseObject({ kind: z.literal("turn"), text: z.string() }),
-  z.looseObject({
-    kind: z.literal("assertion"),
-    message: z.string(),
-    at: z.string().optional(),
-    never: z.literal(true).optional(),
-  }),
-  z.looseObject({
-    kind: z.literal("judged"),
-    criterion: z.string().optional(),
-    question: z.string(),
-    reply: z.string(),
-    score: z.number().min(0).max(1).nullable(),
+    repaired: text.optional(),
+  },
+  stage: { ...each(text, "stage", "message"), unusable: yes.optional() },
+  turn: { text },
+  assertion: { message: text, at: text.optional(), never: yes.optional() },
+  judged: {
+    ...each(text, "question", "reply", "model"),
+    ...each(text.optional(), "criterion", "reason"),
+    score: SCORE,
     atLeast: z.number().optional(),
-    reason: z.string().optional(),
-    model: z.string(),
     usage: z.looseObject({
-      inputTokens: z.number().min(0),
-      outputTokens: z.number().min(0),
-      estimated: z.literal(true).optional(),
+      ...each(z.number().min(0), "inputTokens", "outputTokens"),
+      estimated: yes.optional(),
     }),
-  }),
-  z.looseObject({
-    kind: z.literal("scored"),
-    question: z.string(),
-    output: z.string(),
-    truth: z.looseObject({ API: z.array(z.string()), parameters: z.array(z.json()) }),
+  },
+  scored: {
+    ...each(text, "question", "output"),
+    truth: z.looseObject({ API: texts, parameters: z.array(z.json()) }),
     scores: CALL_SCORES,
     unrepaired: CALL_SCORES.optional(),
-    errors: z.array(z.string()),
+    errors: texts,
     judged: z.looseObject({
-      score: z.number().min(0).max(1).nullable(),
-      why: z.string().optional(),
-      unfit: z.literal(true).optional(),
-      unavailable: z.literal(true).optional(),
+      score: SCORE,
+      why: text.optional(),
+      ...each(yes.optional(), "unfit", "unavailable"),
     }).optional(),
-  }),
-  z.looseObject({
-    kind: z.literal("answer"),
-    text: z.string(),
-    rendered: z.string().optional(),
+  },
+  answer: {
+    text,
+    ...each(text.optional(), "rendered", "said"),
     value: z.number().nullable(),
-    said: z.string().optional(),
-  }),
-  z.looseObject({
-    kind: z.literal("stop"),
-    reason: z.string(),
-    message: z.string(),
-    at: z.string().optional(),
-  }),
-]) as unknown as z.ZodType<TraceEvent>;
+  },
+  stop: { ...each(text, "reason", "message"), at: text.optional() },
+};
+
+const [FIRST, ...OTHERS] = Object.entries(EVENTS).map(([kind, fields]) =>
+  z.looseObject({ kind: z.literal(kind), ...fields })
+);
+
+/** Schema of an event in a file. */
+export const EVENT = z.discriminatedUnion("kind", [FIRST!, ...OTHERS]) as unknown as z.ZodType<
+  TraceEvent
+>;
 
 /** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {

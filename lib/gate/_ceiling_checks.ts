@@ -196,19 +196,18 @@ export function unwatchedAgents(over: CheckedGraphs): string | undefined {
     ceilings: readonly LimitedCeiling[],
   ) => {
     const trials = scores.of(names).filter(isCounted);
-    const unseen = trials.filter(isUnwatched);
+    const unseen = Map.groupBy(trials.filter(isUnwatched), hasFailedFirst);
     // Of tokens a part may have been seen: nobody can tell.
-    if (unseen.length === 0 || ceilings.length === 0) return undefined;
-    const died = unseen.filter(hasFailedFirst);
-    const others = unseen.filter((trial) => !hasFailedFirst(trial));
-    const what = [died, others].filter(({ length }) => length > 0).map((own) =>
-      `in ${own.length} of ${trials.length} trials${whose} ${unwatchedText(own === died)}`
+    if (unseen.size === 0 || ceilings.length === 0) return undefined;
+    const died = unseen.get(true) ?? [];
+    const what = [...unseen].map(([hasDied, own]) =>
+      `in ${own.length} of ${trials.length} trials${whose} ${unwatchedText(hasDied)}`
     );
     const [common] = commonKinds(died.flatMap(({ reason }) => reason ?? []));
     return `${what.join(", and ")}, so that ${
       ceilings.map(({ path }) => `atMost.${path}`).join(", ")
     } cannot be checked` +
-      (others.length === 0
+      (!unseen.has(false)
         ? ""
         : ": let it ask through the fetch or baseURL that it is given, with the functions under their names, and " +
           "call none by itself (docs/agents.md)") +

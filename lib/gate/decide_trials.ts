@@ -5,18 +5,11 @@
 
 import { checkCeilings, uncheckedCeiling, unwatchedAgents } from "./_ceiling_checks.ts";
 import {
-  idlePerturbation,
-  misjudged,
   missingCases,
-  mixedWays,
   type Reached,
   reachedOf,
-  servedModelChange,
-  unaskedModel,
-  unequalCases,
-  unsolvable,
+  undecidable,
   withCommonestReasons,
-  withoutAnswer,
 } from "./undecidable.ts";
 import { changedCases } from "./cases.ts";
 import { DIFFERENCES, RATES, sumUnits } from "./evidence.ts";
@@ -189,13 +182,7 @@ export function decideTrials(
       ? lackingPart(decision) ?? "there are no trials"
       : against !== undefined && other.length === 0
       ? lackingPart(decision) ?? `there are no trials of the baseline ${printable(against)}`
-      : unequalCases(decision.graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
-        withoutAnswer(both) ?? misjudged(own) ?? idlePerturbation(own) ??
-        // A file tells no calls.
-        (file === undefined ? idlePerturbation(other) : undefined) ??
-        unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??
-        servedModelChange(own, "the served model") ??
-        servedModelChange(other, "the served model of the baseline");
+      : undecidable(decision, own, other, file !== undefined);
     const verdict = withForbidden(
       reason === undefined
         ? decideVariant(decision, scores, policy, { ...options, unit, planned })

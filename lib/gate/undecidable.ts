@@ -6,7 +6,7 @@
 import { caseText } from "./_case_text.ts";
 import type { CaseUnits } from "./cases.ts";
 import { RATES } from "./evidence.ts";
-import { byCase, type DecisionGraph } from "./decisions.ts";
+import { byCase, type DecisionGraph, type GateDecision } from "./decisions.ts";
 import {
   goOf,
   isCounted,
@@ -28,8 +28,24 @@ import { scoringKey } from "../trials/executors/question.ts";
 import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 
+/** Why nothing can be decided over the trials of a decision, those of its baseline being from a file or not. */
+export function undecidable(
+  { subject, baseline, graphs }: GateDecision,
+  own: readonly ScoredTrial[],
+  other: readonly ScoredTrial[],
+  isOfFile: boolean,
+): string | undefined {
+  return unequalCases(graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
+    withoutAnswer([...own, ...other]) ?? misjudged(own) ?? idlePerturbation(own) ??
+    // A file tells no calls.
+    (isOfFile ? undefined : idlePerturbation(other)) ??
+    unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??
+    servedModelChange(own, "the served model") ??
+    servedModelChange(other, "the served model of the baseline");
+}
+
 /** The rate of a suite is the mean of those of its cases, so that each needs the same number of trials. */
-export function unequalCases(graphs: readonly DecisionGraph[]): string | undefined {
+function unequalCases(graphs: readonly DecisionGraph[]): string | undefined {
   const cases = [...byCase(graphs)].sort(([, one], [, other]) => one.length - other.length);
   const [few, many] = [cases[0], cases.at(-1)];
   if (few === undefined || few[1].length === many![1].length) return undefined;
@@ -38,7 +54,7 @@ export function unequalCases(graphs: readonly DecisionGraph[]): string | undefin
 }
 
 /** Questions asked in different ways have different rates, and a mean of them shows nothing. */
-export function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
+function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
   const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [scoringKey(task)] : []));
   return ways.size <= 1
     ? undefined
@@ -46,7 +62,7 @@ export function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
 }
 
 /** Under some perturbations the right answer is to solve nothing, which no gate can require. */
-export function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefined {
+function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefined {
   const removing = subjects.find((one) => one !== undefined && isRemoving(one.perturbation));
   return removing &&
     `under ${
@@ -55,7 +71,7 @@ export function unsolvable(subjects: readonly (Variant | undefined)[]): string |
 }
 
 /** A gate cannot require what documents have made impossible. */
-export function withoutAnswer(trials: readonly ScoredTrial[]): string | undefined {
+function withoutAnswer(trials: readonly ScoredTrial[]): string | undefined {
   const found = trials.filter((trial) => trial.unsolvable !== undefined);
   return found.length === 0
     ? undefined
@@ -69,7 +85,7 @@ export function withoutAnswer(trials: readonly ScoredTrial[]): string | undefine
 }
 
 /** Why no gate decides: trials that the test could not judge are not those of a model that fails, or passes. */
-export function misjudged(trials: readonly ScoredTrial[]): string | undefined {
+function misjudged(trials: readonly ScoredTrial[]): string | undefined {
   const own = trials.filter(({ misjudged }) => misjudged);
   return own.length === 0
     ? undefined
