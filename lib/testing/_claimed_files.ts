@@ -106,7 +106,8 @@ export function claimFile(
   if (other !== undefined) {
     // In a folder the files of these would have the same name again.
     const isNamesake = owner !== undefined && plainName(owner.name) === plainName(benchmark.name);
-    const [namesake, folder] = [printable(other, 100), folderOf(file)];
+    const namesake = printable(other, 100);
+    const folder = `${printable(file, 200).replace(/\.[^./]*$/, "")}/`;
     throw cannot(
       `keep the ${what} of ${subject} in ${file}`,
       "a file belongs to one suite or benchmark",
@@ -116,11 +117,6 @@ export function claimFile(
     );
   }
   files.set(place, benchmark);
-}
-
-/** A folder beside a file, for its like. */
-function folderOf(file: string): string {
-  return `${printable(file, 200).replace(/\.[^./]*$/, "")}/`;
 }
 
 /**

@@ -177,16 +177,13 @@ async function runAt(
     await run(context);
   } catch (error) {
     const registered = place === undefined ? undefined : placeText(place);
-    const told = isTold(error) ? toldAt(error, error.message, registered) : error;
+    // All that matters of these is in their message.
+    const isTold = error instanceof AssertionError || error instanceof InputError;
+    const told = isTold ? toldAt(error, error.message, registered) : error;
     // A text says that another test has the error.
     if (typeof told !== "string") annotate(name, told);
     throw told;
   }
-}
-
-/** Whether all that matters of an error is in its message. */
-function isTold(error: unknown): error is AssertionError | InputError {
-  return error instanceof AssertionError || error instanceof InputError;
 }
 
 /**

@@ -24,7 +24,9 @@ const CONTEXT = 2;
  * are the same. It has no colours: trials, job logs and reports keep it as it is.
  */
 export function diffLines(actual: string, expected: string): readonly string[] {
-  const [there, wanted] = [actual, expected].map(comparedLines) as [string[], string[]];
+  const [there, wanted] = [actual, expected].map((text) =>
+    text.split(/\r?\n/, MAX_COMPARED).map((line) => printable(line, MAX_LINE_LENGTH))
+  ) as [string[], string[]];
   const all = diff.diffArrays(there, wanted).flatMap(({ added, removed, value }) =>
     value.map((line) => ({ sign: added ? "+" : removed ? "-" : " ", line }))
   );
@@ -38,11 +40,6 @@ export function diffLines(actual: string, expected: string): readonly string[] {
     ...near.slice(0, MAX_LINES).map(({ sign, line }) => `${sign}   ${line}`),
     ...(more > 0 ? [`... ${more} more lines`] : []),
   ];
-}
-
-/** The lines of a text that are compared, each printable. */
-function comparedLines(text: string): string[] {
-  return text.split(/\r?\n/, MAX_COMPARED).map((line) => printable(line, MAX_LINE_LENGTH));
 }
 
 /** Returns the block of a value and what was expected in its place, of which the differences are known. */

@@ -394,7 +394,9 @@ export function assertNoFailedCalls(record: Pick<CallRecord, "calls">, message?:
   if (failed.length === 0) return;
   const lines = failed.map((call) => `${callName(call)}: ${printable(call.error!, 300)}`);
   fail({
-    what: `${failed.length} of ${countText(withoutLost(calls).length, "call")} failed`,
+    what: `${failed.length} of ${
+      countText(calls.filter((call) => !isLost(call)).length, "call")
+    } failed`,
     message,
     lines: limitLines(lines, "call"),
     calls,
@@ -451,11 +453,6 @@ function assertCounted(
     : limitLines(fitting.map((place) => callName(calls[place]!)), "call");
   const focus = fewest < atLeast ? 0 : fitting.at(-1);
   fail({ what: what(fewest), message, lines, calls, focus, never });
-}
-
-/** The calls that count: those not lost to a fault. */
-function withoutLost(calls: readonly RecordedCall[]): readonly RecordedCall[] {
-  return calls.filter((call) => !isLost(call));
 }
 
 function timesText(count: number): string {
