@@ -35,9 +35,6 @@ export const FRESH: unique symbol = Symbol("fresh");
 /** Marks tools whose runs share what the tool works on: only wrappers around them start fresh. */
 export const SHARED: unique symbol = Symbol("shared");
 
-/** Marks tools whose `execute` checks its arguments, with what runs them on arguments that are checked. */
-export const UNCHECKED: unique symbol = Symbol("unchecked");
-
 /** Key that marks matchers: no JSON value can have it. */
 export const MATCHER: unique symbol = Symbol("matcher");
 
@@ -84,7 +81,13 @@ export interface Tool extends ToolSchema {
 export interface StoppableTool extends Tool {
   /** Runs the function. The signal aborts on timeouts and when the call is cancelled. */
   execute(input: JsonObject, options?: { readonly signal?: AbortSignal }): Promise<string>;
-  /** What runs it on checked arguments, and the tool as it was made; omitted if `execute` checks nothing. */
+}
+
+/** Marks tools whose `execute` checks its arguments. */
+const UNCHECKED = Symbol("unchecked");
+
+/** A tool with what runs it on arguments that are checked, and as it was made. */
+interface CheckingTool extends StoppableTool {
   readonly [UNCHECKED]?: {
     readonly run: StoppableTool["execute"];
     readonly made: Readonly<StoppableTool>;
@@ -104,7 +107,7 @@ export function checkingTool(
 
 /** Runs a tool on arguments that its schema and its `check` accept: it does not check them again. */
 export function runTool(
-  tool: StoppableTool,
+  tool: CheckingTool,
   input: JsonObject,
   options?: { readonly signal?: AbortSignal },
 ): Promise<string> {
