@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
 import { withoutNumbers } from "../base/text_kind.ts";
 import type { AgentDeed } from "../tools/tool.ts";
@@ -40,7 +41,7 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
     retried: made("retry") || undefined,
     replaced: made("alternative") || undefined,
   };
-  return Object.values(all).some(Boolean) ? all : undefined;
+  return Object.values(all).some(Boolean) ? defined(all) : undefined;
 }
 
 /** What an agent of the user's own did beside carrying out calls as they were written; each is omitted if 0. */

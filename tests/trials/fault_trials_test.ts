@@ -852,6 +852,6 @@ Deno.test("run takes faults on the command line, and perturb says that they are 
   assertEquals(perturbed.code, 2, perturbed.all);
   assertStringIncludes(
     perturbed.stderr,
-    "timeout is a fault, which changes calls while they run",
+    "--method must be one of RD, ",
   );
 });
