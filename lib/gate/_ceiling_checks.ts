@@ -35,8 +35,9 @@ interface PlannedSummary {
   readonly plain: TrialSummary | undefined;
 }
 
-/** The planned trials of each graph. */
-function plannedOf({ graphs, scores }: CheckedGraphs): PlannedSummary[][] {
+/** The planned trials of each graph; none without ceilings. */
+function plannedOf({ graphs, scores, policy }: CheckedGraphs): PlannedSummary[][] {
+  if (Object.keys(policy.atMost).length === 0) return [];
   const found = (name: string | undefined) =>
     scores.of([name ?? ""])[0] as TrialSummary | undefined;
   return graphs.map(({ candidate, unperturbed }) =>
