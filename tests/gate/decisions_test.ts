@@ -139,6 +139,13 @@ Deno.test("plannedDecisions() decides a model also against its own results from 
   const all = [...PLAN.trials];
   assertEquals(matchesOf(own, { baseline: file }, all), [["a", "a"]]);
   assertEquals(matchesOf(own, { baseline: { ...file, model: "b" } }, all), [["a", "b"]]);
+  // Settings that only the run names are compared with the ones that the file has.
+  const named = own.map((trial) => ({ ...trial, variant: "new" }));
+  assertEquals(matchesOf(named, { baseline: file }, own), [["new: a", "a"]]);
+  const trials = own.map((trial) => finish(trial));
+  const [decision] = plannedDecisions(named, { baseline: file }, { trials });
+  const scores = new FinishedTrials(true, { trials });
+  assertEquals(scores.of(decision!.graphs.flatMap(({ baseline }) => baseline)).length, own.length);
 });
 
 Deno.test("FinishedTrials finds the baseline's trials of the same run, graph by graph", () => {
