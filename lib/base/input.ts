@@ -94,7 +94,7 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
     case "too_big":
       return boundMessage(issue.inclusive ? "at most" : "below", issue.maximum, input);
     case "invalid_key":
-      return issue.issues[0]?.message;
+      return `a key ${issue.issues[0]?.message}`;
     case "invalid_type":
     case "invalid_value":
       return "";

@@ -137,7 +137,7 @@ Deno.test("PRICES accepts tables, and names the path and the rule of what is non
     [{ m: { input: "1", output: 1 } }, "m.input", "expected number"],
     [{ m: { input: 1, output: Infinity } }, "m.output", "expected number"],
     [{ m: { input: 1, output: 1, cached: 1 } }, "m", '"cached"'],
-    [{ "": { input: 1, output: 1 } }, "the top", "Invalid key"],
+    [{ "": { input: 1, output: 1 } }, "the top", "a key must not be empty"],
     [[], "the top", "expected record"],
   ];
   for (const [table, path, rule] of faults) {

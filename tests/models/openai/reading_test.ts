@@ -422,5 +422,5 @@ Deno.test("openai() does not take what a model wrote for an option that its serv
 
 Deno.test("replacing() excuses no trial for a refusal that may quote its model", () => {
   const usage = { inputTokens: 0, outputTokens: 0 };
-  assertEquals(replacing({ usage, permanent: "option" }), { replaced: usage, never: undefined });
+  assertEquals(replacing({ usage, permanent: "option" }).replacedIdle, undefined);
 });
