@@ -215,6 +215,7 @@ export async function playTrial(
       score,
       why: why === undefined ? undefined : printable(redact(why), 500),
       unfit,
+      unavailable,
     });
   };
   const run = async () => {

@@ -6,7 +6,6 @@
  */
 
 import { runLoop } from "../../trials/agent/loop.ts";
-import { InputError, isErrorOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../../models/model.ts";
