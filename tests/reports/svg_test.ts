@@ -13,7 +13,7 @@ Deno.test("report --svg says that there are no figures, and what cannot be a fol
   const empty = writeJournal(folder, planSuite(SMALL), [], "empty.jsonl");
   const none = await toolgate(["report", empty, "--svg", folder.file("out")]);
   assertEquals(none.code, 0, none.all);
-  assertStringIncludes(none.stderr, "the report has no figures");
+  assertStringIncludes(none.stderr, "Wrote no figures to");
   const journal = folder.write("a.jsonl", linesOf([record()]));
   for (const target of [journal, folder.write("file", "x")]) {
     const { code, stderr } = await toolgate(["report", journal, "--svg", target]);
