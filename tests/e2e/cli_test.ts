@@ -339,7 +339,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       /there is no option --sucess-rate; did you mean --success-rate\?/,
     ],
 
-    [["accept"], /it takes one journal or more: none is given/],
+    [["accept"], /it takes one journal or more, or --anchor: none is given/],
     [["accept", existing], /Cannot accept .*existing\.jsonl: their first line must be a plan/],
     [["accept", torn], /broken\.jsonl: line 1 is not JSON/],
 

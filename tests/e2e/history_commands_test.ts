@@ -155,7 +155,7 @@ Deno.test("a drop of thirty days is an alarm, which is shown in all formats", as
   const here = { path: place.file("dropped"), shown: "dropped" };
   const release = recordFile({ date: dateAfter(-1), graphs: 150 });
   const runs = Array.from({ length: 30 }, (_, day) => ({
-    ...{ date: dateAfter(day), graphs: 25, subjects: [{ rate: day < 18 ? 0.9 : 0.75 }] },
+    ...{ date: dateAfter(day), graphs: 25, subjects: [{ rate: day < 18 ? 0.9 : 0.7 }] },
   }));
   writeRecords(here.path, [release, ...runs]);
   addRelease(here, release, { name: "v1", anchor: false }, readHistory([here]));
