@@ -86,7 +86,7 @@ export function withVariant(decision: GateReport, label: string | undefined): Ga
 }
 
 /** Returns the verdict of the plan's gate, and the baseline file that it compared with; nothing without a gate. */
-export async function decide(
+export function decide(
   results: Results,
   { prices, journal, isItself }: {
     readonly prices: Prices | undefined;
@@ -95,7 +95,7 @@ export async function decide(
     /** Whether a baseline is of these results, so that there is nothing to decide. */
     readonly isItself: (baseline: Baseline) => boolean;
   },
-): Promise<{ readonly decision?: GateReport; readonly baseline?: Baseline }> {
+): { readonly decision?: GateReport; readonly baseline?: Baseline } {
   const { gate, suite } = results;
   if (gate === undefined) return {};
   try {
@@ -104,7 +104,7 @@ export async function decide(
     const missing = missingBaseline(gate, baseline, userPath);
     const problem = undecidableReason(results) ?? missing;
     if (problem !== undefined) return { decision: reportProblem(suite, printable(problem, 1000)) };
-    const decision = await decideResults(results, gate, { baseline, prices, journal });
+    const decision = decideResults(results, gate, { baseline, prices, journal });
     return { decision, baseline };
   } catch (error) {
     // Results without a verdict can still be shown.

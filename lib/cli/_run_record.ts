@@ -6,24 +6,25 @@
 import { userPath } from "../base/command_line.ts";
 import { isMissing } from "../base/output_file.ts";
 import type { Prices } from "../models/prices.ts";
-import { deriveJournals, readAndDerive } from "../runs/derived.ts";
 import { type History, type HistoryFolder, readHistory } from "../runs/history/history.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { pricesFor } from "../runs/plan.ts";
+import { playSample } from "../runs/play_again.ts";
+import { readJournals } from "./journals.ts";
 
 /** What commands take that read histories. */
 export const FOLDERS = ["the folder of a history, or several", 1, Infinity] as const;
 
-/** Reads the journals of a run, and derives them again; `prices` take the place of those of its plan. */
+/** Reads the journals of a run, and plays a sample of it again; `prices` take the place of those of its plan. */
 export async function readRun(
   journals: readonly string[],
-  prices: Prices | undefined,
+  { prices, unchecked }: { readonly prices?: Prices; readonly unchecked?: boolean },
 ): Promise<Results> {
-  const files = journals.map(userPath);
-  const results = readResults(files, await readAndDerive(files));
+  const files = readJournals(journals, unchecked);
+  const results = readResults(journals.map(userPath), files);
   for (const notice of results.notices) console.error(notice);
   if (results.problem === undefined || results.problem === results.missing) {
-    for (const note of await deriveJournals(results)) console.error(note);
+    for (const line of await playSample(files)) console.error(line);
   }
   if (prices === undefined || results.plan === undefined) return results;
   return { ...results, prices: pricesFor(prices, results.plan.resolved) };

@@ -19,7 +19,7 @@ import type { Results } from "../runs/journal/results.ts";
 import { recordText } from "../runs/record.ts";
 import { historyAt, readRun } from "./_run_record.ts";
 import { command, type Rest } from "./command.ts";
-import { journalsOf, PRICES_OPTION } from "./journals.ts";
+import { journalsOf, PRICES_OPTION, UNCHECKED_OPTION } from "./journals.ts";
 
 /** Writes the baseline, or the release, and reports it on stderr. */
 export const accept = command({
@@ -51,6 +51,7 @@ first one is the anchor, and stays it until another one is accepted with --ancho
         "release of this name becomes the anchor",
     },
     prices: PRICES_OPTION,
+    unchecked: UNCHECKED_OPTION,
   },
   notes: "Exit code 0 when it is written.",
   needs: ["read", "write"],
@@ -63,9 +64,9 @@ first one is the anchor, and stays it until another one is accepted with --ancho
       "it takes one journal or more, or --anchor: none is given",
     ],
   ],
-  async run({ out, to, name = "", anchor = false, prices }, { operands, error }) {
+  async run({ out, to, name = "", anchor = false, prices, unchecked }, { operands, error }) {
     if (operands.length === 0) return moveAnchor(to!, name, error);
-    const results = await readRun(journalsOf(operands), prices);
+    const results = await readRun(journalsOf(operands), { prices, unchecked });
     const record = acceptResults(results, operands.join(", "));
     const names = new Set(results.trials.map(({ model }) => model.requested));
     const trials = `${results.trials.length} trials of ` +

@@ -13,6 +13,10 @@ export const COMMANDS: Readonly<
   generate: ["prints one task", async () => (await import("./generate.ts")).generate],
   run: ["runs the trials of a suite file", async () => (await import("./run.ts")).run],
   gate: ["decides over the trials of journals", async () => (await import("./gate.ts")).gate],
+  check: [
+    "plays all trials of journals again",
+    async () => (await import("./check.ts")).check,
+  ],
   report: [
     "shows tables, figures and trials of journals",
     async () => (await import("./report.ts")).report,

@@ -13,7 +13,7 @@ import { type TrainingTally, writeTrainingData } from "../toolkit/training/examp
 import { TRAINING_FORMATS } from "../toolkit/training/format.ts";
 import { trainingFormat } from "../toolkit/training/registry.ts";
 import { command } from "./command.ts";
-import { JOURNALS, journalsOf } from "./journals.ts";
+import { JOURNALS, journalsOf, UNCHECKED_OPTION } from "./journals.ts";
 
 /** Writes training data. */
 export const exportTrials = command({
@@ -42,6 +42,7 @@ its answer and its outcome are those of the journal. The number left out, and wh
       help: "writes the metadata of the lines to another file, for services that accept only " +
         "documented keys",
     },
+    unchecked: UNCHECKED_OPTION,
   },
   notes:
     `The "metadata" of a line says where it comes from; "simulated": "true" marks replies of simulated models. Cases
@@ -52,7 +53,7 @@ Exit code 0.`,
   rules: [
     [({ format }) => format === undefined, `--format ${TRAINING_FORMATS.join(" or ")} is needed`],
   ],
-  async run({ format, only, set = [], out, metadata }, { operands }) {
+  async run({ format, only, set = [], out, metadata, unchecked }, { operands }) {
     const journals = journalsOf(operands);
     // A file may be paid for, or in use for training.
     for (const file of [out, metadata]) {
@@ -68,7 +69,7 @@ Exit code 0.`,
       : new Output(userPath(metadata), "the metadata to");
     const tally = await writeTrainingData(
       journals.map(userPath),
-      { format: trainingFormat(format!), onlySolved: only !== undefined, sets },
+      { format: trainingFormat(format!), onlySolved: only !== undefined, sets, unchecked },
       (line, metadata) => {
         const whole = metadataLines === undefined ? { ...line, metadata } : line;
         metadataLines?.write(`${JSON.stringify(metadata)}\n`);

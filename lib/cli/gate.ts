@@ -23,7 +23,7 @@ import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { withoutShifts } from "../gate/ceilings.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { pricesFor, skippedNote } from "../runs/plan.ts";
-import { readAndDerive } from "../runs/derived.ts";
+import { playSample } from "../runs/play_again.ts";
 import { decideResults, type DecisionOptions, undecidableReason } from "../runs/decide_results.ts";
 import { decideByHistory } from "../runs/history/decide.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
@@ -31,7 +31,7 @@ import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { type FlagValues, number } from "../runs/flags.ts";
 import { historyIn } from "./_run_record.ts";
 import { command, type Rest } from "./command.ts";
-import { JOURNALS, journalsBySuite, journalsOf, PRICES_OPTION } from "./journals.ts";
+import { JOURNALS, journalsBySuite, journalsOf, PRICES_OPTION, readJournals } from "./journals.ts";
 
 const OPTIONS = {
   successRate: { value: "R", read: number, help: "the success rate required, above 0, at most 1" },
@@ -56,7 +56,11 @@ const OPTIONS = {
     help: "share of trials valid at the first go; default 0.95",
   },
   prices: PRICES_OPTION,
-  withoutPlan: { help: "decides over journals without a plan line, such as those of other tools" },
+  unchecked: {
+    help:
+      "decides over journals without checksums or a plan line, such as those of other tools: nobody can " +
+      "tell what was changed or left out, or which gate was declared",
+  },
   json: { help: "prints verdicts and comparisons as JSON: an object for each suite" },
 } as const;
 
@@ -117,8 +121,8 @@ async function decide(
 ): Promise<number> {
   const asJson = options.json === true;
   const file = userPath(journals[0]!);
-  const paths = journals.map(userPath);
-  const results = readResults(paths, await readAndDerive(paths));
+  const files = readJournals(journals, options.unchecked);
+  const results = readResults(journals.map(userPath), files);
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
   if (problem !== undefined) {
@@ -130,6 +134,7 @@ async function decide(
     return printDecision(decision, { asJson, text, file });
   }
   assertPlan(options, results);
+  for (const line of await playSample(files)) console.error(line);
   const policy = policyOf(options, results);
   const { prices } = options;
   const decision = withRemarks(
@@ -160,7 +165,7 @@ async function decideBy(
   }
   const baseline = baselineOf(policy, options, others.given);
   for (const notice of baseline?.notices ?? []) console.error(notice);
-  return await decideResults(results, policy, { ...others, baseline });
+  return decideResults(results, policy, { ...others, baseline });
 }
 
 /** Writes the baseline that a run names which began without one, if its own gate has passed. */
@@ -190,32 +195,30 @@ function record(
 /**
  * Without a plan line trials may have been left out, and the gate chosen once they were known.
  *
- * @throws {InputError} If there is none and nobody has said that this is known, or there is one.
+ * @throws {InputError} If there is none and nobody has said that this is known.
  */
-function assertPlan({ error, withoutPlan: isAllowed }: Options, { plan }: Results): void {
-  if (plan === undefined && !isAllowed) {
-    throw error(
-      "the journal has no plan line, so that nobody can tell which trials are missing or which gate was " +
-        "declared; --without-plan decides all the same",
-    );
-  }
-  if (plan !== undefined && isAllowed) {
-    throw error("--without-plan is for journals without a plan line, and there is one");
-  }
+function assertPlan({ error, unchecked }: Options, { plan }: Results): void {
+  if (plan !== undefined || unchecked) return;
+  throw error(
+    "the journal has no plan line, so that nobody can tell which trials are missing or which gate was " +
+      "declared; --unchecked decides all the same",
+  );
 }
 
 /** Sentences on what a verdict does not rest on: the plan, or the gate that it declares. */
 function remarks(
-  { plan, gate: declared, prices: planned }: Results,
+  { plan, gate: declared, prices: planned, unchecked }: Results,
   policy: CompletePolicy,
   prices: Prices | undefined,
 ): string[] {
+  const sums = unchecked === undefined ? [] : [`The journals are ${unchecked}`];
   if (plan === undefined) {
     return [
+      ...sums,
       "The journal has no plan line: trials may be missing, and no gate was declared before the run",
     ];
   }
-  const skipped = skippedNote(plan);
+  const skipped = [...sums, ...skippedNote(plan)];
   if (declared === undefined) return skipped;
   const names = [...new Set([...Object.keys(declared), ...Object.keys(policy)])];
   const value = (gate: CompletePolicy, name: string) => canonicalJson(Reflect.get(gate, name));

@@ -17,7 +17,13 @@ import { watchHistory } from "../runs/history/watch.ts";
 import { recordOf } from "../runs/record.ts";
 import { FOLDERS, historyAt, historyIn, readRun } from "./_run_record.ts";
 import { command } from "./command.ts";
-import { JOURNALS, journalsBySuite, journalsOf, PRICES_OPTION } from "./journals.ts";
+import {
+  JOURNALS,
+  journalsBySuite,
+  journalsOf,
+  PRICES_OPTION,
+  UNCHECKED_OPTION,
+} from "./journals.ts";
 
 /** Writes the record of a run, of each suite one, into the folder of a history, and says so on stderr. */
 export const addToHistory = command({
@@ -31,14 +37,15 @@ of CI or in a bucket.`,
   options: {
     to: { value: "DIR", help: "the folder of the history" },
     prices: PRICES_OPTION,
+    unchecked: UNCHECKED_OPTION,
   },
   notes: "Exit code 0 when it was written.",
   needs: ["read", "write"],
   rules: [[({ to }) => to === undefined, "--to is needed: the folder of the history"]],
-  async run({ to, prices }, { operands }) {
+  async run({ to, prices, unchecked }, { operands }) {
     const { folder, history } = historyAt(to!);
     for (const { journals } of journalsBySuite(journalsOf(operands))) {
-      const results = await readRun(journals, prices);
+      const results = await readRun(journals, { prices, unchecked });
       const record = recordOf(results, journals.join(", "));
       const { path, isNew } = addRecord(folder, record, history);
       const { trials, planned } = results;

@@ -8,7 +8,7 @@ import { cannot } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { printable } from "../base/json.ts";
-import { suiteOf } from "../runs/journal/journal.ts";
+import { type JournalFile, readJournalFile, suiteOf } from "../runs/journal/journal.ts";
 import * as journals from "../runs/journal/jsonl.ts";
 
 /** The option of commands that tell costs. */
@@ -17,6 +17,11 @@ export const PRICES_OPTION = {
   read: (file: string): Prices => readJsonc(userPath(file), PRICES),
   help:
     'prices of models: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens',
+} as const;
+
+/** The option of commands that take journals without checksums. */
+export const UNCHECKED_OPTION = {
+  help: "takes journals without checksums, such as those of other tools",
 } as const;
 
 /** What commands take that read journals. */
@@ -36,6 +41,15 @@ export function journalsOf(operands: readonly string[]): string[] {
     const what = `the folder ${operand} has no journals, whose names end in .jsonl`;
     throw cannot("read journals", what);
   });
+}
+
+/**
+ * Reads journals as the user names them.
+ *
+ * @throws {InputError} Like {@linkcode readJournalFile}; of journals without checksums unless `unchecked`.
+ */
+export function readJournals(journals: readonly string[], unchecked?: boolean): JournalFile[] {
+  return journals.map((journal) => readJournalFile(userPath(journal), { unchecked }));
 }
 
 /** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */

@@ -5,7 +5,6 @@
 
 import defer * as fileNames from "node:path";
 import { userPath } from "../base/command_line.ts";
-import { InputError } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
@@ -21,8 +20,6 @@ import { makeReport, missingTrialsNote, type Report } from "../reports/report.ts
 import { assertSvgFolder, writeSvgs } from "../reports/svg.ts";
 import { renderReport } from "../reports/terminal.ts";
 import { type Baseline, readBaseline } from "../runs/baseline.ts";
-import { undecidableReason } from "../runs/decide_results.ts";
-import { deriveJournals, readAndDerive } from "../runs/derived.ts";
 import {
   type Collection,
   labelledTrial,
@@ -46,7 +43,7 @@ import {
   withVariant,
 } from "./_compared_results.ts";
 import { command, type Rest } from "./command.ts";
-import { journalsOf, PRICES_OPTION } from "./journals.ts";
+import { journalsOf, PRICES_OPTION, readJournals, UNCHECKED_OPTION } from "./journals.ts";
 
 /** The options that name a file or a folder to write to, in the order in which these are written. */
 const OUTPUTS = {
@@ -83,12 +80,16 @@ of tool tests.`,
         "them: rates are then over all of these",
     },
     prices: PRICES_OPTION,
+    unchecked: UNCHECKED_OPTION,
   },
   notes: "Exit code 0 when the report was made; only gate decides.",
   needs: (given) =>
     Object.keys(OUTPUTS).some((name) => Object.hasOwn(given, name)) ? ["read", "write"] : ["read"],
   rules: [[["limit"], "goes with", ["markdown"]]],
-  async run({ limit, differentTasks, prices: declaredPrices, ...files }, { operands, error }) {
+  async run(
+    { limit, differentTasks, prices: declaredPrices, unchecked, ...files },
+    { operands, error },
+  ) {
     const outputs = (Object.keys(OUTPUTS) as (keyof typeof OUTPUTS)[]).flatMap((name) => {
       const file = files[name];
       return file === undefined ? [] : [[name, file] as const];
@@ -105,7 +106,7 @@ of tool tests.`,
     const operandOf = new Map(journals.map((path) => [userPath(path), path]));
     const paths = journals.map(userPath);
     const collection = readCollection(paths, {
-      journals: await readAndDerive(paths),
+      journals: readJournals(journals, unchecked),
       differentTasks,
     });
     const { runs, trials, planned } = collection;
@@ -126,7 +127,7 @@ of tool tests.`,
     });
     for (const run of runs) {
       const { results, label } = run;
-      const { decision, baseline } = await decide(results, {
+      const { decision, baseline } = decide(results, {
         prices: tablePrices,
         journal: operandOf.get(run.paths[0]!)!,
         isItself: (baseline) => isOf(baseline, run),
@@ -154,7 +155,6 @@ of tool tests.`,
       notes: [
         ...collection.notes,
         ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
-        ...await ungatedNotes(runs),
       ],
       gates: decisions.filter((decision) => decision !== undefined),
       compared: {
@@ -270,23 +270,6 @@ function failedCases(collection: Collection, operandOf: ReadonlyMap<string, stri
     }
   }
   return failures;
-}
-
-/** Derives journals that no gate is decided over, and returns how they disagree with themselves. */
-async function ungatedNotes(runs: Collection["runs"]): Promise<string[]> {
-  const notes: string[] = [];
-  for (const { results } of runs) {
-    if (results.gate !== undefined || undecidableReason(results) !== undefined) continue;
-    try {
-      // What was taken as recorded matters to verdicts alone.
-      await deriveJournals(results);
-    } catch (error) {
-      // Results that nobody can rely on can still be shown.
-      if (!(error instanceof InputError)) throw error;
-      notes.push(printable(error.message, 1000));
-    }
-  }
-  return notes;
 }
 
 /** Returns the notices of a run, and a note on missing trials. */

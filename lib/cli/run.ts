@@ -17,8 +17,6 @@ import { successToMarkdown } from "../reports/markdown.ts";
 import { makeReport } from "../reports/report.ts";
 import { describeTrial } from "../reports/story.ts";
 import { renderTables } from "../reports/terminal.ts";
-import { deriveJournals } from "../runs/derived.ts";
-import { readPlanLine } from "../runs/journal/journal.ts";
 import { flagsAt, type FlagsOf } from "../runs/options.ts";
 import { connectPlanned, planOfJournal, trialToRerun } from "../runs/rerun.ts";
 import type { RunFault } from "../runs/run.ts";
@@ -101,8 +99,6 @@ async function runSuite(path: string, given: Flags): Promise<number> {
   const planned = planRun(suiteRequest(path, flags, (line) => void said.push(line)));
   const { plan, missing, wave } = planned;
   if (wave?.earlier !== undefined) {
-    // What they decide must not rest on a wrong line.
-    await deriveJournals(wave.earlier);
     const over = wave.over ?? wave.stopped;
     if (over !== undefined) {
       console.error(`Nothing is left to run in wave ${wave.wave.index}/${wave.wave.of}: ${over}`);
@@ -131,13 +127,10 @@ async function runSuite(path: string, given: Flags): Promise<number> {
     : commandLine(`run ${shellQuote(journal)}`);
   const ended = await runPlanned(planned, {
     begun: () => said.forEach((line) => console.error(line)),
-    async opened({ resumed, trials }) {
+    opened({ resumed, trials }) {
       if (journal === undefined) console.error("Without --out the trials are not kept");
       if (resumed === 0) return;
-      const out = flags.journal!;
-      console.error(`${resumed} of ${trials.length} trials are in ${out} already`);
-      // They may stop a sequential gate, so that a wrong one must not cost anything.
-      await deriveJournals({ paths: [out], plan: readPlanLine(out) });
+      console.error(`${resumed} of ${trials.length} trials are in ${flags.journal!} already`);
     },
     see(trial) {
       if (isFailed(trial)) failures.add(trial, `${again} --only ${shellQuote(trial.id)}`);

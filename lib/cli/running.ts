@@ -206,7 +206,7 @@ export async function runPlanned(
   planned: PlannedRun,
   { begun, opened, see }: {
     readonly begun?: () => void;
-    readonly opened?: (running: Run) => Promise<void>;
+    readonly opened?: (running: Run) => void;
     readonly see?: (trial: Trial) => void;
   } = {},
 ): Promise<Ended> {
@@ -224,7 +224,7 @@ export async function runPlanned(
   printForecast(plan, { note: toStderr, warn: (line) => toStderr(`Warning: ${line}`) });
   if (session.recordings !== undefined) console.error(session.recordings.notice);
   running.open();
-  await opened?.(running);
+  opened?.(running);
   const ended = await finish(running, progress, signal, see);
   limiters.tellWaiting();
   for (const line of session.recordings?.summary ?? []) console.error(line);

@@ -10,7 +10,6 @@ import { printable } from "../base/json.ts";
 import { readTraceFile } from "../integrations/traces/read.ts";
 import { baselineOfGate } from "../runs/baseline.ts";
 import { decideResults } from "../runs/decide_results.ts";
-import { readAndDerive } from "../runs/derived.ts";
 import { readResults } from "../runs/journal/results.ts";
 import { journalsIn } from "../runs/journal/jsonl.ts";
 import { isMissing } from "../base/output_file.ts";
@@ -100,27 +99,26 @@ function journalsAt(path: string): string[] {
 }
 
 /** What came out, by the journals: tests fail for several reasons, and only journals tell which. */
-async function exitCodeOf(
+function exitCodeOf(
   journals: readonly string[],
   { file, traces, hasPassed }: {
     readonly file: string;
     readonly traces: number;
     readonly hasPassed: boolean;
   },
-): Promise<number> {
+): number {
   /** How often each trace was judged: of tests of two suites it is judged by both. */
   const draws = new Map<string, number>();
   const codes: number[] = [];
   for (const path of journals) {
-    const results = readResults([path], await readAndDerive([path]));
+    const results = readResults([path]);
     const { trials, gate } = results;
     for (const { draw } of trials) {
       if (draw !== undefined) draws.set(draw, (draws.get(draw) ?? 0) + 1);
     }
     if (gate !== undefined) {
-      codes.push(
-        (await decideResults(results, gate, { baseline: baselineOfGate(gate, userPath) })).exitCode,
-      );
+      const baseline = baselineOfGate(gate, userPath);
+      codes.push(decideResults(results, gate, { baseline }).exitCode);
     } else if (trials.some(({ outcome }) => outcome === "invalid")) codes.push(3);
     else codes.push(trials.every(({ outcome }) => outcome === "solved") ? 0 : 1);
   }

@@ -6,7 +6,7 @@
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
 import type { JournalFile } from "./journal/journal.ts";
-import { DECLARED_RULE, type PlanLine, splitGate } from "./journal/plan_line.ts";
+import { type PlanLine, splitGate } from "./journal/plan_line.ts";
 import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
 import { partText } from "./shard_text.ts";
 
@@ -18,7 +18,7 @@ const MAX_NAMED = 5;
 
 /** An empty journal or a torn plan fits any plan: its run died before it wrote a line. */
 export function assertSamePart(
-  { path, plan, altered, doubled, end }: JournalFile,
+  { path, plan, doubled, end }: JournalFile,
   expected: PlanLine,
 ): void {
   if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
@@ -37,7 +37,6 @@ export function assertSamePart(
   if (one !== other) {
     throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
   }
-  if (altered) throw cannot(`resume ${path}`, DECLARED_RULE, "it was changed");
   if (doubled !== undefined) {
     // Of two endings of one trial nobody may choose.
     throw cannot(

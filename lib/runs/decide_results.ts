@@ -6,7 +6,6 @@
 import { type Baseline, howToAccept } from "./baseline.ts";
 import { comparableBaseline, comparedParts } from "./compared_baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
-import { deriveBaseline, deriveJournals } from "./derived.ts";
 import { printable } from "../base/json.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
@@ -43,16 +42,15 @@ export function undecidableReason({ paths, problem, trials }: Results): string |
 }
 
 /**
- * Decides the gate over the results of a run, once their journals were derived again.
+ * Decides the gate over the results of a run.
  *
- * @throws {InputError} If a line disagrees with its own events, the baseline has other graphs or is these very
- * trials, or a cost limit lacks a price.
+ * @throws {InputError} If the baseline has other graphs or is these very trials, or a cost limit lacks a price.
  */
-export async function decideResults(
+export function decideResults(
   results: Results,
   policy: CompletePolicy,
   options: DecisionOptions = {},
-): Promise<GateReport> {
+): GateReport {
   const { baseline: known, fresh = false, prices } = options;
   const { journal = results.paths[0]!, given = results.paths } = options;
   const { suite, trials, planned, plan, rule, stopped, waves } = results;
@@ -63,10 +61,6 @@ export async function decideResults(
     accept: options.accept ?? howToAccept(policy, { journals: results.paths }),
   });
   if (baseline !== undefined) assertOtherRun(baseline, trials);
-  const notes = [
-    ...await deriveJournals(results),
-    ...(baseline === undefined ? [] : await deriveBaseline(baseline)),
-  ];
   const costs = prices === undefined || plan === undefined
     ? prices ?? results.prices
     : pricesFor(prices, plan.resolved);
@@ -79,7 +73,6 @@ export async function decideResults(
     parts: comparedParts(plan, baseline),
   });
   return reportVerdicts(suite, variants, policy, {
-    notes,
     next: waves && howToContinue(waves.last, plan!.shard, given),
     rerun: (id) => rerunLine(trials.find((trial) => trial.id === id)!, plan, journal),
   });

@@ -9,7 +9,13 @@ import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts
 import type { Baseline } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
 import { LookAhead } from "./prefetch.ts";
-import { type JournalFile, readJournalFile, readPlanLine, wholeTrial } from "./journal/journal.ts";
+import {
+  type JournalFile,
+  readJournalFile,
+  readPlanLine,
+  type RunLine,
+  wholeTrial,
+} from "./journal/journal.ts";
 import { type PlanLine, planLine } from "./journal/plan_line.ts";
 import { keepContext, withinRecording } from "../models/recordings/scope.ts";
 import { foreignTrial } from "./journal/_problems.ts";
@@ -89,8 +95,6 @@ export interface RecordedTrial {
   readonly run: RecordedRun;
   /** See {@linkcode Trial.draw}. */
   readonly draw: string;
-  /** See {@linkcode Trial.ends}. */
-  readonly ends?: string;
 }
 
 /**
@@ -119,7 +123,7 @@ export class Run implements Disposable, AsyncDisposable {
   /** The parts of transcripts that the journal has. */
   #values: KeptValues | undefined;
   readonly #line: PlanLine;
-  readonly #resumed: Pick<JournalFile, "plan" | "end"> | undefined;
+  readonly #resumed: Pick<JournalFile, "plan" | "end" | "last"> | undefined;
   readonly #ahead: LookAhead<Trial | SkippedTrial>;
   /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
@@ -130,6 +134,12 @@ export class Run implements Disposable, AsyncDisposable {
   /** The end of the last trial that runs alone: the suites of a file may share tools. */
   static #alone: Promise<unknown> = Promise.resolve();
   #writer: JournalWriter | undefined;
+  /** Whether trials are left out. */
+  readonly #isUneven: boolean;
+  /** The number of trials in the journal. */
+  #stored = 0;
+  /** The number of its trials that are neither in the journal nor known to be needless. */
+  #open: number;
   readonly #inFlight = new Set<Promise<Trial>>();
   readonly #abandoning = new AbortController();
   /** Aborts what is in flight: an interruption, or the end of the run. */
@@ -154,8 +164,9 @@ export class Run implements Disposable, AsyncDisposable {
     this.#models = new RunModels(plan, options, this.#reachability);
     this.#signal = AbortSignal.any([options.signal ?? [], this.#abandoning.signal].flat());
     this.#line = planLine(plan, shard, wave);
-    const own = (options.only ?? shardOf(plan, this.#line.shard, wave))
-      .filter((planned) => !options.leaves?.(planned));
+    const all = options.only ?? shardOf(plan, this.#line.shard, wave);
+    const own = all.filter((planned) => !options.leaves?.(planned));
+    this.#isUneven = own.length < all.length;
     // A run that may end early needs whole blocks; else one test after the other is what its reader expects.
     this.trials = plan.rule === undefined && plan.budget === undefined ? byCase(own) : own;
     let finished: readonly TrialSummary[] = [];
@@ -165,8 +176,9 @@ export class Run implements Disposable, AsyncDisposable {
       const file = readJournalFile(journal);
       assertSamePart(file, this.#line);
       // The trials are read again when needed: a run may have more than fit in memory.
-      this.#resumed = { plan: file.plan, end: file.end };
+      this.#resumed = { plan: file.plan, end: file.end, last: file.last };
       ({ trials: finished, places, values: this.#values } = file);
+      this.#stored = finished.length;
     }
     const foreign = foreignTrial(finished, this.trials);
     if (foreign !== undefined) {
@@ -198,6 +210,7 @@ export class Run implements Disposable, AsyncDisposable {
         options.onTrial?.(trial, true);
       }
     }
+    this.#open = this.trials.length - this.resumed;
     const torn = this.#resumed?.end.tornBytes ?? 0;
     this.notices = [
       ...(torn === 0 ? [] : [tornNotice(journal!, torn)]),
@@ -355,6 +368,7 @@ export class Run implements Disposable, AsyncDisposable {
     const signal = this.#signal;
     const skipped = this.#stopping.skipReason(planned) ?? this.#unreachable(planned);
     if (skipped !== undefined) {
+      if (skipped.by !== "fault") this.#settle();
       onTrial?.(skipped, false);
       return skipped;
     }
@@ -392,8 +406,6 @@ export class Run implements Disposable, AsyncDisposable {
     const fault = this.#reachability.faultOf(reachKey);
     if (fault?.atFirst && result.permanent !== undefined) return result;
     this.#stopping.record(result);
-    // Readers of the journal must distinguish a stopped run from an interrupted one.
-    const ends = this.#stopping.spent ?? recorded?.ends;
     const trial: Trial = {
       ...result,
       ...(recording?.replayed || this.#options.recorded !== undefined
@@ -401,7 +413,7 @@ export class Run implements Disposable, AsyncDisposable {
         : {}),
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
       ...recording?.before,
-      ...defined({ draw: recorded?.draw ?? recording?.draw, ends }),
+      ...defined({ draw: recorded?.draw ?? recording?.draw }),
     };
     try {
       // A trial in the journal must have its recording.
@@ -412,8 +424,11 @@ export class Run implements Disposable, AsyncDisposable {
       const isIdle = replacedIdle && !goes.never && !hasForbiddenCall(trial);
       const told = defined({ replaced, replacedIdle: isIdle || undefined });
       if (recording !== undefined) await recordings?.keep(recording, isUsable, told);
+      if (!this.#kept && this.#resumed?.plan !== undefined) this.#tell("resume");
       journal?.write(this.#values!.shorten(trial));
       this.#kept = true;
+      if (!this.#replaced.has(trial.id)) this.#stored++;
+      this.#settle();
     } catch (error) {
       // No more trials are paid for if they cannot be stored.
       this.#ended ??= error as Error;
@@ -442,6 +457,22 @@ export class Run implements Disposable, AsyncDisposable {
       : JournalWriter.append(journal, resumed.end);
     if (resumed?.plan === undefined) this.#writer.write(this.#line);
     return this.#writer;
+  }
+
+  /** Counts a trial that needs nothing more. Readers of the journal must tell a whole run from an interrupted one. */
+  #settle(): void {
+    if (this.#ended === undefined) this.#journal();
+    if (--this.#open > 0 || !this.#kept && this.#resumed?.last?.kind === "end") return;
+    const left = this.#isUneven ? "it has fewer traces of some models than of others" : undefined;
+    this.#tell("end", this.#stopping.spent ?? left);
+  }
+
+  #tell(kind: RunLine["kind"], reason?: string): void {
+    const line: RunLine = {
+      ...{ v: 1, kind, time: new Date().toISOString(), trials: this.#stored },
+      reason,
+    };
+    this.#writer?.write(line);
   }
 }
 

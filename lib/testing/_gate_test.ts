@@ -35,17 +35,13 @@ export function gateTest(
   const { name, plan, run, planned: { baseline, missing, settings: { verdict: file } } } = tested;
   return async () => {
     tested.begin();
-    const { notes, disagreement } = await tested.finished(tested.derive());
-    // Nothing is run, and paid for, beside trials that nobody can judge.
-    const trials = disagreement === undefined ? await tested.finished(run.scores()) : [];
+    const trials = await tested.finished(run.scores());
     tested.scores = trials;
-    if (disagreement === undefined) {
-      const whole = await run.all();
-      if (tested.whole) tested.trials = whole;
-      // Cases that were not selected have not added theirs.
-      for (const trial of whole) {
-        if (isFailed(trial)) tested.failures.add(trial, tested.rerun(trial));
-      }
+    const whole = await run.all();
+    if (tested.whole) tested.trials = whole;
+    // Cases that were not selected have not added theirs.
+    for (const trial of whole) {
+      if (isFailed(trial)) tested.failures.add(trial, tested.rerun(trial));
     }
     // Loaded when a gate is about to decide, as most are large.
     const [{ summarizeJob }, { gateToMarkdown }, { renderGate, renderVerdicts }] = await Promise
@@ -64,8 +60,7 @@ export function gateTest(
     };
     // Nothing waits between the decision and its text: an interruption finds both or neither.
     tested.isOwed = false;
-    const undecidable = missing ?? run.fault?.reason ?? disagreement ??
-      sameRunReason(baseline, trials);
+    const undecidable = missing ?? run.fault?.reason ?? sameRunReason(baseline, trials);
     if (undecidable !== undefined) {
       const problem = reportProblem(name, undecidable);
       publish(problem);
@@ -81,7 +76,7 @@ export function gateTest(
       parts: comparedParts(plan, baseline),
     });
     publish(reportVerdicts(name, variants, policy, {
-      notes: [...skippedNote(plan), ...notes, ...scope],
+      notes: [...skippedNote(plan), ...scope],
       rerun,
     }));
     if (records !== undefined && tested.decision?.verdict === "pass") {

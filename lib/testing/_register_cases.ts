@@ -10,7 +10,7 @@ import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
 import { storyAsked } from "./_flags.ts";
 import { ONCE_AND_AHEAD, toldAt } from "./_register.ts";
-import type { DerivedAgain, TestedRun } from "./_tested_run.ts";
+import type { TestedRun } from "./_tested_run.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { FailedTrials, stepName } from "../reports/failures.ts";
 import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
@@ -28,16 +28,9 @@ export function registerCases(tested: TestedRun): void {
   const said = new Set<string>();
   /** The names of the cases that say why others are not run, by what they say. */
   const told = new Map<string, string>();
-  let derived: Promise<DerivedAgain> | undefined;
   const judge = async (place: number, context: Deno.TestContext) => {
     tested.begin();
     tested.asked++;
-    const { disagreement } = await (derived ??= tested.finished(tested.derive()));
-    // Without a gate, or in a shard, nothing else would fail.
-    if (disagreement !== undefined) {
-      const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
-      return await skip(reason, true, told, context);
-    }
     const trial = await tested.finished(run.trial(place)).catch((error) => {
       // What is wrong for all trials, such as a journal that cannot be written, is said once.
       if (error instanceof InputError) failIfTold(error.message, told, context);

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { cannot, InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { assertWritable, writeOutput } from "../base/output_file.ts";
 import { terminalColumns, testWidth } from "../base/terminal_width.ts";
@@ -15,7 +15,6 @@ import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import type { Plan, TaskSource } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
-import { readPlanLine } from "../runs/journal/journal.ts";
 import type { Run, RunOptions } from "../runs/run.ts";
 import { type PlannedRun, RunSession } from "../runs/session.ts";
 import { partText } from "../runs/shard_text.ts";
@@ -105,7 +104,6 @@ export class TestedRun {
   readonly #options: TestedRunOptions;
   readonly #progress: ProgressLines;
   readonly #openReports: () => void;
-  #derived: Promise<DerivedAgain> | undefined;
 
   /**
    * Begins a run, of which nothing is asked yet.
@@ -160,33 +158,6 @@ export class TestedRun {
   /** The command that runs a trial again. */
   rerun(trial: Pick<Trial, "id" | "model" | "strategy" | "task">): string {
     return rerunLine(trial, this.plan, this.#options.ownOf(trial.task));
-  }
-
-  /** Derives trials that this process did not run, once: those of a resumed journal, earlier waves and a baseline. */
-  derive(): Promise<DerivedAgain> {
-    return this.#derived ??= this.#derive();
-  }
-
-  async #derive(): Promise<DerivedAgain> {
-    const { settings: { journal }, baseline, wave } = this.planned;
-    const resumed = this.run.resumed === 0 ? undefined : journal;
-    const earlier = wave?.earlier;
-    if ((resumed ?? baseline ?? earlier) === undefined) return { notes: [] };
-    const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
-    try {
-      return {
-        notes: [
-          ...(earlier === undefined ? [] : await deriveJournals(earlier)),
-          ...(resumed === undefined
-            ? []
-            : await deriveJournals({ paths: [resumed], plan: readPlanLine(resumed) })),
-          ...(baseline === undefined ? [] : await deriveBaseline(baseline)),
-        ],
-      };
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      return { notes: [], disagreement: error.message };
-    }
   }
 
   /**
@@ -272,13 +243,6 @@ export class TestedRun {
     }
     console.log(`${name}: report: ${reports.join(", ")}`);
   }
-}
-
-/** What deriving trials again came to. */
-export interface DerivedAgain {
-  readonly notes: readonly string[];
-  /** Why nothing can be decided over them; omitted if it can be. */
-  readonly disagreement?: string;
 }
 
 /** Notices that were printed already. */

@@ -124,11 +124,10 @@ export function tracedTests<Test extends TracedTest>(
   // Plans have as many trials of each model; without a gate those that no trace is of are not needed.
   const isUneven = gate === undefined &&
     all.some((byModel) => new Set([...byModel.values()].map(({ length }) => length)).size > 1);
-  const ends = isUneven ? "it has fewer traces of some models than of others" : undefined;
   const recorded = new Map(
     file.traces.map((trace): [FileTrace, RecordedTrial] => [
       trace,
-      { run: trace.run, draw: drawOf(trace), ends },
+      { run: trace.run, draw: drawOf(trace) },
     ]),
   );
   const traceOf = ({ task, model, repetition }: PlannedTrial) =>

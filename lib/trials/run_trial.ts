@@ -3,7 +3,7 @@
  * @module
  */
 
-import { runLoop } from "./agent/loop.ts";
+import { type Loop, runLoop } from "./agent/loop.ts";
 import { converse } from "./agent/conversation.ts";
 import type { Fixture, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
@@ -133,11 +133,16 @@ export async function runTrial(
   return await withinRecording(currentRecording(), traced);
 }
 
-/** Runs a trial without spans: one that is rebuilt from its line in a journal is no other. */
+/**
+ * Runs a trial without spans: one that is rebuilt from its line in a journal is no other.
+ *
+ * @param loop What the strategy wraps; default: the loop that asks the model.
+ */
 export async function playTrial(
   planned: PlannedTrial,
   model: Model,
   options: TrialOptions,
+  loop: Loop = runLoop,
 ): Promise<Trial> {
   const { limits = {}, signal, stageModels, references = false } = options;
   const open: TaskOpener = options.open ?? openTask;
@@ -181,7 +186,7 @@ export async function playTrial(
   const work = recorded !== undefined
     ? recordedLoop(recorded)
     : agent === undefined
-    ? withStrategy(strategy, runLoop, settings)
+    ? withStrategy(strategy, loop, settings)
     : agentLoop(agent, fixture, tap!, model.server?.model ?? model.name);
 
   const stop = (kind: StopEvent["reason"], message: string, at?: string) => {

@@ -136,8 +136,6 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
    * nor replayed.
    */
   readonly draw?: string;
-  /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
-  readonly ends?: string;
   /**
    * What its model saw at its beginning, and what changed in the state; omitted for tasks whose texts are known from
    * their specification, and if the run keeps none.
@@ -217,7 +215,6 @@ const FIELDS = {
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
   draw: z.string().exactOptional(),
-  ends: z.string().exactOptional(),
   // Nothing is decided by it, and other tools may have another field of this name.
   transcript: TRANSCRIPT.exactOptional().catch(undefined as never),
   // Other tools may record other events; facts derived from them are then unknown, but a call that must not happen

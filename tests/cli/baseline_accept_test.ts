@@ -18,7 +18,7 @@ import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
 import { REPEATED as SUITE } from "../support/suites.ts";
-import { accept, linesOf, writeJournal } from "../support/journals.ts";
+import { accept, endLine, linesOf, writeJournal } from "../support/journals.ts";
 import { failureOf, finish, record, type TrialTraits } from "../support/records.ts";
 
 const PLAN = planSuite(SUITE);
@@ -59,7 +59,7 @@ const ENDINGS: fc.Arbitrary<Ending[]> = fc.array(
   { minLength: PLAN.trials.length, maxLength: PLAN.trials.length },
 );
 
-/** The trials that ended so; one is invalid, and a budget made the others end where some are missing. */
+/** The trials that ended so; one is invalid. */
 function endedBy(endings: readonly Ending[]): Trial[] {
   const trials = PLAN.trials.flatMap((planned, place) => {
     const ending = endings[place]!;
@@ -69,9 +69,12 @@ function endedBy(endings: readonly Ending[]): Trial[] {
   });
   // More invalid ones are not accepted.
   if (trials.length >= 20) trials[7] = { ...trials[7]!, outcome: "invalid", solved: false };
-  return trials.map((trial, place) =>
-    place === trials.length - 1 ? { ...trial, ends: "the budget was reached" } : trial
-  );
+  return trials;
+}
+
+/** Writes a journal of which a budget has made trials missing. */
+function writeEnded(folder: Folder, trials: readonly Trial[]): string {
+  return writeJournal(folder, PLAN, [...trials, endLine(trials.length, "the budget was reached")]);
 }
 
 Deno.test("readBaseline() reads back what acceptResults() keeps of results, whatever their endings", () => {
@@ -80,7 +83,7 @@ Deno.test("readBaseline() reads back what acceptResults() keeps of results, what
   fc.assertAll(
     fc.property(ENDINGS, (endings) => {
       const trials = endedBy(endings);
-      const journal = writeJournal(folder, PLAN, trials);
+      const journal = writeEnded(folder, trials);
       if (trials.length === 0) return;
       accepted++;
       const baseline = readBaseline(accept(folder, journal));
@@ -107,7 +110,7 @@ Deno.test("readBaseline() of an accepted file gives the verdicts that its journa
     fc.property(ENDINGS, ENDINGS, (before, after) => {
       const old = endedBy(before);
       if (old.length === 0) return;
-      const journal = writeJournal(folder, PLAN, old);
+      const journal = writeEnded(folder, old);
       const verdictsBy = (path: string) =>
         decideTrials(endedBy(after), PLAN.trials, gate, { baseline: readBaseline(path) })
           .map(({ model, verdict }) => ({ model, verdict }));
@@ -177,8 +180,8 @@ Deno.test("acceptResults() keeps each subject with the model that answered, in p
 Deno.test("acceptResults() keeps a place for what was not run, up to the last trial that was", () => {
   using folder = new Folder();
   const own = PLAN.trials.filter(({ model }) => model === "a");
-  const trials = [0, 3].map((place) => finish(own[place]!, { ends: "the budget was reached" }));
-  const { subjects } = acceptResults(readResults([writeJournal(folder, PLAN, trials)]), "a");
+  const trials = [0, 3].map((place) => finish(own[place]!));
+  const { subjects } = acceptResults(readResults([writeEnded(folder, trials)]), "a");
   assertEquals(
     subjects.map((subject) => subject.trials.map((trial) => trial && trial.outcome)),
     [["solved", null, null, "solved"]],
@@ -255,9 +258,8 @@ Deno.test("recordText() has a line for each trial, and is the file itself", () =
     },
   ];
   const own = PLAN.trials.filter(({ model }) => model === "a");
-  const ends = "the budget was reached";
-  const trials = traits.map((some, place) => finish(own[place]!, { ...some, ends }));
-  const file = acceptResults(readResults([writeJournal(folder, PLAN, trials)]), "a");
+  const trials = traits.map((some, place) => finish(own[place]!, some));
+  const file = acceptResults(readResults([writeEnded(folder, trials)]), "a");
   const text = recordText(file);
   assertEquals(JSON.parse(text), file);
   assertMatch(text, /^\{\n {2}"v": 1,\n {2}"kind": "record",\n {2}"suite": "s",\n/);

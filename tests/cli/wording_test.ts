@@ -6,6 +6,7 @@ import { assertEquals } from "@std/assert";
 import { ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
+import { rechained } from "../support/journals.ts";
 
 const GOLDEN = `${ROOT}/fixtures/golden/wording`;
 const isWriting = Deno.env.get("TOOLGATE_UPDATE_GOLDEN") === "1";
@@ -98,8 +99,9 @@ for (const [name, suite] of Object.entries(SUITES)) {
     // What a run prints in the end are the tables below, with their times.
     const [before] = (await printed(place, [run])).split("\n\n");
     // Times differ from run to run.
-    const journal = place.read("a.jsonl").replaceAll(/"durationMs":[\d.]+/g, '"durationMs":100')
+    const text = place.read("a.jsonl").replaceAll(/"durationMs":[\d.]+/g, '"durationMs":100')
       .replaceAll(/"startedAt":"[^"]*"/g, '"startedAt":"2026-01-01T00:00:00.000Z"');
+    const journal = rechained(text);
     place.write("a.jsonl", journal);
     const { id } = journal.split("\n").slice(1, -1).map((line) => JSON.parse(line))
       .find(({ solved }) => !solved);

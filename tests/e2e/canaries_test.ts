@@ -12,7 +12,7 @@ import { InfrastructureError } from "../../lib/models/model.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { MARK } from "../../lib/base/secrets.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
-import { deno, type Finished, folder, ROOT } from "../support/child.ts";
+import { deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
 /** Secrets that nothing but their place gives away; their characters differ in JSON, URLs and HTML. */
@@ -232,8 +232,7 @@ Deno.test("run, report, gate, accept and export let no secret out that a server 
   for (const secret of [PLACED.key, PLACED.variable, ...Object.values(SHOWN)]) {
     assert(server.seen.some((text) => text.includes(secret)), secret);
   }
-  const journal = Deno.readTextFileSync(out);
-  const trials = journal.trim().split("\n").slice(1).map((line) => JSON.parse(line));
+  const trials = readLines(out).slice(1);
   assertEquals(trials.length, 28, told[0]!.all);
   const has = (what: string, test: (trial: JsonObject & { events: JsonObject[] }) => unknown) =>
     assert(trials.some(test), what);

@@ -2,8 +2,7 @@
 // other services give the same commands, whose words are compared.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parseJson } from "../../lib/base/json.ts";
-import { ROOT } from "../support/child.ts";
+import { ROOT, valuesIn } from "../support/child.ts";
 import { type Artifacts, type EndedJob, readExample, Workspace } from "../support/ci.ts";
 
 const GITHUB = readExample("github.yml");
@@ -90,12 +89,9 @@ function assertNoKey(...texts: readonly string[]): void {
   for (const text of texts) assertEquals(text.includes(KEY), false, "the key was told");
 }
 
-// deno-lint-ignore no-explicit-any
-const linesIn = (text: string): any[] => text.trimEnd().split("\n").map((line) => parseJson(line));
-
 /** The ids of the trials of journals, and the seeds of their plans. */
 function readJournals(texts: Iterable<string>): { ids: string[]; seeds: unknown[] } {
-  const lines = [...texts].map(linesIn);
+  const lines = [...texts].map(valuesIn);
   return {
     ids: lines.flatMap(([, ...trials]) => trials.map(({ id }) => id)),
     seeds: lines.map(([plan]) => plan.seed),
@@ -274,6 +270,7 @@ async function runGitlab(workspace: Workspace): Promise<void> {
   const files = [1, 2, 3].map((index) => `results/shard-${index}.jsonl`).join(" ");
   const { commands } = await workspace.commandsOf([...script, ...after].join("\n"), {});
   assertEquals(commands, [
+    words("read=.", `check ${files}`),
     words("read=.", `gate ${files}`),
     words(
       "read=. write=results",
@@ -302,7 +299,7 @@ function wordsOfWave(
   );
 }
 
-const GATE = words("read=.", "gate results");
+const GATE = [words("read=.", "check results"), words("read=.", "gate results")];
 const [SHARDS, WAVES] = [2, 3];
 
 async function runWaves(workspace: Workspace): Promise<void> {
@@ -326,7 +323,7 @@ async function runWaves(workspace: Workspace): Promise<void> {
     const [, wave, shard] = /^wave-(\d)-shard-(\d)$/.exec(name)!.map(Number);
     assert(wave! <= ran);
     assertEquals([...files.keys()], [`results/${name}.jsonl`]);
-    const [plan, ...trials] = linesIn([...files.values()][0]!);
+    const [plan, ...trials] = valuesIn([...files.values()][0]!);
     assertEquals([plan.wave, plan.shard], [
       ...[{ index: wave, of: WAVES }, { index: shard, of: SHARDS }],
     ]);
@@ -337,12 +334,12 @@ async function runWaves(workspace: Workspace): Promise<void> {
   }
   // A shard whose machine was lost: a job that is run again finds the journal of its first attempt.
   const [path, whole] = [...artifacts.get("wave-1-shard-1")!][0]!;
-  const short = whole.split("\n").slice(0, -2).join("\n") + "\n";
+  const short = whole.split("\n").slice(0, -3).join("\n") + "\n";
   artifacts.set("wave-1-shard-1", new Map([[path, short]]));
   await run(1, 1);
   const again = artifacts.get("wave-1-shard-1")!.get(path)!;
   assert(again.startsWith(short), again);
-  assertEquals(again.split("\n").length, whole.split("\n").length);
+  assertEquals(valuesIn(again).length, valuesIn(whole).length);
   const told = assertEnded(await runJob(workspace, GITHUB_WAVES, "gate", { artifacts }), 0);
   assertStringIncludes(told, "PASS: ");
   assertMatch(workspace.summary, /waves.*pass/);
@@ -381,7 +378,7 @@ async function runOthers(workspace: Workspace): Promise<void> {
     }
   }
   const { commands: gates } = await workspace.commandsOf(GITLAB_WAVES.gate.script.join("\n"), {});
-  assertEquals(gates, [GATE]);
+  assertEquals(gates, GATE);
 
   const { completions, parallelism, completionMode, template } = KUBERNETES.spec;
   assertEquals([completionMode, parallelism], ["Indexed", completions]);
@@ -401,8 +398,8 @@ async function runOthers(workspace: Workspace): Promise<void> {
   Deno.mkdirSync(`${workspace.path}/slurm`);
   Deno.writeTextFileSync(`${workspace.path}/slurm/sbatch`, SBATCH, { mode: 0o755 });
   for (
-    // Each gate stands behind the three tasks of its wave.
-    const [codes, expected, waves] of [["0 0 0 4 0 0 0 1", 1, 2], ["0 0 0 3", 3, 1]] as const
+    // Each gate stands behind the three tasks of its wave, and a check.
+    const [codes, expected, waves] of [["0 0 0 0 4 0 0 0 0 1", 1, 2], ["0 0 0 0 3", 3, 1]] as const
   ) {
     const { code, commands } = await workspace.commandsOf(
       'PATH="$PWD/slurm:$PATH" bash fixtures/ci/slurm_waves.sh',
@@ -412,13 +409,13 @@ async function runOthers(workspace: Workspace): Promise<void> {
     assertEquals(code, expected);
     const asked = Array.from({ length: waves }, (_, at) => [
       ...[1, 2, 3].map((shard) => [...wordsOfWave([at + 1, 4], [shard, 3]), "--resume"]),
-      GATE,
+      ...GATE,
     ]);
     const told = Array.from({ length: waves }, (_, at) => {
-      const own = commands.slice(4 * at, 4 * at + 4);
+      const own = commands.slice(5 * at, 5 * at + 5);
       return [...own.slice(0, 3).sort(), ...own.slice(3)];
     });
-    assertEquals([told, commands.length], [asked, 4 * waves]);
+    assertEquals([told, commands.length], [asked, 5 * waves]);
   }
 }
 

@@ -26,6 +26,7 @@ import {
   shell,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
+import { linesOf, rechained } from "../support/journals.ts";
 
 const QUICK = `${ROOT}/fixtures/suites/quick.jsonc`;
 
@@ -203,7 +204,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
   const id = "core=3 depth=2 connected=0 disconnected=0 seed=1 model=sim:planner " +
     "strategy=plain perturbation=none repetition=1";
   const existing = temporary.write("existing.jsonl", "");
-  const plain = temporary.write("plain.jsonl", `{"kind":"trial"}\n`);
+  const plain = temporary.write("plain.jsonl", linesOf([{ kind: "trial" }]));
   const torn = temporary.write("broken.jsonl", `{"v":1,\n{"v":1}\n`);
   return [
     [["frobnicate"], /there is no command frobnicate/],
@@ -438,7 +439,7 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
 
   const gate = await toolgate(["gate", out]);
   assertEquals(gate.code, 1, gate.all);
-  assertEquals(gate.stderr, "");
+  assertEquals(gate.stderr, "200 of 200 trials played again: all agree\n");
   // Only a run has whole trials, whose failures it tells before the tables.
   const [, failures, tables] = /^(39 trials not solved\n(?: .*\n)+)\n([^]*)$/.exec(run.stdout)!;
   assertEquals(failures!.trimEnd().split("\n").length, 22);
@@ -565,10 +566,13 @@ Deno.test("toolgate run --only runs a trial of a suite or a journal again, and t
   assertEquals(invalid.code, 3, invalid.all);
   assertMatch(invalid.stdout, /^mine: invalid after 0 calls .*infrastructure: /);
 
-  const changed = temporary.write("changed.jsonl", before.replace('"steps":4', '"steps":5'));
+  const changed = temporary.write(
+    "changed.jsonl",
+    rechained(before.replace('"steps":4', '"steps":5')),
+  );
   const refused = await toolgate(["run", changed, "--only", id, ...here]);
   assertEquals(refused.code, 2, refused.all);
-  assertMatch(refused.stderr, /changed\.jsonl, line 1 as a plan line must agree with its own hash/);
+  assertMatch(refused.stderr, /changed\.jsonl as its plan must agree with its own hash/);
 });
 
 Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) => {
@@ -584,22 +588,16 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
     ["run", suite, "--out", whole],
   ]);
   for (const run of runs) assertEquals(run.code, 0, run.all);
-  const [plan, ...lines] = Deno.readTextFileSync(whole).trimEnd().split("\n");
-  const write = (name: string, rows: readonly (string | undefined)[]) =>
-    temporary.write(name, rows.map((row) => `${row}\n`).join(""));
+  const [plan, ...lines] = readLines(whole);
+  const write = (name: string, rows: readonly unknown[]) => temporary.write(name, linesOf(rows));
   const zero = write("zero.jsonl", [plan]);
   const few = write("few.jsonl", [plan, ...lines.slice(4)]);
-  const foreign = write("foreign.jsonl", [
-    plan,
-    ...lines,
-    Deno.readTextFileSync(other).trimEnd().split("\n").at(-1),
-  ]);
-  const changed = write("changed.jsonl", [plan!.replace(`"graphs":8`, `"graphs":7`), ...lines]);
-  const swapped = write("swapped.jsonl", [
-    plan,
-    ...lines.slice(1),
-    lines[0]!.replace(`"served":"sim:planner"`, `"served":"sim:planner-2"`),
-  ]);
+  const foreign = write("foreign.jsonl", [plan, ...lines, readLines(other).at(-1)]);
+  const resolved = { ...plan.resolved, graphs: 7 };
+  const changed = write("changed.jsonl", [{ ...plan, resolved }, ...lines]);
+  const [first, ...others] = lines;
+  const model = { ...first.model, served: "sim:planner-2" };
+  const swapped = write("swapped.jsonl", [plan, ...others, { ...first, model }]);
   const rate = ["--success-rate", "0.6"];
 
   const good = await toolgate(["gate", one, two, ...rate]);
@@ -637,7 +635,10 @@ Deno.test("toolgate gate reads a torn journal, says so, and leaves it as it is",
   Deno.writeTextFileSync(out, torn);
   const finished = await toolgate(["gate", out, "--success-rate", "0.1"]);
   assertEquals(finished.code, 0, finished.all);
-  assertEquals(finished.stderr, `Dropped a torn last line of ${out} (30 bytes)\n`);
+  assertEquals(
+    finished.stderr,
+    `Dropped a torn last line of ${out} (30 bytes)\n4 of 4 trials played again: all agree\n`,
+  );
   assertEquals(Deno.readTextFileSync(out), torn);
 });
 
@@ -871,8 +872,8 @@ Deno.test("toolgate run loses no trial and repeats none when it is killed, and r
   /** The prompts of the trials that the journal has; a torn last line does not count. */
   const kept = () =>
     new Set(
-      Deno.readTextFileSync(out).split("\n").slice(1, -1)
-        .map((line) => generateTask(JSON.parse(line).task).prompt),
+      Deno.readTextFileSync(out).split("\n").slice(1, -1).map((line) => JSON.parse(line))
+        .filter(({ kind }) => kind === "trial").map(({ task }) => generateTask(task).prompt),
     );
   let doneBefore = new Set<string>();
   for (let kill = 0; kill < 2; kill++) {

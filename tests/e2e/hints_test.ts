@@ -178,7 +178,7 @@ const SLIPS: readonly (readonly [line: readonly string[] | string, told: string]
   [["generate", "--croe", "3"], "there is no option --croe; did you mean --core?"],
   [
     ["accept", "--zzz", "x"],
-    "there is no option --zzz; there are --out, --to, --name, --anchor, --prices (see",
+    "there is no option --zzz; there are --out, --to, --name, --anchor, --prices, --unchecked (see",
   ],
   [
     suite({ v: 2 }),

@@ -8,11 +8,11 @@ import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
 import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { casePlan, caseTrials } from "../support/case_suites.ts";
-import { folder } from "../support/child.ts";
+import { folder, readLines } from "../support/child.ts";
 import { CollectedTests } from "../support/collected.ts";
 import { type Ended, toolgate, toolgates } from "../support/command_line.ts";
 import { dateAfter, recordFile, writeRecords } from "../support/history.ts";
-import { linesOf } from "../support/journals.ts";
+import { linesOf, rechained } from "../support/journals.ts";
 
 const place = await folder();
 Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
@@ -55,9 +55,7 @@ Deno.test("a run is recorded once, with all but its transcripts", async () => {
   const file = await night(21);
   place.write("prices.json", JSON.stringify({ "sim:planner": { input: 1, output: 2 } }));
   const record = recordIn(await at(`history add ${file} --to history --prices prices.json`));
-  const lines = Deno.readTextFileSync(place.file(file)).trim().split("\n").map((one) =>
-    JSON.parse(one)
-  );
+  const lines = readLines(place.file(file));
   const trials = lines.slice(1).sort((one, other) => one.index - other.index);
   const [{ trials: kept, usd, model }] = record.subjects;
   assertEquals([record.resolved.seed, model.served], [21, "sim:planner"]);
@@ -110,9 +108,9 @@ Deno.test("a candidate passes against the anchor and the last release, on shared
   ], { cwd: place.path });
   assertMatch(
     one!.stderr,
-    /^Accepted 120 trials of 1 model as release v1 of releases, the anchor: /,
+    /^Accepted 120 trials of 1 model as release v1 of releases, the anchor: /m,
   );
-  assertMatch(two!.stderr, /^Accepted 120 trials of 1 model as release v2 of releases: /);
+  assertMatch(two!.stderr, /^Accepted 120 trials of 1 model as release v2 of releases: /m);
   const gate = async (file: string, code: number) => {
     const ended = await at(`gate ${file} --history releases --margin 0.1 --json`);
     assertEquals(ended.code, code, ended.all);
@@ -212,7 +210,10 @@ Deno.test("wrong inputs are named in one line", async () => {
   const other = "support.jsonl";
   await at(`run support.json --seed 42 --out ${other}`);
   const text = Deno.readTextFileSync(place.file(other));
-  place.write("later.jsonl", text.replaceAll(/"startedAt":"\d{4}/g, '"startedAt":"2990'));
+  place.write(
+    "later.jsonl",
+    rechained(text.replaceAll(/"startedAt":"\d{4}/g, '"startedAt":"2990')),
+  );
   place.write("later.json", "{}");
   const lines: [line: string, message: string][] = [
     [`history add ${file}`, "--to is needed: the folder of the history"],

@@ -70,6 +70,7 @@ function lineOf(what: string, at: string): string[] {
     "run SUITE --record D": ["run", suite, "--record", `${at}/d`],
     "run SUITE --replay D": ["run", suite, "--replay", `${at}/r`],
     "gate F": ["gate", journal],
+    "check F": ["check", journal],
     "report F": ["report", journal],
     "report F --html PAGE": ["report", journal, ...page],
     "report F --csv DIR": ["report", journal, "--csv", `${at}/csv`],
@@ -143,7 +144,7 @@ function written({ what, write }: Row): number {
 const GIVEN = ["--no-prompt", "--no-check", "--config", `${ROOT}/deno.json`];
 
 Deno.test("the table of permissions has its rows", () => {
-  assertEquals([ROWS.length, COMMANDS.length], [25, 21]);
+  assertEquals([ROWS.length, COMMANDS.length], [26, 22]);
 });
 
 Deno.test("each row of a command runs with what it says, and says what else it lacks", async (context) => {

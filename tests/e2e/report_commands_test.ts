@@ -12,7 +12,7 @@ import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
-import { declaring, linesOf } from "../support/journals.ts";
+import { endLine, linesOf } from "../support/journals.ts";
 import { finish, record } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { SMALL } from "../support/suites.ts";
@@ -33,7 +33,7 @@ function write(
   place: Folder,
   name: string,
   changed: Partial<Suite> = {},
-  { shard, trials }: { shard?: Shard; trials?: (all: Trial[]) => Trial[] } = {},
+  { shard, trials }: { shard?: Shard; trials?: (all: Trial[]) => object[] } = {},
 ): string {
   const plan = planSuite({ ...SMALL, ...changed });
   const all = trialsOf(plan, shard === undefined ? plan.trials : shardOf(plan, shard));
@@ -181,10 +181,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     "a spent budget": [
       (place) => [
         write(place, "a.jsonl", { budget: { tokens: 5 } }, {
-          trials: (all) =>
-            all.slice(0, 4).map((one, at) =>
-              at === 3 ? { ...one, ends: "the budget is out" } : one
-            ),
+          trials: (all) => [...all.slice(0, 4), endLine(4, "the budget is out")],
         }),
       ],
       /\* 8 of 12 planned trials of a\.jsonl were not run: the budget is out\./,
@@ -367,7 +364,7 @@ Deno.test("toolgate report lists just the trials that its tables count, while a 
   Deno.openSync = (path, options) => {
     // The tables are made, and the page is to list the trials: the run has gone on.
     if (path === journal && ++opened === 2) {
-      Deno.writeTextFileSync(journal, linesOf(trials.slice(5)), { append: true });
+      Deno.writeTextFileSync(journal, linesOf([planLine(plan), ...trials]));
     }
     return openSync(path, options);
   };
@@ -399,14 +396,14 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
       planHash: planHash({ suite, resolved: other }),
       comparisonHash: comparisonHash({ resolved: other }),
     };
-    const line = declaring({ ...lines[0] as PlanLine, ...hashes, generator: 2, resolved: other });
+    const line = { ...lines[0] as PlanLine, ...hashes, generator: 2, resolved: other };
     return [line, ...lines.slice(1)];
   };
   const path = writeLines(place, "other.jsonl", {}, ofOther);
   // What the plan was made by is told twice; its hash vouches for one of them.
   const forged = writeLines(place, "forged.jsonl", {}, (lines, plan) => {
     const [line, ...trials] = ofOther(lines, plan);
-    return [declaring({ ...line as PlanLine, generator: 1 }), ...trials];
+    return [{ ...line as PlanLine, generator: 1 }, ...trials];
   });
   for (const [journal, graphs] of [[own, true], [path, false], [forged, false]] as const) {
     const finished = await report(place, journal, "--html", "r.html", "--json", "r.json");
@@ -439,7 +436,7 @@ Deno.test("toolgate report is not deceived by a hash that stands for other tasks
   await using place = await folder();
   const [first] = readLines(write(place, "a.jsonl", { models: ["a"] }));
   writeLines(place, "b.jsonl", { models: ["b"], seed: 2 }, ([line, ...trials]) => [
-    declaring({ ...line as PlanLine, comparisonHash: first.comparisonHash }),
+    { ...line as PlanLine, comparisonHash: first.comparisonHash },
     ...trials,
   ]);
   const finished = await report(place, "a.jsonl", "b.jsonl", "--html", "r.html");

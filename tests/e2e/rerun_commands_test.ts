@@ -10,7 +10,7 @@ import { countingServer, type Folder, folder, readLines, start } from "../suppor
 import { benchmark } from "../../lib/testing/benchmark.ts";
 import { CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
-import { declaring, linesOf } from "../support/journals.ts";
+import { linesOf } from "../support/journals.ts";
 import { finish, HOSTILE, record } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { writeReport } from "../support/report_page.ts";
@@ -87,7 +87,7 @@ Deno.test("toolgate run asks a model's own server again, unless another is named
   // A server for all models does not take the place of a model's own.
   const changed = place.write(
     "both.jsonl",
-    linesOf([declaring({ ...plan, baseURL: usual.url })]),
+    linesOf([{ ...plan, baseURL: usual.url }]),
   );
   for (const [journal, more] of [[changed, []], [out, ["--base-url", other.url]]] as const) {
     const again = await toolgate(["run", journal, "--only", trial.id, ...more]);

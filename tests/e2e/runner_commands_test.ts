@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { completion } from "../support/wire_servers.ts";
 import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
-import { declaring, linesOf } from "../support/journals.ts";
+import { linesOf } from "../support/journals.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 
 const LINES = [
@@ -159,13 +159,13 @@ Deno.test("no command to a runner gets into logs, JUnit reports and job summarie
   for (const text of TEXTS) {
     const models = [{ model: "mine", [text]: text }];
     const changed = { ...plan, resolved: { ...plan.resolved, models } };
-    const broken = place.write("broken.jsonl", `${JSON.stringify(changed)}\n`);
+    const broken = place.write("broken.jsonl", linesOf([changed]));
     const refused = await toolgate(["run", broken, "--only", trial.id]);
     assertEquals(refused.code, 2, refused.all);
     finished.push(refused);
   }
   const address = `${server.url}/##vso[task.complete]`;
-  const elsewhere = place.write("else.jsonl", linesOf([declaring({ ...plan, baseURL: address })]));
+  const elsewhere = place.write("else.jsonl", linesOf([{ ...plan, baseURL: address }]));
   const asked = await toolgate(["run", elsewhere, "--only", trial.id, "--retries", "0"]);
   assert(asked.stderr.includes("No key is sent to"), asked.all);
   finished.push(asked);

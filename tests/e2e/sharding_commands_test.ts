@@ -1,7 +1,8 @@
 // Shards as users run them: processes side by side, and what is told of those that are not as they should be.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { linesOf } from "../support/journals.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
 
 const SHARDS = [1, 2, 3];
@@ -100,10 +101,10 @@ Deno.test("toolgate gate and report name the shards that are not as they should 
   const { journals, ended } = await runShards(place, suite, { 2: ["--max-tokens", "7500"] });
   assertEquals(ended.map(({ code }) => code), [0, 3, 0], ended[1]!.all);
   const [one, two, three] = journals as [string, string, string];
-  const lines = journals.map((path) => Deno.readTextFileSync(path).trimEnd().split("\n"));
-  const write = (name: string, rows: readonly string[], torn = "") =>
-    place.write(name, rows.map((row) => `${row}\n`).join("") + torn);
-  const killed = write("killed.jsonl", lines[2]!.slice(0, -2), lines[2]!.at(-1)!.slice(0, 50));
+  const lines = journals.map((path) => readLines(path));
+  const write = (name: string, rows: readonly unknown[], torn = "") =>
+    place.write(name, linesOf(rows) + torn);
+  const killed = write("killed.jsonl", lines[2]!.slice(0, -2), '{"v":1,"kind":"trial","id":"co');
   const moved = write("moved.jsonl", [...lines[0]!, lines[2]!.at(-1)!]);
 
   const lacking = lines[0]!.length - lines[1]!.length;

@@ -2,6 +2,7 @@
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { deno, folder, readLines, ROOT } from "../support/child.ts";
+import { linesOf } from "../support/journals.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const SUITE = `import { scripted, tool, toolSuite } from "@toolgate/toolgate";
@@ -91,7 +92,7 @@ Deno.test("toolSuite() in several test files keeps a journal for each, over whic
     const [, whole] = before;
     Deno.writeTextFileSync(
       place.file(journals[1]!),
-      whole!.slice(0, 5).map((line) => `${JSON.stringify(line)}\n`).join(""),
+      linesOf(whole!.slice(0, 5)),
     );
     const short = await toolgate(["gate", "results/"], { cwd });
     assertEquals(short.code, 3, short.all);

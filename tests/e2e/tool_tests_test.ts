@@ -363,8 +363,7 @@ Deno.test("toolTest() keeps the trials of each file in a folder", async (context
     "right_too_rarely.jsonl",
   ]);
   const journal = `${kept}/right_too_rarely.jsonl`;
-  const lines = Deno.readTextFileSync(journal).trimEnd().split("\n");
-  assertEquals(lines.length, FAILING_TRIALS + 1);
+  assertEquals(readLines(journal).length, FAILING_TRIALS + 1);
 
   await context.step("toolgate gate decides over it", async () => {
     const decided = await toolgate(["gate", journal]);

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { browserTest } from "../support/browser.ts";
 import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { linesOf } from "../support/journals.ts";
 import { toolgate } from "../support/command_line.ts";
 import { assertInert, unescaped } from "../support/markdown.ts";
 import { goToTrial, openReport, readTrial, shownRows } from "../support/report_page.ts";
@@ -126,7 +127,7 @@ function withJudge({ place }: Ran): string {
     ...{ model: "judge model", usage: { inputTokens: 70, outputTokens: 9 } },
   };
   const lines = [plan, { ...first, events: [...first.events, judged] }, ...others];
-  return place.write("judged.jsonl", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return place.write("judged.jsonl", linesOf(lines));
 }
 
 Deno.test("a journal has what a model was shown once, and what it needs of it in each trial", async () => {
@@ -297,12 +298,12 @@ browserTest(
 
 Deno.test("a journal without some of its transcripts is read, and the page says what it lacks", async () => {
   const { all: { place } } = await ran();
-  const [plan, first, second] = Deno.readTextFileSync(place.file("j.jsonl")).trimEnd().split("\n");
-  const foreign = { ...JSON.parse(first!), transcript: "of another tool" };
+  const [plan, first, second] = readLines(place.file("j.jsonl"));
+  const foreign = { ...first, transcript: "of another tool" };
   const journals = {
-    "lost.jsonl": `${plan}\n${second}\n`,
-    "foreign.jsonl": `${plan}\n${JSON.stringify(foreign)}\n${second}\n`,
-    "torn.jsonl": `${plan}\n${second}\n${first!.slice(0, 700)}`,
+    "lost.jsonl": linesOf([plan, second]),
+    "foreign.jsonl": linesOf([plan, foreign, second]),
+    "torn.jsonl": linesOf([plan, second]) + JSON.stringify(first).slice(0, 700),
   };
   for (const [name, text] of Object.entries(journals)) {
     const page = place.file(`${name}.html`);

@@ -19,7 +19,7 @@ import {
   unwrapped,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
-import { declaring } from "../support/journals.ts";
+import { linesOf } from "../support/journals.ts";
 import { withVariable } from "../support/surroundings.ts";
 
 const parameters = { type: "object", properties: { order: { type: "string" } } };
@@ -334,12 +334,11 @@ Deno.test("toolgate gate writes the first baseline of a suite, and none where a 
   assertMatch(unwrapped(later!.stdout), /FAIL: on the same graphs, .* sim:planner \(\S*b.json\)/);
   // Anyone may have written the journal.
   Deno.removeSync(place.file("b.json"));
-  const [first, ...lines] = Deno.readTextFileSync(place.file("first.jsonl")).split("\n");
+  const [first, ...lines] = readLines(place.file("first.jsonl"));
   for (
     const file of ["../b.json", "/tmp/b.json", "deno.jsonc", "a/../../b.json", "::error::.json"]
   ) {
-    const plan = JSON.stringify(declaring({ ...JSON.parse(first!), records: file }));
-    place.write("hostile.jsonl", [plan, ...lines].join("\n"));
+    place.write("hostile.jsonl", linesOf([{ ...first, records: file }, ...lines]));
     const before = place.names();
     const hostile = await toolgate(["gate", "hostile.jsonl"], options);
     assertStringIncludes(hostile.stderr, "a journal may only name one in this folder", hostile.all);

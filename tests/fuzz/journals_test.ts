@@ -21,6 +21,7 @@ import { Run } from "../../lib/runs/run.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
+import { rechained } from "../support/journals.ts";
 import {
   anyJson,
   anyText,
@@ -79,7 +80,7 @@ const SUITES: Readonly<Record<string, Omit<Suite, "name" | "seed">>> = {
   },
 };
 
-/** The journals of the suites, by name, as runs write them. */
+/** The journals of the suites, by name, as runs write them, but for their ends. */
 const JOURNALS = await written();
 
 async function written(): Promise<ReadonlyMap<string, string>> {
@@ -93,7 +94,7 @@ async function written(): Promise<ReadonlyMap<string, string>> {
       using run = new Run(plan, { connect: (entry) => connections.model(entry), journal });
       await run.all();
     }
-    texts.set(name, folder.read(`${name}.jsonl`));
+    texts.set(name, rechained(folder.read(`${name}.jsonl`)));
   }
   return texts;
 }
@@ -236,11 +237,17 @@ Deno.test("the journals that are spoiled here are sound, and their gates differ"
 
 fuzz(
   "gate() passes no journal of which lines were lost, doubled, merged or torn",
-  fc.tuple(fc.constantFrom(...GATED), lineChanges(), fc.constantFrom("", "\ufeff", "\r")),
-  async ([name, changes, mark]) => {
+  fc.tuple(
+    fc.constantFrom(...GATED),
+    lineChanges(),
+    fc.constantFrom("", "", "\ufeff", "\r"),
+    fc.boolean(),
+  ),
+  async ([name, changes, mark, isChained]) => {
     const before = await verdictsBefore(name);
     using folder = new Folder();
-    const text = withLines(JOURNALS.get(name)!, changes);
+    const lines = withLines(JOURNALS.get(name)!, changes);
+    const text = isChained ? rechained(lines) : lines;
     const spoiled = mark === "\r" ? text.replaceAll("\n", "\r\n") : mark + text;
     assertNothingLost(await judged(folder.write("a.jsonl", spoiled)), before);
   },
@@ -270,7 +277,7 @@ function anyChange(): fc.Arbitrary<Change> {
   ) as fc.Arbitrary<Change>;
 }
 
-function spoil(text: string, change: Change): Uint8Array {
+function spoil(text: string, change: Change, chain = (text: string) => text): Uint8Array {
   const bytes = new TextEncoder().encode(text);
   if (change.of === "bytes") return changedBytes(bytes, change.changes);
   if (change.of === "encoding") {
@@ -283,7 +290,7 @@ function spoil(text: string, change: Change): Uint8Array {
   lines[at] = change.of === "line"
     ? JSON.stringify(changed(parseJson(lines[at]!)!, change.changes))
     : changedText(lines[at]!, change.changes);
-  return new TextEncoder().encode(lines.join("\n") + "\n");
+  return new TextEncoder().encode(chain(lines.join("\n") + "\n"));
 }
 
 fuzz(
@@ -291,7 +298,7 @@ fuzz(
   fc.tuple(fc.constantFrom(...Object.keys(SUITES)), anyChange()),
   async ([name, change]) => {
     using folder = new Folder();
-    const path = folder.write("a.jsonl", spoil(JOURNALS.get(name)!, change));
+    const path = folder.write("a.jsonl", spoil(JOURNALS.get(name)!, change, rechained));
     const told = await judged(path, GATED.includes(name) ? [] : ["--success-rate", "0.5"]);
     if (told instanceof InputError || told.verdict === "invalid") return;
     if (!GATED.includes(name)) return;
@@ -319,7 +326,7 @@ fuzz(
     const resolved = changed(plan.resolved, changes);
     if (canonicalJson(resolved) === canonicalJson(plan.resolved)) return;
     const text = [JSON.stringify({ ...plan, resolved }), ...lines].join("\n");
-    const told = await judged(folder.write("a.jsonl", text));
+    const told = await judged(folder.write("a.jsonl", rechained(text)));
     assert(told instanceof InputError || told.verdict === "invalid", "nobody has noticed");
   },
   { runs: 30 },
@@ -361,7 +368,7 @@ fuzz(
   fc.tuple(fc.constantFrom(...Object.keys(SUITES)), anyChange()),
   async ([name, change]) => {
     using folder = new Folder();
-    const path = folder.write("a.jsonl", spoil(JOURNALS.get(name)!, change));
+    const path = folder.write("a.jsonl", spoil(JOURNALS.get(name)!, change, rechained));
     const made = await reportOf(path, folder);
     if (made instanceof InputError) return;
     JSON.parse(made["json"]!);
@@ -380,7 +387,7 @@ fuzz(
   fc.tuple(fc.constantFrom(...Object.keys(SUITES)), anyChange()),
   ([name, change]) => {
     using folder = new Folder();
-    const path = folder.write("a.jsonl", spoil(JOURNALS.get(name)!, change));
+    const path = folder.write("a.jsonl", spoil(JOURNALS.get(name)!, change, rechained));
     try {
       const ids = [...journalTrials(readJournalFile(path))].map(({ id }) => id);
       assertEquals(new Set(ids).size, ids.length);
@@ -416,7 +423,7 @@ Deno.test("gate() and report() survive lines that nest without end", async () =>
     for (const [place, line] of deep.entries()) {
       if (line === lines[place]) continue;
       using folder = new Folder();
-      const path = folder.write("a.jsonl", lines.with(place, line).join("\n") + "\n");
+      const path = folder.write("a.jsonl", rechained(lines.with(place, line).join("\n") + "\n"));
       const told = await judged(path);
       assert(told instanceof InputError, field);
       assertStringIncludes(told.message, `${path}, line ${place + 1}`);
@@ -441,7 +448,7 @@ async function shards(): Promise<readonly string[]> {
     });
     await run.all();
   }
-  return ["1.jsonl", "2.jsonl"].map((name) => folder.read(name));
+  return ["1.jsonl", "2.jsonl"].map((name) => rechained(folder.read(name)));
 }
 
 let ofShards: GateReport | undefined;
@@ -457,8 +464,13 @@ async function shardsBefore(): Promise<GateReport> {
 
 fuzz(
   "gate() passes no shards of which lines were lost, doubled, merged or moved to another",
-  fc.tuple(lineChanges(), fc.constantFrom(0, 1), fc.constantFrom("own", "both", "first", "none")),
-  async ([changes, spoiled, kept]) => {
+  fc.tuple(
+    lineChanges(),
+    fc.constantFrom(0, 1),
+    fc.constantFrom("own", "both", "first", "none"),
+    fc.boolean(),
+  ),
+  async ([changes, spoiled, kept, isChained]) => {
     using folder = new Folder();
     const text = withLines(SHARDS[spoiled]!, changes);
     const other = SHARDS[1 - spoiled]!;
@@ -469,7 +481,9 @@ fuzz(
       // Lines of one shard after those of the other.
       none: [text + other.slice(other.indexOf("\n") + 1), other],
     }[kept]!;
-    const paths = files.map((file, place) => folder.write(`${place}.jsonl`, file));
+    const paths = files.map((file, place) =>
+      folder.write(`${place}.jsonl`, isChained ? rechained(file) : file)
+    );
     const told = await judgedAll(paths);
     const before = await shardsBefore();
     assertNothingLost(told, before);

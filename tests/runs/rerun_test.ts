@@ -5,7 +5,7 @@ import { planOfJournal, testFileOf, trialToRerun } from "../../lib/runs/rerun.ts
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
-import { declaring, linesOf, writeJournal } from "../support/journals.ts";
+import { linesOf, writeJournal } from "../support/journals.ts";
 import { SMALL } from "../support/suites.ts";
 
 const { graphs: _, ...UNSIZED } = SMALL;
@@ -63,7 +63,7 @@ Deno.test("planOfJournal() reads nothing but the plan", () => {
 Deno.test("planOfJournal() refuses a journal without a plan, and one that was changed", () => {
   using folder = new Folder();
   const line = planLine(PLAN);
-  const changed = declaring({ ...line, resolved: { ...line.resolved, limits: {} } });
+  const changed = { ...line, resolved: { ...line.resolved, limits: {} } };
   for (
     const [lines, message] of [
       [[], "as its first line must be a plan"],
@@ -83,7 +83,7 @@ Deno.test("planOfJournal() refuses tasks of another generator, whatever the line
   const { skipped: _, ...plan } = PLAN;
   const line = planLine({ ...plan, resolved });
   for (const generator of [1, 2]) {
-    const path = folder.write("a.jsonl", linesOf([declaring({ ...line, generator })]));
+    const path = folder.write("a.jsonl", linesOf([{ ...line, generator }]));
     assertThrows(
       () => planOfJournal(path),
       InputError,

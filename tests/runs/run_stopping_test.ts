@@ -11,6 +11,7 @@ import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run, type RunOptions } from "../../lib/runs/run.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";
+import { linesOf } from "../support/journals.ts";
 import { finish } from "../support/records.ts";
 
 const SEQUENTIAL = { successRate: 0.9, margin: 0.3, sequential: true };
@@ -64,8 +65,8 @@ Deno.test("Run ends when its sequential gate has decided, and says which trials 
   });
   assertEquals((await run.trial(0)).kind, "trial");
   assertEquals(run.stopped, undefined);
-  // The journal has the plan and the trials; what was needless has no line.
-  assertEquals(folder.read("a.jsonl").trimEnd().split("\n").length, 1 + trials.length);
+  // The journal has the plan, the trials and the end; what was needless has no line.
+  assertEquals(folder.read("a.jsonl").trimEnd().split("\n").length, 2 + trials.length);
 });
 
 Deno.test("Run comes to the same verdict however many trials run at a time", async () => {
@@ -165,7 +166,6 @@ Deno.test("Run ends when its budget is reached; those in flight end, and the jou
     assertEquals(run.stopped, REACHED);
     assertEquals(await run.trial(9), { kind: "needless", by: "budget", reason: REACHED });
     assertEquals(readResults([journal]).stopped, REACHED);
-    assertEquals(trials.filter(({ ends }) => ends === undefined).length, 2);
     const verdict = verdictOf(journal, BUDGETED);
     assert("stopped" in verdict, JSON.stringify(verdict));
     assertEquals([verdict.stopped, verdict.evidence!.graphs], [REACHED, count - count % 2]);
@@ -209,7 +209,7 @@ Deno.test("Run with resume counts what the journal has cost, invalid trials that
   const trials = BUDGETED.trials.slice(0, 2).map((planned, place) =>
     finish(planned, { served: "shrug", ...(place === 0 ? { outcome: "invalid" } : {}) })
   );
-  const text = [planLine(BUDGETED), ...trials].map((line) => JSON.stringify(line) + "\n").join("");
+  const text = linesOf([planLine(BUDGETED), ...trials]);
   for (const retryInvalid of [false, true]) {
     Deno.writeTextFileSync(journal, text);
     const { asked, connect } = shrugging();

@@ -20,7 +20,8 @@ import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run, type RunOptions, seedToResume } from "../../lib/runs/run.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
-import { accept } from "../support/journals.ts";
+import { valuesIn } from "../support/child.ts";
+import { accept, linesOf, rechained } from "../support/journals.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";
@@ -56,10 +57,6 @@ function shrugging() {
 /** A model of which the test decides what and when it replies. */
 function model(reply: (request: ModelRequest) => Promise<ModelReply>): Model {
   return { name: "shrug", simulated: true, reply };
-}
-
-function linesOf(text: string): Record<string, unknown>[] {
-  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
 /** A trial that is needed. */
@@ -129,14 +126,14 @@ Deno.test("Run.trial() resolves only when the trial stands in the journal", asyn
   using run = new Run(PLAN, { ...shrugging(), journal, concurrency: 1 });
   for (const place of PLAN.trials.keys()) {
     const { id } = await finishedTrial(run, place);
-    assert(linesOf(folder.read("a.jsonl")).some((line) => line["id"] === id), id);
+    assert(valuesIn(folder.read("a.jsonl")).some((line) => line["id"] === id), id);
   }
 });
 
 Deno.test("Run writes the plan first, then a line for each trial", async () => {
   using folder = new Folder();
   const path = await finishedJournal(folder);
-  const [plan, ...trials] = linesOf(Deno.readTextFileSync(path));
+  const [plan, ...trials] = valuesIn(Deno.readTextFileSync(path));
   assertEquals(plan, JSON.parse(JSON.stringify(planLine(PLAN))));
   assertEquals(trials.map(({ kind }) => kind), ["trial", "trial", "trial", "trial"]);
   assertEquals(readResults([path]).problem, undefined);
@@ -148,7 +145,7 @@ Deno.test("Run writes nothing before it is opened or asked", () => {
   using run = new Run(PLAN, { ...shrugging(), journal: folder.file("a.jsonl") });
   assertEquals([...Deno.readDirSync(folder.path)], []);
   run.open();
-  assertEquals(linesOf(folder.read("a.jsonl")).length, 1);
+  assertEquals(valuesIn(folder.read("a.jsonl")).length, 1);
 });
 
 Deno.test("Run.open() fails before anything is run when the journal cannot be written", async () => {
@@ -221,7 +218,7 @@ Deno.test("Run with resume carries out the missing trials, and none again", asyn
       PLAN.trials.map(({ id }) => id).filter((id) => !present.has(id)).toSorted(),
     );
     assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
-    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, 5);
+    assertEquals(valuesIn(Deno.readTextFileSync(journal)).length, 5);
     assertEquals(readResults([journal]).problem, undefined);
     assertEquals(before.length, 4);
   }
@@ -231,7 +228,8 @@ Deno.test("Run with resume of a torn journal drops the torn line, says so, and r
   using folder = new Folder();
   const journal = await finishedJournal(folder);
   const bytes = Deno.readFileSync(journal);
-  Deno.writeFileSync(journal, bytes.subarray(0, bytes.length - 30));
+  const { length } = folder.read("a.jsonl").split("\n").at(-2)!;
+  Deno.writeFileSync(journal, bytes.subarray(0, bytes.length - length - 30));
   const { asked, connect } = shrugging();
   using run = new Run(PLAN, { connect, journal, resume: true });
   assertEquals(run.notices.length, 1);
@@ -251,7 +249,7 @@ Deno.test("Run with resume begins a journal that is not there, is empty, or has 
     using run = new Run(PLAN, { connect, journal, resume: true });
     await run.all();
     assertEquals(asked.length, 4);
-    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, 5);
+    assertEquals(valuesIn(Deno.readTextFileSync(journal)).length, 5);
     assertEquals(readResults([journal]).problem, undefined);
   }
 });
@@ -282,7 +280,7 @@ Deno.test("Run with resume keeps invalid trials, unless told to run them again",
     assertEquals(asked, retryInvalid ? [broken] : []);
     assertEquals(trials[1]!.outcome, retryInvalid ? "no_answer" : "invalid");
     // The last line of an id counts.
-    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, retryInvalid ? 6 : 5);
+    assertEquals(valuesIn(Deno.readTextFileSync(journal)).length, retryInvalid ? 6 : 5);
     const kept = readResults([journal]).trials;
     assertEquals(kept[1]!.outcome, trials[1]!.outcome);
     // A verdict must know which trials were run again, now and after a further run.
@@ -306,15 +304,15 @@ Deno.test("Run with resume remembers a call that must not happen in a trial that
     await run.all();
   }
   const { id } = PLAN.trials[1]!;
-  const lines = linesOf(Deno.readTextFileSync(journal)).map((value) => {
+  const lines = valuesIn(Deno.readTextFileSync(journal)).map((value) => {
     const events = [...value["events"] as unknown[] ?? [], {
       kind: "assertion",
       message: "paid",
       never: true,
     }];
-    return JSON.stringify(value["id"] === id ? { ...value, events } : value);
+    return value["id"] === id ? { ...value, events } : value;
   });
-  Deno.writeTextFileSync(journal, `${lines.join("\n")}\n`);
+  Deno.writeTextFileSync(journal, linesOf(lines));
   const marked = [undefined, true, undefined, undefined];
   for (const retryInvalid of [true, false]) {
     using run = new Run(PLAN, { ...shrugging(), journal, resume: true, retryInvalid });
@@ -408,7 +406,7 @@ Deno.test("Run refuses to resume a journal whose plan line was changed", async (
   assertThrows(
     () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
     InputError,
-    "a plan line must agree with its own hash, declared: it was changed",
+    `Cannot use ${journal}, line 1 as the checksum of a line must follow`,
   );
 });
 
@@ -471,7 +469,7 @@ Deno.test("Run refuses to resume the journal of another shard", () => {
 
 Deno.test("Run refuses to resume a journal without a plan", () => {
   using folder = new Folder();
-  const journal = folder.write("a.jsonl", JSON.stringify(record()) + "\n");
+  const journal = folder.write("a.jsonl", linesOf([record()]));
   assertThrows(
     () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
     InputError,
@@ -527,7 +525,7 @@ Deno.test("Run with an aborted signal leaves no line, and rejects with the signa
   controller.abort(new RangeError("enough"));
   await stopped;
   await assertRejects(() => run.trial(3), RangeError, "enough");
-  assertEquals(linesOf(Deno.readTextFileSync(journal)).map((line) => line["kind"]), [
+  assertEquals(valuesIn(Deno.readTextFileSync(journal)).map((line) => line["kind"]), [
     "plan",
     "trial",
   ]);
@@ -667,7 +665,7 @@ Deno.test("Run refuses to resume a journal whose trials are not those of their i
   using folder = new Folder();
   const journal = await finishedJournal(folder);
   const changed = folder.read("a.jsonl").replace('"repetition":1', '"repetition":7');
-  const path = folder.write("b.jsonl", changed);
+  const path = folder.write("b.jsonl", rechained(changed));
   assert(changed !== folder.read("a.jsonl"));
   assertThrows(
     () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
@@ -681,9 +679,8 @@ Deno.test("Run refuses to resume a journal whose trials are not those of their i
 Deno.test("Run refuses to resume a journal that has two endings of a trial", async () => {
   using folder = new Folder();
   await finishedJournal(folder);
-  const lines = folder.read("a.jsonl");
-  const last = lines.trimEnd().split("\n").at(-1)!;
-  const path = folder.write("b.jsonl", `${lines}${last}\n`);
+  const lines = valuesIn(folder.read("a.jsonl"));
+  const path = folder.write("b.jsonl", linesOf([...lines, lines.at(-1)]));
   assertThrows(
     () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
     InputError,
@@ -724,10 +721,8 @@ Deno.test("Run tells of each trial as soon as it has ended and is kept, and how 
 Deno.test("Run with resume tells of the journal's trials at once, and of no invalid one that is run again", async () => {
   using folder = new Folder();
   const journal = await finishedJournal(folder);
-  const lines = folder.read("a.jsonl").split("\n");
-  lines[1] = lines[1]!.replace('"outcome":"no_answer"', '"outcome":"invalid"');
-  const invalid = JSON.parse(lines[1]!).id;
-  folder.write("a.jsonl", lines.slice(0, 3).join("\n") + "\n");
+  const [plan, first, second] = valuesIn(folder.read("a.jsonl"));
+  folder.write("a.jsonl", linesOf([plan, { ...first, outcome: "invalid" }, second]));
   const seen: [string, boolean][] = [];
   const onTrial: RunOptions["onTrial"] = (trial, resumed) => {
     assert(trial.kind === "trial");
@@ -735,10 +730,10 @@ Deno.test("Run with resume tells of the journal's trials at once, and of no inva
   };
   const options = { ...shrugging(), journal, resume: true, retryInvalid: true, onTrial };
   using run = new Run(PLAN, options);
-  assertEquals(seen, [[JSON.parse(lines[2]!).id, true]]);
+  assertEquals(seen, [[second.id, true]]);
   await run.all();
   assertEquals(seen.map(([, resumed]) => resumed), [true, false, false, false]);
-  assert(seen.some(([id, resumed]) => id === invalid && !resumed));
+  assert(seen.some(([id, resumed]) => id === first.id && !resumed));
 });
 
 Deno.test("Run with resume gives whole trials, with everything that the journal has of them", async () => {

@@ -15,7 +15,7 @@ import { Run } from "../../lib/runs/run.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { planWave } from "../../lib/runs/_waves.ts";
 import { sumUsage } from "../../lib/tools/message.ts";
-import { accept } from "../support/journals.ts";
+import { accept, linesOf } from "../support/journals.ts";
 import { Folder } from "../support/folders.ts";
 import { inProcess } from "../support/in_process.ts";
 
@@ -281,7 +281,7 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
   }
   const names = ["1-1", "1-2", "2-1", "2-2"].map((name) => folder.file(`${name}.jsonl`));
   const [first, second, third, last] = names as [string, string, string, string];
-  const cut = folder.write("cut.txt", folder.read("2-2.jsonl").split("\n").slice(0, -2).join("\n"));
+  const cut = folder.write("cut.txt", folder.read("2-2.jsonl").split("\n").slice(0, -3).join("\n"));
   const request = { subject: "s", shard: { index: 1, of: 2 }, wave: { index: 3, of: 5 } };
   const cases: [string, string[], RegExp, Partial<typeof request>?][] = [
     [
@@ -345,7 +345,7 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
       assertThrows(() => planWave(other, { ...request, after }), InputError).message;
     assertMatch(refuse(names), /it must be of the same plan: it differs in gate/);
     const line = planLine(plan, { index: 1, of: 2 });
-    const whole = folder.write("whole.txt", `${JSON.stringify(line)}\n`);
+    const whole = folder.write("whole.txt", linesOf([line]));
     assertMatch(refuse([whole]), /of all shards: \S+whole.txt is of no wave$/);
   });
   await context.step("a folder may have more than those", async () => {

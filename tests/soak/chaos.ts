@@ -290,9 +290,10 @@ function exists(path: string): boolean {
   }
 }
 
-/** Whole lines in a file that may be written to. */
+/** Whole lines in a journal that may be written to, its plan and its trials. */
 function linesIn(path: string): number {
-  return exists(path) ? Deno.readTextFileSync(path).split("\n").length - 1 : 0;
+  const text = exists(path) ? Deno.readTextFileSync(path) : "";
+  return text.match(/^\{"v":1,"kind":"(?:plan|trial)".*\n/gm)?.length ?? 0;
 }
 
 /** Bytes after the last line break. */

@@ -123,10 +123,17 @@ export async function folder(): Promise<Folder> {
   };
 }
 
-/** The values of a file of JSON lines. */
+/** The values of a file of JSON lines; of a journal its plan and its trials, without checksums. */
 // deno-lint-ignore no-explicit-any
 export function readLines(path: string): any[] {
-  return Deno.readTextFileSync(path).trimEnd().split("\n").map((line) => JSON.parse(line));
+  return valuesIn(Deno.readTextFileSync(path));
+}
+
+/** The values of JSON lines, as {@linkcode readLines} gives them. */
+// deno-lint-ignore no-explicit-any
+export function valuesIn(text: string): any[] {
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line))
+    .filter(({ kind }) => kind !== "resume" && kind !== "end").map(({ sum: _, ...value }) => value);
 }
 
 /** A server of simulated models that keeps count. */

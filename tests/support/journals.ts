@@ -4,28 +4,50 @@
 
 import { acceptResults } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
-import { declaredHash, planLine } from "../../lib/runs/journal/plan_line.ts";
+import { chainedLine } from "../../lib/runs/journal/jsonl.ts";
+import type { RunLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { recordText } from "../../lib/runs/record.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
+import { sha256 } from "../../lib/base/hash.ts";
+import { readLines } from "./child.ts";
 import type { Folder } from "./folders.ts";
 import { finish } from "./records.ts";
 
-/** JSON lines. */
+/** The lines of a journal, each with the checksum that follows from it and the line before, also where it had another. */
 export function linesOf(values: readonly unknown[]): string {
-  return values.map((value) => JSON.stringify(value) + "\n").join("");
+  let before = "";
+  return values.map((value) => {
+    const [line, sum] = chainedLine({ ...value as object, sum: undefined }, before);
+    before = sum;
+    return line;
+  }).join("");
 }
 
-/** A changed plan line, with the hash of what it says now: anyone can write that, too. */
-export function declaring<Line extends object>(line: Line): Line & { declared: string } {
-  return { ...line, declared: declaredHash(line) };
+/** The text of a journal that was edited, with the checksums of what it says now: anyone can write these, too. */
+export function rechained(text: string): string {
+  let before = "";
+  return text.split(/(?<=\n)/).filter((line) => !/^\{"v":1,"kind":"(?:resume|end)"/.test(line))
+    .map((line) => {
+      // Other lines are no objects, or torn.
+      if (!/^\{.+\}\s*$/.test(line)) return line;
+      const head = line.trimEnd().slice(0, -1).replace(/,"sum":"[0-9a-f]{64}"$/, "");
+      before = sha256(before + head);
+      return `${head},"sum":"${before}"}\n`;
+    }).join("");
+}
+
+/** The last line of a run that no trial is left of, so many of which are before it. */
+export function endLine(trials: number, reason?: string): RunLine {
+  return { v: 1, kind: "end", time: "2026-01-01T00:00:00.000Z", trials, reason };
 }
 
 /** Writes the journal of a plan: all of its trials solved, unless told otherwise. */
 export function writeJournal(
   folder: Folder,
   plan: Plan,
-  trials: readonly Trial[] = plan.trials.map((planned) => finish(planned)),
+  trials: readonly (Trial | RunLine)[] = plan.trials.map((planned) => finish(planned)),
   name = "a.jsonl",
 ): string {
   return folder.write(name, linesOf([planLine(plan), ...trials]));
@@ -42,8 +64,7 @@ export function changeTrial(
   isOne: (trial: Trial) => boolean,
   changed: (trial: Trial) => object,
 ): number {
-  const lines = Deno.readTextFileSync(journal).trimEnd().split("\n")
-    .map((line) => JSON.parse(line));
+  const lines = readLines(journal);
   const place = lines.findIndex((line) => line.kind === "trial" && isOne(line));
   lines[place] = { ...lines[place], ...changed(lines[place]) };
   Deno.writeTextFileSync(journal, linesOf(lines));

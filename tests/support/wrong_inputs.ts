@@ -5,6 +5,7 @@
 import { z } from "zod";
 import * as toolgateModule from "../../mod.ts";
 import { deno, type Folder, folder, ROOT } from "./child.ts";
+import { rechained } from "./journals.ts";
 import { CollectedTests } from "./collected.ts";
 import { toolgate, toolgates } from "./command_line.ts";
 
@@ -249,11 +250,12 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("no such file", "gate no.jsonl", /Cannot read no\.jsonl: there is no such file or folder/),
     command("an empty file", "gate empty.jsonl", /empty\.jsonl/, { code: 3 }),
     command("nothing but a plan", "gate plan.jsonl", /INVALID: there are no trials in plan\.jsonl/, { code: 3 }),
-    command("two in one file", "gate mixed.jsonl", /mixed\.jsonl, line 4: only the first line can be a plan/),
+    command("two in one file", "gate mixed.jsonl", /mixed\.jsonl, line 5 as the checksum of a line must follow/),
     command("of two suites", "accept good.jsonl other.jsonl", /trials of several suites are mixed: .*; give the journals of one/),
     command("one twice", "gate good.jsonl good.jsonl", /good\.jsonl is given twice/, { code: 3 }),
     command("a shard alone", "gate shard.jsonl", /INVALID: shards are missing: 2\/2/, { code: 3 }),
-    command("an outcome changed", "gate edited.jsonl", /edited\.jsonl, line 2:\n.*solved must be true exactly when/),
+    command("an outcome changed", "gate edited.jsonl", /edited\.jsonl, line 2 as the checksum of a line must follow/),
+    command("an outcome changed with its checksums", "gate unlike.jsonl", /unlike\.jsonl, line 2:\n.*solved must be true exactly when/),
     command("of another version", "gate other_version.jsonl", /other_version\.jsonl, line 1: it is of version 9 of the format, and this toolgate reads 1$/m),
     command("a broken line", "gate broken.jsonl", /^Cannot use broken\.jsonl: line 2 is not JSON$/),
     command("no name", "gate ", /toolgate gate: no argument may be empty: one is/),
@@ -353,10 +355,12 @@ export async function wrongProject(): Promise<Folder> {
   const other = Deno.readTextFileSync(project.file("other.jsonl"));
   project.write("plan.jsonl", `${plan}\n`);
   project.write("broken.jsonl", [plan, '{"v":1,"kind":', ...trials, ""].join("\n"));
-  project.write("no_plan.jsonl", `${trials.join("\n")}\n`);
+  project.write("no_plan.jsonl", rechained(`${trials.join("\n")}\n`));
   project.write("mixed.jsonl", good + other);
   project.write("other_version.jsonl", good.replaceAll('"v":1', '"v":9'));
-  project.write("edited.jsonl", good.replace('"outcome":"solved"', '"outcome":"wrong_answer"'));
+  const edited = good.replace('"outcome":"solved"', '"outcome":"wrong_answer"');
+  project.write("edited.jsonl", edited);
+  project.write("unlike.jsonl", rechained(edited));
   Deno.writeFileSync(project.file("bytes.jsonl"), new Uint8Array([7, 0, 200, 10, 0, 255, 10]));
   Deno.writeFileSync(project.file("utf16.jsonl"), utf16(good));
   Deno.writeFileSync(project.file("utf16.jsonc"), utf16(JSON.stringify(SUITE)));

@@ -22,6 +22,7 @@ import { folder } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
+import { linesOf } from "../support/journals.ts";
 import { planOf, record } from "../support/records.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
@@ -216,7 +217,7 @@ Deno.test("every kind of report tells of missed calls", async () => {
     "| 100.0% (+100.0, ",
   );
   await using place = await folder();
-  const journal = place.write("run.jsonl", trials.map((one) => JSON.stringify(one)).join("\n"));
+  const journal = place.write("run.jsonl", linesOf(trials));
   const page = place.file("page.html");
   const json = place.file("report.json");
   const { code, stdout } = await toolgate(["report", journal, "--html", page, "--json", json]);

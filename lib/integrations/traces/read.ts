@@ -252,7 +252,7 @@ function withJoinedSpans(
   );
 }
 
-/** Leaves out the plan of a journal, and trials that were run again: of several lines of a trial the last counts. */
+/** Leaves out what a journal has beside trials, and trials that were run again: of several lines of a trial the last counts. */
 function lastOfTrials(parts: readonly Part[]): Part[] {
   const last = new Map(parts.flatMap((part) => {
     const id = part.textAt("kind") === "trial" ? part.textAt("id") : undefined;
@@ -260,7 +260,7 @@ function lastOfTrials(parts: readonly Part[]): Part[] {
   }));
   return parts.filter((part) => {
     const [kind, id] = [part.textAt("kind"), part.textAt("id")];
-    if (kind === "plan") return false;
+    if (kind === "plan" || kind === "resume" || kind === "end") return false;
     return kind !== "trial" || id === undefined || last.get(id) === part;
   });
 }

@@ -5,14 +5,12 @@
 
 import { commandLine } from "../../base/command_line.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
-import { hypothesesOf, isUpgrade } from "../../gate/policy.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 import { MAX_TRIALS } from "../plan.ts";
-import { unitsPerBlock } from "../resolved_suite.ts";
 import { partText } from "../shard_text.ts";
 import type { JournalFile } from "./journal.ts";
-import { DECLARED_RULE, type PlanLine, splitGate } from "./plan_line.ts";
+import { type PlanLine, splitGate } from "./plan_line.ts";
 import {
   changedSources,
   differences,
@@ -56,7 +54,7 @@ export function brokenProblem(
     (planned === undefined ? `together they have more than ${MAX_TRIALS} trials` : undefined) ??
     firstOf(parts, shardProblem) ?? doubledProblem(files) ?? firstOf(parts, foreignProblem) ??
     firstOf(parts, refusedProblem) ?? firstOf(parts, misplacedProblem) ??
-    firstOf(parts, ruleProblem) ?? alteredProblem(files);
+    firstOf(parts, ruleProblem);
 }
 
 function firstOf(
@@ -84,32 +82,11 @@ function refusedProblem({ files, plan: { leftOut = {} } }: Part): string | undef
   }`;
 }
 
-/** What a run declared before its first trial must not depend on how the trials ended. */
-function alteredProblem(files: readonly JournalFile[]): string | undefined {
-  const altered = files.find((file) => file.altered);
-  return altered && `${DECLARED_RULE}: that of ${altered.path} was changed`;
-}
-
-/** Only a rule fixed in advance bounds the errors; one that does not fit the policy was changed later. */
-function ruleProblem(
-  { plan: { gate: planned, resolved, trials, wave } }: Part,
-): string | undefined {
-  const { gate, rule } = splitGate(planned);
-  if (gate === undefined || rule === undefined) {
-    return wave === undefined
-      ? undefined
-      : "only a sequential gate is run in waves: the plan declares none";
-  }
-  const units = unitsPerBlock(resolved);
-  const { pass, fail } = hypothesesOf(gate);
-  const least = isUpgrade(gate) ? -1 : 0;
-  const close = (one: number, other: number) => Math.abs(one - other) < 1e-9;
-  const fits = close(rule.alpha, 1 - gate.confidence) && close(rule.beta, 1 - gate.power) &&
-    rule.blockSize === units && rule.largestSize === units * resolved.graphs &&
-    rule.lambda.pass * (pass - least) <= 1 + 1e-9 &&
-    (fail === 1 || -rule.lambda.fail * (1 - fail) <= 1 + 1e-9);
-  if (fits && trials > 0) return undefined;
-  return "the rule of the plan's sequential gate does not fit its policy: it was changed";
+/** A run in waves is decided by the looks of its rule. */
+function ruleProblem({ plan: { gate, wave } }: Part): string | undefined {
+  return wave === undefined || splitGate(gate).rule !== undefined
+    ? undefined
+    : "only a sequential gate is run in waves: the plan declares none";
 }
 
 /** Why journals are not of one run, as their plans or settings differ. */
@@ -317,16 +294,6 @@ export function foreignTrial(
   const known = new Map(planned.map((trial) => [trial.id, placeText(trial, trial.model)]));
   return trials.find((trial) => known.get(trial.id) !== placeText(trial, trial.model.requested))
     ?.id;
-}
-
-/** Whether a trial is the one that its plan has at its place. */
-export function isAsPlanned(
-  trial: Omit<PlannedTrial, "model"> & Pick<TrialSummary, "model">,
-  planned: readonly PlannedTrial[],
-): boolean {
-  const own = planned[trial.index];
-  return own?.id === trial.id &&
-    placeText(own, own.model) === placeText(trial, trial.model.requested);
 }
 
 /** A trial and its place in the plan, as gates look in plan order. */

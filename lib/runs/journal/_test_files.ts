@@ -6,7 +6,7 @@
 
 import defer * as paths from "node:path/posix";
 import type { JournalFile } from "./journal.ts";
-import { declaredHash, type PlanLine } from "./plan_line.ts";
+import type { PlanLine } from "./plan_line.ts";
 import { canonicalJson, defined, printable } from "../../base/json.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import type { LeftOut } from "../plan.ts";
@@ -69,7 +69,7 @@ export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
     testsOf(one)![0]! < testsOf(other)![0]! ? -1 : 1
   );
   const all = [first!, ...others];
-  const { file: _, sources: __, declared: ___, ...line } = first!;
+  const { file: _, sources: __, ...line } = first!;
   const { suite } = line;
   const resolved: ResolvedSuite = {
     ...line.resolved,
@@ -81,7 +81,7 @@ export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
       variants: joinedVariants(all.map(({ resolved }) => resolved.variants)),
     }),
   };
-  const joined: PlanLine = {
+  return {
     ...line,
     planHash: planHash({ suite, resolved }),
     comparisonHash: comparisonHash({ resolved }),
@@ -90,10 +90,6 @@ export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
     resolved,
     ...joinedLeftOut(all),
   };
-  // Of a plan without its hash nobody can tell whether its gate was changed.
-  return all.every(({ declared }) => declared !== undefined)
-    ? { ...joined, declared: declaredHash(joined) }
-    : joined;
 }
 
 /** The tests that any file has left out. */

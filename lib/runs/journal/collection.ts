@@ -72,7 +72,8 @@ export interface CollectionOptions {
  */
 export function readCollection(
   paths: readonly string[],
-  { differentTasks = false, journals = paths.map(readJournalFile) }: CollectionOptions = {},
+  { differentTasks = false, journals = paths.map((path) => readJournalFile(path)) }:
+    CollectionOptions = {},
 ): Collection {
   const runOf = (files: readonly JournalFile[]): Run => {
     const paths = files.map(({ path }) => path);

@@ -1,12 +1,14 @@
 /**
- * Journals: files of one JSON value a line. Finished work is appended at once, so that it survives when the
- * process dies.
+ * Journals: files of one JSON object a line. Finished work is appended at once, so that it survives when the
+ * process dies. Each line ends with a checksum that takes in the line before, so that none can be changed, doubled or
+ * taken out of the middle unnoticed.
  * @module
  */
 
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
-import { isUtf16 } from "../../base/input.ts";
-import { type JsonValue, parseJson, printable } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
+import { assertVersion, isUtf16 } from "../../base/input.ts";
+import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import { leadsNowhere, makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
 
 /** The place of a line in its file. */
@@ -21,7 +23,7 @@ export interface JournalPlace {
 
 /** A line of a journal. */
 export interface JournalLine extends JournalPlace {
-  /** The parsed line. */
+  /** The parsed line, without its checksum. */
   readonly value: JsonValue;
 }
 
@@ -37,20 +39,75 @@ export interface JournalEnd {
   readonly wholeBytes: number;
   /** Whether the last whole line lacks its line break. */
   readonly unended: boolean;
+  /** The checksum of the last whole line, empty if there is none; `undefined` if the lines have no checksums. */
+  readonly sum: string | undefined;
+}
+
+/** How journals are read. */
+export interface ReadingOptions {
+  /** Whether a journal may have no checksums, such as those of other tools; default `false`. */
+  readonly unchecked?: boolean | undefined;
+}
+
+/** What stands before the checksum of a line, which is its last property: 64 hexadecimal digits. */
+const SUM = ',"sum":"';
+const SUMMED = /^,"sum":"[0-9a-f]{64}"\}$/;
+const SUM_LENGTH = SUM.length + 66;
+
+/** Returns the line of an object, whose checksum takes in that of the line before, and this checksum. */
+export function chainedLine(value: object, before: string): readonly [line: string, sum: string] {
+  const head = JSON.stringify(value).slice(0, -1);
+  const sum = sha256(before + head);
+  return [`${head}${SUM}${sum}"}\n`, sum];
+}
+
+/** Parses a line; `undefined` if it is no JSON. */
+function parseLine(text: string) {
+  const line = text.trimEnd();
+  const [head, tail] = [line.slice(0, -SUM_LENGTH), line.slice(-SUM_LENGTH)];
+  if (!SUMMED.test(tail)) return { value: parseJson(line), head, sum: undefined };
+  return { value: parseJson(`${head}}`), head, sum: tail.slice(SUM.length, -2) };
 }
 
 /**
  * Yields the lines of a journal, which may be far larger than memory. A last line without a line break that
  * is not JSON is torn: it is dropped and reported in the returned end.
  *
- * @throws {InputError} If the file cannot be read, or any other line is not JSON; the message names the file
- * and the line.
+ * @throws {InputError} If the file cannot be read, any other line is not JSON, or its checksum does not follow from it
+ * and the line before; the message names the file and the line.
  */
-export function* journalLines(path: string): Generator<JournalLine, JournalEnd, void> {
+export function* journalLines(
+  path: string,
+  { unchecked = false }: ReadingOptions = {},
+): Generator<JournalLine, JournalEnd, void> {
   using file = openFile(path);
   const chunk = new Uint8Array(CHUNK_BYTES);
   let pending: Uint8Array[] = [];
   let [count, line, start] = [0, 1, 0];
+  let before: string | undefined = "";
+  const checked = (text: string): JsonValue | undefined => {
+    const { value, head, sum } = parseLine(text);
+    if (value === undefined) return undefined;
+    assertVersion(value, `${path}, line ${line}`);
+    if (sum === undefined && count === 0 && !unchecked && isJournalLine(value)) {
+      throw cannot(
+        `use ${path}, line ${line}`,
+        "each line of a journal must have a checksum",
+        "it has none; a journal of another tool is taken with --unchecked",
+      );
+    }
+    const isUnchecked = sum === undefined && (count === 0 || before === undefined);
+    if (!isUnchecked && (before === undefined || sum !== sha256(before + head))) {
+      throw cannot(
+        `use ${path}, line ${line}`,
+        "the checksum of a line must follow from it and the line before",
+        "it was changed, or is not where its run wrote it",
+      );
+    }
+    before = sum;
+    count++;
+    return value;
+  };
   for (let filled = fill(chunk, file, path); filled.length > 0; filled = fill(chunk, file, path)) {
     let from = 0;
     for (let end; (end = filled.indexOf(LINE_BREAK, from)) >= 0; from = end + 1) {
@@ -58,9 +115,8 @@ export function* journalLines(path: string): Generator<JournalLine, JournalEnd, 
       const bytes = concat([...pending, filled.subarray(from, end)]);
       pending = [];
       const text = decoder.decode(bytes);
-      const value = parseJson(text);
+      const value = checked(text);
       if (value !== undefined) {
-        count++;
         yield { value, line, start, bytes: bytes.length };
       } else if (text.trim() !== "") {
         throw new InputError(`Cannot use ${path}: line ${line} is not JSON${insteadOf(path)}`);
@@ -75,14 +131,14 @@ export function* journalLines(path: string): Generator<JournalLine, JournalEnd, 
   }
   const bytes = concat(pending);
   const text = decoder.decode(bytes);
-  const value = parseJson(text);
+  const value = checked(text);
   if (value === undefined) {
-    const torn = text.slice(0, 100);
-    return { count, torn, tornBytes: bytes.length, wholeBytes: start, unended: false };
+    const end = { count, tornBytes: bytes.length, torn: text.slice(0, 100), wholeBytes: start };
+    return { ...end, unended: false, sum: before };
   }
   yield { value, line, start, bytes: bytes.length };
   const wholeBytes = start + bytes.length;
-  return { count: count + 1, torn: "", tornBytes: 0, wholeBytes, unended: true };
+  return { count, tornBytes: 0, torn: "", wholeBytes, unended: true, sum: before };
 }
 
 /**
@@ -99,9 +155,14 @@ export function readLineAgain(path: string, { line, start, bytes }: JournalPlace
     if (filled.length === 0) break;
     size += filled.length;
   }
-  const value = parseJson(decoder.decode(rest));
+  const { value } = parseLine(decoder.decode(rest));
   if (value !== undefined) return value;
   throw new InputError(`Cannot use ${path}: line ${line} was changed while it was in use`);
+}
+
+/** Whether a first line is that of a journal: of another file its reader says what it is. */
+function isJournalLine(value: JsonValue): boolean {
+  return isJsonObject(value) && (value["kind"] === "plan" || value["kind"] === "trial");
 }
 
 /** Bytes by which a file of another kind is recognized. */
@@ -171,11 +232,14 @@ export function tornNotice(path: string, bytes: number): string {
 export class JournalWriter implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
+  /** The checksum of the last line. */
+  #sum: string;
   #broken: InputError | undefined;
 
-  private constructor(path: string, file: Deno.FsFile) {
+  private constructor(path: string, file: Deno.FsFile, sum = "") {
     this.#path = path;
     this.#file = file;
+    this.#sum = sum;
   }
 
   /**
@@ -213,7 +277,8 @@ export class JournalWriter implements Disposable {
    */
   static append(path: string, end: JournalEnd): JournalWriter {
     try {
-      const writer = new JournalWriter(path, Deno.openSync(path, { read: true, write: true }));
+      const file = Deno.openSync(path, { read: true, write: true });
+      const writer = new JournalWriter(path, file, end.sum);
       writer.#lock();
       if (writer.#file.statSync().size !== end.wholeBytes + end.tornBytes) {
         writer.#file.close();
@@ -230,15 +295,17 @@ export class JournalWriter implements Disposable {
   }
 
   /**
-   * Appends one value as a line. The line has left this process when it returns.
+   * Appends an object as a line. The line has left this process when it returns.
    *
    * @throws {InputError} If it cannot be written.
    */
-  write(value: unknown): void {
+  write(value: object): void {
     // After a partial line, as on a full disk, another one would corrupt the middle of the file.
     if (this.#broken !== undefined) throw this.#broken;
     try {
-      this.#write(JSON.stringify(value) + "\n");
+      const [line, sum] = chainedLine(value, this.#sum);
+      this.#write(line);
+      this.#sum = sum;
     } catch (error) {
       this.#broken = unwritable(this.#path, "the journal", error);
       throw this.#broken;

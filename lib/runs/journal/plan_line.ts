@@ -4,16 +4,9 @@
  */
 
 import { z } from "zod";
-import { assertShallow, assertVersion, parseWith, WITH_INPUT } from "../../base/input.ts";
+import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
-import {
-  canonicalJson,
-  defined,
-  type JsonObject,
-  type JsonValue,
-  printable,
-} from "../../base/json.ts";
-import { sha256 } from "../../base/hash.ts";
+import { defined, type JsonValue, printable } from "../../base/json.ts";
 import { type LeftOut, MAX_TRIALS, type Plan } from "../plan.ts";
 import {
   comparisonHash,
@@ -74,8 +67,6 @@ export interface PlanLine {
   readonly leftOut?: LeftOut;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
-  /** See {@linkcode declaredHash}; a line without it counts as changed. */
-  readonly declared?: string;
 }
 
 /** A gate in a plan line. */
@@ -226,7 +217,7 @@ export function planLine(
     resolved: plan.resolved,
   };
   const clean = redactRecordValue(line);
-  if (clean === line) return { ...line, declared: declaredHash(line) };
+  if (clean === line) return line;
   const fields = (one: PlanLine) => ({ ...one, ...one.resolved, resolved: undefined });
   const [before, after]: [object, object] = [fields(line), fields(clean)];
   const places = Object.entries(before).flatMap(([name, value]) => {
@@ -255,31 +246,13 @@ function changedPlace(value: unknown, copy: unknown): string {
 }
 
 /**
- * A hash of all other fields of a plan line, those that decide nothing about the trials too. It shows damage and
- * careless edits, not forgery.
- */
-export function declaredHash(line: object): string {
-  return sha256(canonicalJson({ ...line, declared: undefined }));
-}
-
-/**
  * Parses a plan line. Its depth is limited, as hashing visits all of it.
  *
  * @throws {InputError} If it is invalid, or newer; the message has `source`, the path in it and the rule.
  */
 export function parsePlanLine(value: JsonValue, source: string): PlanLine {
   assertShallow(value, source);
-  assertVersion(value, source);
   return parseWith(PLAN_LINE, value, source);
-}
-
-/** The rule that a plan line breaks which was changed. */
-export const DECLARED_RULE = "a plan line must agree with its own hash, declared";
-
-/** Whether a plan line was changed after it was written. Its parsed form may have more defaults than it. */
-export function isAltered(value: JsonValue): boolean {
-  const line = value as JsonObject;
-  return line["declared"] !== declaredHash(line);
 }
 
 /** The plan of a plan line; `undefined` if it does not match its own hash. */

@@ -4,7 +4,7 @@
  */
 
 import { tornNotice } from "./jsonl.ts";
-import { type DerivedTrials, type JournalFile, readJournalFile } from "./journal.ts";
+import { type JournalFile, readJournalFile } from "./journal.ts";
 import { type PlanLine, splitGate, trialsOfLine } from "./plan_line.ts";
 import { defined, listText } from "../../base/json.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
@@ -54,8 +54,8 @@ export interface Results {
    * may have decided before.
    */
   readonly missing: string | undefined;
-  /** What deriving each journal again came to; omitted where they were not derived as they were read. */
-  readonly derived?: readonly DerivedTrials[];
+  /** Which journals have no checksums; omitted if all have. */
+  readonly unchecked?: string | undefined;
   /** How far the waves of the run have come; omitted where it is not run in waves, or there is a problem. */
   readonly waves?: WavesSoFar;
 }
@@ -69,7 +69,7 @@ export interface Results {
  */
 export function readResults(
   paths: readonly string[],
-  journals: readonly JournalFile[] = paths.map(readJournalFile),
+  journals: readonly JournalFile[] = paths.map((path) => readJournalFile(path)),
 ): Results {
   const notices = journals.flatMap(({ path, end }) =>
     end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]
@@ -81,7 +81,8 @@ export function readResults(
     : journals.filter(isEmpty).map(({ path }) =>
       `${path} is empty: its run died before its first line`
     );
-  notices.push(...empty);
+  const unchecked = uncheckedText(journals);
+  notices.push(...empty, ...unchecked === undefined ? [] : [unchecked]);
   const suite = [...new Set(files.map(({ plan, trials }) => plan?.suite ?? trials[0]?.suite))]
     .join(", ");
   const [first] = files;
@@ -97,7 +98,7 @@ export function readResults(
     const noPlan = { plan: undefined, missing: undefined };
     return {
       ...{ paths, suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem },
-      ...derivedIn(journals),
+      unchecked,
     };
   }
   const mixed = mixedProblem(files);
@@ -129,13 +130,18 @@ export function readResults(
     problem,
     missing,
     ...defined({ waves }),
-    ...derivedIn(journals),
+    unchecked,
   };
 }
 
-function derivedIn(journals: readonly JournalFile[]): Pick<Results, "derived"> {
-  const derived = journals.flatMap((file) => file.derived ?? []);
-  return derived.length < journals.length ? {} : { derived };
+/** Says that nobody can tell what happened to journals without checksums. */
+function uncheckedText(journals: readonly JournalFile[]): string | undefined {
+  const paths = journals.filter(({ unchecked }) => unchecked).map(({ path }) => path);
+  return paths.length === 0
+    ? undefined
+    : `without checksums, so that lines may have been changed or left out: ${
+      listText(paths, MAX_NAMED)
+    }`;
 }
 
 function inOrder(trials: readonly TrialSummary[]): TrialSummary[] {
@@ -202,16 +208,17 @@ function shortShards({ files, shards, waves }: Part): ShortShard[] {
   });
 }
 
-function shortNotice({ file: { path, plan, ends }, lacking, planned }: ShortShard): string {
+function shortNotice({ file: { path, plan, last }, lacking, planned }: ShortShard): string {
   const { shard, wave } = plan!;
   const which = shard.of === 1 && wave === undefined ? path : `${partText(shard, wave)} (${path})`;
   return `${which} lacks ${lacking} of its ${planned} trials: ` +
-    (ends ?? "its run was cut short, or goes on; it can be continued with --resume");
+    (last?.reason ?? "its run was cut short, or goes on; it can be continued with --resume");
 }
 
 /** Trials may be missing only if the journal says why. */
 function stoppedBy(short: readonly ShortShard[]): string | undefined {
-  return short.every(({ file }) => file.ends !== undefined) ? short[0]?.file.ends : undefined;
+  const reasons = short.map(({ file }) => file.last?.reason);
+  return reasons.includes(undefined) ? undefined : reasons[0];
 }
 
 /** At most this many other missing shards are named beside one. */
@@ -234,8 +241,8 @@ function wavesSoFar(part: Part): WavesSoFar {
     return spending.reached;
   };
   // A journal that goes on after its share was spent had a greater budget than its header has.
-  const areEnded = files.every(({ plan, ends, trials }) =>
-    plan!.wave!.index < last.index || ends !== undefined || trials.length === 0
+  const areEnded = files.every((file) =>
+    file.plan!.wave!.index < last.index || file.last?.reason !== undefined
   );
   const spent = last.index < of && areEnded ? spentBefore(last.index + 1) : undefined;
   return {
@@ -261,9 +268,8 @@ function wavesSoFar(part: Part): WavesSoFar {
           ended: false,
         };
       }
-      // A wave that finds the budget spent writes no trial to say so.
-      const ends = file.ends ?? (file.trials.length === 0 ? spentBefore(wave.index) : undefined);
-      if (ends !== undefined) return { reason: ends, ended: true };
+      const ended = file.last?.reason;
+      if (ended !== undefined) return { reason: ended, ended: true };
       return { reason: shortNotice(short.get(file)!), ended: false };
     },
   };

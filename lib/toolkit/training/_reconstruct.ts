@@ -6,16 +6,16 @@
  */
 
 import { runLoop } from "../../trials/agent/loop.ts";
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../../models/model.ts";
+import { scripted } from "../../models/scripted.ts";
 import { isGenerated, isProbe, isQuestion } from "../../trials/executors/task_kind.ts";
 import { withStrategy } from "../../trials/strategies/registry.ts";
 import { openTask } from "../../trials/executors/tasks.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
-import { callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
-import { deriveAgain } from "../../trials/derive.ts";
-import type { TrialOptions } from "../../trials/run_trial.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
+import { playTrial, type TrialOptions } from "../../trials/run_trial.ts";
 import type { Trial } from "../../trials/trial.ts";
 
 /** The reasons why a trial cannot be reconstructed, with descriptions. */
@@ -61,51 +61,64 @@ export async function reconstructTrial(
   trial: Trial,
   options: ReconstructOptions = {},
 ): Promise<Reconstruction | { readonly failure: ReconstructionFailure }> {
-  const failure = obstacle(trial, options) ?? gapIn(trial.events);
+  const failure = obstacle(trial, options);
   if (failure !== undefined) return { failure };
-  const { limits: { observation, parallel, depth } = {}, references = false } = options;
-  const { open = openTask, strategy = { strategy: trial.strategy } } = options;
-  let [isOpen, last] = [false, undefined as ModelRequest | undefined];
+  const found = repliesIn(trial.events);
+  if ("failure" in found) return found;
+  const { replies } = found;
+  const { open = openTask, limits: { observation, parallel, depth } = {}, ...others } = options;
+  let [requestCount, last, isOpen] = [0, undefined as ModelRequest | undefined, false];
+  const replayer = scripted(trial.model.requested, (request) => {
+    const reply = replies[requestCount++];
+    if (reply === undefined) throw new Error("There is no further reply");
+    last = request;
+    return { ...reply, usage: { inputTokens: 0, outputTokens: 0 } };
+  });
+  let rerun: Trial;
   try {
-    const { kind } = await deriveAgain(trial, {
+    rerun = await playTrial({ ...trial, model: trial.model.requested }, replayer, {
+      ...others,
       // The trial has passed its limits already: only those that shape the conversation matter.
-      limits: { calls: Infinity, observation, parallel, depth },
-      references,
-      strategy,
-      open: (spec, at) => {
-        const fixture = open(spec, at);
+      limits: {
+        calls: Infinity,
+        ...defined({ observation, parallel, depth }),
+      },
+      open: (spec, given) => {
+        const fixture = open(spec, given);
         isOpen = true;
         return fixture;
       },
-      asked: (request) => last = { ...request, messages: [...request.messages] },
     });
-    if (kind !== "agrees" || last === undefined) return { failure: "differs" };
   } catch (error) {
     // Before the task is open, the error means that the line describes no valid task.
     if (isOpen) throw error;
     return { failure: "unknown_task" };
   }
+  if (last === undefined || !isSame(trial, rerun)) {
+    return { failure: "differs" };
+  }
   if (last.tools.length === 0) return { failure: "no_tools" };
-  const { text } = trial.events.findLast((event) => event.kind === "reply")!;
+  const { text } = replies.at(-1)!;
   return {
-    messages: [...numbered(last.messages), { role: "assistant", content: text, calls: [] }],
+    messages: [...renumbered(last.messages), { role: "assistant", content: text, calls: [] }],
     tools: last.tools,
   };
 }
 
-/** The messages with calls and their results numbered consecutively. */
-function numbered(messages: readonly Message[]): Message[] {
-  let [made, answered] = [0, 0];
+/** The messages with calls numbered consecutively, not counting requests outside the loop. */
+function renumbered(messages: readonly Message[]): Message[] {
+  const ids = new Map<string, string>();
+  const newId = (id: string) => ids.getOrInsertComputed(id, () => `call_${ids.size + 1}`);
   return messages.map((message): Message =>
     message.role === "tool"
-      ? { ...message, callId: `call_${++answered}` }
+      ? { ...message, callId: newId(message.callId) }
       : message.role === "assistant"
-      ? { ...message, calls: message.calls.map((call) => ({ ...call, id: `call_${++made}` })) }
+      ? { ...message, calls: message.calls.map((call) => ({ ...call, id: newId(call.id) })) }
       : message
   );
 }
 
-/** Why a trial cannot be reconstructed, as far as this shows without its events. */
+/** Why a trial cannot be reconstructed, as far as this shows without running it. */
 function obstacle(
   { outcome, task, strategy: name }: Trial,
   { open, strategy = { strategy: name } }: ReconstructOptions,
@@ -123,18 +136,60 @@ function obstacle(
   return undefined;
 }
 
-/** Why events do not hold the whole conversation, if they do not. */
-function gapIn(events: readonly TraceEvent[]): ReconstructionFailure | undefined {
-  const replies = events.filter((event) => event.kind === "reply");
-  const calls = callsOf(events);
+/** A reply as recorded in a journal. */
+interface RecordedReply {
+  readonly text: string;
+  readonly stage?: string;
+  readonly calls: { readonly name: string; readonly arguments: string }[];
+}
+
+/** The replies of a trial with their calls, in order; or why they are incomplete. */
+function repliesIn(
+  events: readonly TraceEvent[],
+): { readonly replies: readonly RecordedReply[] } | { readonly failure: ReconstructionFailure } {
+  const replies: (RecordedReply & { readonly count: number })[] = [];
+  let current: RecordedReply | undefined;
+  for (const event of events) {
+    if (event.kind === "reply") {
+      const { text, stage, calls: count } = event;
+      if (text.length >= MAX_KEPT_LENGTH) return { failure: "cut" };
+      const reply = { text, count, calls: [], ...defined({ stage }) };
+      replies.push(reply);
+      // Calls in replies outside the loop are not carried out.
+      if (stage === undefined) current = reply;
+    } else if (event.kind === "call") {
+      const { function: name, arguments: argumentText } = event;
+      if (current === undefined) return { failure: "no_replies" };
+      if (Math.max(name.length, argumentText.length) >= MAX_KEPT_LENGTH) return { failure: "cut" };
+      if (!isJsonObject(parseJson(argumentText))) return { failure: "malformed" };
+      current.calls.push({ name, arguments: argumentText });
+    }
+  }
   const last = replies.at(-1);
-  if (last === undefined) return "no_replies";
-  const texts = [
-    ...replies.map(({ text }) => text),
-    ...calls.flatMap((call) => [call.function, call.arguments]),
-  ];
-  if (texts.some((text) => text.length >= MAX_KEPT_LENGTH)) return "cut";
-  if (calls.some((call) => !isJsonObject(parseJson(call.arguments)))) return "malformed";
-  if (last.stage !== undefined) return "unkept";
-  return last.text.trim() === "" ? "no_answer" : undefined;
+  if (last === undefined) return { failure: "no_replies" };
+  if (last.stage !== undefined || replies.some(({ count, calls }) => count !== calls.length)) {
+    return { failure: "unkept" };
+  }
+  return last.text.trim() === "" ? { failure: "no_answer" } : { replies };
+}
+
+/** Whether two trials have the same replies, calls, results and outcome. */
+function isSame(one: Trial, other: Trial): boolean {
+  if (one.outcome !== other.outcome || one.grounded !== other.grounded) return false;
+  const [compared, expected] = [one, other].map(({ events }) => events.flatMap(comparable));
+  return JSON.stringify(compared) === JSON.stringify(expected);
+}
+
+/** The parts of an event that must be equal in both trials. */
+function comparable(event: TraceEvent): unknown[] {
+  switch (event.kind) {
+    case "reply":
+      return [["reply", event.stage ?? null, event.text, event.calls]];
+    case "call":
+      return [["call", event.call, event.step, event.function, event.arguments, event.result]];
+    case "answer":
+      return [["answer", event.text, event.value]];
+    default:
+      return [];
+  }
 }

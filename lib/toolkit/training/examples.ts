@@ -50,6 +50,8 @@ export interface TrialOrigin {
   readonly plan?: PlanOrigin | undefined;
   /** The available call sets; omitted if there are none. */
   readonly sets?: Pick<QuestionSource, "sets" | "open"> | undefined;
+  /** Whether journals may have no checksums, such as those of other tools. Default: false. */
+  readonly unchecked?: boolean;
 }
 
 /**
@@ -237,6 +239,8 @@ export interface TrainingOptions {
   readonly onlySolved?: boolean;
   /** The available call sets; omitted if there are none. */
   readonly sets?: Pick<QuestionSource, "sets" | "open"> | undefined;
+  /** Whether journals may have no checksums, such as those of other tools. Default: false. */
+  readonly unchecked?: boolean;
 }
 
 /** How many trials are run again at a time: most of the work is computing, some is waiting. */
@@ -253,8 +257,8 @@ export async function writeTrainingData(
   options: TrainingOptions,
   emit: (line: JsonObject, metadata: Readonly<Record<string, string>>) => void,
 ): Promise<TrainingTally> {
-  const { format, onlySolved = false, sets } = options;
-  const files = journals.map(readJournalFile);
+  const { format, onlySolved = false, sets, unchecked } = options;
+  const files = journals.map((path) => readJournalFile(path, { unchecked }));
   const hashes = new Set<string>();
   const skipped = new Map<string, number>();
   let [trials, recovered, simulated, same] = [0, 0, 0, 0];

@@ -9,16 +9,17 @@ import {
   tornNotice,
 } from "../../../lib/runs/journal/jsonl.ts";
 import { Folder } from "../../support/folders.ts";
+import { linesOf } from "../../support/journals.ts";
 import { record } from "../../support/records.ts";
 
 interface JournalContent extends JournalEnd {
   readonly lines: readonly JournalLine[];
 }
 
-/** All of a journal. */
+/** All of a journal, with or without checksums. */
 function readJournal(path: string): JournalContent {
   const lines: JournalLine[] = [];
-  const read = journalLines(path);
+  const read = journalLines(path, { unchecked: true });
   let next = read.next();
   for (; !next.done; next = read.next()) lines.push(next.value);
   return { ...next.value, lines };
@@ -59,16 +60,16 @@ Deno.test("JournalWriter.write() has left the process when it returns", () => {
   using folder = new Folder();
   using journal = JournalWriter.create(folder.file("a.jsonl"));
   journal.write({ a: 1 });
-  assertEquals(folder.read("a.jsonl"), '{"a":1}\n');
+  assertEquals(folder.read("a.jsonl"), linesOf([{ a: 1 }]));
   journal.write({ b: "x\ny" });
-  assertEquals(folder.read("a.jsonl"), '{"a":1}\n{"b":"x\\ny"}\n');
+  assertEquals(folder.read("a.jsonl"), linesOf([{ a: 1 }, { b: "x\ny" }]));
 });
 
 Deno.test("JournalWriter.create() makes the folders on the way", () => {
   using folder = new Folder();
   using journal = JournalWriter.create(folder.file("deep/er/a.jsonl"));
-  journal.write(1);
-  assertEquals(folder.read("deep/er/a.jsonl"), "1\n");
+  journal.write({ a: 1 });
+  assertEquals(folder.read("deep/er/a.jsonl"), linesOf([{ a: 1 }]));
 });
 
 Deno.test("JournalWriter.create() never overwrites a file", () => {
@@ -153,7 +154,7 @@ Deno.test("JournalWriter.write() names the file when it cannot be written any mo
   const path = folder.file("a.jsonl");
   const journal = JournalWriter.create(path);
   journal[Symbol.dispose]();
-  assertThrows(() => journal.write(1), InputError, `Cannot write the journal ${path}: `);
+  assertThrows(() => journal.write({ a: 1 }), InputError, `Cannot write the journal ${path}: `);
 });
 
 /** Characters of two, three and four bytes. */
@@ -217,6 +218,51 @@ Deno.test("readJournal() of an empty file, or of line breaks alone, has no lines
   }
 });
 
+Deno.test("journalLines() refuses a journal that is not as it was written, and names the first wrong line", () => {
+  using folder = new Folder();
+  const values = [{ kind: "plan" }, { a: 1 }, { b: 2 }, { c: 3 }];
+  const lines = linesOf(values).trimEnd().split("\n");
+  const [plan, first, second, last] = lines as [string, string, string, string];
+  const other = linesOf([{ kind: "other" }, ...values.slice(1)]).trimEnd().split("\n");
+  const bare = JSON.stringify(values[2]);
+  const cases: readonly (readonly [name: string, lines: readonly string[], line: number])[] = [
+    ["edited", [plan, first, second.replace('"b":2', '"b":3'), last], 3],
+    ["doubled", [plan, first, first, second, last], 3],
+    ["taken out of the middle", [plan, first, last], 3],
+    ["in another order", [plan, second, first, last], 2],
+    ["moved to another journal", [other[0]!, first, second, last], 2],
+    ["put into another journal", [plan, other[1]!, second, last], 2],
+    ["without its checksum", [plan, first, bare, last], 3],
+    ["without a first line", [first, second, last], 1],
+  ];
+  for (const [name, given, line] of cases) {
+    const path = folder.write("a.jsonl", given.join("\n") + "\n");
+    for (const unchecked of [false, true]) {
+      const error = assertThrows(() => [...journalLines(path, { unchecked })], InputError);
+      assertEquals(
+        error.message,
+        `Cannot use ${path}, line ${line} as the checksum of a line must follow from it and the ` +
+          "line before: it was changed, or is not where its run wrote it",
+        name,
+      );
+    }
+  }
+  const trial = JSON.stringify({ kind: "trial" });
+  const none = folder.write("none.jsonl", `${trial}\n${trial}\n`);
+  const error = assertThrows(() => [...journalLines(none)], InputError);
+  assertEquals(
+    error.message,
+    `Cannot use ${none}, line 1 as each line of a journal must have a checksum: it has none; ` +
+      "a journal of another tool is taken with --unchecked",
+  );
+  assertEquals([...journalLines(none, { unchecked: true })].length, 2);
+  const mixed = folder.write("mixed.jsonl", `${trial}\n${first}\n`);
+  assertThrows(() => readJournal(mixed), InputError, `${mixed}, line 2 as the checksum`);
+  // A cut end looks like that of a run that was killed.
+  const cut = folder.write("cut.jsonl", [plan, first].join("\n") + "\n");
+  assertEquals([...journalLines(cut)].length, 2);
+});
+
 Deno.test("readJournal() takes CRLF line ends, and counts lines with empty ones between", () => {
   using folder = new Folder();
   const content = readJournal(folder.write("a.jsonl", '{"a":1}\r\n\r\n{"b":2}\r\n'));
@@ -277,10 +323,12 @@ Deno.test("readJournal() reads lines that are longer than what is read at once",
 Deno.test("journalLines() may be left before the end, and leaves no file open", () => {
   using folder = new Folder();
   const { path } = longJournal(folder, "\n");
-  for (const { line } of journalLines(path)) if (line === 2) break;
+  for (const { line } of journalLines(path, { unchecked: true })) if (line === 2) break;
   assertThrows(
     () => {
-      for (const { line } of journalLines(path)) throw new RangeError(`line ${line} is enough`);
+      for (const { line } of journalLines(path, { unchecked: true })) {
+        throw new RangeError(`line ${line} is enough`);
+      }
     },
     RangeError,
     "line 1 is enough",
@@ -290,7 +338,7 @@ Deno.test("journalLines() may be left before the end, and leaves no file open", 
 Deno.test("readLineAgain() gives the value of each line", () => {
   using folder = new Folder();
   const { path } = longJournal(folder, "\n");
-  for (const { value, ...place } of journalLines(path)) {
+  for (const { value, ...place } of journalLines(path, { unchecked: true })) {
     assertEquals(readLineAgain(path, place), value);
   }
 });

@@ -28,6 +28,8 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
 import { Folder } from "../../support/folders.ts";
+import { readLines } from "../../support/child.ts";
+import { linesOf } from "../../support/journals.ts";
 import { callEvent, failureOf, record, type TrialTraits } from "../../support/records.ts";
 
 const SUITE: Suite = {
@@ -46,14 +48,10 @@ function finish(planned: PlannedTrial, traits: TrialTraits = {}): Trial {
   return record({ ...planned, suite: SUITE.name, ...traits });
 }
 
-function textOf(values: readonly unknown[]): string {
-  return values.map((value) => JSON.stringify(value) + "\n").join("");
-}
-
 /** Writes the journal of a shard of a plan with all its trials. */
 function writeShard(folder: Folder, name: string, shard: Shard, plan: Plan = PLAN): string {
   const trials = shardOf(plan, shard).map((planned) => finish(planned));
-  return folder.write(name, textOf([planLine(plan, shard), ...trials]));
+  return folder.write(name, linesOf([planLine(plan, shard), ...trials]));
 }
 
 /** Writes a whole journal of PLAN, its plan line and trials changed by hand. */
@@ -63,12 +61,12 @@ function writeJournal(
   trials: readonly unknown[] = PLAN.trials.map((planned) => finish(planned)),
   name = "a.jsonl",
 ): string {
-  return folder.write(name, textOf([line(planLine(PLAN)), ...trials]));
+  return folder.write(name, linesOf([line(planLine(PLAN)), ...trials]));
 }
 
 Deno.test("planLine() has what the design says, and the gate with its defaults", () => {
   const whole = planLine(PLAN, { index: 2, of: 3 });
-  const { resolved, planHash: hash, comparisonHash, declared, ...line } = whole;
+  const { resolved, planHash: hash, comparisonHash, ...line } = whole;
   assertEquals(line, {
     v: 1,
     kind: "plan",
@@ -81,7 +79,6 @@ Deno.test("planLine() has what the design says, and the gate with its defaults",
   });
   assertMatch(hash, /^[0-9a-f]{64}$/);
   assertMatch(comparisonHash, /^[0-9a-f]{64}$/);
-  assertMatch(declared!, /^[0-9a-f]{64}$/);
   assertEquals(resolved, PLAN.resolved);
   assertEquals(planLine(PLAN).shard, { index: 1, of: 1 });
   assertEquals(planLine(planSuite(UNGATED)).gate, null);
@@ -182,7 +179,7 @@ Deno.test("readResults() finds a trial that another shard was to run", () => {
   const moved = [shards[0]!, [...shards[1]!, shards[2]![0]!], shards[2]!.slice(1)];
   const paths = moved.map((trials, place) => {
     const line = planLine(PLAN, { index: place + 1, of: 3 });
-    return folder.write(`${place + 1}.jsonl`, textOf([line, ...trials.map((one) => finish(one))]));
+    return folder.write(`${place + 1}.jsonl`, linesOf([line, ...trials.map((one) => finish(one))]));
   });
   assertEquals(
     readResults(paths).problem,
@@ -309,7 +306,7 @@ Deno.test("readResults() finds a trial that is in two shards", () => {
   const both = [...shardOf(PLAN, { index: 2, of: 2 }), shared];
   const two = folder.write(
     "2.jsonl",
-    textOf([planLine(PLAN, { index: 2, of: 2 }), ...both.map((planned) => finish(planned))]),
+    linesOf([planLine(PLAN, { index: 2, of: 2 }), ...both.map((planned) => finish(planned))]),
   );
   assertEquals(
     readResults([one, two]).problem,
@@ -327,7 +324,7 @@ Deno.test("readResults() finds recorded replies that two shards replayed for dif
     }));
     return {
       first: trials[0]!.id,
-      path: folder.write(`${index}.jsonl`, textOf([planLine(PLAN, shard), ...trials])),
+      path: folder.write(`${index}.jsonl`, linesOf([planLine(PLAN, shard), ...trials])),
     };
   });
   assertEquals(
@@ -339,7 +336,7 @@ Deno.test("readResults() finds recorded replies that two shards replayed for dif
 Deno.test("readResults() reads journals of other tools, as a plan of just their trials", () => {
   using folder = new Folder();
   const trials = [record({ seed: 1 }), record({ seed: 2, outcome: "wrong_answer" })];
-  const path = folder.write("other.jsonl", textOf(trials));
+  const path = folder.write("other.jsonl", linesOf(trials));
   const results = readResults([path]);
   assertEquals([results.problem, results.gate, results.suite], [undefined, undefined, "s"]);
   assertEquals(results.planned.map(({ id, model }) => [id, model]), [
@@ -364,7 +361,7 @@ Deno.test("readResults() fills in what other tools may leave out", () => {
     calls: 2,
   };
   // A transcript of their own has no place in what is kept of a whole run.
-  const file = folder.write("other.jsonl", textOf([{ ...bare, mine: "long" }]));
+  const file = folder.write("other.jsonl", linesOf([{ ...bare, mine: "long" }]));
   const [trial] = readResults([file]).trials;
   assertEquals<unknown>(defined(trial!), {
     ...bare,
@@ -393,7 +390,7 @@ Deno.test("readResults() keeps what earlier tries of a trial took", () => {
       usage: { inputTokens, outputTokens: place },
     })
   );
-  const { trials, problem } = readResults([folder.write("tries.jsonl", textOf(tries))]);
+  const { trials, problem } = readResults([folder.write("tries.jsonl", linesOf(tries))]);
   assertEquals(problem, undefined);
   const [{ usage, replaced }] = trials as [TrialSummary];
   assertEquals([usage, replaced], [
@@ -404,8 +401,8 @@ Deno.test("readResults() keeps what earlier tries of a trial took", () => {
 
 Deno.test("readResults() joins journals of other tools, unless they share a trial", () => {
   using folder = new Folder();
-  const one = folder.write("1.jsonl", textOf([record({ seed: 1 })]));
-  const two = folder.write("2.jsonl", textOf([record({ seed: 2 })]));
+  const one = folder.write("1.jsonl", linesOf([record({ seed: 1 })]));
+  const two = folder.write("2.jsonl", linesOf([record({ seed: 2 })]));
   assertEquals(readResults([one, two]).problem, undefined);
   assertEquals(readResults([one, two]).planned.length, 2);
   assertStringIncludes(readResults([one, one]).problem!, `is both in ${one} and in ${one}`);
@@ -414,7 +411,7 @@ Deno.test("readResults() joins journals of other tools, unless they share a tria
 Deno.test("readResults() does not mix journals with and without a plan", () => {
   using folder = new Folder();
   const planned = writeJournal(folder);
-  const other = folder.write("other.jsonl", textOf([record({ suite: SUITE.name })]));
+  const other = folder.write("other.jsonl", linesOf([record({ suite: SUITE.name })]));
   for (const paths of [[planned, other], [other, planned]]) {
     assertStringIncludes(readResults(paths).problem!, "only one of them has a plan");
   }
@@ -432,7 +429,7 @@ Deno.test("readResults() does not mix suites, with and without a plan", () => {
     `${mixed}other in ${renamed}, small in ${renamed}`,
   );
   const paths = ["one", "two"].map((suite, seed) =>
-    folder.write(`${suite}.jsonl`, textOf([record({ suite, seed })]))
+    folder.write(`${suite}.jsonl`, linesOf([record({ suite, seed })]))
   );
   assertEquals(
     readResults(paths).problem,
@@ -505,9 +502,8 @@ Deno.test("journalTrials() passes over what was written since, and tells a line 
   using folder = new Folder();
   const { path, whole } = retriedJournal(folder);
   const file = readJournalFile(path);
-  Deno.writeTextFileSync(path, `${JSON.stringify({ ...whole[0], id: "later" })}\n{"v":1,"ki`, {
-    append: true,
-  });
+  const later = { ...whole[0], id: "later" };
+  folder.write("a.jsonl", linesOf([...readLines(path), later]) + '{"v":1,"ki');
   assertEquals([...journalTrials(file)], whole);
   writeJournal(folder, undefined, [whole[0], { ...whole[1], calls: -1 }]);
   const rule = `Cannot use ${path}, line 3:\n  at calls: `;
@@ -538,7 +534,7 @@ Deno.test("readJournalFile() takes a plan as first line only", () => {
   using folder = new Folder();
   const path = folder.write(
     "a.jsonl",
-    textOf([planLine(PLAN), finish(PLAN.trials[0]!), planLine(PLAN)]),
+    linesOf([planLine(PLAN), finish(PLAN.trials[0]!), planLine(PLAN)]),
   );
   const error = assertThrows(() => readJournalFile(path), InputError);
   assertEquals(error.message, `Cannot use ${path}, line 3: only the first line can be a plan`);
@@ -570,7 +566,7 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed tria
   ];
   for (const [value, fault] of faults) {
     using folder = new Folder();
-    const path = folder.write("a.jsonl", textOf([planLine(PLAN), good, value]));
+    const path = folder.write("a.jsonl", linesOf([planLine(PLAN), good, value]));
     const error = assertThrows(() => readJournalFile(path), InputError);
     assertStringIncludes(error.message, `Cannot use ${path}, line 3:`);
     assertStringIncludes(error.message, fault, JSON.stringify(value));
@@ -594,7 +590,7 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed plan
   ];
   for (const [value, fault] of faults) {
     using folder = new Folder();
-    const path = folder.write("a.jsonl", textOf([value]));
+    const path = folder.write("a.jsonl", linesOf([value]));
     const error = assertThrows(() => readJournalFile(path), InputError);
     assertStringIncludes(error.message, `Cannot use ${path}, line 1:`);
     assertStringIncludes(error.message, fault);
@@ -623,6 +619,6 @@ Deno.test("readResults() names what differs when two journals differ in their ha
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const line = { ...planLine(PLAN, { index: 2, of: 2 }), planHash: "0".repeat(64) };
-  const other = folder.write("2.jsonl", textOf([line]));
+  const other = folder.write("2.jsonl", linesOf([line]));
   assertMatch(readResults([one, other]).problem!, /they differ in their hashes$/);
 });

@@ -29,7 +29,6 @@ import { Folder } from "../../support/folders.ts";
 import { Connections } from "../../../lib/models/connect.ts";
 import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
-import { scoresDifference } from "../../../lib/trials/derive.ts";
 import { forever } from "../../support/strategy_runs.ts";
 
 async function runAll(
@@ -498,7 +497,6 @@ Deno.test("calls that are made return declared results, and values taken from th
   ]);
   const { truth } = solved.events.find((event) => event.kind === "scored")!;
   assertEquals(truth.parameters[2], { parcelId: "P-9054" });
-  assertEquals(scoresDifference(solved), undefined);
 
   // What a model makes up, or gives a placeholder for, finds nothing and is wrong.
   for (const made of ["C-209", UNKNOWN]) {
