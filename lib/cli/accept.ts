@@ -19,16 +19,16 @@ import type { Results } from "../runs/journal/results.ts";
 import { recordText } from "../runs/record.ts";
 import { historyAt, readRun } from "./_run_record.ts";
 import { command, type Rest } from "./command.ts";
-import { journalsOf, PRICES_OPTION, UNCHECKED_OPTION } from "./journals.ts";
+import { journalsOf, PRICES_OPTION, RUN, UNCHECKED_OPTION } from "./journals.ts";
 
 /** Writes the baseline, or the release, and reports it on stderr. */
 export const accept = command({
-  usage: "F.jsonl|FOLDER... [OPTIONS]",
-  takes: ["one journal or more", 0, Infinity],
+  usage: "F.jsonl|FOLDER [OPTIONS]",
+  takes: [RUN[0], 0, 1],
   about: `Writes a small file to commit, with the outcome of each trial. A gate compares with it by
-"gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. Several journals
-are the shards of one run, or those of the test files of one suite; a folder stands for the journals in
-it. Prints the success rates that are accepted.
+"gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. A folder stands
+for the journals in it: the shards of one run, or those of the test files of one suite. Prints the
+success rates that are accepted.
 
 With --to the run becomes a release in the folder of a history, with which later runs are compared. The
 first one is the anchor, and stays it until another one is accepted with --anchor.`,
@@ -36,7 +36,7 @@ first one is the anchor, and stays it until another one is accepted with --ancho
     out: {
       value: "F.json",
       help:
-        "the file to write; default the name of the first journal or folder with .baseline.json. An " +
+        "the file to write; default the name of the journal or folder with .baseline.json. An " +
         "existing baseline is replaced",
     },
     to: {
@@ -61,7 +61,7 @@ first one is the anchor, and stays it until another one is accepted with --ancho
     [["to"], "goes with", ["name"], "the name of the release"],
     [
       ({ anchor }, { length }) => length === 0 && !anchor,
-      "it takes one journal or more, or --anchor: none is given",
+      "it takes a journal or a folder, or --anchor: none is given",
     ],
   ],
   async run({ out, to, name = "", anchor = false, prices, unchecked }, { operands, error }) {
@@ -122,7 +122,7 @@ function tellAccepted(results: Results): void {
   if (partly > 0) console.error(`  ${partly} were replayed from recordings in part`);
 }
 
-/** The name of a baseline without `--out`: that of the first journal, or of its folder. */
+/** The name of a baseline without `--out`: that of the journal, or of its folder. */
 function baselineName(operand: string, error: Rest["error"]): string {
   const name = operand.replace(/[/\\]+$/, "");
   if (!/(^|[/\\])\.{0,2}$/.test(name)) return `${name.replace(/\.jsonl$/, "")}.baseline.json`;

@@ -31,7 +31,7 @@ import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { type FlagValues, number } from "../runs/flags.ts";
 import { historyIn } from "./_run_record.ts";
 import { command, type Rest } from "./command.ts";
-import { JOURNALS, journalsBySuite, journalsOf, PRICES_OPTION, readJournals } from "./journals.ts";
+import { journalsBySuite, journalsOf, PRICES_OPTION, readJournals, RUN } from "./journals.ts";
 
 const OPTIONS = {
   successRate: { value: "R", read: number, help: "the success rate required, above 0, at most 1" },
@@ -69,11 +69,11 @@ type Options = FlagValues<typeof OPTIONS> & Pick<Rest, "error">;
 
 /** Prints tables and verdicts to stdout. */
 export const gate = command({
-  usage: "F.jsonl|FOLDER... [OPTIONS]",
-  takes: JOURNALS,
+  usage: "F.jsonl|FOLDER [OPTIONS]",
+  takes: RUN,
   about:
-    `Several journals are the shards of one run, or those of the test files of one suite; of a run in waves
-those of all waves so far; of several suites each is decided. A folder stands for the journals in it.
+    `A folder stands for the journals in it: the shards of one run, those of all waves so far, or those of the
+test files of one suite; of several suites each is decided.
 Without options the gate is the one that the plan declares; options override it. A sequential gate cannot
 be overridden: its run stopped by its rule.`,
   options: OPTIONS,
@@ -92,12 +92,12 @@ none ends with 2 or 3.`,
     const journals = journalsOf(operands);
     policyOptions(options);
     const suites = journalsBySuite(journals);
-    if (suites.length === 1) return await decide(journals, options, operands);
+    if (suites.length === 1) return await decide(journals, options, operands[0]!);
     const codes: number[] = [];
     for (const { suite, journals } of suites) {
       if (!options.json) console.log(`${codes.length > 0 ? "\n" : ""}suite ${suite}\n`);
       try {
-        codes.push(await decide(journals, options));
+        codes.push(await decide(journals, options, operands[0]!));
       } catch (error) {
         // What keeps one suite from being decided must not hide the verdict of another one.
         if (!(error instanceof InputError)) throw error;
@@ -113,11 +113,11 @@ none ends with 2 or 3.`,
 /** The exit codes of several suites: a gate that failed is worse than one that could not decide. */
 const WORST_FIRST = [1, 2, 3, 0];
 
-/** Decides over the journals of one suite, which the user has given as `given`. */
+/** Decides over the journals of one suite in `given`. */
 async function decide(
   journals: readonly string[],
   options: Options,
-  given: readonly string[] = journals,
+  given: string,
 ): Promise<number> {
   const asJson = options.json === true;
   const file = userPath(journals[0]!);
@@ -127,7 +127,9 @@ async function decide(
   const problem = undecidableReason(results);
   if (problem !== undefined) {
     if (results.problem !== undefined && results.problem === results.missing) {
-      console.error("Give the journals of all shards; a lost shard can be run again with --shard");
+      console.error(
+        "Give the folder with the journals of all shards; a lost shard can be run again with --shard",
+      );
     }
     const decision = reportProblem(results.suite, problem);
     const text = wrapText(renderVerdicts(decision), commandWidth());
@@ -155,7 +157,7 @@ async function decideBy(
   policy: CompletePolicy,
   results: Results,
   options: Options,
-  others: Pick<DecisionOptions, "prices" | "journal"> & { readonly given: readonly string[] },
+  others: Pick<DecisionOptions, "prices" | "journal"> & { readonly given: string },
 ): Promise<GateReport> {
   const { history: folders = [] } = options;
   if (folders.length > 0) {
@@ -173,7 +175,7 @@ function record(
   results: Results,
   policy: CompletePolicy,
   { verdict }: GateReport,
-  journals: readonly string[],
+  given: string,
 ): void {
   const records = results.plan?.records;
   if (records === undefined || verdict !== "pass") return;
@@ -187,7 +189,7 @@ function record(
   const outcome = isOwnPath(records) && records.endsWith(".json")
     ? recordBaseline(results, records, userPath)
     : `the baseline is not written, as a journal may only name one in this folder: ${
-      commandLine(`accept ${journals.map((path) => shellQuote(path)).join(" ")} --out FILE`)
+      commandLine(`accept ${shellQuote(given)} --out FILE`)
     }`;
   console.error(outcome.charAt(0).toUpperCase() + outcome.slice(1));
 }
@@ -275,12 +277,12 @@ function printDecision(
 function baselineOf(
   policy: CompletePolicy,
   { baseline: file }: Options,
-  journals: readonly string[],
+  given: string,
 ) {
   if (file !== undefined) return readBaseline(userPath(file));
   const baseline = baselineOfGate(policy, userPath);
   const missing = missingBaseline(policy, baseline, userPath);
-  if (missing !== undefined) throw cannot(`decide over ${journals[0]}`, missing);
+  if (missing !== undefined) throw cannot(`decide over ${given}`, missing);
   return baseline;
 }
 

@@ -17,23 +17,17 @@ import { watchHistory } from "../runs/history/watch.ts";
 import { recordOf } from "../runs/record.ts";
 import { FOLDERS, historyAt, historyIn, readRun } from "./_run_record.ts";
 import { command } from "./command.ts";
-import {
-  JOURNALS,
-  journalsBySuite,
-  journalsOf,
-  PRICES_OPTION,
-  UNCHECKED_OPTION,
-} from "./journals.ts";
+import { journalsBySuite, journalsOf, PRICES_OPTION, RUN, UNCHECKED_OPTION } from "./journals.ts";
 
 /** Writes the record of a run, of each suite one, into the folder of a history, and says so on stderr. */
 export const addToHistory = command({
-  usage: "F.jsonl|FOLDER... --to DIR [OPTIONS]",
-  takes: JOURNALS,
+  usage: "F.jsonl|FOLDER --to DIR [OPTIONS]",
+  takes: RUN,
   about:
-    `Writes a record of a run, without transcripts, unless it was recorded before. Several journals are the
-shards of one run; of several suites each has a record; a folder stands for the journals in it. A history is
-folders of such files, which also say which runs are releases. They may be kept in a repository, in a cache
-of CI or in a bucket.`,
+    `Writes a record of a run, without transcripts, unless it was recorded before. A folder stands for the
+journals in it, such as the shards of one run; of several suites each has a record. A history is folders of
+such files, which also say which runs are releases. They may be kept in a repository, in a cache of CI or in
+a bucket.`,
   options: {
     to: { value: "DIR", help: "the folder of the history" },
     prices: PRICES_OPTION,

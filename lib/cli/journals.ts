@@ -27,6 +27,9 @@ export const UNCHECKED_OPTION = {
 /** What commands take that read journals. */
 export const JOURNALS = ["one journal or more", 1, Infinity] as const;
 
+/** What commands take that read one run. */
+export const RUN = ["a journal, or a folder with those of one run", 1, 1] as const;
+
 /**
  * Returns the journals that paths stand for, as the user would name them. A folder stands for the files in it whose
  * names end in `.jsonl`, in the order of their names; what is hidden or in folders of its own is left out.

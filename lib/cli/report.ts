@@ -43,7 +43,13 @@ import {
   withVariant,
 } from "./_compared_results.ts";
 import { command, type Rest } from "./command.ts";
-import { journalsOf, PRICES_OPTION, readJournals, UNCHECKED_OPTION } from "./journals.ts";
+import {
+  journalsBySuite,
+  journalsOf,
+  PRICES_OPTION,
+  readJournals,
+  UNCHECKED_OPTION,
+} from "./journals.ts";
 
 /** The options that name a file or a folder to write to, in the order in which these are written. */
 const OUTPUTS = {
@@ -62,10 +68,10 @@ export const report = command({
   usage: "F.jsonl|FOLDER... [OPTIONS]",
   takes: ["one journal or more", 1, Infinity],
   about:
-    `Several journals are shards of one run, those of the test files of one suite, or runs of different models
-or strategies on the same tasks. Two runs of the same model are called after their journals, the old one
-first: report old.jsonl new.jsonl. A file of accept is compared with as well: report baseline.json new.jsonl.
-A folder stands for the journals in it. Without options the tables are printed, and the first failed trials
+    `Several journals are runs of different models or strategies on the same tasks. Two runs of the same model
+are called after their journals, the old one first: report old.jsonl new.jsonl. A file of accept is compared
+with as well: report baseline.json new.jsonl. A folder stands for the journals of one run, such as its shards
+or those of the test files of one suite. Without options the tables are printed, and the first failed trials
 of tool tests.`,
   options: {
     ...OUTPUTS,
@@ -104,11 +110,11 @@ of tool tests.`,
     const journals = journalsOf(others);
     assertOutputs(outputs, [...journals, ...baselines], error);
     const operandOf = new Map(journals.map((path) => [userPath(path), path]));
-    const paths = journals.map(userPath);
-    const collection = readCollection(paths, {
-      journals: readJournals(journals, unchecked),
-      differentTasks,
-    });
+    const given = others.flatMap((operand) => journalsBySuite(journalsOf([operand])));
+    const collection = readCollection(
+      given.map(({ journals }) => readJournals(journals, unchecked)),
+      { differentTasks },
+    );
     const { runs, trials, planned } = collection;
     const tablePrices = declaredPrices && runs.reduce<Prices>(
       (prices, { results: { plan } }) =>

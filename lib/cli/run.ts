@@ -64,7 +64,7 @@ some trials are invalid or were not run.`,
     [
       ["only"],
       "goes without",
-      ["out", "resume", "retry-invalid", "shard", "wave", "after"],
+      ["out", "resume", "retry-invalid", "shard", "wave"],
       "it runs one trial and does not keep it",
     ],
     [["story"], "goes with", ["only"], "a whole run tells no stories"],
@@ -190,7 +190,7 @@ async function runSuite(path: string, given: Flags): Promise<number> {
         ? gateOfWaves()
         : flags.shard === undefined
         ? `To decide: ${commandLine(`gate ${shellQuote(journal)}`)}`
-        : `To decide: ${commandLine("gate")}, with the journals of all shards`,
+        : `To decide: ${commandLine("gate")}, with the folder of the journals of all shards`,
     );
   }
   if (journal !== undefined && finished.length > 0) {
@@ -207,7 +207,9 @@ const MAX_DECIDED = 5;
 
 /** Says what decides over a run in waves. */
 function gateOfWaves(): string {
-  return `To decide: ${commandLine("gate")}, with the journals of all shards and waves so far`;
+  return `To decide: ${
+    commandLine("gate")
+  }, with the folder of the journals of all shards and waves so far`;
 }
 
 /** Returns 3 if the server may only be down, or the account at its limit; 2 if something named is wrong. */

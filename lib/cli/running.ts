@@ -29,7 +29,7 @@ import { keepForAgent } from "./command.ts";
 import { Progress } from "./progress.ts";
 
 /** The flags whose values are paths. */
-const PATHS = ["journal", "record", "replay", "auto", "prices", "after"];
+const PATHS = ["journal", "record", "replay", "auto", "prices"];
 
 /** Returns flags with the paths in them as this process opens them. */
 export function withUserPaths<Flags extends object>(flags: Flags): Flags {

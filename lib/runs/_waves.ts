@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as files from "node:path";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { blocksOfWave, type Wave } from "../gate/waves.ts";
 import { cannot } from "../base/errors.ts";
@@ -25,7 +26,7 @@ const USUAL_WAVES = 6;
 /** A wave that is run. */
 export interface PlannedWave {
   readonly wave: Wave;
-  /** The results of the waves before; omitted if they are not known. */
+  /** The results of the waves before; omitted for the first one. */
   readonly earlier?: Results;
   /** What decided in these, so that nothing is left to run; omitted while something is. */
   readonly over?: string;
@@ -39,8 +40,8 @@ export interface WaveRequest {
   readonly subject: string;
   readonly shard?: Shard | undefined;
   readonly wave: AskedWave;
-  /** The journals of the waves before, or folders of them. */
-  readonly after?: readonly string[] | undefined;
+  /** Its journal: those of the waves before are in the same folder. */
+  readonly journal: string;
   readonly baseline?: BaselineTrials | undefined;
 }
 
@@ -50,7 +51,7 @@ export interface WaveRequest {
  * @throws {InputError} If the plan has no such wave, or the journals of the waves before are not all of them, and whole.
  */
 export function planWave(plan: Plan, request: WaveRequest): PlannedWave {
-  const { subject, wave: asked, after } = request;
+  const { subject, wave: asked } = request;
   const { graphs: blocks } = plan.resolved;
   const { index, of = Math.min(USUAL_WAVES, blocks) } = asked;
   if (plan.rule === undefined) {
@@ -72,15 +73,7 @@ export function planWave(plan: Plan, request: WaveRequest): PlannedWave {
   const wave = { index, of };
   // There is nothing before the first one, so that all may be started by the same command.
   if (index === 1) return { wave };
-  if (after === undefined) {
-    if (plan.budget === undefined) return { wave };
-    throw cannot(
-      `run ${subject}`,
-      "a budget needs --after, the journals of the waves before, as it is one for all waves",
-      `this is wave ${index}/${of}`,
-    );
-  }
-  const earlier = readEarlier(plan, wave, { ...request, after });
+  const earlier = readEarlier(plan, wave, request);
   const stopping = new Stopping(plan, request.baseline, { earlier: earlier.trials });
   const { first } = blocksOfWave(wave, blocks);
   const left = plan.trials.filter(({ block }) => block >= first)
@@ -96,30 +89,30 @@ export function planWave(plan: Plan, request: WaveRequest): PlannedWave {
   };
 }
 
-/** Says what `--after` must have. */
-function afterRule({ index }: Wave): string {
+/** Says what the folder of a wave must have. */
+function folderRule({ index }: Wave): string {
   const which = index === 2 ? "wave 1" : `waves 1 to ${index - 1}`;
-  return `--after must have the journals of ${which}, of all shards`;
+  return `the folder of --out must have the journals of ${which}, of all shards`;
 }
 
 /** Reads the journals of all waves before one. */
 function readEarlier(
   plan: Plan,
   wave: Wave,
-  { subject, after, shard }: WaveRequest & { readonly after: readonly string[] },
+  { subject, journal, shard }: WaveRequest,
 ): Results {
   const action = `run ${subject}`;
   const expected = planLine(plan, shard, wave);
-  const paths = after.flatMap((path) =>
-    isFolder(path) ? journalsIn(path, pathForUser(path)).map((name) => pathIn(path, name)) : [path]
-  ).filter((path) => {
-    // A folder may have the journals of other suites, and those that this wave writes.
+  const folder = files.dirname(journal);
+  const where = printable(pathForUser(folder), 300);
+  const names = isFolder(folder) ? journalsIn(folder, where) : [];
+  const paths = names.map((name) => pathIn(folder, name)).filter((path) => {
+    // There may be the journals of other suites, and those that this wave writes.
     if (suiteOf(path) !== plan.suite) return false;
     const line = readPlanLine(path);
     return line?.wave === undefined || line.wave.index < wave.index;
   });
-  const where = after.map((path) => printable(pathForUser(path), 300)).join(", ");
-  const rule = afterRule(wave);
+  const rule = folderRule(wave);
   if (paths.length === 0) throw cannot(action, rule, `${where} has none of this suite`);
   const results = readResults(paths);
   const { plan: line, problem, waves } = results;
@@ -153,7 +146,7 @@ function stoppedBefore(
 ): string | undefined {
   const refuse = (rule: string, state: string) =>
     cannot(`run ${subject}`, rule, printable(state, 1000));
-  if (missing !== undefined) throw refuse(afterRule(wave), missing);
+  if (missing !== undefined) throw refuse(folderRule(wave), missing);
   const present = new Set(trials.map(({ id }) => id));
   const { last, blocks, whyMissing } = waves!;
   const lacking = plan.trials.filter((trial) =>
@@ -170,19 +163,16 @@ function stoppedBefore(
   }
   if (stopping.spent !== undefined) return stopping.spent;
   if (last.index < wave.index - 1) {
-    throw refuse(afterRule(wave), `wave ${wave.index - 1}/${wave.of} is missing`);
+    throw refuse(folderRule(wave), `wave ${wave.index - 1}/${wave.of} is missing`);
   }
 }
 
 /** Says which part of a plan a wave is. */
-export function waveNote(plan: Plan, { wave, earlier }: PlannedWave, shard?: Shard): string {
+export function waveNote(plan: Plan, { wave }: PlannedWave, shard?: Shard): string {
   const { graphs: blocks } = plan.resolved;
   const { first, end } = blocksOfWave(wave, blocks);
   const { length } = shardOf(plan, shard ?? { index: 1, of: 1 }, wave);
   return `${partText(shard ?? { index: 1, of: 1 }, wave)}: ${
     countText(length, "trial")
-  }, of blocks ${first + 1} to ${end} of ${blocks}` +
-    (wave.index === 1 || earlier !== undefined
-      ? ""
-      : "; without --after also those of what earlier waves have decided");
+  }, of blocks ${first + 1} to ${end} of ${blocks}`;
 }

@@ -13,7 +13,7 @@ import type { CompletePolicy } from "../gate/policy.ts";
 import { rerunLine } from "./rerun.ts";
 import type { Prices } from "../models/prices.ts";
 import type { Wave } from "../gate/waves.ts";
-import { afterFlags, type Shard } from "./shard_text.ts";
+import type { Shard } from "./shard_text.ts";
 import type { Results } from "./journal/results.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 
@@ -29,8 +29,8 @@ export interface DecisionOptions {
   readonly prices?: Prices | undefined;
   /** A journal of these results as the user named it, for commands that run a trial again; default the first one. */
   readonly journal?: string;
-  /** The journals and folders that the user gave, for the command of the next wave; default those of the results. */
-  readonly given?: readonly string[];
+  /** The journal or folder that the user gave, for the command that accepts them; default those of the results. */
+  readonly given?: string;
 }
 
 /** Returns why no decision is possible; `undefined` if one is. */
@@ -52,13 +52,14 @@ export function decideResults(
   options: DecisionOptions = {},
 ): GateReport {
   const { baseline: known, fresh = false, prices } = options;
-  const { journal = results.paths[0]!, given = results.paths } = options;
+  const { journal = results.paths[0]!, given } = options;
   const { suite, trials, planned, plan, rule, stopped, waves } = results;
   const fault = undecidableReason(results);
   if (fault !== undefined) return reportProblem(suite, fault);
   const baseline = known && comparableBaseline(known, plan, planned, {
     ...{ sequential: rule !== undefined, gate: policy, all: true, fresh },
-    accept: options.accept ?? howToAccept(policy, { journals: results.paths }),
+    accept: options.accept ??
+      howToAccept(policy, { journals: given === undefined ? results.paths : [given] }),
   });
   if (baseline !== undefined) assertOtherRun(baseline, trials);
   const costs = prices === undefined || plan === undefined
@@ -73,19 +74,15 @@ export function decideResults(
     parts: comparedParts(plan, baseline),
   });
   return reportVerdicts(suite, variants, policy, {
-    next: waves && howToContinue(waves.last, plan!.shard, given),
+    next: waves && howToContinue(waves.last, plan!.shard),
     rerun: (id) => rerunLine(trials.find((trial) => trial.id === id)!, plan, journal),
   });
 }
 
 /** Returns how to run the wave after one: what follows its number in a sentence. */
-function howToContinue(
-  { index, of }: Wave,
-  { of: shards }: Shard,
-  given: readonly string[],
-): string {
+function howToContinue({ index, of }: Wave, { of: shards }: Shard): string {
   const where = shards === 1 ? "" : ` on each of the ${shards} shards`;
-  return `by the same command${where} with --wave=${index + 1}/${of}${
-    afterFlags(given)
-  } and a new --out`;
+  return `by the same command${where} with --wave=${
+    index + 1
+  }/${of} and a new --out in the same folder`;
 }

@@ -279,17 +279,8 @@ export const OPTIONS = {
       ...{ value: "K", read: parseWave },
       help:
         "with a sequential gate: only wave K of the plan, or its shard; `K/N` makes it one of N waves, " +
-        "default 6. `gate` says after each wave whether another one is needed",
-    },
-  },
-  after: {
-    places: ["run", "deno test"],
-    flag: {
-      value: "F",
-      several: true,
-      help:
-        "with `--wave`: journals of all earlier waves, or a folder of them; what they have decided is not " +
-        "run again, and what they have spent counts. May be given several times",
+        "default 6. The journals of earlier waves must be in the folder of `--out`: what they have decided is " +
+        "not run again. `gate` says after each wave whether another one is needed",
     },
   },
   only: {

@@ -45,7 +45,7 @@ export type Settings =
   & RunSettings
   & Pick<
     FlagsOf<"deno test">,
-    "resume" | "retryInvalid" | "shard" | "wave" | "after" | "only" | "verdict" | "traces"
+    "resume" | "retryInvalid" | "shard" | "wave" | "only" | "verdict" | "traces"
   >
   & {
     /** Set if a flag gives the seed. */
@@ -235,7 +235,8 @@ export function planRun(request: RunRequest): PlannedRun {
     );
   }
   const missing = missingBaseline(gate, baseline, request.baselinePath, pathOf);
-  const wave = asked && planWave(plan, { ...settings, subject, wave: asked, baseline });
+  const wave = asked &&
+    planWave(plan, { shard, journal: journal!, subject, wave: asked, baseline });
   if (wave !== undefined) printer.note(waveNote(plan, wave, shard));
   return { subject, plan, settings, baseline, missing, wave, agent: agentOf(request) };
 }
@@ -317,16 +318,14 @@ const MAX_WARNINGS = 5;
 /** Refuses settings that would have no effect. */
 function assertSettings(
   subject: string,
-  { journal, resume, retryInvalid, wave, after }: Settings,
+  { journal, resume, retryInvalid, wave }: Settings,
 ): void {
   const fault = resume && journal === undefined
     ? "--resume needs --out=FILE"
     : retryInvalid && !resume
     ? "--retry-invalid needs --resume"
-    : after !== undefined && wave === undefined
-    ? "--after needs --wave"
     : wave !== undefined && journal === undefined
-    ? "--wave needs --out=FILE, as its gate is decided over the journals of all waves"
+    ? "--wave needs --out=FILE, in the folder that has the journals of all waves"
     : undefined;
   if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }

@@ -3,9 +3,7 @@
  * @module
  */
 
-import defer * as fileNames from "node:path";
 import { cannot } from "../base/errors.ts";
-import { shellQuote } from "../base/shell_quote.ts";
 import type { Wave } from "../gate/waves.ts";
 
 /** The part of a plan that one machine runs. */
@@ -53,15 +51,4 @@ export function partText({ index, of }: Shard, wave: Wave | undefined): string {
   const shard = of === 1 ? undefined : `shard ${index}/${of}`;
   if (wave === undefined) return shard ?? "the whole run";
   return `${shard === undefined ? "" : `${shard} of `}wave ${wave.index}/${wave.of}`;
-}
-
-/** Journals that a command line names one by one; of more it names the folders. */
-const MOST_NAMED = 3;
-
-/** Returns the flags by which a wave is run after journals, each with a space before it. */
-export function afterFlags(journals: readonly string[]): string {
-  const paths = journals.length <= MOST_NAMED
-    ? journals
-    : [...new Set(journals.map((path) => fileNames.dirname(path)))];
-  return paths.map((path) => ` --after=${shellQuote(path)}`).join("");
 }

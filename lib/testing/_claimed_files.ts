@@ -23,14 +23,17 @@ export interface FileOwner {
 
 /** Replaces each folder, a path ending in "/", by a file in it that is named after its benchmark or suite. */
 export function withFileNames(settings: Settings, owner: FileOwner): Settings {
-  const { journal, report, verdict } = settings;
+  const { journal, report, verdict, shard, wave } = settings;
   const file = (path: string, extension: string) =>
     path.endsWith("/") ? `${path}${fileName(owner)}.${extension}` : path;
+  // The shards and waves of a run are in one folder.
+  const part = (wave === undefined ? "" : `wave${wave.index}.`) +
+    (shard === undefined ? "" : `shard${shard.index}.`);
   const ofFiles = owner.file !== undefined && !owner.isFile;
   return {
     ...settings,
     ofFiles,
-    journal: journal && file(journal, "jsonl"),
+    journal: journal && file(journal, `${part}jsonl`),
     folder: ofFiles && journal?.endsWith("/") ? journal : undefined,
     report: report && listOf(report).map((path) => file(path, "html")),
     verdict: verdict && file(verdict, "json"),

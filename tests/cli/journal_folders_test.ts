@@ -65,9 +65,6 @@ Deno.test("toolgate gate, accept and report take a folder for the journals of a 
   assertEquals(gate.code, 0, gate.all);
   assertMatch(gate.stdout, /^m: PASS: /m);
   assertStringIncludes(gate.stdout, "solved: 59 of 60 valid trials (98.3%), 60 trials of 3 cases");
-  const files = ["orders_test", "refunds_test"].map((name) => `results/support.${name}.jsonl`);
-  const named = await toolgate(["gate", ...files.toReversed()], { cwd });
-  assertEquals(named.stdout, gate.stdout);
 
   const accepted = await toolgate(["accept", "results/"], { cwd });
   assertEquals(accepted.code, 0, accepted.all);
@@ -135,7 +132,7 @@ Deno.test("toolgate gate decides over each suite of a folder, and ends with the 
     assertEquals(accepted.code, 2, accepted.all);
     assertMatch(
       accepted.stderr,
-      /suites are mixed: billing in \S+billing\.a_test\.jsonl, support in \S+; give the journals of one/,
+      /suites are mixed: billing in \S+billing\.a_test\.jsonl, support in \S+; put those of each into a folder of its own/,
     );
     Deno.removeSync(place.file("results/dead.jsonl"));
     const shown = await toolgate(["report", "results"], { cwd });

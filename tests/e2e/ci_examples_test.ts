@@ -295,7 +295,7 @@ function wordsOfWave(
   return words(
     ASKING,
     `run fixtures/ci/waves.jsonc --seed 1 --shard ${shard}/${shards} --wave ${wave}/${waves} ` +
-      `--after results --out results/wave-${wave}-shard-${shard}.jsonl`,
+      `--out results/wave-${wave}-shard-${shard}.jsonl`,
   );
 }
 

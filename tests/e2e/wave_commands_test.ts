@@ -32,7 +32,7 @@ Deno.test("waves that are killed at any moment go on, and have each trial once",
   const { prng } = fork(SEED, "kills");
   const line = (wave: number, shard: number) => [
     ...["run", suite, "--base-url", server.url, "--concurrency", "2", "--resume"],
-    ...["--wave", `${wave}/2`, "--shard", `${shard}/2`, "--after", place.file("results")],
+    ...["--wave", `${wave}/2`, "--shard", `${shard}/2`],
     ...["--out", place.file(`results/${wave}-${shard}.jsonl`)],
   ];
   let kills = 0;
@@ -100,11 +100,7 @@ Deno.test("deno test -- --wave comes to what one run comes to, however its tests
   await using place = await folder();
   const alone = await testing([`--verdict=${place.path}/verdicts/`, "--concurrency=1"]);
   const own = (wave: number, shard: number) => [
-    ...[`--wave=${wave}/3`, `--shard=${shard}/2`, `--out=${place.path}/${wave}-${shard}/`],
-    ...Array.from(
-      { length: (wave - 1) * 2 },
-      (_, at) => `--after=${place.path}/${Math.floor(at / 2) + 1}-${at % 2 + 1}/`,
-    ),
+    ...[`--wave=${wave}/3`, `--shard=${shard}/2`, `--out=${place.path}/results/`],
   ];
   for (const wave of [1, 2, 3]) {
     for (const shard of [1, 2]) {
@@ -117,25 +113,16 @@ Deno.test("deno test -- --wave comes to what one run comes to, however its tests
       }
     }
   }
+  const { stdout } = await toolgate(["gate", "--json", place.file("results")]);
+  const decided = stdout.split(/^(?=\{)/m).map((one) => JSON.parse(one));
   for (const name of ["open", "own"]) {
     const told = JSON.parse(Deno.readTextFileSync(place.file(`verdicts/${name}.json`)));
-    const journals = [1, 2, 3].flatMap((wave) =>
-      [1, 2].map((shard) => place.file(`${wave}-${shard}/${name}.jsonl`))
-    ).filter((path) => {
-      // What has decided writes no journal any more.
-      try {
-        return Deno.statSync(path).isFile;
-      } catch {
-        return false;
-      }
-    });
-    const { stdout } = await toolgate(["gate", "--json", ...journals]);
-    const { verdicts, verdict } = JSON.parse(stdout);
-    assertEquals([verdict, verdicts], [told.verdict, told.verdicts], alone.all);
+    const own = decided.find(({ suite }) => suite === name)!;
+    assertEquals([own.verdict, own.verdicts], [told.verdict, told.verdicts], alone.all);
   }
 
   // A part of the tests is a short shard: the gate says so until the rest is run, too.
-  const journal = place.file("filtered/open.jsonl");
+  const journal = place.file("filtered/open.wave1.jsonl");
   const filtered = await testing(
     ["--wave=1/3", `--out=${place.path}/filtered/`],
     { filter: (name) => /^open > .*core 1/.test(name) },
@@ -145,7 +132,7 @@ Deno.test("deno test -- --wave comes to what one run comes to, however its tests
   assertEquals(before.code, 3, before.all);
   assertMatch(
     before.stdout,
-    /INVALID: wave 1\/3 \(\S+open\.jsonl\) lacks \d+ of its \d+ trials/,
+    /INVALID: wave 1\/3 \(\S+open\.wave1\.jsonl\) lacks \d+ of its \d+ trials/,
   );
   // The same cells.
   const tasks = [{ core: 1, depth: 0 }, { core: 2, depth: 1 }];
@@ -166,7 +153,7 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
   assertMatch(first.stderr, /^Wave 1\/3: 20 trials, of blocks 1 to 10 of 31$/m);
   assertMatch(
     first.stderr,
-    /^To decide: .*gate, with the journals of all shards and waves so far$/m,
+    /^To decide: .*gate, with the folder of the journals of all shards and waves so far$/m,
   );
   const results = place.file("results");
   const told = "by the same command with --wave=2/3";
@@ -178,7 +165,7 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
     assertEquals(gate.code, 4, gate.all);
     assertStringIncludes(
       gate.stdout.replaceAll(/\s+/g, " "),
-      `Run wave 2 of 3 next, ${told} --after=`,
+      `Run wave 2 of 3 next, ${told} and a new --out in the same folder.`,
     );
     assertMatch(
       Deno.readTextFileSync(summary),
@@ -210,10 +197,11 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
       tasks: [{ core: 2, depth: 1 }],
     };
     const other = place.write("weak.jsonc", JSON.stringify(weak));
-    const failed = place.file("failed.jsonl");
+    const failed = place.file("both/failed.jsonl");
     await toolgate(["run", other, "--out", failed]);
     assertEquals((await toolgate(["gate", failed])).code, 1);
-    assertEquals((await toolgate(["gate", failed, results])).code, 4);
+    Deno.copyFileSync(out, place.file("both/open.jsonl"));
+    assertEquals((await toolgate(["gate", place.file("both")])).code, 4);
   });
   await context.step("of one model while another one has decided", async () => {
     const models = ["sim:noisy?quit=0.9", "sim:noisy?quit=0.1"];
@@ -229,7 +217,7 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
     const spent = place.file("spent");
     for (const wave of [1, 2, 3]) {
       const ended = await toolgate([
-        ...["run", suite, "--wave", `${wave}/3`, "--after", spent, "--max-tokens", "1"],
+        ...["run", suite, "--wave", `${wave}/3`, "--max-tokens", "1"],
         ...["--out", `${spent}/${wave}.jsonl`],
       ]);
       assertEquals(ended.code, 3, ended.all);
@@ -256,19 +244,17 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
           [fixed, "--wave", "1", "--out", next],
           /--wave needs a sequential gate, after whose looks waves end: it has none/,
         ],
-        [[suite, "--after", results], /--after needs --wave/],
-        [[suite, "--wave", "1"], /--wave needs --out=FILE, as its gate is decided over/],
         [
-          [suite, "--wave", "2", "--max-tokens", "9", "--out", next],
-          /a budget needs --after, the journals of the waves before/,
+          [suite, "--wave", "1"],
+          /--wave needs --out=FILE, in the folder that has the journals of all waves/,
         ],
         [
-          [suite, "--wave", "3/3", "--after", results, "--out", next],
+          [suite, "--wave", "3/3", "--out", `${results}/3.jsonl`],
           /waves 1 to 2, of all shards: wave 2\/3 is missing/,
         ],
         [
-          [suite, "--wave", "2/3", "--after", place.file("no"), "--out", next],
-          /Cannot read \S+no: there is no such file or folder/,
+          [suite, "--wave", "2/3", "--out", place.file("no/2.jsonl")],
+          /must have the journals of wave 1, of all shards: \S+no has none of this suite/,
         ],
         [
           [suite, "--wave", "2/3", "--out", out, "--resume"],

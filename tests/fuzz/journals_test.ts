@@ -99,16 +99,11 @@ async function written(): Promise<ReadonlyMap<string, string>> {
   return texts;
 }
 
-/** What a gate says of a journal, or the fault of a file. */
-function judged(path: string, given: readonly string[] = []) {
-  return judgedAll([path], given);
-}
-
-/** What a gate says of journals, or the fault of a file. */
-async function judgedAll(paths: readonly string[], given: readonly string[] = []) {
-  const folder = paths[0]!.slice(0, paths[0]!.lastIndexOf("/"));
+/** What a gate says of a journal or a folder of them, or the fault of a file. */
+async function judged(path: string, given: readonly string[] = []) {
+  const folder = path.replace(/\/[^/]*\.jsonl$/, "");
   try {
-    const { value, stdout, stderr } = await quietly(() => gate([...paths, "--json", ...given]));
+    const { value, stdout, stderr } = await quietly(() => gate([path, "--json", ...given]));
     // Lines that run trials again name the file, and each has a folder of its own.
     const told = JSON.parse(stdout.replaceAll(folder, "")) as GateReport;
     assertEquals(told.exitCode, value);
@@ -457,7 +452,8 @@ let ofShards: GateReport | undefined;
 async function shardsBefore(): Promise<GateReport> {
   if (ofShards !== undefined) return ofShards;
   using folder = new Folder();
-  const told = await judgedAll(SHARDS.map((file, place) => folder.write(`b${place}`, file)));
+  for (const [place, file] of SHARDS.entries()) folder.write(`${place}.jsonl`, file);
+  const told = await judged(folder.path);
   assert(!(told instanceof InputError) && told.verdict === "pass");
   return ofShards = told;
 }
@@ -481,10 +477,10 @@ fuzz(
       // Lines of one shard after those of the other.
       none: [text + other.slice(other.indexOf("\n") + 1), other],
     }[kept]!;
-    const paths = files.map((file, place) =>
-      folder.write(`${place}.jsonl`, isChained ? rechained(file) : file)
-    );
-    const told = await judgedAll(paths);
+    for (const [place, file] of files.entries()) {
+      folder.write(`${place}.jsonl`, isChained ? rechained(file) : file);
+    }
+    const told = await judged(folder.path);
     const before = await shardsBefore();
     assertNothingLost(told, before);
     if (kept !== "own") assert(told instanceof InputError || told.verdict === "invalid");

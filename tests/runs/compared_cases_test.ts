@@ -3,7 +3,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { isLeftOut } from "../../lib/gate/compared_cases.ts";
 import { comparePairsAndAccepted } from "../../lib/gate/comparison.ts";
-import { readCollection } from "../../lib/runs/journal/collection.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { comparableBaseline, comparedParts } from "../../lib/runs/compared_baseline.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
@@ -20,7 +19,7 @@ import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
-import { accept, writeJournal } from "../support/journals.ts";
+import { accept, collect, writeJournal } from "../support/journals.ts";
 import { finish } from "../support/records.ts";
 
 const NAMES = ["refund", "cancel", "address", "invoice", "hello", "goodbye"];
@@ -307,7 +306,7 @@ Deno.test("readCollection() compares two runs of own cases, but for those that c
   );
   const next = writeJournal(folder, after, trials, "new.jsonl");
   assert(old.endsWith("a.jsonl"));
-  const collection = readCollection([folder.file("old.jsonl"), next]);
+  const collection = collect([folder.file("old.jsonl"), next]);
   assertEquals(collection.runs.map(({ label }) => label), ["old", "new"]);
   assertEquals(collection.notes, [
     "new.jsonl: left out, as they changed since old.jsonl: cancel",
@@ -326,7 +325,7 @@ Deno.test("readCollection() compares two runs of own cases, but for those that c
   const other = planOf([caseOf("dial")], { name: "other" });
   assertStringIncludes(
     assertThrows(
-      () => readCollection([folder.file("old.jsonl"), journalOf(folder, other)]),
+      () => collect([folder.file("old.jsonl"), journalOf(folder, other)]),
       InputError,
     ).message,
     "their tasks must be the same",

@@ -43,12 +43,12 @@ async function runShard(
   { shards = 2, of = 5, concurrency = 3, baseline, resume }: Parts = {},
 ): Promise<{ over?: string; stopped?: string | undefined; asked: number }> {
   const shard = { index, of: shards };
-  const after = [folder.path];
+  const journal = folder.file(`${wave}-${index}.jsonl`);
   const planned = planWave(plan, {
     subject: "s",
     shard,
     wave: { index: wave, of },
-    after,
+    journal,
     baseline,
   });
   if (planned.over !== undefined) return { over: planned.over, asked: 0 };
@@ -57,7 +57,7 @@ async function runShard(
   using run = new Run(plan, {
     ...{ shard, wave: planned.wave, earlier: planned.earlier?.trials ?? [], concurrency },
     ...(baseline === undefined ? {} : { baseline }),
-    ...{ journal: folder.file(`${wave}-${index}.jsonl`), ...defined({ resume }) },
+    ...{ journal, ...defined({ resume }) },
     connect: ({ model }) => inProcess(model),
     onTrial: (trial) => void (asked += Number(trial.kind !== "needless")),
   });
@@ -249,10 +249,15 @@ Deno.test("a gate over waves ends once nothing of the budget is left for another
 });
 
 Deno.test("planWave() refuses what is no wave of the plan", () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
   const plan = planOf(RATE, [GOOD!]);
   const { graphs } = plan.resolved;
   const refuse = (planned: Plan, wave: { index: number; of?: number }, told: RegExp) => {
-    const { message } = assertThrows(() => planWave(planned, { subject: "s", wave }), InputError);
+    const { message } = assertThrows(
+      () => planWave(planned, { subject: "s", wave, journal }),
+      InputError,
+    );
     assertMatch(message, told);
   };
   const fixed = planSuite({ name: "s", seed: 1, tasks: TASKS, models: [GOOD!], gate: RATE });
@@ -263,14 +268,10 @@ Deno.test("planWave() refuses what is no wave of the plan", () => {
     { index: 1, of: graphs + 1 },
     /each wave must have a block of trials, of which there are/,
   );
-  refuse(
-    { ...plan, budget: { tokens: 9 } },
-    { index: 2 },
-    /a budget needs --after.*: this is wave 2\/6/,
-  );
-  assertEquals(planWave(plan, { subject: "s", wave: { index: 2 } }), { wave: { index: 2, of: 6 } });
+  const first = { subject: "s", wave: { index: 1 }, journal };
+  assertEquals(planWave(plan, first), { wave: { index: 1, of: 6 } });
   const few = { ...plan, resolved: { ...plan.resolved, graphs: 3 } };
-  assertEquals(planWave(few, { subject: "s", wave: { index: 3 } }).wave, { index: 3, of: 3 });
+  assertEquals(planWave(few, first).wave, { index: 1, of: 3 });
 });
 
 Deno.test("planWave() needs the journals of all waves before, whole and of the same plan", async (context) => {
@@ -282,6 +283,14 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
   const names = ["1-1", "1-2", "2-1", "2-2"].map((name) => folder.file(`${name}.jsonl`));
   const [first, second, third, last] = names as [string, string, string, string];
   const cut = folder.write("cut.txt", folder.read("2-2.jsonl").split("\n").slice(0, -3).join("\n"));
+  /** Plans a wave into a folder that has these journals. */
+  const planAfter = (journals: readonly string[], other: Plan, wave: object) => {
+    using own = new Folder();
+    for (const [place, path] of journals.entries()) {
+      own.write(`${place + 1}.jsonl`, Deno.readTextFileSync(path));
+    }
+    return planWave(other, { ...request, ...wave, journal: own.file("now.jsonl") });
+  };
   const request = { subject: "s", shard: { index: 1, of: 2 }, wave: { index: 3, of: 5 } };
   const cases: [string, string[], RegExp, Partial<typeof request>?][] = [
     [
@@ -293,14 +302,14 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
     [
       "all are missing",
       [folder.write("none.txt", "")],
-      /of all shards: \S+ has none of this suite/,
+      /of all shards: \S+ has none of this suite$/,
     ],
     [
       "one is short",
       [first, second, third, cut],
-      /the waves before must be whole: shard 2\/2 of wave 2\/5 \(\S+cut.txt\) lacks 1/,
+      /the waves before must be whole: shard 2\/2 of wave 2\/5 \(\S+4\.jsonl\) lacks 1/,
     ],
-    ["one is given twice", [...names, first], /shard 1\/2 of wave 1\/5 is there twice/],
+    ["one is there twice", [...names, first], /shard 1\/2 of wave 1\/5 is there twice/],
     [
       "they have other waves",
       names,
@@ -317,7 +326,7 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
   for (const [name, after, told, own] of cases) {
     await context.step(name, () => {
       const { message } = assertThrows(
-        () => planWave(plan, { ...request, ...own, after }),
+        () => planAfter(after, plan, own ?? {}),
         InputError,
       );
       assertMatch(message, told);
@@ -326,7 +335,7 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
   await context.step("they are of another plan", () => {
     const other = openPlan({ seed: 3 });
     const { message } = assertThrows(
-      () => planWave(other, { ...request, after: names }),
+      () => planAfter(names, other, {}),
       InputError,
     );
     assertMatch(message, /it must be of the same plan: it differs in seed/);
@@ -334,25 +343,25 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
   await context.step("they declare other prices, with which no gate decides over both", () => {
     const other = { ...plan, prices: { [plan.trials[0]!.model]: { input: 1, output: 2 } } };
     const { message } = assertThrows(
-      () => planWave(other, { ...request, after: names }),
+      () => planAfter(names, other, {}),
       InputError,
     );
-    assertMatch(message, /of all shards: \S+1-1\.jsonl declares other prices$/);
+    assertMatch(message, /of all shards: \S+1\.jsonl declares other prices$/);
   });
   await context.step("they are of another gate", () => {
     const other = planOf({ successRate: 0.8, margin: 0.2 }, ["sim:noisy?quit=0.1"], { seed: 2 });
     const refuse = (after: string[]) =>
-      assertThrows(() => planWave(other, { ...request, after }), InputError).message;
+      assertThrows(() => planAfter(after, other, {}), InputError).message;
     assertMatch(refuse(names), /it must be of the same plan: it differs in gate/);
     const line = planLine(plan, { index: 1, of: 2 });
     const whole = folder.write("whole.txt", linesOf([line]));
-    assertMatch(refuse([whole]), /of all shards: \S+whole.txt is of no wave$/);
+    assertMatch(refuse([whole]), /of all shards: \S+1\.jsonl is of no wave$/);
   });
   await context.step("a folder may have more than those", async () => {
     await runShard(folder, plan, [2, 3]);
     folder.write("other.jsonl", '{"v":1,"kind":"plan","suite":"another"}\n');
     folder.write("begun.jsonl", "");
-    const { earlier } = planWave(plan, { ...request, after: [folder.path] });
+    const { earlier } = planWave(plan, { ...request, journal: folder.file("3-1.jsonl") });
     assertEquals(earlier!.paths.length, 4);
   });
 });

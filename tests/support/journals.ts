@@ -5,7 +5,8 @@
 import { acceptResults } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { chainedLine } from "../../lib/runs/journal/jsonl.ts";
-import type { RunLine } from "../../lib/runs/journal/journal.ts";
+import { type Collection, readCollection } from "../../lib/runs/journal/collection.ts";
+import { readJournalFile, type RunLine } from "../../lib/runs/journal/journal.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { recordText } from "../../lib/runs/record.ts";
@@ -14,6 +15,17 @@ import { sha256 } from "../../lib/base/hash.ts";
 import { readLines } from "./child.ts";
 import type { Folder } from "./folders.ts";
 import { finish } from "./records.ts";
+
+/** Puts runs together, each read from one journal or several. */
+export function collect(
+  runs: readonly (string | readonly string[])[],
+  options?: Parameters<typeof readCollection>[1],
+): Collection {
+  return readCollection(
+    runs.map((paths) => [paths].flat().map((path) => readJournalFile(path))),
+    options,
+  );
+}
 
 /** The lines of a journal, each with the checksum that follows from it and the line before, also where it had another. */
 export function linesOf(values: readonly unknown[]): string {

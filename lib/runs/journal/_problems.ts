@@ -103,7 +103,7 @@ export function mixedProblem(files: readonly JournalFile[]): string | undefined 
     );
     const areApart = new Set(suites.values()).size > 1;
     return `trials of several suites are mixed: ${names.join(", ")}` +
-      (areApart ? "; give the journals of one" : "");
+      (areApart ? "; put those of each into a folder of its own" : "");
   }
   const byHash = new Map<string | undefined, JournalFile>([[first?.plan?.planHash, first!]]);
   for (const other of others) {
@@ -196,7 +196,9 @@ function shardProblem({ files }: Part): string | undefined {
     const key = partKey(plan!);
     const before = seen.get(key);
     if (before !== undefined) {
-      const where = before === path ? `${path} is given twice` : `in ${before} and in ${path}`;
+      const where = before === path
+        ? `${path} is given twice`
+        : `in ${before} and in ${path}, and a folder has one run`;
       return `${partText(shard, wave)} is there twice: ${where}`;
     }
     seen.set(key, path);

@@ -7,7 +7,7 @@
 import defer * as paths from "node:path/posix";
 import type { JournalFile } from "./journal.ts";
 import type { PlanLine } from "./plan_line.ts";
-import { canonicalJson, defined, printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import type { LeftOut } from "../plan.ts";
 import { comparisonHash, planHash, type ResolvedSuite } from "../resolved_suite.ts";
@@ -36,11 +36,6 @@ export function testsOf({ resolved: { cells, cases = {} } }: PlanLine): string[]
   );
   const areOwn = names.length === cells.length && names.every((name) => Object.hasOwn(cases, name));
   return areOwn && names.length > 0 ? names : undefined;
-}
-
-/** What tells a suite from others; `undefined` for a plan of other tasks. */
-export function suiteKey(plan: PlanLine): string | undefined {
-  return testsOf(plan) === undefined ? undefined : canonicalJson(commonOf(plan));
 }
 
 /** Says which test is in the journals of two test files; `undefined` if none is. */

@@ -8,16 +8,14 @@ import defer * as fileNames from "node:path";
 import { type ComparedCases, leftOutLines } from "../../gate/compared_cases.ts";
 import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
 import { comparedPlans } from "../compared_baseline.ts";
-import { drawKey, trialKey, trialKeys } from "../trial_keys.ts";
+import { drawKey, trialKey } from "../trial_keys.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, defined, printable } from "../../base/json.ts";
 import { comparisonHash } from "../resolved_suite.ts";
 import { sum } from "../../base/numbers.ts";
-import { type JournalFile, readJournalFile } from "./journal.ts";
-import { splitGate } from "./plan_line.ts";
-import { suiteKey, testsOf } from "./_test_files.ts";
+import type { JournalFile } from "./journal.ts";
 import { differences } from "./_plan_differences.ts";
-import { isEmpty, readResults, type Results } from "./results.ts";
+import { readResults, type Results } from "./results.ts";
 import { modelName } from "../../models/entry.ts";
 import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
@@ -52,44 +50,31 @@ interface Run {
   readonly label?: string;
 }
 
-/** Options of {@linkcode readCollection}. */
-export interface CollectionOptions {
-  /** Whether tasks may differ if all models and strategies worked on all of them; default `false`. */
-  readonly differentTasks?: boolean;
-  /** The journals, where they were read already. */
-  readonly journals?: readonly JournalFile[];
-}
-
 /**
- * Reads journals that belong together: shards of one plan, or plans of different models or strategies on the
- * same tasks, or two runs of the same model, such as before and after a change; these are told apart by labels. Of the
- * user's own cases those may differ that are not compared. With `differentTasks`, also plans of different tasks, such as generated ones and cases, if all
- * models and strategies are in each of them, so that overall rates stay comparable. Missing shards and trials
+ * Puts runs together that belong together: plans of different models or strategies on the same tasks, or two runs of
+ * the same model, such as before and after a change; these are told apart by labels. Of the user's own cases those may
+ * differ that are not compared. With `differentTasks`, also plans of different tasks, such as generated ones and cases,
+ * if all models and strategies are in each of them, so that overall rates stay comparable. Missing shards and trials
  * are no error; callers must report them.
  *
- * @throws {InputError} If a file cannot be read, a line is malformed, or the journals do not belong together;
- * the message names two of them and the difference.
+ * @param given The journals of each run.
+ * @throws {InputError} If a run is not the whole, untouched run of one plan, or they do not belong together; the message
+ * names two journals and the difference.
  */
 export function readCollection(
-  paths: readonly string[],
-  { differentTasks = false, journals = paths.map((path) => readJournalFile(path)) }:
-    CollectionOptions = {},
+  given: readonly (readonly JournalFile[])[],
+  { differentTasks = false }: { readonly differentTasks?: boolean | undefined } = {},
 ): Collection {
-  const runOf = (files: readonly JournalFile[]): Run => {
+  const read = given.map((files): Run => {
     const paths = files.map(({ path }) => path);
     return { paths, files, results: readResults(paths, files) };
-  };
-  const read = joinTestFiles(groupByPlan(journals)).flatMap((plans): Run[] => {
-    const run = runOf(plans.flat());
-    // Test files that are no run of one suite may be different tasks.
-    const areApart = differentTasks && plans.length > 1 && isFaulty(run.results);
-    return areApart ? plans.map(runOf) : [run];
   });
   for (const { paths, results } of read) {
     if (!isFaulty(results)) continue;
     const problem = printable(results.problem!, 1000);
     throw new InputError(`Cannot report on ${paths.join(" and ")}: ${problem}`);
   }
+  assertWhole(read);
   const onSameTasks = (differentTasks ? byTasks(read) : [read]).map(withLabels);
   const runs = read.map(({ results }) =>
     onSameTasks.flat().find((run) => run.results === results)!
@@ -202,94 +187,19 @@ function isFaulty({ problem, missing }: Results): boolean {
   return problem !== undefined && problem !== missing;
 }
 
-/**
- * Puts the plans of the test files of one suite together, unless each file decided for itself when to stop. A file with
- * a test that is there already is of another run of the suite.
- */
-function joinTestFiles(plans: readonly JournalFile[][]): JournalFile[][][] {
-  const runs = plans.map((files) => {
-    const line = files[0]!.plan;
-    const key = line === undefined || splitGate(line.gate).rule !== undefined
-      ? undefined
-      : suiteKey(line);
-    return { key, files, tests: new Set(key === undefined ? [] : testsOf(line!)) };
-  });
-  return [...Map.groupBy(runs, ({ key, files }) => key ?? files[0]!.path).values()]
-    .flatMap((ofSuite) =>
-      splitRuns(
-        ofSuite,
-        ({ files }) => files[0]!.path,
-        (one, other) => !one.tests.isDisjointFrom(other.tests),
-      )
-    )
-    .map((run) => run.map(({ files }) => files));
-}
-
-/**
- * The journals of each plan, those of another run of it by themselves; empty journals, which may be of any, count as
- * the first plan's.
- */
-function groupByPlan(journals: readonly JournalFile[]): JournalFile[][] {
-  const empty = journals.filter(isEmpty);
-  const others = journals.filter((file) => !isEmpty(file));
-  const planOf = ({ plan }: JournalFile) => plan?.planHash ?? "";
-  // Journals without a plan have no shards.
-  const shardOf = ({ path, plan }: JournalFile) =>
-    plan === undefined ? path : canonicalJson([plan.shard, plan.wave ?? null]);
-  // The same journal again is a problem of its run.
-  const groups = [...Map.groupBy(others, planOf).values()].flatMap((ofPlan) =>
-    splitRuns(
-      ofPlan,
-      ({ path }) => path,
-      (one, other) => shardOf(one) === shardOf(other) && isOtherRun(one, other),
-    )
-  );
-  if (empty.length > 0) groups.length === 0 ? groups.push(empty) : groups[0]!.push(...empty);
-  return groups;
-}
-
-/**
- * Splits the parts of one or several runs, of which two that exclude each other are of different ones: by their
- * folders or, where each run has the same parts, one run after the other.
- *
- * @throws {InputError} If it is unclear which parts belong together: their rates would be of no run at all.
- */
-function splitRuns<Part>(
-  parts: readonly Part[],
-  pathOf: (part: Part) => string,
-  exclude: (one: Part, other: Part) => boolean,
-): Part[][] {
-  const inTurn = (parts: readonly Part[]) => {
-    const runs: Part[][] = [];
-    for (const part of parts) {
-      const last = runs.at(-1);
-      if (last === undefined || last.some((one) => exclude(one, part))) runs.push([part]);
-      else last.push(part);
-    }
-    return runs;
-  };
-  const runs = inTurn(parts);
-  const [first] = runs;
-  if (first === undefined || runs.every(({ length }) => length === 1)) return runs;
-  if (runs.length === 1) return runs;
-  const byFolder = [...Map.groupBy(parts, (part) => fileNames.dirname(pathOf(part))).values()];
-  if (byFolder.every((own) => inTurn(own).length === 1) && byFolder.length < parts.length) {
-    return byFolder;
+/** Shards of one run beside each other would look like several runs of it. */
+function assertWhole(runs: readonly Run[]): void {
+  const seen = new Map<string, string>();
+  for (const { paths: [path], results: { plan, missing } } of runs) {
+    if (plan === undefined || missing === undefined) continue;
+    const before = seen.getOrInsert(plan.planHash, path!);
+    if (before === path) continue;
+    throw cannot(
+      `report on ${before} and ${path} together`,
+      "a run is one file, or one folder with all of its journals",
+      "they are shards of one run: put them into a folder, and name that",
+    );
   }
-  const isLikeFirst = (run: readonly Part[]) =>
-    run.length === first.length && run.every((part) => first.some((one) => exclude(one, part)));
-  if (runs.slice(1).every(isLikeFirst)) return runs;
-  throw cannot(
-    `report on ${pathOf(first[0]!)} and ${pathOf(runs[1]![0]!)} together`,
-    "the journals of each run must be in a folder of their own",
-    "it is unclear which of them belong together",
-  );
-}
-
-/** Whether two journals of one shard are of different runs of it. */
-function isOtherRun(one: JournalFile, other: JournalFile): boolean {
-  const [keys, others] = [one, other].map(({ trials }) => trialKeys(trials));
-  return keys!.size > 0 && others!.size > 0 && keys!.isDisjointFrom(others!);
 }
 
 /** The runs on each set of tasks; runs without a plan may belong to any. */

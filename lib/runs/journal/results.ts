@@ -23,7 +23,7 @@ import {
   partKey,
 } from "./_problems.ts";
 import { joinedPlan } from "./_test_files.ts";
-import { afterFlags, partText } from "../shard_text.ts";
+import { partText } from "../shard_text.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
@@ -256,14 +256,11 @@ function wavesSoFar(part: Part): WavesSoFar {
       if (file === undefined) {
         const text = partText(shard, wave);
         const flags = shard.of === 1 ? "" : `--shard ${shard.index}/${shard.of} `;
-        const before = files.filter(({ plan }) => plan!.wave!.index < wave.index);
         const others = missingInWaves(part, of).filter((other) => other !== text);
         return {
-          reason: `${text} is missing: give its journal or, if it was not run or is lost, run it ` +
-            `with ${flags}--wave ${wave.index}/${of}${
-              afterFlags(before.map(({ path }) => path))
-            } ` +
-            "and an --out of its own" +
+          reason:
+            `${text} is missing: put its journal into the folder or, if it was not run or is lost, run it ` +
+            `with ${flags}--wave ${wave.index}/${of} and an --out of its own in the same folder` +
             (others.length === 0 ? "" : `; so is ${listText(others, MAX_NAMED)}`),
           ended: false,
         };

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { readCollection, variantsOfRun } from "../../../lib/runs/journal/collection.ts";
+import { variantsOfRun } from "../../../lib/runs/journal/collection.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
@@ -10,7 +10,7 @@ import { planLine } from "../../../lib/runs/journal/plan_line.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { Folder } from "../../support/folders.ts";
-import { linesOf, writeJournal } from "../../support/journals.ts";
+import { collect, linesOf, writeJournal } from "../../support/journals.ts";
 import { finish, HOSTILE, record, STEERING } from "../../support/records.ts";
 import { SMALL } from "../../support/suites.ts";
 
@@ -37,8 +37,8 @@ function writeSuite(folder: Folder, name: string, changed: Partial<Suite>): stri
   return write(folder, planSuite({ ...SMALL, ...changed }), name);
 }
 
-function faultOf(...paths: string[]): string {
-  const { message } = assertThrows(() => readCollection(paths), InputError);
+function faultOf(...paths: (string | readonly string[])[]): string {
+  const { message } = assertThrows(() => collect(paths), InputError);
   assertEquals(message.includes("\n"), false, "one message");
   return message;
 }
@@ -50,7 +50,7 @@ Deno.test("readCollection() puts shards together in any order", () => {
   );
   const [one, two, three] = names as [string, string, string];
   for (const paths of [[one, two, three], [three, one, two], [two, three, one]]) {
-    const { runs, trials, planned } = readCollection(paths);
+    const { runs, trials, planned } = collect([paths]);
     assertEquals([runs.length, planned], [1, PLAN.trials.length]);
     assertEquals(runs[0]!.paths, paths);
     assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
@@ -59,17 +59,17 @@ Deno.test("readCollection() puts shards together in any order", () => {
 
 Deno.test("readCollection() reads what is there when a shard is missing, and which one is", () => {
   using folder = new Folder();
-  const { runs, trials, planned } = readCollection([
+  const { runs, trials, planned } = collect([[
     writeShard(folder, PLAN, { index: 1, of: 3 }, "1.jsonl"),
     writeShard(folder, PLAN, { index: 3, of: 3 }, "3.jsonl"),
-  ]);
+  ]]);
   assertEquals([trials.length, planned], [8, 12]);
   assertEquals(runs[0]!.results.missing, "shards are missing: 2/3");
 });
 
 Deno.test("readCollection() puts models of several runs on the same tasks side by side", () => {
   using folder = new Folder();
-  const { runs, trials, planned, suite } = readCollection([
+  const { runs, trials, planned, suite } = collect([
     writeSuite(folder, "a.jsonl", { models: ["a"] }),
     writeSuite(folder, "b.jsonl", { models: ["b", { model: "c", temperature: 0 }] }),
     writeSuite(folder, "d.jsonl", { models: ["a"], strategies: ["restate"], name: "other" }),
@@ -90,7 +90,7 @@ Deno.test("readCollection() pairs strategies of several runs by their graphs", (
   const restated = trialsOf(plan).map((trial, place) =>
     place === 0 ? { ...trial, outcome: "no_answer" as const, solved: false } : trial
   );
-  const { trials, suite } = readCollection([
+  const { trials, suite } = collect([
     writeSuite(folder, "a.jsonl", { models: ["b", "a"] }),
     writeJournal(folder, plan, restated, "b.jsonl"),
   ]);
@@ -109,10 +109,9 @@ Deno.test("readCollection() pairs strategies of several runs by their graphs", (
 
 Deno.test("readCollection() puts shards of one run and another run together", () => {
   using folder = new Folder();
-  const { runs, trials } = readCollection([
-    writeShard(folder, PLAN, { index: 2, of: 2 }, "2.jsonl"),
+  const { runs, trials } = collect([
+    [2, 1].map((index) => writeShard(folder, PLAN, { index, of: 2 }, `${index}.jsonl`)),
     writeSuite(folder, "c.jsonl", { models: ["c"] }),
-    writeShard(folder, PLAN, { index: 1, of: 2 }, "1.jsonl"),
   ]);
   assertEquals(runs.map(({ paths }) => paths.length), [2, 1]);
   assertEquals(trials.length, 18);
@@ -121,7 +120,7 @@ Deno.test("readCollection() puts shards of one run and another run together", ()
 Deno.test("readCollection() reads journals of other tools, and does not know what was planned", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", linesOf([record(), record({ model: "n" })]));
-  const { planned, trials, suite, runs } = readCollection([path]);
+  const { planned, trials, suite, runs } = collect([path]);
   assertEquals([planned, trials.length, suite], [undefined, 2, "s"]);
   assertEquals(runs[0]!.results.notices.length, 1);
 });
@@ -129,7 +128,7 @@ Deno.test("readCollection() reads journals of other tools, and does not know wha
 Deno.test("readCollection() reads an empty journal, and one whose run died in its plan", () => {
   using folder = new Folder();
   for (const text of ["", '{"v":1,"kind":"pl']) {
-    assertEquals(readCollection([folder.write("a.jsonl", text)]).trials, []);
+    assertEquals(collect([folder.write("a.jsonl", text)]).trials, []);
   }
 });
 
@@ -169,12 +168,17 @@ Deno.test("readCollection() refuses one journal twice, however it is named", () 
   const path = write(folder, PLAN);
   const copy = write(folder, PLAN, "copy.jsonl");
   for (const again of [path, `${folder.path}/./a.jsonl`, copy]) {
-    assertEquals(
+    assertStringIncludes(
       faultOf(path, again),
-      `Cannot report on ${path} and ${again}: the whole run is there twice: ` +
-        (again === path ? `${path} is given twice` : `in ${path} and in ${again}`),
+      `Cannot report on ${path} and ${again} together as a trial must be in one of them only: `,
     );
   }
+  // A folder has one run.
+  assertEquals(
+    faultOf([path, copy]),
+    `Cannot report on ${path} and ${copy}: the whole run is there twice: in ${path} and in ` +
+      `${copy}, and a folder has one run`,
+  );
 });
 
 Deno.test("readCollection() refuses one name for models that are asked in different ways", () => {
@@ -214,16 +218,16 @@ Deno.test("readCollection() refuses one name for strategies that work in differe
     models: ["b"],
     strategies: ["plain", entry("mend", 1), entry("mend twice", 2), { strategy: "restate" }],
   });
-  assertEquals(readCollection([one, named]).runs.length, 2);
+  assertEquals(collect([one, named]).runs.length, 2);
   const plain = writeSuite(folder, "plain.jsonl", { models: ["c"], strategies: ["restate"] });
-  assertEquals(readCollection([one, named, plain]).runs.length, 3, "nothing is set of restate");
+  assertEquals(collect([one, named, plain]).runs.length, 3, "nothing is set of restate");
 });
 
 Deno.test("readCollection() may have a model and a strategy of one name", () => {
   using folder = new Folder();
   const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: ["restate"] });
   const other = writeSuite(folder, "b.jsonl", { models: [{ model: "m", name: "restate" }] });
-  assertEquals(readCollection([one, other]).runs.length, 2);
+  assertEquals(collect([one, other]).runs.length, 2);
 });
 
 Deno.test("readCollection() refuses a journal with a plan beside one without", () => {
@@ -243,9 +247,9 @@ Deno.test("readCollection() refuses journals of several suites that have no plan
   const one = folder.write("a.jsonl", linesOf([record()]));
   const other = folder.write("b.jsonl", linesOf([record({ suite: "t", model: "n" })]));
   assertEquals(
-    faultOf(one, other),
+    faultOf([one, other]),
     `Cannot report on ${one} and ${other}: trials of several suites are mixed: s in ${one}, ` +
-      `t in ${other}; give the journals of one`,
+      `t in ${other}; put those of each into a folder of its own`,
   );
 });
 
@@ -267,7 +271,7 @@ Deno.test("readCollection() takes different tasks where it may, if all models wo
   const two = writeSuite(folder, "b.jsonl", { models: ["b"] });
   const other = writeSuite(folder, "c.jsonl", { models: ["b", "a"], seed: 2, name: "other" });
   const different = { differentTasks: true };
-  const { suite, trials, planned, runs } = readCollection([one, other, two], different);
+  const { suite, trials, planned, runs } = collect([one, other, two], different);
   assertEquals([suite, runs.length], ["small, other", 3]);
   const { length } = planSuite({ ...SMALL, models: ["a"] }).trials;
   assertEquals([trials.length, planned], [4 * length, 4 * length]);
@@ -275,7 +279,7 @@ Deno.test("readCollection() takes different tasks where it may, if all models wo
   const seeds = trials.map(({ suite }) => suite);
   assertEquals(seeds.filter((name, place) => name !== seeds[place - 1]), ["small", "other"]);
   // The same tasks are taken as without it.
-  assertEquals(readCollection([one, two], different), readCollection([one, two]));
+  assertEquals(collect([one, two], different), collect([one, two]));
 });
 
 Deno.test("readCollection() refuses different tasks of which a model or a strategy lacks some", () => {
@@ -289,7 +293,7 @@ Deno.test("readCollection() refuses different tasks of which a model or a strate
   for (const [changed, subject, where] of cases) {
     const other = writeSuite(folder, "b.jsonl", { seed: 2, ...changed });
     const { message } = assertThrows(
-      () => readCollection([one, other], { differentTasks: true }),
+      () => collect([one, other], { differentTasks: true }),
       InputError,
     );
     assertStringIncludes(message, "all models and strategies must be on all tasks");
@@ -306,7 +310,7 @@ Deno.test("readCollection() refuses different tasks of which a model or a strate
   });
   const paths = [writeSuite(folder, "c.jsonl", named(1)), writeSuite(folder, "d.jsonl", named(2))];
   assertStringIncludes(
-    assertThrows(() => readCollection(paths, { differentTasks: true }), InputError).message,
+    assertThrows(() => collect(paths, { differentTasks: true }), InputError).message,
     "a name must stand for one model",
   );
 });
@@ -330,7 +334,7 @@ Deno.test("readCollection() labels two runs of one model after their journals, s
   using folder = new Folder();
   const plan = planSuite({ ...SMALL, models: ["a"] });
   const [old, next] = [write(folder, plan, "old.jsonl"), writeAgain(folder, "new.jsonl", plan)];
-  const { runs, trials, planned, suite } = readCollection([old, next]);
+  const { runs, trials, planned, suite } = collect([old, next]);
   assertEquals(runs.map(({ paths, label }) => [paths, label]), [[[old], "old"], [[next], "new"]]);
   assertEquals([planned, trials.length], [12, 12]);
   assertEquals(new Set(trials.map(({ id }) => id)).size, 12, "ids are distinct");
@@ -345,10 +349,10 @@ Deno.test("readCollection() labels two runs of one model after their journals, s
     [["variant", "new", "old", 2]],
   );
   // Either order; names that are alike have the folders that tell them apart.
-  const [first] = makeReport(readCollection([next, old]).trials, { suite }).comparisons;
+  const [first] = makeReport(collect([next, old]).trials, { suite }).comparisons;
   assertEquals([first!.subject.variant, first!.gained.length], ["old", 2]);
   for (const name of ["main", "pr"]) Deno.mkdirSync(folder.file(name));
-  const apart = readCollection([
+  const apart = collect([
     folder.write("main/run.jsonl", folder.read("old.jsonl")),
     folder.write("pr/run.jsonl", folder.read("new.jsonl")),
   ]);
@@ -364,12 +368,12 @@ Deno.test("readCollection() labels runs in shards, and of several models, as a w
     ...shards.map((shard) => writeShard(folder, plan, shard, `old/${shard.index}.jsonl`)),
     ...shards.map((shard) => writeAgain(folder, `new/${shard.index}.jsonl`, plan, { shard })),
   ];
-  const { runs } = readCollection(paths);
+  const { runs } = collect([paths.slice(0, 2), paths.slice(2)]);
   assertEquals(runs.map(({ paths, label }) => [paths, label]), [
     [paths.slice(0, 2), "old"],
     [paths.slice(2), "new"],
   ]);
-  const both = readCollection([
+  const both = collect([
     writeSuite(folder, "x.jsonl", { models: ["a", "b"] }),
     writeAgain(folder, "y.jsonl", planSuite({ ...SMALL, models: ["b", "c"] })),
     writeSuite(folder, "z.jsonl", { models: ["d"] }),
@@ -396,36 +400,22 @@ Deno.test("readCollection() makes nothing hostile of the names of journals", () 
     write(folder, plan, "old.jsonl"),
     writeAgain(folder, `${"n".repeat(90)}\u001b[31m.jsonl`, plan),
   ];
-  for (const { label } of readCollection(paths).runs) {
+  for (const { label } of collect(paths).runs) {
     assert(!STEERING.test(label!));
     assert(label!.length <= 61);
   }
 });
 
-Deno.test("readCollection() puts shards of two runs together by their folders, never one of each run", () => {
+Deno.test("readCollection() refuses shards that are given one by one", () => {
   using folder = new Folder();
-  const plan = planSuite({ ...SMALL, models: ["a"] });
-  for (const name of ["old", "new"]) Deno.mkdirSync(folder.file(name));
-  const shards = [1, 2].map((index) => ({ index, of: 2 }));
-  const old = shards.map((shard) => writeShard(folder, plan, shard, `old/${shard.index}.jsonl`));
-  const next = shards.map((shard) =>
-    writeAgain(folder, `new/${shard.index}.jsonl`, plan, { shard })
+  const [one, two] = [1, 2].map((index) =>
+    writeShard(folder, PLAN, { index, of: 2 }, `${index}.jsonl`)
+  ) as [string, string];
+  assertEquals(
+    faultOf(one, two),
+    `Cannot report on ${one} and ${two} together as a run is one file, or one folder with all of ` +
+      "its journals: they are shards of one run: put them into a folder, and name that",
   );
-  const runsOf = (paths: readonly string[]) => readCollection(paths).runs.map(({ paths }) => paths);
-  // Shards in any order, and where one of the old ones is missing.
-  assertEquals(runsOf([old[0]!, next[0]!, next[1]!, old[1]!]), [old, next]);
-  assertEquals(runsOf([old[0]!, ...next]), [[old[0]!], next]);
-  // In one folder nothing tells whose a shard is.
-  const flat = [...old, ...next].map((path, place) =>
-    folder.write(`${place}.jsonl`, Deno.readTextFileSync(path))
-  );
-  for (const order of [[0, 2, 3], [0, 2, 1], [0, 2, 3, 1], [0, 2, 1, 3]]) {
-    const paths = order.map((at) => flat[at]!);
-    assertStringIncludes(
-      faultOf(...paths),
-      "the journals of each run must be in a folder of their own",
-    );
-  }
 });
 
 Deno.test("readCollection() never takes the variant of one run for the label of another", () => {
@@ -440,7 +430,7 @@ Deno.test("readCollection() never takes the variant of one run for the label of 
       },
     });
   const [plain, both] = [planOf(), planOf({ b: {} })];
-  const { runs, trials } = readCollection([
+  const { runs, trials } = collect([
     write(folder, both, "old.jsonl"),
     writeAgain(folder, "new.jsonl", both),
     write(folder, plain, "old b.jsonl"),

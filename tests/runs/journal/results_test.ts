@@ -216,7 +216,7 @@ Deno.test("readResults() names a shard that is there twice", () => {
   const two = writeShard(folder, "2.jsonl", { index: 2, of: 2 });
   assertEquals(
     readResults([one, two, again]).problem,
-    `shard 1/2 is there twice: in ${one} and in ${again}`,
+    `shard 1/2 is there twice: in ${one} and in ${again}, and a folder has one run`,
   );
   assertEquals(
     readResults([one, one, two]).problem,
@@ -433,7 +433,7 @@ Deno.test("readResults() does not mix suites, with and without a plan", () => {
   );
   assertEquals(
     readResults(paths).problem,
-    `${mixed}one in ${paths[0]}, two in ${paths[1]}; give the journals of one`,
+    `${mixed}one in ${paths[0]}, two in ${paths[1]}; put those of each into a folder of its own`,
   );
 });
 

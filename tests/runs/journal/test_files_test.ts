@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { acceptResults } from "../../../lib/runs/accept.ts";
 import { decideResults } from "../../../lib/runs/decide_results.ts";
-import { readCollection } from "../../../lib/runs/journal/collection.ts";
 import { type PlanLine, planLine } from "../../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../../lib/runs/journal/results.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
@@ -11,7 +10,7 @@ import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { Folder } from "../../support/folders.ts";
 import { finish } from "../../support/records.ts";
-import { endLine, linesOf } from "../../support/journals.ts";
+import { collect, endLine, linesOf } from "../../support/journals.ts";
 import fc from "../../support/fast_check.ts";
 
 const SUITE: Suite = {
@@ -118,7 +117,7 @@ Deno.test("readResults() of the test files of a suite is what one file of all it
         await decideResults(joined, joined.gate!),
         await decideResults(whole, whole.gate!),
       );
-      assertEquals(readCollection(given).trials, whole.trials);
+      assertEquals(collect([given]).trials, whole.trials);
     }),
     { numRuns: 10 },
   );
@@ -157,7 +156,7 @@ Deno.test("readResults() says what keeps test files from being one suite, in wha
       planOf(["books", "cancels"]),
     ],
     [
-      /^trials of several suites are mixed: .*; give the journals of one$/,
+      /^trials of several suites are mixed: .*; put those of each into a folder of its own$/,
       planOf(["cancels"], { name: "sales" }),
     ],
     [
@@ -247,16 +246,11 @@ Deno.test("readCollection() joins the test files of each of several models on th
     write1(model, "a", ["asks", "books"]),
     write1(model, "b", ["cancels"]),
   ]);
-  const { runs, planned, trials } = readCollection(paths);
+  const { runs, planned, trials } = collect([paths.slice(0, 2), paths.slice(2)]);
   assertEquals(runs.map(({ paths }) => paths), [paths.slice(0, 2), paths.slice(2)]);
   assertEquals([planned, trials.length], [18, 18]);
-  // They are one run also where runs of other tasks might be shown beside it.
-  assertEquals(
-    readCollection(paths, { differentTasks: true }).runs.map(({ paths }) => paths.length),
-    [2, 2],
-  );
   // What is no run of one suite may still be shown beside it.
   const other = write1("old", "c", ["dials"], { gate: { successRate: 0.9 } });
-  const apart = readCollection([paths[0]!, other], { differentTasks: true });
+  const apart = collect([paths[0]!, other], { differentTasks: true });
   assertEquals(apart.runs.length, 2);
 });
