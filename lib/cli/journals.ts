@@ -69,6 +69,7 @@ export interface SuiteJournals {
 
 /** Returns the journals of each suite, by name: empty ones by themselves, unless there is only one suite. */
 export function journalsBySuite(journals: readonly string[]): SuiteJournals[] {
+  if (journals.length === 1) return [{ suite: "", journals }];
   const suites = Map.groupBy(journals, (journal) => suiteOf(userPath(journal)));
   const empty = suites.get(undefined) ?? [];
   suites.delete(undefined);

@@ -241,7 +241,7 @@ function assertReplaceableOutputs(outputs: Outputs, report: Report): void {
 
 /** Returns the seed of all plans; `undefined` where they differ, or there is no plan. */
 function seedOf({ runs }: Collection): number | undefined {
-  const seeds = new Set(runs.map(({ results }) => results.plan?.seed));
+  const seeds = new Set(runs.map(({ results }) => results.plan?.resolved.seed));
   return seeds.size === 1 ? [...seeds][0] : undefined;
 }
 

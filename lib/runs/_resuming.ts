@@ -8,6 +8,7 @@ import { canonicalJson, listText, printable } from "../base/json.ts";
 import type { JournalFile } from "./journal/journal.ts";
 import { type PlanLine, splitGate } from "./journal/plan_line.ts";
 import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
+import { planHash } from "./resolved_suite.ts";
 import { partText } from "./shard_text.ts";
 
 /** The beginning of every journal of this library. */
@@ -49,7 +50,7 @@ export function assertSamePart(
 
 /** Refuses an action that goes on from a journal whose plan is not the one to run. */
 export function assertSamePlan(action: string, plan: PlanLine, expected: PlanLine): void {
-  if (plan.planHash !== expected.planHash) {
+  if (planHash(plan) !== planHash(expected)) {
     const [policy, other] = [plan, expected].map(({ gate }) => canonicalJson(splitGate(gate).gate));
     const names = differences(plan, expected);
     // The number of graphs may follow from the gate.

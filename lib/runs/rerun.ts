@@ -110,8 +110,8 @@ export function planOfJournal(path: string): Plan {
   if (plan !== undefined) return withCallSets(plan);
   throw cannot(
     `run a trial of ${path}`,
-    "its plan must agree with its own hash",
-    "it was changed, or made by another version",
+    "its plan must list its trials",
+    "it does not: it was changed, or made by another version",
   );
 }
 

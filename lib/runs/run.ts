@@ -103,7 +103,7 @@ export interface RecordedTrial {
  * @throws {InputError} If the journal cannot be read.
  */
 export function seedToResume(path: string): number | undefined {
-  return exists(path) ? readPlanLine(path)?.seed : undefined;
+  return exists(path) ? readPlanLine(path)?.resolved.seed : undefined;
 }
 
 /** Carries out the trials of a plan, each at most once. */

@@ -446,7 +446,7 @@ Deno.test("planLine() refuses a suite that holds a key, and does not repeat it",
     planLine(
       planSuite(parseWith(SUITE, { ...base, ...part }, "suite.json"), { source: "suite.json" }),
     );
-  assertEquals(planned({}).trials, 1);
+  assertEquals(planned({}).resolved.graphs, 1);
   for (
     const part of [
       { models: [{ model: "m", baseURL, body: { note: SHOWN.sk } }] },

@@ -26,7 +26,7 @@ import {
   shell,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
-import { linesOf, rechained } from "../support/journals.ts";
+import { linesOf } from "../support/journals.ts";
 
 const QUICK = `${ROOT}/fixtures/suites/quick.jsonc`;
 
@@ -323,7 +323,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       /existing\.jsonl .*continue it with --resume, or name another/,
     ],
 
-    [["gate"], /it takes one journal or more: none is given/],
+    [["gate"], /it takes a journal, or a folder with those of one run: none is given/],
     [["gate", "no-such.jsonl"], /Cannot read no-such\.jsonl: there is no such file/],
     [
       ["gate", `${ROOT}/lib`, "--success-rate", "0.5"],
@@ -340,7 +340,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       /there is no option --sucess-rate; did you mean --success-rate\?/,
     ],
 
-    [["accept"], /it takes one journal or more, or --anchor: none is given/],
+    [["accept"], /it takes a journal or a folder, or --anchor: none is given/],
     [["accept", existing], /Cannot accept .*existing\.jsonl: their first line must be a plan/],
     [["accept", torn], /broken\.jsonl: line 1 is not JSON/],
 
@@ -566,13 +566,13 @@ Deno.test("toolgate run --only runs a trial of a suite or a journal again, and t
   assertEquals(invalid.code, 3, invalid.all);
   assertMatch(invalid.stdout, /^mine: invalid after 0 calls .*infrastructure: /);
 
-  const changed = temporary.write(
-    "changed.jsonl",
-    rechained(before.replace('"steps":4', '"steps":5')),
-  );
+  const changed = temporary.write("changed.jsonl", before.replace('"steps":4', '"steps":5'));
   const refused = await toolgate(["run", changed, "--only", id, ...here]);
   assertEquals(refused.code, 2, refused.all);
-  assertMatch(refused.stderr, /changed\.jsonl as its plan must agree with its own hash/);
+  assertMatch(
+    refused.stderr,
+    /changed\.jsonl, line 1 as the checksum of a line must follow from it/,
+  );
 });
 
 Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) => {
@@ -600,22 +600,33 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
   const swapped = write("swapped.jsonl", [plan, ...others, { ...first, model }]);
   const rate = ["--success-rate", "0.6"];
 
-  const good = await toolgate(["gate", one, two, ...rate]);
+  /** A folder with copies of journals. */
+  const together = (name: string, ...files: readonly string[]) => {
+    for (const [place, file] of files.entries()) {
+      temporary.write(`${name}/${place}.jsonl`, Deno.readTextFileSync(file));
+    }
+    return temporary.file(name);
+  };
+  const good = await toolgate(["gate", together("good", one, two), ...rate]);
   assertEquals(good.code, 0, good.all);
   assertStringIncludes(good.stdout, "solved: 16 of 16 valid trials");
   const cases = [
-    ["zero trials", [zero], /INVALID: there are no trials/],
-    ["an empty file", [write("empty.jsonl", [])], /INVALID: there are no trials/],
-    ["too few trials", [few], /INVALID: .*12 of 16 planned trials are valid/],
-    ["a missing shard", [one], /INVALID: .*shards are missing: 2\/2/],
-    ["the same shard twice", [one, one], /INVALID: .*shard 1\/2 is there twice/],
-    ["a foreign shard", [one, other], /INVALID: .*different plans: they differ in seed/],
-    ["a shard and a whole run", [one, whole], /INVALID: .*not shards of one run/],
-    ["a foreign trial", [foreign], /INVALID: .*has a trial that its plan does not have: core=/],
-    ["a changed plan", [changed], /INVALID: .*plan line does not agree with its own hash/],
-    ["a changed served model", [swapped], /INVALID: .*served model changed.*sim:planner-2/],
+    ["zero trials", zero, /INVALID: there are no trials/],
+    ["an empty file", write("empty.jsonl", []), /INVALID: there are no trials/],
+    ["too few trials", few, /INVALID: .*12 of 16 planned trials are valid/],
+    ["a missing shard", one, /INVALID: .*shards are missing: 2\/2/],
+    ["the same shard twice", together("twice", one, one), /INVALID: .*shard 1\/2 is there twice/],
+    [
+      "a foreign shard",
+      together("foreign", one, other),
+      /INVALID: .*different plans: they differ in seed/,
+    ],
+    ["a shard and a whole run", together("whole", one, whole), /INVALID: .*not shards of one run/],
+    ["a foreign trial", foreign, /INVALID: .*has a trial that its plan does not have: core=/],
+    ["a changed plan", changed, /INVALID: .*has a trial that its plan does not have: core=/],
+    ["a changed served model", swapped, /INVALID: .*served model changed.*sim:planner-2/],
   ] as const;
-  const told = await toolgates(cases.map(([, files]) => ["gate", ...files, ...rate]));
+  const told = await toolgates(cases.map(([, given]) => ["gate", given, ...rate]));
   for (const [place, [name, , message]] of cases.entries()) {
     await context.step(name, () => {
       const finished = told[place]!;

@@ -154,7 +154,7 @@ Deno.test("toolgate tells its version, and helps in every way that users try", a
   const usual = await toolgate(["gate", "--help"]);
   assertStringIncludes(
     usual.stdout,
-    "Usage: deno task toolgate gate F.jsonl|FOLDER... [OPTIONS]\n",
+    "Usage: deno task toolgate gate F.jsonl|FOLDER [OPTIONS]\n",
   );
   for (const line of [["help", "gate"], ["gate", "-h"], ["--help", "gate"]]) {
     const { code, stdout, all } = await toolgate(line);

@@ -6,7 +6,6 @@ import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { toolTest } from "../../lib/testing/tool_test.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
-import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { casePlan, caseTrials } from "../support/case_suites.ts";
 import { folder, readLines } from "../support/child.ts";
 import { CollectedTests } from "../support/collected.ts";
@@ -187,9 +186,8 @@ Deno.test("a candidate whose cases changed is told how to be accepted in the his
     const plan = casePlan({ successRate: 0.5 }, ["asks", "thanks"], 20);
     const resolved = { ...plan.resolved, cases: { asks: asked, thanks: "1" } };
     const own = { ...plan, resolved };
-    const hashes = { planHash: planHash(own), comparisonHash: comparisonHash(own) };
     const trials = caseTrials(plan).map((trial) => ({ ...trial, startedAt }));
-    place.write(name, linesOf([planLine({ ...own, ...hashes }), ...trials]));
+    place.write(name, linesOf([planLine(own), ...trials]));
   };
   journal("cases-1.jsonl", "1", "2026-06-01T00:00:00.000Z");
   journal("cases-2.jsonl", "2", "2026-06-02T00:00:00.000Z");
@@ -217,12 +215,15 @@ Deno.test("wrong inputs are named in one line", async () => {
   place.write("later.json", "{}");
   const lines: [line: string, message: string][] = [
     [`history add ${file}`, "--to is needed: the folder of the history"],
-    [`history add --to history`, "it takes one journal or more: none is given"],
+    [
+      `history add --to history`,
+      "it takes a journal, or a folder with those of one run: none is given",
+    ],
     [`history add ${file} --to later.json`, "later.json"],
     [`accept ${file} --to x`, "--to goes with --name: the name of the release"],
     [`accept ${file} --to x --name v1 --out b.json`, "--out goes without --to"],
     [`accept ${file} --name v1`, "--name goes with --to: the history's folder"],
-    [`accept --to x --name v1`, "it takes one journal or more, or --anchor: none is given"],
+    [`accept --to x --name v1`, "it takes a journal or a folder, or --anchor: none is given"],
     [`accept --to x --name v1 --anchor`, "a release in the folder x: there is no v1"],
     [`accept --to known --name v2 --anchor`, "there is no v2; there are v1"],
     [

@@ -48,8 +48,7 @@ Deno.test("toolgate run carries out probes as it does tasks, and keeps what mode
   await using place = await folder();
   await using server = habitServer();
   const out = await journalOf(place, server.url);
-  const [plan] = readLines(out);
-  assertEquals(plan.trials, 36);
+  assertEquals(readLines(out).filter(({ kind }) => kind === "trial").length, 36);
   const trials = trialsOf(out);
   assertEquals(toldOf(trials, "follows"), {
     lying_calculator: "solved",

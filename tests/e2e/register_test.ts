@@ -376,7 +376,7 @@ Deno.test("benchmark() shards its trials, and toolgate gate decides over the jou
   const shards: Finished[] = [];
   for (const index of [1, 2]) {
     // The second one has a fresh seed, which all shards must share.
-    const own = [`--shard=${index}/2`, "--seed=1", `--out=${place.path}/${index}/`];
+    const own = [`--shard=${index}/2`, "--seed=1", `--out=${place.path}/shards/`];
     const finished = await run(file, { server, own });
     assertMatch(finished.all, /own server: the gate needs all trials.* so it is ignored/);
     assertMatch(finished.stdout, /own server > gate \.\.\. ignored/);
@@ -391,12 +391,15 @@ Deno.test("benchmark() shards its trials, and toolgate gate decides over the jou
   assertEquals(server.trials, TRIALS);
   assertEquals(server.begun.size, TRIALS);
 
-  const journals = [1, 2].map((index) => place.file(`${index}/own_server.jsonl`));
-  const decided = await toolgate(["gate", ...journals]);
+  for (const index of [1, 2]) {
+    const name = `own_server.shard${index}.jsonl`;
+    place.write(`own/${name}`, Deno.readTextFileSync(place.file(`shards/${name}`)));
+  }
+  const decided = await toolgate(["gate", place.file("own")]);
   assertEquals(decided.code, 1, decided.all);
   const { finished: whole } = await usual.weak();
   assertEquals(verdictsOf(decided.stdout), verdictsOf(whole.stdout));
-  const missing = await toolgate(["gate", journals[0]!]);
+  const missing = await toolgate(["gate", place.file("own/own_server.shard1.jsonl")]);
   assertEquals(missing.code, 3, missing.all);
   assertStringIncludes(missing.stdout, "shards are missing: 2/2");
 });

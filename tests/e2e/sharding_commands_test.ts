@@ -24,7 +24,7 @@ async function runShards(
   suite: string,
   own: Readonly<Record<number, readonly string[]>> = {},
 ): Promise<{ journals: string[]; ended: Finished[] }> {
-  const journals = SHARDS.map((index) => place.file(`${index}.jsonl`));
+  const journals = SHARDS.map((index) => place.file(`shards/${index}.jsonl`));
   const ended = await Promise.all(
     journals.map((out, place) => {
       const shard = `${place + 1}/${SHARDS.length}`;
@@ -43,8 +43,9 @@ Deno.test("toolgate run --shard in processes side by side comes to what one run 
     toolgate(["run", suite, "--out", whole]),
   ]);
   for (const one of [...ended, unsharded]) assertEquals(one.code, 0, one.all);
+  assertEquals(journals.length, SHARDS.length);
   const [merged, alone] = await Promise.all(
-    [journals, [whole]].map((files) => toolgate(["gate", "--json", ...files])),
+    [place.file("shards"), whole].map((given) => toolgate(["gate", "--json", given])),
   );
   const verdict = JSON.parse(merged!.stdout);
   assertEquals(verdict, JSON.parse(alone!.stdout));
@@ -75,19 +76,24 @@ Deno.test("deno test -- --shard of a file with several benchmarks comes to what 
     ]);
   const [whole, ...shards] = await Promise.all([
     run(`--verdict=${place.path}/verdicts/`),
-    ...SHARDS.map((index) => run(`--shard=${index}/3`, `--out=${place.path}/${index}/`)),
+    ...SHARDS.map((index) => run(`--shard=${index}/3`, `--out=${place.path}/results/`)),
   ]);
   assertEquals(whole.code, 1, whole.all);
   for (const shard of shards) assertEquals(shard.code, 0, shard.all);
-  for (const [name, code] of [["weak", 1], ["strong", 0]] as const) {
-    const journals = SHARDS.map((index) => place.file(`${index}/${name}.jsonl`));
-    const merged = await toolgate(["gate", "--json", ...journals]);
-    assertEquals(merged.code, code, merged.all);
-    const alone = JSON.parse(Deno.readTextFileSync(place.file(`verdicts/${name}.json`)));
-    assertEquals(JSON.parse(merged.stdout).verdicts, alone.verdicts);
+  const merged = await toolgate(["gate", "--json", place.file("results")]);
+  assertEquals(merged.code, 1, merged.all);
+  const reports = merged.stdout.split(/^(?=\{)/m).map((one) => JSON.parse(one));
+  for (const { suite, verdicts } of reports) {
+    const alone = JSON.parse(Deno.readTextFileSync(place.file(`verdicts/${suite}.json`)));
+    assertEquals(verdicts, alone.verdicts);
   }
+  assertEquals(reports.length, 2);
   // What belongs to two benchmarks is no run of either.
-  const mixed = await toolgate(["gate", place.file("1/weak.jsonl"), place.file("2/strong.jsonl")]);
+  for (const name of ["weak.shard1", "strong.shard2"]) {
+    const text = Deno.readTextFileSync(place.file(`results/${name}.jsonl`));
+    place.write(`mixed/${name}.jsonl`, text);
+  }
+  const mixed = await toolgate(["gate", place.file("mixed")]);
   assertEquals(mixed.code, 3, mixed.all);
   assertEquals(
     mixed.stdout,
@@ -104,15 +110,19 @@ Deno.test("toolgate gate and report name the shards that are not as they should 
   const lines = journals.map((path) => readLines(path));
   const write = (name: string, rows: readonly unknown[], torn = "") =>
     place.write(name, linesOf(rows) + torn);
-  const killed = write("killed.jsonl", lines[2]!.slice(0, -2), '{"v":1,"kind":"trial","id":"co');
-  const moved = write("moved.jsonl", [...lines[0]!, lines[2]!.at(-1)!]);
+  const killed = write(
+    "other/killed.jsonl",
+    lines[2]!.slice(0, -2),
+    '{"v":1,"kind":"trial","id":"co',
+  );
+  const moved = write("other/moved.jsonl", [...lines[0]!, lines[2]!.at(-1)!]);
 
   const lacking = lines[0]!.length - lines[1]!.length;
   assert(lacking > 0, "the budget ended nothing");
   const early = new RegExp(
-    `shard 2/3 \\(\\S+2\\.jsonl\\) lacks \\d+ of its \\d+ trials: a shard's share of the budget of 7500 tokens`,
+    `shard 2/3 \\(.+/2\\.jsonl\\) lacks \\d+ of its \\d+ trials: a shard's share of the budget of 7500 tokens`,
   );
-  const cut = /shard 3\/3 \(\S+killed\.jsonl\) lacks 2 of its \d+ trials: its run was cut short/;
+  const cut = /shard 3\/3 \(.+killed\.jsonl\) lacks 2 of its \d+ trials: its run was cut short/;
   const short = [one, two, three];
   const cases: [string, string[], RegExp, RegExp?][] = [
     ["one that ended early", short, early, early],
@@ -120,13 +130,21 @@ Deno.test("toolgate gate and report name the shards that are not as they should 
     [
       "a missing one",
       [one, two],
-      /are missing: 3\/3\.[^]*Give the journals of all/,
+      /are missing: 3\/3\.[^]*Give the folder with the journals of all/,
       /are missing: 3\/3\./,
     ],
-    ["a trial in two", [moved, two, three], /is both in \S+moved\.jsonl and in \S+3\.jsonl/],
+    ["a trial in two", [moved, two, three], /is both in .+3\.jsonl and in .+moved\.jsonl/],
   ];
   const [gates, reports] = await Promise.all(
-    ["gate", "report"].map((command) => toolgates(cases.map(([, files]) => [command, ...files]))),
+    ["gate", "report"].map((command) =>
+      toolgates(cases.map(([name, files]) => {
+        for (const file of files) {
+          const own = file.slice(file.lastIndexOf("/") + 1);
+          place.write(`${name}/${own}`, Deno.readTextFileSync(file));
+        }
+        return [command, place.file(name)];
+      }))
+    ),
   );
   for (const [at, [name, files, told, reported]] of cases.entries()) {
     await context.step(name, () => {

@@ -166,8 +166,8 @@ Deno.test("transcripts decides what is kept, and nothing else", async () => {
     readLines(place.file("j.jsonl"))
   );
   const judged = (lines: readonly Record<string, unknown>[]) =>
-    lines.map(({ id, planHash, outcome, calls, failures, usage, behaviours }) => (
-      { id, planHash, outcome, calls, failures, usage, behaviours }
+    lines.map(({ id, resolved, outcome, calls, failures, usage, behaviours }) => (
+      { id, resolved, outcome, calls, failures, usage, behaviours }
     ));
   assertEquals(judged(some!), judged(whole!));
   assertEquals(judged(bare!), judged(whole!));

@@ -115,7 +115,9 @@ export async function folder(): Promise<Folder> {
     path,
     file,
     write(name, text) {
-      Deno.writeTextFileSync(file(name), text);
+      const path = file(name);
+      Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      Deno.writeTextFileSync(path, text);
       return file(name);
     },
     names: () => [...Deno.readDirSync(path)].map(({ name }) => name).sort(),

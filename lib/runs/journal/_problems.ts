@@ -5,6 +5,7 @@
 
 import { commandLine } from "../../base/command_line.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
+import { planHash } from "../resolved_suite.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 import { MAX_TRIALS } from "../plan.ts";
@@ -24,7 +25,7 @@ import { commonOf, sharedTest, sourcesFromHere, testsOf } from "./_test_files.ts
 export interface Part {
   readonly files: readonly JournalFile[];
   readonly plan: PlanLine;
-  /** Its trials; `undefined` if it does not agree with its own hash. */
+  /** Its trials; `undefined` if they cannot be listed. */
   readonly planned: readonly PlannedTrial[] | undefined;
   /** The shard of each trial, in plan order. */
   readonly shards: Uint32Array;
@@ -50,7 +51,7 @@ export function brokenProblem(
   parts: readonly Part[],
   planned: readonly PlannedTrial[] | undefined,
 ): string | undefined {
-  return firstOf(parts, hashProblem) ??
+  return firstOf(parts, planProblem) ??
     (planned === undefined ? `together they have more than ${MAX_TRIALS} trials` : undefined) ??
     firstOf(parts, shardProblem) ?? doubledProblem(files) ?? firstOf(parts, foreignProblem) ??
     firstOf(parts, refusedProblem) ?? firstOf(parts, misplacedProblem) ??
@@ -67,10 +68,11 @@ function firstOf(
   }
 }
 
-function hashProblem({ files, planned }: Part): string | undefined {
+function planProblem({ files, planned }: Part): string | undefined {
   if (planned !== undefined) return undefined;
-  return "the plan line does not agree with its own hash: " +
-    `that of ${files[0]!.path} was changed, or made by another version`;
+  return `the trials of the plan of ${
+    files[0]!.path
+  } cannot be listed: it was changed, or made by another version`;
 }
 
 /** A verdict over the rest of a suite would claim more than was asked. */
@@ -105,13 +107,13 @@ export function mixedProblem(files: readonly JournalFile[]): string | undefined 
     return `trials of several suites are mixed: ${names.join(", ")}` +
       (areApart ? "; put those of each into a folder of its own" : "");
   }
-  const byHash = new Map<string | undefined, JournalFile>([[first?.plan?.planHash, first!]]);
+  const byHash = new Map<string | undefined, JournalFile>([[hashOf(first), first!]]);
   for (const other of others) {
     if ((other.plan === undefined) !== (first!.plan === undefined)) {
       return `${first!.path} and ${other.path} do not belong together: only one of them has a plan`;
     }
     // Of several test files each is compared with its own shards, and by what a suite has in common.
-    const like = byHash.getOrInsert(other.plan?.planHash, other);
+    const like = byHash.getOrInsert(hashOf(other), other);
     const one = like === other ? first! : like;
     const unlike = one.plan && (unlikePlans(one, other) ?? unlikeSettings(one, other));
     if (unlike !== undefined) return unlike;
@@ -121,10 +123,14 @@ export function mixedProblem(files: readonly JournalFile[]): string | undefined 
   return first?.plan === undefined ? undefined : sharedTest(files) ?? sharedCode(files);
 }
 
+function hashOf(file: JournalFile | undefined): string | undefined {
+  return file?.plan && planHash(file.plan);
+}
+
 /** What keeps journals of different plans from being those of the test files of one suite. */
 function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
   const [plan, next] = [one.plan!, other.plan!];
-  if (plan.planHash === next.planHash) return undefined;
+  if (planHash(plan) === planHash(next)) return undefined;
   const all = differences(plan, next);
   const areFiles = all.includes("cells") && [plan, next].every((one) => testsOf(one) !== undefined);
   if (areFiles && [plan, next].some(({ gate }) => splitGate(gate).rule !== undefined)) {

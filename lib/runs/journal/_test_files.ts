@@ -10,7 +10,7 @@ import type { PlanLine } from "./plan_line.ts";
 import { defined, printable } from "../../base/json.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import type { LeftOut } from "../plan.ts";
-import { comparisonHash, planHash, type ResolvedSuite } from "../resolved_suite.ts";
+import { planHash, type ResolvedSuite } from "../resolved_suite.ts";
 
 /** The fields of a plan that have entries for its own tests. */
 const OF_TESTS: readonly string[] = ["cells", "cases", "tests", "parts"];
@@ -44,7 +44,7 @@ export function sharedTest(files: readonly JournalFile[]): string | undefined {
   for (const file of files) {
     for (const name of testsOf(file.plan!) ?? []) {
       const before = seen.get(name) ?? file;
-      if (before.plan!.planHash !== file.plan!.planHash) {
+      if (planHash(before.plan!) !== planHash(file.plan!)) {
         return `the test ${printable(name, 100)} is in ${before.path} and in ${file.path}, ` +
           "which are of different plans";
       }
@@ -65,7 +65,6 @@ export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
   );
   const all = [first!, ...others];
   const { file: _, sources: __, ...line } = first!;
-  const { suite } = line;
   const resolved: ResolvedSuite = {
     ...line.resolved,
     cells: all.flatMap(({ resolved }) => resolved.cells),
@@ -78,9 +77,6 @@ export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
   };
   return {
     ...line,
-    planHash: planHash({ suite, resolved }),
-    comparisonHash: comparisonHash({ resolved }),
-    trials: all.reduce((sum, { trials }) => sum + trials, 0),
     shard: { index: 1, of: 1 },
     resolved,
     ...joinedLeftOut(all),

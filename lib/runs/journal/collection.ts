@@ -11,7 +11,7 @@ import { comparedPlans } from "../compared_baseline.ts";
 import { drawKey, trialKey } from "../trial_keys.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, defined, printable } from "../../base/json.ts";
-import { comparisonHash } from "../resolved_suite.ts";
+import { comparisonHash, planHash } from "../resolved_suite.ts";
 import { sum } from "../../base/numbers.ts";
 import type { JournalFile } from "./journal.ts";
 import { differences } from "./_plan_differences.ts";
@@ -192,7 +192,7 @@ function assertWhole(runs: readonly Run[]): void {
   const seen = new Map<string, string>();
   for (const { paths: [path], results: { plan, missing } } of runs) {
     if (plan === undefined || missing === undefined) continue;
-    const before = seen.getOrInsert(plan.planHash, path!);
+    const before = seen.getOrInsert(planHash(plan), path!);
     if (before === path) continue;
     throw cannot(
       `report on ${before} and ${path} together`,

@@ -8,13 +8,7 @@ import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
 import { defined, type JsonValue, printable } from "../../base/json.ts";
 import { type LeftOut, MAX_TRIALS, type Plan } from "../plan.ts";
-import {
-  comparisonHash,
-  countTrials,
-  listTrials,
-  planHash,
-  type ResolvedSuite,
-} from "../resolved_suite.ts";
+import { countTrials, listTrials, type ResolvedSuite } from "../resolved_suite.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY } from "../../gate/policy.ts";
 import { redactRecordValue } from "../../base/redact.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
@@ -29,16 +23,6 @@ export interface PlanLine {
   readonly kind: "plan";
   /** The suite's name. */
   readonly suite: string;
-  /** See {@linkcode planHash}. */
-  readonly planHash: string;
-  /** See {@linkcode comparisonHash}. */
-  readonly comparisonHash: string;
-  /** The version of the generator. */
-  readonly generator: number;
-  /** The number of trials in the whole plan, including all shards. */
-  readonly trials: number;
-  /** The seed of all tasks. */
-  readonly seed: number;
   /** The part of the plan in this journal; `{index: 1, of: 1}` for all of it. */
   readonly shard: Shard;
   /** The wave in this journal, of which it has the shard; omitted where the run has none. */
@@ -122,11 +106,6 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   v: z.literal(1),
   kind: z.literal("plan"),
   suite: z.string(),
-  planHash: z.string(),
-  comparisonHash: z.string(),
-  generator: z.int(),
-  trials: z.int().min(0),
-  seed: z.int().min(0),
   shard: PART,
   wave: PART.exactOptional(),
   gate: PLANNED_GATE.nullable(),
@@ -143,7 +122,6 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
     skipped: z.array(z.string()).exactOptional(),
     refused: z.array(z.string()).exactOptional(),
   }).exactOptional(),
-  declared: z.string().exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
     seed: z.int().min(0),
@@ -194,11 +172,6 @@ export function planLine(
     v: 1,
     kind: "plan",
     suite: plan.suite,
-    planHash: planHash(plan),
-    comparisonHash: comparisonHash(plan),
-    generator: plan.resolved.generator,
-    trials: plan.trials.length,
-    seed: plan.resolved.seed,
     shard,
     ...defined({ wave }),
     gate: plan.gate === undefined ? null : { ...plan.gate, ...plan.rule },
@@ -255,7 +228,7 @@ export function parsePlanLine(value: JsonValue, source: string): PlanLine {
   return parseWith(PLAN_LINE, value, source);
 }
 
-/** The plan of a plan line; `undefined` if it does not match its own hash. */
+/** The plan of a plan line; `undefined` if its trials cannot be listed. */
 export function planOfLine(line: PlanLine): Plan | undefined {
   const trials = trialsOfLine(line);
   if (trials === undefined) return undefined;
@@ -269,11 +242,9 @@ export function planOfLine(line: PlanLine): Plan | undefined {
   };
 }
 
-/** The trials of a plan line; `undefined` if it does not match its own hash. */
+/** The trials of a plan line; `undefined` if they cannot be listed. */
 export function trialsOfLine(line: PlanLine): readonly PlannedTrial[] | undefined {
-  if (planHash(line) !== line.planHash) return undefined;
-  const count = countTrials(line.resolved);
-  if (count !== line.trials || count > MAX_TRIALS) return undefined;
+  if (countTrials(line.resolved) > MAX_TRIALS) return undefined;
   try {
     return listTrials(line.resolved);
   } catch {

@@ -24,6 +24,7 @@ import {
 } from "./_problems.ts";
 import { joinedPlan } from "./_test_files.ts";
 import { partText } from "../shard_text.ts";
+import { planHash } from "../resolved_suite.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
@@ -149,7 +150,7 @@ function inOrder(trials: readonly TrialSummary[]): TrialSummary[] {
 }
 
 function partsOf(files: readonly JournalFile[]): Part[] {
-  return [...Map.groupBy(files, ({ plan }) => plan!.planHash).values()].map((own) => {
+  return [...Map.groupBy(files, ({ plan }) => planHash(plan!)).values()].map((own) => {
     const plan = own[0]!.plan!;
     const planned = trialsOfLine(plan);
     const shards = planned === undefined ? new Uint32Array() : assignShards(plan, plan.shard.of);

@@ -7,6 +7,8 @@
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { tornNotice } from "../../runs/journal/jsonl.ts";
+import type { PlanLine } from "../../runs/journal/plan_line.ts";
+import { planHash } from "../../runs/resolved_suite.ts";
 import { readJournalFile, wholeTrial } from "../../runs/journal/journal.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
 import { type ModelEntry, modelName } from "../../models/entry.ts";
@@ -124,6 +126,12 @@ export interface PlanOrigin {
   readonly generator: number;
   /** The settings of its trials; omitted if all are defaults. */
   readonly resolved?: PlannedSettings;
+}
+
+/** Returns the plan of a journal as a conversation tells it. */
+export function originOf(line: PlanLine): PlanOrigin {
+  const { resolved } = line;
+  return { planHash: planHash(line), generator: resolved.generator, resolved };
 }
 
 /** The settings of a plan's trials. */
@@ -263,7 +271,8 @@ export async function writeTrainingData(
   const skipped = new Map<string, number>();
   let [trials, recovered, simulated, same] = [0, 0, 0, 0];
   const skip = (reason: string) => skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
-  for (const { path, plan, trials: scores, places } of files) {
+  for (const { path, plan: line, trials: scores, places } of files) {
+    const plan = line && originOf(line);
     const order = scores.toSorted((one, other) => one.index - other.index);
     const chosen = order.filter((score) => !onlySolved || isVerified(score));
     for (let count = order.length - chosen.length; count > 0; count--) skip(SKIPPED.unsolved);

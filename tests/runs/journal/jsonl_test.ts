@@ -35,7 +35,7 @@ function realJournal(
   words = "words",
 ): { bytes: Uint8Array; values: unknown[] } {
   const values = [
-    { v: 1, kind: "plan", suite: "s", planHash: "0".repeat(64) },
+    { v: 1, kind: "plan", suite: "s" },
     record({ seed: 1 }),
     { text: 'quotes " and \\ and \n breaks', words },
   ];

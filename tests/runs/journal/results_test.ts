@@ -66,19 +66,14 @@ function writeJournal(
 
 Deno.test("planLine() has what the design says, and the gate with its defaults", () => {
   const whole = planLine(PLAN, { index: 2, of: 3 });
-  const { resolved, planHash: hash, comparisonHash, ...line } = whole;
+  const { resolved, ...line } = whole;
   assertEquals(line, {
     v: 1,
     kind: "plan",
     suite: "small",
-    generator: 1,
-    trials: 12,
-    seed: 1,
     shard: { index: 2, of: 3 },
     gate: completePolicy({ successRate: 0.5 }),
   });
-  assertMatch(hash, /^[0-9a-f]{64}$/);
-  assertMatch(comparisonHash, /^[0-9a-f]{64}$/);
   assertEquals(resolved, PLAN.resolved);
   assertEquals(planLine(PLAN).shard, { index: 1, of: 1 });
   assertEquals(planLine(planSuite(UNGATED)).gate, null);
@@ -270,22 +265,6 @@ Deno.test("readResults() finds shards that asked different servers", () => {
     const other = writeShard(folder, "2.jsonl", { index: 2, of: 2 }, { ...asked, ...change });
     const { problem } = readResults([one, other]);
     assertEquals(problem, told && `${one} and ${other} ${told}`);
-  }
-});
-
-Deno.test("readResults() finds a tampered plan", () => {
-  const changes: ((line: PlanLine) => unknown)[] = [
-    (line) => ({ ...line, trials: 11 }),
-    (line) => ({ ...line, planHash: "0".repeat(64) }),
-    (line) => ({ ...line, resolved: { ...line.resolved, graphs: 2 } }),
-    (line) => ({ ...line, resolved: { ...line.resolved, seed: 5 } }),
-    (line) => ({ ...line, resolved: { ...line.resolved, limits: { calls: 1 } } }),
-    (line) => ({ ...line, resolved: { ...line.resolved, more: true } }),
-  ];
-  for (const change of changes) {
-    using folder = new Folder();
-    const { problem } = readResults([writeJournal(folder, change)]);
-    assertStringIncludes(problem ?? "none", "does not agree with its own hash", `${change}`);
   }
 });
 
@@ -580,7 +559,7 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed plan
       { ...line, v: 2 },
       "it is of version 2 of the format, and this toolgate reads 1",
     ],
-    [{ ...line, planHash: 7 }, "at planHash: "],
+    [{ ...line, suite: 7 }, "at suite: "],
     [{ ...line, shard: { index: 0, of: 1 } }, "at shard.index: "],
     [{ ...line, shard: { index: 2, of: 1 } }, "at shard.index: must not be above of"],
     [{ ...line, shard: { index: 1, of: 1e15 } }, "at shard.of: "],
@@ -613,12 +592,4 @@ Deno.test("differences() does not mind the order of keys, as planHash() does not
   const other = planLine(planSuite({ ...SUITE, limits: { steps: 4, calls: 3 } }));
   assertEquals(planHash(one), planHash(other));
   assertEquals(differences(one, other), []);
-});
-
-Deno.test("readResults() names what differs when two journals differ in their hash alone", () => {
-  using folder = new Folder();
-  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
-  const line = { ...planLine(PLAN, { index: 2, of: 2 }), planHash: "0".repeat(64) };
-  const other = folder.write("2.jsonl", linesOf([line]));
-  assertMatch(readResults([one, other]).problem!, /they differ in their hashes$/);
 });

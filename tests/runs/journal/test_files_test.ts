@@ -172,9 +172,6 @@ Deno.test("readResults() says what keeps test files from being one suite, in wha
     [/^B has a trial that its plan does not have/, yours, {
       trials: ([first]) => [{ ...first, block: 1 }],
     }],
-    [/that of B was changed, or made by another version$/, yours, {
-      line: (line) => ({ ...line, trials: 5 }),
-    }],
     [/^shards are missing: 2\/2 beside B$/, yours, {
       line: () => planLine(yours, { index: 1, of: 2 }),
       trials: () => [],

@@ -12,6 +12,7 @@ import type { Suite } from "../../../lib/runs/suite.ts";
 import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
 import {
   metadataOf,
+  originOf,
   SKIPPED,
   trainingExample,
   type TrainingOptions,
@@ -198,7 +199,7 @@ Deno.test("trainingExample() takes from the plan what is set of strategies, limi
     strategy: { strategy: "plan_then_call", prompts: { plan_then_call: { call: "Go on." } } },
     limits: plan.resolved.limits,
   });
-  const example = await trainingExample(trial, { plan: planLine(plan) });
+  const example = await trainingExample(trial, { plan: originOf(planLine(plan)) });
   assert("messages" in example, JSON.stringify(example));
   assert(example.messages.some(({ content }) => content === "Go on."));
   assertEquals(example.parallel, false);
@@ -212,7 +213,7 @@ Deno.test("trainingExample() knows from the plan that calls may refer to others"
   const trial = await runTrial(plan.trials[0]!, scripted("sim:planner", [{ text: "No." }]), {
     references: true,
   });
-  const example = await trainingExample(trial, { plan: planLine(plan) });
+  const example = await trainingExample(trial, { plan: originOf(planLine(plan)) });
   assert("messages" in example);
   const plain = await trainingExample(trial);
   assert("messages" in plain);
@@ -223,23 +224,27 @@ Deno.test("trainingExample() knows from the plan that calls may refer to others"
 Deno.test("trainingExample() makes no task anew that another generator has made", async () => {
   const plan = planFor();
   const [trial] = await runAll(plan);
-  const line = { ...planLine(plan), generator: GENERATOR_VERSION + 1 };
-  assertEquals(await trainingExample(trial!, { plan: line }), { skipped: "unknown_task" });
+  const origin = { ...originOf(planLine(plan)), generator: GENERATOR_VERSION + 1 };
+  assertEquals(await trainingExample(trial!, { plan: origin }), { skipped: "unknown_task" });
 });
 
 Deno.test("trainingExample() takes questions of a call set that is what it was", async () => {
   const plan = cityPlan({ mode: "tools", sample: 1 });
   const [trial] = await runAll(plan, calling());
   const sets = questionSource([{ set: CITY_PATH }], (path) => path)!;
-  assert("messages" in await trainingExample(trial!, { plan: planLine(plan), sets }));
+  assert("messages" in await trainingExample(trial!, { plan: originOf(planLine(plan)), sets }));
   assert("messages" in await trainingExample(trial!, { sets }));
-  assertEquals(await trainingExample(trial!, { plan: planLine(plan) }), { skipped: "no_set" });
+  assertEquals(await trainingExample(trial!, { plan: originOf(planLine(plan)) }), {
+    skipped: "no_set",
+  });
   const { resolved } = plan;
   const changed = {
     ...planLine(plan),
     resolved: { ...resolved, sets: { [CITY.name]: "another hash" } },
   };
-  assertEquals(await trainingExample(trial!, { plan: changed, sets }), { skipped: "changed_set" });
+  assertEquals(await trainingExample(trial!, { plan: originOf(changed), sets }), {
+    skipped: "changed_set",
+  });
 });
 
 // Journals
