@@ -32,7 +32,7 @@ const LAZY = ["models/connect imports simulated/server"];
 
 /** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
 const USES_DENO = [
-  "integrations/openapi/_fetch",
+  "integrations/openapi",
   "models/connect",
   "models/http/_bounded_fetch",
   "models/http/endpoint",
@@ -249,9 +249,8 @@ Deno.test("what is public has examples, each function and class, and nothing els
 /** The packages that files of integrations/ import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "integrations/mcp": ["zod"],
-  "integrations/mcp/_connection": ["@modelcontextprotocol/client"],
+  "integrations/mcp/_connection": ["@modelcontextprotocol/client", "node:buffer"],
   "integrations/mcp/_content": ["zod"],
-  "integrations/mcp/_program_transport": ["@modelcontextprotocol/client", "node:buffer"],
   "integrations/openapi": ["zod"],
   "integrations/openapi/_document": ["@std/yaml"],
   "integrations/openapi/_mock": ["@std/random"],
