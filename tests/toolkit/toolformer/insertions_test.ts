@@ -13,7 +13,7 @@ import {
 import { InputError } from "../../../lib/base/errors.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { alignTokens, type TokenSpan } from "../../../lib/toolkit/toolformer/_token_alignment.ts";
+import { alignTokens, type TokenSpan } from "../../../lib/toolkit/toolformer/completions_scorer.ts";
 import {
   candidatePositions,
   type CandidateRule,
