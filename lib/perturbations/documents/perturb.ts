@@ -20,7 +20,6 @@ import { applyEdits, type Edit, objectAt, removal, textAt } from "./_schema_edit
 import { withoutExamples } from "./_examples.ts";
 import { References } from "./_schema_references.ts";
 import { retypings } from "./_types.ts";
-import { UNRELATED_DESCRIPTIONS } from "./_unrelated.ts";
 
 /**
  * Perturbs the documents of tools. Paths of changes start at the list. Each tool's random draws depend on
@@ -294,3 +293,49 @@ export function newOrder(count: number, stream: Stream): readonly number[] | und
     if (order.some((from, place) => from !== place)) return order;
   }
 }
+
+/** Descriptions of parameters from fields that have little to do with each other. */
+export const UNRELATED_DESCRIPTIONS: readonly string[] = [
+  "Depth of the snow cover at the station, in centimetres.",
+  "Identifier of the telescope that took the exposure.",
+  "Thread count of the fabric per square inch.",
+  "Number of beats per minute at which the metronome ticks.",
+  "Whether the beehive has been treated against mites this season.",
+  "The pigment used for the outermost layer of glaze.",
+  "Angle of the ski binding in degrees, measured from the tip.",
+  "Name of the reef section in which the coral was sampled.",
+  "Moisture content of the timber before it enters the kiln.",
+  "The gauge of the model railway on which the wagon runs.",
+  "Opening hand of the chess player who moves second.",
+  "Rate at which the greenhouse lamps are dimmed after sunset.",
+  "The breed of the sheep whose wool was spun.",
+  "Pressure in the espresso boiler during extraction, in bar.",
+  "Number of strings on the instrument, drones not counted.",
+  "Proof stage of the sourdough at which it is folded again.",
+  "The blade profile of the wind turbine.",
+  "Tide table that the ferry follows on public holidays.",
+  "Magnitude below which seismic events are not plotted.",
+  "Whether the manuscript page has marginal notes.",
+  "The knot by which the climbing rope is tied to the harness.",
+  "Dilution of the developer bath used for the negative.",
+  "Shelf life of the vaccine batch at room temperature, in hours.",
+  "Row of the vineyard in which the grapes were picked.",
+  "The stitch that finishes the hem.",
+  "Length of the runway's displaced threshold, in metres.",
+  "Grain size of the sandpaper for the final pass.",
+  "The dialect in which the folk song was recorded.",
+  "Interval between two feedings of the aquarium, in hours.",
+  "Octane rating of the fuel in the generator's tank.",
+  "The constellation nearest to the comet at perihelion.",
+  "Number of rings counted in the core of the oak.",
+  "Whether the lighthouse lamp rotates clockwise.",
+  "The font in which footnotes of the printed edition are set.",
+  "Salinity of the brine in which the cheese ripens, in percent.",
+  "Torque at which the wheel nuts of the tractor are tightened.",
+  "The altitude up to which the balloon is tethered.",
+  "Name of the judge who scored the figure skating routine.",
+  "Half-life of the tracer that was injected, in minutes.",
+  "The burial layer in which the potsherd was found.",
+  "Width of the expansion joint between two bridge spans.",
+  "Number of turns that the dancers take before they change partners.",
+];

@@ -3,11 +3,11 @@ import { InputError } from "../../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { fork } from "../../../lib/base/random.ts";
 import { withoutExamples } from "../../../lib/perturbations/documents/_examples.ts";
-import { UNRELATED_DESCRIPTIONS } from "../../../lib/perturbations/documents/_unrelated.ts";
 import {
   choosePair,
   newOrder,
   perturbTools,
+  UNRELATED_DESCRIPTIONS,
 } from "../../../lib/perturbations/documents/perturb.ts";
 import {
   type DocumentMethod,
