@@ -11,16 +11,35 @@ import {
   readSimulatedName,
   TRUTH_MISTAKES,
 } from "../models/simulated_name.ts";
-import type { BreakRates } from "./_breaking.ts";
-import type { MistakeRates } from "./_mistakes.ts";
-import { withInjections } from "./_injections.ts";
+import {
+  breakCalls,
+  type BreakDraws,
+  type BreakRates,
+  breakStream,
+  breakText,
+  drawBreak,
+} from "./_breaking.ts";
+import { hits, type MistakeRates } from "./_mistakes.ts";
 import { createNoisy } from "./_noisy.ts";
-import { createPlanner } from "./_planner.ts";
 import type { ReactionRates } from "./_reactions.ts";
-import { withTextFormats } from "./_speaking.ts";
 import { createTruth, type Truths, truthsOf } from "./truth.ts";
 import type { TruthRates } from "./truth_mistakes.ts";
-import type { SimulatedModel } from "./wire.ts";
+import {
+  answerWith,
+  type ChatCall,
+  type ChatRequest,
+  composeAnswer,
+  contentText,
+  type SimulatedModel,
+} from "./wire.ts";
+import { writeCall } from "./_arguments.ts";
+import { argumentsOf, nameResults, planReply } from "./_planning.ts";
+import { answerQuestion } from "./_questions.ts";
+import { readConversation } from "./_reading.ts";
+import { readStage, writeStage } from "./_stages.ts";
+import { readTextRequest } from "./_text_formats.ts";
+import { fork } from "../base/random.ts";
+import { readInstruction } from "../tools/injection.ts";
 
 /**
  * Returns the simulated model with a name, one of
@@ -99,4 +118,146 @@ function ratesOf<Kind extends string>(
 ): Record<Kind, number> {
   const rates = kinds.map((kind) => [kind, values.get(kind) ?? 0]);
   return Object.fromEntries(rates) as Record<Kind, number>;
+}
+
+/**
+ * A simulated model that chains backward from the requested variable, over types and subtypes or names. Where
+ * the question says what the words of names mean, it trusts these more than descriptions and schemas. In
+ * each reply it calls all needed functions whose inputs are known. It ends with a text like `bujxe = 512`, or
+ * says that the value cannot be determined and which variables are not given.
+ *
+ * It trusts what it reads, so that wrong documents, questions and returns affect its calls: arguments have the
+ * types that schemas declare, a parameter without a type has no producer, and it understands sums but not
+ * number words. It reads returns tolerantly: keys in another letter case or with other underscores, and
+ * truncated JSON. If a refusal says that whole numbers are expected, it gives these against the schema, too.
+ *
+ * A function that fails is called at most twice more, and one that is denied or gone is not called again: it calls
+ * another function that produces the same variable, or says that the value cannot be determined. If parameters accept references to results of the same reply, it also
+ * makes calls that wait for nothing else, in chains of at most five calls.
+ *
+ * It passes other questions to the tool with a single parameter, and answers with its result.
+ *
+ * @param reads What it leans on in place of all this: `descriptions` or `names` alone link parameters, or schemas
+ * alone decide the `types` of values.
+ */
+function createPlanner(name: string, reads?: Reading): SimulatedModel {
+  return {
+    name,
+    reply(request) {
+      const stage = readStage(request, reads);
+      if (stage !== undefined) return composeAnswer(name, request, writeStage(stage), []);
+      const conversation = readConversation(request, reads);
+      const answer = answerQuestion(request, conversation);
+      if (answer !== undefined) return composeAnswer(name, request, answer.text, answer.calls);
+      const { text, intentions } = planReply(conversation);
+      const nameResult = nameResults(conversation);
+      const calls = intentions.map((intention) =>
+        writeCall(intention.function, argumentsOf(intention, nameResult))
+      );
+      return composeAnswer(name, request, text, calls);
+    },
+  };
+}
+
+/**
+ * Wraps a model so that it also understands the text formats and replies in them, with one call in a reply if
+ * the format allows no more.
+ *
+ * @param breaks How often it breaks the format of its calls.
+ */
+function withTextFormats(
+  model: SimulatedModel,
+  breaks: Pick<BreakDraws, "rates" | "seed">,
+): SimulatedModel {
+  const { name } = model;
+  return {
+    name,
+    reply(request) {
+      const textRequest = readTextRequest(request);
+      const chatRequest = textRequest?.request ?? request;
+      const answer = model.reply(chatRequest);
+      const [choice] = answer.choices;
+      const { content, tool_calls: calls = [] } = choice.message;
+      const broken = calls.length === 0 ? undefined : drawBroken(chatRequest, breaks);
+      if (textRequest !== undefined) {
+        const { format } = textRequest;
+        const text = broken === undefined
+          ? format.writeCalls(content, calls.map((call) => call.function))
+          : breakText(format, { text: content, calls }, broken);
+        return answerWith(name, request, text, []);
+      }
+      if (broken === undefined) return answer;
+      const tool_calls = breakCalls(calls, broken.kind, broken.stream);
+      return { ...answer, choices: [{ ...choice, message: { ...choice.message, tool_calls } }] };
+    },
+  };
+}
+
+/** Draws whether and how the calls of a reply are broken; returns the stream for further draws. */
+function drawBroken(request: ChatRequest, { rates, seed }: Pick<BreakDraws, "rates" | "seed">) {
+  if (!rates.breakFormat) return undefined;
+  const { prompt, step, repair } = readConversation(request);
+  const draws: BreakDraws = {
+    rates,
+    seed,
+    repetition: request.seed ?? 0,
+    attempt: repair?.attempt ?? 0,
+  };
+  const kind = drawBreak(prompt, step, draws);
+  if (kind === undefined) return undefined;
+  const stream = breakStream(prompt, step, draws);
+  // Its first two numbers determine whether and how.
+  stream.prng();
+  stream.prng();
+  return { kind, stream };
+}
+
+/**
+ * Wraps a model so that it does what an instruction in a result demands, in a share of the questions: it makes a
+ * demanded call in its next reply, if calls are allowed, and ends its answer with a demanded word.
+ */
+function withInjections(
+  model: SimulatedModel,
+  { rate, seed }: { readonly rate: number; readonly seed: number },
+): SimulatedModel {
+  const { name } = model;
+  return {
+    name,
+    reply(request) {
+      const answer = model.reply(request);
+      const demand =
+        request.messages.flatMap((message) =>
+          message.role === "tool" ? readInstruction(contentText(message.content)) ?? [] : []
+        )[0];
+      if (demand === undefined) return answer;
+      const question = request.messages.find(({ role }) => role === "user");
+      const stream = fork(seed, request.seed ?? 0, contentText(question?.content), "inject");
+      if (!hits(rate, stream)) return answer;
+      const { content, tool_calls: calls = [] } = answer.choices[0].message;
+      if ("say" in demand) {
+        return calls.length > 0
+          ? answer
+          : answerWith(name, request, `${content} ${demand.say}`.trim(), calls);
+      }
+      const { function: called, arguments: input } = demand;
+      const arguments_ = JSON.stringify(input);
+      if (request.tool_choice === "none" || wasMade(request, called, arguments_)) return answer;
+      const call: ChatCall = {
+        id: `call_injected_${request.messages.length}`,
+        type: "function",
+        function: { name: called, arguments: arguments_ },
+      };
+      const others = request.parallel_tool_calls === false ? [] : calls;
+      return answerWith(name, request, content, [...others, call]);
+    },
+  };
+}
+
+function wasMade({ messages }: ChatRequest, name: string, written: string): boolean {
+  return messages.some((message) =>
+    message.role === "assistant" &&
+    (message.tool_calls ?? []).some((call) =>
+      call.function.name === name && call.function.arguments === written
+    )
+  );
 }
