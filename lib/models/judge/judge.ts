@@ -4,18 +4,18 @@
  * @module
  */
 
+import defer * as judgeRecordings from "../recordings/_judge_recordings.ts";
 import { abortable } from "@std/async/abortable";
 import { Connections } from "../connect.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot, InputError, reasonOf } from "../../base/errors.ts";
-import { defined, type JsonValue, printable } from "../../base/json.ts";
+import { cutText, defined, type JsonValue, printable } from "../../base/json.ts";
 import {
   agreementOf,
   type AgreementOptions,
   type JudgeAgreement,
   type JudgeLabel,
 } from "./agreement.ts";
-import { asInputError, promptText, UnfitError } from "./_prompt_text.ts";
 import {
   checkOptions,
   LIKE_OPTIONS,
@@ -25,11 +25,10 @@ import {
   type RubricOptions,
 } from "./options.ts";
 import { type AskedQuestion, currentAsked } from "./asked.ts";
-import { type Criteria, reasonsText, Rubric, RUBRIC_PROMPT } from "./rubric.ts";
-import { replyScore } from "./_reply_score.ts";
-import { type JudgeScore, notAsked } from "./score.ts";
+import { type Criteria, meanShare, reasonsText, Rubric, RUBRIC_PROMPT } from "./rubric.ts";
+import { type JudgeScore, notAsked, type ParsedScore, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
-import { sumUsage, type Usage } from "../../tools/message.ts";
+import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
 import {
   isModel,
   type Model,
@@ -40,12 +39,11 @@ import {
 import { modelName } from "../entry.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
 import { fillPrompt } from "../prompts.ts";
-import defer * as judgeRecordings from "../recordings/_judge_recordings.ts";
 import { recordingOptions } from "../recordings/options.ts";
 import { isSimulator, recordedModelOptions, serverOf } from "../recordings/_request.ts";
 import { currentRecording } from "../recordings/scope.ts";
 import type { ConnectableModel, TrialRecording } from "../recordings/_trial_recording.ts";
-import { redact } from "../../base/redact.ts";
+import { redact, redactRecord } from "../../base/redact.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 
 /** Prompt of a judge of calls (CallNavi, appendix B.2). */
@@ -376,3 +374,74 @@ function askedOf(
 
 /** Characters of a reason, at most. */
 const MAX_REASON_LENGTH = 500;
+
+/** Characters of a value to judge, at most: longer ones cost too much. */
+const MAX_TEXT_LENGTH = 200_000;
+
+// The delimiters of the prompts; ordinary sentences do not contain them.
+const DELIMITER = /={4,}/g;
+
+/** The error of a value that no judge can be asked about. */
+class UnfitError extends RangeError {}
+
+/** Returns the text of a value for a prompt. */
+function promptText(value: JsonValue, what: string): string {
+  const text: unknown = typeof value === "string" ? value : jsonText(value, what);
+  if (typeof text !== "string") throw new TypeError(`the ${what} must be a JSON value`);
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new UnfitError(`the ${what} is longer than ${MAX_TEXT_LENGTH} characters`);
+  }
+  return text.replace(DELIMITER, (run) => [...run].join(" ")).toWellFormed();
+}
+
+function jsonText(value: JsonValue, what: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw new UnfitError(`the ${what} nests too deep`);
+    throw error;
+  }
+}
+
+/** Reads a value of the user, and turns its errors into input errors. */
+function asInputError(read: () => string): string {
+  try {
+    return read();
+  } catch (error) {
+    throw new InputError(`Cannot ask a judge: ${reasonOf(error)}`);
+  }
+}
+
+/** Characters of a model's name, at most. */
+const MAX_NAME_LENGTH = 200;
+
+/** Returns the score in a reply: by the criteria of a rubric, if there is one. */
+function replyScore(reply: ModelReply, rubric: Rubric | undefined): JudgeScore {
+  const { text, calls, usage, served, duration, finish } = reply;
+  const read = rubric === undefined ? readScore(text) : readRatings(reply, rubric);
+  const isCut = read.score === null && finish === "length";
+  const written = [text, ...calls.map((call) => call.arguments)].filter((part) => part !== "");
+  return {
+    ...(isCut ? { score: null, why: `${read.why}: it ran out of tokens` } : read),
+    text: keptText(rubric === undefined ? text : written.join("\n")),
+    usage: claimedUsage(usage),
+    served: served.slice(0, MAX_NAME_LENGTH),
+    durationMs: claimedCount(duration),
+  };
+}
+
+/** What is kept of the text of a reply: a long one is cut without its secrets, as half a key is no longer recognized. */
+function keptText(text: string): string {
+  return text.length <= MAX_KEPT_LENGTH
+    ? text
+    : cutText(redactRecord(text.slice(0, 2 * MAX_KEPT_LENGTH)), MAX_KEPT_LENGTH);
+}
+
+function readRatings(
+  reply: ModelReply,
+  rubric: Rubric,
+): ParsedScore & Pick<JudgeScore, "criteria"> {
+  const criteria = rubric.read(reply);
+  if (typeof criteria === "string") return { score: null, why: criteria };
+  return { score: meanShare(criteria), criteria };
+}

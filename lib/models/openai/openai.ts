@@ -17,7 +17,7 @@
 import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { defined, type JsonObject, listText, printable } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
 import {
   type ForwardedRequest,
@@ -27,7 +27,6 @@ import {
 } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
 import { apiOfPath } from "./agent_request.ts";
-import { refusedOption } from "./_refused_option.ts";
 import { faultReply, FORMATS, readAnswer, unusableAt, withUsage } from "./watched_reply.ts";
 import { checkedChoice, type OpenAIOptions, type WireApi, type WireFormat } from "./wire_format.ts";
 
@@ -205,4 +204,61 @@ function formatOf(model: string, api: WireApi): WireFormat {
   if (Object.hasOwn(FORMATS, api)) return FORMATS[api];
   const names = Object.keys(FORMATS).join(" or ");
   throw cannot(`ask ${model}`, `api must be ${names}`, `it is ${printable(String(api))}`);
+}
+
+/** The fields of a request's body that options set, and these options. */
+const FIELDS: readonly (readonly [field: string, option: string])[] = [
+  ["temperature", "temperature"],
+  ["top_p", "topP"],
+  ["seed", "seed"],
+  ["reasoning_effort", "reasoningEffort"],
+  ["max_completion_tokens", "maxCompletionTokens"],
+  ["parallel_tool_calls", "parallelToolCalls"],
+];
+
+/** How servers say that they do not take a field, or its value. */
+const REFUSAL =
+  /unsupported|not (?:be )?(?:supported|permitted|allowed|expected|compatible)|(?:does not|doesn't|only) support|only the default|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|fixed at/i;
+
+/**
+ * An error of a function's schema, or of what a model wrote, may name a parameter that is called like a field.
+ */
+const OF_TOOLS =
+  /\b(?:functions?|tools?|schema|properties|messages|arguments|json|pars(?:e|ed|er|ing)|decod(?:e|ed|er|ing)|token (?:at|in)|characters?|end of (?:data|input|file))\b|[{,]\s*\\?["']\w+\\?["']\s*:/i;
+
+/**
+ * Returns the error of a request that was refused for an option: no request with it can succeed, so that the run
+ * ends with what to leave out. Returns the error as it is if it says anything else.
+ */
+function refusedOption(
+  error: InfrastructureError,
+  who: string,
+  body: object,
+): InfrastructureError {
+  const { status, message, permanent, fault } = error;
+  if ((status !== 400 && status !== 422) || permanent !== undefined) return error;
+  if (!REFUSAL.test(message) || OF_TOOLS.test(message)) return error;
+  const refused = FIELDS.filter(([field]) =>
+    Reflect.get(body, field) !== undefined && new RegExp(`\\b${field}\\b`).test(message)
+  ).map(([, option]) => option);
+  if (refused.length === 0) return error;
+  const said = message.slice(message.indexOf(": ") + 2);
+  return new InfrastructureError(
+    `Cannot get a reply of ${who} as it refuses ${listText(refused, refused.length)}: ${
+      adviceOn(refused)
+    }: ${said}`,
+    { status, fault, permanent: "option", cause: error },
+  );
+}
+
+const FLAGS: Readonly<Record<string, string>> = {
+  temperature: "--temperature default",
+  topP: "--top-p default",
+};
+
+function adviceOn([option]: readonly string[]): string {
+  const flag = FLAGS[option!];
+  return flag === undefined
+    ? `leave ${option} out of its entry`
+    : `leave it out with ${option}: null in its entry, or with ${flag}`;
 }

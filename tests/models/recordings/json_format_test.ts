@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import type { JsonValue } from "../../lib/base/json.ts";
-import { formatJson } from "../../lib/base/json_format.ts";
-import fc from "../support/fast_check.ts";
+import type { JsonValue } from "../../../lib/base/json.ts";
+import { formatJson } from "../../../lib/models/recordings/_file.ts";
+import fc from "../../support/fast_check.ts";
 
 Deno.test("formatJson() writes any JSON value, whatever its texts and keys", () => {
   fc.assert(fc.property(
