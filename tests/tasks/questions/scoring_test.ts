@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
-import { truthCheck } from "../../../lib/tasks/questions/_check_truth.ts";
+import { truthCheck } from "../../../lib/tasks/questions/_load_common.ts";
 import {
   ERROR_CLASSES,
   type ErrorClass,
