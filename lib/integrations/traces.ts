@@ -168,7 +168,11 @@ async function recordedTrace(
   const hasReply = run.turns.some(({ replies }) => replies.length > 0);
   let judged: ToolTestRun | undefined;
   const toolCase: ToolCase = {
-    ...{ name: "trace", prompt: "trace", tools: tools.map(asTool) },
+    ...{
+      name: "trace",
+      prompt: "trace",
+      tools: tools.map((tool) => "execute" in tool ? tool : { ...tool, execute: unasked }),
+    },
     assert: (one) => void (judged = one),
   };
   const trial = await runTrial(
@@ -205,10 +209,6 @@ const MAX_CALLS = 1_000_000_000;
 /** Nothing of a recorded run is asked or carried out. */
 const unasked = () => Promise.reject(new Error("A recorded run asks no model"));
 
-function asTool(tool: Tool | ToolSchema): Tool {
-  return "execute" in tool ? tool : { ...tool, execute: unasked };
-}
-
 /** The tools by which calls are checked; `undefined` where none are known. */
 function toolsOf(
   { tools: own, form, part }: FoundTrace,
@@ -226,15 +226,12 @@ function toolsOf(
   }
   if (own === undefined) return undefined;
   // A provider's own tools have no schema, and journals leave out one that is too large.
-  const documents = own.items().flatMap(withinNamespace).map(documentOf).filter((value) =>
+  const documents = own.items().flatMap((part) =>
+    part.textAt("type") === "namespace" ? part.need("tools").items() : [part]
+  ).map(documentOf).filter((value) =>
     !isJsonObject(value) || value["type"] === undefined || value["type"] === "function"
   ).map((value) => form === "journal" ? { parameters: {}, ...value as object } : value);
   return parseToolDocuments(documents, `${own.source}, ${own.path || "tools"}`);
-}
-
-/** The documents of functions in a namespace; any other document as it is. */
-function withinNamespace(part: Part): Part[] {
-  return part.textAt("type") === "namespace" ? part.need("tools").items() : [part];
 }
 
 /** The document of a tool; of a custom one, which takes a text of a form of its own, no argument is checked. */

@@ -71,7 +71,11 @@ export function readSimulatedName(name: string): SimulatedName {
   const base = mark === -1 ? name : name.slice(0, mark);
   const keys = OPTIONS.get(base);
   if (keys === undefined) {
-    const known = Array.from(OPTIONS, ([model, keys]) => model + optionsTemplate(keys));
+    const known = Array.from(
+      OPTIONS,
+      ([model, keys]) =>
+        model + keys.map((key, place) => `${place === 0 ? "?" : "&"}${key}=`).join(""),
+    );
     throw refusal(`it must be ${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
   }
   const query = new URLSearchParams(mark === -1 ? "" : name.slice(mark));
@@ -93,11 +97,6 @@ function readReading(name: string, base: string, query: URLSearchParams): Readin
   }
   query.delete("reads");
   return reads;
-}
-
-/** The options of a model as a query, without values. */
-function optionsTemplate(keys: readonly string[]): string {
-  return keys.map((key, place) => `${place === 0 ? "?" : "&"}${key}=`).join("");
 }
 
 interface Range {

@@ -42,7 +42,7 @@ export function instructionInjector(
   const make = () => {
     const stream = fork(seed, "II");
     const call = stream.prng() < 0.5 ? demandedCall(callable(), stream) : undefined;
-    const demand = call ?? demandedWord(stream);
+    const demand = call ?? { say: `${rareWord(stream)}-${rareWord(stream)}`.toUpperCase() };
     return { demand, instruction: writeInstruction(demand, stream) };
   };
   return (tool, before) => {
@@ -54,10 +54,6 @@ export function instructionInjector(
       content: withInstruction(before, made.instruction, fork(seed, "II field")),
     };
   };
-}
-
-function demandedWord(stream: Stream): InjectedDemand {
-  return { say: `${rareWord(stream)}-${rareWord(stream)}`.toUpperCase() };
 }
 
 /** A call of one of the tools; `undefined` if none takes arguments of which one can be rare. */

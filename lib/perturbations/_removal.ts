@@ -158,7 +158,7 @@ class Rest {
       while (BREAK.test(this.#before(0))) this.#drop(1);
       return place;
     }
-    do place += this.#breakAt(place); while (
+    do place += this.#at(place) === "\r" && this.#at(place + 1) === "\n" ? 2 : 1; while (
       place < limit && BREAK.test(this.#at(place)) && this.#isAfterEmptyLine()
     );
     return place;
@@ -189,10 +189,6 @@ class Rest {
     if (last === "") return true;
     const length = last === "\n" && this.#before(1) === "\r" ? 2 : 1;
     return BREAK.test(this.#before(length)) || this.#before(length) === "";
-  }
-
-  #breakAt(place: number): number {
-    return this.#at(place) === "\r" && this.#at(place + 1) === "\n" ? 2 : 1;
   }
 
   /** Whether no text comes before on the line or in the innermost brackets or quotes. */

@@ -149,7 +149,7 @@ const READERS: Readonly<Record<FormatId, FormatReader>> = {
         text.startsWith("Observation: [")
           ? text.split(/\n(?=Observation: \[)/).flatMap((entry): [number, string][] => {
             const [head = "", number] = /^Observation: \[(\d{1,9}), /.exec(entry) ?? [];
-            const name = indented(names[Number(number) - 1] ?? "");
+            const name = (names[Number(number) - 1] ?? "").replace(LINE_BREAK, "$&  ");
             const isIts = number !== undefined && entry.startsWith(`${name}] `, head.length);
             const start = head.length + name.length + "] ".length;
             return isIts ? [[Number(number), outdented(entry.slice(start))]] : [];
@@ -261,10 +261,6 @@ function unshielded(text: string): string {
 
 const LINE_BREAK = /\r\n|[\r\n\u2028\u2029]/g;
 const INDENTED = /(\r\n|[\r\n\u2028\u2029]) {2}/g;
-
-function indented(text: string): string {
-  return text.replace(LINE_BREAK, "$&  ");
-}
 
 function outdented(text: string): string {
   return text.replace(INDENTED, "$1");

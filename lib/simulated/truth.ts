@@ -383,7 +383,8 @@ function readTruthRequest({ messages, tools }: ChatRequest): TruthRequest {
   const first = texts[0] ?? "";
   const last = texts.at(-1) ?? "";
   if ((tools ?? []).length > 0) {
-    const repair = texts.length > 1 && messages.at(-1)?.role === "user" && isFix(last);
+    const repair = texts.length > 1 && messages.at(-1)?.role === "user" &&
+      last.startsWith("The following tool call has invalid arguments");
     return { kind: "call", question: first, repair };
   }
   const judgeRequest = readJudged(first);
@@ -395,11 +396,6 @@ function readTruthRequest({ messages, tools }: ChatRequest): TruthRequest {
   const isMissing = !again && last.includes("fill in the missing information");
   if (isMissing) return { kind: "missing", question };
   return { kind: "answer", question, form: formOf(after), again };
-}
-
-/** Whether a message requests the repair of a call. */
-function isFix(text: string): boolean {
-  return text.startsWith("The following tool call has invalid arguments");
 }
 
 const JUDGE = "You will be given a predicted API calling JSON and ground truth couple.";

@@ -7,7 +7,7 @@ import { maximumMatching } from "../values/_matching.ts";
 import { cannot } from "../../base/errors.ts";
 import type { ExpectedValue, Held, Matcher } from "../../tools/expected_call.ts";
 import { MATCHER } from "../../tools/tool.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
 
 /** Characters of a matcher's description, at most. */
 const MAX_DESCRIPTION_LENGTH = 200;
@@ -288,11 +288,9 @@ export function meets(given: JsonValue, expected: ExpectedValue): boolean {
   }
   if (!isJsonObject(given)) return false;
   return Object.keys(given).every((key) => Object.hasOwn(expected, key)) &&
-    Object.entries(expected).every(([key, value]) => meetsAt(given, key, value));
-}
-
-function meetsAt(given: JsonObject, key: string, expected: ExpectedValue): boolean {
-  return Object.hasOwn(given, key) ? meets(given[key]!, expected) : mayBeAbsent(expected);
+    Object.entries(expected).every(([key, value]) =>
+      Object.hasOwn(given, key) ? meets(given[key]!, value) : mayBeAbsent(value)
+    );
 }
 
 /** Returns whether the expected value is a list. */

@@ -51,7 +51,9 @@ const MAX_SECONDS = 60;
  * @throws {InputError} If it cannot be read, or is no document of OpenAPI 3.0 or 3.1.
  */
 export async function readDocument(document: unknown): Promise<OpenApiDocument> {
-  const source = document instanceof URL ? shownAddress(document) : "the OpenAPI document";
+  const source = document instanceof URL
+    ? printable(`${document.protocol}//${document.host}${document.pathname}`, 300)
+    : "the OpenAPI document";
   const given = document instanceof URL ? await textAt(document, source) : document;
   const root = typeof given === "string" ? parsedText(given, source) : given;
   if (!isJsonObject(root)) {
@@ -87,11 +89,6 @@ function describe(value: unknown): string {
   return typeof value === "string"
     ? `the text ${JSON.stringify(printable(value, 40))}`
     : typeof value;
-}
-
-/** An address without its user, password and parameters, which may be keys. */
-function shownAddress({ protocol, host, pathname }: URL): string {
-  return printable(`${protocol}//${host}${pathname}`, 300);
 }
 
 async function textAt(url: URL, source: string): Promise<string> {

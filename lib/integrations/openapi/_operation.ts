@@ -187,7 +187,7 @@ export class OperationReader {
     const schema = this.#requests.target(whole);
     const fields = isForm || isJsonType(type) ? plainFields(schema, required) : undefined;
     if (MULTIPART_TYPE.test(type)) this.#assertTexts(place, schema);
-    const body = { type: wholeType(type), required };
+    const body = { type: type.includes("*") ? "application/json" : type, required };
     const plain = { style: "form", explode: true, allowReserved: false };
     if (fields === undefined) {
       const one = described(whole, given["description"]);
@@ -303,11 +303,6 @@ function isBinary(schema: JsonValue): boolean {
   const part = isJsonObject(schema) && isJsonObject(schema["items"]) ? schema["items"] : schema;
   return fieldOf(part, "format") === "binary" ||
     fieldOf(part, "contentMediaType") === "application/octet-stream";
-}
-
-/** A media type that can be sent: one with a star stands for JSON. */
-function wholeType(type: string): string {
-  return type.includes("*") ? "application/json" : type;
 }
 
 function asList(value: JsonValue | undefined): readonly JsonValue[] {

@@ -115,7 +115,7 @@ function headersOf(operation: Operation, placed: readonly Placed[], fixed: Heade
   for (const { place, value } of placed) {
     if (place.in !== "header" || value === null) continue;
     try {
-      headers.set(place.name, headerText(place, value));
+      headers.set(place.name, pathText({ ...place, style: "simple" }, value, String));
     } catch {
       throw refused(`${printable(place.name, 80)} must be a text that a header can hold`);
     }
@@ -276,9 +276,4 @@ function pathText(place: ArgumentPlace, value: JsonValue, encode = encodeText): 
   const pairs = memberPairs(value).map((pair) => pair.map(encode));
   if (!explode) return prefix + pairs.flat().join(",");
   return (isMatrix ? ";" : prefix) + pairs.map((pair) => pair.join("=")).join(separator);
-}
-
-/** Returns the value of a header. */
-function headerText(place: ArgumentPlace, value: JsonValue): string {
-  return pathText({ ...place, style: "simple" }, value, String);
 }

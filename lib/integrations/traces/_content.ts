@@ -33,12 +33,11 @@ export function textIn(content: Part | undefined, allowed: readonly string[] = [
     if (type === undefined || [...TEXTS, ...SILENT, ...allowed].includes(`${type.value}`)) continue;
     type.fail("must be the type of a part that is known");
   }
-  return contentText(value.map(plainPart));
-}
-
-/** A part of what is sent is of type `input_text`, one of a reply of type `output_text` or `text`. */
-function plainPart(part: unknown): unknown {
-  return isJsonObject(part) && part["type"] === "input_text" ? { ...part, type: "text" } : part;
+  return contentText(
+    value.map((part) =>
+      isJsonObject(part) && part["type"] === "input_text" ? { ...part, type: "text" } : part
+    ),
+  );
 }
 
 /** Names of fields in which messages of some API or framework have calls. */

@@ -144,7 +144,11 @@ export class Rubric {
       if (typeof reason !== "string" || reason.trim() === "") {
         return `the reason for ${shownName(name)} is missing`;
       }
-      scores.push({ criterion: name, score, reason: keptReason(reason) });
+      scores.push({
+        criterion: name,
+        score,
+        reason: cutText(redact(reason.slice(0, MAX_KEPT_LENGTH)), MAX_REASON_LENGTH),
+      });
     }
     // Of two ratings by one name the last would win.
     return countPairs(found.written) === 3 * scores.length
@@ -201,10 +205,6 @@ const FENCE = /^\s*```(?:json)?[ \t]*\n([^]*)\n```\s*$/;
 /** Counts the pairs of all objects of a JSON text: each has one colon outside of texts. */
 function countPairs(written: string): number {
   return written.replace(/"(?:[^"\\]|\\.)*"/g, "").split(":").length - 1;
-}
-
-function keptReason(reason: string): string {
-  return cutText(redact(reason.slice(0, MAX_KEPT_LENGTH)), MAX_REASON_LENGTH);
 }
 
 /** Characters of a name shown, at most. */

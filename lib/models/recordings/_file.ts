@@ -112,10 +112,6 @@ function splitLines(text: string): Lines {
   return text.includes("\n") ? text.split("\n") : text;
 }
 
-function joinLines(lines: Lines): string {
-  return typeof lines === "string" ? lines : lines.join("\n");
-}
-
 /** Returns the text of a recording file. */
 export function recordingText(
   { trial, draw, replaced, replacedIdle, seconds, models, tools, requests }: Recording,
@@ -172,7 +168,7 @@ function replyJson({ text, calls, repairs, written, ...others }: ModelReply): Js
 
 const LINES = z.union([z.string(), z.array(z.string())], {
   error: "must be a text, or a list of its lines",
-}).transform(joinLines);
+}).transform((lines) => typeof lines === "string" ? lines : lines.join("\n"));
 const COUNT = z.int().min(0);
 const PLACE = z.int().min(1);
 // Not copied by a schema: it may have any keys and nest deep.

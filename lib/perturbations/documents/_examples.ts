@@ -171,7 +171,7 @@ interface Reach {
 function endOfExample(text: string, tokens: readonly Token[], first: number, reach: Reach): End {
   const from = tokens[first]!.end;
   const isBlock = tokens[first]!.kind === "label" &&
-    tokens[first + 1]?.text === "\n" && isBlank(text.slice(from, tokens[first + 1]!.start));
+    tokens[first + 1]?.text === "\n" && !/\S/.test(text.slice(from, tokens[first + 1]!.start));
   for (let place = first + 1; place < tokens.length; place++) {
     const token = tokens[place]!;
     if (token.start >= reach.limit) break;
@@ -223,8 +223,4 @@ function endsSentence(text: string, start: number, end: number): boolean {
   const isPause = /(?:…|\.\.|\betc\.|\.\p{L}\.)$/iu.test(last);
   if (isPause && /^\s?\p{Ll}/u.test(text.slice(end, end + 2))) return false;
   return !ABBREVIATION.test(last);
-}
-
-function isBlank(text: string): boolean {
-  return !/\S/.test(text);
 }

@@ -44,7 +44,9 @@ class Copies {
     for (const key of keys) {
       // Lists are indexed by position as objects are by key.
       const held = holder[key] as JsonObject;
-      holder = this.#copies.has(held) ? held : this.put(holder, key, copyOf(held));
+      holder = this.#copies.has(held)
+        ? held
+        : this.put(holder, key, (Array.isArray(held) ? [...held] : { ...held }) as JsonObject);
     }
     return holder;
   }
@@ -61,10 +63,6 @@ class Copies {
     const held = holder[key] as JsonObject;
     return Object.fromEntries(keys.map((inner) => [inner, held[inner]!]));
   }
-}
-
-function copyOf(value: JsonObject): JsonObject {
-  return (Array.isArray(value) ? [...value] : { ...value }) as JsonObject;
 }
 
 /** Sets a key, even `__proto__`. */

@@ -74,7 +74,9 @@ class TypeChanges {
           ? []
           : differences(path, schema, retypedExcept(schema, containers, scalar));
       }
-      if (kindsOf(schema).length === 0 || this.#isHeld(path)) return [];
+      if (kindsOf(schema).length === 0 || this.#references.leadInto(path, isPlainCheckKeyword)) {
+        return [];
+      }
       return differences(path, schema, retyped(schema, target, isPlainCheckKeyword));
     });
   }
@@ -105,11 +107,6 @@ class TypeChanges {
       }
     }
     return found;
-  }
-
-  /** Whether a reference leads through a keyword that retyping would remove. */
-  #isHeld(path: string): boolean {
-    return this.#references.leadInto(path, isPlainCheckKeyword);
   }
 }
 

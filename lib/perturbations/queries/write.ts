@@ -149,10 +149,6 @@ function spelled(text: string, joint = ", "): string {
   return [...text].map(named).join(joint);
 }
 
-function backwards(text: string): string {
-  return [...text].reverse().join("");
-}
-
 function readNumber(text: string): Reading | undefined {
   const digits = /^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text;
   // Leading zeros, and more digits than numbers can hold, mean that it is a code.
@@ -249,7 +245,7 @@ function sayWord(text: string, stream: Stream): string {
   const way = randomIntegerBetween(0, isPlain ? 3 : 2, stream);
   if (way === 0) return `the word spelled ${spelled(text)}`;
   if (way === 1) return `what ${spelled(text)} gives when put together`;
-  return way === 2 ? spelled(text, " ") : `"${backwards(text)}" read backwards`;
+  return way === 2 ? spelled(text, " ") : `"${[...text].reverse().join("")}" read backwards`;
 }
 
 function sayHalves(text: string, stream: Stream): string {

@@ -34,17 +34,15 @@ const FUNCTION = OBJECT.transform((document, context): FunctionDraft => {
   for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
   if (data === undefined) return z.NEVER;
   const { name, description, returns } = data;
-  const parameters = readParameters(data.parameters);
+  const parameters = Array.isArray(data.parameters)
+    ? { names: data.parameters }
+    : wordsOrSchema(data.parameters);
   const fault = "schema" in parameters ? schemaFault(name, parameters.schema) : undefined;
   if (fault !== undefined) {
     context.addIssue({ code: "custom", path: ["parameters"], message: fault });
   }
   return { name, description, document, parameters, returns: returns && wordsOrSchema(returns) };
 });
-
-function readParameters(given: JsonObject | string[]): FunctionDraft["parameters"] {
-  return Array.isArray(given) ? { names: given } : wordsOrSchema(given);
-}
 
 /** A schema has `type: "object"`; type words would need a parameter named `type` to look the same. */
 function wordsOrSchema(

@@ -28,7 +28,6 @@ import { callsOf } from "../../calls/trace.ts";
 import type { Message } from "../../tools/message.ts";
 import type { TrainingConversation, TrainingFormat } from "./format.ts";
 import type { Trial } from "../../trials/trial.ts";
-import type { TrialSummary } from "../../trials/summary.ts";
 
 /** A conversation for training, with its origin. */
 export interface TrainingExample extends TrainingConversation {
@@ -199,7 +198,9 @@ export function metadataOf(
   };
   return Object.fromEntries(
     Object.entries(all).flatMap(([key, value]) =>
-      value === undefined || value === "" ? [] : [[key, truncate(value)]]
+      value === undefined || value === ""
+        ? []
+        : [[key, value.slice(0, MAX_VALUE_LENGTH).toWellFormed()]]
     ),
   );
 }
@@ -215,10 +216,6 @@ function recoveredTroubles({ events }: Trial): string[] {
       : []
   );
   return [...new Set([...faults, ...failures])].sort();
-}
-
-function truncate(text: string): string {
-  return text.slice(0, MAX_VALUE_LENGTH).toWellFormed();
 }
 
 /** The counts of an export of training data. */
@@ -274,7 +271,7 @@ export async function writeTrainingData(
   for (const { path, plan: line, trials: scores, places } of files) {
     const plan = line && originOf(line);
     const order = scores.toSorted((one, other) => one.index - other.index);
-    const chosen = order.filter((score) => !onlySolved || isVerified(score));
+    const chosen = order.filter((score) => !onlySolved || (score.solved && score.grounded));
     for (let count = order.length - chosen.length; count > 0; count--) skip(SKIPPED.unsolved);
     trials += order.length;
     const examples = new LookAhead(
@@ -315,7 +312,3 @@ export async function writeTrainingData(
   };
 }
 
-/** Whether the answer is right and was returned by a call, so that it is not a guess. */
-function isVerified({ solved, grounded }: TrialSummary): boolean {
-  return solved && grounded;
-}
