@@ -54,7 +54,7 @@ export function assertPriced(models: readonly string[], prices: Prices): void {
   if (missing === undefined) return;
   const known = Object.keys(prices).map((name) => printable(name, 60)).join(", ") || "empty";
   throw cannot(
-    `compute the cost of model ${printable(missing, 100)}`,
+    `compute the cost of model ${missing}`,
     "the price table must have it",
     `the table is ${known}`,
   );

@@ -4,7 +4,6 @@
  */
 
 import { cannot, type InputError } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
 
 /** The kinds of mistakes. */
 export const MISTAKES = [
@@ -142,5 +141,5 @@ function readOptions(
 }
 
 function refusal(rule: string, name: string): InputError {
-  return cannot("use the simulated model", rule, `it is ${printable(name)}`);
+  return cannot("use the simulated model", rule, `it is ${name}`);
 }

@@ -8,7 +8,6 @@ import { sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector, isFault } from "../tools/fault.ts";
 import { type AimedFault, faultInjector } from "./inject_faults.ts";
 import { cannot } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
 import {
   type Change,
   type DocumentMethod,
@@ -107,7 +106,7 @@ export function perturbCase<T extends ToolSchema>(
     throw cannot(
       "perturb a case",
       "every needed tool must be one of its tools",
-      `${printable(unknown, 100)} is none of ${tools.map(({ name }) => name).join(", ")}`,
+      `${unknown} is none of ${tools.map(({ name }) => name).join(", ")}`,
     );
   }
   const perturber = new CasePerturber(tools, query, options);

@@ -5,7 +5,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { type JsonValue, pointerPart, printable } from "../base/json.ts";
+import { type JsonValue, pointerPart } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 
 /**
@@ -59,7 +59,7 @@ function checkReturn(method: ReturnMethod, text: string): void {
     throw cannot(
       "perturb a return",
       `the method must be one of ${Object.keys(REWRITES).join(", ")}, CF`,
-      `it is ${printable(String(method))}`,
+      `it is ${method}`,
     );
   }
   if (typeof text !== "string") {

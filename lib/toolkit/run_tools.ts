@@ -208,7 +208,7 @@ function checkStages(strategy: string, models: Readonly<Record<string, Model>>):
   throw cannot(
     "run tools",
     `models must be given by stage of ${strategy}, which is ${stages.join(" or ") || "none"}`,
-    `${printable(unknown, 100)} is not a stage of it`,
+    `${unknown} is not a stage of it`,
   );
 }
 

@@ -6,13 +6,7 @@
 import { z } from "zod";
 import { parseWith, WITH_INPUT } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  pointerKeys,
-  printable,
-} from "../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, pointerKeys } from "../base/json.ts";
 import { HOLDERS, MAX_DEPTH, type Shape, subschemas } from "./schema/subschemas.ts";
 import { schemaOf, type ToolSchema } from "./tool.ts";
 
@@ -49,7 +43,7 @@ export function parseToolDocuments(value: unknown, source: string): readonly Too
       const at = documentForm((documents as unknown[])[place]) === CHAT ? "function.name" : "name";
       throw new InputError(
         `Cannot use ${source}:\n  at [${place}].${at}: must be another than those before: it is ` +
-          printable(JSON.stringify(name)),
+          JSON.stringify(name),
       );
     }
     names.add(name);

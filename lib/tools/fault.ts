@@ -5,7 +5,6 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
 
 /**
  * Every kind of fault. `slow` returns late, but with the correct result; all others return no usable
@@ -99,7 +98,7 @@ export function isFault(id: string): id is FaultId {
  */
 export function faultIn(id: FaultId): FaultSetting {
   const rule = numberRule(id);
-  if (rule !== undefined) throw cannot("use the perturbation", `it ${rule}`, printable(id, 100));
+  if (rule !== undefined) throw cannot("use the perturbation", `it ${rule}`, id);
   const { kind, number } = splitFault(id);
   if (kind === "flaky") {
     return { kind, times: Infinity, rate: number === undefined ? FLAKY_RATE : Number(number) };

@@ -100,7 +100,7 @@ export function argumentReader(subject: string, schema: ParametersSchema): Reade
       "its parameters must be the schema of an object",
       given["type"] === undefined
         ? "they have no type and no properties"
-        : `the type is ${printable(JSON.stringify(given["type"]))}`,
+        : `the type is ${JSON.stringify(given["type"])}`,
     );
   }
   // Providers want the type, also beside a reference or alternatives.

@@ -6,7 +6,7 @@
 
 import { type ReadableHeaders, retryAfterOf } from "../base/attempts.ts";
 import { cannot } from "../base/errors.ts";
-import { isJsonObject, isObject, parseJson, printable } from "../base/json.ts";
+import { isJsonObject, isObject, parseJson } from "../base/json.ts";
 import { TOOL_ERRORS, type ToolErrorCategory } from "./error_category.ts";
 import { errorOfResult } from "./references/symbol_table.ts";
 
@@ -48,7 +48,7 @@ export class ToolError extends Error {
       throw cannot(
         "make a tool error",
         `its category must be ${TOOL_ERRORS.join(", ")}`,
-        `it is ${printable(String(category), 100)}`,
+        `it is ${category}`,
       );
     }
     const { retryAfter } = options;

@@ -5,7 +5,7 @@
  */
 
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import { mayBeAbsent, meets } from "./matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import type { RecordedCall } from "../record.ts";
@@ -33,10 +33,10 @@ export function leniencyOf(
 ): Leniency {
   if (defaults !== undefined) {
     throw cannot(
-      `expect a call of ${printable(tool, 100)}`,
+      `expect a call of ${tool}`,
       "only assertions take defaults",
       `failure types always accept a default that is given, and never one that is left out; here it is ` +
-        printable(String(defaults), 100),
+        String(defaults),
     );
   }
   const ignored = ignore.map(parsePath);

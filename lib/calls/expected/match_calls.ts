@@ -12,7 +12,6 @@ import type { CallExpectation } from "../../tools/expected_call.ts";
 import { CheckedCall, nameDistance } from "./checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { isUndecided, type ValueDifference } from "../values/differences.ts";
 
@@ -98,7 +97,7 @@ export function compareTrajectory(
     throw cannot(
       "compare calls",
       `the mode must be one of ${TRAJECTORY_MODES.join(", ")}`,
-      `it is ${printable(String(mode), 100)}`,
+      `it is ${mode}`,
     );
   }
   const pair = mode === "exact" ? longestInOrder : maximumMatching;

@@ -77,7 +77,7 @@ function namedOperations(
       throw cannot(
         action,
         "each of operations must be an operationId, or a method and a path as in GET /pets",
-        `it has no ${printable(JSON.stringify(name), 100)}` +
+        `it has no ${JSON.stringify(name)}` +
           nearestOrAll(
             name,
             all.flatMap((one) => [placeOf(one), one.id ?? []].flat())
@@ -115,7 +115,7 @@ function taggedOperations(
     throw cannot(
       action,
       "each of its tags must be one of its operations",
-      `none has ${printable(String(JSON.stringify(unknown)), 100)}` +
+      `none has ${JSON.stringify(unknown)}` +
         nearestOrAll(String(unknown), known.map((tag) => printable(tag, 100))),
     );
   }

@@ -17,7 +17,7 @@
 import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { defined, type JsonObject, listText, printable } from "../../base/json.ts";
+import { defined, type JsonObject, listText } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
 import {
   type ForwardedRequest,
@@ -203,7 +203,7 @@ function formatOf(model: string, api: WireApi): WireFormat {
   // It may come from an unchecked file.
   if (Object.hasOwn(FORMATS, api)) return FORMATS[api];
   const names = Object.keys(FORMATS).join(" or ");
-  throw cannot(`ask ${model}`, `api must be ${names}`, `it is ${printable(String(api))}`);
+  throw cannot(`ask ${model}`, `api must be ${names}`, `it is ${api}`);
 }
 
 /** The fields of a request's body that options set, and these options. */

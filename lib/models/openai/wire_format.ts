@@ -6,7 +6,7 @@
 
 import type { EndpointOptions } from "../http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type {
   InfrastructureError,
   InfrastructureErrorOptions,
@@ -127,6 +127,6 @@ export function checkedChoice(model: string, choice: unknown): ToolChoice | unde
   throw cannot(
     `ask ${model}`,
     'toolChoice must be auto, none, required or {"function": NAME}',
-    `it is ${printable(JSON.stringify(choice) ?? String(choice))}`,
+    `it is ${JSON.stringify(choice) ?? String(choice)}`,
   );
 }

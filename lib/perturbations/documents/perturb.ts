@@ -103,7 +103,7 @@ function* schemasOf(tool: ToolSchema, schema: JsonObject, path: string): Generat
   for (const inner of subschemas(schema, path)) {
     if (inner.depth > MAX_DEPTH) {
       throw cannot(
-        `perturb tool ${printable(tool.name)}`,
+        `perturb tool ${tool.name}`,
         `its schemas must nest at most ${MAX_DEPTH} deep`,
         "they nest deeper",
       );

@@ -95,7 +95,7 @@ function checkQuery(method: QueryMethod, query: Query): void {
     throw cannot(
       "perturb a query",
       `the method must be one of ${Object.keys(METHODS).join(", ")}`,
-      `it is ${printable(String(method))}`,
+      `it is ${method}`,
     );
   }
   if (typeof query?.text !== "string" || !Array.isArray(query.parameters)) {

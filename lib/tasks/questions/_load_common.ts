@@ -146,7 +146,7 @@ function assertIds(questions: readonly QuestionDraft[]): void {
     if (before !== undefined) {
       throw cannot(
         `use ${source}:\n  at ${path}.id: must be another than those before: it is ${
-          printable(JSON.stringify(id))
+          JSON.stringify(id)
         },`,
         `at ${before.path} of ${before.source}`,
       );

@@ -106,7 +106,7 @@ export async function runDefinition(
     throw cannot(
       `run ${definition.name}`,
       "all tools that it calls must be given",
-      `${printable(missing.tool)} is not`,
+      `${missing.tool} is not`,
     );
   }
   const tell = (calls: number) => {

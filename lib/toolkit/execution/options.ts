@@ -8,7 +8,7 @@ import { TOOL_ATTEMPTS } from "../../base/attempts.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
 import { FUNCTION, must, parseWith, whole } from "../../base/input.ts";
-import { isJsonObject, printable } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { freshSeed } from "../../base/random.ts";
 import type { Model } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
@@ -138,8 +138,8 @@ export function executorSettings(
     if (tools.some((tool) => tool.name === other)) continue;
     throw cannot(
       "make a tool executor",
-      `the alternative to ${printable(name, 100)} must be one of the tools`,
-      `it is ${printable(other, 100)}`,
+      `the alternative to ${name} must be one of the tools`,
+      `it is ${other}`,
     );
   }
   const set = Object.entries(options).filter(([, value]) => value !== undefined);
