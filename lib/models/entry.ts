@@ -138,6 +138,12 @@ export function misplaced(
   };
 }
 
+/** Schema of whether a reply may, must or must not call. */
+export const TOOL_CHOICE: z.ZodType<ToolChoice> = z.union([
+  z.enum(["auto", "none", "required"]),
+  z.strictObject({ function: z.string().min(1) }),
+], { error: 'must be auto, none, required or { "function": "name" }' });
+
 /** Schema of a model entry. */
 export const MODEL = z.strictObject({
   model: z.string().min(1),
@@ -153,10 +159,7 @@ export const MODEL = z.strictObject({
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
   seed: z.int().optional(),
   parallelToolCalls: z.boolean().optional(),
-  toolChoice: z.union([
-    z.enum(["auto", "none", "required"]),
-    z.strictObject({ function: z.string().min(1) }),
-  ], { error: 'must be auto, none, required or { "function": "name" }' }).optional(),
+  toolChoice: TOOL_CHOICE.optional(),
   body: z.record(z.string(), z.json())
     .refine((body) => !holdsSecret(body), {
       message: "must hold no secret: plans are kept in journals",

@@ -8,7 +8,7 @@ import { type FormatId, formatOf } from "./registry.ts";
 import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ToolCall, ToolChoice } from "../../tools/tool.ts";
-import { type Parse, PARSES } from "../../calls/trace.ts";
+import { PARSES } from "../../calls/trace.ts";
 
 /** Options of {@linkcode inTextFormat}. */
 export interface TextFormatOptions {
@@ -76,7 +76,13 @@ function withCalls(
   const { parsed: _, ...rest } = reply;
   const calls = [...read.calls, ...native];
   const repairs = native.length === 0 ? [] : ["calls came in the form of the server"];
-  const parsed = worst(read.parsed, native.length === 0 ? undefined : nativeParse(native));
+  const odd = native.length === 0
+    ? undefined
+    : native.every((call) => isJsonObject(parseJson(call.arguments)))
+    ? "repaired"
+    : "unreadable";
+  // Native calls are not in the requested format, so they are at best repaired.
+  const parsed = PARSES.findLast((one) => one === odd || one === read.parsed);
   return {
     ...rest,
     text: read.text,
@@ -87,16 +93,4 @@ function withCalls(
     ...defined({ parsed }),
     ...(parsed === undefined || parsed === "strict" ? {} : { written: reply.text }),
   };
-}
-
-/** Native calls are not in the requested format, so they are at best repaired. */
-function nativeParse(native: readonly ToolCall[]): Parse {
-  return native.every((call) => isJsonObject(parseJson(call.arguments)))
-    ? "repaired"
-    : "unreadable";
-}
-
-function worst(one: Parse | undefined, other: Parse | undefined): Parse | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return PARSES[Math.max(PARSES.indexOf(one), PARSES.indexOf(other))];
 }

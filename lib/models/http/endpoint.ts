@@ -6,6 +6,7 @@
 
 import type OpenAI from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
+import { environmentVariable } from "../../base/environment.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
@@ -84,7 +85,8 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     setHeader(headers, name, value, `the header "${printable(name)}"`);
   }
-  const key = options.apiKey?.trim() || environmentKey();
+  const key = options.apiKey?.trim() || environmentVariable(KEY_VARIABLE)?.trim() ||
+    undefined;
   if (key !== undefined) {
     const from = options.apiKey?.trim() ? "" : ` of ${KEY_VARIABLE}`;
     setHeader(new Headers(), "authorization", `Bearer ${key}`, `the API key${from} to ${model}`);
@@ -93,7 +95,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
     throw cannot(
       `ask ${model}`,
       "OpenAI requires a key",
-      mayReadKey()
+      Deno.permissions.querySync({ name: "env", variable: KEY_VARIABLE }).state === "granted"
         ? `${KEY_VARIABLE} is not set; set it, or in code pass apiKey`
         : `${KEY_VARIABLE} may not be read; add --allow-env=${KEY_VARIABLE}, or in code pass apiKey`,
     );
@@ -121,15 +123,6 @@ function setHeader(headers: Headers, name: string, value: string, what: string) 
 /** Whether an address is one of OpenAI's own servers. */
 export function isOpenAI(url: URL): boolean {
   return url.hostname === "api.openai.com" || url.hostname.endsWith(".api.openai.com");
-}
-
-/** Returns whether the key may be read without a permission prompt. */
-function mayReadKey(): boolean {
-  return Deno.permissions.querySync({ name: "env", variable: KEY_VARIABLE }).state === "granted";
-}
-
-function environmentKey(): string | undefined {
-  return mayReadKey() ? Deno.env.get(KEY_VARIABLE)?.trim() || undefined : undefined;
 }
 
 /** When hosts last answered a request, in the milliseconds of `performance.now()`. */
@@ -163,29 +156,24 @@ export function requestsTo(endpoint: Endpoint): Requests {
   let connecting: Promise<Client> | undefined;
   const connect = () => connecting ??= clientOf(endpoint);
   const answered = () => lastAnswered.set(host, performance.now());
+  const asked = async <T>(
+    path: string,
+    options: { readonly body: object; readonly signal: AbortSignal },
+    read: (response: Response) => T | Promise<T>,
+  ): Promise<T> => {
+    const { client, library } = await connect();
+    try {
+      const data = await read(await posted(client, path, options));
+      answered();
+      return data;
+    } catch (error) {
+      if (isAnswer(error, library)) answered();
+      throw networkFault(error, endpoint, library);
+    }
+  };
   return {
-    async post(path, body, signal) {
-      const { client, library } = await connect();
-      try {
-        const data = await contentOf(await posted(client, path, { body, signal }));
-        answered();
-        return data;
-      } catch (error) {
-        if (isAnswer(error, library)) answered();
-        throw networkFault(error, endpoint, library);
-      }
-    },
-    async send(path, body, signal) {
-      const { client, library } = await connect();
-      try {
-        const response = await posted(client, path, { body, signal });
-        answered();
-        return response;
-      } catch (error) {
-        if (isAnswer(error, library)) answered();
-        throw networkFault(error, endpoint, library);
-      }
-    },
+    post: (path, body, signal) => asked(path, { body, signal }, contentOf),
+    send: (path, body, signal) => asked(path, { body, signal }, (response) => response),
     async isAlive(since, signal) {
       if ((lastAnswered.get(host) ?? -Infinity) >= since) return true;
       const { client, library } = await connect();

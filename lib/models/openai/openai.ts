@@ -17,7 +17,7 @@
 import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { defined, type JsonObject, listText } from "../../base/json.ts";
+import { defined, type JsonObject } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
 import {
   type ForwardedRequest,
@@ -206,10 +206,10 @@ function formatOf(model: string, api: WireApi): WireFormat {
   throw cannot(`ask ${model}`, `api must be ${names}`, `it is ${api}`);
 }
 
-/** The fields of a request's body that options set, and these options. */
-const FIELDS: readonly (readonly [field: string, option: string])[] = [
-  ["temperature", "temperature"],
-  ["top_p", "topP"],
+/** The fields of a request's body that options set, these options, and the flags that leave them out. */
+const FIELDS: readonly (readonly [field: string, option: string, flag?: string])[] = [
+  ["temperature", "temperature", "--temperature default"],
+  ["top_p", "topP", "--top-p default"],
   ["seed", "seed"],
   ["reasoning_effort", "reasoningEffort"],
   ["max_completion_tokens", "maxCompletionTokens"],
@@ -240,25 +240,17 @@ function refusedOption(
   if (!REFUSAL.test(message) || OF_TOOLS.test(message)) return error;
   const refused = FIELDS.filter(([field]) =>
     Reflect.get(body, field) !== undefined && new RegExp(`\\b${field}\\b`).test(message)
-  ).map(([, option]) => option);
-  if (refused.length === 0) return error;
-  const said = message.slice(message.indexOf(": ") + 2);
-  return new InfrastructureError(
-    `Cannot get a reply of ${who} as it refuses ${listText(refused, refused.length)}: ${
-      adviceOn(refused)
-    }: ${said}`,
-    { status, fault, permanent: "option", cause: error },
   );
-}
-
-const FLAGS: Readonly<Record<string, string>> = {
-  temperature: "--temperature default",
-  topP: "--top-p default",
-};
-
-function adviceOn([option]: readonly string[]): string {
-  const flag = FLAGS[option!];
-  return flag === undefined
+  const [first] = refused;
+  if (first === undefined) return error;
+  const [, option, flag] = first;
+  const advice = flag === undefined
     ? `leave ${option} out of its entry`
     : `leave it out with ${option}: null in its entry, or with ${flag}`;
+  const names = refused.map(([, option]) => option).join(", ");
+  const said = message.slice(message.indexOf(": ") + 2);
+  return new InfrastructureError(
+    `Cannot get a reply of ${who} as it refuses ${names}: ${advice}: ${said}`,
+    { status, fault, permanent: "option", cause: error },
+  );
 }

@@ -6,16 +6,11 @@
 import { z } from "zod";
 import { assertVersion, isShallow, parseWith } from "../../base/input.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
-import {
-  canonicalJson,
-  defined,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../base/json.ts";
+import { canonicalJson, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";
+import { TOOL_CHOICE } from "../entry.ts";
 import type { RecordedModelOptions } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
@@ -113,56 +108,30 @@ function splitLines(text: string): Lines {
 }
 
 /** Returns the text of a recording file. */
-export function recordingText(
-  { trial, draw, replaced, replacedIdle, seconds, models, tools, requests }: Recording,
-): string {
-  const list = (name: string, items: readonly string[], last = false) =>
-    `  "${name}": [${items.length === 0 ? "" : `\n    ${items.join(",\n    ")}\n  `}]${
-      last ? "" : ","
-    }\n`;
-  return "{\n" +
-    '  "v": 1,\n' +
-    '  "kind": "recording",\n' +
-    `  "trial": ${JSON.stringify(trial)},\n` +
-    `  "draw": ${JSON.stringify(draw)},\n` +
-    (replaced === undefined ? "" : `  "replaced": ${JSON.stringify(replaced)},\n`) +
-    (replacedIdle === undefined ? "" : `  "replacedIdle": ${replacedIdle},\n`) +
-    (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
-    list("models", models.map((model) => JSON.stringify(model))) +
-    list("tools", tools.map((own) => `[\n      ${own.map(toolLine).join(",\n      ")}\n    ]`)) +
-    list("requests", requests.map((one) => formatJson(requestJson(one), "    ")), true) +
-    "}\n";
+export function recordingText(recording: Recording): string {
+  const { trial, draw, replaced, replacedIdle, seconds, models, tools, requests } = recording;
+  const file = {
+    ...{ v: 1, kind: "recording", trial, draw, replaced, replacedIdle, seconds, models, tools },
+    requests: requests.map(requestJson),
+  };
+  return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-function toolLine(tool: ToolSchema): string {
-  return JSON.stringify(tool);
-}
-
-function requestJson(request: RecordedRequest): JsonObject {
+function requestJson(request: RecordedRequest) {
   const { messages, reply, redacted, error, ...others } = request;
   return {
-    ...others as unknown as JsonObject,
-    messages: messages.map((message): JsonObject =>
-      "reply" in message
-        ? { reply: message.reply }
-        : { ...message as unknown as JsonObject, content: splitLines(message.content) as JsonValue }
+    ...others,
+    messages: messages.map((message) =>
+      "reply" in message ? message : { ...message, content: splitLines(message.content) }
     ),
-    ...(reply === undefined ? {} : { reply: replyJson(reply) }),
-    ...defined({ redacted }),
-    ...(error === undefined
-      ? {}
-      : { error: { ...error, message: splitLines(error.message) as JsonValue } }),
+    reply: reply && {
+      ...reply,
+      text: splitLines(reply.text),
+      written: reply.written === undefined ? undefined : splitLines(reply.written),
+    },
+    redacted,
+    error: error && { ...error, message: splitLines(error.message) },
     checksum: checksumOf(request),
-  };
-}
-
-function replyJson({ text, calls, repairs, written, ...others }: ModelReply): JsonObject {
-  return {
-    text: splitLines(text) as JsonValue,
-    ...(calls.length === 0 ? {} : { calls: calls as unknown as JsonValue }),
-    ...others as unknown as JsonObject,
-    ...(repairs.length === 0 ? {} : { repairs: [...repairs] }),
-    ...(written === undefined ? {} : { written: splitLines(written) as JsonValue }),
   };
 }
 
@@ -221,11 +190,6 @@ const REPLY = z.strictObject({
   written: LINES.exactOptional(),
   carried: CARRIED.exactOptional(),
 });
-
-const TOOL_CHOICE = z.union([
-  z.enum(["auto", "none", "required"]),
-  z.strictObject({ function: z.string() }),
-]);
 
 /** The hash of a request, in a file. */
 export const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal");
@@ -395,49 +359,4 @@ const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 function slug(text: string, longest: number): string {
   return text.replaceAll(/%[0-9A-Fa-f]{2}/g, " ").toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-").slice(0, longest).replaceAll(/^-|-$/g, "");
-}
-
-/** Longer values are spread over several lines. */
-const MAX_LINE_LENGTH = 100;
-
-/** Returns the JSON text of `value`; all lines but the first begin with `indent`. */
-export function formatJson(value: JsonValue, indent = ""): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const line = onOneLine(value, MAX_LINE_LENGTH - indent.length);
-  if (line !== undefined) return line;
-  const [opening, closing] = Array.isArray(value) ? "[]" : "{}";
-  const inner = `${indent}  `;
-  const parts = Array.isArray(value)
-    ? value.map((item) => formatJson(item, inner))
-    : definedEntries(value).map(([name, part]) =>
-      `${JSON.stringify(name)}: ${formatJson(part, inner)}`
-    );
-  return `${opening}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${closing}`;
-}
-
-/** Returns the text on one line, or `undefined` if it does not fit; stops as soon as that is clear. */
-function onOneLine(value: JsonValue, room: number): string | undefined {
-  if (typeof value !== "object" || value === null) {
-    if (typeof value === "string" && value.length > room) return undefined;
-    const text = JSON.stringify(value);
-    return text.length > room ? undefined : text;
-  }
-  const isList = Array.isArray(value);
-  const fields: [string, JsonValue][] = isList
-    ? value.map((item) => ["", item])
-    : definedEntries(value).map(([name, part]) => [`${JSON.stringify(name)}: `, part]);
-  if (fields.length === 0) return isList ? "[]" : "{}";
-  let text = isList ? "[" : "{ ";
-  for (const [index, [name, part]] of fields.entries()) {
-    text += (index === 0 ? "" : ", ") + name;
-    const inner = onOneLine(part, room - text.length - 1);
-    if (inner === undefined) return undefined;
-    text += inner;
-  }
-  text += isList ? "]" : " }";
-  return text.length > room ? undefined : text;
-}
-
-function definedEntries(value: JsonObject): [string, JsonValue][] {
-  return Object.entries(value).filter(([, part]) => part !== undefined);
 }

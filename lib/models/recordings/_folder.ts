@@ -4,7 +4,7 @@
  */
 
 import { cannot, cannotFile, fileReason, InputError } from "../../base/errors.ts";
-import { isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { parseJson, printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { readRecording, type Recording } from "./_file.ts";
 import { type InvalidMark, MARK_ENDING, readMark } from "./_mark.ts";
@@ -56,15 +56,6 @@ export function assertWritable(folder: string): void {
   }
 }
 
-/** Returns whether there is a file at a path. */
-export function exists(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
-
 /** Reads the recording of a trial, and checks that it is of that trial. */
 export function readTrialRecording(path: string, id: string) {
   const recording = readRecording(path);
@@ -113,10 +104,13 @@ const HEAD_BYTES = 8_192;
 export function recordingsIn(folder: string): Nearest[] {
   const found: Nearest[] = [];
   try {
-    for (const path of filesIn(folder)) {
-      const trial = trialIdIn(path);
-      if (trial !== undefined) found.push({ path, trial });
-      if (found.length >= MAX_FILES) break;
+    for (const { name, isDirectory } of sorted(folder)) {
+      if (!isDirectory) continue;
+      for (const path of namesIn(`${folder}/${name}`, ".json")) {
+        const trial = trialIdIn(path);
+        if (trial !== undefined) found.push({ path, trial });
+        if (found.length >= MAX_FILES) return found;
+      }
     }
   } catch {
     // Files that cannot be read are not searched.
@@ -124,18 +118,8 @@ export function recordingsIn(folder: string): Nearest[] {
   return found;
 }
 
-function* filesIn(folder: string): Generator<string> {
-  for (const { name, isDirectory } of sorted(folder)) {
-    if (isDirectory) yield* jsonFilesIn(`${folder}/${name}`);
-  }
-}
-
-/** Returns the paths of the JSON files in a folder, in the order of their names; none if there is no such folder. */
-export function jsonFilesIn(folder: string): Generator<string> {
-  return namesIn(folder, ".json");
-}
-
-function* namesIn(folder: string, ending: string): Generator<string> {
+/** Returns the paths of the files in a folder whose names end so, in order; none if there is no such folder. */
+export function* namesIn(folder: string, ending: string): Generator<string> {
   for (const { name, isFile } of sorted(folder)) {
     if (isFile && name.endsWith(ending)) yield `${folder}/${name}`;
   }
@@ -155,9 +139,8 @@ function trialIdIn(path: string): string | undefined {
   const bytes = new Uint8Array(HEAD_BYTES);
   const size = file.readSync(bytes) ?? 0;
   const head = new TextDecoder().decode(bytes.subarray(0, size));
-  const line = head.split("\n").find((one) => one.startsWith('  "trial": '));
-  const value = parseJson(`{${line?.replace(/,$/, "") ?? ""}}`);
-  const trial = isJsonObject(value) ? value["trial"] : undefined;
+  const [, written] = /^ {2}"trial": ("(?:[^"\\]|\\.)*")/m.exec(head) ?? [];
+  const trial = parseJson(written ?? "");
   return typeof trial === "string" ? trial : undefined;
 }
 

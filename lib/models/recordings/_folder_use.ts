@@ -8,10 +8,10 @@ import { resolvePath } from "../../base/output_file.ts";
 import { requestKey } from "./_entries.ts";
 import { type RecordedRequest, type Recording, recordingPath } from "./_file.ts";
 import {
-  jsonFilesIn,
   type MarkFile,
   marksIn,
   MAX_FILES,
+  namesIn,
   readIfUsable,
   recordingsIn,
 } from "./_folder.ts";
@@ -119,7 +119,7 @@ export class FolderUse {
 function candidatesIn(root: string, folder: string, model: string): Candidate[] {
   const found: Candidate[] = [];
   const own = redactRecord(encodeURI(model.toWellFormed()));
-  for (const path of jsonFilesIn(folder)) {
+  for (const path of namesIn(folder, ".json")) {
     const recording = readIfUsable(path);
     const [first] = recording?.requests ?? [];
     if (recording === undefined || first === undefined) continue;

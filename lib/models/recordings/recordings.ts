@@ -5,6 +5,7 @@
 
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
+import { isThere } from "../../base/output_file.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
@@ -14,7 +15,6 @@ import { type InvalidMark, markPath, markText, readMark } from "./_mark.ts";
 import {
   assertFolder,
   assertWritable,
-  exists,
   readTrialRecording,
   recordingsIn,
   removeIfThere,
@@ -150,8 +150,12 @@ export class Recordings {
         );
         if (isSame && this.#use.take(own!, id)) return own;
         if (mode === "replay") {
-          if (isSame) throw sharedDraw(path);
-          return own;
+          if (!isSame) return own;
+          throw cannot(
+            `use the recording ${path}`,
+            "each trial of a run needs a conversation of its own",
+            "another trial of this run has the same one; record it again with --record=auto",
+          );
         }
         const other = this.#isPart ? undefined : this.#use.find(
           { path, id, model },
@@ -180,7 +184,7 @@ export class Recordings {
     const mark = readMark(markPath(path));
     if (mark?.trial === redactRecord(id) && mark.hash === hash) return mark;
     // The trial may have had another name.
-    if (this.mode !== "auto" || this.#isPart || exists(path)) return undefined;
+    if (this.mode !== "auto" || this.#isPart || isThere(path)) return undefined;
     const found = this.#use.findMark(path.slice(0, path.lastIndexOf("/")), hash);
     if (found !== undefined) this.#takenMarks.set(id, found.path);
     return found?.mark;
@@ -248,7 +252,7 @@ export class Recordings {
     if (!isValid) {
       if (recording.live === 0) return;
       this.#doubts.invalid++;
-      if (exists(recording.path)) this.#doubts.olderKept++;
+      if (isThere(recording.path)) this.#doubts.olderKept++;
       const { trial, hash } = recording;
       const { replaced, ...others } = before;
       if (hash === undefined || replaced === undefined) return;
@@ -282,11 +286,3 @@ export class Recordings {
 
 /** The benchmark that records each file, by path. */
 const owners = new Map<string, string>();
-
-function sharedDraw(path: string): Error {
-  return cannot(
-    `use the recording ${path}`,
-    "each trial of a run needs a conversation of its own",
-    "another trial of this run has the same one; record it again with --record=auto",
-  );
-}
