@@ -70,43 +70,16 @@ export function matchMembers(
   fits: (expected: number, actual: number) => boolean,
 ): readonly (number | null)[] {
   const likely = likelyPartners(expected, actual);
-  return maximumMatching(
-    expected.map((_, one) =>
-      new Fitting(likely.get(one), actual.length, (other) => fits(one, other))
-    ),
-  );
-}
-
-/** The places that fit, found only when iterated, and only once. */
-class Fitting implements Iterable<number> {
-  readonly #found: number[] = [];
-  readonly #left: Iterator<number>;
-
-  constructor(likely: number | undefined, count: number, fits: (place: number) => boolean) {
-    this.#left = placesThatFit(likely, count, fits);
-  }
-
-  *[Symbol.iterator](): Generator<number> {
-    for (let next = 0;; next++) {
-      if (next === this.#found.length) {
-        const { done, value } = this.#left.next();
-        if (done) return;
-        this.#found.push(value);
-      }
-      yield this.#found[next]!;
-    }
-  }
-}
-
-function* placesThatFit(
-  likely: number | undefined,
-  count: number,
-  fits: (place: number) => boolean,
-): Generator<number> {
-  if (likely !== undefined && fits(likely)) yield likely;
-  for (let place = 0; place < count; place++) {
-    if (place !== likely && fits(place)) yield place;
-  }
+  const known = new Map<number, boolean>();
+  const isFit = (one: number, other: number) =>
+    known.getOrInsertComputed(one * actual.length + other, () => fits(one, other));
+  return maximumMatching(expected.map((_, one) => ({
+    *[Symbol.iterator]() {
+      const first = likely.get(one);
+      if (first !== undefined && isFit(one, first)) yield first;
+      yield* actual.keys().filter((other) => other !== first && isFit(one, other));
+    },
+  })));
 }
 
 /** Guesses a partner for each expected member: one that looks alike, else the next free one. */

@@ -27,13 +27,12 @@ export function visibleParts(value: object): Parts {
   if (!(value instanceof Map)) {
     return { named, members: [], isBlank: named.size === 0 && !isPlain(value) };
   }
-  const [members, entries] = partition([...value], ([key]) => isObject(key));
+  const { members = [], entries = [] } = Object.groupBy(
+    [...value],
+    ([key]) => isObject(key) ? "members" : "entries",
+  );
   for (const [key, own] of entries) named.set(key, own);
   return { named, members, isBlank: false };
-}
-
-function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [first: T[], other: T[]] {
-  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
 /** Returns the keys of an object; of a class instance also those that are not enumerable, and its getters. */
