@@ -4,6 +4,7 @@
  * @module
  */
 
+import defer * as jsonc from "jsonc-parser";
 import { cannot } from "../base/errors.ts";
 import { type JsonValue, pointerPart } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
@@ -83,18 +84,6 @@ function breakOff(text: string): Perturbed<string> {
   ]);
 }
 
-/** An object or a list around a token. */
-interface Container {
-  /** Its path, as a JSON pointer. */
-  readonly path: string;
-  /** Its keys, in order; `undefined` for a list. */
-  readonly keys: string[] | undefined;
-  /** The index of its next item, if it is a list. */
-  next: number;
-  /** The key of its next value, if it is an object. */
-  key: string | undefined;
-}
-
 /** A key or a scalar of a JSON text, with its position. */
 interface Token {
   readonly kind: "key" | "scalar";
@@ -103,73 +92,41 @@ interface Token {
   readonly text: string;
   /** The key, or the nearest key above a scalar, ignoring lists in between. */
   readonly key: string | undefined;
-  /** Its container; `undefined` for a scalar that is the whole text. */
-  readonly container: Container | undefined;
+  /** The keys of the object that a key belongs to, in order; empty for a scalar. */
+  readonly keys: readonly string[];
   /** The path of the scalar, or of the object that the key belongs to. */
   readonly path: string;
 }
 
-/** The lexemes of a JSON text. Strings are scanned by hand, as long ones overflow regular expressions. */
-function* lexemesIn(text: string): Generator<{ start: number; end: number; lexeme: string }> {
-  const next = /[{}[\],:"]|[^{}[\],:"\s]+/g;
-  for (let found = next.exec(text); found !== null; found = next.exec(text)) {
-    const start = found.index;
-    if (found[0] === '"') next.lastIndex = endOfQuoted(text, start);
-    yield { start, end: next.lastIndex, lexeme: text.slice(start, next.lastIndex) };
-  }
-}
-
-function endOfQuoted(text: string, start: number): number {
-  let end = start + 1;
-  while (text[end] !== '"') end += text[end] === "\\" ? 2 : 1;
-  return end + 1;
-}
-
-/** The keys and scalars of a JSON text, in order; `undefined` if it is not JSON. */
+/** The keys and scalars of a JSON text, in order; `undefined` if it is not JSON, or nests too deep to be read. */
 function tokensOf(text: string): Token[] | undefined {
+  const tokens: Token[] = [];
+  const open: string[][] = [];
+  const pointer = (path: readonly (string | number)[]) =>
+    path.map((part) => `/${pointerPart(String(part))}`).join("");
+  const at = (start: number, length: number) => {
+    const end = start + length;
+    return { start, end, text: text.slice(start, end) };
+  };
   try {
     JSON.parse(text);
+    jsonc.visit(text, {
+      onObjectBegin: () => void open.push([]),
+      onObjectEnd: () => void open.pop(),
+      onObjectProperty(key, start, length, _line, _column, path) {
+        const keys = open.at(-1)!;
+        keys.push(key);
+        tokens.push({ ...at(start, length), kind: "key", key, keys, path: pointer(path()) });
+      },
+      onLiteralValue(_value, start, length, _line, _column, path) {
+        const key = path().findLast((part) => typeof part === "string");
+        tokens.push({ ...at(start, length), kind: "scalar", key, keys: [], path: pointer(path()) });
+      },
+    });
   } catch {
     return undefined;
   }
-  const tokens: Token[] = [];
-  const open: { readonly container: Container; readonly above: string | undefined }[] = [];
-  for (const { start, end, lexeme } of lexemesIn(text)) {
-    const inner = open.at(-1);
-    const container = inner?.container;
-    const expectsKey = container?.keys !== undefined && container.key === undefined;
-    if (lexeme === "{" || lexeme === "[") {
-      const [path, above] = nextValuePath(inner);
-      const keys = lexeme === "{" ? [] : undefined;
-      open.push({ container: { path, keys, next: 0, key: undefined }, above });
-    } else if (lexeme === "}" || lexeme === "]") {
-      open.pop();
-    } else if (lexeme === ",") {
-      container!.key = undefined;
-    } else if (lexeme !== ":") {
-      const place = { start, end, text: lexeme, container };
-      if (expectsKey) {
-        const key = JSON.parse(lexeme) as string;
-        container.keys!.push(key);
-        container.key = key;
-        tokens.push({ ...place, kind: "key", key, path: container.path });
-      } else {
-        const [path, key] = nextValuePath(inner);
-        tokens.push({ ...place, kind: "scalar", key, path });
-      }
-    }
-  }
   return tokens;
-}
-
-/** The path of the next value of a container, and the nearest key above it. */
-function nextValuePath(
-  inner: { readonly container: Container; readonly above: string | undefined } | undefined,
-): [path: string, key: string | undefined] {
-  if (inner === undefined) return ["", undefined];
-  const { container, above } = inner;
-  if (container.keys === undefined) return [`${container.path}/${container.next++}`, above];
-  return [`${container.path}/${pointerPart(container.key!)}`, container.key];
 }
 
 /** Returns the new text of a token and the change to report; `undefined` if it stays. */
@@ -235,12 +192,8 @@ const SNAKE_CASE: Style = {
  * that would equal an earlier name gets the first number that makes it unique.
  */
 function convention(style: Style): (token: Token) => string {
-  const names = new Map<Container, Map<string, string>>();
-  return ({ key, container }) => {
-    const objectNames = names.get(container!) ?? namesOf(container!.keys!, style);
-    names.set(container!, objectNames);
-    return objectNames.get(key!)!;
-  };
+  const names = new Map<readonly string[], Map<string, string>>();
+  return ({ key, keys }) => names.getOrInsertComputed(keys, () => namesOf(keys, style)).get(key!)!;
 }
 
 function namesOf(

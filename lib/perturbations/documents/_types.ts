@@ -160,11 +160,7 @@ function boundedAmong(targets: Targets): Set<Subschema> {
   const counts = new Map<Subschema, Map<string, number>>();
   for (const [inner, referred] of targets) {
     counts.set(inner, new Map());
-    for (const target of referred) {
-      const others = referring.get(target);
-      if (others === undefined) referring.set(target, [inner]);
-      else others.push(inner);
-    }
+    for (const target of referred) referring.getOrInsertComputed(target, () => []).push(inner);
   }
   const waiting = [...targets.keys()].filter(({ schema }) => kindsOf(schema).length > 0);
   for (const inner of waiting) {

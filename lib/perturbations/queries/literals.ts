@@ -62,76 +62,6 @@ function fold(text: string): string {
 /** Shorter literals match case-sensitively: `IN` is not `in`. */
 const SHORTEST_FOLDED = 3;
 
-/** Literals are looked up by their first characters, up to this many; then the rest is compared. */
-const HEAD = 64;
-/** Heads are looked up by their first characters, up to this many. */
-const BEGINNING = 3;
-
-/** An index of literals by their first characters: finds any number of them in one pass over a text. */
-class Heads {
-  readonly #literals = new Map<string, string[]>();
-  /** The lengths of heads by their first characters. */
-  readonly #lengths = new Map<string, Set<number>>();
-
-  constructor(literals: Iterable<string>) {
-    for (const literal of literals) {
-      const head = literal.slice(0, HEAD);
-      const beginning = head.slice(0, BEGINNING);
-      const sharing = this.#literals.get(head);
-      if (sharing === undefined) this.#literals.set(head, [literal]);
-      else sharing.push(literal);
-      const lengths = this.#lengths.get(beginning);
-      if (lengths === undefined) this.#lengths.set(beginning, new Set([head.length]));
-      else lengths.add(head.length);
-    }
-  }
-
-  /** Where each head occurs in a text, at the places included; occurrences may overlap. */
-  placesIn(text: string, includes: (place: number) => boolean = () => true): Map<string, number[]> {
-    const places = new Map<string, number[]>();
-    if (this.#literals.size === 0) return places;
-    for (let place = 0; place < text.length; place++) {
-      if (!includes(place)) continue;
-      for (const head of this.#at(text, place)) {
-        const earlier = places.get(head);
-        if (earlier === undefined) places.set(head, [place]);
-        else earlier.push(place);
-      }
-    }
-    return places;
-  }
-
-  /** Whether one of the literals occurs in a text at a span that `mayStand` accepts. */
-  isIn(text: string, mayStand: (span: Span) => boolean = () => true): boolean {
-    return this.placesIn(text).entries().some(([head, places]) =>
-      this.#literals.get(head)!.some((literal) =>
-        startsOf(literal, places, text)
-          .some((start) => mayStand({ start, end: start + literal.length }))
-      )
-    );
-  }
-
-  *#at(text: string, place: number): Generator<string> {
-    for (let length = 1; length <= BEGINNING; length++) {
-      for (const end of this.#lengths.get(text.slice(place, place + length)) ?? []) {
-        const head = text.slice(place, place + end);
-        if (head.length === end && this.#literals.has(head)) yield head;
-      }
-    }
-  }
-}
-
-/** The places where a literal occurs, among those where its head occurs. */
-function startsOf(literal: string, places: readonly number[], text: string): readonly number[] {
-  if (literal.length <= HEAD) return places;
-  if (places.length * literal.length <= text.length) {
-    return places.filter((place) => text.startsWith(literal, place));
-  }
-  // In a text that repeats itself, comparing at each of the places would take too long.
-  const all = new Set(occurrencesOf(literal, text));
-  return places.filter((place) => all.has(place));
-}
-
 /**
  * Returns a function that checks that a text contains none of `literals`. Those of three or more characters are
  * found anywhere and in any case, shorter ones only as separate words in the same case.
@@ -143,11 +73,13 @@ export function freeOf(literals: Iterable<string>): (text: string) => boolean {
     if (composed.length >= SHORTEST_FOLDED) long.add(fold(composed));
     else if (composed !== "") short.add(composed);
   }
-  const [anywhere, alone] = [new Heads(long), new Heads(short)];
   return (text) => {
     const composed = text.normalize("NFC");
-    return !anywhere.isIn(fold(composed)) &&
-      !alone.isIn(composed, (span) => standsAlone(composed, span));
+    const folded = fold(composed);
+    return !long.values().some((literal) => folded.includes(literal)) &&
+      !short.values().some((literal) =>
+        occurrencesOf(literal, composed).some((span) => standsAlone(composed, span))
+      );
   };
 }
 
@@ -194,31 +126,11 @@ function isThousand(text: string, place: number): boolean {
   return /^\d{3}(?!\d)/.test(text.slice(place, place + 4));
 }
 
-/** Finds all occurrences of a literal in linear time, including those that overlap. */
-function* occurrencesOf(literal: string, text: string): Generator<number> {
-  // Knuth, Morris and Pratt: how many units still match when the next one does not.
-  const fallback = [0];
-  let fitting = 0;
-  const advance = (unit: string | undefined) => {
-    while (fitting > 0 && literal[fitting] !== unit) fitting = fallback[fitting - 1]!;
-    if (literal[fitting] === unit) fitting++;
-  };
-  for (let place = 1; place < literal.length; place++) {
-    advance(literal[place]);
-    fallback.push(fitting);
+/** Where a literal occurs in a text; occurrences may overlap. */
+function* occurrencesOf(literal: string, text: string): Generator<Span> {
+  for (let start = text.indexOf(literal); start >= 0; start = text.indexOf(literal, start + 1)) {
+    yield { start, end: start + literal.length };
   }
-  fitting = 0;
-  for (let place = 0; place < text.length; place++) {
-    advance(text[place]);
-    if (fitting < literal.length) continue;
-    yield place + 1 - literal.length;
-    fitting = fallback[fitting - 1]!;
-  }
-}
-
-/** Where the heads of literals occur in a text, except within words. */
-function placesOf(literals: Iterable<string>, text: string): Map<string, number[]> {
-  return new Heads(literals).placesIn(text, (place) => !isWithinWord(text, place));
 }
 
 /** A text of which each character can be claimed once. */
@@ -253,14 +165,10 @@ export class Claims {
     });
     const found = new Map<number, Span[]>();
     const longestFirst = [...owners].sort(([one], [other]) => other.length - one.length);
-    const exact = placesOf(owners.keys(), this.#text);
-    let inAnyCase: Map<string, number[]> | undefined;
     for (const [literal, owner] of longestFirst) {
-      let spans = this.#claimIn(this.#text, literal, exact);
+      let spans = this.#claimIn(this.#text, literal);
       if (spans.length === 0 && literal.length >= SHORTEST_FOLDED) {
-        this.#folded ??= fold(this.#text);
-        inAnyCase ??= placesOf(owners.keys().map(fold), this.#folded);
-        spans = this.#claimIn(this.#folded, fold(literal), inAnyCase);
+        spans = this.#claimIn(this.#folded ??= fold(this.#text), fold(literal));
       }
       if (spans.length > 0) found.set(owner, [...found.get(owner) ?? [], ...spans]);
     }
@@ -268,10 +176,9 @@ export class Claims {
     return found;
   }
 
-  #claimIn(searched: string, literal: string, places: ReadonlyMap<string, number[]>): Span[] {
-    return startsOf(literal, places.get(literal.slice(0, HEAD)) ?? [], searched)
-      .map((start) => ({ start, end: start + literal.length }))
-      .filter((span) => standsAlone(this.#text, span) && this.claim(span));
+  #claimIn(searched: string, literal: string): Span[] {
+    return occurrencesOf(literal, searched)
+      .filter((span) => standsAlone(this.#text, span) && this.claim(span)).toArray();
   }
 
   #isFree({ start, end }: Span): boolean {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type JsonValue, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model } from "../../models/model.ts";
 import { freeOf, type QueryParameter, revealingTexts } from "./literals.ts";
@@ -96,7 +96,9 @@ export async function modelWriter(
   { retries = 1, trial = "perturb", signal }: ModelWriterOptions = {},
 ): Promise<ModelWriter> {
   const usages: Usage[] = [];
-  const texts = new Texts();
+  const texts = new Map<string, string>();
+  // Places of parameters may move.
+  const keyOf = ({ name, value }: QueryParameter) => JSON.stringify([name, value]);
   const fallbacks: Fallback[] = [];
   const isFree = freeOf(query.parameters.flatMap((one) => revealingTexts(one, query.text)));
   const textFault = (text: string) => {
@@ -104,7 +106,9 @@ export async function modelWriter(
     if (fault !== undefined) return fault;
     if (!isFree(text)) return "it contains a value of the query";
     if (method === "AN" && query.text.includes(text)) return "the query contains it already";
-    return texts.has(text) ? "the model wrote the same for another parameter" : undefined;
+    return [...texts.values()].includes(text)
+      ? "the model wrote the same for another parameter"
+      : undefined;
   };
   const ask = async (parameter: QueryParameter) => {
     const reply = await model.reply({
@@ -122,12 +126,12 @@ export async function modelWriter(
       const { text, finish } = await ask(parameter);
       const phrase = unquoted(text);
       fault = finish === "length" ? "the model ran out of tokens" : textFault(phrase);
-      if (fault === undefined) texts.set(parameter, phrase);
+      if (fault === undefined) texts.set(keyOf(parameter), phrase);
     }
     if (fault !== undefined) fallbacks.push({ name: parameter.name, reason: fault });
   }
   const modelText = (writing: WrittenMethod, parameter: QueryParameter) =>
-    writing === method ? texts.get(parameter) : undefined;
+    writing === method ? texts.get(keyOf(parameter)) : undefined;
   return {
     complicate: (parameter, stream) =>
       modelText("CP", parameter) ?? WRITER.complicate(parameter, stream),
@@ -136,26 +140,6 @@ export async function modelWriter(
     fallbacks,
     usage: sumUsage(usages),
   };
-}
-
-/** Texts by the names and values of parameters, as their places may move. */
-class Texts {
-  readonly #byName = new Map<string, Map<JsonValue, string>>();
-  readonly #all = new Set<string>();
-
-  get({ name, value }: QueryParameter): string | undefined {
-    return this.#byName.get(name)?.get(value);
-  }
-
-  set({ name, value }: QueryParameter, text: string): void {
-    const byValue = this.#byName.get(name) ?? new Map();
-    this.#byName.set(name, byValue.set(value, text));
-    this.#all.add(text);
-  }
-
-  has(text: string): boolean {
-    return this.#all.has(text);
-  }
 }
 
 function promptOf(

@@ -270,12 +270,6 @@ class Move {
 
   /** The number of edits that end at or before a place. */
   #endedBy(place: number): number {
-    let [low, high] = [0, this.#edits.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#edits[middle]!.end <= place) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return this.#edits.findLastIndex(({ end }) => end <= place) + 1;
   }
 }

