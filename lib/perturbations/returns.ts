@@ -5,7 +5,8 @@
  */
 
 import defer * as jsonc from "jsonc-parser";
-import { cannot } from "../base/errors.ts";
+import { z } from "zod";
+import { checkOptions, must } from "../base/input.ts";
 import { type JsonValue, pointerPart } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 
@@ -37,7 +38,7 @@ import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } 
  * ```
  */
 export function perturbReturn(method: ReturnMethod, text: string): Perturbed<string> {
-  checkReturn(method, text);
+  checkOptions(GIVEN, { method, text }, "the arguments of perturbReturn()");
   if (method === "CF") return breakOff(text);
   const tokens = tokensOf(text);
   if (tokens === undefined) return unchanged(text);
@@ -53,24 +54,6 @@ export function perturbReturn(method: ReturnMethod, text: string): Perturbed<str
     from = token.end;
   }
   return perturbed(text, value + text.slice(from), changes);
-}
-
-function checkReturn(method: ReturnMethod, text: string): void {
-  if (method !== "CF" && !Object.hasOwn(REWRITES, method)) {
-    throw cannot(
-      "perturb a return",
-      `the method must be one of ${Object.keys(REWRITES).join(", ")}, CF`,
-      `it is ${method}`,
-    );
-  }
-  if (typeof text !== "string") {
-    const kind = Array.isArray(text) ? "a list" : text === null ? "null" : `of type ${typeof text}`;
-    throw cannot(
-      "perturb a return",
-      "it must be a text",
-      `it is ${kind}; JSON.stringify() makes one`,
-    );
-  }
 }
 
 /** The paper's formula: s[0:-1] followed by "..."; trailing whitespace is not part of the document. */
@@ -154,6 +137,11 @@ const REWRITES: Readonly<
   CK: () => renaming(convention(CAMEL_CASE)),
   UK: () => renaming(convention(SNAKE_CASE)),
 };
+
+const GIVEN = z.object({
+  method: z.enum([...Object.keys(REWRITES), "CF"]),
+  text: must("be a text; JSON.stringify() makes one", (text) => typeof text === "string"),
+});
 
 function renaming(nameOf: (token: Token) => string): Rewrite {
   return (token) => {

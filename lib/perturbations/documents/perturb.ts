@@ -4,14 +4,10 @@
  */
 
 import { sample, shuffle } from "@std/random";
+import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
-import {
-  defined,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  printable,
-} from "../../base/json.ts";
+import { checkOptions, must } from "../../base/input.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { MAX_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
@@ -56,46 +52,13 @@ export function perturbTools<T extends ToolSchema>(
   tools: readonly T[],
   seed: number,
 ): Perturbed<readonly T[]> {
-  checkTools(method, tools);
+  checkOptions(GIVEN, { method, tools }, "the arguments of perturbTools()");
   const edits = tools.flatMap((tool, place) => {
     const path = `/${place}`;
     const parameters = [...schemasOf(tool, tool.parameters, `${path}/parameters`)];
     return METHODS[method]({ tool, path, parameters }, fork(seed, method, tool.name));
   });
   return perturbed(tools, edits.length === 0 ? tools : applyEdits(tools, edits), edits);
-}
-
-function checkTools(method: DocumentMethod, tools: readonly ToolSchema[]): void {
-  const refuse = (rule: string, state: string): never => {
-    throw cannot("perturb tools", rule, printable(state));
-  };
-  if (!Object.hasOwn(METHODS, method)) {
-    const known = Object.keys(METHODS).join(", ");
-    refuse(`the method must be one of ${known}`, `it is ${String(method)}`);
-  }
-  const form = "; parseToolDocuments() reads OpenAI's form";
-  if (!Array.isArray(tools)) refuse("they must be a list", stateOf("tools", tools) + form);
-  for (const [place, tool] of tools.entries()) {
-    const at = (key: string, value: unknown) => stateOf(`[${place}]${key}`, value) + form;
-    if (!isJsonObject(tool)) refuse("each must be an object", at("", tool));
-    const { name, description, parameters, returns } = tool;
-    if (!isJsonObject(parameters)) {
-      refuse("each must have parameters, a JSON Schema", at(".parameters", parameters));
-    }
-    if (typeof name !== "string") refuse("each must have a name, a text", at(".name", name));
-    if (typeof description !== "string") {
-      refuse("each must have a description, a text", at(".description", description));
-    }
-    if (returns !== undefined && !isJsonObject(returns)) {
-      refuse("the returns of each must be a JSON Schema, if given", at(".returns", returns));
-    }
-  }
-}
-
-function stateOf(path: string, value: unknown): string {
-  if (value === undefined) return `${path} is missing`;
-  if (Array.isArray(value)) return `${path} is a list`;
-  return `${path} is ${value === null ? "null" : `of type ${typeof value}`}`;
 }
 
 /** All schemas within one schema of a tool, itself included. */
@@ -188,6 +151,20 @@ const METHODS: Readonly<
       return [{ kind: "order", path: `${path}/properties`, before: keys, after }];
     }),
 };
+
+const JSON_SCHEMA = must(
+  "be a JSON Schema (parseToolDocuments() reads OpenAI's form of a tool)",
+  isJsonObject,
+);
+const GIVEN = z.object({
+  method: z.enum(Object.keys(METHODS)),
+  tools: z.array(z.looseObject({
+    parameters: JSON_SCHEMA,
+    name: z.string(),
+    description: z.string(),
+    returns: JSON_SCHEMA.optional(),
+  })),
+});
 
 /**
  * The required parameters: properties that the schema around them requires, their alternatives, and

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { z } from "zod";
+import { checkOptions, must } from "../../base/input.ts";
 import { type Change, type Perturbed, perturbed, type QueryMethod } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import {
@@ -45,6 +45,14 @@ const METHODS: Readonly<Record<QueryMethod, (work: Work) => TextEdit[]>> = {
   AN: addNoise,
 };
 
+const GIVEN = z.object({
+  method: z.enum(Object.keys(METHODS)),
+  query: must(
+    "have text and parameters, a list; parseQuery() reads the form of files",
+    (query) => typeof Object(query).text === "string" && Array.isArray(Object(query).parameters),
+  ),
+});
+
 /**
  * Perturbs a query (Butterfly, appendix A.3.2).
  *
@@ -78,7 +86,7 @@ export function perturbQuery(
   query: Query,
   { seed, writer = WRITER }: QueryPerturbationOptions,
 ): Perturbed<Query> {
-  checkQuery(method, query);
+  checkOptions(GIVEN, { method, query }, "the arguments of perturbQuery()");
   const { text } = query;
   const parameters = placedParameters(query);
   const edits = METHODS[method]({ method, text, parameters, seed, writer })
@@ -88,29 +96,6 @@ export function perturbQuery(
     return { kind: "text", start, end, before: text.slice(start, end), after };
   });
   return perturbed(query, applyEdits(text, parameters, edits), changes);
-}
-
-function checkQuery(method: QueryMethod, query: Query): void {
-  if (!Object.hasOwn(METHODS, method)) {
-    throw cannot(
-      "perturb a query",
-      `the method must be one of ${Object.keys(METHODS).join(", ")}`,
-      `it is ${method}`,
-    );
-  }
-  if (typeof query?.text !== "string" || !Array.isArray(query.parameters)) {
-    throw cannot(
-      "perturb a query",
-      "it must have text and parameters, a list",
-      `it is ${printable(describeValue(query))}; parseQuery() reads the form of files`,
-    );
-  }
-}
-
-function describeValue(value: unknown): string {
-  if (Array.isArray(value)) return "a list";
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);
-  return `an object with ${Object.keys(value).join(", ") || "nothing"}`;
 }
 
 /** Parameters with their valid places only; those without any are left out. */
