@@ -4,9 +4,8 @@
  */
 
 import { z } from "zod";
-import { cannot } from "../../base/errors.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
-import { parseWith } from "../../base/input.ts";
+import { checkOptions, must, parseWith } from "../../base/input.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { type JsonValue, printable } from "../../base/json.ts";
 import { cohenKappa } from "../../statistics/agreement.ts";
@@ -84,6 +83,19 @@ const OPTIONS = z.strictObject({
   signal: z.custom<AbortSignal>().optional(),
 });
 
+const labelsOf = (judge: LikeQuestion["judge"]) =>
+  z.array(z.looseObject({
+    value: must(
+      `be a value of at most ${MAX_LEVELS} levels of lists and objects`,
+      (value) => value !== undefined && isWithin(value, { levels: MAX_LEVELS }),
+    ),
+    expected: must(
+      "be what like() or rubric() of this judge gave",
+      (expected) => expected instanceof LikeMatcher && expected.question.judge === judge,
+    ),
+    label: z.boolean(),
+  })).min(1);
+
 /** Asks a judge about labelled values, and compares. */
 export async function agreementOf(
   judge: LikeQuestion["judge"],
@@ -91,7 +103,7 @@ export async function agreementOf(
   options: AgreementOptions,
 ): Promise<JudgeAgreement> {
   const { confidence = 0.95, signal } = parseWith(OPTIONS, options, "the options of agreement");
-  checkLabels(judge, labels);
+  checkOptions(labelsOf(judge), labels, `the labels for judge ${printable(judge.name, 100)}`);
   const scores = await mapConcurrent(
     labels.length,
     (place) => {
@@ -136,39 +148,4 @@ export async function agreementOf(
   // Undefined only where all labels are alike, and all verdicts of the judge as well.
   const { kappa: value, lower, upper } = cohenKappa(table, confidence)!;
   return { ...result, kappa: { value, lower, upper } };
-}
-
-/** @throws {InputError} If labels cannot be compared with this judge. */
-function checkLabels(judge: LikeQuestion["judge"], labels: readonly JudgeLabel[]): void {
-  const cannotCompare = (rule: string, state: string) =>
-    cannot(`compare judge ${printable(judge.name, 100)} with labels`, rule, state);
-  if (!Array.isArray(labels) || labels.length === 0) {
-    throw cannotCompare(
-      "they must be a list of at least one",
-      Array.isArray(labels) ? "it is empty" : `it is ${typeof labels}`,
-    );
-  }
-  labels.forEach((one: unknown, place) => {
-    const { value, expected, label } = Object(one) as Partial<JudgeLabel>;
-    const name = `label ${place + 1}`;
-    if (!(expected instanceof LikeMatcher) || expected.question.judge !== judge) {
-      throw cannotCompare(
-        "each must have as expected what like() or rubric() of this judge gave",
-        `${name} has something else`,
-      );
-    }
-    if (value === undefined) throw cannotCompare("each must have a value", `${name} has none`);
-    if (!isWithin(value, { levels: MAX_LEVELS })) {
-      throw cannotCompare(
-        `a value must have at most ${MAX_LEVELS} levels of lists and objects`,
-        `that of ${name} has more`,
-      );
-    }
-    if (typeof label !== "boolean") {
-      throw cannotCompare(
-        "each must have a label, true or false",
-        `that of ${name} is ${typeof label}`,
-      );
-    }
-  });
 }

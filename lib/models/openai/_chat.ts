@@ -30,7 +30,6 @@ import type { ReplySource, WireFormat, WireReply, WireRequest } from "./wire_for
 export const CHAT: WireFormat = {
   path: "/chat/completions",
   replyName: "a chat completion",
-  unknown: [],
   write,
   read,
   refused: (message, body) => refusedField(message, (body as Body).messages),

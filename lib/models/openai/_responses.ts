@@ -35,7 +35,6 @@ import type {
 export const RESPONSES: WireFormat = {
   path: "/responses",
   replyName: "a response",
-  unknown: ["seed"],
   write,
   read,
 };

@@ -15,10 +15,12 @@
  */
 
 import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
-import { cannot } from "../../base/errors.ts";
+import { z } from "zod";
+import { checkOptions, must, parseWith } from "../../base/input.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import { defined, type JsonObject } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
+import { TOOL_CHOICE } from "../entry.ts";
 import {
   type ForwardedRequest,
   InfrastructureError,
@@ -28,7 +30,7 @@ import {
 import { type Attempt, retrying } from "../http/retry.ts";
 import { apiOfPath } from "./agent_request.ts";
 import { faultReply, FORMATS, readAnswer, unusableAt, withUsage } from "./watched_reply.ts";
-import { checkedChoice, type OpenAIOptions, type WireApi, type WireFormat } from "./wire_format.ts";
+import type { OpenAIOptions } from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";
 
@@ -70,34 +72,9 @@ export type { OpenAIOptions, WireApi } from "./wire_format.ts";
  * ```
  */
 export function openai(options: OpenAIOptions): Model {
-  const model: unknown = Object(options).model;
-  if (typeof model !== "string" || model === "") {
-    throw cannot("ask a model", 'openai() must have its name, as in { model: "gpt-5" }');
-  }
-  const wrong = (["name", "baseURL", "apiKey"] as const).find((option) =>
-    options[option] !== undefined && typeof options[option] !== "string"
-  );
-  if (wrong !== undefined) {
-    // What was meant to be a key is not shown.
-    throw cannot(`ask ${model}`, `${wrong} must be a text`, `its type is ${typeof options[wrong]}`);
-  }
-  const { name = model, simulated = false, api = "chat" } = options;
-  if (options.body?.["stream"]) {
-    throw cannot(`ask ${model}`, "replies are read whole", "body.stream is set");
-  }
-  if (options.body?.["background"]) {
-    throw cannot(`ask ${model}`, "replies are waited for", "body.background is set");
-  }
-  const format = formatOf(model, api);
-  const unknown = format.unknown.find((option) => options[option] !== undefined);
-  if (unknown !== undefined) {
-    throw cannot(
-      `ask ${model}`,
-      `${api} has no ${unknown}`,
-      `it is ${options[unknown]}; leave it out`,
-    );
-  }
-  const defaultChoice = checkedChoice(model, options.toolChoice);
+  checkOptions(GIVEN, options, "the options of openai()");
+  const { model, name = model, simulated = false, api = "chat" } = options;
+  const format = FORMATS[api];
   const endpoint = endpointOf(options);
   const { who, hide, quote } = endpoint;
   const unusable = unusableAt(endpoint, api);
@@ -143,9 +120,7 @@ export function openai(options: OpenAIOptions): Model {
     }
   };
   const attempt: Attempt = async (request, signal) => {
-    const choice = request.toolChoice === undefined
-      ? defaultChoice
-      : checkedChoice(model, request.toolChoice);
+    const choice = parseWith(CHOICE, request.toolChoice, "toolChoice") ?? options.toolChoice;
     const source = {
       ...{ who, hide, unusable },
       tools: request.tools,
@@ -199,12 +174,26 @@ export function openai(options: OpenAIOptions): Model {
   };
 }
 
-function formatOf(model: string, api: WireApi): WireFormat {
-  // It may come from an unchecked file.
-  if (Object.hasOwn(FORMATS, api)) return FORMATS[api];
-  const names = Object.keys(FORMATS).join(" or ");
-  throw cannot(`ask ${model}`, `api must be ${names}`, `it is ${api}`);
-}
+const CHOICE = TOOL_CHOICE.optional();
+const TEXT = z.string().optional();
+const unset = (why: string) => must(`be left out, as ${why}`, (value) => !value).optional();
+
+/** What may come from an unchecked file. */
+const GIVEN = z.looseObject({
+  model: z.string().min(1),
+  name: TEXT,
+  baseURL: TEXT,
+  apiKey: TEXT,
+  api: z.enum(Object.keys(FORMATS)).optional(),
+  toolChoice: CHOICE,
+  body: z.looseObject({
+    stream: unset("replies are read whole"),
+    background: unset("replies are waited for"),
+  }).optional(),
+}).refine(({ api, seed }) => api !== "responses" || seed === undefined, {
+  path: ["seed"],
+  error: "responses take no seed: leave it out",
+});
 
 /** The fields of a request's body that options set, these options, and the flags that leave them out. */
 const FIELDS: readonly (readonly [field: string, option: string, flag?: string])[] = [

@@ -5,8 +5,7 @@
  */
 
 import type { EndpointOptions } from "../http/endpoint.ts";
-import { cannot } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type {
   InfrastructureError,
   InfrastructureErrorOptions,
@@ -99,8 +98,6 @@ export interface WireFormat {
   readonly path: string;
   /** Name of a reply, for messages. */
   readonly replyName: string;
-  /** Options that it has no field for. */
-  readonly unknown: readonly (keyof OpenAIOptions)[];
   /** Returns the body of a request, without the fields that options add unchanged. */
   write(request: WireRequest): object;
   /**
@@ -111,22 +108,4 @@ export interface WireFormat {
   read(answer: unknown, answerer: ReplySource): WireReply;
   /** Returns the field of an earlier reply that a server refuses to take back in `body`, by its message. */
   refused?(message: string, body: object): string | undefined;
-}
-
-/**
- * Checks a tool choice, which may come from an unchecked file.
- *
- * @throws {InputError} If there is no such choice.
- */
-export function checkedChoice(model: string, choice: unknown): ToolChoice | undefined {
-  if (
-    choice === undefined || choice === "auto" || choice === "none" || choice === "required"
-  ) return choice;
-  const name = isJsonObject(choice) && Object.keys(choice).length === 1 ? choice["function"] : "";
-  if (typeof name === "string" && name !== "") return { function: name };
-  throw cannot(
-    `ask ${model}`,
-    'toolChoice must be auto, none, required or {"function": NAME}',
-    `it is ${JSON.stringify(choice) ?? String(choice)}`,
-  );
 }

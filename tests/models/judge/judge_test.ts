@@ -573,13 +573,13 @@ Deno.test("agreement() refuses labels that it cannot compare", async () => {
   circle.push(circle);
   const good = { value: "0.9", expected: own.like("x"), label: true };
   const table: [unknown, unknown, string][] = [
-    [[], {}, "they must be a list of at least one: it is empty"],
-    [undefined, {}, "it is undefined"],
-    [[good, { ...good, label: "yes" }], {}, "true or false: that of label 2 is string"],
-    [[{ ...good, value: undefined }], {}, "label 1 has none"],
-    [[{ ...good, value: circle }], {}, "at most 100 levels of lists and objects: that of label 1"],
+    [[], {}, "at the top: must not be empty"],
+    [undefined, {}, "expected array"],
+    [[good, { ...good, label: "yes" }], {}, "at [1].label: expected boolean, received string"],
+    [[{ ...good, value: undefined }], {}, "at [0].value: "],
+    [[{ ...good, value: circle }], {}, "at [0].value: must be a value of at most 100 levels"],
     [[{ ...good, expected: other.like("x") }], {}, "what like() or rubric() of this judge gave"],
-    [[{ ...good, expected: "x" }], {}, "label 1 has something else"],
+    [[{ ...good, expected: "x" }], {}, "at [0].expected: must be what"],
     [[good], { confidence: 1 }, "must be below 1"],
   ];
   for (const [labels, options, message] of table) {

@@ -185,22 +185,14 @@ Deno.test("openai() refuses to stream and policies that make no sense", () => {
 // What both wire formats share.
 
 Deno.test("openai() refuses a tool choice that there is not", () => {
-  const table: [choice: unknown, shown: string][] = [
-    ["", '""'],
-    ["any", '"any"'],
-    [null, "null"],
-    [{}, "{}"],
-    [{ function: "" }, '{"function":""}'],
-    [{ function: "add", type: "function" }, '{"function":"add","type":"function"}'],
-    ["\u001b[31m", '"\\u001b[31m"'],
-  ];
-  for (const [choice, shown] of table) {
+  const table = ["", "any", null, {}, { function: "" }, { function: "add", type: "function" }];
+  for (const choice of table) {
     const toolChoice = choice as "auto";
     const options = { model: "p", baseURL: "http://127.0.0.1:1/v1", apiKey: KEY, toolChoice };
     const error = assertThrows(() => openai(options), InputError);
-    assertEquals(
+    assertMatch(
       error.message,
-      `Cannot ask p as toolChoice must be auto, none, required or {"function": NAME}: it is ${shown}`,
+      /^Cannot use the options of openai\(\):\n {2}at toolChoice(\.function)?: /,
     );
   }
 });
@@ -214,7 +206,10 @@ Deno.test("openai() refuses an api that there is not", () => {
       api: api as "chat",
     };
     const error = assertThrows(() => openai(options), InputError);
-    assertEquals(error.message, `Cannot ask p as api must be chat or responses: it is ${api}`);
+    assertMatch(
+      error.message,
+      /^Cannot use the options of openai\(\):\n {2}at api: expected .*"responses"/,
+    );
   }
 });
 
@@ -266,6 +261,10 @@ for (const { api, path, hello } of WIRES) {
     await server.model({ toolChoice: "required" }).reply(request);
     assertEquals(server.received[0]!.body["tool_choice"], "none");
     const odd = asked({ tools: [ADD], toolChoice: "any" as "auto" });
-    await assertRejects(() => server.model().reply(odd), InputError, "toolChoice must be");
+    await assertRejects(
+      () => server.model().reply(odd),
+      InputError,
+      "must be auto, none, required",
+    );
   });
 }

@@ -131,7 +131,7 @@ Deno.test("openai() by responses refuses a seed, which responses do not have", (
   const options = { model: "p", baseURL: "http://127.0.0.1:1/v1", apiKey: KEY };
   assertEquals(
     assertThrows(() => openai({ ...options, api: "responses", seed: 0 }), InputError).message,
-    "Cannot ask p as responses has no seed: it is 0; leave it out",
+    "Cannot use the options of openai():\n  at seed: responses take no seed: leave it out",
   );
   openai({ ...options, api: "chat", seed: 0 });
 });
