@@ -12,7 +12,7 @@ import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
 import { FRESH, type StoppableTool } from "../tools/tool.ts";
-import { chooseOperations, type ChosenOperation, placeOf } from "./openapi/_choice.ts";
+import { chooseOperations, type ChosenOperation, placeOf, WANTED } from "./openapi/_choice.ts";
 import { readDocument } from "./openapi/_document.ts";
 import { Mocks } from "./openapi/_mock.ts";
 import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
@@ -51,16 +51,34 @@ export interface OpenApiToolsOptions {
   readonly unsafePatterns?: boolean;
 }
 
-/** The options of {@linkcode openApiTools}, of which some are looked at where they are used. */
+/** The options of {@linkcode openApiTools}. No error shows a header or an address, which may hold a key. */
 const OPTIONS = z.strictObject(
   {
-    operations: z.unknown().optional(),
-    seed: z.int().optional(),
-    baseURL: z.unknown().optional(),
-    headers: z.unknown().optional(),
-    seconds: z.number().gt(0).optional(),
+    operations: WANTED,
+    seed: z.int().default(1),
+    baseURL: z.union([z.string(), z.instanceof(URL)]).transform((url) => URL.parse(url)).refine(
+      (url) => url !== null && /^https?:$/.test(url.protocol),
+      { error: "must be an address that begins with http:// or https://", abort: true },
+    ).refine((url) => url!.username + url!.password === "", {
+      error: "must have no user or password: give it as the header authorization",
+    }).optional(),
+    headers: z.record(z.string(), z.string()).default({}).transform((given, context) => {
+      try {
+        return new Headers(given);
+      } catch {
+        context.addIssue("must have names and texts that HTTP allows");
+        return z.NEVER;
+      }
+    }),
+    seconds: z.number().gt(0).default(60),
     unsafePatterns: z.boolean().optional(),
   } satisfies Record<keyof OpenApiToolsOptions, z.ZodType>,
+).refine(
+  ({ baseURL, headers }) => baseURL !== undefined || headers.keys().next().done,
+  {
+    path: ["headers"],
+    error: "need a baseURL to be sent to",
+  },
 );
 
 /**
@@ -117,10 +135,15 @@ export async function openApiTools(
   document: object | string | URL,
   options: OpenApiToolsOptions = {},
 ): Promise<StoppableTool[]> {
-  const { seed = 1, unsafePatterns } = parseWith(OPTIONS, options, "the options of openApiTools");
-  const service = serviceOf(options);
+  const { operations, seed, baseURL, headers, seconds, unsafePatterns } = parseWith(
+    OPTIONS,
+    options,
+    "the options of openApiTools",
+  );
+  const service = baseURL && { base: baseURL, headers, seconds };
+  if (service) registerSecrets(requestSecrets(headers, service.base));
   const source = await readDocument(document);
-  const chosen = chooseOperations(source, options.operations);
+  const chosen = chooseOperations(source, operations);
   const faults = new Map<string, InputError>();
   const part = subDocument(source, chosen, faults);
   // Loaded here, as it takes a while: the rest of this module is of use to those who import its types alone.
@@ -137,7 +160,7 @@ export async function openApiTools(
     const shared = { ...{ name, description, parameters }, unsafePatterns };
     // The schema of the result is no `output`: it would be shown to the model, and those of large services are
     // longer than everything else that it reads.
-    if (service !== undefined) {
+    if (service) {
       assertSendable(operation, service, source.source);
       return tool<JsonObject>({
         ...shared,
@@ -154,7 +177,7 @@ export async function openApiTools(
       return [toolOf(one)];
     } catch (error) {
       // Who names an operation wants that one.
-      if (!(error instanceof InputError) || Array.isArray(options.operations)) throw error;
+      if (!(error instanceof InputError) || Array.isArray(operations)) throw error;
       left.set(placeOf(one), error);
       return [];
     }
@@ -203,42 +226,6 @@ function mock(
     }
     throw new InfrastructureError(cannot(action, "it must fit its schema", state).message);
   };
-}
-
-/** What errors of options name. */
-const ACTION = "make tools of an OpenAPI document";
-
-/** Returns the service that answers calls; `undefined` where results are made up. */
-function serviceOf(
-  { baseURL, headers = {}, seconds = 60 }: OpenApiToolsOptions,
-): Service | undefined {
-  let fixed: Headers;
-  try {
-    fixed = new Headers(headers);
-  } catch (error) {
-    throw cannot(ACTION, "headers must be names with texts", reasonOf(error).split("\n")[0]);
-  }
-  if (baseURL === undefined) {
-    if ([...fixed.keys()].length === 0) return undefined;
-    throw cannot(ACTION, "headers need a baseURL to be sent to", "there is none");
-  }
-  const base = URL.canParse(String(baseURL)) ? new URL(baseURL) : undefined;
-  if (base === undefined || !/^https?:$/.test(base.protocol)) {
-    throw cannot(
-      ACTION,
-      "baseURL must be an address that begins with http:// or https://",
-      "it is none",
-    );
-  }
-  registerSecrets(requestSecrets(fixed, base));
-  if (base.username !== "" || base.password !== "") {
-    throw cannot(
-      ACTION,
-      "baseURL must have no user or password",
-      "it has one; give it as the header authorization",
-    );
-  }
-  return { base, headers: fixed, seconds };
 }
 
 /** The service that answers calls. */

@@ -162,11 +162,11 @@ Deno.test("openApiTools() refuses operations that are unknown, named by two or t
     operations: ["pets.lst"],
   });
   await assertRefused(PETS, 'it has no "GET /pet"', { operations: ["GET /pet"] });
-  await assertRefused(PETS, "it is empty", { operations: [] });
+  await assertRefused(PETS, "at operations: must not be empty", { operations: [] });
   await assertRefused(PETS, 'none has "pet"; did you mean pets?', {
     operations: { tags: ["pet"] },
   });
-  await assertRefused(PETS, "must be a list of texts, or { tags: [...] }", {
+  await assertRefused(PETS, "at operations: expected array or object, received string", {
     operations: "pets.list" as unknown as string[],
   });
   const many = Object.fromEntries(
@@ -189,11 +189,17 @@ Deno.test("openApiTools() refuses options that are wrong", async () => {
       [{ operation: ["a"] }, 'Unrecognized key: "operation"; did you mean operations?'],
       [{ seed: 0.5 }, "at seed: expected int, received number"],
       [{ seconds: 0 }, "at seconds: must be above 0: it is 0"],
-      [{ headers: { "a b": "c" }, baseURL: "http://x" }, "headers must be names with texts"],
-      [{ headers: { a: "c" } }, "headers need a baseURL"],
+      [
+        { headers: { "a b": "c" }, baseURL: "http://x" },
+        "at headers: must have names and texts that HTTP allows",
+      ],
+      [{ headers: { a: "c" } }, "at headers: need a baseURL"],
       [{ baseURL: "ftp://x" }, "begins with http:// or https://"],
       [{ baseURL: "x" }, "begins with http:// or https://"],
-      [{ baseURL: "http://me:pass-word@x" }, "it has one; give it as the header authorization"],
+      [
+        { baseURL: "http://me:pass-word@x" },
+        "must have no user or password: give it as the header authorization",
+      ],
     ] as const
   ) await assertRefused(PETS, text, options as OpenApiToolsOptions);
 });

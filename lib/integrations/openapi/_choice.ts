@@ -3,8 +3,9 @@
  * @module
  */
 
+import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, listText, printable } from "../../base/json.ts";
+import { listText, printable } from "../../base/json.ts";
 import { nearestOrAll } from "../../base/nearest_name.ts";
 import { providerNames } from "../../tools/provider_names.ts";
 import { type ListedOperation, listOperations, type OpenApiDocument } from "./_document.ts";
@@ -14,6 +15,12 @@ export interface ChosenOperation extends ListedOperation {
   /** The name of its tool. */
   readonly name: string;
 }
+
+/** Names of operations, or tags that they have. */
+export const WANTED = z.union([
+  z.array(z.string()).min(1),
+  z.strictObject({ tags: z.array(z.string()).min(1) }),
+]).optional();
 
 /** The most tools that OpenAI takes in a request. */
 const MAX_TOOLS = 128;
@@ -28,7 +35,10 @@ export function placeOf({ method, path }: Pick<ListedOperation, "method" | "path
  *
  * @throws {InputError} If one is unknown or named by two, or there are more than models can be offered.
  */
-export function chooseOperations(document: OpenApiDocument, wanted: unknown): ChosenOperation[] {
+export function chooseOperations(
+  document: OpenApiDocument,
+  wanted: z.output<typeof WANTED>,
+): ChosenOperation[] {
   const all = listOperations(document);
   const action = `make tools of ${document.source}`;
   if (all.length === 0) throw cannot(action, "it must have an operation", "it has none");
@@ -36,7 +46,7 @@ export function chooseOperations(document: OpenApiDocument, wanted: unknown): Ch
     ? namedOperations(action, all, wanted)
     : wanted === undefined
     ? all
-    : taggedOperations(action, all, wanted);
+    : taggedOperations(action, all, wanted.tags);
   if (!Array.isArray(wanted) && chosen.length > MAX_TOOLS) {
     throw cannot(
       action,
@@ -61,15 +71,11 @@ function givenName(operation: ListedOperation): string {
 function namedOperations(
   action: string,
   all: readonly ListedOperation[],
-  wanted: readonly unknown[],
+  wanted: readonly string[],
 ): ListedOperation[] {
-  if (wanted.length === 0) throw cannot(action, "operations must name one or more", "it is empty");
   const byPlace = Map.groupBy(all, placeOf);
   const byId = Map.groupBy(all, ({ id = "" }) => id);
   const found = wanted.map((name) => {
-    if (typeof name !== "string") {
-      throw cannot(action, "operations must be texts", `one is ${typeof name}`);
-    }
     const place = name.replace(/^[a-z]+(?= \/)/i, (method) => method.toUpperCase());
     const operations = byPlace.get(place) ?? byId.get(name) ?? [];
     const [operation, other] = operations;
@@ -102,13 +108,8 @@ function namedOperations(
 function taggedOperations(
   action: string,
   all: readonly ListedOperation[],
-  wanted: unknown,
+  tags: readonly string[],
 ): ListedOperation[] {
-  const tags: unknown = isJsonObject(wanted) ? wanted["tags"] : undefined;
-  const others = isJsonObject(wanted) ? Object.keys(wanted).filter((key) => key !== "tags") : [];
-  if (!Array.isArray(tags) || tags.length === 0 || others.length > 0) {
-    throw cannot(action, "operations must be a list of texts, or { tags: [...] }");
-  }
   const known = [...new Set(all.flatMap((operation) => operation.tags))];
   const unknown = tags.find((tag) => !known.includes(tag));
   if (unknown !== undefined) {
@@ -116,7 +117,7 @@ function taggedOperations(
       action,
       "each of its tags must be one of its operations",
       `none has ${JSON.stringify(unknown)}` +
-        nearestOrAll(String(unknown), known.map((tag) => printable(tag, 100))),
+        nearestOrAll(unknown, known.map((tag) => printable(tag, 100))),
     );
   }
   return all.filter((operation) => operation.tags.some((tag) => tags.includes(tag)));
