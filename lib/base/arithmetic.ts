@@ -15,13 +15,13 @@ const MAX_DEPTH = 100;
 export function evaluate(expression: string): number | undefined {
   if (expression.length > MAX_LENGTH) return undefined;
   const tokens = expression.match(/\d+(?:\.\d+)?|\.\d+|[-+*/^()×÷−·]|\S/g) ?? [];
-  const reader = new Reader(tokens);
+  const reader = new ArithmeticReader(tokens);
   const value = reader.sum(0);
   return reader.ended && Number.isFinite(value) ? value : undefined;
 }
 
 /** Parses tokens from left to right; an unexpected token gives NaN, which makes the whole value NaN. */
-class Reader {
+class ArithmeticReader {
   readonly #tokens: readonly string[];
   #position = 0;
 

@@ -199,7 +199,7 @@ const MAX_FAULTS = 2;
 /** Issues that are looked at, at most: one mistake may repeat in each line of a long list. */
 const MAX_ISSUES = 1_000;
 
-interface Fault {
+interface InputFault {
   readonly path: readonly PropertyKey[];
   readonly message: string;
   /** Whether it is a name that nothing has. */
@@ -210,7 +210,7 @@ interface Fault {
  * Returns the faults of an issue. For a union, those of the member that the value is nearest to, or one
  * fault that lists all members if it is near none.
  */
-function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
+function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): InputFault[] {
   const path = [...above, ...issue.path];
   const expected = expectedBy(issue);
   const message = expected === undefined
@@ -223,7 +223,7 @@ function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []
   if (issue.code !== "invalid_union" || issue.message !== "") return [{ path, message, isName }];
   const kinds = nearestKinds(issue.errors)
     .map((issues) => tellingOf(issues).flatMap((inner) => issueFaults(inner, path)));
-  const deepest = (faults: readonly Fault[]) =>
+  const deepest = (faults: readonly InputFault[]) =>
     Math.max(...faults.map((fault) => fault.path.length));
   const own = kinds.toSorted((one, other) => deepest(other) - deepest(one))[0]!;
   if (kinds.length === 1 || deepest(own) > path.length) return own;

@@ -7,7 +7,7 @@ import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
 
 /** A program to start. */
-export interface Command {
+export interface Launch {
   /** Its name or path, and its arguments as they are. */
   readonly command: readonly string[];
   /** All of its environment. */
@@ -19,7 +19,7 @@ export interface Command {
 }
 
 /** A program to run. */
-export interface Program extends Command {
+export interface Program extends Launch {
   /** What it reads from standard input. */
   readonly input: string;
   /** Milliseconds that it may take. */
@@ -29,7 +29,7 @@ export interface Program extends Command {
 }
 
 /** A program that was started, and all that it starts: once the program has ended, what is left of it is killed. */
-export interface Group {
+export interface ProcessGroup {
   /** The program. */
   readonly child: Deno.ChildProcess;
   /** Resolves once all has ended; programs that left the group are not waited for. */
@@ -39,7 +39,7 @@ export interface Group {
 }
 
 /** How a program ended. */
-export interface Ended {
+export interface GroupEnded {
   /** Its exit code; above 128 if a signal ended it. */
   readonly code: number;
   /** The signal that ended it; omitted if none did. */
@@ -70,7 +70,7 @@ const running = new Map<number, string | undefined>();
  * @throws {Deno.errors.NotFound} If there is no such program or folder.
  * @throws If it cannot be started.
  */
-export function startGroup({ command: [name, ...args], env, cwd, file }: Command): Group {
+export function startGroup({ command: [name, ...args], env, cwd, file }: Launch): ProcessGroup {
   const child = new Deno.Command(name!, {
     ...{ args, env, clearEnv: true, detached: true },
     ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
@@ -107,11 +107,11 @@ export function startGroup({ command: [name, ...args], env, cwd, file }: Command
  *
  * @throws What {@linkcode startGroup} does.
  */
-export async function runGroup(program: Program): Promise<Ended> {
+export async function runGroup(program: Program): Promise<GroupEnded> {
   const { input, timeout, signal } = program;
   const { child, ended, end } = startGroup(program);
 
-  const stopped = Promise.withResolvers<NonNullable<Ended["stopped"]>>();
+  const stopped = Promise.withResolvers<NonNullable<GroupEnded["stopped"]>>();
   const stop = () => stopped.resolve("signal");
   const timer = setTimeout(() => stopped.resolve("time"), timeout);
   signal?.addEventListener("abort", stop, { once: true });
@@ -247,10 +247,10 @@ async function write(stdin: WritableStream<Uint8Array>, input: string): Promise<
   }
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
+type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
 
 /** Reads the first bytes; `onMore` is called once there are more. */
-async function readStart(reader: Reader, onMore: () => void): Promise<readonly Uint8Array[]> {
+async function readStart(reader: ByteReader, onMore: () => void): Promise<readonly Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
@@ -263,7 +263,7 @@ async function readStart(reader: Reader, onMore: () => void): Promise<readonly U
 }
 
 /** Reads everything and keeps the last bytes. */
-async function readEnd(reader: Reader): Promise<readonly Uint8Array[]> {
+async function readEnd(reader: ByteReader): Promise<readonly Uint8Array[]> {
   let kept = new Uint8Array(0);
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     const next = new Uint8Array(kept.length + read.value.length);

@@ -122,10 +122,10 @@ export function hideSecrets(text: string): string {
 }
 
 /** Where something is in a text. */
-type Range = readonly [from: number, to: number];
+type TextRange = readonly [from: number, to: number];
 
 /** Returns `text` with the mark in place of each range. */
-function without(text: string, ranges: readonly Range[]): string {
+function without(text: string, ranges: readonly TextRange[]): string {
   let clean = "";
   let done = 0;
   for (const [from, to] of ranges) {
@@ -164,15 +164,15 @@ function hideEscaped(text: string): string {
     return index + (shifts[next - 1]?.by ?? 0);
   };
   const ranges = findSecrets(meant)
-    .map(([from, to]): Range => [placeOf(from), placeOf(to)]);
+    .map(([from, to]): TextRange => [placeOf(from), placeOf(to)]);
   return without(text, ranges);
 }
 
 /** Finds the secrets in a text, in order. */
-function findSecrets(text: string): Range[] {
+function findSecrets(text: string): TextRange[] {
   const all = knownForms();
   const end = text.endsWith("…") ? text.length - 1 : text.length;
-  const ranges: Range[] = [];
+  const ranges: TextRange[] = [];
   beginnings.lastIndex = 0;
   for (let found = beginnings.exec(text); found !== null; found = beginnings.exec(text)) {
     const { 0: beginning, index } = found;

@@ -76,7 +76,7 @@ export function placesOf({ stack = "", message }: Error): string[] {
 }
 
 /** A place in a file. */
-export interface Place {
+export interface CodePlace {
   readonly url: string;
   readonly line: number;
   readonly column: number;
@@ -86,7 +86,7 @@ export interface Place {
  * Returns the places in files that lead to the call of a function, which must be under way, the innermost first;
  * none if they cannot be found out.
  */
-export function callersOf(called: (...args: never) => unknown): Place[] {
+export function callersOf(called: (...args: never) => unknown): CodePlace[] {
   const names = ["stackTraceLimit", "prepareStackTrace"] as const;
   const own = names.map((name) => Object.getOwnPropertyDescriptor(Error, name));
   const set = (name: string, value: unknown) =>
@@ -141,7 +141,7 @@ export function placeOf(error: unknown): string | undefined {
 }
 
 /** Returns a place like that of a call. */
-export function placeText({ url, line, column }: Place): string {
+export function placeText({ url, line, column }: CodePlace): string {
   const file = shownFile(url);
   return `${file.startsWith("/") ? "file://" : ""}${file}:${line}:${column}`;
 }

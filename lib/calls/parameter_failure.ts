@@ -108,7 +108,7 @@ export function viewCalls(
   });
   return alignCalls(comparable, expected).map((place, index) => {
     const { tool, arguments: given, written } = comparable[index]!;
-    const view = new View(schemaOf(tool), place === null ? undefined : expected[place]);
+    const view = new FailureView(schemaOf(tool), place === null ? undefined : expected[place]);
     if (given === undefined) view.refuse(written);
     else view.compare(given);
     const undecided = view.undecided();
@@ -134,7 +134,7 @@ interface Keyed {
 }
 
 /** A value and the right one. */
-interface Pair {
+interface ValuePair {
   readonly path: string;
   readonly given: JsonValue;
   readonly expected: ExpectedValue;
@@ -142,7 +142,7 @@ interface Pair {
 }
 
 /** Compares one call with the expected call and with the schema, as far as there are any. */
-class View {
+class FailureView {
   readonly #schema: JsonObject | undefined;
   readonly #expected: ExpectedCall | undefined;
   /** By path, uncut. */
@@ -193,9 +193,9 @@ class View {
   #compareKeys(
     given: JsonObject,
     expected: Keyed,
-    { path, leniency }: Pick<Pair, "path" | "leniency">,
+    { path, leniency }: Pick<ValuePair, "path" | "leniency">,
     position: Position | undefined,
-    list?: Pair,
+    list?: ValuePair,
   ): void {
     const within = position?.within(given);
     const absent: ExpectedValue[] = [];
@@ -218,7 +218,7 @@ class View {
     }
   }
 
-  #compare(pair: Pair, position: Position | undefined, list?: Pair): void {
+  #compare(pair: ValuePair, position: Position | undefined, list?: ValuePair): void {
     const { path, given, expected, leniency } = pair;
     // The parts of a value that is wrong as a whole are not compared.
     if (this.#failures.has(path)) return;
@@ -257,9 +257,9 @@ class View {
 
   /** Records a value that is not the right one, as a failure of `whole`: itself or the list around it. */
   #addDifference(
-    { path, given, expected }: Pair,
+    { path, given, expected }: ValuePair,
     position: Position | undefined,
-    whole: Pair,
+    whole: ValuePair,
   ): void {
     if (position === undefined) return this.#addUndecided(whole.path, WRONG_VALUE);
     // A matcher does not say which part of a value is wrong: it may be the one already reported.
@@ -460,7 +460,7 @@ function takesMore(
 const MAX_READ_LENGTH = 2_000;
 
 /** Returns whether a value keeps a rule; values that it says nothing about do. */
-type Rule = (value: JsonValue) => boolean;
+type ValueRule = (value: JsonValue) => boolean;
 
 /**
  * Whether a value breaks a rule that one of the descriptions states. A rule that a right value breaks as well is
@@ -476,7 +476,7 @@ function breaksStatedRule(
   );
 }
 
-function rulesIn(text: string): Rule[] {
+function rulesIn(text: string): ValueRule[] {
   // A point ends a sentence unless it may belong to an abbreviation such as e.g.
   return text.split(/(?<=\w{2}[.;])\s|\n/).flatMap((whole) => {
     if (VAGUE.test(whole)) return [];
@@ -512,7 +512,7 @@ function listedValues(sentence: string): readonly string[] | undefined {
   return words.length > 1 && words.every((word) => /^[\w.+-]+$/.test(word)) ? words : undefined;
 }
 
-function isOneOf(values: readonly string[]): Rule {
+function isOneOf(values: readonly string[]): ValueRule {
   return (value) =>
     typeof value !== "string" && typeof value !== "number" || values.includes(String(value));
 }
@@ -530,8 +530,8 @@ const RANGES = new RegExp(
 const LIMITS = new RegExp(`(?:(${LEAST})|(?:${MOST}))\\s*${NUMBER}${UNIT}`, "gi");
 
 /** Reads ranges and limits: of numbers, or of the length of texts. */
-function rangesIn(sentence: string): Rule[] {
-  const within = (least: number, most: number, unit: string | undefined): Rule => (value) => {
+function rangesIn(sentence: string): ValueRule[] {
+  const within = (least: number, most: number, unit: string | undefined): ValueRule => (value) => {
     const size = unit === undefined ? value : typeof value === "string" ? value.length : undefined;
     return typeof size !== "number" || size >= least && size <= most;
   };
@@ -556,7 +556,7 @@ const DATE_PATTERN =
   /(?<![a-z])(?:yyyy|yy|mm|dd|hh|ss)(?:[-/.: t]?(?:yyyy|yy|mm|dd|hh|ss))+z?(?![a-z])/gi;
 
 /** Reads date patterns such as YYYY-MM-DD; of several, any may be kept. */
-function dateRules(sentence: string): Rule[] {
+function dateRules(sentence: string): ValueRule[] {
   const patterns = [...sentence.matchAll(DATE_PATTERN)].map(([pattern]) =>
     new RegExp(`^${pattern.replaceAll(/[-/.]/g, "\\$&").replaceAll(/[ymdhs]/gi, "\\d")}$`, "i")
   );
@@ -564,7 +564,7 @@ function dateRules(sentence: string): Rule[] {
   return [ofText((text) => patterns.some((pattern) => pattern.test(text)))];
 }
 
-function ofText(keeps: (text: string) => boolean): Rule {
+function ofText(keeps: (text: string) => boolean): ValueRule {
   return (value) => typeof value !== "string" || keeps(value);
 }
 
@@ -590,7 +590,7 @@ const FORMATS: readonly (readonly [words: RegExp, format: RegExp])[] = [
   [/\b(?:valid|full|absolute|complete) URL\b/i, /^[a-z][a-z\d+.-]*:\S+$/i],
 ];
 
-function formatsIn(sentence: string): Rule[] {
+function formatsIn(sentence: string): ValueRule[] {
   const named = FORMATS.filter(([words]) => words.test(sentence)).map(([_, format]) => format);
   const counted = [
     ...sentence.matchAll(

@@ -98,19 +98,19 @@ function readReading(name: string, base: string, query: URLSearchParams): Readin
   return reads;
 }
 
-interface Range {
+interface RateRange {
   /** A description of the range. */
   readonly range: string;
   readonly includes: (value: number) => boolean;
 }
 
-const RATE: Range = {
+const RATE: RateRange = {
   range: "a number from 0 to 1",
   includes: (value) => value >= 0 && value <= 1,
 };
 
 /** The ranges of options other than rates. */
-const RANGES: Readonly<Record<string, Range>> = {
+const RANGES: Readonly<Record<string, RateRange>> = {
   seed: { range: "a whole number", includes: Number.isSafeInteger },
   memory: {
     range: "a whole number from 1 on",

@@ -39,7 +39,7 @@ export function spansToRemove(
   fixed: readonly Span[] = [],
 ): Span[] {
   const regions = joined(spans);
-  const rest = new Rest(text, fixed);
+  const rest = new KeptText(text, fixed);
   let place = 0;
   regions.forEach(({ start, end }, number) => {
     rest.keep(place, start);
@@ -62,7 +62,7 @@ function joined(spans: readonly Span[]): Span[] {
 }
 
 /** The part of a text that is kept so far. */
-class Rest {
+class KeptText {
   readonly #text: string;
   readonly #fixed: Uint8Array;
   /** The offsets kept, and for each how many spaces in a row end there. */

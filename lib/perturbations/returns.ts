@@ -68,7 +68,7 @@ function breakOff(text: string): Perturbed<string> {
 }
 
 /** A key or a scalar of a JSON text, with its position. */
-interface Token {
+interface JsonToken {
   readonly kind: "key" | "scalar";
   readonly start: number;
   readonly end: number;
@@ -82,8 +82,8 @@ interface Token {
 }
 
 /** The keys and scalars of a JSON text, in order; `undefined` if it is not JSON, or nests too deep to be read. */
-function tokensOf(text: string): Token[] | undefined {
-  const tokens: Token[] = [];
+function tokensOf(text: string): JsonToken[] | undefined {
+  const tokens: JsonToken[] = [];
   const open: string[][] = [];
   const pointer = (path: readonly (string | number)[]) =>
     path.map((part) => `/${pointerPart(String(part))}`).join("");
@@ -113,10 +113,10 @@ function tokensOf(text: string): Token[] | undefined {
 }
 
 /** Returns the new text of a token and the change to report; `undefined` if it stays. */
-type Rewrite = (token: Token) => { readonly text: string; readonly change: Change } | undefined;
+type Rewrite = (token: JsonToken) => { readonly text: string; readonly change: Change } | undefined;
 
 const REWRITES: Readonly<
-  Record<Exclude<ReturnMethod, "CF">, (tokens: readonly Token[]) => Rewrite>
+  Record<Exclude<ReturnMethod, "CF">, (tokens: readonly JsonToken[]) => Rewrite>
 > = {
   FK: () => {
     const numbers = new Map<string, number>();
@@ -143,7 +143,7 @@ const GIVEN = z.object({
   text: must("be a text; JSON.stringify() makes one", (text) => typeof text === "string"),
 });
 
-function renaming(nameOf: (token: Token) => string): Rewrite {
+function renaming(nameOf: (token: JsonToken) => string): Rewrite {
   return (token) => {
     const { kind, key, path } = token;
     if (kind !== "key") return undefined;
@@ -179,7 +179,7 @@ const SNAKE_CASE: Style = {
  * Names keys by a convention, separately for each object. A key that already follows it keeps its name; one
  * that would equal an earlier name gets the first number that makes it unique.
  */
-function convention(style: Style): (token: Token) => string {
+function convention(style: Style): (token: JsonToken) => string {
   const names = new Map<readonly string[], Map<string, string>>();
   return ({ key, keys }) => names.getOrInsertComputed(keys, () => namesOf(keys, style)).get(key!)!;
 }

@@ -52,7 +52,7 @@ export function writeValue(
   value: Value,
 ): JsonValue {
   if (takesNumbers && typeof value === "number") return value;
-  return new Writer(schema, parameter, value).write(propertiesIn([schema], parameter));
+  return new ArgumentWriter(schema, parameter, value).write(propertiesIn([schema], parameter));
 }
 
 /** The schemas of one property. */
@@ -63,7 +63,7 @@ function propertiesIn(parts: readonly JsonObject[], name: string): JsonValue[] {
 }
 
 /** Converts one value. */
-class Writer {
+class ArgumentWriter {
   readonly #root: JsonObject;
   readonly #parameter: string;
   readonly #value: Value;

@@ -8,7 +8,7 @@ import { schemasFor } from "../tools/schema/position.ts";
 import type { ChatTool } from "./wire.ts";
 
 /** A parameter or an output of a function. */
-export interface Variable {
+export interface Slot {
   /** Its name. */
   readonly name: string;
   /** Type and subtype as one text; `undefined` if the description gives none. */
@@ -20,9 +20,9 @@ export interface FunctionReading {
   /** Its name. */
   readonly name: string;
   /** Its parameters, in the order of the schema, except those for its result's name and its explanation. */
-  readonly parameters: readonly Variable[];
+  readonly parameters: readonly Slot[];
   /** The variables that it produces, as far as the description names them. */
-  readonly outputs: readonly Variable[];
+  readonly outputs: readonly Slot[];
   /** The parameter that names the result of a call, if there is one. */
   readonly result: string | undefined;
   /** The parameter in which a call is explained, if there is one. */
@@ -87,7 +87,7 @@ function takesReferences(root: JsonObject, schema: JsonValue): boolean {
 }
 
 /** Parses clauses like `variable mfmjsy (type_uxe with subtype_muw)`, with or without the parenthesis. */
-function readClauses(text: string): Variable[] {
+function readClauses(text: string): Slot[] {
   return Array.from(
     text.matchAll(/\bvariable (\w+)(?: \((\w+) with (\w+)\))?/g),
     ([, name, type, subtype]) => ({

@@ -3,11 +3,11 @@
  * @module
  */
 
-import type { FunctionReading, Variable } from "./_functions.ts";
+import type { FunctionReading, Slot } from "./_functions.ts";
 import type { Value } from "./wire.ts";
 
 /** The given values and the functions of a question. */
-export interface Known {
+export interface KnownValues {
   /** The values of given variables. */
   readonly inputs: ReadonlyMap<string, Value>;
   /** The functions, by name. */
@@ -21,14 +21,14 @@ export interface Links {
   /** The function that produces a variable, by the variable's name. */
   readonly producers: ReadonlyMap<string, FunctionReading>;
   /** The variable that belongs to a parameter, if there is one. */
-  readonly variableOf: (parameter: Variable) => string | undefined;
+  readonly variableOf: (parameter: Slot) => string | undefined;
 }
 
 /**
  * Links functions: inputs to parameters by name, outputs by type and subtype, or by name if the descriptions
  * give no types (FuncBenchGen, appendix B.2). Names that tell types come before descriptions.
  */
-export function link({ inputs, functions, namesTell }: Known): Links {
+export function link({ inputs, functions, namesTell }: KnownValues): Links {
   const producers = new Map<string, FunctionReading>();
   const byType = new Map<string, string>();
   const byWords = new Map<string, string>();
@@ -41,7 +41,7 @@ export function link({ inputs, functions, namesTell }: Known): Links {
       if (words !== undefined && !byWords.has(words)) byWords.set(words, name);
     }
   }
-  const variableOf = ({ name, type }: Variable) => {
+  const variableOf = ({ name, type }: Slot) => {
     if (inputs.has(name)) return name;
     const told = namesTell ? byWords.get(typeWordsOf(name) ?? "") : undefined;
     if (told !== undefined) return told;

@@ -8,8 +8,8 @@ import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../base/random.ts";
 import { writeCall } from "./_arguments.ts";
 import type { FunctionReading } from "./_functions.ts";
-import { type Argument, argumentsOf, intend, type Intention, type Plan } from "./_planning.ts";
-import type { Conversation } from "./_reading.ts";
+import { argumentsOf, type CallPlan, type Filled, intend, type Intention } from "./_planning.ts";
+import type { ReadConversation } from "./_reading.ts";
 import type { OutgoingCall, Value } from "./wire.ts";
 
 /**
@@ -46,8 +46,8 @@ export type MistakeRates = Readonly<Record<typeof MISTAKES[number], number>>;
 export interface Situation {
   readonly rates: MistakeRates;
   readonly memory: number;
-  readonly conversation: Conversation;
-  readonly plan: Plan;
+  readonly conversation: ReadConversation;
+  readonly plan: CallPlan;
   /** All known values, to mistake one for another. */
   readonly values: readonly Value[];
   readonly inventedNames: ReadonlyMap<string, string>;
@@ -57,7 +57,7 @@ export interface Situation {
 
 /** Returns a known value, or another in its place if it is too old. */
 function recall(
-  { variable, value }: Pick<Argument, "variable" | "value">,
+  { variable, value }: Pick<Filled, "variable" | "value">,
   situation: Situation,
 ): Value {
   const { memory, conversation, values, stream } = situation;

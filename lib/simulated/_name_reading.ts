@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { FunctionReading, Variable } from "./_functions.ts";
+import type { FunctionReading, Slot } from "./_functions.ts";
 
 /**
  * Returns the functions as their names suggest them. A function produces the variable whose name its own ends
@@ -24,7 +24,7 @@ export function leanOnNames(
     const endings = words.map((_, from) => words.slice(from).join(" "));
     return variables.get(endings.find((ending) => variables.has(ending)) ?? "");
   };
-  const named = (variable: string): Variable => ({ name: variable, type: variable });
+  const named = (variable: string): Slot => ({ name: variable, type: variable });
   return new Map(Array.from(functions, ([key, one]) => {
     const { name, outputs, parameters } = one;
     const suggested = suggestedBy(name);

@@ -3,13 +3,13 @@
  * @module
  */
 
-import type { FunctionReading, Variable } from "./_functions.ts";
+import type { FunctionReading, Slot } from "./_functions.ts";
 import { ancestors, link, type Links } from "./_linking.ts";
-import type { CallRefusal, Conversation } from "./_reading.ts";
+import type { CallRefusal, ReadConversation } from "./_reading.ts";
 import type { Value } from "./wire.ts";
 
 /** An argument of a call: the parameter, the variable that belongs there, and its value. */
-export interface Argument {
+export interface Filled {
   readonly parameter: string;
   readonly variable: string;
   readonly value: Value;
@@ -18,11 +18,11 @@ export interface Argument {
 /** A call that is right if the values returned before are. */
 export interface Intention {
   readonly function: FunctionReading;
-  readonly arguments: readonly Argument[];
+  readonly arguments: readonly Filled[];
 }
 
 /** The plan of one reply. */
-export interface Plan {
+export interface CallPlan {
   /** The text: the answer, why there is none, or a sentence that accompanies calls. */
   readonly text: string;
   /** The calls; empty if the text ends the conversation. */
@@ -64,9 +64,9 @@ const MAX_LISTED = 20;
  * @param meantName Returns the function meant by a name that does not exist, if known.
  */
 export function planReply(
-  conversation: Conversation,
+  conversation: ReadConversation,
   meantName: (name: string) => string | undefined = () => undefined,
-): Plan {
+): CallPlan {
   const { target, inputs, functions, mayCall, mustCall, repair, chosen } = conversation;
   const links = link({ ...conversation, functions: withoutGone(conversation) });
   const { variableOf } = links;
@@ -119,7 +119,7 @@ export function planReply(
 }
 
 /** Another function than `name` that produces the same variable, if there is one. */
-function producerBeside(name: string, conversation: Conversation): FunctionReading | undefined {
+function producerBeside(name: string, conversation: ReadConversation): FunctionReading | undefined {
   const [output] = conversation.functions.get(name)?.outputs ?? [];
   return withoutGone(conversation).values().find((other) =>
     output !== undefined && other.name !== name &&
@@ -128,14 +128,17 @@ function producerBeside(name: string, conversation: Conversation): FunctionReadi
 }
 
 /** The functions on offer without those that are gone for good: another one may do the same. */
-function withoutGone({ functions, calls }: Conversation): Conversation["functions"] {
+function withoutGone({ functions, calls }: ReadConversation): ReadConversation["functions"] {
   const gone = new Set(calls.flatMap(({ name, refusal }) => refusal === "gone" ? [name] : []));
   if (gone.size === 0) return functions;
   return new Map([...functions].filter(([name]) => !gone.has(name)));
 }
 
 /** The text of a reply without an answer. */
-export function cannotDetermine({ target }: Pick<Conversation, "target">, reason: string): string {
+export function cannotDetermine(
+  { target }: Pick<ReadConversation, "target">,
+  reason: string,
+): string {
   const what = target === undefined ? "a variable" : `variable ${target}`;
   return `I cannot determine the value of ${what}: ${reason}.`;
 }
@@ -143,7 +146,7 @@ export function cannotDetermine({ target }: Pick<Conversation, "target">, reason
 /** The parameters of functions that have no variable. */
 function missingFor(
   open: readonly FunctionReading[],
-  variableOf: Plan["variableOf"],
+  variableOf: CallPlan["variableOf"],
 ): ReadonlySet<string> {
   const parameters = open.flatMap((candidate) => candidate.parameters);
   return new Set(
@@ -159,7 +162,7 @@ function describeMissing(missing: ReadonlySet<string>): string {
 
 /** The values returned so far, and the cost of each function that was called without success. */
 function readReturns(
-  { inputs, functions, calls }: Conversation,
+  { inputs, functions, calls }: ReadConversation,
   meant: (name: string) => string | undefined,
 ) {
   const values = new Map(inputs);
@@ -180,8 +183,8 @@ function readReturns(
 /** The call of `candidate` with the known values, or `undefined` if one is missing. */
 export function intend(
   candidate: FunctionReading,
-  values: Plan["values"],
-  variableOf: Plan["variableOf"],
+  values: CallPlan["values"],
+  variableOf: CallPlan["variableOf"],
 ): Intention | undefined {
   return fill(candidate, variableOf, (variable) => values.get(variable));
 }
@@ -189,10 +192,10 @@ export function intend(
 /** The call of `candidate` with the values of its parameters, or `undefined` if one has none. */
 function fill(
   candidate: FunctionReading,
-  variableOf: Plan["variableOf"],
-  valueOf: (variable: string, parameter: Variable) => Value | undefined,
+  variableOf: CallPlan["variableOf"],
+  valueOf: (variable: string, parameter: Slot) => Value | undefined,
 ): Intention | undefined {
-  const arguments_: Argument[] = [];
+  const arguments_: Filled[] = [];
   for (const parameter of candidate.parameters) {
     const variable = variableOf(parameter);
     const value = variable === undefined ? undefined : valueOf(variable, parameter);
@@ -211,7 +214,7 @@ const MAX_CHAIN_LENGTH = 5;
  */
 function chain(
   intentions: readonly Intention[],
-  { open, values, variableOf }: Pick<Plan, "open" | "values" | "variableOf">,
+  { open, values, variableOf }: Pick<CallPlan, "open" | "values" | "variableOf">,
   tried: (candidate: FunctionReading) => boolean,
 ): readonly Intention[] {
   const chained = [...intentions];
@@ -240,11 +243,11 @@ function chain(
 /** A call that is required even if inputs are unknown: these get the `given` values, or any known one. */
 function insist(
   candidate: FunctionReading,
-  { values, variableOf }: Pick<Plan, "values" | "variableOf">,
+  { values, variableOf }: Pick<CallPlan, "values" | "variableOf">,
   given: ReadonlyMap<string, Value> = new Map(),
 ): Intention {
   const any = values.values().next().value ?? 0;
-  const arguments_ = candidate.parameters.map((parameter): Argument => {
+  const arguments_ = candidate.parameters.map((parameter): Filled => {
     const variable = variableOf(parameter) ?? parameter.name;
     const value = values.get(variable) ?? given.get(parameter.name) ?? any;
     return { parameter: parameter.name, variable, value };
@@ -256,7 +259,7 @@ function insist(
  * Returns a function that names the results of further calls, in a conversation where results have names:
  * after the variable, with a number appended if the name was mentioned before.
  */
-export function nameResults({ symbols }: Conversation): (called: FunctionReading) => string {
+export function nameResults({ symbols }: ReadConversation): (called: FunctionReading) => string {
   const taken = new Set<string>();
   return ({ name, outputs: [output, ...others] }) => {
     // The name of a result with several variables is that of none of them.
@@ -273,7 +276,7 @@ export function nameResults({ symbols }: Conversation): (called: FunctionReading
 export function argumentsOf(
   intention: Intention,
   nameResult: (called: FunctionReading) => string,
-  valueOf: (argument: Argument) => Value = ({ value }) => value,
+  valueOf: (argument: Filled) => Value = ({ value }) => value,
 ): Map<string, Value> {
   const { function: called } = intention;
   const values = new Map(

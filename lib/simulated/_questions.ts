@@ -6,7 +6,7 @@
 import { evaluate } from "../base/arithmetic.ts";
 import { writeCall } from "./_arguments.ts";
 import { nameResults } from "./_planning.ts";
-import type { Conversation } from "./_reading.ts";
+import type { ReadConversation } from "./_reading.ts";
 import { type ChatRequest, contentText, type OutgoingCall, type Value } from "./wire.ts";
 
 /** How a model treats the tool that it should ask. */
@@ -34,7 +34,7 @@ const MAX_FAILURES = 3;
  */
 export function answerQuestion(
   { messages }: ChatRequest,
-  conversation: Conversation,
+  conversation: ReadConversation,
   { averse, ignore, resist, sums }: Habits = PLAIN,
 ): { readonly text: string; readonly calls: readonly OutgoingCall[] } | undefined {
   const { prompt, target, functions, calls, mayCall, mustCall, chosen, repair } = conversation;

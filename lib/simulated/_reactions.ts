@@ -6,7 +6,7 @@
 import type { REACTIONS } from "../models/simulated_name.ts";
 import { randomIntegerBetween } from "@std/random";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
-import type { Conversation } from "./_reading.ts";
+import type { ReadConversation } from "./_reading.ts";
 
 /**
  * A rate from 0 to 1 for each reaction to a tool that failed; the sum is at most 1. The reaction is drawn once
@@ -57,13 +57,13 @@ function streamOf(question: number, functionName: string): Stream {
 /** A conversation after reactions to failed tools. */
 export interface ReactionResult {
   /** The conversation, with invented values as returns of failed functions. */
-  readonly conversation: Conversation;
+  readonly conversation: ReadConversation;
   /** Whether the model gives up. */
   readonly givesUp: boolean;
 }
 
 /** Reacts to the functions that failed and have not returned a value. */
-export function react(conversation: Conversation, draws: ReactionDraws): ReactionResult {
+export function react(conversation: ReadConversation, draws: ReactionDraws): ReactionResult {
   const { giveup = 0, invent = 0 } = draws.rates;
   if (giveup + invent === 0) return { conversation, givesUp: false };
   const { prompt, functions, mustCall } = conversation;

@@ -10,7 +10,7 @@ import { evaluate } from "../base/arithmetic.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import type { Reading } from "../models/simulated_name.ts";
 import { type FunctionReading, readFunctions } from "./_functions.ts";
-import type { Known } from "./_linking.ts";
+import type { KnownValues } from "./_linking.ts";
 import { leanOnNames } from "./_name_reading.ts";
 import {
   type ChatCall,
@@ -25,7 +25,7 @@ import {
  * Why a call has no value: for a reason given by the tool, because its arguments are not a JSON object
  * (`malformed`), or because it refers to a call without a value (`dangling`).
  */
-export type CallRefusal = Refusal | "malformed" | "dangling";
+export type CallRefusal = ReadRefusal | "malformed" | "dangling";
 
 /** An earlier call. */
 export interface CallReading {
@@ -53,7 +53,7 @@ export interface RepairReading {
 }
 
 /** All information that a simulated model uses. */
-export interface Conversation extends Known {
+export interface ReadConversation extends KnownValues {
   /** The text of the first user message. */
   readonly prompt: string;
   /** The variable requested by the last user message that requests one. */
@@ -81,7 +81,7 @@ export interface Conversation extends Known {
 }
 
 /** Parses the body of a request, for a model that leans on `reads` alone if given. */
-export function readConversation(request: ChatRequest, reads?: Reading): Conversation {
+export function readConversation(request: ChatRequest, reads?: Reading): ReadConversation {
   const { messages, tool_choice: choice } = request;
   const userTexts = messages.flatMap((message, place) =>
     message.role === "user"
@@ -215,7 +215,7 @@ function readRepair(messages: readonly ChatMessage[], attempt: number): RepairRe
 function readCalls(
   messages: readonly ChatMessage[],
   functions: ReadonlyMap<string, FunctionReading>,
-): Pick<Conversation, "calls" | "restated"> {
+): Pick<ReadConversation, "calls" | "restated"> {
   const calls: Mutable<CallReading>[] = [];
   const byId = new Map<
     string,
@@ -319,7 +319,7 @@ export function readValue(text: string, variable: string): Value | undefined {
 }
 
 /** Why a result has no value: access was denied, the tool is gone or failed, or the call was refused. */
-export type Refusal = "denied" | "gone" | "failed" | "refused";
+export type ReadRefusal = "denied" | "gone" | "failed" | "refused";
 
 /** Messages of tools that fail (Pipeline, "Error Handling and Retry Logic"). */
 const DENIED = /permission denied/i;
@@ -336,7 +336,7 @@ const PAGE = /^\s*<(?:!doctype|html)\b/i;
  * Why a result has no value for one of `variables`. If it is not a JSON object, the tool failed; but if the
  * variables are unknown, any text other than an HTML page may be a result.
  */
-export function readRefusal(text: string, variables: readonly string[]): Refusal {
+export function readRefusal(text: string, variables: readonly string[]): ReadRefusal {
   const parsed = parseJson(text);
   if (!isJsonObject(parsed)) {
     return variables.length === 0 && !PAGE.test(text) ? "refused" : "failed";

@@ -117,7 +117,7 @@ function toChat(request: ResponsesRequest): ChatRequest {
   };
 }
 
-function toTool({ name, description, parameters, strict }: Tool): ChatTool {
+function toTool({ name, description, parameters, strict }: ResponsesTool): ChatTool {
   return {
     type: "function",
     function: {
@@ -130,7 +130,7 @@ function toTool({ name, description, parameters, strict }: Tool): ChatTool {
   };
 }
 
-type Tool = NonNullable<ResponsesRequest["tools"]>[number];
+type ResponsesTool = NonNullable<ResponsesRequest["tools"]>[number];
 
 /** The parts of one reply: a text, and calls after it. */
 interface AssistantReply {

@@ -5,7 +5,7 @@
 
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import { type FunctionReading, readListedFunctions } from "./_functions.ts";
-import { inOrder, type Known, link, type Links, producersFor } from "./_linking.ts";
+import { inOrder, type KnownValues, link, type Links, producersFor } from "./_linking.ts";
 import { leanOnNames } from "./_name_reading.ts";
 import type { Reading } from "../models/simulated_name.ts";
 import { readInputs, readTarget, sayNamesTell } from "./_reading.ts";
@@ -29,7 +29,7 @@ export interface ListedFunction {
 }
 
 /** A parsed request of a stage. */
-export interface StageReading extends Known {
+export interface StageReading extends KnownValues {
   /** The requested answer. */
   readonly kind: StageKind;
   /** The text of the question. */

@@ -32,9 +32,9 @@ export function writeAnswer(
   return fenced ? `\`\`\`${form === "names" ? "" : form}\n${text}\n\`\`\`` : text;
 }
 
-type Writer = (calls: CallTruth) => string;
+type WriteCalls = (calls: CallTruth) => string;
 
-const WHOLE: Readonly<Record<AnswerForm, Writer>> = {
+const WHOLE: Readonly<Record<AnswerForm, WriteCalls>> = {
   names: ({ API }) => `[${API.map(quoted).join(", ")}]`,
   json: ({ API, parameters }) => `{"API": ${jsonList(API)}, "parameters": ${jsonList(parameters)}}`,
   yaml: ({ API, parameters }) =>
@@ -42,7 +42,7 @@ const WHOLE: Readonly<Record<AnswerForm, Writer>> = {
     `parameters:${yamlList(parameters.map(yamlLines))}`,
 };
 
-const CUT: Readonly<Record<AnswerForm, Writer>> = {
+const CUT: Readonly<Record<AnswerForm, WriteCalls>> = {
   names: ({ API }) =>
     `[${API.map((name, place) => place + 1 < API.length ? quoted(name) : "'").join(", ")}`,
   json: (calls) => openEnded(WHOLE.json(calls)),

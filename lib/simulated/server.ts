@@ -108,7 +108,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     port,
     hostname,
     onListen: () => {},
-    onError: (error) => refuse(500, reasonOf(error), { type: "server_error" }),
+    onError: (error) => decline(500, reasonOf(error), { type: "server_error" }),
   }, (request) => answer(request, closing.signal));
   server.unref();
 
@@ -147,19 +147,19 @@ function answering(
   }
   const truths = truthsOf(sets);
   const stored: StoredItems = new Map();
-  const complete = async (request: Request, read: Reader, signal: AbortSignal) => {
+  const complete = async (request: Request, read: BodyReader, signal: AbortSignal) => {
     onAsked?.();
     const text = await readBody(request, BODY_LIMIT);
-    if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
+    if (text === undefined) return decline(413, `The body must not exceed ${BODY_LIMIT} bytes`);
     const body = parseJson(text);
-    if (body === undefined) return refuse(400, "The body must be JSON");
+    if (body === undefined) return decline(400, "The body must be JSON");
     const parsed = read(body, stored);
-    if ("message" in parsed) return refuse(parsed.status ?? 400, parsed.message, parsed);
+    if ("message" in parsed) return decline(parsed.status ?? 400, parsed.message, parsed);
     const { write } = parsed;
     const chat = asWritten(parsed.chat);
     const chosen = readChosen(chat.tool_choice);
     if (chosen !== undefined && !chat.tools?.some((tool) => tool.function.name === chosen)) {
-      return refuse(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });
+      return decline(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });
     }
     onRequest?.(chat);
     try {
@@ -168,7 +168,7 @@ function answering(
       return write(answer);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
-      return refuse(404, error.message, { param: "model", code: "model_not_found" });
+      return decline(404, error.message, { param: "model", code: "model_not_found" });
     }
   };
   return (request, signal) => {
@@ -182,19 +182,19 @@ function answering(
     if (route === "/v1/models") {
       return request.method === "GET" ? listModels() : refuseMethod(request, "GET");
     }
-    return refuse(404, `There is no ${request.method} ${route}`);
+    return decline(404, `There is no ${request.method} ${route}`);
   };
 }
 
 /** Parses a body to the request for the model and a function that sends its answer. */
-type Reader = (body: JsonValue, stored: StoredItems) => ParsedRequest | WireFault;
+type BodyReader = (body: JsonValue, stored: StoredItems) => ParsedRequest | WireFault;
 
 interface ParsedRequest {
   readonly chat: ChatRequest;
   readonly write: (answer: ChatAnswer) => Response;
 }
 
-const READERS: ReadonlyMap<string, Reader> = new Map([
+const READERS: ReadonlyMap<string, BodyReader> = new Map([
   ["/v1/chat/completions", readChat],
   ["/v1/responses", readResponses],
 ]);
@@ -242,11 +242,11 @@ function listModels(): Response {
 }
 
 function refuseMethod(request: Request, allow: string): Response {
-  return refuse(405, `The method must be ${allow}: it is ${request.method}`, {}, { allow });
+  return decline(405, `The method must be ${allow}: it is ${request.method}`, {}, { allow });
 }
 
 /** An error in OpenAI's format. */
-function refuse(
+function decline(
   status: number,
   message: string,
   details: { type?: string; param?: string | null; code?: string } = {},

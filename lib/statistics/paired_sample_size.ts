@@ -55,10 +55,10 @@ export function pairedGatePower(
  * Whether an outcome, as numbers of gained and lost pairs, belongs to an event. One gained pair more, or
  * one lost pair less, never takes an outcome out of it.
  */
-type Region = (gained: number, lost: number) => boolean;
+type OutcomeRegion = (gained: number, lost: number) => boolean;
 
 /** Whether Tango's lower bound reaches `-margin`. */
-function reaches(pairs: number, margin: number, confidence: number): Region {
+function reaches(pairs: number, margin: number, confidence: number): OutcomeRegion {
   const z = normalQuantile(confidence);
   return (gained, lost) => tangoStatistic(gained, lost, pairs, -margin) >= z;
 }
@@ -74,7 +74,7 @@ function pairedChance(
   pairs: number,
   discordance: number,
   difference: number,
-  isInside: Region,
+  isInside: OutcomeRegion,
 ): number {
   const rate = (discordance + difference) / (2 * discordance);
   const weightOf = (count: number) => binomialProbability(count, pairs, discordance);
@@ -137,7 +137,7 @@ export function pairedSampleSize(
   const [gain, loss] = [-Math.log1p(-margin / discordance), -Math.log1p(margin / discordance)];
   const logWeight = (normalQuantile(confidence) ** 2 - normalQuantile(power) ** 2) / 2;
   const weight = Math.exp(logWeight);
-  const likelier: Region = (gained, lost) => gained * gain + lost * loss >= logWeight;
+  const likelier: OutcomeRegion = (gained, lost) => gained * gain + lost * loss >= logWeight;
   const isPossible = (pairs: number) => {
     const ripple = RIPPLE / Math.sqrt(pairs * discordance);
     if (pairs > MANY_PAIRS && chance(pairs, 0) < enough - ripple) return false;

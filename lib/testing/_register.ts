@@ -8,8 +8,8 @@ import defer * as vm from "node:vm";
 import { AssertionError } from "@std/assert/assertion-error";
 import {
   callersOf,
+  type CodePlace,
   lineOf,
-  type Place,
   placeOf,
   placesOf,
   placeText,
@@ -35,7 +35,7 @@ type Called = (...args: never) => unknown;
 /** A call of the library in the user's file, where tests are registered. */
 export class CallSite {
   /** The places that lead to it, innermost first. */
-  readonly callers: readonly Place[];
+  readonly callers: readonly CodePlace[];
   readonly #called: Called;
   readonly #name: unknown;
   /** What the user calls the function. */
@@ -141,7 +141,7 @@ const NAME = "//# sourceURL=ext:toolgate/register.js";
 type CallAt = <Options, Result>(add: (options: Options) => Result, options: Options) => Result;
 
 /** Returns a function that registers tests and steps at a place or, if it is unknown, in this module. */
-function callAt(place: Place | undefined): CallAt {
+function callAt(place: CodePlace | undefined): CallAt {
   if (place === undefined) return (add, options) => add(options);
   const { line, column } = place;
   // The place is one in the source already. With an escaped letter, which the runner's outputs show as it is,
@@ -169,7 +169,7 @@ function contextAt(call: CallAt, context: Deno.TestContext): Deno.TestContext {
 
 /** Runs a test. The frames of its failure, most of which lead into this library, are replaced by one place. */
 async function runAt(
-  place: Place | undefined,
+  place: CodePlace | undefined,
   { name, fn: run }: Deno.TestDefinition,
   context: Deno.TestContext,
 ): Promise<void> {

@@ -7,7 +7,7 @@
 import defer * as urls from "node:url";
 import defer * as paths from "node:path";
 import { sha256 } from "../base/hash.ts";
-import { isForeign, type Place, shownFile } from "../base/user_code.ts";
+import { type CodePlace, isForeign, shownFile } from "../base/user_code.ts";
 
 /** The path of a file or folder beside the test file, which is the module that Deno began with. */
 export function besideTestFile(name: string): string {
@@ -32,7 +32,7 @@ const IMPORTS = /\b(?:from|import)\s*\(?\s*(["'])([^"'\n]+)\1/g;
  * Packages, and files that are read and not imported, are not among them.
  */
 export function sourcesOfCallers(
-  callers: readonly Place[],
+  callers: readonly CodePlace[],
 ): Readonly<Record<string, string>> | undefined {
   const urls = callers.map(({ url }) => url).filter((url) => !isForeign(url)).reverse();
   // The test file is what all of them come from.

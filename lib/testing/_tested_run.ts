@@ -7,7 +7,7 @@ import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { assertWritable, writeOutput } from "../base/output_file.ts";
 import { terminalColumns, testWidth } from "../base/terminal_width.ts";
-import type { Place } from "../base/user_code.ts";
+import type { CodePlace } from "../base/user_code.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import type { Model } from "../models/model.ts";
@@ -42,7 +42,7 @@ export interface Registration
   /** The source of tasks that no option names. */
   readonly source?: TaskSource;
   /** The places in the user's files that lead to it, innermost first. */
-  readonly callers: readonly Place[];
+  readonly callers: readonly CodePlace[];
   /** Whether other test files may have tests of it, as they share the module that makes it; default false. */
   readonly shared?: boolean;
   /** Returns the user's own models for trials of a task, by name; default: those of the options. */

@@ -82,7 +82,7 @@ function takesObject(
 }
 
 /** Checks and parses the arguments of a tool. */
-interface Reader {
+interface ArgumentReader {
   readonly parameters: JsonObject;
   readonly check?: (input: JsonObject) => Refusal | undefined;
   readonly read: (input: JsonObject) => unknown;
@@ -92,7 +92,7 @@ interface Reader {
  * Returns how the arguments of a tool are checked and parsed. `read` returns a promise where the schema does so; what
  * it finds then is thrown by that, as a check says at once what it knows.
  */
-export function argumentReader(subject: string, schema: ParametersSchema): Reader {
+export function argumentReader(subject: string, schema: ParametersSchema): ArgumentReader {
   const given = jsonSchemaOf(subject, schema);
   if (!takesObject(given, given)) {
     throw cannot(

@@ -78,11 +78,11 @@ export function valueDifferences(
 ): readonly ValueDifference[] {
   const { name, partial = false, ignore = [], position } = options;
   const ignored = ignore.map((path, number) => ({ number, path, taken: 0 }));
-  return new Comparison(partial).run({ step: name, actual, expected, ignored, position });
+  return new PairComparison(partial).run({ step: name, actual, expected, ignored, position });
 }
 
 /** An ignored path, and how far the comparison has followed it. */
-interface Rest {
+interface IgnoredRest {
   /** Index of the path in the options. */
   readonly number: number;
   readonly path: ValuePath;
@@ -91,13 +91,13 @@ interface Rest {
 }
 
 /** A pair of parts to compare, linked to the pair that contains it. */
-interface Place {
+interface PairPlace {
   readonly step: unknown;
   readonly actual: unknown;
   readonly expected: unknown;
-  readonly ignored: readonly Rest[];
+  readonly ignored: readonly IgnoredRest[];
   readonly position?: Position | undefined;
-  readonly parent?: Place;
+  readonly parent?: PairPlace;
   /** Set if one of them is absent, so that there is nothing to compare. */
   readonly kind?: "missing" | "unexpected";
   /** Why a matcher could not decide whether the value may be missing. */
@@ -105,27 +105,27 @@ interface Place {
 }
 
 /** The position of a part; ignored parts have none. */
-type Step = Pick<Place, "step" | "ignored" | "position" | "parent">;
+type PairStep = Pick<PairPlace, "step" | "ignored" | "position" | "parent">;
 
-class Comparison {
+class PairComparison {
   readonly #partial: boolean;
-  readonly #outer: Comparison | undefined;
+  readonly #outer: PairComparison | undefined;
   readonly #found: ValueDifference[] = [];
   /** The pairs of objects already compared, with the ignored paths that applied. */
   readonly #compared = new Map<object, Map<object, Set<string>>>();
   /** Parts to compare, the next one last: values may nest deeper than the call stack allows. */
-  readonly #waiting: Place[] = [];
+  readonly #waiting: PairPlace[] = [];
   /** Number of parts compared, shared with outer and inner comparisons. */
   readonly #count: { value: number };
 
   /** Creates a comparison that skips pairs which `outer`, of which it is a part, has compared. */
-  constructor(partial: boolean, outer?: Comparison) {
+  constructor(partial: boolean, outer?: PairComparison) {
     this.#partial = partial;
     this.#outer = outer;
     this.#count = outer === undefined ? { value: 0 } : outer.#count;
   }
 
-  run(whole: Place): readonly ValueDifference[] {
+  run(whole: PairPlace): readonly ValueDifference[] {
     this.#waiting.push(whole);
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       if (next.kind === undefined) this.#compare(next);
@@ -135,11 +135,11 @@ class Comparison {
   }
 
   /** Pushes one by one: more than a hundred thousand arguments do not fit into one call. */
-  #wait(places: readonly Place[]): void {
+  #wait(places: readonly PairPlace[]): void {
     for (const place of places.toReversed()) this.#waiting.push(place);
   }
 
-  #compare(place: Place): void {
+  #compare(place: PairPlace): void {
     const { actual, expected } = place;
     if (++this.#count.value > MAX_COMPARED) throwTooManyParts(place);
     if (isMatcher(expected)) return this.#applyMatcher(place, expected);
@@ -165,7 +165,7 @@ class Comparison {
   }
 
   /** Returns whether both were compared in the same way before: then their differences are known. */
-  #isCompared(actual: object, expected: object, ignored: readonly Rest[]): boolean {
+  #isCompared(actual: object, expected: object, ignored: readonly IgnoredRest[]): boolean {
     const way = ignored.map(({ number, taken }) => `${number}:${taken}`).join();
     if (this.#hasCompared(actual, expected, way)) return true;
     const others = this.#compared.get(actual) ?? new Map<object, Set<string>>();
@@ -178,7 +178,7 @@ class Comparison {
     return this.#outer !== undefined && this.#outer.#hasCompared(actual, expected, way);
   }
 
-  #applyMatcher(place: Place, matcher: Matcher): void {
+  #applyMatcher(place: PairPlace, matcher: Matcher): void {
     const { held } = matcher;
     if (held?.items) return this.#compareInAnyOrder(place, held.values);
     try {
@@ -193,7 +193,7 @@ class Comparison {
   }
 
   /** Wraps an expectation within a matcher so that all options of this comparison apply to it. */
-  #asMatcher(step: Step, expected: unknown): Matcher {
+  #asMatcher(step: PairStep, expected: unknown): Matcher {
     return matching((given) => {
       const differences = this.#part(step, given, expected);
       if (isUndecided(differences)) throw new Error(differences[0]!.error);
@@ -201,7 +201,7 @@ class Comparison {
     }, "as expected");
   }
 
-  #compareInAnyOrder(place: Place, expected: readonly unknown[]): void {
+  #compareInAnyOrder(place: PairPlace, expected: readonly unknown[]): void {
     const { actual } = place;
     if (!Array.isArray(actual)) return this.#report(place, "different");
     const step = stepsFrom(place)(ANY_ITEM);
@@ -216,9 +216,9 @@ class Comparison {
     if (partners.includes(null)) this.#report(place, "different", undecided);
   }
 
-  #compareItems(place: Place, actual: ArrayLike<unknown>, expected: ArrayLike<unknown>): void {
+  #compareItems(place: PairPlace, actual: ArrayLike<unknown>, expected: ArrayLike<unknown>): void {
     const stepTo = stepsFrom(place);
-    const inner: Place[] = [];
+    const inner: PairPlace[] = [];
     for (let index = 0; index < Math.max(actual.length, expected.length); index++) {
       const pair = { actual: actual[index], expected: expected[index] };
       const isThere = index < actual.length;
@@ -232,10 +232,10 @@ class Comparison {
     this.#wait(inner);
   }
 
-  #compareParts(place: Place, actual: Parts, expected: Parts): void {
+  #compareParts(place: PairPlace, actual: Parts, expected: Parts): void {
     if (actual.isBlank && expected.isBlank) this.#report(place, "different");
     const stepTo = stepsFrom(place);
-    const inner: Place[] = [];
+    const inner: PairPlace[] = [];
     for (const [key, value] of expected.named) {
       const pair = { actual: actual.named.get(key), expected: value };
       const isThere = actual.named.has(key);
@@ -260,7 +260,7 @@ class Comparison {
   }
 
   /** Returns the missing part, or nothing if the schema's default is right. */
-  #unlessDefault(step: Step, expected: unknown): readonly Place[] {
+  #unlessDefault(step: PairStep, expected: unknown): readonly PairPlace[] {
     const comparisons = (step.position?.defaults ?? []).map((value) =>
       this.#part(step, value, expected)
     );
@@ -271,10 +271,10 @@ class Comparison {
 
   /** Returns the differences between members of sets, in any order. */
   #compareMembers(
-    place: Place,
+    place: PairPlace,
     actual: readonly unknown[],
     expected: readonly unknown[],
-  ): readonly Place[] {
+  ): readonly PairPlace[] {
     if (actual.length + expected.length === 0) return [];
     const step = stepsFrom(place)(ANY_ITEM);
     if (step === undefined) return [];
@@ -296,12 +296,12 @@ class Comparison {
   }
 
   /** Returns the differences of a part without reporting them. */
-  #part(step: Step, actual: unknown, expected: unknown): readonly ValueDifference[] {
-    return new Comparison(this.#partial, this).run({ ...step, actual, expected });
+  #part(step: PairStep, actual: unknown, expected: unknown): readonly ValueDifference[] {
+    return new PairComparison(this.#partial, this).run({ ...step, actual, expected });
   }
 
   #report(
-    place: Place,
+    place: PairPlace,
     kind: ValueDifference["kind"],
     error?: string,
     reasons: readonly string[] = [],
@@ -325,7 +325,7 @@ export function isUndecided(differences: readonly ValueDifference[]): boolean {
   return differences.length > 0 && differences.every(({ error }) => error !== undefined);
 }
 
-function throwTooManyParts(place: Place): never {
+function throwTooManyParts(place: PairPlace): never {
   const path = printable(pathText(stepsTo(place)), MAX_PATH_LENGTH);
   throw cannot(
     "compare values",
@@ -335,14 +335,14 @@ function throwTooManyParts(place: Place): never {
 }
 
 /** Returns the steps to a place, the name of the whole value first. */
-function stepsTo(place: Place): readonly unknown[] {
+function stepsTo(place: PairPlace): readonly unknown[] {
   const steps: unknown[] = [];
-  for (let at: Place | undefined = place; at !== undefined; at = at.parent) steps.push(at.step);
+  for (let at: PairPlace | undefined = place; at !== undefined; at = at.parent) steps.push(at.step);
   return steps.reverse();
 }
 
 /** Returns a function that gives the position of a part of the value at a place. */
-function stepsFrom(parent: Place): (step: unknown) => Step | undefined {
+function stepsFrom(parent: PairPlace): (step: unknown) => PairStep | undefined {
   const { ignored: rests, actual, position } = parent;
   const within = position?.within(actual as JsonObject | JsonValue[]);
   return (step) => {

@@ -17,7 +17,7 @@ const LEAD = 20;
  * Formats a value as JSON, cut; matchers by their description, and values that are not JSON as in JavaScript.
  */
 export function valueText(value: unknown, limit: number = MAX_LENGTH): string {
-  const writer = new Writer(limit);
+  const writer = new LimitedText(limit);
   writer.write(value);
   return printable(writer.text, limit);
 }
@@ -51,7 +51,7 @@ function asciiText(text: string): string {
 }
 
 /** Writes a value up to a limit. Each level adds characters, so that circular values end, too. */
-class Writer {
+class LimitedText {
   text = "";
   readonly #limit: number;
 

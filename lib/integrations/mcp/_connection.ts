@@ -16,11 +16,11 @@ import {
   printable,
 } from "../../base/json.ts";
 import {
-  type Command,
   errorsText,
   GRACE,
-  type Group,
+  type Launch,
   MAX_ERRORS,
+  type ProcessGroup,
   readVariables,
   startGroup,
   within,
@@ -280,7 +280,7 @@ async function loadClient(name: string) {
  * @throws {InputError} If it cannot be started, or is no MCP server.
  */
 export async function start(
-  program: Command,
+  program: Launch,
   seconds: number,
 ): Promise<Connection> {
   registerGivenSecrets(program.env);
@@ -361,16 +361,16 @@ class ProgramTransport implements Transport {
   /** How the program ended, such as `exit code 1`; empty while it runs. */
   end = "";
 
-  readonly #program: Command;
+  readonly #program: Launch;
   readonly #buffer: ReadBuffer;
-  #group: Group | undefined;
+  #group: ProcessGroup | undefined;
   /** Resolves once its output has been read to the end. */
   #closed: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
 
   /** Starts nothing yet; `buffer` reads messages from pieces. */
-  constructor(program: Command, buffer: ReadBuffer) {
+  constructor(program: Launch, buffer: ReadBuffer) {
     this.#program = program;
     this.#buffer = buffer;
   }

@@ -39,7 +39,7 @@ export const RESULT = z.object({
 });
 
 /** A part of the content. */
-type Part = z.infer<typeof RESULT>["content"][number];
+type ContentPart = z.infer<typeof RESULT>["content"][number];
 
 /** Returns the text of a result for the model: all parts of the content, else what is structured. */
 export function resultText(
@@ -52,7 +52,7 @@ export function resultText(
 }
 
 /** Returns a part as text; of images, sounds and files the model is told that they are there. */
-function partText(part: Part): string {
+function partText(part: ContentPart): string {
   const { type, text, resource } = part;
   if (type === "text" && typeof text === "string") return text;
   if (type !== "resource" || !isJsonObject(resource)) return JSON.stringify(withoutData(part));

@@ -89,7 +89,7 @@ export class Mocks {
 }
 
 /** What a value is made with. */
-interface Making {
+interface MockMaking {
   readonly stream: Stream;
   readonly input: JsonObject;
   readonly checks: Checks;
@@ -106,7 +106,7 @@ class Maker {
   readonly #attempt: number;
   #values = 0;
 
-  constructor(root: JsonObject, { stream, input, checks, attempt }: Making) {
+  constructor(root: JsonObject, { stream, input, checks, attempt }: MockMaking) {
     this.#root = root;
     this.#stream = stream;
     this.#input = input;

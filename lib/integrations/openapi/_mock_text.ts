@@ -81,7 +81,7 @@ export function patternText(pattern: string, stream: Stream, least = 0): string 
 }
 
 /** Adds a part to the text. */
-type Maker = () => void;
+type AddPart = () => void;
 
 class PatternText {
   readonly #tokens: readonly string[];
@@ -103,10 +103,10 @@ class PatternText {
   }
 
   /** Reads to the end of a group. */
-  #group(): Maker {
-    const branches: Maker[][] = [];
+  #group(): AddPart {
+    const branches: AddPart[][] = [];
     do {
-      const parts: Maker[] = [];
+      const parts: AddPart[] = [];
       while (!["|", ")", undefined].includes(this.#tokens[this.#at])) parts.push(this.#repeated());
       branches.push(parts);
     } while (this.#tokens[this.#at++] === "|");
@@ -114,7 +114,7 @@ class PatternText {
   }
 
   /** Reads a part, and how often it may repeat. */
-  #repeated(): Maker {
+  #repeated(): AddPart {
     const make = this.#part(this.#tokens[this.#at++]!);
     const count = countOf(this.#tokens[this.#at] ?? "");
     if (count !== undefined) this.#at++;
@@ -129,7 +129,7 @@ class PatternText {
     };
   }
 
-  #part(token: string): Maker {
+  #part(token: string): AddPart {
     const inner = token.startsWith("(") ? this.#group() : undefined;
     if (/^(?:[$^]|\\[bB]|\(\?<?[=!])$/.test(token)) return () => {};
     if (inner !== undefined) return inner;

@@ -189,7 +189,7 @@ function refused(reason: string): ToolError {
 }
 
 /** A name and its value, neither of which is encoded. */
-type Pair = readonly [name: string, value: string];
+type Named = readonly [name: string, value: string];
 
 /** What stands between the parts of a list that is one value; all of them are encoded but this. */
 const SEPARATORS: Readonly<Record<string, string>> = {
@@ -227,7 +227,7 @@ function encodeReserved(text: string): string {
 function queryParts(place: ArgumentPlace, value: JsonValue): string[] {
   const { name, style, explode, allowReserved, type } = place;
   const encode = allowReserved ? encodeReserved : encodeText;
-  const joined = ([key, text]: Pair) => `${encodeText(key)}=${encode(text)}`;
+  const joined = ([key, text]: Named) => `${encodeText(key)}=${encode(text)}`;
   if (value === null) return [];
   if (type !== undefined || typeof value !== "object") {
     return [joined([name, writtenIn(type, value)])];
@@ -244,14 +244,14 @@ function queryParts(place: ArgumentPlace, value: JsonValue): string[] {
 }
 
 /** Returns the members of an object that have a value. */
-function memberPairs(value: JsonObject): Pair[] {
-  return Object.entries(value).flatMap(([key, inner]): Pair[] =>
+function memberPairs(value: JsonObject): Named[] {
+  return Object.entries(value).flatMap(([key, inner]): Named[] =>
     inner === null ? [] : [[key, plainText(inner)]]
   );
 }
 
 /** Returns `name[key][0]=value` for each value within another one. */
-function deepPairs(name: string, value: JsonValue): Pair[] {
+function deepPairs(name: string, value: JsonValue): Named[] {
   if (value === null) return [];
   if (typeof value !== "object") return [[name, plainText(value)]];
   return Object.entries(value).flatMap(([key, inner]) => deepPairs(`${name}[${key}]`, inner));

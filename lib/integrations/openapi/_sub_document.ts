@@ -81,7 +81,7 @@ export function subDocument(
 }
 
 /** Where a schema is, for messages, and what its references start from: `$ref`, and `$recursiveRef`. */
-interface Place {
+interface SchemaPlace {
   readonly at: string;
   readonly base: JsonObject;
   readonly root: JsonObject;
@@ -97,7 +97,7 @@ class Copier {
   /** The last number of each name that more than one was called by. */
   readonly #taken = new Map<string, number>();
   /** The schemas that are still to be copied. */
-  readonly #waiting: (Omit<Place, "at" | "depth"> & {
+  readonly #waiting: (Omit<SchemaPlace, "at" | "depth"> & {
     readonly schema: JsonObject;
     readonly name: string;
   })[] = [];
@@ -294,7 +294,7 @@ class Copier {
     return target;
   }
 
-  #schema(schema: JsonValue, place: Place): JsonValue {
+  #schema(schema: JsonValue, place: SchemaPlace): JsonValue {
     if (++this.#schemas > MAX_SCHEMAS) {
       throw this.#fault(
         `its operations must need at most ${MAX_SCHEMAS} schemas`,
@@ -341,7 +341,7 @@ class Copier {
   }
 
   /** Returns the reference to a schema, which is copied under a name like `last`. */
-  #named(target: JsonObject, last: string, from: Omit<Place, "at" | "depth">): string {
+  #named(target: JsonObject, last: string, from: Omit<SchemaPlace, "at" | "depth">): string {
     const name = this.#names.getOrInsertComputed(target, () => {
       const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
       let free = plain;

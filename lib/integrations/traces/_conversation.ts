@@ -18,7 +18,7 @@ import type { RecordedResult } from "../../tools/tool.ts";
 import type { Part } from "./_part.ts";
 
 /** A text of the instructions or of the user. */
-interface Said {
+interface PromptText {
   readonly kind: "system" | "user";
   readonly text: string;
   /** The parts left out, which are no text; default none. */
@@ -54,7 +54,7 @@ export interface Result extends RecordedResult {
 }
 
 /** One of what was said, in order. */
-export type Item = Said | Reply | Result;
+export type Item = PromptText | Reply | Result;
 
 /** Why replies were cut off or failed, as APIs and frameworks say it. */
 const FINISH: ReadonlyMap<string, FinishReason> = new Map(

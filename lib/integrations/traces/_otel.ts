@@ -24,10 +24,10 @@ import {
   millisecondsOf,
   nestedOnce,
   operationOf,
-  type Span,
   spansIn,
   structured,
   textOfAttribute,
+  type TraceSpan,
 } from "./_otel_spans.ts";
 import { type Part, textOf } from "./_part.ts";
 
@@ -55,18 +55,18 @@ export function readSpans(parts: readonly Part[]): Conversation[] {
 }
 
 /** Requests of a strategy beside the conversation are a stage of it. */
-const isAsking = (span: Span) =>
+const isAsking = (span: TraceSpan) =>
   ASKING.includes(`${operationOf(span)}`) && span.attribute("toolgate.stage") === undefined;
-const isOfAgent = (span: Span) => isAsking(span) || operationOf(span) === "invoke_agent";
+const isOfAgent = (span: TraceSpan) => isAsking(span) || operationOf(span) === "invoke_agent";
 
-function byTime({ start: one }: Span, { start: other }: Span): number {
+function byTime({ start: one }: TraceSpan, { start: other }: TraceSpan): number {
   if (one === undefined || other === undefined) return 0;
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /** The spans of a group, each once: what is exported twice, or sent again, is one. */
-function withoutDoubled(group: readonly Span[]): Span[] {
-  const byId = new Map<string, Span>();
+function withoutDoubled(group: readonly TraceSpan[]): TraceSpan[] {
+  const byId = new Map<string, TraceSpan>();
   for (const span of group) {
     byId.getOrInsertComputed(
       span.id === "" ? `${byId.size} ` : `${span.trace}/${span.id}`,
@@ -85,25 +85,26 @@ function named(names: readonly string[]): string {
 }
 
 /** Whether a span tells what its model replied. */
-function hasReply(span: Span): boolean {
+function hasReply(span: TraceSpan): boolean {
   return messagesIn(span, "gen_ai.output.messages").some(({ kind }) => kind === "reply");
 }
 
 /** Whether a request goes on with what was said before. */
-function goesOn(span: Span): boolean {
+function goesOn(span: TraceSpan): boolean {
   return messagesIn(span, "gen_ai.input.messages").some(({ kind }) =>
     kind === "reply" || kind === "result"
   );
 }
 
-function conversationOf(group: readonly Span[]): Conversation {
+function conversationOf(group: readonly TraceSpan[]): Conversation {
   const spans = withoutDoubled(group).toSorted(byTime);
   const aboveOf = above(spans);
-  const isOuter = (span: Span) =>
+  const isOuter = (span: TraceSpan) =>
     aboveOf(span).filter((one) => operationOf(one) === "invoke_agent").length <= 1;
   const agents = spans.filter((span) => operationOf(span) === "invoke_agent");
   const all = spans.filter(isAsking);
-  const isOfTool = (span: Span) => aboveOf(span).some((one) => operationOf(one) === "execute_tool");
+  const isOfTool = (span: TraceSpan) =>
+    aboveOf(span).some((one) => operationOf(one) === "execute_tool");
   // A tool may ask a model, or be what runs the agent.
   const outer = all.filter(
     all.every(isOfTool) ? isOuter : (span) => isOuter(span) && !isOfTool(span),
@@ -176,8 +177,8 @@ function conversationOf(group: readonly Span[]): Conversation {
  * request has the whole of it, and its reply. A request whose span is missing is read from the one behind it.
  */
 function itemsOf(
-  asked: readonly Span[],
-  run: readonly Span[],
+  asked: readonly TraceSpan[],
+  run: readonly TraceSpan[],
 ): { readonly items: Item[]; readonly notes: string[] } {
   const items: Item[] = [];
   const runs = runsOf(run);
@@ -321,7 +322,7 @@ function timed(item: Result, results: readonly Item[], runs: readonly Result[]):
   return { ...item, durationMs, isError };
 }
 
-function instructionsIn(span: Span): Item[] {
+function instructionsIn(span: TraceSpan): Item[] {
   const found = span.attribute("gen_ai.system_instructions");
   if (found === undefined) return [];
   const at = typeof found.value === "string" && !/^\s*\[/.test(found.value)
@@ -335,7 +336,7 @@ function partText(part: Part): string {
   return part.textAt("type") === "text" ? part.textAt("content") ?? part.textAt("text") ?? "" : "";
 }
 
-function messagesIn(span: Span, name: string): Item[] {
+function messagesIn(span: TraceSpan, name: string): Item[] {
   const found = span.attribute(name);
   return found === undefined ? [] : structured(found).items().flatMap(messageItems);
 }
@@ -407,13 +408,13 @@ interface Runs {
 }
 
 /** Returns the runs of tools in spans, which are in order of time. */
-function runsOf(spans: readonly Span[]): Runs {
+function runsOf(spans: readonly TraceSpan[]): Runs {
   let left = [...spans];
-  const unmatched: Span[] = [];
+  const unmatched: TraceSpan[] = [];
   return {
     take: (items, before) => {
       const last = items.findLast((item) => item.kind === "reply");
-      const isLater = ({ start }: Span) =>
+      const isLater = ({ start }: TraceSpan) =>
         before !== undefined && start !== undefined && start >= before;
       const window = left.filter((span) => !isLater(span));
       const calls = last?.calls ?? [];
@@ -438,21 +439,21 @@ function runsOf(spans: readonly Span[]): Runs {
   };
 }
 
-interface Called {
+interface SpanCall {
   readonly id?: string;
   readonly name: string;
 }
 
 /** The place of the call that each span is of: by its id, else by its name, and by place only without a name. */
-function placesOf(spans: readonly Span[], calls: readonly Called[]): Map<Span, number> {
-  const places = new Map<Span, number>();
+function placesOf(spans: readonly TraceSpan[], calls: readonly SpanCall[]): Map<TraceSpan, number> {
+  const places = new Map<TraceSpan, number>();
   const taken = new Set<number>();
   for (
     const fits of [
-      (span: Span, { id }: Called) =>
+      (span: TraceSpan, { id }: SpanCall) =>
         id !== undefined && id !== "" && id === textOfAttribute(span, "gen_ai.tool.call.id"),
-      (span: Span, { name }: Called) => name === nameOf(span),
-      (span: Span) => nameOf(span) === undefined,
+      (span: TraceSpan, { name }: SpanCall) => name === nameOf(span),
+      (span: TraceSpan) => nameOf(span) === undefined,
     ]
   ) {
     for (const span of spans) {
@@ -468,9 +469,9 @@ function placesOf(spans: readonly Span[], calls: readonly Called[]): Map<Span, n
 
 /** Whether a span failed whose call, the only one of its id, another one carried out again. */
 function isTriedAgain(
-  { hasFailed, end, attribute }: Span,
-  spans: readonly Span[],
-  calls: readonly Called[],
+  { hasFailed, end, attribute }: TraceSpan,
+  spans: readonly TraceSpan[],
+  calls: readonly SpanCall[],
 ): boolean {
   const id = attribute("gen_ai.tool.call.id")?.value;
   return hasFailed && end !== undefined && id !== undefined &&
@@ -482,12 +483,12 @@ function isTriedAgain(
 }
 
 /** The name of the tool; the name of the span has it as well. */
-function nameOf(span: Span): string | undefined {
+function nameOf(span: TraceSpan): string | undefined {
   return textOfAttribute(span, "gen_ai.tool.name") ??
     /^execute_tool (\S+)$/.exec(span.at.textAt("name") ?? "")?.[1];
 }
 
-function resultOf(span: Span, call: number, id: string | undefined): Result[] {
+function resultOf(span: TraceSpan, call: number, id: string | undefined): Result[] {
   const result = span.attribute("gen_ai.tool.call.result");
   if (result === undefined && !span.hasFailed) return [];
   const text = textOf(

@@ -8,7 +8,7 @@ import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { Part } from "./_part.ts";
 
 /** A span, as far as it is read. */
-export interface Span {
+export interface TraceSpan {
   readonly id: string;
   readonly parent: string;
   readonly trace: string;
@@ -39,7 +39,7 @@ function isSpan(part: Part): boolean {
 }
 
 /** Returns all spans in a value. */
-export function spansIn(part: Part): Span[] {
+export function spansIn(part: Part): TraceSpan[] {
   const resources = resourcesOf(part);
   if (resources !== undefined) {
     return resources.items().flatMap((resource) =>
@@ -58,11 +58,11 @@ export function spansIn(part: Part): Span[] {
 const MAX_LEVELS = 500;
 
 /** Returns what finds the spans that a span is within, the nearest first. */
-export function above(spans: readonly Span[]): (span: Span) => Span[] {
+export function above(spans: readonly TraceSpan[]): (span: TraceSpan) => TraceSpan[] {
   const keyOf = (trace: string, id: string) => JSON.stringify([trace, id]);
   const byId = new Map(spans.map((span) => [keyOf(span.trace, span.id), span]));
   return ({ trace, parent }) => {
-    const found: Span[] = [];
+    const found: TraceSpan[] = [];
     let next = parent === "" ? undefined : byId.get(keyOf(trace, parent));
     while (next !== undefined && found.length < MAX_LEVELS && !found.includes(next)) {
       found.push(next);
@@ -73,8 +73,8 @@ export function above(spans: readonly Span[]): (span: Span) => Span[] {
 }
 
 /** The conversation that a span is of: by its own id, else that of a span that it is within, else the trace. */
-export function keyed(spans: readonly Span[]): (span: Span) => string {
-  const idOf = (span: Span) => textOfAttribute(span, "gen_ai.conversation.id");
+export function keyed(spans: readonly TraceSpan[]): (span: TraceSpan) => string {
+  const idOf = (span: TraceSpan) => textOfAttribute(span, "gen_ai.conversation.id");
   const aboveOf = above(spans);
   const ids = new Map<string, Set<string>>();
   for (const span of spans) {
@@ -96,12 +96,12 @@ export function keyed(spans: readonly Span[]): (span: Span) => string {
  * other. The inner one is nearest to the model; an outer one may stand for several.
  */
 export function nestedOnce(
-  asked: readonly Span[],
-  told: ReadonlySet<Span>,
-  aboveOf: (span: Span) => Span[],
-): Span[] {
+  asked: readonly TraceSpan[],
+  told: ReadonlySet<TraceSpan>,
+  aboveOf: (span: TraceSpan) => TraceSpan[],
+): TraceSpan[] {
   const all = new Set(asked);
-  const left = new Set<Span>();
+  const left = new Set<TraceSpan>();
   for (const span of asked) {
     for (const outer of aboveOf(span).filter((one) => all.has(one))) {
       left.add(told.has(span) ? outer : span);
@@ -111,7 +111,7 @@ export function nestedOnce(
 }
 
 /** What a span does. */
-export function operationOf(span: Span): string | undefined {
+export function operationOf(span: TraceSpan): string | undefined {
   return textOfAttribute(span, "gen_ai.operation.name");
 }
 
@@ -120,19 +120,19 @@ export function operationOf(span: Span): string | undefined {
  *
  * @throws {InputError} If it is of another type.
  */
-export function textOfAttribute({ attribute }: Span, name: string): string | undefined {
+export function textOfAttribute({ attribute }: TraceSpan, name: string): string | undefined {
   const found = attribute(name);
   if (found === undefined || typeof found.value === "string") return found?.value as undefined;
   return found.fail(`the attribute ${name} must be a text`);
 }
 
 /** The time that a span took. */
-export function millisecondsOf({ start, end }: Span): number | undefined {
+export function millisecondsOf({ start, end }: TraceSpan): number | undefined {
   if (start === undefined || end === undefined || end < start) return undefined;
   return Number((end - start) / 1_000_000n);
 }
 
-function readSpan(at: Part): Span {
+function readSpan(at: Part): TraceSpan {
   const context = at.first("context", "spanContext");
   const id = idAt(at, "spanId", "span_id", "id") || idAt(context, "spanId", "span_id");
   const parent = idAt(at, "parentSpanId", "parent_span_id", "parentId", "parent_id") ||

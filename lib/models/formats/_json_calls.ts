@@ -29,7 +29,7 @@ export interface ReadCall extends Omit<ToolCall, "id"> {
 }
 
 /** Arguments in a reply, readable or not. */
-export type ReadArguments = Omit<ReadCall, "name">;
+export type ArgumentsRead = Omit<ReadCall, "name">;
 
 const NAME_KEYS = ["name", "function", "tool", "tool_name", "action"];
 const ARGUMENT_KEYS = ["arguments", "parameters", "args", "input", "action_input", "tool_input"];
@@ -74,14 +74,14 @@ function callFromJson(json: string, wrapped = false): ReadCall {
 }
 
 /** The reading of missing arguments. */
-export const NO_ARGUMENTS: ReadArguments = {
+export const NO_ARGUMENTS: ArgumentsRead = {
   arguments: "{}",
   isReadable: true,
   repairs: ["no arguments"],
 };
 
 /** Reads arguments from JSON. */
-export function argumentsFromJson(json: string): ReadArguments {
+export function argumentsFromJson(json: string): ArgumentsRead {
   const value = parseJson(json);
   if (isJsonObject(value)) return { arguments: json, isReadable: true, repairs: [] };
   if (value === null || (typeof value === "string" && value.trim() === "")) return NO_ARGUMENTS;

@@ -5,15 +5,15 @@
  */
 
 import { type FormatReading, type TextFormat, textFormat } from "./format.ts";
-import { type Attempt, type Mark, readMarked, THINKING } from "./_read_reply.ts";
+import { type Mark, type ReadAttempt, readMarked, THINKING } from "./_read_reply.ts";
 import {
   argumentsFromJson,
+  type ArgumentsRead,
   beginsJson,
   callsFromJson,
   functionName,
   namedCall,
   NO_ARGUMENTS,
-  type ReadArguments,
   skipClosingBrackets,
 } from "./_json_calls.ts";
 import { parseJson } from "../../base/json.ts";
@@ -112,7 +112,7 @@ function readAction(
   marks: readonly Mark[],
   names: readonly string[],
   { index, to }: { readonly index: number; readonly to: number },
-): Attempt | undefined {
+): ReadAttempt | undefined {
   const begin = (mark: Mark | undefined) => Math.min(mark?.start ?? to, to);
   const { end: start } = marks[index]!;
   const next = marks[index + 1];
@@ -162,7 +162,7 @@ const NO_ACTION = /^(?:none|n\/a|null|nothing|-|no action)\.?$/i;
 const INLINE_INPUT = /[ \t]{0,3}[*_`]{0,3}Action[ _]Input[*_`]{0,3}[ \t]{0,3}:[*_`]{0,3}/i;
 
 /** Reads the text after `Action Input:`. */
-function readInput(text: string, from: number, to: number): ReadArguments & { end: number } {
+function readInput(text: string, from: number, to: number): ArgumentsRead & { end: number } {
   const written = text.slice(from, to).trim();
   if (written === "") return { ...NO_ARGUMENTS, end: to };
   const read = readTolerantJson(text, from, { to });

@@ -21,7 +21,7 @@ export interface Mark {
 }
 
 /** The calls at a mark. */
-export interface Attempt {
+export interface ReadAttempt {
   /** The calls, in order. */
   readonly calls: readonly ReadCall[];
   /** Index after their end. */
@@ -38,14 +38,14 @@ export interface Marked {
    * Reads the calls at a mark, up to `to`; `undefined` if the mark is only mentioned. To keep reading linear,
    * it scans only text before its end, or very little.
    */
-  attempt(index: number, to: number): Attempt | undefined;
+  attempt(index: number, to: number): ReadAttempt | undefined;
 }
 
 /** Names of tags around thinking. */
 export const THINKING: readonly string[] = ["think", "thinking", "scratch_pad"];
 
 /** A part of a reply, and the index of the first mark that may be in it. */
-interface Region {
+interface ReplyPart {
   readonly from: number;
   readonly to: number;
   readonly index: number;
@@ -59,7 +59,7 @@ interface Walked {
   /** Whether it has an answer that is marked as such. */
   readonly answered: boolean;
   /** The parts that are thinking. */
-  readonly thought: Region[];
+  readonly thought: ReplyPart[];
   readonly repairs: string[];
 }
 
@@ -117,10 +117,10 @@ class Ahead {
 }
 
 /** Reads a region; without `ahead`, it contains no thinking. */
-function walk(marked: Marked, region: Region, ahead: Ahead | undefined): Walked {
+function walk(marked: Marked, region: ReplyPart, ahead: Ahead | undefined): Walked {
   const { text, marks } = marked;
   const { to } = region;
-  const [calls, said, thought, repairs]: [ReadCall[], string[], Region[], string[]] = [
+  const [calls, said, thought, repairs]: [ReadCall[], string[], ReplyPart[], string[]] = [
     [],
     [],
     [],

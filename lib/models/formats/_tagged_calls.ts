@@ -5,15 +5,15 @@
  */
 
 import type { FormatReading } from "./format.ts";
-import { type Attempt, type Mark, readMarked, THINKING } from "./_read_reply.ts";
+import { type Mark, type ReadAttempt, readMarked, THINKING } from "./_read_reply.ts";
 import {
   argumentsFromJson,
+  type ArgumentsRead,
   beginsJson,
   callsFromJson,
   functionName,
   namedCall,
   NO_ARGUMENTS,
-  type ReadArguments,
   type ReadCall,
   skipClosingBrackets,
   unreadableCall,
@@ -109,7 +109,7 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The tag to read, how far to read, and the form that is asked for. */
-interface CallPlace {
+interface TaggedPlace {
   readonly form: TagForm;
   readonly index: number;
   readonly to: number;
@@ -128,7 +128,7 @@ class CallReader {
   #next: number;
   #at: number;
 
-  constructor(text: string, tags: readonly Tag[], names: readonly string[], place: CallPlace) {
+  constructor(text: string, tags: readonly Tag[], names: readonly string[], place: TaggedPlace) {
     this.#text = text;
     this.#tags = tags;
     this.#names = names;
@@ -139,7 +139,7 @@ class CallReader {
     this.#at = this.#open.end;
   }
 
-  read(): Attempt | undefined {
+  read(): ReadAttempt | undefined {
     const calls = this.#body();
     if (calls === undefined || calls.length === 0) return undefined;
     const { name, attributes, isPlain } = this.#open;
@@ -247,7 +247,7 @@ class CallReader {
   /** Reads a name and arguments, in either order. */
   #elementCall(): ReadCall {
     let name: string | undefined;
-    let given: ReadArguments | undefined;
+    let given: ArgumentsRead | undefined;
     let element = elementAt(this.#text, this.#at);
     while (element !== undefined) {
       const isName = this.#isName(element);
@@ -276,7 +276,7 @@ class CallReader {
     return name;
   }
 
-  #arguments({ any, here } = ARGUMENTS_ENDS): ReadArguments {
+  #arguments({ any, here } = ARGUMENTS_ENDS): ArgumentsRead {
     const start = this.#at;
     const limit = this.#limit();
     const length = this.#text.slice(start, limit).search(any);
@@ -376,7 +376,7 @@ function elementAt(text: string, at: number): Element | undefined {
 }
 
 /** Reads arguments that contain entities or CDATA sections of XML. */
-function withoutEntities(written: string): ReadArguments | undefined {
+function withoutEntities(written: string): ArgumentsRead | undefined {
   const plain = written.replace(/<!\[CDATA\[|\]\]>/g, "")
     .replace(ENTITY, (entity) => ENTITIES.get(entity)!);
   const read = plain === written ? undefined : readTolerantJson(plain, 0);

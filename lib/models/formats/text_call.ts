@@ -133,14 +133,14 @@ const MARKS: readonly (readonly [mark: RegExp, tag: string])[] = [
 ];
 
 /** Names of the available functions. */
-type Names = ReadonlySet<string>;
+type Offered = ReadonlySet<string>;
 
 /** A tag that the reader of Hermes leaves, its attributes, and the text up to the next one. */
 const LEFT =
   /<(?:tool_call|invoke(?=\s))((?:\s[^<>]*)?)(?:>|(?=<|(?![^])))((?:(?!<\/?(?:tool_call|invoke\s))[^])*)/gi;
 
 /** Returns the names that are called behind tags which the reader of Hermes leaves. */
-function namesLeft(text: string, available: Names): string[] {
+function namesLeft(text: string, available: Offered): string[] {
   return [...text.matchAll(LEFT)].flatMap(({ 0: all, 1: attributes = "", 2: body = "", index }) => {
     const isOuter = /^\s*(?:function\s*)?$/.test(attributes + body) &&
       index + all.length < text.length;
@@ -159,7 +159,7 @@ function isMentioned(before: string, body: string): boolean {
 }
 
 /** Returns the names that a text behind a mark calls; failing that, the first available name, or another. */
-function namesIn(text: string, available: Names, otherwise: string): string[] {
+function namesIn(text: string, available: Offered, otherwise: string): string[] {
   const calls = pythonCalls(text, available, "marked");
   if (calls.length > 0) return calls;
   const words = text.match(/[\p{L}\p{N}_$./:@-]+/gu) ?? [];
@@ -176,7 +176,11 @@ const NAMESPACE = /^(?:\w{1,50}\s{0,9}=\s{0,9})?(?:(?:default_api|functions|tool
 const ANY = /^(?!print$)[\p{L}\p{N}_$.:/@-]+$/u;
 
 /** Returns the names of the calls in Python, or the like, where a text has nothing else, or among other code. */
-function pythonCalls(text: string, available: Names, kind: "marked" | "plain" | "code"): string[] {
+function pythonCalls(
+  text: string,
+  available: Offered,
+  kind: "marked" | "plain" | "code",
+): string[] {
   const names: string[] = [];
   let depth = 0;
   for (const [token, written = ""] of text.matchAll(PYTHON)) {
@@ -205,7 +209,7 @@ const JSON_LINE = /^[ \t]{0,9}(?=\[?\s{0,9}\{)/gm;
 const CALLS = ["tool_calls", "tool_call", "function_call", "functionCall"];
 
 /** Returns the calls of a text without marks: as a whole, in code fences and lines, or as JSON that a line begins with. */
-function plainCalls(text: string, available: Names): TextCall[] {
+function plainCalls(text: string, available: Offered): TextCall[] {
   const fromJson = (json: string) => {
     const value = parseJson(json);
     const inner = CALLS.map((key) => fieldOf(value, key)).find(isObject);

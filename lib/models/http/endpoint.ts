@@ -223,7 +223,7 @@ export class ModelFault extends InfrastructureError {
 }
 
 /** What errors say of the server that was asked. */
-type Asked = Pick<Endpoint, "who" | "url" | "quote">;
+type Server = Pick<Endpoint, "who" | "url" | "quote">;
 
 /**
  * Returns the error that the answer of a server is, for requests that other clients sent.
@@ -233,7 +233,7 @@ type Asked = Pick<Endpoint, "who" | "url" | "quote">;
 export async function faultOfAnswer(
   { status, headers }: Response,
   text: string,
-  asked: Asked,
+  asked: Server,
 ): Promise<InfrastructureError> {
   const library = await import("openai");
   const body = parseJson(text);
@@ -248,7 +248,7 @@ export async function faultOfAnswer(
 }
 
 /** Returns the error of a request that other clients sent, and to which no answer came. */
-export async function faultOfFetch(error: unknown, asked: Asked): Promise<InfrastructureError> {
+export async function faultOfFetch(error: unknown, asked: Server): Promise<InfrastructureError> {
   const library = await import("openai");
   const cause = error instanceof Error ? error : new Error(reasonOf(error));
   return networkFault(new library.APIConnectionError({ cause }), asked, library);
@@ -257,7 +257,7 @@ export async function faultOfFetch(error: unknown, asked: Asked): Promise<Infras
 /** Turns a thrown error into one that says whose fault it is, and whether a retry may help. */
 function networkFault(
   error: unknown,
-  { who, url, quote }: Asked,
+  { who, url, quote }: Server,
   { APIConnectionError, APIError }: Client["library"],
 ): InfrastructureError {
   const causes = causesOf(error);
@@ -377,7 +377,7 @@ interface Client {
  * What OpenAI's client sees of an answer that is no error: it would make a list of the headers and a copy of the
  * address for a log that is off, which takes as long as sending the request.
  */
-class Answer {
+class OpenAnswer {
   readonly response: Response;
   readonly ok = true;
   readonly url = "";
@@ -413,7 +413,7 @@ async function posted(
   { body, signal }: { readonly body: object; readonly signal: AbortSignal },
 ): Promise<Response> {
   const answer: unknown = await client.post(path, { body, signal }).asResponse();
-  return answer instanceof Answer ? answer.response : answer as Response;
+  return answer instanceof OpenAnswer ? answer.response : answer as Response;
 }
 
 /** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
@@ -458,7 +458,7 @@ async function clientOf(
     /** Sends a request without a timer: retrying limits every attempt. */
     override async fetchWithTimeout(url: string, init: RequestInit = {}): Promise<Response> {
       const response = await send(url, init);
-      return response.ok ? new Answer(response) as unknown as Response : response;
+      return response.ok ? new OpenAnswer(response) as unknown as Response : response;
     }
   }
   // The client reads variables that no option can override (OPENAI_CUSTOM_HEADERS). While it is created it

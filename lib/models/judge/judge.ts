@@ -284,7 +284,7 @@ export class Judge {
   }
 
   async #ask(
-    { prompt, value, truth, context: about, rubric, atLeast }: Question,
+    { prompt, value, truth, context: about, rubric, atLeast }: JudgeQuestion,
     { context, signal }: ScoreOptions,
   ): Promise<JudgeScore> {
     signal?.throwIfAborted();
@@ -340,7 +340,7 @@ export class Judge {
 }
 
 /** What a judge is asked. */
-interface Question {
+interface JudgeQuestion {
   readonly prompt: string;
   readonly value: JsonValue;
   readonly truth: JsonValue;
@@ -358,7 +358,7 @@ function askedOf(
   { name, simulated }: Judge,
   question: string,
   { score, why, criteria, text, usage, served }: JudgeScore,
-  { rubric, atLeast }: Pick<Question, "rubric" | "atLeast">,
+  { rubric, atLeast }: Pick<JudgeQuestion, "rubric" | "atLeast">,
 ): AskedQuestion {
   const [only, second] = rubric?.criteria ?? [];
   return {

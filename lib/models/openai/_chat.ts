@@ -32,15 +32,15 @@ export const CHAT: WireFormat = {
   replyName: "a chat completion",
   write,
   read,
-  refused: (message, body) => refusedField(message, (body as Body).messages),
+  refused: (message, body) => refusedField(message, (body as ChatBody).messages),
 };
 
-type Body = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "messages"> & {
+type ChatBody = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "messages"> & {
   // Servers have fields of their own.
   readonly messages: readonly JsonObject[];
 };
 
-function write({ request, options, choice, who, withheld }: WireRequest): Body {
+function write({ request, options, choice, who, withheld }: WireRequest): ChatBody {
   const { model, temperature, topP, maxCompletionTokens, reasoningEffort, seed } = options;
   const { parallelToolCalls } = options;
   const { messages, tools } = request;

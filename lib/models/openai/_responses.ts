@@ -39,12 +39,12 @@ export const RESPONSES: WireFormat = {
   read,
 };
 
-type Body = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "input"> & {
+type ResponsesBody = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "input"> & {
   // Items of all types are sent back as they came.
   readonly input: readonly JsonObject[];
 };
 
-function write({ request, options, choice, who }: WireRequest): Body {
+function write({ request, options, choice, who }: WireRequest): ResponsesBody {
   const { model, temperature, topP, maxCompletionTokens, parallelToolCalls } = options;
   const { messages, tools } = request;
   return {
@@ -67,7 +67,7 @@ function write({ request, options, choice, who }: WireRequest): Body {
 }
 
 /** Requests the reasoning only with a reasoning effort: models that do not reason refuse the request. */
-function writeReasoning({ reasoningEffort }: OpenAIOptions): Partial<Body> {
+function writeReasoning({ reasoningEffort }: OpenAIOptions): Partial<ResponsesBody> {
   if (reasoningEffort === undefined) return {};
   const reasoning = { effort: reasoningEffort };
   if (reasoningEffort === "none") return { reasoning };

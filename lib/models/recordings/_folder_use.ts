@@ -18,7 +18,7 @@ import {
 import { idWords } from "./_miss.ts";
 
 /** A trial to record or replay. */
-export interface RecordedTrial {
+export interface UsedRecording {
   /** The trial's id. */
   readonly id: string;
   /** Name of its model. */
@@ -74,7 +74,7 @@ export class FolderUse {
 
   /** Takes a recording whose first request has this key and hash, of a trial that nobody plans; if there is one. */
   find(
-    { path, id, model }: RecordedTrial & { readonly path: string },
+    { path, id, model }: UsedRecording & { readonly path: string },
     { key, hash, server }: {
       readonly key: string;
       readonly hash: string;

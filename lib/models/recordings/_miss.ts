@@ -166,17 +166,17 @@ function differences(
 }
 
 /** A place where two values differ. */
-interface Difference {
+interface MissDifference {
   readonly path: string;
   readonly recorded: string;
   readonly requested: string;
 }
 
 /** Returns whether two values that are neither lists nor objects are the same. */
-type Comparison = (recorded: JsonValue | undefined, requested: JsonValue | undefined) => boolean;
+type SameValue = (recorded: JsonValue | undefined, requested: JsonValue | undefined) => boolean;
 
 /** Returns whether they are the same apart from secrets replaced in the recorded one. */
-const areSameApartFromSecrets: Comparison = (recorded, requested) => {
+const areSameApartFromSecrets: SameValue = (recorded, requested) => {
   if (typeof recorded !== "string" || typeof requested !== "string") return recorded === requested;
   const [head, ...others] = recorded.split(MARK);
   const last = others.pop();
@@ -195,9 +195,8 @@ const areSameApartFromSecrets: Comparison = (recorded, requested) => {
 function firstDifference(
   recorded: JsonValue | undefined,
   requested: JsonValue | undefined,
-  { path = "", areSame = Object.is }: { readonly path?: string; readonly areSame?: Comparison } =
-    {},
-): Difference | undefined {
+  { path = "", areSame = Object.is }: { readonly path?: string; readonly areSame?: SameValue } = {},
+): MissDifference | undefined {
   if (Array.isArray(recorded) && Array.isArray(requested)) {
     for (let index = 0; index < Math.max(recorded.length, requested.length); index++) {
       const inner = firstDifference(recorded[index], requested[index], {

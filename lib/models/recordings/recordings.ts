@@ -20,7 +20,7 @@ import {
   removeIfThere,
   writeWhole,
 } from "./_folder.ts";
-import { FolderUse, type RecordedTrial } from "./_folder_use.ts";
+import { FolderUse, type UsedRecording } from "./_folder_use.ts";
 import { type Nearest, nearestTo } from "./_miss.ts";
 import type { RecordingMode, RecordingOptions } from "./options.ts";
 import { isSimulator, recordedModelOptions, serverOf } from "./_request.ts";
@@ -128,7 +128,7 @@ export class Recordings {
 
   /** Begins a trial, so that its requests find its recording. */
   begin(
-    { id, model }: RecordedTrial,
+    { id, model }: UsedRecording,
     { seconds, alone = false }: {
       readonly seconds?: number | undefined;
       /** Whether only its own recording may answer it; default false. */
@@ -177,7 +177,7 @@ export class Recordings {
    * in place of what was invalid.
    */
   #markOf(
-    { path, id }: RecordedTrial & { readonly path: string },
+    { path, id }: UsedRecording & { readonly path: string },
     hash: string,
   ): InvalidMark | undefined {
     if (this.mode === "record" && !this.#isPart) return undefined;
@@ -198,9 +198,9 @@ export class Recordings {
    * @throws {InputError} If another benchmark records one of them there.
    */
   claim(
-    trials: Iterable<RecordedTrial>,
+    trials: Iterable<UsedRecording>,
     subject: string,
-    planned: Iterable<RecordedTrial> = trials,
+    planned: Iterable<UsedRecording> = trials,
   ): void {
     const parts = new Set(Array.from(trials, ({ id }) => id));
     for (const { id } of planned) {

@@ -24,11 +24,11 @@ export function retypings(parameters: readonly Subschema[], stream: Stream): Edi
 }
 
 /** Schemas of the same value, in document order. */
-type Group = readonly Subschema[];
+type SchemaGroup = readonly Subschema[];
 
 /** Finds the type changes for the parameters of one tool. */
 class TypeChanges {
-  readonly groups: readonly Group[];
+  readonly groups: readonly SchemaGroup[];
   readonly #children: ReadonlyMap<Subschema | undefined, readonly Subschema[]>;
   readonly #references: References;
   /** Schemas that accept values of certain types only. */
@@ -48,14 +48,14 @@ class TypeChanges {
   }
 
   /** The edits that give a group another type. */
-  edits(group: Group, stream: Stream): Edit[] {
+  edits(group: SchemaGroup, stream: Stream): Edit[] {
     const targets = targetsExcept(kindsIn(group));
     const isOpen = group.some((inner) => inner.role !== "branch" && !this.#bounded.has(inner));
     if (isOpen || targets.length === 0) return [];
     const target = sample(targets, stream)!;
     const scalar = sample(SCALARS.filter((other) => targets.includes(other)), stream);
     const containers = new Set(group.flatMap((inner) => this.#containersIn(inner)));
-    const stays = (inner: Group) => kindsIn(inner).some((kind) => containers.has(kind));
+    const stays = (inner: SchemaGroup) => kindsIn(inner).some((kind) => containers.has(kind));
     const gone = new Set<Subschema>();
     return group.flatMap((inner): Edit[] => {
       const { schema, path, role, around } = inner;
@@ -95,7 +95,7 @@ class TypeChanges {
    * A schema with all its nested branches, if they can be replaced as one. `undefined` if they describe parts,
    * refer to another schema, or are referred to.
    */
-  #branchesIn(top: Subschema): Group | undefined {
+  #branchesIn(top: Subschema): SchemaGroup | undefined {
     if (this.#references.isNamedWithin(top)) return undefined;
     if (this.#references.leadInto(top.path, isCheckKeyword)) return undefined;
     const found = [top];
@@ -110,7 +110,7 @@ class TypeChanges {
   }
 }
 
-function kindsIn(group: Group): Kind[] {
+function kindsIn(group: SchemaGroup): Kind[] {
   return [...new Set(group.flatMap(({ schema }) => kindsOf(schema)))];
 }
 
@@ -128,7 +128,7 @@ function demandsAmong(parameters: readonly Subschema[]): Subschema[] {
 type Targets = ReadonlyMap<Subschema, readonly Subschema[]>;
 
 /** The schemas grouped by the value that they describe. */
-function groupsOf(targets: Targets): Group[] {
+function groupsOf(targets: Targets): SchemaGroup[] {
   const linked = new Map<Subschema, Subschema[]>(
     Array.from(targets.keys(), (inner) => [inner, []]),
   );

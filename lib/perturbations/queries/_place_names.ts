@@ -86,7 +86,7 @@ const DESCRIBED_COUNTRIES: readonly (readonly [string, string])[] = CAPITALS.map
 );
 
 /** A place from the tables above. */
-interface Place {
+interface Spot {
   /** A description without its name. */
   readonly description: string;
   /** The names of all places of the same kind, including its own. */
@@ -96,7 +96,7 @@ interface Place {
 const PLACES = new Map(
   [DESCRIBED_CITIES, DESCRIBED_COUNTRIES].flatMap((kind) => {
     const names = kind.map(([name]) => name);
-    return kind.map(([name, description]): [string, Place] => [
+    return kind.map(([name, description]): [string, Spot] => [
       name.toLowerCase(),
       { description, alike: names },
     ]);
@@ -104,7 +104,7 @@ const PLACES = new Map(
 );
 
 /** Finds a place by name in any case, also by `Paris, France`, but not by `Paris, Texas`. */
-export function findPlace(name: string): Place | undefined {
+export function findPlace(name: string): Spot | undefined {
   const whole = PLACES.get(name.toLowerCase());
   if (whole !== undefined) return whole;
   const [city = "", region, ...rest] = name.split(",").map((part) => part.trim());

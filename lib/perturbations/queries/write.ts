@@ -55,7 +55,7 @@ export interface FormsWriter extends QueryWriter {
 }
 
 /** A value as the writer understands it. */
-interface Reading {
+interface ReadValue {
   /** Expresses the value in other words. */
   readonly say: (stream: Stream) => string;
   /** Returns another value of the same kind. */
@@ -149,14 +149,14 @@ function spelled(text: string, joint = ", "): string {
   return [...text].map(named).join(joint);
 }
 
-function readNumber(text: string): Reading | undefined {
+function readNumber(text: string): ReadValue | undefined {
   const digits = /^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text;
   // Leading zeros, and more digits than numbers can hold, mean that it is a code.
   if (!/^[-+]?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(digits)) return undefined;
   return numeric(Number(digits));
 }
 
-function numeric(value: number): Reading {
+function numeric(value: number): ReadValue {
   return {
     say: (stream) => {
       const phrase = complicateNumber(value, stream);
@@ -168,13 +168,13 @@ function numeric(value: number): Reading {
   };
 }
 
-function readMoment(text: string): Reading | undefined {
+function readMoment(text: string): ReadValue | undefined {
   const date = dateOf(text);
   const moment = date ?? timeOf(text);
   return moment && { ...moment, sentences: date === undefined ? TIME_SENTENCES : DATE_SENTENCES };
 }
 
-function readAddress(text: string): Reading | undefined {
+function readAddress(text: string): ReadValue | undefined {
   const isMail = /^[^\s@]+@[^\s@]+$/.test(text) && /\.[^.]/.test(text.slice(text.indexOf("@")));
   if (!isMail && !/^(https?:\/\/|www\.)\S+$/i.test(text)) return undefined;
   const say = () => {
@@ -188,7 +188,7 @@ function readAddress(text: string): Reading | undefined {
   };
 }
 
-function readPlace(text: string): Reading | undefined {
+function readPlace(text: string): ReadValue | undefined {
   const place = findPlace(text);
   return place && {
     say: (stream) => stream.prng() < 0.8 ? place.description : `the place spelled ${spelled(text)}`,
@@ -198,7 +198,7 @@ function readPlace(text: string): Reading | undefined {
 }
 
 /** `AB-1234`, `0049`, `USD`: text with digits, signs between letters, or capitals only. */
-function readCode(text: string): Reading | undefined {
+function readCode(text: string): ReadValue | undefined {
   if (text.length > MAX_CODE_LENGTH || /\s/.test(text)) return undefined;
   const isCode = /\d/.test(text) || /\p{L}[-_/.#:+]\p{L}/u.test(text) ||
     /^\p{Lu}{2,5}$/u.test(text);
@@ -231,7 +231,7 @@ const WORDS = (
 ).split(" ");
 
 /** Any other text: spelled if it is one short word, otherwise given as two parts. */
-function readText(text: string): Reading {
+function readText(text: string): ReadValue {
   const isWord = [...text].length <= MAX_SPELLED_LENGTH && !/\s/.test(text);
   return {
     say: isWord ? (stream) => sayWord(text, stream) : (stream) => sayHalves(text, stream),
@@ -304,7 +304,7 @@ function otherWord(text: string, stream: Stream): string | undefined {
 
 const READERS = [readNumber, readMoment, readAddress, readPlace, readCode];
 
-function readingOf({ value }: QueryParameter): Reading | undefined {
+function readingOf({ value }: QueryParameter): ReadValue | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
   const text = typeof value === "string" ? value.trim() : "";
   if (text === "") return undefined;

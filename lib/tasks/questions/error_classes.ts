@@ -77,7 +77,7 @@ export function errorClassesOf(
 }
 
 /** An answer, parsed as far as possible. */
-interface Answer {
+interface ParsedAnswer {
   /** Whether it is written as the prompt asks. */
   readonly isAsAsked: boolean;
   /** The functions that it calls; omitted if none can be recognized. */
@@ -87,7 +87,7 @@ interface Answer {
 }
 
 /** Returns the names in a text: those of a list, or those left without quotes, brackets and fences. */
-function namesIn(text: string): Answer {
+function namesIn(text: string): ParsedAnswer {
   const listed = listedNames(text);
   if (listed !== undefined) return { isAsAsked: true, names: listed };
   const bare = text.replaceAll(/```\w*|[`'"[\]\\]/g, "").split(/[,\n]/)
@@ -98,7 +98,7 @@ function namesIn(text: string): Answer {
 }
 
 /** Returns the calls of an answer; a badly formatted one is cleaned first. */
-function callsIn(prediction: JsonValue, options: ScoringOptions): Answer {
+function callsIn(prediction: JsonValue, options: ScoringOptions): ParsedAnswer {
   const asIs = predictionValue(prediction, { ...options, rule: "strict" });
   const value = asIs ?? predictionValue(prediction, { ...options, rule: "published" });
   if (value === undefined && typeof prediction === "string") {
@@ -183,7 +183,7 @@ function isTexts(value: unknown): value is readonly string[] {
 
 /** Returns whether any call is wrong, apart from calls of functions that do not exist. */
 function isIllogical(
-  { names = [], parameters }: Answer,
+  { names = [], parameters }: ParsedAnswer,
   truth: CallTruth,
   known: ReadonlySet<string>,
   options: ScoringOptions,

@@ -185,7 +185,7 @@ export function predictionValue(
 }
 
 /** A rule of what counts as right. */
-interface Rule {
+interface Scorer {
   /** Returns whether a text names the right functions. */
   routes(text: string, API: readonly string[]): boolean;
   /** Returns the scores of a value. */
@@ -196,7 +196,7 @@ interface Rule {
   agrees(given: JsonValue | undefined, expected: JsonValue): boolean;
 }
 
-const PUBLISHED: Rule = {
+const PUBLISHED: Scorer = {
   routes: (text, API) => normalizeOutput(text) === normalizeOutput(API.join(",")),
   judge(value, { API, parameters }) {
     const names = fieldOf(value, "API");
@@ -224,7 +224,7 @@ const PUBLISHED: Rule = {
     ),
 };
 
-const STRICT: Rule = {
+const STRICT: Scorer = {
   routes: (text, API) => isSameList(listedNames(text), API),
   judge(value, { API, parameters }) {
     const names = fieldOf(value, "API");
@@ -248,7 +248,10 @@ const STRICT: Rule = {
 };
 
 /** The rules by name. */
-export const RULES: Readonly<Record<ScoringRule, Rule>> = { published: PUBLISHED, strict: STRICT };
+export const RULES: Readonly<Record<ScoringRule, Scorer>> = {
+  published: PUBLISHED,
+  strict: STRICT,
+};
 
 /** Returns whether an object has no keys. */
 export function isEmpty(object: JsonObject): boolean {

@@ -35,7 +35,7 @@ import {
   retrying,
   signatureOf,
 } from "../../trials/strategies/replacing.ts";
-import type { ExecuteOptions, ExecutorSettings } from "./options.ts";
+import type { ExecuteOptions, ToolExecutorSettings } from "./options.ts";
 import { type Execution, safeErrorMessage, type ToolAttempt } from "./result.ts";
 
 /** How often a model is asked for arguments by default, as in the strategy `repair`. */
@@ -43,7 +43,7 @@ const REPAIRS = 2;
 
 /** What the calls of an executor share. */
 export interface ExecutorParts {
-  readonly settings: ExecutorSettings;
+  readonly settings: ToolExecutorSettings;
   /** The tools, by name. */
   readonly tools: ReadonlyMap<string, StoppableTool>;
   /** The same tools, which do not start fresh for each call. */

@@ -25,9 +25,9 @@ import { Toolbox } from "../../trials/executors/toolbox.ts";
 import { CallToolbox, type ExecutorParts, readCall } from "./_call_toolbox.ts";
 import {
   type ExecuteOptions,
-  type ExecutorSettings,
-  executorSettings,
   type ToolExecutorOptions,
+  type ToolExecutorSettings,
+  toolExecutorSettings,
 } from "./options.ts";
 import type { Execution } from "./result.ts";
 
@@ -108,7 +108,7 @@ export function createToolExecutor(
   assertTools(tools);
   // Each call gets one of its own: two tools with one name, and schemas that are none, are refused at once.
   new Toolbox(tools);
-  return new AttemptingExecutor(tools, executorSettings(options, tools));
+  return new AttemptingExecutor(tools, toolExecutorSettings(options, tools));
 }
 
 class AttemptingExecutor implements ToolExecutor {
@@ -117,7 +117,7 @@ class AttemptingExecutor implements ToolExecutor {
   readonly #parts: ExecutorParts;
   #executions = 0;
 
-  constructor(tools: readonly StoppableTool[], settings: ExecutorSettings) {
+  constructor(tools: readonly StoppableTool[], settings: ToolExecutorSettings) {
     this.offered = tools.map((tool) =>
       schemaOf(settings.references ? offerReferences(tool) : tool)
     );

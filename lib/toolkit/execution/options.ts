@@ -78,7 +78,7 @@ export interface ExecuteOptions {
 }
 
 /** The options of an executor with their defaults. */
-export type ExecutorSettings =
+export type ToolExecutorSettings =
   & Required<Omit<ToolExecutorOptions, "repair" | "alternatives">>
   & Pick<ToolExecutorOptions, "repair" | "alternatives">;
 
@@ -126,10 +126,10 @@ function has(value: unknown, name: string): boolean {
  *
  * @throws {InputError} If an option is unknown or its value is invalid.
  */
-export function executorSettings(
+export function toolExecutorSettings(
   options: ToolExecutorOptions,
   tools: readonly Tool[],
-): ExecutorSettings {
+): ToolExecutorSettings {
   parseWith(OPTIONS, options, "the options of a tool executor");
   const { alternatives } = options;
   for (

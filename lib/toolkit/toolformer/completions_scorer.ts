@@ -176,13 +176,13 @@ export interface TokenSpan {
 export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[] | undefined {
   const bytes = new TextEncoder().encode(text);
   // For each token, by the offset where it may end, the best way to get there.
-  const steps: ReadonlyMap<number, Way>[] = [];
-  let ways: ReadonlyMap<number, Way> = new Map([[0, { start: 0, cost: 0 }]]);
-  const cache = new Map<string, Reading[]>();
+  const steps: ReadonlyMap<number, TokenWay>[] = [];
+  let ways: ReadonlyMap<number, TokenWay> = new Map([[0, { start: 0, cost: 0 }]]);
+  const cache = new Map<string, TokenReading[]>();
   for (const [number, token] of tokens.entries()) {
     const readings = cache.get(token) ?? readingsOf(token);
     cache.set(token, readings);
-    const next = new Map<number, Way>();
+    const next = new Map<number, TokenWay>();
     for (const [start, { cost: before }] of ways) {
       const opening = start === 0 && number < MAX_OPENING ? openingOf(token) : [];
       for (const { pieces, cost: readingCost } of [...readings, ...opening]) {
@@ -214,14 +214,14 @@ export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[
 type Piece = Uint8Array | { readonly least: number; readonly most: number };
 
 /** One way to read a token. */
-interface Reading {
+interface TokenReading {
   readonly pieces: readonly Piece[];
   /** How far it departs from the literal token. */
   readonly cost: number;
 }
 
 /** One way to reach an offset. */
-interface Way {
+interface TokenWay {
   /** The offset where the last token begins. */
   readonly start: number;
   /** The total cost of the readings up to there. */
@@ -236,7 +236,7 @@ const MAX_WAYS = 1024;
 const encoder = new TextEncoder();
 
 /** The ways to read a token. */
-function readingsOf(token: string): Reading[] {
+function readingsOf(token: string): TokenReading[] {
   if (token === "") return [{ pieces: [], cost: 0 }, { pieces: [{ least: 1, most: 4 }], cost: 1 }];
   const literal = token.includes("\ufffd") ? splitParts(token) : [encoder.encode(token)];
   const bytes = /^bytes:((?:\\x[0-9a-f]{2})+)$/i.exec(token)?.[1]?.slice(2).split(/\\x/i);
@@ -254,7 +254,7 @@ function readingsOf(token: string): Reading[] {
 }
 
 /** Further ways to read a token at the start of the text. */
-function openingOf(token: string): Reading[] {
+function openingOf(token: string): TokenReading[] {
   return [
     ...(/^[ \u2581]/.test(token) ? [{ pieces: [encoder.encode(token.slice(1))], cost: 1 }] : []),
     ...(/^[<[][^]*[>\]]$/.test(token) ? [{ pieces: [], cost: 1 }] : []),

@@ -73,7 +73,7 @@ const TOKEN = /<\|\w{1,40}\|>/;
 const MARKUP = /<(?=(?:tool_call|tool_response|tools)\b|\|)/gi;
 
 /** A message of the model. */
-type Said = Extract<Message, { role: "assistant" }>;
+type ModelMessage = Extract<Message, { role: "assistant" }>;
 
 /** The message with the tags within its arguments escaped as JSON allows, so that only calls have tags. */
 function withPlainArguments(message: Message): Message {
@@ -87,12 +87,12 @@ function withPlainArguments(message: Message): Message {
 }
 
 /** Whether the model wrote a tag where it makes no call, or as the name of a function. */
-function hasTag({ content, calls }: Said): boolean {
+function hasTag({ content, calls }: ModelMessage): boolean {
   return TAG.test(content) || calls.some(({ name }) => TAG.test(name) || TOKEN.test(name));
 }
 
 /** Whether parsing the text of a message gives its calls. */
-function readsBack({ content, calls }: Said, names: readonly string[]): boolean {
+function readsBack({ content, calls }: ModelMessage, names: readonly string[]): boolean {
   const text = calls.length === 0 ? content : format.writeCalls(content, calls);
   const readCalls = format.read(text, names).calls;
   return readCalls.length === calls.length &&

@@ -92,7 +92,7 @@ export function describeParts(value: JsonValue): string {
 }
 
 /** One step of a path. */
-export interface Step {
+export interface PathStep {
   /** The key or the index, as written. */
   readonly word: string;
   /** Its length in characters, with the dot or the brackets. */
@@ -104,7 +104,7 @@ export function stepAt(
   text: string,
   from: number,
   { brackets = false }: PathForm,
-): Step | undefined {
+): PathStep | undefined {
   if (brackets && text[from] === "[") {
     BRACKETS.lastIndex = from;
     const [whole, index] = BRACKETS.exec(text) ?? [];

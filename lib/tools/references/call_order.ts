@@ -53,7 +53,7 @@ export function planCalls(
     const found = usesIn(input);
     const refusal = found.size === 0 || isWithin(input, LEVELS)
       ? refuseUses(found, place, places, calls.length)
-      : refuse(TOO_DEEP, found);
+      : refuseOrder(TOO_DEEP, found);
     if (refusal === undefined) return found;
     refusals.set(place, refusal);
     return NONE;
@@ -174,7 +174,7 @@ function refuseUses(
   ];
   const found = faults.filter(([{ size }]) => size > 0);
   if (found.length === 0) return undefined;
-  return refuse(
+  return refuseOrder(
     found.map(([uses, is, are, why]) => describe(uses, is, are, why)).join(". "),
     new Map(found.flatMap(([uses]) => [...uses])),
   );
@@ -182,12 +182,12 @@ function refuseUses(
 
 function refuseCircle(uses: Uses): Refusal {
   const why = "of calls that refer to each other in a circle none can be the first";
-  return refuse(describe(uses, "leads in a circle", "lead in a circle", why), uses);
+  return refuseOrder(describe(uses, "leads in a circle", "lead in a circle", why), uses);
 }
 
 function refuseDepth(uses: Uses, length: number, depth: number): Refusal {
   const why = `a chain of calls that refer to each other may have ${depth}`;
-  return refuse(
+  return refuseOrder(
     describe(uses, `makes it call ${length} of a chain`, `make it call ${length} of a chain`, why),
     uses,
   );
@@ -201,7 +201,7 @@ function describe(uses: Uses, is: string, are: string, why: string): string {
   }: ${why}`;
 }
 
-function refuse(error: string, uses: Uses): Refusal {
+function refuseOrder(error: string, uses: Uses): Refusal {
   return referenceRefusal(error, new Set([...uses.values()].flat()));
 }
 

@@ -129,7 +129,7 @@ export function offerReferences(tool: ToolSchema): ToolSchema {
 }
 
 /** A parameter to be added. */
-interface Added {
+interface AddedParameter {
   readonly name: string;
   readonly schema: JsonObject;
   /** Whether it comes before the others. */
@@ -186,7 +186,7 @@ class Offer {
   }
 
   /** Returns the schema of all arguments, with a parameter added. */
-  #with(added: Added, schema: JsonObject, depth: number): JsonObject {
+  #with(added: AddedParameter, schema: JsonObject, depth: number): JsonObject {
     const { $ref, ...rest } = schema;
     const target = depth < MAX_DEPTH ? targetOf(this.#root, $ref) : undefined;
     // The target may also be the schema of an inner value, which has no result, so it is copied.

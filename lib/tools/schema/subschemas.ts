@@ -10,29 +10,30 @@ import { isJsonObject, type JsonObject, type JsonValue, pointerPart } from "../.
  * item; a `branch` applies to the value itself; a `definition` to each value that refers to it; and a
  * `condition` only tests the value and does not constrain it.
  */
-export type Role = "property" | "part" | "branch" | "definition" | "condition";
+export type SchemaRole = "property" | "part" | "branch" | "definition" | "condition";
 
 /** How a keyword holds schemas: `one`, a `list`, one or a list (`any`), or by name. */
 export type Shape = "one" | "list" | "any" | "named";
 
 /** The keywords of JSON Schema that hold schemas. */
-export const HOLDERS: ReadonlyMap<string, { readonly shape: Shape; readonly role: Role }> = new Map(
-  ([
-    ["property", "named", ["properties"]],
-    ["part", "named", ["patternProperties"]],
-    ["part", "one", ["additionalProperties", "unevaluatedProperties", "contains"]],
-    ["part", "one", ["additionalItems", "unevaluatedItems"]],
-    ["part", "any", ["items"]],
-    ["part", "list", ["prefixItems"]],
-    ["branch", "list", ["anyOf", "oneOf", "allOf"]],
-    ["branch", "one", ["then", "else"]],
-    ["branch", "named", ["dependentSchemas", "dependencies"]],
-    ["definition", "named", ["$defs", "definitions"]],
-    ["condition", "one", ["if", "not", "propertyNames"]],
-  ] as const).flatMap(([role, shape, keywords]) =>
-    keywords.map((keyword) => [keyword, { shape, role }] as const)
-  ),
-);
+export const HOLDERS: ReadonlyMap<string, { readonly shape: Shape; readonly role: SchemaRole }> =
+  new Map(
+    ([
+      ["property", "named", ["properties"]],
+      ["part", "named", ["patternProperties"]],
+      ["part", "one", ["additionalProperties", "unevaluatedProperties", "contains"]],
+      ["part", "one", ["additionalItems", "unevaluatedItems"]],
+      ["part", "any", ["items"]],
+      ["part", "list", ["prefixItems"]],
+      ["branch", "list", ["anyOf", "oneOf", "allOf"]],
+      ["branch", "one", ["then", "else"]],
+      ["branch", "named", ["dependentSchemas", "dependencies"]],
+      ["definition", "named", ["$defs", "definitions"]],
+      ["condition", "one", ["if", "not", "propertyNames"]],
+    ] as const).flatMap(([role, shape, keywords]) =>
+      keywords.map((keyword) => [keyword, { shape, role }] as const)
+    ),
+  );
 
 /** Returns the value of a keyword, in which `change` has replaced the schemas that it holds, if it holds any. */
 export function mapSchemas(
@@ -57,7 +58,7 @@ export interface Subschema {
   /** The schema itself. */
   readonly schema: JsonObject;
   /** What it applies to; "root" for the whole schema. */
-  readonly role: Role | "root";
+  readonly role: SchemaRole | "root";
   /** The keyword that holds it; empty for the root. */
   readonly keyword: string;
   /** Its name or index under the keyword; empty if the keyword holds one schema. */

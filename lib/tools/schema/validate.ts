@@ -335,7 +335,7 @@ const BOUNDS = { exclusiveMinimum: "minimum", exclusiveMaximum: "maximum" } as c
 
 /** Rewrites a schema; `formats` says whether its formats are to be checked. */
 function readableSchema(schema: JsonObject, formats: boolean): Readable {
-  const reader = new Reader(formats);
+  const reader = new SchemaReader(formats);
   const rules = reader.rewrite(schema);
   const { components } = schema;
   // Operations of OpenAPI keep the place that their references point to.
@@ -347,7 +347,7 @@ function readableSchema(schema: JsonObject, formats: boolean): Readable {
   return { rules: { ...rules, ...moved }, hasTuples, hasFormats };
 }
 
-class Reader {
+class SchemaReader {
   hasTuples = false;
   hasFormats = false;
   readonly #formats: boolean;

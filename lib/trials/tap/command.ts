@@ -22,8 +22,8 @@ import {
   writeMcpConfig,
 } from "./_mcp_config.ts";
 import {
-  type Ended,
   errorsText,
+  type GroupEnded,
   MAX_OUTPUT,
   mayRun,
   readVariables,
@@ -134,7 +134,7 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     using config = served?.config;
     signal?.throwIfAborted();
     const file = config?.path;
-    let ended: Ended;
+    let ended: GroupEnded;
     try {
       ended = await runGroup({
         command: withPath(command, file),
