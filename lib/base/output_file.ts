@@ -295,6 +295,15 @@ export function isThere(path: string): boolean {
   }
 }
 
+/** Removes a file, if there is one. */
+export function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
+  }
+}
+
 /** Writes all of `text`. */
 export function writeAll(file: Pick<Deno.FsFile, "writeSync">, text: string): void {
   const bytes = new TextEncoder().encode(text);

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { printable } from "../base/json.ts";
 import { cannot, type InputError } from "../base/errors.ts";
 
 /** The kinds of mistakes. */
@@ -141,5 +142,5 @@ function readOptions(
 }
 
 function refusal(rule: string, name: string): InputError {
-  return cannot("use the simulated model", rule, `it is ${name}`);
+  return cannot("use the simulated model", rule, `it is ${printable(name)}`);
 }

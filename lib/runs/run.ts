@@ -5,6 +5,7 @@
 
 import { cannot, cannotFile } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
+import { removeIfThere } from "../base/output_file.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
 import type { Baseline } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
@@ -485,14 +486,6 @@ function byCase(trials: readonly PlannedTrial[]): readonly PlannedTrial[] {
 /** A plan without its stopping rule. */
 function withoutRule({ rule: _, ...plan }: Plan): Plan {
   return plan;
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
-  }
 }
 
 function exists(path: string): boolean {

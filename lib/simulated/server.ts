@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import type { CallSet } from "../tasks/questions/question_set.ts";
+import { SYSTEM_CLOCK } from "../base/clock.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
 import { readBody } from "../base/request_body.ts";
@@ -164,7 +165,8 @@ function answering(
     onRequest?.(chat);
     try {
       const answer = parseSimulatedModel(chat.model, truths).reply(chat);
-      await pause(latency, signal);
+      // The server answers at once when it closes.
+      if (latency > 0) await SYSTEM_CLOCK.pause(latency, signal).catch(() => {});
       return write(answer);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
@@ -254,17 +256,4 @@ function decline(
 ): Response {
   const { type = "invalid_request_error", param = null, code = null } = details;
   return Response.json({ error: { message, type, param, code } }, { status, headers });
-}
-
-/** Waits until the time has passed or `signal` aborts; the wait does not keep the process alive. */
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  if (milliseconds === 0 || signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = () => resolve();
-  const timer = setTimeout(stop, milliseconds);
-  Deno.unrefTimer(timer);
-  signal.addEventListener("abort", stop);
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", stop);
 }

@@ -398,23 +398,19 @@ function readTruthRequest({ messages, tools }: ChatRequest): TruthRequest {
   return { kind: "answer", question, form: formOf(after), again };
 }
 
-const JUDGE = "You will be given a predicted API calling JSON and ground truth couple.";
-const PREDICTED = "\n======Begin predict JSON======\n";
-const BETWEEN = "\n======End of predict JSON======\n======Begin of ground truth JSON======\n";
-const JUDGED = "\n======End of ground truth JSON======";
-
 /** The prediction and truth for a judge, which do not contain the delimiters (CallNavi, appendix B.2). */
 function readJudged(text: string): TruthRequest | undefined {
-  const start = text.indexOf(PREDICTED);
-  const between = text.indexOf(BETWEEN, start);
-  const end = text.indexOf(JUDGED, between);
-  if (!text.startsWith(JUDGE) || start === -1 || between === -1 || end === -1) return undefined;
-  return {
-    kind: "judge",
-    prediction: text.slice(start + PREDICTED.length, between),
-    truth: text.slice(between + BETWEEN.length, end),
-  };
+  const [, prediction, truth] = JUDGED.exec(text) ?? [];
+  return prediction === undefined || truth === undefined
+    ? undefined
+    : { kind: "judge", prediction, truth };
 }
+
+const JUDGED = new RegExp(
+  "^You will be given a predicted API calling JSON and ground truth couple\\.[^]*?" +
+    "\n======Begin predict JSON======\n([^]*?)\n======End of predict JSON======\n" +
+    "======Begin of ground truth JSON======\n([^]*?)\n======End of ground truth JSON======",
+);
 
 // No line of a list of functions in JSON or YAML begins like these, but a line of a question may.
 const BEFORE = "\n=======API list end=======\n=======Question start=======\n";

@@ -19,12 +19,6 @@ export interface RandomOptions {
   prng?: Prng;
 }
 
-/** Options of {@linkcode sample}. */
-export interface SampleOptions extends RandomOptions {
-  /** One weight an item, none negative, their sum above zero. */
-  weights?: readonly number[];
-}
-
 // The multiplier 6364136223846793005 in parts. The two lowest have 15 bits, so that no product of
 // one with 16 bits of state leaves the range of 32-bit integers, where arithmetic is fast.
 const MULTIPLIER_HIGH = 0x5851f42d;
@@ -125,28 +119,9 @@ export function randomIntegerBetween(min: number, max: number, options?: RandomO
   return Math.floor(randomBetween(Math.ceil(min), Math.floor(max) + 1, options));
 }
 
-/**
- * A random item of `array`, or `undefined` if it is empty.
- *
- * @throws {RangeError} If there are not as many weights as items, or their sum is not above zero.
- */
-export function sample<T>(array: readonly T[], options?: SampleOptions): T | undefined {
-  const weights = options?.weights;
-  if (weights === undefined) {
-    return array.length ? array[randomIntegerBetween(0, array.length - 1, options)] : undefined;
-  }
-  if (weights.length !== array.length) {
-    throw new RangeError(
-      "The length of the weights array must match the length of the input array",
-    );
-  }
-  if (array.length === 0) return undefined;
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  if (!(total > 0)) throw new RangeError("Total weight must be greater than 0");
-  const point = (options?.prng ?? Math.random)() * total;
-  let reached = 0;
-  const index = weights.findIndex((weight) => point < (reached += weight));
-  return array[index === -1 ? weights.findLastIndex((weight) => weight > 0) : index];
+/** A random item of `array`, or `undefined` if it is empty. */
+export function sample<T>(array: readonly T[], options?: RandomOptions): T | undefined {
+  return array.length ? array[randomIntegerBetween(0, array.length - 1, options)] : undefined;
 }
 
 /** A shuffled copy of `items` (Fisher and Yates, from the last place down). */

@@ -9,17 +9,11 @@ import { valueText } from "../../calls/values/text.ts";
 
 /** A value in a trace, and its place. */
 export class Part {
-  readonly value: unknown;
-  /** What errors call the trace, such as `FILE, line 3`. */
-  readonly source: string;
-  /** The path of the value in it, such as `messages[2].role`; empty for all of it. */
-  readonly path: string;
-
-  constructor(value: unknown, source: string, path = "") {
-    this.value = value;
-    this.source = source;
-    this.path = path;
-  }
+  /**
+   * @param source What errors call the trace, such as `FILE, line 3`.
+   * @param path The path of the value in it, such as `messages[2].role`; empty for all of it.
+   */
+  constructor(readonly value: unknown, readonly source: string, readonly path: string = "") {}
 
   /** The value of a field of its own; `undefined` where it has none, or `null`. */
   get(name: string): Part | undefined {

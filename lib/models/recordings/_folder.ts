@@ -144,14 +144,6 @@ function trialIdIn(path: string): string | undefined {
   return typeof trial === "string" ? trial : undefined;
 }
 
-export async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
-  }
-}
-
 /** Returns the path of a temporary file next to `path`. */
 function temporaryPath(path: string): string {
   return `${path}.${crypto.randomUUID()}.part`;

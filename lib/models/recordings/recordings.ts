@@ -5,7 +5,7 @@
 
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
-import { isThere } from "../../base/output_file.ts";
+import { isThere, removeIfThere } from "../../base/output_file.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
@@ -17,7 +17,6 @@ import {
   assertWritable,
   readTrialRecording,
   recordingsIn,
-  removeIfThere,
   writeWhole,
 } from "./_folder.ts";
 import { FolderUse, type UsedRecording } from "./_folder_use.ts";
@@ -258,7 +257,7 @@ export class Recordings {
       if (hash === undefined || replaced === undefined) return;
       const text = markText({ trial: redactRecord(trial), hash, replaced, ...others });
       await writeWhole(markPath(recording.path), text);
-      await this.#removeTakenMark(trial);
+      this.#removeTakenMark(trial);
       return;
     }
     const text = recording.text(before);
@@ -271,16 +270,16 @@ export class Recordings {
     }
     await writeWhole(recording.path, text);
     // The recording has what these marks said.
-    await removeIfThere(markPath(recording.path));
-    await this.#removeTakenMark(recording.trial);
+    removeIfThere(markPath(recording.path));
+    this.#removeTakenMark(recording.trial);
     if (recording.live === 0) return;
     this.#counts.recorded++;
     this.#doubts.redacted += recording.redacted;
   }
 
-  async #removeTakenMark(trial: string): Promise<void> {
+  #removeTakenMark(trial: string): void {
     const path = this.#takenMarks.get(trial);
-    if (path !== undefined) await removeIfThere(path);
+    if (path !== undefined) removeIfThere(path);
   }
 }
 

@@ -16,13 +16,15 @@ const NAMED_VALUE = z.strictObject({
   end: z.int().exactOptional(),
 });
 
-const QUERY_FILE = z.strictObject({
+const FILE = z.strictObject({
   query: z.string(),
   parameters: z.array(NAMED_VALUE).exactOptional(),
   calls: z.array(z.looseObject({
     arguments: z.custom<JsonObject>(isJsonObject, "must be an object"),
   })).exactOptional(),
-}).transform((file, context): Query =>
+});
+
+const QUERY_FILE = FILE.transform((file, context): Query =>
   readQuery(file, (path, message) => {
     context.addIssue({ code: "custom", path: ["parameters", ...path], message });
   })
@@ -30,14 +32,11 @@ const QUERY_FILE = z.strictObject({
 
 type Report = (path: readonly PropertyKey[], message: string) => void;
 
-interface QueryFile {
-  readonly query: string;
-  readonly parameters?: readonly z.output<typeof NAMED_VALUE>[];
-  readonly calls?: readonly { readonly arguments: JsonObject }[];
-}
-
 /** Claims text for parameters with given places first, then for those without, then for arguments of calls. */
-function readQuery({ query: text, parameters = [], calls = [] }: QueryFile, report: Report): Query {
+function readQuery(
+  { query: text, parameters = [], calls = [] }: z.output<typeof FILE>,
+  report: Report,
+): Query {
   const claims = new Claims(text);
   const placed = parameters.flatMap((parameter, number): QueryParameter[] => {
     const { name, value, start, end } = parameter;

@@ -5,7 +5,9 @@
  * @module
  */
 
+import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
+import { parseWith } from "../../base/input.ts";
 import type { Insertion } from "./insertions.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Loss, lossFrom, type LossWeights, type ScoredToken, type Scorer } from "./scorer.ts";
@@ -254,19 +256,7 @@ export function writeInsertion(
 
 /** Returns the loss that a result must beat by the chosen criterion, and the check whether it does. */
 function criterionIn({ criterion = "perplexity", ratio = 0.95, threshold = 1 }: FilterOptions) {
-  if (!FILTER_CRITERIA.includes(criterion)) {
-    throw cannot(
-      "filter calls",
-      `the criterion must be ${FILTER_CRITERIA.join(", ")}`,
-      `it is ${criterion}`,
-    );
-  }
-  if (!(ratio > 0 && ratio <= 1)) {
-    throw cannot("filter calls", "ratio must be above 0 and at most 1", `it is ${ratio}`);
-  }
-  if (!(threshold >= 0)) {
-    throw cannot("filter calls", "threshold must be 0 or more", `it is ${threshold}`);
-  }
+  parseWith(CRITERION, { criterion, ratio, threshold }, "the options of filterInsertions()");
   const checks: Readonly<Record<FilterCriterion, (loss: number, rival: number) => boolean>> = {
     perplexity: (loss, rival) => Math.exp(loss - rival) < ratio,
     loss: (loss, rival) => loss < rival && loss <= ratio * rival,
@@ -278,6 +268,12 @@ function criterionIn({ criterion = "perplexity", ratio = 0.95, threshold = 1 }: 
       criterion === "perplexity" ? plain : Math.min(plain, call),
   };
 }
+
+const CRITERION = z.object({
+  criterion: z.enum(FILTER_CRITERIA),
+  ratio: z.number().gt(0).max(1),
+  threshold: z.number().min(0),
+});
 
 /** How many UTF-16 code units of the following text have no probability in the plain text. */
 function firstCounted(tokens: readonly ScoredToken[], position: number): number {
