@@ -5,8 +5,7 @@
 
 import { parse as parseJsonc } from "@std/jsonc";
 import { z } from "zod";
-import { printable } from "./json.ts";
-import { isWithin } from "./json_depth.ts";
+import { isWithin, printable } from "./json.ts";
 import { didYouMean, nearestName, nearestOrAll } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
 import { cannot, cannotFile, InputError, reasonOf } from "./errors.ts";

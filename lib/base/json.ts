@@ -205,3 +205,31 @@ const UNPRINTABLE_JSON =
   /#(?=#\w*\[)|[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** How large a value may be. */
+interface Extent {
+  /** How many levels of lists and objects there may be. */
+  readonly levels: number;
+  /** How many values there may be; a value held in several places counts in each. Default: any number. */
+  readonly values?: number;
+}
+
+/**
+ * Returns whether `value` is within the limits. A deeper value could overflow the stack of recursive code;
+ * a circular one, or one that holds the same value in very many places, would take forever to walk.
+ */
+export function isWithin(value: unknown, { levels, values = Infinity }: Extent): boolean {
+  let [left, level] = [values - 1, [value].filter(isObject)];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > levels) return false;
+    const below: object[] = [];
+    for (const container of level) {
+      const children = Array.isArray(container) ? container : Object.values(container);
+      left -= children.length;
+      if (left < 0) return false;
+      for (const inner of children) if (isObject(inner)) below.push(inner);
+    }
+    level = below;
+  }
+  return left >= 0;
+}

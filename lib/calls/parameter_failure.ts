@@ -9,6 +9,7 @@ import {
   cutText,
   defined,
   isJsonObject,
+  isWithin,
   type JsonObject,
   type JsonValue,
   pointerKeys,
@@ -103,7 +104,7 @@ export function viewCalls(
   schemaOf: (tool: string) => JsonObject | undefined,
 ): readonly ParameterView[] {
   const comparable = calls.map(({ tool, arguments: given, written }) => {
-    const isComparable = isJsonObject(given) && !nestsDeeper(given, MAX_NESTING);
+    const isComparable = isJsonObject(given) && isWithin(given, { levels: MAX_NESTING });
     return { tool, arguments: isComparable ? given : undefined, written };
   });
   return alignCalls(comparable, expected).map((place, index) => {
@@ -118,11 +119,6 @@ export function viewCalls(
       ...(undecided.length === 0 ? {} : { undecided }),
     };
   });
-}
-
-function nestsDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1));
 }
 
 /** The types between which nothing but a schema decides. */
@@ -351,7 +347,7 @@ function cutPath(path: string): string {
 /** Cuts a value to the length that is kept; matchers become their description. */
 function cutValue(value: ExpectedValue): JsonValue {
   if (isMatcher(value)) return value.description;
-  if (nestsDeeper(value, MAX_NESTING)) return "…";
+  if (!isWithin(value, { levels: MAX_NESTING })) return "…";
   const text = JSON.stringify(value);
   if (text.length <= MAX_VALUE_LENGTH) return JSON.parse(text);
   return `${cutText(typeof value === "string" ? value : text, MAX_VALUE_LENGTH - 1)}…`;

@@ -12,7 +12,7 @@ import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
 import { FRESH, type StoppableTool } from "../tools/tool.ts";
-import { chooseOperations, type ChosenOperation, placeOf, WANTED } from "./openapi/_choice.ts";
+import { chooseOperations, type ChosenOperation, placeOf } from "./openapi/_choice.ts";
 import { readDocument } from "./openapi/_document.ts";
 import { Mocks } from "./openapi/_mock.ts";
 import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
@@ -54,7 +54,10 @@ export interface OpenApiToolsOptions {
 /** The options of {@linkcode openApiTools}. No error shows a header or an address, which may hold a key. */
 const OPTIONS = z.strictObject(
   {
-    operations: WANTED,
+    operations: z.union([
+      z.array(z.string()).min(1),
+      z.strictObject({ tags: z.array(z.string()).min(1) }),
+    ]).optional(),
     seed: z.int().default(1),
     baseURL: z.union([z.string(), z.instanceof(URL)]).transform((url) => URL.parse(url)).refine(
       (url) => url !== null && /^https?:$/.test(url.protocol),

@@ -4,8 +4,7 @@
  */
 
 import { z } from "zod";
-import { canonicalJson, cutText, defined, type JsonObject } from "../base/json.ts";
-import { isWithin } from "../base/json_depth.ts";
+import { canonicalJson, cutText, defined, isWithin, type JsonObject } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../calls/trace.ts";
 import type { Message } from "../tools/message.ts";

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
 import { listText, printable } from "../../base/json.ts";
 import { nearestOrAll } from "../../base/nearest_name.ts";
@@ -15,12 +14,6 @@ export interface ChosenOperation extends ListedOperation {
   /** The name of its tool. */
   readonly name: string;
 }
-
-/** Names of operations, or tags that they have. */
-export const WANTED = z.union([
-  z.array(z.string()).min(1),
-  z.strictObject({ tags: z.array(z.string()).min(1) }),
-]).optional();
 
 /** The most tools that OpenAI takes in a request. */
 const MAX_TOOLS = 128;
@@ -37,7 +30,7 @@ export function placeOf({ method, path }: Pick<ListedOperation, "method" | "path
  */
 export function chooseOperations(
   document: OpenApiDocument,
-  wanted: z.output<typeof WANTED>,
+  wanted: string[] | { tags: string[] } | undefined,
 ): ChosenOperation[] {
   const all = listOperations(document);
   const action = `make tools of ${document.source}`;

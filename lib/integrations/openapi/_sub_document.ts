@@ -9,12 +9,12 @@ import {
   decodeUri,
   fieldOf,
   isJsonObject,
+  isWithin,
   type JsonObject,
   type JsonValue,
   printable,
 } from "../../base/json.ts";
 import { nearestName } from "../../base/nearest_name.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import { targetOf } from "../../tools/schema/position.ts";
 import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
 import { type ChosenOperation, placeOf } from "./_choice.ts";

@@ -6,8 +6,7 @@
 import { z } from "zod";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { checkOptions, must, parseWith } from "../../base/input.ts";
-import { isWithin } from "../../base/json_depth.ts";
-import { type JsonValue, printable } from "../../base/json.ts";
+import { isWithin, type JsonValue, printable } from "../../base/json.ts";
 import { cohenKappa } from "../../statistics/agreement.ts";
 import { wilson } from "../../statistics/proportions.ts";
 import type { Matcher } from "../../tools/expected_call.ts";

@@ -5,12 +5,11 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
 import type { FinishReason } from "../model.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
 import { fieldsBack, isOfChat, itemOf, refusedField } from "./_fields.ts";

@@ -8,10 +8,9 @@
 
 import type OpenAI from "openai";
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import type { Carried, Message } from "../../tools/message.ts";
 import type { FinishReason } from "../model.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import { type ToolCall, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { isOfChat } from "./_fields.ts";
 import {

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import {
   isJsonObject,
+  isWithin,
   type JsonObject,
   type JsonValue,
   listText,
@@ -23,7 +24,6 @@ import {
 } from "./question_set.ts";
 import { cannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
 import {
   acceptText,

@@ -7,12 +7,12 @@ import defer * as yaml from "@std/yaml";
 import {
   fieldOf,
   isJsonObject,
+  isWithin,
   type JsonObject,
   type JsonValue,
   parseJson,
 } from "../../base/json.ts";
 import { type CallTruth, PLACEHOLDER } from "./question_set.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import { normalizeOutput } from "./stability.ts";
 
 /**

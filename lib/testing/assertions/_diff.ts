@@ -4,8 +4,7 @@
  */
 
 import defer * as diff from "diff";
-import { isJsonObject, printable } from "../../base/json.ts";
-import { isWithin } from "../../base/json_depth.ts";
+import { isJsonObject, isWithin, printable } from "../../base/json.ts";
 import { isMatcher } from "../../calls/expected/matchers.ts";
 import { MAX_PATH_LENGTH, type ValueDifference } from "../../calls/values/differences.ts";
 import { pathText } from "../../calls/values/paths.ts";

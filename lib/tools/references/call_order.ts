@@ -4,9 +4,8 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, isWithin, type JsonObject, parseJson } from "../../base/json.ts";
 import { LEVELS, listReferences, listWords, mayRefer, RESULTS, TOO_DEEP } from "./resolve.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import { MAX_QUOTE_LENGTH, referencesIn } from "./syntax.ts";
 import type { ExecutableCall, Refusal } from "../tool.ts";
 

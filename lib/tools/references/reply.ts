@@ -10,9 +10,8 @@ import {
   referenceRefusal,
   usesIn,
 } from "./call_order.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { isWithin, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { LEVELS, resolveReferences } from "./resolve.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import { MAX_TEXT_LENGTH } from "./syntax.ts";
 import type { PreparedCall } from "../tool.ts";
 

@@ -14,6 +14,7 @@
 import {
   isJsonObject,
   isObject,
+  isWithin,
   type JsonObject,
   type JsonValue,
   listText,
@@ -21,7 +22,6 @@ import {
   printable,
 } from "../../base/json.ts";
 import { replaceTexts, substituteArguments, type Substituted } from "./substitute.ts";
-import { isWithin } from "../../base/json_depth.ts";
 import {
   Binding,
   MAX_QUOTE_LENGTH,
