@@ -12,7 +12,7 @@ import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/patterns.ts";
 import { resultCheck } from "./schema/returns.ts";
 import { redact } from "../base/redact.ts";
-import type { Refusal, Tool } from "./tool.ts";
+import { type Refusal, refused, type Tool } from "./tool.ts";
 
 /** A schema of any copy of zod 4: its output is inferred from its type. */
 export interface ZodSchema<Output = unknown> {
@@ -238,8 +238,9 @@ function issuesRefusal(found: NonNullable<StandardResult<unknown>["issues"]>): R
 }
 
 function refusal(error: string, names: readonly string[]): Refusal {
-  const wrongType = [...new Set(names.map((name) => name.slice(0, MAX_NAME_LENGTH)))];
-  return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
+  return refused(error, {
+    wrongType: [...new Set(names.map((name) => name.slice(0, MAX_NAME_LENGTH)))],
+  });
 }
 
 /** Whether it is a schema of another library that has a JSON Schema: some are functions. */

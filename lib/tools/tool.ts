@@ -174,6 +174,14 @@ export interface Refusal {
   readonly fault: SchemaFault;
 }
 
+/** Makes a refusal, with what is wrong with the arguments. */
+export function refused(error: string, fault: Partial<SchemaFault>): Refusal {
+  return {
+    error,
+    fault: { missing: [], unexpected: [], wrongType: [], malformed: false, ...fault },
+  };
+}
+
 /** A call on its way to a tool, with what the layers around an environment have added. */
 export interface PreparedCall extends ToolCall {
   /** The arguments with values in place of names, if the model wrote names. */

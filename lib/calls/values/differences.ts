@@ -168,8 +168,8 @@ class PairComparison {
   #isCompared(actual: object, expected: object, ignored: readonly IgnoredRest[]): boolean {
     const way = ignored.map(({ number, taken }) => `${number}:${taken}`).join();
     if (this.#hasCompared(actual, expected, way)) return true;
-    const others = this.#compared.get(actual) ?? new Map<object, Set<string>>();
-    this.#compared.set(actual, others.set(expected, (others.get(expected) ?? new Set()).add(way)));
+    this.#compared.getOrInsertComputed(actual, () => new Map())
+      .getOrInsertComputed(expected, () => new Set()).add(way);
     return false;
   }
 

@@ -96,7 +96,7 @@ export class RequestReader {
       parts: WeakMap<Key, HashedPart<Value>>,
       key: Key,
       make: () => Value,
-    ) => cachedPart(parts, key, () => hashedPart(make(), this.#keys));
+    ) => parts.getOrInsertComputed(key, () => hashedPart(make(), this.#keys));
     const parts = {
       model: part(this.#models, options, () => options),
       tools: part(this.#tools, tools, () => tools.map(schemaOf)),
@@ -127,19 +127,6 @@ export class RequestReader {
       carried: carried && { by: this.carrier(carried.by), items: carried.items },
     };
   }
-}
-
-/** Returns the part made from a value, made once. */
-function cachedPart<Key extends WeakKey, Value>(
-  parts: WeakMap<Key, HashedPart<Value>>,
-  key: Key,
-  make: () => HashedPart<Value>,
-): HashedPart<Value> {
-  const old = parts.get(key);
-  if (old !== undefined) return old;
-  const part = make();
-  parts.set(key, part);
-  return part;
 }
 
 /** Returns a value without secrets, including `keys`, and its hash. */

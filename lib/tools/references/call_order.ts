@@ -7,7 +7,7 @@
 import { isJsonObject, isWithin, type JsonObject, parseJson } from "../../base/json.ts";
 import { LEVELS, listReferences, listWords, mayRefer, RESULTS, TOO_DEEP } from "./resolve.ts";
 import { MAX_QUOTE_LENGTH, referencesIn } from "./syntax.ts";
-import type { ExecutableCall, Refusal } from "../tool.ts";
+import { type ExecutableCall, type Refusal, refused } from "../tool.ts";
 
 /** The default limit on the calls in a chain of references (Pipeline's `max_depth`). */
 export const MAX_DEPTH = 5;
@@ -102,9 +102,7 @@ export function usesIn(input: JsonObject): Uses {
   const uses = new Map<string, string[]>();
   for (const [parameter, value] of Object.entries(input)) {
     for (const name of referencesIn(value, RESULTS)) {
-      const parameters = uses.get(name);
-      if (parameters === undefined) uses.set(name, [parameter]);
-      else parameters.push(parameter);
+      uses.getOrInsertComputed(name, () => []).push(parameter);
     }
   }
   return uses;
@@ -206,7 +204,8 @@ function refuseOrder(error: string, uses: Uses): Refusal {
 
 /** Makes a refusal for invalid references, with the parameters that hold them. */
 export function referenceRefusal(error: string, parameters: Iterable<string>): Refusal {
-  const wrongType = [...parameters].slice(0, MAX_KEPT)
-    .map((parameter) => parameter.slice(0, MAX_QUOTE_LENGTH));
-  return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
+  return refused(error, {
+    wrongType: [...parameters].slice(0, MAX_KEPT)
+      .map((parameter) => parameter.slice(0, MAX_QUOTE_LENGTH)),
+  });
 }

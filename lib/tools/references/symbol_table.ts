@@ -33,7 +33,7 @@ import {
   wholeReference,
 } from "./syntax.ts";
 import { offerNames, resultParameter } from "./schema.ts";
-import type { Refusal, ToolSchema } from "../tool.ts";
+import { type Refusal, refused, type ToolSchema } from "../tool.ts";
 
 export type { Substituted } from "./substitute.ts";
 
@@ -168,10 +168,10 @@ export class Symbols {
   ): { readonly name: string; readonly resolved: string } | Refusal & { readonly meant?: string } {
     const input = parseJson(text);
     if (!isJsonObject(input) || !isPlain(input)) {
-      return {
-        error: `The arguments must be one JSON object, nested at most ${MAX_NESTING} deep`,
-        fault: { missing: [], unexpected: [], wrongType: [], malformed: true },
-      };
+      return refused(
+        `The arguments must be one JSON object, nested at most ${MAX_NESTING} deep`,
+        { malformed: true },
+      );
     }
     const parameter = resultParameter(tool);
     const { [parameter]: result, ...others } = input;
@@ -179,16 +179,12 @@ export class Symbols {
     const nameFault = this.#resultNameFault(parameter, result, name, taken);
     const { values, errors, faults } = this.fill(tool, others);
     if (nameFault !== undefined || errors.length > 0) {
-      return {
-        error: [nameFault, ...errors].filter((error) => error !== undefined).join(". "),
-        fault: {
-          missing: result === undefined ? [parameter] : [],
-          unexpected: [],
-          wrongType: [...(nameFault && result !== undefined ? [parameter] : []), ...faults],
-          malformed: false,
-        },
-        meant: JSON.stringify(values),
+      const error = [nameFault, ...errors].filter((error) => error !== undefined).join(". ");
+      const fault = {
+        missing: result === undefined ? [parameter] : [],
+        wrongType: [...(nameFault && result !== undefined ? [parameter] : []), ...faults],
       };
+      return { ...refused(error, fault), meant: JSON.stringify(values) };
     }
     return { name: name!, resolved: JSON.stringify(values) };
   }

@@ -156,23 +156,14 @@ const TEXTS = new WeakMap<object, string>();
 
 /** The value of a reference. */
 export class Binding {
-  /** The value. */
-  readonly value: JsonValue;
-
   /** Binds a value. */
-  constructor(value: JsonValue) {
-    this.value = value;
-  }
+  constructor(readonly value: JsonValue) {}
 
   /** The value as inserted into a text. */
   get text(): string {
     const { value } = this;
     if (typeof value !== "object" || value === null) return String(value);
-    const known = TEXTS.get(value);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(value);
-    TEXTS.set(value, text);
-    return text;
+    return TEXTS.getOrInsertComputed(value, () => JSON.stringify(value));
   }
 }
 

@@ -26,7 +26,7 @@ import {
   type PatternTrust,
   trustOf,
 } from "./patterns.ts";
-import type { Refusal, SchemaFault, Tool, ToolSchema } from "../tool.ts";
+import { type Refusal, refused, type SchemaFault, type Tool, type ToolSchema } from "../tool.ts";
 import { mapSchemas } from "./subschemas.ts";
 
 // Loading the schema compiler takes a while, so it is put off until a schema has to be compiled.
@@ -65,24 +65,14 @@ function argumentRefusal(
   validate: ValidateFunction,
 ): Refusal | undefined {
   if (!isJsonObject(given)) {
-    return {
-      error: "The arguments must be a JSON object",
-      fault: { missing: [], unexpected: [], wrongType: [], malformed: true },
-    };
+    return refused("The arguments must be a JSON object", { malformed: true });
   }
   try {
     if (validate(given)) return undefined;
   } catch {
     // Recursive schemas recurse as deep as the arguments.
-    return {
-      error: "The arguments nest too deep",
-      fault: {
-        missing: [],
-        unexpected: [],
-        wrongType: Object.keys(given).slice(0, MAX_ERRORS).map(cutName),
-        malformed: false,
-      },
-    };
+    const wrongType = Object.keys(given).slice(0, MAX_ERRORS).map(cutName);
+    return refused("The arguments nest too deep", { wrongType });
   }
   const errors = (validate.errors ?? []).slice(0, MAX_ERRORS);
   return {
@@ -312,19 +302,8 @@ const ANNOTATIONS = new Set([
 
 /** What constrains a value itself: `null` is accepted instead where a schema is `nullable`. */
 const OF_VALUES = new Set([
-  ...[
-    "enum",
-    "const",
-    "not",
-    "$ref",
-    "$dynamicRef",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "if",
-    "then",
-    "else",
-  ],
+  ...["enum", "const", "not", "$ref", "$dynamicRef"],
+  ...["anyOf", "oneOf", "allOf", "if", "then", "else"],
 ]);
 
 /** Lists of which each entry counts once, and those that say nothing when they are empty. */

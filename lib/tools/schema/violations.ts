@@ -99,13 +99,11 @@ function sharedSchema(schema: JsonObject): JsonObject {
   const rules = Object.fromEntries(
     Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)),
   );
-  const text = JSON.stringify(rules);
-  const shared = SHARED.get(text);
-  if (shared !== undefined) return shared;
-  // Reject an invalid schema at once, not only when there is a value for it.
-  schemaErrors(rules, null);
-  SHARED.set(text, rules);
-  return rules;
+  return SHARED.getOrInsertComputed(JSON.stringify(rules), () => {
+    // Reject an invalid schema at once, not only when there is a value for it.
+    schemaErrors(rules, null);
+    return rules;
+  });
 }
 
 function flatViolations({ required, properties }: Flat, given: JsonObject): Violation[] {
@@ -203,9 +201,7 @@ function isWithin(path: string, outer: string): boolean {
 function schemasWithin(root: JsonObject): (schema: JsonValue) => ReadonlySet<unknown> {
   const cache = new Map<JsonValue, ReadonlySet<unknown>>();
   return (schema) => {
-    const found = cache.get(schema) ?? new Set(reachableFrom(root, schema));
-    cache.set(schema, found);
-    return found;
+    return cache.getOrInsertComputed(schema, () => reachableFrom(root, schema));
   };
 }
 
