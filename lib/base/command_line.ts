@@ -3,6 +3,7 @@
  * @module
  */
 
+import { attempt } from "./errors.ts";
 import defer * as jsonc from "@std/jsonc";
 import defer * as paths from "node:path";
 import defer * as urls from "node:url";
@@ -44,11 +45,7 @@ export function callerFolder(): string | undefined {
 
 /** Returns the folder where the user stands; `undefined` if it is gone. */
 function userFolder(): string | undefined {
-  try {
-    return callerFolder() ?? Deno.cwd();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => callerFolder() ?? Deno.cwd());
 }
 
 /** Resolves `path` in the user's folder, which `deno task` leaves for the project's and has in `INIT_CWD`. */
@@ -60,11 +57,7 @@ export function userPath(path: string): string {
 
 /** Whether a folder is the one that paths begin in: what is said of them needs no more than the user wrote. */
 function isHere(folder: string): boolean {
-  try {
-    return Deno.cwd() === folder;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.cwd() === folder) ?? false;
 }
 
 /**
@@ -73,12 +66,11 @@ function isHere(folder: string): boolean {
  */
 export function pathForUser(path: string): string {
   const folder = userFolder();
-  try {
-    if (folder === undefined || folder === Deno.cwd() || paths.isAbsolute(path)) return path;
-    return paths.relative(folder, path);
-  } catch {
-    return path;
-  }
+  return attempt(() =>
+    folder === undefined || folder === Deno.cwd() || paths.isAbsolute(path)
+      ? path
+      : paths.relative(folder, path)
+  ) ?? path;
 }
 
 /**
@@ -159,27 +151,13 @@ function readConfig(path: string): Config | undefined {
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") {
     throw new Deno.errors.NotCapable(path);
   }
-  let text: string;
-  try {
-    if (!Deno.statSync(path).isFile) return undefined;
-    text = Deno.readTextFileSync(path);
-  } catch {
-    return undefined;
-  }
-  return fieldsOf(parse(text));
+  const text = attempt(() => Deno.statSync(path).isFile ? Deno.readTextFileSync(path) : undefined);
+  return text === undefined ? undefined : fieldsOf(parse(text));
 }
 
 /** Parses JSON, with comments where it has any: the parser for these takes time to load. */
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    try {
-      return jsonc.parse(text);
-    } catch {
-      return undefined;
-    }
-  }
+  return attempt(() => JSON.parse(text)) ?? attempt(() => jsonc.parse(text));
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

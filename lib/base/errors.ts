@@ -65,25 +65,27 @@ export function cannotFile(action: string, error: unknown): InputError {
   return new InputError(`Cannot ${action}: ${fileReason(error)}`);
 }
 
+/** Returns what work returns; `undefined` if it throws. */
+export function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a thrown value is an error of a class; of a hostile one, such as a proxy, nothing can be asked. */
 export function isErrorOf<Kind>(
   error: unknown,
   kind: abstract new (...options: never[]) => Kind,
 ): error is Kind {
-  try {
-    return error instanceof kind;
-  } catch {
-    return false;
-  }
+  return attempt(() => error instanceof kind) ?? false;
 }
 
 /** Returns the message of an error, without the prefix of its class; anything may be thrown. */
 export function reasonOf(error: unknown): string {
-  try {
-    return `${error instanceof Error ? error.message : String(error)}`;
-  } catch {
-    return "a value that has no text";
-  }
+  return attempt(() => `${error instanceof Error ? error.message : String(error)}`) ??
+    "a value that has no text";
 }
 
 /** Returns an error and its causes, the outermost first. */

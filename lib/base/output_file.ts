@@ -4,7 +4,7 @@
  */
 
 import defer * as paths from "node:path";
-import { cannot, cannotFile, type InputError } from "./errors.ts";
+import { attempt, cannot, cannotFile, type InputError } from "./errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
 
 /**
@@ -181,11 +181,7 @@ export class Output implements Disposable {
 }
 
 function isLink(path: string): boolean {
-  try {
-    return Deno.lstatSync(path).isSymlink;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.lstatSync(path).isSymlink) ?? false;
 }
 
 /** Whether the existing file may be replaced: a device may not. */
@@ -202,11 +198,7 @@ function isReplaceable(path: string, part: string): boolean {
 
 /** Opens a part file; `undefined` if the permission covers only the final path. */
 function openIfAllowed(path: string, what: string): Deno.FsFile | undefined {
-  try {
-    return open(path, what, { createNew: true });
-  } catch {
-    return undefined;
-  }
+  return attempt(() => open(path, what, { createNew: true }));
 }
 
 /**
@@ -287,12 +279,7 @@ export function isMissing(path: string): boolean {
 
 /** Whether there is something at a path, as far as that can be read. */
 export function isThere(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path)) !== undefined;
 }
 
 /** Removes a file, if there is one. */

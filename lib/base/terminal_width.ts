@@ -3,6 +3,7 @@
  * @module
  */
 
+import { attempt } from "./errors.ts";
 /** Narrower terminals are written for as if they had these columns. */
 const LEAST = 40;
 /** Columns of what tests print where there is no terminal, such as in the log of a CI job. */
@@ -20,9 +21,5 @@ export function testWidth(): number {
 
 /** Returns the columns of the terminal; `undefined` where there is none, or it does not know. */
 export function terminalColumns(): number | undefined {
-  try {
-    return Deno.consoleSize().columns || undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.consoleSize().columns || undefined);
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { inOneLine, InputError, isErrorOf, reasonOf } from "./errors.ts";
+import { attempt, inOneLine, InputError, isErrorOf, reasonOf } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
 
@@ -129,12 +129,8 @@ interface Frame {
  * if its stack does not name it.
  */
 export function placeOf(error: unknown): string | undefined {
-  let place: string | undefined;
-  try {
-    if (error instanceof Error) [place] = placesOf(error);
-  } catch {
-    // Anything may be thrown, also what throws when it is looked at.
-  }
+  // Anything may be thrown, also what throws when it is looked at.
+  const place = attempt(() => error instanceof Error ? placesOf(error)[0] : undefined);
   if (place === undefined) return undefined;
   const folder = here();
   return printable(place.startsWith(folder) ? place.slice(folder.length) : place, 500);
@@ -159,11 +155,8 @@ export function atPlace(error: unknown): string {
 }
 
 function kindOf(error: unknown): string {
-  try {
-    return error instanceof Error ? `${error.constructor.name}` : typeof error;
-  } catch {
-    return typeof error;
-  }
+  return attempt(() => error instanceof Error ? `${error.constructor.name}` : typeof error) ??
+    typeof error;
 }
 
 /** Describes an error that the user's code threw, and its place: `threw TypeError at ...: ...`. */
@@ -181,10 +174,9 @@ const MISTAKES: readonly unknown[] = [TypeError, ReferenceError, RangeError, Syn
 
 /** Describes an error that shows a mistake in a program, and its place; `undefined` for any other. */
 export function mistakeText(error: unknown): string | undefined {
-  try {
-    if (!(error instanceof Error) || !MISTAKES.includes(error.constructor)) return undefined;
-    return `${error.constructor.name}${atPlace(error)}`;
-  } catch {
-    return undefined;
-  }
+  return attempt(() =>
+    error instanceof Error && MISTAKES.includes(error.constructor)
+      ? `${error.constructor.name}${atPlace(error)}`
+      : undefined
+  );
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { attempt } from "../base/errors.ts";
 import { isTransient } from "../tools/fault.ts";
 import { followedDemand, type InjectedDemand, type InstructedCall } from "../tools/injection.ts";
 import { canonicalJson, parseJson } from "../base/json.ts";
@@ -33,12 +34,9 @@ export function callSignature(
     "function" | "arguments" | "resolved"
   >,
 ): string {
-  try {
-    return canonicalJson([name, parseJson(written) ?? written]);
-  } catch {
-    // Thousands of nested brackets overflow the stack.
-    return canonicalJson([name, written]);
-  }
+  // Thousands of nested brackets overflow the stack.
+  return attempt(() => canonicalJson([name, parseJson(written) ?? written])) ??
+    canonicalJson([name, written]);
 }
 
 /** Returns the behaviours in the trace of one trial, in the order of {@linkcode BEHAVIOURS}. */

@@ -5,7 +5,7 @@
  */
 
 import { type ReadableHeaders, retryAfterOf } from "../base/attempts.ts";
-import { cannot } from "../base/errors.ts";
+import { attempt, cannot, isErrorOf } from "../base/errors.ts";
 import { isJsonObject, isObject, parseJson } from "../base/json.ts";
 import { TOOL_ERRORS, type ToolErrorCategory } from "./error_category.ts";
 import { errorOfResult } from "./references/symbol_table.ts";
@@ -102,7 +102,7 @@ function isWait(value: unknown): value is number {
 export function toToolError(thrown: unknown, now: number = Date.now()): ToolError {
   const chain = errorChain(thrown);
   const message = thrownMessage(thrown);
-  const words = isError(thrown) ? message : thrownText(thrown);
+  const words = isErrorOf(thrown, Error) ? message : thrownText(thrown);
   const waits = [...chain.flatMap((error) => waitsIn(error, now)), waitInWords(words)];
   const retryAfter = waits.find(isWait);
   return new ToolError(categoryIn(chain, words), message, { cause: thrown, retryAfter });
@@ -144,11 +144,7 @@ function errorChain(thrown: unknown): object[] {
 
 /** A property of a thrown value; `undefined` if reading it throws. */
 function property(value: unknown, key: string, isWanted = true): unknown {
-  try {
-    return isWanted && isObject(value) ? Reflect.get(value, key) : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => isWanted && isObject(value) ? Reflect.get(value, key) : undefined);
 }
 
 /** Whether an error is a `ToolError`, even of another copy of this module. */
@@ -279,12 +275,8 @@ function readable(headers: object): ReadableHeaders {
   };
   return {
     get(name) {
-      try {
-        const value = get(name);
-        return ["string", "number"].includes(typeof value) ? String(value) : undefined;
-      } catch {
-        return undefined;
-      }
+      const value = attempt(() => get(name));
+      return ["string", "number"].includes(typeof value) ? String(value) : undefined;
     },
   };
 }
@@ -305,14 +297,6 @@ function waitInWords(text: string): number | undefined {
   return Number(amount) * factor;
 }
 
-function isError(thrown: unknown): boolean {
-  try {
-    return thrown instanceof Error;
-  } catch {
-    return false;
-  }
-}
-
 /** The message of errors without one. */
 const NO_REASON = "It failed, and did not say why";
 
@@ -326,7 +310,7 @@ function thrownMessage(thrown: unknown): string {
 function thrownText(thrown: unknown): string {
   try {
     if (!isObject(thrown)) return thrown === undefined ? "" : String(thrown);
-    if (isError(thrown)) return "";
+    if (isErrorOf(thrown, Error)) return "";
     return JSON.stringify(thrown) ?? "";
   } catch {
     return "";

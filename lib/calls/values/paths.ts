@@ -4,7 +4,7 @@
  */
 
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { parseJson, printable } from "../../base/json.ts";
 
 /** Matches every part: each item of a list, member of a set, entry of a map and key of an object. */
 export const ANY_ITEM: unique symbol = Symbol("any item");
@@ -35,7 +35,12 @@ export function parsePath(written: string): ValuePath {
   while (at < written.length) {
     STEP.lastIndex = at;
     const [whole, key, index, star, quoted] = STEP.exec(written) ?? [];
-    const step = key ?? (index !== undefined ? Number(index) : star ? ANY_ITEM : unquoted(quoted));
+    const step = key ??
+      (index !== undefined
+        ? Number(index)
+        : star
+        ? ANY_ITEM
+        : parseJson(quoted ?? "") as string | undefined);
     if (whole === undefined || step === undefined || key === "*") {
       return throwInvalidPath(written, `it is invalid at character ${at + 1}`);
     }
@@ -44,14 +49,6 @@ export function parsePath(written: string): ValuePath {
   }
   if (steps.length === 0) throwInvalidPath(written, "it is empty");
   return steps;
-}
-
-function unquoted(text: string | undefined): string | undefined {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return undefined;
-  }
 }
 
 function throwInvalidPath(written: unknown, state: string): never {

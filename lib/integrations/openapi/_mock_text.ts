@@ -3,6 +3,7 @@
  * @module
  */
 
+import { attempt } from "../../base/errors.ts";
 import type { Stream } from "../../base/random.ts";
 import { countOf, readPattern } from "../../tools/schema/patterns.ts";
 import { randomIntegerBetween, sample } from "@std/random";
@@ -73,11 +74,7 @@ export function formattedText(format: unknown, stream: Stream): string | undefin
  * @param least How long the text should be, at least: what may repeat does so more often.
  */
 export function patternText(pattern: string, stream: Stream, least = 0): string | undefined {
-  try {
-    return new PatternText(readPattern(pattern), stream, least).make();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new PatternText(readPattern(pattern), stream, least).make());
 }
 
 /** Adds a part to the text. */

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { attempt } from "../../base/errors.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ModelReply, ModelRequest } from "../model.ts";
 
@@ -13,12 +14,9 @@ const ENCODER = new TextEncoder();
 
 /** Estimates the tokens of a value by the length of its JSON text. */
 export function estimatedTokens(value: object): number {
-  try {
-    return Math.ceil(ENCODER.encode(JSON.stringify(value)).length / BYTES_A_TOKEN);
-  } catch {
-    // A value that nests too deep to serialize fails when it is sent.
-    return 1;
-  }
+  // A value that nests too deep to serialize fails when it is sent.
+  return attempt(() => Math.ceil(ENCODER.encode(JSON.stringify(value)).length / BYTES_A_TOKEN)) ??
+    1;
 }
 
 /**

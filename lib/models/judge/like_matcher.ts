@@ -4,7 +4,7 @@
  * @module
  */
 
-import { cannot, InputError } from "../../base/errors.ts";
+import { attempt, cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, type JsonValue, listText, printable } from "../../base/json.ts";
 import type { JudgeScore } from "./score.ts";
 import type { Rubric } from "./rubric.ts";
@@ -30,11 +30,7 @@ export const TOO_DEEP = "a value that nests too deep";
 
 /** Returns the text that identifies a value. */
 export function valueKey(value: JsonValue): string {
-  try {
-    return canonicalJson(value);
-  } catch {
-    return TOO_DEEP;
-  }
+  return attempt(() => canonicalJson(value)) ?? TOO_DEEP;
 }
 
 /** Characters of a name, and of a value, in a description, at most. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { cannot, cannotFile, fileReason, InputError } from "../../base/errors.ts";
+import { attempt, cannot, cannotFile, fileReason, InputError } from "../../base/errors.ts";
 import { parseJson, printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { readRecording, type Recording } from "./_file.ts";
@@ -86,12 +86,8 @@ export interface MarkFile {
 /** Returns the marks in the folder of a model that can be read, in the order of their names. */
 export function marksIn(folder: string): MarkFile[] {
   return [...namesIn(folder, MARK_ENDING)].slice(0, MAX_FILES).flatMap((path) => {
-    try {
-      const mark = readMark(path);
-      return mark === undefined ? [] : { path, mark };
-    } catch {
-      return [];
-    }
+    const mark = attempt(() => readMark(path));
+    return mark === undefined ? [] : { path, mark };
   });
 }
 

@@ -7,7 +7,7 @@ import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
-import { cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { attempt, cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { resultsFault } from "./_check_results.ts";
 import {
   assemble,
@@ -155,11 +155,7 @@ function withResults(drafts: readonly QuestionDraft[], source: string): Question
 }
 
 function isThere(folder: string): boolean {
-  try {
-    return Deno.statSync(folder).isDirectory;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(folder).isDirectory) ?? false;
 }
 
 /** Returns the JSON files of a folder by their names without the extension, sorted by name. */

@@ -22,7 +22,7 @@ import {
   PLACEHOLDER,
   resolvedTruth,
 } from "./question_set.ts";
-import { cannot } from "../../base/errors.ts";
+import { attempt, cannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
 import {
@@ -379,12 +379,10 @@ export function truthCheck(tool: ToolSchema): TruthCheck {
 }
 
 function placeholderCheck(tool: ToolSchema): ArgumentCheck {
-  try {
-    return argumentCheck({ ...tool, parameters: allowPlaceholders(tool.parameters) });
-  } catch {
-    // A reference may lead into a keyword that was removed.
-    return () => undefined;
-  }
+  // A reference may lead into a keyword that was removed.
+  return attempt(() =>
+    argumentCheck({ ...tool, parameters: allowPlaceholders(tool.parameters) })
+  ) ?? (() => undefined);
 }
 
 /** Keywords that apply to values, and so not to placeholders. */

@@ -92,7 +92,7 @@ export function describeParts(value: JsonValue): string {
 }
 
 /** One step of a path. */
-export interface PathStep {
+export interface FieldStep {
   /** The key or the index, as written. */
   readonly word: string;
   /** Its length in characters, with the dot or the brackets. */
@@ -104,7 +104,7 @@ export function stepAt(
   text: string,
   from: number,
   { brackets = false }: PathForm,
-): PathStep | undefined {
+): FieldStep | undefined {
   if (brackets && text[from] === "[") {
     BRACKETS.lastIndex = from;
     const [whole, index] = BRACKETS.exec(text) ?? [];

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { attempt } from "../../base/errors.ts";
 // Loaded when a schema has the first pattern.
 import defer * as re2 from "re2js";
 import type { JsonObject } from "../../base/json.ts";
@@ -113,20 +114,14 @@ function backtracking(pattern: string): Pattern {
 
 /** Whether a text is a regular expression of ECMAScript with the flag `u`. */
 function isNative(pattern: string): boolean {
-  try {
-    return new RegExp(pattern, "u") !== undefined;
-  } catch {
-    return false;
-  }
+  return attempt(() => new RegExp(pattern, "u")) !== undefined;
 }
 
 /** Whether a text is a pattern. */
 export function isPattern(text: string): boolean {
-  try {
-    return text.length > MAX_LENGTH ? isNative(text) : readPattern(text) !== undefined;
-  } catch {
-    return false;
-  }
+  return attempt(() =>
+    text.length > MAX_LENGTH ? isNative(text) : readPattern(text) !== undefined
+  ) ?? false;
 }
 
 /** A class of characters, an escape, the beginning of a group, a quantifier, or a character. */
