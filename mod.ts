@@ -18,7 +18,6 @@
  * @module
  */
 
-export { InputError } from "./lib/base/errors.ts";
 export type { JsonObject, JsonValue } from "./lib/base/json.ts";
 export {
   absent,
@@ -30,16 +29,8 @@ export {
   matchingText,
   optional,
 } from "./lib/calls/expected/matchers.ts";
-export type { GatePolicy, RatePolicy, UpgradePolicy } from "./lib/gate/policy.ts";
+export type { GatePolicy } from "./lib/gate/policy.ts";
 export { type Judge, judge } from "./lib/models/judge/judge.ts";
-export type { RubricOptions } from "./lib/models/judge/options.ts";
-export type { Criteria, Criterion } from "./lib/models/judge/rubric.ts";
-export type {
-  AgreementOptions,
-  Estimate,
-  JudgeAgreement,
-  JudgeLabel,
-} from "./lib/models/judge/agreement.ts";
 export {
   InfrastructureError,
   type Model,
@@ -50,11 +41,8 @@ export { openai } from "./lib/models/openai/openai.ts";
 export type { OpenAIOptions } from "./lib/models/openai/wire_format.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
 export { withFaults } from "./lib/perturbations/inject_faults.ts";
-export type { LeftOut, TaskSource } from "./lib/runs/plan.ts";
-export type { PlannedVariant, TestSettings } from "./lib/runs/resolved_suite.ts";
-export { type QuestionSource, questionSource } from "./lib/runs/question_tasks.ts";
+export type { BenchmarkSettings, RunSettings, ToolTestSettings } from "./lib/runs/option_types.ts";
 export {
-  type Cell,
   type Cells,
   type Connection,
   CONNECTIONS,
@@ -64,9 +52,7 @@ export {
   type ProbeSet,
   type QuestionSet,
   type SeededCell,
-  type Suite,
 } from "./lib/runs/suite.ts";
-export type { GraphSpec } from "./lib/tasks/generated/graph.ts";
 export { generateTask, type Task } from "./lib/tasks/generated/task.ts";
 export {
   askJudges,
@@ -85,12 +71,6 @@ export {
   type CalledOptions,
 } from "./lib/testing/assertions/calls.ts";
 export {
-  assertCallOrder,
-  assertCallScore,
-  assertTrajectory,
-  type ScoreThresholds,
-} from "./lib/testing/assertions/trajectories.ts";
-export {
   type AnswerOptions,
   type AnswerRecord,
   assertAnswer,
@@ -100,11 +80,11 @@ export {
   type StateOptions,
 } from "./lib/testing/assertions/runs.ts";
 export {
-  assertNoFailures,
-  assertRight,
-  assertSolved,
-  assertSuccessRate,
-} from "./lib/testing/assertions/trials.ts";
+  assertCallOrder,
+  assertCallScore,
+  assertTrajectory,
+  type ScoreThresholds,
+} from "./lib/testing/assertions/trajectories.ts";
 export { benchmark } from "./lib/testing/benchmark.ts";
 export type {
   BenchmarkOptions,
@@ -120,33 +100,24 @@ export type {
   ToolTestOptions,
   ToolTestVariant,
 } from "./lib/testing/tool_test_options.ts";
-export type {
-  BenchmarkSettings,
-  RunSettings,
-  SuiteSettings,
-  ToolTestSettings,
-} from "./lib/runs/option_types.ts";
 export {
   type McpToolOptions,
   type OwnToolOptions,
   tool,
   type ToolInput,
 } from "./lib/tools/define_tool.ts";
+export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
+export type { Message } from "./lib/tools/message.ts";
 export type {
   ParametersSchema,
   StandardResult,
   StandardSchema,
   ZodSchema,
 } from "./lib/tools/own_schema.ts";
-export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
-export type { Message, Usage } from "./lib/tools/message.ts";
-export type { Tool, ToolAnnotations, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";
+export type { Tool, ToolCall, ToolSchema } from "./lib/tools/tool.ts";
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";
 export type { ToolTestTurn } from "./lib/trials/executors/case_turns.ts";
-export type { CaseParts } from "./lib/trials/executors/case_parts.ts";
-export type { ToolCase, ToolTestRun } from "./lib/trials/executors/tool_case.ts";
 export { createExecutor, type GeneratedTaskExecutor } from "./lib/trials/executors/generated.ts";
+export type { ToolCase, ToolTestRun } from "./lib/trials/executors/tool_case.ts";
 export type { Agent, AgentOptions, AgentTask } from "./lib/trials/own_agent.ts";
 export type { CommandAgent } from "./lib/trials/tap/command.ts";
-export type { Trial } from "./lib/trials/trial.ts";
-export type { Transcripts } from "./lib/trials/transcript.ts";

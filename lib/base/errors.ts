@@ -9,15 +9,6 @@ import { redactRecord } from "./redact.ts";
 
 /**
  * Unusable input. The message is for the user: action, rule, state; one line or a few.
- *
- * @example Usage
- * ```ts
- * import { grid, InputError } from "@toolgate/toolgate";
- * import { assertThrows } from "@std/assert";
- *
- * const impossible = () => grid({ core: 3, depth: 5 });
- * assertThrows(impossible, InputError, "Cannot make a grid as core must be at least 1");
- * ```
  */
 export class InputError extends Error {
   /** The name of the class. */

@@ -314,25 +314,6 @@ export function isRoot({ detail }: FailureCause): boolean {
 
 /**
  * Describes one failure.
- *
- * @example Usage
- * ```ts
- * import { describeFailure } from "@toolgate/toolgate/reports";
- * import { assertEquals } from "@std/assert";
- *
- * const text = describeFailure({
- *   call: 1,
- *   step: 1,
- *   function: "func_qzx",
- *   type: "function_not_found",
- *   detail: { nearest: "func_qxz" },
- *   root: true,
- * });
- * assertEquals(
- *   text,
- *   "call 1 (step 1) func_qzx: function_not_found: there is no such function, the nearest is func_qxz",
- * );
- * ```
  */
 export function describeFailure(failure: Failure): string {
   const where = `call ${failure.call} (step ${failure.step}) ${printable(failure.function, 60)}`;

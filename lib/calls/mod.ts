@@ -3,49 +3,20 @@
  * @module
  */
 
-export {
-  type CallScore,
-  type MadeCalls,
-  scoreCalls,
-  TRAJECTORY_MODES,
-  type TrajectoryMode,
-} from "./expected/match_calls.ts";
-export { alignCalls } from "./expected/alignment.ts";
-export type { CallExpectation, ExpectedCall, ExpectedValue, Held } from "../tools/expected_call.ts";
-export { MATCHER } from "../tools/tool.ts";
-export {
-  type Behaviour,
-  BEHAVIOURS,
-  type Conforming,
-  type Failure,
-  FAILURE_TYPES,
-  type FailureCause,
-  type FailureDetails,
-  type FailureType,
-  type Origin,
-  PARAMETER_FAILURE_TYPES,
-  type ParameterFailureType,
-  type WrongArgument,
-  type WrongArguments,
+export { type MadeCalls, TRAJECTORY_MODES, type TrajectoryMode } from "./expected/match_calls.ts";
+export type {
+  Behaviour,
+  Conforming,
+  Failure,
+  FailureCause,
+  FailureDetails,
+  FailureType,
+  Origin,
+  ParameterFailureType,
+  WrongArgument,
+  WrongArguments,
 } from "./failure_types.ts";
-export type { InjectedDemand } from "../tools/injection.ts";
-export { viewCalls } from "./parameter_failure.ts";
-export type { ParameterScore } from "./parameter_views.ts";
-export {
-  type AgentWork,
-  type ParseCounts,
-  parsesOf,
-  type RepairCount,
-  type StrategyWork,
-} from "./work.ts";
-export {
-  type CallRecord,
-  type RecordedCall,
-  recordedCalls,
-  type SaidAndMade,
-  type WrittenCall,
-} from "./record.ts";
-export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
+export type { CallRecord, RecordedCall, SaidAndMade, WrittenCall } from "./record.ts";
 export {
   type AnswerEvent,
   type AssertionEvent,
@@ -71,3 +42,6 @@ export {
   type TurnEvent,
   type Undecided,
 } from "./trace.ts";
+export type { CallExpectation, ExpectedValue, Held } from "../tools/expected_call.ts";
+export type { InjectedDemand } from "../tools/injection.ts";
+export { MATCHER } from "../tools/tool.ts";

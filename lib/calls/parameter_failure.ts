@@ -73,30 +73,6 @@ const MAX_VALUE_LENGTH = 200;
  *
  * @param schemaOf Returns the schema of a tool's parameters before any perturbation.
  * @throws {InputError} If a schema is invalid, or an expected call sets `defaults`.
- *
- * @example Usage
- * ```ts
- * import { viewCalls } from "@toolgate/toolgate/calls";
- * import { assertEquals } from "@std/assert";
- *
- * const schema = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } } };
- * const given = { city: "Paris, Texas", days: "3" };
- * const calls = [{ tool: "forecast", arguments: given, written: JSON.stringify(given) }];
- * const expected = [{ tool: "forecast", arguments: { city: "Paris", days: 3 } }];
- * assertEquals(viewCalls(calls, expected, () => schema), [{
- *   oracle: 1,
- *   failures: [
- *     { type: "specification_mismatch", parameter: "/days", given: "3", expected: 3 },
- *     {
- *       type: "task_deviation",
- *       parameter: "/city",
- *       given: "Paris, Texas",
- *       expected: "Paris",
- *       similarity: 0.5,
- *     },
- *   ],
- * }]);
- * ```
  */
 export function viewCalls(
   calls: readonly Pick<RecordedCall, "tool" | "arguments" | "written">[],

@@ -111,17 +111,6 @@ export type SaidAndMade =
 /**
  * Returns the calls of a trace; what the strategy `retry` made again is one call, with its last result. A trace cuts texts to 10,000 characters: `uncut` has the whole texts, by
  * the numbers of calls.
- *
- * @example Usage
- * ```ts
- * import { recordedCalls } from "@toolgate/toolgate/calls";
- * import { Toolbox } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * using toolbox = new Toolbox([]);
- * await toolbox.execute([{ id: "1", name: "search", arguments: "{}" }]);
- * assertEquals(recordedCalls(toolbox.events)[0]?.error, "There is no function search");
- * ```
  */
 export function recordedCalls(
   events: readonly TraceEvent[],

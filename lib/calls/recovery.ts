@@ -61,32 +61,6 @@ export function rightEndOf(fault: FaultKind): RecoveryEnd {
 
 /**
  * Returns the episodes of a trial, in the order in which their functions were first called.
- *
- * @example Usage
- * ```ts
- * import { generateTask, scripted } from "@toolgate/toolgate";
- * import { recoveryOf } from "@toolgate/toolgate/calls";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
- * const { functions: [only], inputs, target } = generateTask(spec);
- * const calls = [{ name: only!.name, arguments: Object.fromEntries(inputs) }];
- *
- * const persistent = scripted("persistent", [
- *   { calls },
- *   { calls },
- *   { text: `${target.variable} = ${target.value}` },
- * ]);
- * const { events } = await runTrial(spec, persistent, { perturbation: "timeout" });
- * assertEquals(recoveryOf(events), [
- *   { fault: "timeout", function: only!.name, end: "recovered", attempts: 1 },
- * ]);
- *
- * const inventive = scripted("inventive", [{ calls }, { text: `${target.variable} = 123` }]);
- * const other = await runTrial(spec, inventive, { perturbation: "timeout" });
- * assertEquals(recoveryOf(other.events)[0]?.end, "hallucinated");
- * ```
  */
 export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
   const calls = callsOf(events);

@@ -105,28 +105,6 @@ const MAX_REPAIR_LENGTH = 100;
 /**
  * Counts how the replies that attempt calls could be parsed; `undefined` if no reply says. Replies of stages, such as a
  * plan, do not count.
- *
- * @example Usage
- * ```ts
- * import { parsesOf } from "@toolgate/toolgate/calls";
- * import { assertEquals } from "@std/assert";
- *
- * const numbers = { request: 1, calls: 1, inputTokens: 9, outputTokens: 9, durationMs: 9 };
- * const reply = { kind: "reply", text: "", ...numbers } as const;
- * assertEquals(
- *   parsesOf([
- *     { ...reply, parsed: "strict" },
- *     { ...reply, parsed: "repaired", repairs: ["call 1 had a trailing comma"] },
- *   ]),
- *   {
- *     strict: 1,
- *     repaired: 1,
- *     unreadable: 0,
- *     repairs: [{ repair: "call N had a trailing comma", replies: 1 }],
- *   },
- * );
- * assertEquals(parsesOf([reply]), undefined);
- * ```
  */
 export function parsesOf(events: readonly TraceEvent[]): ParseCounts | undefined {
   const replies = events.flatMap((event) =>

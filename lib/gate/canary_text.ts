@@ -15,16 +15,6 @@ import { countText, grouped, percent, points, sum } from "../base/numbers.ts";
 
 /**
  * Returns a verdict as lines for a terminal: what it says, and the numbers behind it.
- *
- * @example Usage
- * ```ts
- * import { canaryLines, watchForDrift } from "@toolgate/toolgate/gate";
- * import { assertEquals } from "@std/assert";
- *
- * const reference = new Array(500).fill({ solved: 1, valid: 1, trials: 1 });
- * const [first] = canaryLines(watchForDrift(reference, []));
- * assertEquals(first, "INVALID: there is no day yet.");
- * ```
  */
 export function canaryLines(verdict: CanaryVerdict, policy: CanaryPolicy = {}): string[] {
   const { tolerance, confidence, drop, models } = completeCanary(policy);

@@ -179,21 +179,6 @@ export interface AcceptedResults {
  * @see {@linkcode signFlip} for the test where graphs were repeated, and Holm, "A Simple Sequentially Rejective
  * Multiple Test Procedure", 1979, for adjusted p-values: those up to 0.05 are significant together, with a chance of
  * at most 5% that one of them or more is wrong.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { comparePairs } from "@toolgate/toolgate/gate";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
- * const better = { ...trial, model: { ...trial.model, requested: "better" }, solved: true };
- * const [pair] = comparePairs([trial, better]);
- * assertEquals([pair!.of, pair!.against.model, pair!.subject.model], ["model", "shrug", "better"]);
- * assertEquals([pair!.gained.length, pair!.lost.length, pair!.test!.p], [1, 0, 1]);
- * ```
  */
 export function comparePairs(
   trials: readonly TrialSummary[],

@@ -157,17 +157,6 @@ export interface DecideOptions {
  * unobserved results.
  *
  * @throws {InputError} If the policy is not usable.
- *
- * @example Usage
- * ```ts
- * import { decide } from "@toolgate/toolgate/gate";
- * import { assertEquals } from "@std/assert";
- *
- * const units = Array.from({ length: 200 }, (_, n) => ({ solved: n < 190 ? 1 : 0, valid: 1, trials: 1 }));
- * assertEquals(decide(units, { successRate: 0.9 }).kind, "pass");
- * assertEquals(decide(units, { successRate: 0.99, margin: 0 }).kind, "fail");
- * assertEquals(decide([], { successRate: 0.9 }).kind, "invalid");
- * ```
  */
 export function decide(
   units: readonly Unit[],
@@ -188,22 +177,6 @@ export function decide(
  * @throws {InputError} If the policy is not usable.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", 1998.
- *
- * @example Usage
- * ```ts
- * import { decideUpgrade } from "@toolgate/toolgate/gate";
- * import { assertEquals } from "@std/assert";
- *
- * const solved = { solved: 1, valid: 1, trials: 1 };
- * const failed = { solved: 0, valid: 1, trials: 1 };
- * const pairs = Array.from({ length: 400 }, (_, n) => ({
- *   candidate: n % 5 > 0 ? solved : failed,
- *   baseline: n % 5 > 0 ? solved : failed,
- * }));
- * assertEquals(decideUpgrade(pairs, { baseline: "gpt-5" }).kind, "pass");
- * const worse = pairs.map(({ baseline }) => ({ candidate: failed, baseline }));
- * assertEquals(decideUpgrade(worse, { baseline: "gpt-5" }).kind, "fail");
- * ```
  */
 export function decideUpgrade(
   pairs: readonly Pair[],

@@ -246,15 +246,6 @@ export function decidesByCases(policy: CompletePolicy): boolean {
 
 /**
  * Fills in the defaults of a policy; its values must be checked already.
- *
- * @example Usage
- * ```ts
- * import { completePolicy } from "@toolgate/toolgate/gate";
- * import { assertEquals } from "@std/assert";
- *
- * const { margin, confidence } = completePolicy({ successRate: 0.8 });
- * assertEquals([margin, confidence], [0.05, 0.95]);
- * ```
  */
 export function completePolicy(policy: RatePolicy | CasesPolicy): CompleteRatePolicy;
 /** Fills in the defaults of an upgrade policy. */

@@ -67,17 +67,6 @@ function partsOf(graph: Outcomes): Parts {
  * @param cells The graphs of each cell; graphs with fewer valid trials than the largest are left out. Cells that
  * share core graphs count as one.
  * @throws {RangeError} If there is no graph, or, for an upgrade gate, none with two valid trials.
- *
- * @example Usage
- * ```ts
- * import { selfCheck } from "@toolgate/toolgate/gate";
- * import { assertEquals } from "@std/assert";
- *
- * const graphs = Array.from({ length: 100 }, (_, n) => [n % 5 > 0, n % 7 > 0]);
- * const [alike] = selfCheck([graphs], { baseline: "itself" }, { gates: 100 });
- * assertEquals(alike!.error, "fail");
- * assertEquals(alike!.gates.invalid, 0);
- * ```
  */
 export function selfCheck(
   cells: readonly (readonly Outcomes[])[],

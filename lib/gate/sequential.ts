@@ -84,16 +84,6 @@ export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
  * Returns the rule of a sequential gate.
  *
  * @throws {RangeError} If nothing is between what passes and what fails.
- *
- * @example Usage
- * ```ts
- * import { completePolicy, sequentialRule } from "@toolgate/toolgate/gate";
- * import { assertEquals } from "@std/assert";
- *
- * const rule = sequentialRule(completePolicy({ successRate: 0.7 }), 6);
- * assertEquals(rule.fixedSize, 960);
- * assertEquals(rule.largestSize, 1440);
- * ```
  */
 export function sequentialRule(policy: CompletePolicy, blockSize: number): SequentialRule {
   const { confidence, power } = policy;

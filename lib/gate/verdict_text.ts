@@ -45,15 +45,6 @@ export interface VerdictNames {
 
 /**
  * Returns the verdict as a paragraph for a release manager.
- *
- * @example Usage
- * ```ts
- * import { decide, describeVerdict } from "@toolgate/toolgate/gate";
- * import { assertStringIncludes } from "@std/assert";
- *
- * const policy = { successRate: 0.9 };
- * assertStringIncludes(describeVerdict(decide([], policy), policy), "INVALID");
- * ```
  */
 export function describeVerdict(
   verdict: TrialsVerdict,
@@ -260,17 +251,6 @@ const NONE_SOLVED = "none was solved";
  * Returns the numbers behind a verdict, one per line; none for a verdict without evidence.
  *
  * @param trialText What is told of a trial that shows what is exceeded, by its id. Default: the id.
- *
- * @example Usage
- * ```ts
- * import { decide, verdictNumbers } from "@toolgate/toolgate/gate";
- * import { assertEquals } from "@std/assert";
- *
- * const units = new Array(100).fill({ solved: 1, valid: 1, trials: 1 });
- * const policy = { successRate: 0.9 };
- * const [first] = verdictNumbers(decide(units, policy), policy);
- * assertEquals(first, "solved: 100 of 100 valid trials (100.0%), 100 graphs");
- * ```
  */
 export function verdictNumbers(
   verdict: TrialsVerdict,

@@ -30,18 +30,6 @@ export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
 /**
  * Creates models from their entries. Simulated models are called within the process, in the same format as a
  * model behind a server.
- *
- * @example Usage
- * ```ts
- * import { Connections } from "@toolgate/toolgate/models";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const connections = new Connections();
- * const model = connections.model({ model: "sim:planner" });
- * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * assertEquals((await runTrial(task, model)).outcome, "solved");
- * ```
  */
 export class Connections {
   readonly #options: ConnectOptions;

@@ -192,14 +192,13 @@ export interface InfrastructureErrorOptions extends ErrorOptions {
  * @example Usage
  * ```ts
  * import { InfrastructureError, scripted } from "@toolgate/toolgate";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
+ * import { runTools } from "@toolgate/toolgate/toolkit";
+ * import { assertRejects } from "@std/assert";
  *
  * const model = scripted("down", () => {
  *   throw new InfrastructureError("The server is down");
  * });
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * assertEquals((await runTrial(task, model)).outcome, "invalid");
+ * await assertRejects(() => runTools(model, [], { messages: "Hello?" }), InfrastructureError);
  * ```
  */
 export class InfrastructureError extends Error {
@@ -238,21 +237,6 @@ export class InfrastructureError extends Error {
 
 /**
  * The error of a trial whose time ran out while the model was replying.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { TimeLimitError } from "@toolgate/toolgate/models";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const model = scripted("slow", ({ timeLimit }) => {
- *   throw new TimeLimitError(`No reply within ${timeLimit} ms`);
- * });
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const { outcome } = await runTrial(task, model, { limits: { seconds: 60 } });
- * assertEquals(outcome, "time_limit");
- * ```
  */
 export class TimeLimitError extends Error {
   /** The name of the class. */

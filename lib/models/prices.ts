@@ -32,15 +32,6 @@ export const PRICES: z.ZodType<Prices> = z.record(
  * Returns the cost of `usage`, in US dollars.
  *
  * @throws {InputError} If the table has no price for the model: unknown is not free.
- *
- * @example Usage
- * ```ts
- * import { costOf } from "@toolgate/toolgate/models";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const prices = { "gpt-5": { input: 1.25, output: 10 } };
- * assertAlmostEquals(costOf({ inputTokens: 8000, outputTokens: 1000 }, "gpt-5", prices), 0.02);
- * ```
  */
 export function costOf(usage: Usage, model: string, prices: Prices): number {
   assertPriced([model], prices);
@@ -95,21 +86,6 @@ export function spentUsage({ usage, replaced }: Pick<Spender, "usage" | "replace
  * that of the trial's model.
  *
  * @throws {InputError} If the table lacks a price of any model that took part.
- *
- * @example Usage
- * ```ts
- * import { trialCost } from "@toolgate/toolgate/models";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const prices = { small: { input: 1, output: 4 }, large: { input: 10, output: 40 } };
- * const plan = { model: { requested: "large" }, usage: { inputTokens: 1000, outputTokens: 100 } };
- * const trial = {
- *   model: { requested: "small" },
- *   usage: { inputTokens: 5000, outputTokens: 300 },
- *   stages: [plan],
- * };
- * assertAlmostEquals(trialCost(trial, prices), 0.0048 + 0.014);
- * ```
  */
 export function trialCost(trial: Spender, prices: Prices): number {
   return sum(

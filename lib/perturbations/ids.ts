@@ -59,17 +59,6 @@ const REMOVING: ReadonlySet<string> = new Set(
  * empty for `none`. Default numbers are left out: `timeout:1` becomes `timeout`.
  *
  * @throws {InputError} If a perturbation is unknown or named twice, or the number of a fault is out of range.
- *
- * @example Usage
- * ```ts
- * import { perturbationsIn } from "@toolgate/toolgate/perturbations";
- * import { assertEquals, assertThrows } from "@std/assert";
- *
- * assertEquals(perturbationsIn("none"), []);
- * assertEquals(perturbationsIn("FK+AP+RD"), ["RD", "AP", "FK"]);
- * assertEquals(perturbationsIn("timeout:2+CF"), ["CF", "timeout:2"]);
- * assertThrows(() => perturbationsIn("rd"));
- * ```
  */
 export function perturbationsIn(id: string): PerturbationId[] {
   const fault = perturbationFault(id);

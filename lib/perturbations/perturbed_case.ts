@@ -69,8 +69,6 @@ export interface CaseOptions {
    * Default: the tool called first.
    */
   readonly needed?: readonly string[];
-  /** Rewrites the values in the question. Default: the built-in writer. */
-  readonly writer?: QueryWriter;
 }
 
 /**
@@ -80,20 +78,7 @@ export interface CaseOptions {
  * instruction. The result serves one run, as its faults count calls. Of the checks only `reorder` applies: names of custom
  * tools have a meaning that renaming would lose, and only the user can add unrelated tools.
  *
- * @throws {InputError} If the perturbation is unknown or for generated tasks only, or a needed tool is not
- * among the tools.
- *
- * @example Usage
- * ```ts
- * import { perturbCase } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const text = "What is the weather in Rome?";
- * const parameters = [{ name: "city", value: "Rome", spans: [{ start: 23, end: 27 }] }];
- * const { query, removed } = perturbCase([], { text, parameters }, "RP_F", { seed: 7 });
- * assertEquals(query.text, "What is the weather in?");
- * assertEquals(removed, true);
- * ```
+ * @throws {InputError} If the perturbation is unknown or for generated tasks only.
  */
 export function perturbCase<T extends ToolSchema>(
   tools: readonly T[],
@@ -101,14 +86,6 @@ export function perturbCase<T extends ToolSchema>(
   perturbation: string,
   options: CaseOptions,
 ): PerturbedCase<T> {
-  const unknown = options.needed?.find((needed) => !tools.some(({ name }) => name === needed));
-  if (unknown !== undefined) {
-    throw cannot(
-      "perturb a case",
-      "every needed tool must be one of its tools",
-      `${unknown} is none of ${tools.map(({ name }) => name).join(", ")}`,
-    );
-  }
   const perturber = new CasePerturber(tools, query, options);
   const steps = perturbationsIn(perturbation).map((id) => perturber.take(id));
   return perturber.finish(steps) as PerturbedCase<T>;
@@ -139,7 +116,7 @@ export class CasePerturber {
   /** The question after the steps so far. */
   protected query: Query;
   protected readonly seed: number;
-  /** Rewrites the values in the question. */
+  /** Rewrites the values in the question. Default: the built-in writer. */
   protected writer: QueryWriter | undefined;
   /** The tool whose calls are all denied, if already known. */
   protected denied: string | undefined;
@@ -158,13 +135,12 @@ export class CasePerturber {
   constructor(
     tools: readonly ToolSchema[],
     query: Query,
-    { seed, needed = [], writer }: CaseOptions,
+    { seed, needed = [] }: CaseOptions,
   ) {
     this.tools = tools;
     this.#original = tools;
     this.query = query;
     this.seed = seed;
-    this.writer = writer;
     this.#needed = needed;
   }
 

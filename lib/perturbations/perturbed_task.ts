@@ -103,18 +103,6 @@ export interface Twins {
  * result serves one trial, as its faults count calls.
  *
  * @throws {InputError} If the perturbation is unknown.
- *
- * @example Usage
- * ```ts
- * import { generateTask } from "@toolgate/toolgate";
- * import { perturbTask } from "@toolgate/toolgate/perturbations";
- * import { assert, assertEquals } from "@std/assert";
- *
- * const task = generateTask({ core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 });
- * const { prompt, unsolvable } = perturbTask(task, "RP_F");
- * assert(unsolvable && prompt.length < task.prompt.length);
- * assertEquals(perturbTask(task, "AP").changed, false);
- * ```
  */
 export function perturbTask(task: Task, perturbation: string): PerturbedTask {
   const ids = perturbationsIn(perturbation);

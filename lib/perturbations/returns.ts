@@ -24,18 +24,6 @@ import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } 
  * a key that occurs twice in an object means each of its values.
  *
  * @throws {InputError} If the method is unknown or `text` is not a string.
- *
- * @example Usage
- * ```ts
- * import { perturbReturn } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const text = '{"user_id": 7, "video": "a.mp4"}';
- * assertEquals(perturbReturn("AP", text).value, '{"user_id": "ID_7", "video": "a.mp4"}');
- * assertEquals(perturbReturn("CK", text).value, '{"userId": 7, "video": "a.mp4"}');
- * assertEquals(perturbReturn("CF", text).value, '{"user_id": 7, "video": "a.mp4"...');
- * assertEquals(perturbReturn("UK", text).changed, false);
- * ```
  */
 export function perturbReturn(method: ReturnMethod, text: string): Perturbed<string> {
   checkOptions(GIVEN, { method, text }, "the arguments of perturbReturn()");

@@ -117,19 +117,6 @@ export interface StoryOptions {
 
 /**
  * Describes a trial in a few lines: how it ended, the first root failure, the calls around it, and the answer.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { describeTrial } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertStringIncludes } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const model = scripted("hasty", [{ calls: [{ name: "func", arguments: {} }] }, { text: "7" }]);
- * const story = describeTrial(await runTrial(task, model));
- * assertStringIncludes(story, "call 1 (step 1) func: function_not_found");
- * ```
  */
 export function describeTrial(trial: Trial, options: StoryOptions = {}): string {
   const { story = "brief", reasons = true } = options;

@@ -27,18 +27,6 @@ import { tablesOf } from "./_views.ts";
 /**
  * Returns the tables of all trials: of each model success by cell, failures by type and behaviours, then what compares
  * them, in the order of a report's sections.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { renderTables } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertStringIncludes } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
- * assertStringIncludes(renderTables([trial]), "shrug");
- * ```
  */
 export function renderTables(
   trials: readonly TrialSummary[],

@@ -30,16 +30,6 @@ export interface QuestionSource extends TaskSource {
  * @param locate Returns the path of a set by its name.
  *
  * @throws {InputError} If a set cannot be loaded, two sets share a name, or no question is left.
- *
- * @example Usage
- * ```ts
- * import { questionSource } from "@toolgate/toolgate";
- * import { assertEquals } from "@std/assert";
- *
- * const set = "fixtures/call_sets/city.jsonc";
- * const source = questionSource([{ set, difficulty: "easy" }], (path) => path)!;
- * assertEquals([...source.sets.keys()], ["city"]);
- * ```
  */
 export function questionSource(
   tasks: Suite["tasks"],

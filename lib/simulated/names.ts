@@ -59,18 +59,6 @@ import { readInstruction } from "../tools/injection.ts";
  * @param truths The questions that `sim:truth` knows. Default: none.
  *
  * @throws {InputError} If the model or an option is unknown, or a value is out of range.
- *
- * @example Usage
- * ```ts
- * import { parseSimulatedModel } from "@toolgate/toolgate/simulated";
- * import { assertEquals, assertThrows } from "@std/assert";
- *
- * const model = parseSimulatedModel("sim:noisy?early=0.25&seed=7");
- * const content = "Give me the value of variable bujxe.\nVariable bujxe = 4";
- * const answer = model.reply({ model: model.name, messages: [{ role: "user", content }] });
- * assertEquals(answer.choices[0].message.content, "bujxe = 4");
- * assertThrows(() => parseSimulatedModel("sim:oracle"), Error, "sim:planner");
- * ```
  */
 export function parseSimulatedModel(
   name: string,

@@ -82,23 +82,6 @@ export function simulatedFetch(
  *
  * @throws {RangeError} If `latency` is not a valid number of milliseconds.
  * @throws {Deno.errors.AddrInUse} If the port is taken.
- *
- * @example Usage
- * ```ts
- * import { startSimulatedServer } from "@toolgate/toolgate/simulated";
- * import { assertEquals } from "@std/assert";
- *
- * await using server = startSimulatedServer();
- * const response = await fetch(`${server.url}/chat/completions`, {
- *   method: "POST",
- *   body: JSON.stringify({
- *     model: "sim:planner",
- *     messages: [{ role: "user", content: "The value of variable a, please.\nVariable a = 4" }],
- *   }),
- * });
- * const answer = await response.json();
- * assertEquals(answer.choices[0].message.content, "a = 4");
- * ```
  */
 export function startSimulatedServer(options: SimulatedServerOptions = {}): SimulatedServer {
   const { port = 0, hostname = "127.0.0.1" } = options;

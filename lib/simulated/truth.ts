@@ -51,24 +51,6 @@ export interface Truths {
 /**
  * Indexes the questions of call sets by text, as a model sees no more; of several with the same text the first
  * counts. The time to find one does not depend on the length of the text after it.
- *
- * @example Usage
- * ```ts
- * import { truthsOf } from "@toolgate/toolgate/simulated";
- * import { assertEquals } from "@std/assert";
- *
- * const question = {
- *   id: "w1",
- *   domain: "weather",
- *   messages: [{ role: "user", content: "Will it rain in Oslo?" }] as const,
- *   truth: { API: ["forecast"], parameters: [{ city: "Oslo" }] },
- *   difficulty: "easy",
- * } as const;
- * const domains = new Map([["weather", []]]);
- * const truths = truthsOf([{ name: "s", hash: "", domains, questions: [question], warnings: [] }]);
- * assertEquals(truths.find("Will it rain in Oslo? I hope not.")?.question.id, "w1");
- * assertEquals(truths.find("Will it rain in Rome?"), undefined);
- * ```
  */
 export function truthsOf(sets: readonly CallSet[]): Truths {
   const byText = new Map<string, KnownQuestion>();

@@ -33,16 +33,6 @@ export interface Kappa extends Bounds {
  * numbers from 0, or the confidence is not between 0 and 1.
  * @see Cohen, "A Coefficient of Agreement for Nominal Scales", 1960.
  * @see Fleiss, Cohen and Everitt, "Large Sample Standard Errors of Kappa and Weighted Kappa", 1969.
- *
- * @example Usage
- * ```ts
- * import { cohenKappa } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const { kappa, standardError } = cohenKappa([[31, 12], [4, 58]])!;
- * assertAlmostEquals(kappa, 0.6756757, 1e-7);
- * assertAlmostEquals(standardError, 0.0734476, 1e-7);
- * ```
  */
 export function cohenKappa(
   table: readonly (readonly number[])[],

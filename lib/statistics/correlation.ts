@@ -22,17 +22,6 @@ export interface Correlation {
  * same.
  *
  * @throws {RangeError} If the lists differ in length, or a value is not a finite number.
- *
- * @example Usage
- * ```ts
- * import { pearson } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals, assertEquals } from "@std/assert";
- *
- * const { r, p } = pearson([1, 2, 3, 4], [1, 3, 2, 4])!;
- * assertAlmostEquals(r, 0.8, 1e-15);
- * assertAlmostEquals(p, 0.2, 1e-14);
- * assertEquals(pearson([1, 2, 3], [5, 5, 5]), null);
- * ```
  */
 export function pearson(xs: readonly number[], ys: readonly number[]): Correlation | null {
   const n = xs.length;

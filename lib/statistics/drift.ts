@@ -39,16 +39,6 @@ const MAX_SUM = 1e300;
  * @param rate The rate that is dropped from, 0..1.
  * @param drop The planned drop, above 0.
  * @throws {RangeError} If one of them is out of its range.
- *
- * @example Usage
- * ```ts
- * import { driftStakes } from "@toolgate/toolgate/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * // From 90% to 87.5% is no drift where 87% are good enough.
- * assertEquals(driftStakes(0.87, 0.9, 0.05).map(({ weight }) => weight), [0.5, 0.25, 0.25]);
- * assertEquals(driftStakes(0.6, 0.9, 0.05), []);
- * ```
  */
 export function driftStakes(nullRate: number, rate: number, drop: number): DriftStake[] {
   assertNullRate(nullRate);
@@ -75,19 +65,6 @@ export function driftStakes(nullRate: number, rate: number, drop: number): Drift
  * The values of a day must be independent of each other, with a mean of at least the null rate, whatever is known of
  * earlier days: they may have rates of their own, as long as those have such a mean. How many there are must not
  * depend on the values of that day.
- *
- * @example Usage
- * ```ts
- * import { driftStakes, DriftSum, driftThreshold } from "@toolgate/toolgate/statistics";
- * import { assert, assertEquals } from "@std/assert";
- *
- * const watched = new DriftSum(0.87, driftStakes(0.87, 0.9, 0.05));
- * // 10 days with 45 of 50 solved, then days with 38 of 50.
- * for (let day = 0; day < 10; day++) watched.add([[1, 45], [0, 5]]);
- * assert(watched.sum < 2);
- * while (watched.sum < driftThreshold()) watched.add([[1, 38], [0, 12]]);
- * assertEquals([watched.days, watched.start], [15, 10]);
- * ```
  */
 export class DriftSum {
   readonly #nullRate: number;
@@ -186,15 +163,6 @@ export class DriftSum {
  * @param error Default: 0.05.
  * @param models Default: 1.
  * @throws {RangeError} If days or models are no whole numbers from 1 on, or the error is not between 0 and 1.
- *
- * @example Usage
- * ```ts
- * import { driftThreshold } from "@toolgate/toolgate/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(driftThreshold(), 7_300);
- * assertEquals(driftThreshold(365, 0.05, 3), 21_900);
- * ```
  */
 export function driftThreshold(days = 365, error = 0.05, models = 1): number {
   for (const count of [days, models]) {
@@ -225,14 +193,6 @@ export function driftThreshold(days = 365, error = 0.05, models = 1): number {
  * @throws {RangeError} If one of them is out of its range.
  * @see Wald, "Sequential Analysis", 1947, for a single bet; Lorden, "Procedures for Reacting to a Change in
  * Distribution", 1971, for its being the best that any rule does, in the limit of large thresholds.
- *
- * @example Usage
- * ```ts
- * import { driftDelay, driftThreshold } from "@toolgate/toolgate/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(Math.round(driftDelay(0.9, 0.85, driftThreshold())), 727);
- * ```
  */
 export function driftDelay(nullRate: number, rate: number, threshold: number): number {
   assertNullRate(nullRate);

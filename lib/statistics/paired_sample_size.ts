@@ -111,14 +111,6 @@ function pairedChance(
  * all sizes up to four times the pairs, and 1,000 more, that any test needs.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998.
- *
- * @example Usage
- * ```ts
- * import { pairedSampleSize } from "@toolgate/toolgate/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(pairedSampleSize(0.05, 0.2), 875);
- * ```
  */
 export function pairedSampleSize(
   margin: number,
@@ -166,15 +158,6 @@ const RESOLUTION = 1e-9;
  *
  * @throws {RangeError} If pairs are not a whole number of at least 1, the discordance is not above 0 and at
  * most 1, or if confidence and power are not between 0 and 1 with a sum above 1.
- *
- * @example Usage
- * ```ts
- * import { pairedDetectableEffect } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals, assertEquals } from "@std/assert";
- *
- * assertAlmostEquals(pairedDetectableEffect(875, 0.2)!, 0.05, 1e-3);
- * assertEquals(pairedDetectableEffect(3, 0.2), null);
- * ```
  */
 export function pairedDetectableEffect(
   pairs: number,

@@ -13,15 +13,6 @@ import { assertConfidence, type Bounds, isCount } from "./proportions.ts";
  *
  * @throws {RangeError} If the counts are not whole numbers with 0 <= solved <= valid, k >= 1.
  * @see Chen et al., "Evaluating Large Language Models Trained on Code", 2021, section 2.1.
- *
- * @example Usage
- * ```ts
- * import { passAtK } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals, assertEquals } from "@std/assert";
- *
- * assertAlmostEquals(passAtK(2, 4, 2)!, 5 / 6, 1e-14);
- * assertEquals(passAtK(2, 4, 5), null);
- * ```
  */
 export function passAtK(solved: number, valid: number, k: number): number | null {
   assertDraws(solved, valid, k);
@@ -35,15 +26,6 @@ export function passAtK(solved: number, valid: number, k: number): number | null
  * @throws {RangeError} As {@linkcode passAtK}.
  * @see Yao et al., "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains",
  * 2024, section 3.
- *
- * @example Usage
- * ```ts
- * import { passHatK } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals, assertEquals } from "@std/assert";
- *
- * assertAlmostEquals(passHatK(2, 4, 2)!, 1 / 6, 1e-14);
- * assertEquals(passHatK(2, 4, 5), null);
- * ```
  */
 export function passHatK(solved: number, valid: number, k: number): number | null {
   assertDraws(solved, valid, k);
@@ -72,14 +54,6 @@ function assertDraws(solved: number, valid: number, k: number): void {
 /**
  * Returns the standard error of the mean of clustered values, with the factor G / (G - 1) for G clusters;
  * `null` for fewer than two clusters.
- *
- * @example Usage
- * ```ts
- * import { clusteredStandardError } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(clusteredStandardError([[1, 1], [0, 0]])!, 0.5, 1e-12);
- * ```
  */
 export function clusteredStandardError(clusters: readonly (readonly number[])[]): number | null {
   const filled = clusters.filter((cluster) => cluster.length > 0);
@@ -102,16 +76,6 @@ export function clusteredStandardError(clusters: readonly (readonly number[])[])
  * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Miller, "Adding Error Bars to Evals: A Statistical Approach to Language Model Evaluations",
  * 2024, section 2.2.
- *
- * @example Usage
- * ```ts
- * import { clusteredInterval } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const { lower, upper } = clusteredInterval([[1, 1], [1, 0], [1, 1], [1, 0]])!;
- * assertAlmostEquals(lower, 0.2906534, 1e-7);
- * assertAlmostEquals(upper, 1, 1e-7);
- * ```
  */
 export function clusteredInterval(
   clusters: readonly (readonly number[])[],

@@ -28,16 +28,6 @@ export interface Bounds {
  * @throws {RangeError} If the counts are not whole numbers with 0 <= successes <= trials, trials >= 1, if
  * the confidence is not between 0 and 1, or if `sides` is not 1 or 2.
  * @see Clopper and Pearson, "The Use of Confidence or Fiducial Limits", 1934.
- *
- * @example Usage
- * ```ts
- * import { clopperPearson } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const { lower, upper } = clopperPearson(8, 10, 0.95, 2);
- * assertAlmostEquals(lower, 0.44390453769, 1e-10);
- * assertAlmostEquals(upper, 0.97478927367, 1e-10);
- * ```
  */
 export function clopperPearson(
   successes: number,
@@ -83,16 +73,6 @@ export function isCount(value: number): boolean {
  *
  * @throws {RangeError} As {@linkcode clopperPearson}.
  * @see Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927.
- *
- * @example Usage
- * ```ts
- * import { wilson } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const { lower, upper } = wilson(8, 10);
- * assertAlmostEquals(lower, 0.4901625, 1e-7);
- * assertAlmostEquals(upper, 0.9433178, 1e-7);
- * ```
  */
 export function wilson(successes: number, trials: number, confidence = 0.95): Bounds {
   assertCounts("bound a rate", successes, trials);
@@ -121,16 +101,6 @@ export function scoreBounds(rate: number, trials: number, quantile: number): Bou
  *
  * @throws {RangeError} As {@linkcode clopperPearson}.
  * @see Newcombe, "Interval Estimation for the Difference Between Independent Proportions", 1998.
- *
- * @example Usage
- * ```ts
- * import { newcombe } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const { lower, upper } = newcombe([56, 70], [48, 80]);
- * assertAlmostEquals(lower, 0.0524, 1e-4);
- * assertAlmostEquals(upper, 0.3339, 1e-4);
- * ```
  */
 export function newcombe(
   one: readonly [successes: number, trials: number],
@@ -163,14 +133,6 @@ const TIES = 1 + 1e-7;
  * @throws {RangeError} If the counts are not whole numbers with 0 <= successes <= trials, trials >= 1, or
  * the rate is not in 0..1.
  * @see Hirji, "Exact Analysis of Discrete Data", 2006, section 2.7.
- *
- * @example Usage
- * ```ts
- * import { binomialTest } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(binomialTest(3, 15, 0.1, "greater"), 0.18406106910, 1e-10);
- * ```
  */
 export function binomialTest(
   successes: number,
@@ -208,16 +170,6 @@ export function binomialTest(
  * Percentages", 1947.
  * @see Fagerland, Lydersen and Laake, "The McNemar Test for Binary Matched-Pairs Data: Mid-p and
  * Asymptotic Are Better than Exact Conditional", 2013.
- *
- * @example Usage
- * ```ts
- * import { mcNemar } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const { exact, midP } = mcNemar(10, 2);
- * assertAlmostEquals(exact, 158 / 4096, 1e-14);
- * assertAlmostEquals(midP, 92 / 4096, 1e-14);
- * ```
  */
 export function mcNemar(
   gained: number,
@@ -295,17 +247,6 @@ function assertPairs(gained: number, lost: number, pairs: number): void {
  * @throws {RangeError} As {@linkcode tangoStatistic}, or if the confidence is not between 0 and 1.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998.
- *
- * @example Usage
- * ```ts
- * import { tango } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * // Tango's own example.
- * const { lower, upper } = tango(0, 1, 44, 0.95);
- * assertAlmostEquals(lower, -0.096, 1e-3);
- * assertAlmostEquals(upper, 0.037, 1e-3);
- * ```
  */
 export function tango(gained: number, lost: number, pairs: number, confidence: number): Bounds {
   assertPairs(gained, lost, pairs);

@@ -32,15 +32,6 @@ const MAX_TRIALS = 10_000_000;
  * @throws {RangeError} If not 0 < margin < rate <= 1, if confidence and power are not between 0 and 1
  * with a sum above 1, or if more than 10,000,000 trials are needed.
  * @see A'Hern, "Sample Size Tables for Exact Single-Stage Phase II Designs", 2001.
- *
- * @example Usage
- * ```ts
- * import { rateSampleSize } from "@toolgate/toolgate/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(rateSampleSize(0.7, 0.05), 960);
- * assertEquals(rateSampleSize(0.7, 0.1, { confidence: 0.9, power: 0.8 }), 105);
- * ```
  */
 export function rateSampleSize(rate: number, margin: number, options: SizingOptions = {}): number {
   const { error, enough } = completeSizing(options);
@@ -95,15 +86,6 @@ export function firstSize(
  *
  * @throws {RangeError} If trials are not a whole number of at least 1, the rate is not above 0 and at most
  * 1, or confidence and power are not between 0 and 1 with a sum above 1.
- *
- * @example Usage
- * ```ts
- * import { rateDetectableEffect } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals, assertEquals } from "@std/assert";
- *
- * assertAlmostEquals(rateDetectableEffect(960, 0.7)!, 0.0497018, 1e-7);
- * assertEquals(rateDetectableEffect(2, 0.7), null);
- * ```
  */
 export function rateDetectableEffect(
   trials: number,
@@ -179,14 +161,6 @@ export function rateGateChances(trials: number, trueRate: number, gate: RateGate
  * @see Blackwelder, "'Proving the Null Hypothesis' in Clinical Trials", 1982.
  * @see Chow, Shao, Wang and Lokhnygina, "Sample Size Calculations in Clinical Research", 2018,
  * section 4.2.
- *
- * @example Usage
- * ```ts
- * import { unpairedSampleSize } from "@toolgate/toolgate/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(unpairedSampleSize(0.7, 0.05), 1_819);
- * ```
  */
 export function unpairedSampleSize(
   rate: number,
@@ -204,14 +178,6 @@ export function unpairedSampleSize(
  *
  * @throws {RangeError} If trials are not a whole number of at least 1, the rate is not between 0 and 1, or
  * if confidence and power are not between 0 and 1 with a sum above 1.
- *
- * @example Usage
- * ```ts
- * import { unpairedDetectableEffect } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(unpairedDetectableEffect(1_819, 0.7), 0.05, 1e-4);
- * ```
  */
 export function unpairedDetectableEffect(
   trials: number,

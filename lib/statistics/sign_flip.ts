@@ -39,16 +39,6 @@ export interface SignFlipOptions {
  * Applied to Samples from any Populations", 1937, for trials dealt anew.
  * @see Phipson and Smyth, "Permutation P-values Should Never Be Zero", Statistical Applications in Genetics and
  * Molecular Biology 9:39, 2010, for draws.
- *
- * @example Usage
- * ```ts
- * import { signFlip } from "@toolgate/toolgate/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * // Of the 8 ways to give three differences of a half a sign, two have a sum as large.
- * const graph = [[2, 2], [1, 2]] as const;
- * assertEquals(signFlip([graph, graph, graph], () => 0.5), { p: 0.25 });
- * ```
  */
 export function signFlip(
   graphs: readonly (readonly [one: Tally, other: Tally])[],

@@ -30,21 +30,6 @@ export interface Stratum {
  * @throws {RangeError} If there is no stratum, if counts are not whole numbers with 0 <= successes <= trials and
  * trials >= 1, or if the confidence is not between 0 and 1.
  * @see Miettinen and Nurminen, "Comparative analysis of two rates", Statistics in Medicine 4:213-226, 1985.
- *
- * @example Usage
- * ```ts
- * import { stratifiedDifference } from "@toolgate/toolgate/statistics";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * // Two-sided with 95% confidence, as Newcombe (1998) tabulates it for 56 of 70 and 48 of 80.
- * const { difference, lower, upper } = stratifiedDifference(
- *   [{ one: [56, 70], other: [48, 80] }],
- *   0.975,
- * );
- * assertAlmostEquals(difference, 0.2, 1e-12);
- * assertAlmostEquals(lower, 0.0528, 5e-5);
- * assertAlmostEquals(upper, 0.3382, 5e-5);
- * ```
  */
 export function stratifiedDifference(
   strata: readonly Stratum[],

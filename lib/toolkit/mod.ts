@@ -4,7 +4,7 @@
  */
 
 export {
-  Definition,
+  type Definition,
   type DefinitionJson,
   type DefinitionParts,
   type JsonType,
@@ -26,14 +26,8 @@ export {
   type McpPrompt,
   type McpPromptResult,
 } from "./definitions/prompt.ts";
-export {
-  DefinitionError,
-  definitionTool,
-  runDefinition,
-  type RunDefinitionOptions,
-} from "./definitions/run.ts";
+export { definitionTool, runDefinition, type RunDefinitionOptions } from "./definitions/run.ts";
 export { createToolExecutor, type ToolExecutor } from "./execution/executor.ts";
-export type { ExecutableCall } from "../tools/tool.ts";
 export type {
   AlternativeTools,
   ArgumentRepair,
@@ -47,19 +41,7 @@ export type {
   SuccessfulExecution,
   ToolAttempt,
 } from "./execution/result.ts";
-export { TOOL_ERRORS, type ToolErrorCategory } from "../tools/error_category.ts";
-export {
-  errorInResult,
-  ToolError,
-  type ToolErrorOptions,
-  toToolError,
-} from "../tools/tool_error.ts";
-export {
-  runTools,
-  type RunToolsOptions,
-  type ToolsPerturbation,
-  type ToolsRun,
-} from "./run_tools.ts";
+export { runTools, type RunToolsOptions, type ToolsRun } from "./run_tools.ts";
 export { type CompletionsOptions, completionsScorer } from "./toolformer/completions_scorer.ts";
 export {
   type DroppedInsertion,
@@ -71,7 +53,6 @@ export {
   type FilterOptions,
   type InsertionLosses,
   type KeptInsertion,
-  writeInsertion,
 } from "./toolformer/filter.ts";
 export {
   type CandidateOptions,
@@ -83,30 +64,7 @@ export {
   proposeInsertions,
   type ProposeOptions,
 } from "./toolformer/insertions.ts";
-export {
-  type Loss,
-  lossFrom,
-  type LossWeights,
-  type ScoredToken,
-  type Scorer,
-} from "./toolformer/scorer.ts";
-export {
-  metadataOf,
-  type PlannedSettings,
-  type PlanOrigin,
-  SKIPPED,
-  type SkipReason,
-  type TrainingExample,
-  trainingExample,
-  type TrialOrigin,
-} from "./training/examples.ts";
-export {
-  TRAINING_FORMATS,
-  type TrainingConversation,
-  type TrainingFormat,
-  type TrainingFormatId,
-} from "./training/format.ts";
-export { trainingFormat } from "./training/registry.ts";
+export type { Loss, LossWeights, ScoredToken, Scorer } from "./toolformer/scorer.ts";
 export {
   indirect,
   type Indirection,
@@ -114,3 +72,6 @@ export {
   restate,
   type RestateOptions,
 } from "./wrap_tools.ts";
+export { TOOL_ERRORS, type ToolErrorCategory } from "../tools/error_category.ts";
+export type { ExecutableCall, ToolAnnotations } from "../tools/tool.ts";
+export { ToolError, type ToolErrorOptions } from "../tools/tool_error.ts";

@@ -19,15 +19,9 @@ import {
   type StrategyOptions,
   withStrategy,
 } from "../trials/strategies/registry.ts";
-import {
-  type CaseOptions,
-  perturbCase,
-  type PerturbedCase,
-  type Step,
-  toolboxOptions,
-} from "../perturbations/perturbed_case.ts";
-import type { QueryParameter } from "../perturbations/queries/literals.ts";
+import { type Step, toolboxOptions } from "../perturbations/perturbed_case.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
+import { type LogCallsOptions, perturbWithoutQuestion } from "../trials/executors/call_log.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import type { TraceEvent } from "../calls/trace.ts";
 
@@ -54,18 +48,10 @@ export interface RunToolsOptions extends StrategyOptions {
   readonly references?: boolean;
   /** Whether the model may, must or must not call. Default: as its options say. */
   readonly toolChoice?: ToolChoice;
-  /** A perturbation of what the model sees, to measure how robust it is with these tools. */
-  readonly perturbation?: ToolsPerturbation;
+  /** A perturbation of the tools and results that the model sees, to measure how robust it is with them. */
+  readonly perturbation?: LogCallsOptions["perturbation"];
   /** Aborts the run. */
   readonly signal?: AbortSignal;
-}
-
-/** A perturbation of tools, of the last user message, or of what the tools return. */
-export interface ToolsPerturbation extends CaseOptions {
-  /** The id, such as `WT`, or several joined by `+`. Of the checks, only `reorder` is allowed. */
-  readonly id: string;
-  /** The parameters in the message; {@linkcode findParameters} finds those of known calls. */
-  readonly parameters?: readonly QueryParameter[];
 }
 
 /** The result of {@linkcode runTools}. */
@@ -138,7 +124,8 @@ export async function runTools(
   options: RunToolsOptions,
 ): Promise<ToolsRun> {
   parseWith(OPTIONS, options, "the options of runTools");
-  const { strategy = "plain", models = {}, given = {}, limits = {}, toolChoice } = options;
+  const { strategy = "plain", models = {}, given = {}, limits = {}, toolChoice, perturbation } =
+    options;
   const { messages, signal, references = false, ...settings } = options;
   const opening: readonly Message[] = typeof messages === "string"
     ? [{ role: "user", content: messages }]
@@ -148,8 +135,7 @@ export async function runTools(
   const { calls: callLimit = CALL_LIMIT, observation: longestResult, ...others } = limits;
   const { parallel, depth } = limits;
   if (references) assertReferring("run tools", strategy);
-  const perturbed = perturb(tools, opening, options.perturbation);
-  const input = perturbed === undefined ? opening : withQuestion(opening, perturbed.query.text);
+  const perturbed = perturbWithoutQuestion("run tools", tools, perturbation);
   const loop = withStrategy(strategy, runLoop, settings);
   using toolbox = new Toolbox(tools, {
     callLimit,
@@ -169,7 +155,7 @@ export async function runTools(
     record: (event) => toolbox.record(event),
     signal,
   });
-  const result = await converse(loop, { session, environment: toolbox, messages: input });
+  const result = await converse(loop, { session, environment: toolbox, messages: opening });
   return {
     ending: result.ending,
     messages: result.messages,
@@ -179,26 +165,6 @@ export async function runTools(
     stages: session.stages,
     perturbed: perturbed?.steps ?? [],
   };
-}
-
-/** Perturbs the tools, the last user message and the returns. */
-function perturb(
-  tools: readonly Tool[],
-  messages: readonly Message[],
-  perturbation: ToolsPerturbation | undefined,
-): PerturbedCase | undefined {
-  if (perturbation === undefined) return undefined;
-  const { id, parameters = [], ...options } = perturbation;
-  const text = messages.findLast(({ role }) => role === "user")?.content ?? "";
-  return perturbCase(tools, { text, parameters }, id, options);
-}
-
-/** The conversation with another text in its last user message. */
-function withQuestion(messages: readonly Message[], content: string): readonly Message[] {
-  const last = messages.findLastIndex(({ role }) => role === "user");
-  return messages.map((message, place): Message =>
-    place === last && message.role === "user" ? { ...message, content } : message
-  );
 }
 
 function checkStages(strategy: string, models: Readonly<Record<string, Model>>): void {

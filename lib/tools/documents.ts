@@ -18,18 +18,6 @@ import { schemaOf, type ToolSchema } from "./tool.ts";
  *
  * @param source The name of the documents in messages, such as a file name.
  * @throws {InputError} If a document or the schema in it is not valid, or two tools share a name.
- *
- * @example Usage
- * ```ts
- * import { parseToolDocuments } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const parameters = { type: "object", properties: { city: { type: "string" } } };
- * const document = { type: "function", function: { name: "weather", parameters } };
- * assertEquals(parseToolDocuments(document, "tool.json"), [
- *   { name: "weather", description: "", parameters },
- * ]);
- * ```
  */
 export function parseToolDocuments(value: unknown, source: string): readonly ToolSchema[] {
   const { tools: listed } = isJsonObject(value) ? value : {};

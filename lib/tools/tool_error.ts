@@ -83,21 +83,6 @@ function isWait(value: unknown): value is number {
  * error or its response, or from words such as `retry after 2 seconds`.
  *
  * @param now Milliseconds since 1970, from which the wait until a date is counted. Default: the system's time.
- *
- * @example Usage
- * ```ts
- * import { toToolError } from "@toolgate/toolgate/toolkit";
- * import { assertEquals } from "@std/assert";
- *
- * const busy = Object.assign(new Error("Try later"), {
- *   status: 429,
- *   headers: new Headers({ "retry-after": "2" }),
- * });
- * const { category, retryAfter } = toToolError(busy);
- * assertEquals([category, retryAfter], ["rate_limit", 2000]);
- * assertEquals(toToolError(new Error("No such file")).category, "not_found");
- * assertEquals(toToolError(new Error("Out of paper")).category, "execution");
- * ```
  */
 export function toToolError(thrown: unknown, now: number = Date.now()): ToolError {
   const chain = errorChain(thrown);
@@ -111,16 +96,6 @@ export function toToolError(thrown: unknown, now: number = Date.now()): ToolErro
 /**
  * The error in a tool's result, as {@linkcode toToolError} classifies it: that of a JSON object with the
  * single key `error`. Returns `undefined` for any other result.
- *
- * @example Usage
- * ```ts
- * import { errorInResult } from "@toolgate/toolgate/toolkit";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(errorInResult('{"error":"Too many requests"}')?.category, "rate_limit");
- * assertEquals(errorInResult('{"error":{"status":404}}')?.category, "not_found");
- * assertEquals(errorInResult('{"degrees":21}'), undefined);
- * ```
  */
 export function errorInResult(content: string, now?: number): ToolError | undefined {
   const errorText = errorOfResult(content);

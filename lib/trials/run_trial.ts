@@ -107,18 +107,6 @@ export interface TrialOptions {
  * @throws {InputError} If the strategy or perturbation is unknown, or does not apply to the task or a custom
  * agent.
  * @throws The reason of `options.signal`, if it aborts the trial.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
- * const trial = await runTrial(task, model);
- * assertEquals(trial.outcome, "no_answer");
- * ```
  */
 export async function runTrial(
   spec: TaskSpec | PlannedTrial,

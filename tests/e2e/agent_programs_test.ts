@@ -334,7 +334,7 @@ Deno.test("a tap works by fetch without the permission to listen", async () => {
     "trial.ts",
     `
     import { openai } from "${ROOT}/mod.ts";
-    import { runTrial } from "${ROOT}/lib/trials/mod.ts";
+    import { runTrial } from "${ROOT}/lib/trials/run_trial.ts";
     const spec = { core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 };
     const trial = await runTrial(spec, openai({ model: "parrot", baseURL: "${server.url}", apiKey: "any" }), {
       agent: async ({ prompt, tools }, { fetch, baseURL, model }) => {

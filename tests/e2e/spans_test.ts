@@ -15,7 +15,7 @@ const SAID = ["refund order A1", "be polite", "is refunded", "reference"];
 /** Tests of tools: of each its model is a script. */
 const REFUNDS = `
 import { assertCalled, scripted, tool, toolTest } from "${ROOT}/mod.ts";
-import { InfrastructureError } from "${ROOT}/lib/models/mod.ts";
+import { InfrastructureError } from "${ROOT}/mod.ts";
 import { z } from "zod";
 
 const refund = tool({

@@ -325,7 +325,7 @@ function loadedBy(entry: string): string[] {
   return [...found];
 }
 
-for (const entry of ["mod.ts", "lib/gate/mod.ts", "lib/statistics/mod.ts"]) {
+for (const entry of ["mod.ts", "lib/gate/mod.ts"]) {
   Deno.test(`${entry} loads nothing heavy before it is needed`, () => {
     const loaded = loadedBy(entry);
     assert(loaded.length > 5, "no import was found at all");
@@ -333,12 +333,11 @@ for (const entry of ["mod.ts", "lib/gate/mod.ts", "lib/statistics/mod.ts"]) {
   });
 }
 
-Deno.test("the gate loads neither tasks nor models, and statistics nothing else of lib/", () => {
+Deno.test("the gate loads neither tasks nor models", () => {
   const roomsOf = (entry: string) =>
     new Set(
       loadedBy(entry).filter((path) => path.startsWith("lib/")).map((path) => path.split("/")[1]),
     );
-  assertEquals([...roomsOf("lib/statistics/mod.ts")], ["statistics"]);
   for (const room of ["tasks", "simulated", "perturbations", "runs", "reports", "testing"]) {
     assert(!roomsOf("lib/gate/mod.ts").has(room), room);
   }

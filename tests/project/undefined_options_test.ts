@@ -333,7 +333,7 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
       toolChoice: "auto",
       given: {},
       models: {},
-      perturbation: { id: "RD", seed: 1, needed: ["add"], parameters: [] },
+      perturbation: { id: "RD", seed: 1 },
     },
     (options) => runTools(adder, [ADD], options),
   ],

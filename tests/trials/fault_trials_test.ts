@@ -579,30 +579,6 @@ function textOf({ content }: Message): string {
   return content;
 }
 
-Deno.test("perturbCase() aims faults at what is needed, and at nothing that there is not", async () => {
-  const results = async (needed: readonly string[]) => {
-    const model = scripted("m", [
-      { calls: [{ name: "time", arguments: { city: "Rome" } }, ROME] },
-      { text: "It is clear." },
-    ]);
-    const { events } = await runTools(model, [TIME, WEATHER], {
-      messages: "?",
-      perturbation: { id: "timeout", seed: 1, needed },
-    });
-    return failedIn({ events });
-  };
-  assertEquals(await results(["weather"]), ["timeout weather"]);
-  assertEquals(await results(["time"]), ["timeout time"]);
-  assertEquals(await results([]), ["timeout time"]);
-  await assertRejectsWith(results(["wether"]), "wether is none of time, weather");
-});
-
-async function assertRejectsWith(promise: Promise<unknown>, message: string): Promise<void> {
-  const error = await promise.then(() => undefined, (reason: unknown) => reason);
-  assert(error instanceof InputError, String(error));
-  assertStringIncludes(error.message, message);
-}
-
 Deno.test("logCalls() puts faults in the way, and assertions take the calls that were made again", async () => {
   const run = logCalls([TIME, WEATHER], { perturbation: { id: "timeout", seed: 1 } });
   const weather = run.recorded.find(({ name }) => name === "weather")!;

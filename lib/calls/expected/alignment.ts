@@ -70,15 +70,6 @@ export function meetsLeniently(
  * (the longest common subsequence of names); of these alignments, the one with most right arguments, at the
  * top level; and of these, the one in which the first call has the earliest counterpart, then the second,
  * and so on. Time and space grow with the product of both lengths.
- *
- * @example Usage
- * ```ts
- * import { alignCalls } from "@toolgate/toolgate/calls";
- * import { assertEquals } from "@std/assert";
- *
- * const calls = ["locate", "search", "locate"].map((tool, x) => ({ tool, arguments: { x } }));
- * assertEquals(alignCalls(calls, [{ tool: "locate", arguments: { x: 2 } }]), [null, null, 0]);
- * ```
  */
 export function alignCalls(
   calls: readonly Pick<RecordedCall, "tool" | "arguments">[],

@@ -232,17 +232,6 @@ export interface CallScore {
  * result does not count.
  *
  * @throws {InputError} If an expected call is invalid, or there is no such tool.
- *
- * @example Usage
- * ```ts
- * import { scoreCalls } from "@toolgate/toolgate/calls";
- * import { assertEquals } from "@std/assert";
- *
- * const call = { call: 1, step: 1, tool: "search", arguments: {}, written: "{}", result: "" };
- * const record = { calls: [call, { ...call, call: 2 }, { ...call, call: 3 }], tools: [] };
- * const { precision, recall, f1 } = scoreCalls(record, ["search"]);
- * assertEquals([precision, recall, f1], [1 / 3, 1, 0.5]);
- * ```
  */
 export function scoreCalls(record: MadeCalls, expected: readonly CallExpectation[]): CallScore {
   const matched = expected.length - matchCalls(record, expected).missing.length;

@@ -22,23 +22,6 @@ export interface TextFormatOptions {
  * its server sends some anyway, they count too. A reply to a request without tools is not changed.
  *
  * The format's `stop` sequences are not sent, as a request cannot contain them; set them on `model` itself.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { inTextFormat } from "@toolgate/toolgate/models";
- * import { assertEquals } from "@std/assert";
- *
- * const text = 'Thought: I add.\nAction: add\nAction Input: {"a": 1}';
- * const model = inTextFormat(scripted("double", [{ text }]), "react");
- * const reply = await model.reply({
- *   messages: [{ role: "user", content: "Add." }],
- *   tools: [{ name: "add", description: "Adds.", parameters: { type: "object" } }],
- *   context: { trial: "1", repetition: 1, request: 1 },
- * });
- * assertEquals(reply.calls, [{ id: "call_1", name: "add", arguments: '{"a": 1}' }]);
- * assertEquals([reply.text, reply.finish, reply.parsed], ["I add.", "calls", "strict"]);
- * ```
  */
 export function inTextFormat(model: Model, id: FormatId, options: TextFormatOptions = {}): Model {
   const format = formatOf(id);

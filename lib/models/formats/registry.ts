@@ -27,16 +27,6 @@ export type Api = typeof APIS[number];
 
 /**
  * Returns the format with an id.
- *
- * @example Usage
- * ```ts
- * import { formatOf } from "@toolgate/toolgate/models";
- * import { assertEquals } from "@std/assert";
- *
- * const calls = [{ name: "add", arguments: '{"a":1}' }];
- * const { writeCalls } = formatOf("react");
- * assertEquals(writeCalls("I add.", calls), 'Thought: I add.\nAction: add\nAction Input: {"a":1}');
- * ```
  */
 export function formatOf(id: FormatId): TextFormat {
   return FORMATS[id];

@@ -74,18 +74,6 @@ const LONG = 5_000;
  * A refusal halves the number of requests that may be under way. While all permits are in use, each success
  * adds a fraction of one: one more after a round of successes, and much later near a number that the server
  * has refused before (additive increase, multiplicative decrease: Chiu and Jain 1989).
- *
- * @example Usage
- * ```ts
- * import { RateLimiter, retrying } from "@toolgate/toolgate/models";
- * import { assertEquals } from "@std/assert";
- *
- * // Shared by all requests to the same model.
- * const limiter = new RateLimiter({ requestsPerMinute: 500 });
- * const ask = retrying((_: { signal?: AbortSignal }) => Promise.resolve({ text: "hello" }), { limiter });
- * assertEquals((await ask({})).text, "hello");
- * assertEquals([limiter.underWay, limiter.refusals], [0, 0]);
- * ```
  */
 export class RateLimiter {
   /** Source of time. */
@@ -420,16 +408,6 @@ export function assertRates({ requestsPerMinute, tokensPerMinute }: RateLimits):
 
 /**
  * Rate limiters by server, model and limits.
- *
- * @example Usage
- * ```ts
- * import { RateLimiters } from "@toolgate/toolgate/models";
- * import { assert } from "@std/assert";
- *
- * const limiters = new RateLimiters(console.error);
- * const one = limiters.of("https://api.openai.com/v1", "gpt-5", {});
- * assert(limiters.of("https://api.openai.com/v1/", "gpt-5", {}) === one);
- * ```
  */
 export class RateLimiters {
   readonly #report: (line: string) => void;

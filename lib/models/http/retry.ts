@@ -91,32 +91,6 @@ export interface Asking {
  *
  * @throws {InputError} If `retries` is not a whole number from 0, `requestTimeout` not above 0, `backoff`
  * below 0, or `requestsPerMinute` or `tokensPerMinute` not a whole number from 1.
- *
- * @example Usage
- * ```ts
- * import { InfrastructureError } from "@toolgate/toolgate";
- * import { retrying } from "@toolgate/toolgate/models";
- * import { assertEquals } from "@std/assert";
- *
- * let attempts = 0;
- * const reply = retrying(() => {
- *   attempts++;
- *   if (attempts < 3) throw new InfrastructureError("Too busy", { retryable: true });
- *   const usage = { inputTokens: 0, outputTokens: 0 };
- *   return Promise.resolve({
- *     text: "hello",
- *     calls: [],
- *     finish: "stop",
- *     usage,
- *     served: "parrot",
- *     repairs: [],
- *   });
- * }, { backoff: 1 });
- *
- * const context = { trial: "example", repetition: 1, request: 1 };
- * const { text } = await reply({ messages: [], tools: [], context });
- * assertEquals([text, attempts], ["hello", 3]);
- * ```
  */
 export function retrying<
   Request extends Asked = ModelRequest,

@@ -32,20 +32,6 @@ import { retypings } from "./_types.ts";
  *
  * @throws {InputError} If schemas nest more than 1,000 deep, the method is unknown, or `tools` is not a list
  * of tools.
- *
- * @example Usage
- * ```ts
- * import { perturbTools } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const city = { type: "string", description: "The city." };
- * const parameters = { type: "object", properties: { city }, required: ["city"] };
- * const tools = [{ name: "weather", description: "Tells the weather.", parameters }];
- * assertEquals(perturbTools("RD", tools, 7).changes, [
- *   { kind: "value", path: "/0/parameters/properties/city/description", before: "The city." },
- * ]);
- * assertEquals(perturbTools("SD", tools, 7).changed, false);
- * ```
  */
 export function perturbTools<T extends ToolSchema>(
   method: DocumentMethod,

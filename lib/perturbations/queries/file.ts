@@ -97,19 +97,6 @@ function placeFault(
  *
  * @throws {InputError} Naming `source`, the path in it and the rule, if a place is outside the query, two
  * overlap, or the value of a parameter does not occur in it.
- *
- * @example Usage
- * ```ts
- * import { parseQuery } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const query = "Weather in the States?";
- * const parameters = [{ name: "country", value: "US", start: 15, end: 21 }];
- * assertEquals(parseQuery({ query, parameters }, "weather.json"), {
- *   text: query,
- *   parameters: [{ name: "country", value: "US", spans: [{ start: 15, end: 21 }] }],
- * });
- * ```
  */
 export function parseQuery(value: unknown, source: string): Query {
   return parseWith(QUERY_FILE, value, source);

@@ -71,23 +71,6 @@ const MAX_SHOWN_LENGTH = 20_000;
  * over, as for parameters that are not in the query and for the other method.
  *
  * @throws {InfrastructureError} If the model gives no reply.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { findParameters, modelWriter, perturbQuery } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const text = "The weather in Paris?";
- * const query = { text, parameters: findParameters(text, [{ arguments: { city: "Paris" } }]) };
- * const model = scripted("double", [{ text: "the city of the Eiffel tower" }]);
- * const writer = await modelWriter(model, query, "CP");
- * assertEquals(
- *   perturbQuery("CP", query, { seed: 1, writer }).value.text,
- *   "The weather in the city of the Eiffel tower?",
- * );
- * assertEquals(writer.fallbacks, []);
- * ```
  */
 export async function modelWriter(
   model: Model,

@@ -45,19 +45,6 @@ export function byPlace(one: QueryParameter, other: QueryParameter): number {
  * values are searched for first, as separate words; case is ignored if the exact case is not found. A place
  * belongs to one parameter, and a value of several parameters to the first. Nested values are named by path,
  * such as `address.city`.
- *
- * @example Usage
- * ```ts
- * import { findParameters } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const calls = [{ arguments: { from: "York", to: "New York", seats: 2 } }];
- * assertEquals(findParameters("2 seats from York to New York", calls), [
- *   { name: "seats", value: 2, spans: [{ start: 0, end: 1 }] },
- *   { name: "from", value: "York", spans: [{ start: 13, end: 17 }] },
- *   { name: "to", value: "New York", spans: [{ start: 21, end: 29 }] },
- * ]);
- * ```
  */
 export function findParameters(
   text: string,

@@ -67,19 +67,6 @@ const GIVEN = z.object({
  * are ignored.
  *
  * @throws {InputError} If the method is unknown or `query` is not a query.
- *
- * @example Usage
- * ```ts
- * import { findParameters, perturbQuery } from "@toolgate/toolgate/perturbations";
- * import { assertEquals } from "@std/assert";
- *
- * const text = "Book a flight to Paris, please.";
- * const query = { text, parameters: findParameters(text, [{ arguments: { city: "Paris" } }]) };
- * const { value } = perturbQuery("CP", query, { seed: 1 });
- * assertEquals(value.text, "Book a flight to the capital of France, please.");
- * assertEquals(value.parameters[0]?.spans, [{ start: 17, end: 38 }]);
- * assertEquals(perturbQuery("RP_F", query, { seed: 1 }).value.text, "Book a flight to, please.");
- * ```
  */
 export function perturbQuery(
   method: QueryMethod,

@@ -155,22 +155,6 @@ export interface Brittleness extends Subject {
  *
  * @see Butterfly, section 5.2: the failure rate is the share of trials with a failure, over all types and per
  * type. Missed calls are none of its five types, and have a rate of their own.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { measureBrittleness } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
- * const plain = await runTrial(task, model);
- * const perturbed = await runTrial(task, model, { perturbation: "reorder" });
- * const [brittleness] = measureBrittleness([plain, perturbed]);
- * assertEquals(brittleness!.columns.map(({ perturbation }) => perturbation), ["none", "reorder"]);
- * assertEquals(brittleness!.flips[0]!.flipped.count, 0);
- * ```
  */
 export function measureBrittleness(trials: readonly TrialSummary[]): Brittleness[] {
   return measureEach(trials.map(asSummary), (items) => {

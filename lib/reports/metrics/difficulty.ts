@@ -28,20 +28,6 @@ export interface DifficultyAverages extends Readonly<Record<Difficulty, number |
  * Averages scores by difficulty. Scores that are `null` do not count.
  *
  * @see CallNavi, section 6.4.
- *
- * @example Usage
- * ```ts
- * import { averageScores } from "@toolgate/toolgate/reports";
- * import { assertEquals } from "@std/assert";
- *
- * const { easy, all, macro } = averageScores([
- *   { difficulty: "easy", value: true },
- *   { difficulty: "easy", value: true },
- *   { difficulty: "medium", value: 0.5 },
- *   { difficulty: "hard", value: false },
- * ]);
- * assertEquals([easy, all, macro], [1, 0.625, 0.5]);
- * ```
  */
 export function averageScores(scores: readonly DifficultyScore[]): DifficultyAverages {
   const of = (difficulty: Difficulty) =>

@@ -77,24 +77,6 @@ export interface DimensionMetrics extends DimensionScores, Subject {
 
 /**
  * Measures the five dimensions of each model and strategy that has data in any.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { measureDimensions } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
- * const [metrics] = measureDimensions([trial]);
- * assertEquals(metrics!.dimensions[0]!.mean, 0);
- * assertEquals(metrics!.missing, [
- *   "argument_correctness",
- *   "result_interpretation",
- *   "error_recovery",
- * ]);
- * ```
  */
 export function measureDimensions(
   trials: readonly (Trial | TrialSummary)[],

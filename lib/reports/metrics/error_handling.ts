@@ -28,25 +28,6 @@ export interface ErrorHandling extends Subject {
 /**
  * Measures the success of each model and strategy under faults; empty unless there are faults, and several
  * strategies that met them.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { measureErrorHandling } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
- * const shrug = scripted("shrug", () => ({ text: "I cannot tell." }));
- * const trials = [];
- * for (const strategy of ["plain", "retry"]) {
- *   const options = { perturbation: "timeout", strategy: { strategy } };
- *   trials.push({ ...await runTrial(task, shrug, options), strategy });
- * }
- * const [plain, retrying] = measureErrorHandling(trials);
- * assertEquals([plain!.subject.strategy, retrying!.subject.strategy], ["plain", "retry"]);
- * assertEquals(plain!.faults.map(({ perturbation, rate }) => [perturbation, rate]), [["timeout", 0]]);
- * ```
  */
 export function measureErrorHandling(trials: readonly TrialSummary[]): ErrorHandling[] {
   const measured = trials.map(asSummary).filter(isOfFaults);

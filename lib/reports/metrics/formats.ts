@@ -47,21 +47,6 @@ function isParsed(trial: TrialSummary): trial is ParsedSummary {
  * the reply; replies of one graph are not independent, and intervals account for that: the rates are ratios of
  * sums over graphs, as graphs have different numbers of replies. Trials that do not count, and those without
  * counts are left out. Models that name no format, as scripted ones, count as `chat`.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { inTextFormat } from "@toolgate/toolgate/models";
- * import { measureFormats } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const text = "<tool_call>{'name': 'add', 'arguments': {}}</tool_call>";
- * const model = inTextFormat(scripted("hasty", [{ text }, { text: "No idea." }]), "hermes");
- * const [formats] = measureFormats([await runTrial(task, model)]);
- * assertEquals([formats!.strictRate.mean, formats!.usableRate.mean], [0, 1]);
- * ```
  */
 export function measureFormats(
   trials: readonly (Trial | TrialSummary)[],

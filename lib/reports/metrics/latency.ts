@@ -31,14 +31,6 @@ export interface LatencyMetrics extends Subject {
 /**
  * Measures for how long tools ran, for each model whose trials tell it. Functions of generated tasks take no time
  * of their own, so that they have none. Invalid trials do not count.
- *
- * @example Usage
- * ```ts
- * import { measureLatency } from "@toolgate/toolgate/reports";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(measureLatency([]), []);
- * ```
  */
 export function measureLatency(trials: readonly TrialSummary[]): LatencyMetrics[] {
   const timed = trials.map(asSummary).filter((trial) =>

@@ -21,19 +21,6 @@ export type MissedCallMetrics = MissedCallRate & Subject;
 /**
  * Measures missed calls, for each model, strategy and perturbation whose right calls are known. Invalid and
  * unchanged trials do not count, nor do those that need no call.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { measureMissedCalls } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
- * const [metrics] = measureMissedCalls([await runTrial(task, model)]);
- * assertEquals([metrics!.rate, metrics!.calls], [1, { count: 3, of: 3, rate: 1 }]);
- * ```
  */
 export function measureMissedCalls(trials: readonly TrialSummary[]): MissedCallMetrics[] {
   return measureEach(trials.map(asSummary), (items) => {

@@ -184,21 +184,6 @@ type AnsweredQuestion = QuestionSummary & { readonly scored: ScoredAnswer };
  * Measures the answers in `trials`, for each call set and each way in which its questions were asked. Trials
  * on other tasks are left out. Invalid and unchanged trials are counted, but in no share. A valid trial that
  * reached a limit without an answer is wrong by every score.
- *
- * @example Usage
- * ```ts
- * import { questionSource, scripted } from "@toolgate/toolgate";
- * import { measureCallSets } from "@toolgate/toolgate/reports";
- * import { type QuestionSpec, runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const { open } = questionSource([{ set: "fixtures/call_sets/city.jsonc" }], (path) => path)!;
- * const task: QuestionSpec = { set: "city", question: "lib02", difficulty: "easy", mode: "routing" };
- * const model = scripted("librarian", [{ text: "['getOpeningHours']" }]);
- * const [metrics] = measureCallSets([await runTrial(task, model, { open })]);
- * assertEquals(metrics!.name, "city routing");
- * assertEquals(metrics!.rows[0]!.scores.routing.easy, 1);
- * ```
  */
 export function measureCallSets(trials: readonly TrialSummary[]): CallSetMetrics[] {
   const questions = trials.map(asSummary).filter(isQuestionSummary);

@@ -60,24 +60,6 @@ interface Episode extends Recovery, Pick<TrialSummary, "task"> {}
 
 /**
  * Measures how faults ended, for each model and strategy whose trials met any. Invalid trials do not count.
- *
- * @example Usage
- * ```ts
- * import { generateTask, scripted } from "@toolgate/toolgate";
- * import { measureRecovery } from "@toolgate/toolgate/reports";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
- * const { functions: [only], inputs } = generateTask(spec);
- * const calls = [{ name: only!.name, arguments: Object.fromEntries(inputs) }];
- * const meek = scripted("meek", [{ calls }, { text: "It timed out." }]);
- *
- * const [metrics] = measureRecovery([await runTrial(spec, meek, { perturbation: "timeout" })]);
- * const { fault, episodes, ends, rate } = metrics!.faults[0]!;
- * assertEquals({ fault, episodes, rate }, { fault: "timeout", episodes: 1, rate: 0 });
- * assertEquals(ends.gave_up, 1);
- * ```
  */
 export function measureRecovery(trials: readonly TrialSummary[]): RecoveryMetrics[] {
   const valid = trials.map(asSummary).filter(({ outcome }) => outcome !== "invalid");

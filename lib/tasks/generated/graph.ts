@@ -106,16 +106,6 @@ export interface Graph {
  * Fills in the defaults of `spec` and checks every value.
  *
  * @throws {RangeError} If a value is out of its range; the message names the rule and the value.
- *
- * @example Usage
- * ```ts
- * import { completeSpec } from "@toolgate/toolgate/tasks";
- * import { assertEquals, assertThrows } from "@std/assert";
- *
- * const spec = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 1 };
- * assertEquals(completeSpec(spec).extraEdges, 10);
- * assertThrows(() => completeSpec({ ...spec, depth: 9 }), RangeError, "depth is 9, core is 5");
- * ```
  */
 export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   const { core, depth, connected, disconnected, seed } = spec;
@@ -242,16 +232,6 @@ function reject(rule: string, state: string): never {
  * never changes the core.
  *
  * @throws {RangeError} If a value of `spec` is out of its range.
- *
- * @example Usage
- * ```ts
- * import { generateGraph } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * const star = { core: 4, depth: 1, connected: 0, disconnected: 0, seed: 7 };
- * const { parents, target } = generateGraph(star);
- * assertEquals(parents[target]?.length, 3);
- * ```
  */
 export function generateGraph(spec: GraphSpec): Graph {
   const complete = completeSpec(spec);

@@ -365,16 +365,6 @@ export interface TaskJson {
 
 /**
  * Converts a task to plain JSON.
- *
- * @example Usage
- * ```ts
- * import { generateTask } from "@toolgate/toolgate";
- * import { taskToJson } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * assertEquals(taskToJson(generateTask(spec)).tools[0]?.type, "function");
- * ```
  */
 export function taskToJson(task: Task): TaskJson {
   return {

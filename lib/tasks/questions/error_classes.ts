@@ -38,20 +38,6 @@ export type ErrorClass = typeof ERROR_CLASSES[number];
  * (appendix C.2).
  *
  * @param functionNames Names of the available functions; those of the truth are always available.
- *
- * @example Usage
- * ```ts
- * import { errorClassesOf } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * const truth = { API: ["getBaggageStatus"], parameters: [{ baggageId: "BAG123" }] };
- * const wrong = "{'API': ['getLostBaggage'], 'parameters': [{}]}";
- * const names = ["getBaggageStatus", "getFlight"];
- * assertEquals(errorClassesOf(wrong, truth, names, { rule: "strict" }), [
- *   "hallucination",
- *   "unexpected_formatting",
- * ]);
- * ```
  */
 export function errorClassesOf(
   prediction: JsonValue,

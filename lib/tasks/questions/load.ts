@@ -18,34 +18,6 @@ import { cannot, cannotFile } from "../../base/errors.ts";
  * @throws {InputError} If it is neither, or a file is invalid; the message names the file, the path in it and
  * the rule.
  * @see CallNavi, section 4 and appendix A.
- *
- * @example Usage
- * ```ts
- * import { loadCallSet } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * const path = await Deno.makeTempFile({ suffix: ".jsonc" });
- * await Deno.writeTextFile(
- *   path,
- *   `{
- *     "name": "small",
- *     "functions": {
- *       "weather": [
- *         { "name": "forecast", "description": "Tells the weather.", "parameters": { "city": "string" } },
- *       ],
- *     },
- *     "questions": [
- *       {
- *         "id": "w1",
- *         "question": "Does it rain in Oslo?",
- *         "calls": [{ "function": "forecast", "arguments": { "city": "Oslo" } }],
- *       },
- *     ],
- *   }`,
- * );
- * const { name, questions } = loadCallSet(path);
- * assertEquals([name, questions[0]!.difficulty], ["small", "easy"]);
- * ```
  */
 export function loadCallSet(path: string): CallSet {
   if (isFolder(path)) return loadCallNavi(path);

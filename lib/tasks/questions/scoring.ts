@@ -74,22 +74,6 @@ export interface QuestionScores {
  * Scores a prediction. Never throws: a prediction that cannot be parsed scores `false`.
  *
  * @param prediction The text of a model; any other value is scored by its JSON text.
- *
- * @example Usage
- * ```ts
- * import { scorePrediction } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * const truth = { API: ["getBalance"], parameters: [{ accountID: "987654" }] };
- * const text = "{'API': ['getBalance'], 'parameters': [{'accountID': '1'}]}";
- * assertEquals(scorePrediction(text, truth), {
- *   syntaxValid: true,
- *   structural: true,
- *   exact: false,
- *   routingExact: true,
- * });
- * assertEquals(scorePrediction(text, truth, { rule: "strict" }).syntaxValid, false);
- * ```
  */
 export function scorePrediction(
   prediction: JsonValue,

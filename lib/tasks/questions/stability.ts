@@ -15,15 +15,6 @@ const MAX_LENGTH = 20_000;
  * {@linkcode normalizeOutput}.
  *
  * @see CallNavi, section 5.3 and appendix D.
- *
- * @example Usage
- * ```ts
- * import { electionStability } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(electionStability(["a", "a", "a", "b", "c"]), 0.5);
- * assertEquals(electionStability(["a", "a", "b", "b", "c"]), 0);
- * ```
  */
 export function electionStability(outputs: readonly string[]): number | null {
   if (outputs.length === 0) return null;
@@ -39,15 +30,6 @@ export function electionStability(outputs: readonly string[]): number | null {
  * empty texts are the same. `null` with fewer than two outputs. Texts are cut to 20,000 code points.
  *
  * @see CallNavi, section 5.3.
- *
- * @example Usage
- * ```ts
- * import { levenshteinStability } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(levenshteinStability(["abcd", "abcd", "abxd"]), 0.875);
- * assertEquals(levenshteinStability(["abcd"]), null);
- * ```
  */
 export function levenshteinStability(outputs: readonly string[]): number | null {
   const [first, ...later] = outputs.map(comparedPart);
@@ -89,14 +71,6 @@ const IGNORED_CHARACTERS = /["'[\]\n `\\]/g;
  * characters that its authors' code removes from lists of names. All others stay, including tabs and braces.
  *
  * @see CallNavi, section 5.3.
- *
- * @example Usage
- * ```ts
- * import { normalizeOutput } from "@toolgate/toolgate/tasks";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(normalizeOutput("['getAccountBalance',\n 'payBill']"), "getaccountbalance,paybill");
- * ```
  */
 export function normalizeOutput(text: string): string {
   return text.replaceAll(IGNORED_CHARACTERS, "").toLowerCase();

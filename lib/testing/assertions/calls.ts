@@ -104,26 +104,21 @@ const COUNTED: Readonly<
  *
  * @example Usage
  * ```ts
- * import { assertCalled, matchingText } from "@toolgate/toolgate";
- * import { recordedCalls } from "@toolgate/toolgate/calls";
- * import { Toolbox } from "@toolgate/toolgate/trials";
+ * import { assertCalled, logCalls, matchingText } from "@toolgate/toolgate";
  *
- * const weather = {
+ * const run = logCalls([{
  *   name: "weather",
  *   description: "Tells the weather",
  *   parameters: { type: "object", properties: { city: { type: "string" } } },
  *   execute: () => Promise.resolve("rain"),
- * };
- * using toolbox = new Toolbox([weather]);
- * await toolbox.execute([{ id: "1", name: "weather", arguments: '{"city":"Paris, France"}' }]);
+ * }]);
+ * await run.recorded[0]!.execute({ city: "Paris, France" });
+ * await run.recorded[0]!.execute({ city: "Rome" });
  *
- * await toolbox.execute([{ id: "2", name: "weather", arguments: '{"city":"Rome"}' }]);
- *
- * const record = { calls: recordedCalls(toolbox.events), tools: [weather] };
- * assertCalled(record, "weather", { times: 2 });
- * assertCalled(record, { tool: "weather", arguments: { city: matchingText("Paris") } });
+ * assertCalled(run, "weather", { times: 2 });
+ * assertCalled(run, { tool: "weather", arguments: { city: matchingText("Paris") } });
  * const rome = { tool: "weather", arguments: { city: "Rome" } };
- * assertCalled(record, rome, {
+ * assertCalled(run, rome, {
  *   after: { tool: "weather", arguments: { city: matchingText("Paris") } },
  * });
  * ```

@@ -33,17 +33,6 @@ import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
  *
  * @throws {AssertionError} If not; the message describes the trial. An invalid trial fails too, and the
  * message says that infrastructure is the cause.
- *
- * @example Usage
- * ```ts
- * import { assertSolved } from "@toolgate/toolgate";
- * import { Connections } from "@toolgate/toolgate/models";
- * import { runTrial } from "@toolgate/toolgate/trials";
- *
- * const connections = new Connections();
- * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * assertSolved(await runTrial(task, connections.model({ model: "sim:planner" })));
- * ```
  */
 export function assertSolved(trial: Trial): void {
   if (!trial.solved) throw unsolvedError(trial, storyAsked());
@@ -102,16 +91,6 @@ function atPlace(error: AssertionError, at: string | undefined): AssertionError 
  * the message says that the trial tells nothing of the model.
  *
  * @throws {AssertionError} If not; the message describes the trial.
- *
- * @example Usage
- * ```ts
- * import { assertRight, scripted } from "@toolgate/toolgate";
- * import { runTrial } from "@toolgate/toolgate/trials";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const model = scripted("honest", [{ text: "I cannot tell." }]);
- * assertRight(await runTrial(task, model, { perturbation: "RP_F" }));
- * ```
  */
 export function assertRight(trial: Trial): void {
   const { outcome, unsolvable, solved } = trial;
@@ -140,15 +119,6 @@ export function assertRight(trial: Trial): void {
  * not seen: its model may have called what does not exist.
  *
  * @throws {AssertionError} If not; the message describes every wrong call.
- *
- * @example Usage
- * ```ts
- * import { assertNoFailures, scripted } from "@toolgate/toolgate";
- * import { runTrial } from "@toolgate/toolgate/trials";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * assertNoFailures(await runTrial(task, scripted("shrug", [{ text: "I cannot tell." }])));
- * ```
  */
 export function assertNoFailures(trial: Trial): void {
   if (trial.outcome === "invalid") {
@@ -175,14 +145,6 @@ export function assertNoFailures(trial: Trial): void {
  * @returns The verdict: `pass`, or `undecided` if the policy accepts that.
  * @throws {AssertionError} If not; the message is the verdict with its numbers.
  * @throws {InputError} If the policy cannot be used.
- *
- * @example Usage
- * ```ts
- * import { assertSuccessRate } from "@toolgate/toolgate";
- * import { assertThrows } from "@std/assert";
- *
- * assertThrows(() => assertSuccessRate([], { successRate: 0.8 }), Error, "there are no trials");
- * ```
  */
 export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
   const checked = readPolicy(policy, "the policy of assertSuccessRate");

@@ -85,34 +85,6 @@ export interface DefinitionJson extends DefinitionParts {
 
 /**
  * A sequence of calls with a name and parameters, and of the messages around them if they were kept.
- *
- * @example The article's definition
- * ```ts
- * import { Definition } from "@toolgate/toolgate/toolkit";
- * import { assertEquals } from "@std/assert";
- *
- * const mean = new Definition({
- *   name: "mean",
- *   inputs: [{ name: "X", type: "number" }, { name: "Y", type: "number" }],
- *   output: { name: "Mean", type: "number" },
- *   calls: [
- *     { tool: "eval", arguments: { expression: "@X+@Y" }, result: "SumXY" },
- *     { tool: "eval", arguments: { expression: "@SumXY/2" }, result: "Mean" },
- *   ],
- *   messages: [
- *     { role: "user", content: "What is the mean of @X and @Y?", after: 0 },
- *     { role: "assistant", content: "The mean is @Mean.", after: 2 },
- *   ],
- * });
- * assertEquals(
- *   String(mean),
- *   `mean(@X: number, @Y: number) -> @Mean: number :-
- *   user> What is the mean of @X and @Y?
- *   eval({"expression":"@X+@Y"}) -> @SumXY
- *   eval({"expression":"@SumXY/2"}) -> @Mean
- *   assistant> The mean is @Mean.`,
- * );
- * ```
  */
 export class Definition implements DefinitionParts {
   /** Its name. */

@@ -22,28 +22,6 @@ export interface RunDefinitionOptions {
 
 /**
  * A call of a definition failed, or its output has the wrong type.
- *
- * @example Usage
- * ```ts
- * import { DefinitionError, parseDefinition, runDefinition } from "@toolgate/toolgate/toolkit";
- * import { assertRejects } from "@std/assert";
- *
- * const definition = parseDefinition({
- *   v: 1,
- *   kind: "definition",
- *   name: "today",
- *   inputs: [],
- *   output: { name: "Weather", type: "string" },
- *   calls: [{ tool: "weather", arguments: {}, result: "Weather" }],
- * });
- * const weather = {
- *   name: "weather",
- *   description: "Tells the weather",
- *   parameters: { type: "object", properties: {} },
- *   execute: () => Promise.resolve('{"error":"no station"}'),
- * };
- * await assertRejects(() => runDefinition(definition, [weather], {}), DefinitionError, "no station");
- * ```
  */
 export class DefinitionError extends Error {
   /** The name of the class. */

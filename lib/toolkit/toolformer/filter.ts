@@ -235,16 +235,6 @@ export async function filterInsertions(
 
 /**
  * Writes a call for insertion into a text: `[name(arguments) -> result]`, the arguments as JSON.
- *
- * @example Usage
- * ```ts
- * import { writeInsertion } from "@toolgate/toolgate/toolkit";
- * import { assertEquals } from "@std/assert";
- *
- * const insertion = { position: 0, tool: "add", arguments: { a: 1 } };
- * assertEquals(writeInsertion(insertion), '[add({"a":1})]');
- * assertEquals(writeInsertion(insertion, "1"), '[add({"a":1}) -> 1]');
- * ```
  */
 export function writeInsertion(
   { tool, arguments: given }: { readonly tool: string; readonly arguments: JsonObject },

@@ -54,20 +54,6 @@ const WEIGHTS = {
  * offset counts; the first of the text, without a probability, does not. Returns `undefined` if no token counts.
  *
  * @throws {InputError} If a weight is not a finite number of at least 0.
- *
- * @example Usage
- * ```ts
- * import { lossFrom } from "@toolgate/toolgate/toolkit";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * const tokens = [
- *   { start: 0, end: 2, logProbability: null },
- *   { start: 2, end: 5, logProbability: Math.log(0.5) },
- *   { start: 5, end: 6, logProbability: Math.log(0.125) },
- * ];
- * assertAlmostEquals(lossFrom(tokens, 2)!.perplexity, 4);
- * assertAlmostEquals(lossFrom(tokens, 5)!.loss, Math.log(8));
- * ```
  */
 export function lossFrom(
   tokens: readonly ScoredToken[],

@@ -57,22 +57,6 @@ export interface TrialOrigin {
 
 /**
  * Returns the conversation of a trial, verified by running its calls again, or the reason why there is none.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { trainingExample } from "@toolgate/toolgate/toolkit";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assert, assertEquals } from "@std/assert";
- *
- * const task = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
- * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
- *
- * const example = await trainingExample(trial);
- * assert("messages" in example);
- * assertEquals(example.messages.at(-1)?.content, "I cannot tell.");
- * assertEquals(example.metadata["outcome"], "no_answer");
- * ```
  */
 export async function trainingExample(
   trial: Trial,
@@ -159,19 +143,6 @@ const MAX_VALUE_LENGTH = 512;
  * `recovery` marks traces of error recovery: trials that were solved although something went wrong. It lists
  * the injected faults that were recovered from, the failure types of calls, and `error` for errors that tools
  * returned themselves.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { metadataOf } from "@toolgate/toolgate/toolkit";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
- * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
- * const { model, simulated, outcome } = metadataOf(trial);
- * assertEquals([model, simulated, outcome], ["shrug", "true", "no_answer"]);
- * ```
  */
 export function metadataOf(
   trial: Trial,

@@ -122,14 +122,6 @@ const FORMATS: Readonly<Record<TrainingFormatId, TrainingFormat>> = {
 
 /**
  * Returns a format by its id.
- *
- * @example Usage
- * ```ts
- * import { trainingFormat } from "@toolgate/toolgate/toolkit";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(trainingFormat("hermes").id, "hermes");
- * ```
  */
 export function trainingFormat(id: TrainingFormatId): TrainingFormat {
   return FORMATS[id];

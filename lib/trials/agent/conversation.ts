@@ -29,23 +29,6 @@ export interface Conversation {
 
 /**
  * Runs the loop for the opening messages, and once more for each further turn.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { converse, runLoop, Session, Toolbox } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const model = scripted("greeter", [{ text: "Hello!" }]);
- * const context = { trial: "1", repetition: 1 };
- * const session = new Session({ model, context, record: () => {} });
- * using environment = new Toolbox([]);
- * const messages = [{ role: "user", content: "Hi" } as const];
- * const options = { session, environment, messages, turns: ["Are you there?"] };
- * const conversation = await converse(runLoop, options);
- * const roles = conversation.messages.map(({ role }) => role);
- * assertEquals(roles, ["user", "assistant", "user", "assistant"]);
- * ```
  */
 export async function converse(
   loop: Loop,

@@ -77,21 +77,6 @@ export type Loop = (options: LoopOptions) => Promise<Ending>;
  * Runs the loop until the model answers or a limit is reached.
  *
  * @throws {InfrastructureError} If the model gives no usable reply.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { runLoop, Session, Toolbox } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const model = scripted("greeter", [{ text: "Hello!" }]);
- * const context = { trial: "1", repetition: 1 };
- * const session = new Session({ model, context, record: () => {} });
- * using environment = new Toolbox([]);
- * const messages = [{ role: "user", content: "Hi" } as const];
- * const ending = await runLoop({ session, environment, messages });
- * assertEquals(ending, { kind: "answer", text: "Hello!" });
- * ```
  */
 export async function runLoop(options: LoopOptions): Promise<Ending> {
   const { session, environment, stage, write, review, replace, present } = options;

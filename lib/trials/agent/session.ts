@@ -138,23 +138,6 @@ export function isLimited(value: object): value is Limited {
 
 /**
  * Asks models on behalf of one trial: counts, limits and records every reply.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { Session } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const usage = { inputTokens: 7, outputTokens: 2 };
- * const model = scripted("greeter", [{ text: "Hello!", usage }]);
- * const session = new Session({
- *   model,
- *   context: { trial: "1", repetition: 1 },
- *   record: () => {},
- * });
- * await session.ask({ messages: [{ role: "user", content: "Hi" }] });
- * assertEquals(session.usage, usage);
- * ```
  */
 export class Session {
   /** Records an event of the trial. */

@@ -9,7 +9,11 @@ import type { Usage } from "../../tools/message.ts";
 import { isOn } from "../../perturbations/methods.ts";
 import { perturbationsIn } from "../../perturbations/ids.ts";
 import { assertTools } from "../../tools/define_tool.ts";
-import { perturbCase, toolboxOptions } from "../../perturbations/perturbed_case.ts";
+import {
+  perturbCase,
+  type PerturbedCase,
+  toolboxOptions,
+} from "../../perturbations/perturbed_case.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
@@ -54,14 +58,8 @@ export class CallLog implements CallRecord {
    */
   constructor(tools: readonly Tool[], { perturbation }: LogCallsOptions = {}) {
     assertTools(tools);
-    assertNoQueryPerturbation(perturbation?.id);
     this.tools = tools.map(schemaOf);
-    const perturbed = perturbation === undefined ? undefined : perturbCase(
-      this.tools,
-      { text: "", parameters: [] },
-      perturbation.id,
-      perturbation,
-    );
+    const perturbed = perturbWithoutQuestion("record calls", this.tools, perturbation);
     this.#toolbox = new Toolbox(
       tools,
       perturbed === undefined ? {} : toolboxOptions(perturbed),
@@ -135,15 +133,22 @@ export class CallLog implements CallRecord {
   }
 }
 
-/** Refuses perturbations of the question: a call log has none, so they would change nothing. */
-function assertNoQueryPerturbation(perturbation: string | undefined): void {
-  const ids = perturbation === undefined ? [] : perturbationsIn(perturbation);
-  const ofQuery = ids.find((id) => isOn(id, "query"));
-  if (ofQuery === undefined) return;
+/** Perturbs tools and what they return, where nothing is known of the question. */
+export function perturbWithoutQuestion<T extends ToolSchema>(
+  action: string,
+  tools: readonly T[],
+  perturbation: LogCallsOptions["perturbation"],
+): PerturbedCase<T> | undefined {
+  if (perturbation === undefined) return undefined;
+  const { id, seed } = perturbation;
+  const ofQuery = perturbationsIn(id).find((one) => isOn(one, "query"));
+  if (ofQuery === undefined) {
+    return perturbCase(tools, { text: "", parameters: [] }, id, { seed });
+  }
   throw cannot(
-    `record calls under ${ofQuery}`,
+    `${action} under ${ofQuery}`,
     "that changes the question, which the agent is asked elsewhere",
-    "perturb it by perturbQuery",
+    "change the question yourself",
   );
 }
 

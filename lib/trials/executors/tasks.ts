@@ -50,15 +50,6 @@ export interface TaskOpener {
  *
  * @throws {RangeError} If a value of `spec` is out of its range.
  * @throws {InputError} If the perturbation is unknown or of a probe, or the task is a case or of a call set.
- *
- * @example Usage
- * ```ts
- * import { openTask } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * using fixture = openTask({ core: 3, depth: 2, connected: 1, disconnected: 0, seed: 7 });
- * assertEquals(fixture.tools.length, 4);
- * ```
  */
 export function openTask(
   spec: TaskSpec,

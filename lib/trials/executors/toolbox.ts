@@ -52,22 +52,6 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
  * An environment of plain tools, for strategies and the loop outside of benchmarks. Arguments are checked
  * against the tool's JSON Schema before it runs. If a tool throws, its error is returned; a result that is a
  * JSON object with the single key `error` is a failure as well.
- *
- * @example Usage
- * ```ts
- * import { Toolbox } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const double = {
- *   name: "double",
- *   description: "Doubles a number",
- *   parameters: { type: "object", properties: { x: { type: "number" } }, required: ["x"] },
- *   execute: async ({ x }: Record<string, unknown>) => await JSON.stringify(2 * (x as number)),
- * };
- * using toolbox = new Toolbox([double]);
- * const call = { id: "1", name: "double", arguments: '{"x":21}' };
- * assertEquals((await toolbox.execute([call]))[0]?.content, "42");
- * ```
  */
 export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   /** The values given in the first message, by name. */

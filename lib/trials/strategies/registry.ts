@@ -208,22 +208,6 @@ export function stagesOf(ids: readonly StrategyId[]): string[] {
  * Wraps the loop in the strategies of an id.
  *
  * @throws {InputError} If a strategy is unknown, or an option does not apply to it.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { runLoop, Session, Toolbox, withStrategy } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const model = scripted("greeter", [{ text: "Hello!" }]);
- * const context = { trial: "1", repetition: 1 };
- * const session = new Session({ model, context, record: () => {} });
- * using environment = new Toolbox([]);
- * const messages = [{ role: "user", content: "Hi" } as const];
- * const loop = withStrategy("restate", runLoop);
- * const ending = await loop({ session, environment, messages });
- * assertEquals(ending, { kind: "answer", text: "Hello!" });
- * ```
  */
 export function withStrategy(id: string, loop: Loop, options: StrategyOptions = {}): Loop {
   const ids = strategiesIn(id);
