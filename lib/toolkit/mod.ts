@@ -34,13 +34,7 @@ export type {
   ExecuteOptions,
   ToolExecutorOptions,
 } from "./execution/options.ts";
-export type {
-  Execution,
-  ExecutionRecord,
-  FailedExecution,
-  SuccessfulExecution,
-  ToolAttempt,
-} from "./execution/result.ts";
+export type { Execution, ToolAttempt } from "./execution/result.ts";
 export { runTools, type RunToolsOptions, type ToolsRun } from "./run_tools.ts";
 export { type CompletionsOptions, completionsScorer } from "./toolformer/completions_scorer.ts";
 export {

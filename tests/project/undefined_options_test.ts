@@ -345,7 +345,6 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
       backoff: 1,
       longestPause: 9,
       seed: 1,
-      depth: 2,
     },
     (options) =>
       createToolExecutor([ADD], options)

@@ -92,7 +92,7 @@ export class CallToolbox extends Toolbox {
   }
 
   /** Makes attempts until one succeeds or nothing more can be done. */
-  async perform(call: PreparedCall): Promise<Execution> {
+  async perform(call: ToolCall): Promise<Execution> {
     if (!this.#signal?.aborted) {
       await this.execute([call], undefined, async (failed) => {
         try {
@@ -108,7 +108,7 @@ export class CallToolbox extends Toolbox {
     }
     const last = this.#attempts.at(-1);
     const tool = last?.tool ?? call.name.slice(0, MAX_KEPT_LENGTH);
-    const record = { id: call.id || undefined, tool, attempts: this.#attempts, usage: this.#usage };
+    const record = { tool, attempts: this.#attempts, usage: this.#usage };
     if (last?.ok) {
       return { ok: true, ...record, content: this.#content, value: valueOfResult(this.#content) };
     }
@@ -198,13 +198,13 @@ export class CallToolbox extends Toolbox {
   async #repair({ call, message }: FailedCall): Promise<PreparedCall | undefined> {
     const { settings: { repair }, tools } = this.#parts;
     const tool = tools.get(call.name);
-    if (repair === undefined || tool === undefined || call.refusal !== undefined) return undefined;
+    if (repair === undefined || tool === undefined) return undefined;
     this.#refused.set(signatureOf(call), message);
     const repaired = await repairArguments(call, {
       schema: tool.parameters,
       error: message,
       messages: this.#messages,
-      prompt: repair.prompt ?? PROMPTS.repair.fix,
+      prompt: PROMPTS.repair.fix,
       attempts: (repair.attempts ?? REPAIRS) - this.#requests,
       ask: (messages) => this.#ask(repair.model, messages, tool),
       // What the tool itself refused before, it would refuse again.

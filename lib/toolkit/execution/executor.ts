@@ -4,52 +4,17 @@
  * @module
  */
 
-import { mapConcurrent } from "../../base/concurrent.ts";
 import { assertTools } from "../../tools/define_tool.ts";
-import { NestedReply } from "../../tools/references/reply.ts";
-import { offerReferences } from "../../tools/references/schema.ts";
-import {
-  type ExecutableCall,
-  FRESH,
-  freshTool,
-  isIsolated,
-  type PreparedCall,
-  schemaOf,
-  SHARED,
-  signalIn,
-  type StoppableTool,
-  type ToolCall,
-  type ToolSchema,
-} from "../../tools/tool.ts";
+import { type ExecutableCall, schemaOf, type StoppableTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../trials/executors/toolbox.ts";
 import { CallToolbox, type ExecutorParts, readCall } from "./_call_toolbox.ts";
-import {
-  type ExecuteOptions,
-  type ToolExecutorOptions,
-  type ToolExecutorSettings,
-  toolExecutorSettings,
-} from "./options.ts";
+import { type ExecuteOptions, executorSettings, type ToolExecutorOptions } from "./options.ts";
 import type { Execution } from "./result.ts";
 
 /** Carries out calls with validation, retries, repairs and alternatives. */
 export interface ToolExecutor {
-  /** The schemas of the tools to offer to a model; with `references`, they allow these. */
-  readonly offered: readonly ToolSchema[];
-  /**
-   * The same tools, wrapped so that calling one directly goes through the executor. A failure is returned as a
-   * JSON object with the single key `error`, not thrown. Called this way, they do not resolve references.
-   */
-  readonly tools: readonly StoppableTool[];
   /** Carries out a call. Never throws. */
   execute(call: ExecutableCall, options?: ExecuteOptions): Promise<Execution>;
-  /**
-   * Carries out the calls of one reply, up to `parallel` at a time, and returns the executions in their order.
-   * With `references`, calls that refer to others run after them.
-   */
-  executeAll(
-    calls: readonly ExecutableCall[],
-    options?: ExecuteOptions,
-  ): Promise<readonly Execution[]>;
 }
 
 /**
@@ -108,91 +73,27 @@ export function createToolExecutor(
   assertTools(tools);
   // Each call gets one of its own: two tools with one name, and schemas that are none, are refused at once.
   new Toolbox(tools);
-  return new AttemptingExecutor(tools, toolExecutorSettings(options, tools));
+  const parts: ExecutorParts = {
+    settings: executorSettings(options, tools),
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    lasting: tools.map(lastingTool),
+    requests: 0,
+  };
+  let executions = 0;
+  return {
+    async execute(call, options = {}) {
+      using toolbox = new CallToolbox(parts, options, ++executions);
+      return await toolbox.perform(readCall(call));
+    },
+  };
 }
 
-class AttemptingExecutor implements ToolExecutor {
-  readonly offered: readonly ToolSchema[];
-  readonly tools: readonly StoppableTool[];
-  readonly #parts: ExecutorParts;
-  #executions = 0;
-
-  constructor(tools: readonly StoppableTool[], settings: ToolExecutorSettings) {
-    this.offered = tools.map((tool) =>
-      schemaOf(settings.references ? offerReferences(tool) : tool)
-    );
-    this.#parts = {
-      settings,
-      tools: new Map(tools.map((tool) => [tool.name, tool])),
-      lasting: tools.map((tool) => like(tool, (input) => tool.execute(input))),
-      requests: 0,
-    };
-    const hasFresh = tools.some((tool) => tool[FRESH] !== undefined);
-    // Any of them may be called as an alternative to another.
-    const shared = !tools.every(isIsolated);
-    this.tools = tools.map((tool, place) => {
-      const wrapped = like(tool, async (input, options) => {
-        const call = readCall({ name: tool.name, arguments: input });
-        return (await this.#perform(call, signalIn(options), ++this.#executions)).content;
-      });
-      if (!hasFresh) return wrapped;
-      const fresh = () => new AttemptingExecutor(tools.map(freshTool), settings).tools[place]!;
-      Object.defineProperty(wrapped, FRESH, { value: fresh, enumerable: false });
-      if (shared) Object.defineProperty(wrapped, SHARED, { value: true, enumerable: false });
-      return wrapped;
-    });
-  }
-
-  async execute(call: ExecutableCall, options: ExecuteOptions = {}): Promise<Execution> {
-    const [execution] = await this.executeAll([call], options);
-    return execution!;
-  }
-
-  async executeAll(
-    calls: readonly ExecutableCall[],
-    options: ExecuteOptions = {},
-  ): Promise<readonly Execution[]> {
-    const { references, depth, parallel } = this.#parts.settings;
-    // Numbered before any begins, so that timing does not change their jitter.
-    const first = this.#executions + 1;
-    this.#executions += calls.length;
-    const read = calls.map(readCall);
-    const nested = references ? new NestedReply(read, depth) : undefined;
-    const executions: Execution[] = [];
-    const run = async (place: number) => {
-      const call = nested === undefined
-        ? read[place]!
-        : this.#resolved(nested, place, read[place]!);
-      const execution = await this.#perform(call, options, first + place);
-      executions[place] = execution;
-      if (execution.ok) nested?.keep(place, execution.value);
-    };
-    for (const level of nested?.levels ?? [[...read.keys()]]) {
-      await mapConcurrent(level.length, (at) => run(level[at]!), { most: parallel });
-    }
-    return executions;
-  }
-
-  /** A call with its references resolved; the calls that it refers to have ended. */
-  #resolved(nested: NestedReply, place: number, call: ToolCall): PreparedCall {
-    const { tools } = this.#parts;
-    const { resolved, refusal } = nested.prepare(place, tools.get(call.name)?.parameters);
-    if (refusal !== undefined) return { ...call, refusal };
-    return resolved === undefined ? call : { ...call, arguments: resolved };
-  }
-
-  async #perform(call: PreparedCall, options: ExecuteOptions, number: number): Promise<Execution> {
-    using toolbox = new CallToolbox(this.#parts, options, number);
-    return await toolbox.perform(call);
-  }
-}
-
-/** A tool with the schema and the check of another one. */
-function like(tool: StoppableTool, execute: StoppableTool["execute"]): StoppableTool {
+/** A tool that does not start fresh for each call. */
+function lastingTool(tool: StoppableTool): StoppableTool {
   return {
     ...schemaOf(tool),
     ...(tool.check && { check: (input) => tool.check?.(input) }),
     ...(tool.unsafePatterns && { unsafePatterns: true }),
-    execute,
+    execute: (input) => tool.execute(input),
   };
 }

@@ -12,10 +12,8 @@ import { isJsonObject } from "../../base/json.ts";
 import { freshSeed } from "../../base/random.ts";
 import type { Model } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
-import { MAX_DEPTH } from "../../tools/references/call_order.ts";
 import type { ExecutableCall, Tool } from "../../tools/tool.ts";
 import type { ToolError } from "../../tools/tool_error.ts";
-import { MAX_PARALLEL } from "../../trials/executors/executor_options.ts";
 
 /** How arguments are repaired. */
 export interface ArgumentRepair {
@@ -23,8 +21,6 @@ export interface ArgumentRepair {
   readonly model: Model;
   /** How often to ask it in one execution, from 1 to 20. Default: 2. */
   readonly attempts?: number;
-  /** The prompt. Default: that of the strategy `repair`. */
-  readonly prompt?: string;
 }
 
 /**
@@ -50,15 +46,6 @@ export interface ToolExecutorOptions {
   readonly backoff?: number;
   /** The longest pause; there is no retry if a tool asks for more. Default: 60,000. */
   readonly longestPause?: number;
-  /** How many calls of one reply run at a time. Default: 10. */
-  readonly parallel?: number;
-  /**
-   * Whether arguments may refer to results of other calls in the same reply, such as `$1.field`. A call then
-   * waits for those that it refers to. Default: `false`.
-   */
-  readonly references?: boolean;
-  /** The longest chain of references, in calls. Default: 5. */
-  readonly depth?: number;
   /** Lets a model replace invalid arguments. Omitted by default. */
   readonly repair?: ArgumentRepair;
   /** The calls to make if a tool finds nothing or does not exist. Default: none. */
@@ -83,7 +70,6 @@ export type ToolExecutorSettings =
   & Pick<ToolExecutorOptions, "repair" | "alternatives">;
 
 const COUNT = whole(0).optional();
-const ONE_OR_MORE = whole(1).optional();
 const DURATION = must("be a number above 0", (value) => typeof value === "number" && value > 0)
   .optional();
 const PAUSE = must("be a number from 0 on", (value) => typeof value === "number" && value >= 0)
@@ -93,7 +79,6 @@ const REPAIR = z.strictObject(
   {
     model: must("be a model", (value) => has(value, "reply")),
     attempts: z.int().min(1).max(20).optional(),
-    prompt: z.string().optional(),
   } satisfies Record<keyof ArgumentRepair, z.ZodType>,
 );
 
@@ -104,9 +89,6 @@ const OPTIONS = z.strictObject(
     timeLimit: DURATION,
     backoff: PAUSE,
     longestPause: PAUSE,
-    parallel: ONE_OR_MORE,
-    references: z.boolean().optional(),
-    depth: ONE_OR_MORE,
     repair: REPAIR.optional(),
     alternatives: z.union([FUNCTION, z.record(z.string(), z.string())]).optional(),
     seed: COUNT,
@@ -147,9 +129,6 @@ export function toolExecutorSettings(
     ...TOOL_ATTEMPTS,
     timeout: 60_000,
     timeLimit: 300_000,
-    parallel: MAX_PARALLEL,
-    references: false,
-    depth: MAX_DEPTH,
     seed: freshSeed(),
     clock: SYSTEM_CLOCK,
     ...Object.fromEntries(set),

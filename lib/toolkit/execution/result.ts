@@ -36,38 +36,29 @@ export interface ToolAttempt {
   readonly gaveUp?: string;
 }
 
-/** The properties of every execution. */
-export interface ExecutionRecord {
-  /** The `id` of the call; omitted if it had none. */
-  readonly id?: string;
-  /** The tool called last: the one requested, or an alternative. */
-  readonly tool: string;
-  /** The text for the model: the result, or a JSON object with the single key `error`. */
-  readonly content: string;
-  /** All attempts, in order; empty if the call was cancelled before the first. */
-  readonly attempts: readonly ToolAttempt[];
-  /** Tokens used by repairs of arguments. */
-  readonly usage: Usage;
-}
-
-/** An execution that succeeded. */
-export interface SuccessfulExecution extends ExecutionRecord {
-  /** It succeeded. */
-  readonly ok: true;
-  /** The result parsed as JSON, or its text if it is not JSON. */
-  readonly value: JsonValue;
-}
-
-/** An execution that failed. */
-export interface FailedExecution extends ExecutionRecord {
-  /** It failed. */
-  readonly ok: false;
-  /** The last error: its category, and its message with likely secrets removed. */
-  readonly error: { readonly category: ToolErrorCategory; readonly message: string };
-}
-
 /** The result of a call through an executor. */
-export type Execution = SuccessfulExecution | FailedExecution;
+export type Execution =
+  & {
+    /** The tool called last: the one requested, or an alternative. */
+    readonly tool: string;
+    /** The text for the model: the result, or a JSON object with the single key `error`. */
+    readonly content: string;
+    /** All attempts, in order; empty if the call was cancelled before the first. */
+    readonly attempts: readonly ToolAttempt[];
+    /** Tokens used by repairs of arguments. */
+    readonly usage: Usage;
+  }
+  & ({
+    /** It succeeded. */
+    readonly ok: true;
+    /** The result parsed as JSON, or its text if it is not JSON. */
+    readonly value: JsonValue;
+  } | {
+    /** It failed. */
+    readonly ok: false;
+    /** The last error: its category, and its message with likely secrets removed. */
+    readonly error: { readonly category: ToolErrorCategory; readonly message: string };
+  });
 
 /** The longest error message, in UTF-16 code units. */
 const MAX_MESSAGE_LENGTH = 1000;

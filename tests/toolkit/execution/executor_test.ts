@@ -6,19 +6,16 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { withFaults } from "../../../lib/perturbations/inject_faults.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
-import { tool as ownTool } from "../../../lib/tools/define_tool.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
-import { isIsolated, type Tool } from "../../../lib/tools/tool.ts";
+import type { Tool } from "../../../lib/tools/tool.ts";
 import { ToolError } from "../../../lib/tools/tool_error.ts";
 import type { Execution } from "../../../lib/toolkit/execution/result.ts";
 import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
-import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
 import { listened } from "../../support/strategy_runs.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -103,10 +100,9 @@ Deno.test("createToolExecutor() gives what a tool returns, and how it went", asy
     return '{"found":[1,2]}';
   });
   const { executor, clock } = executorOf([search]);
-  const execution = await executor.execute({ ...ROME, id: "call_7" });
+  const execution = await executor.execute(ROME);
   assertEquals(JSON.parse(JSON.stringify(execution)), {
     ok: true,
-    id: "call_7",
     tool: "search",
     content: '{"found":[1,2]}',
     value: { found: [1, 2] },
@@ -251,7 +247,7 @@ Deno.test("createToolExecutor() pauses longer each time, with jitter that follow
 
 Deno.test("createToolExecutor() draws anew for each execution", async () => {
   const { executor, clock } = executorOf([double("search", BUSY)], { retries: 1 });
-  const executions = await executor.executeAll([ROME, ROME, ROME, ROME]);
+  const executions = await Promise.all(Array.from({ length: 4 }, () => executor.execute(ROME)));
   assertEquals(new Set(executions.map((one) => pausesOf(one)[0])).size > 1, true);
   assertEquals(clock.waiting, 0);
 });
@@ -453,16 +449,6 @@ Deno.test("createToolExecutor() says so when the model that repairs fails", asyn
   assert(!(await executed([double("search", "ok")], { repair: { model: odd } }, call)).ok);
 });
 
-Deno.test("createToolExecutor() says to the model what it is told to say", async () => {
-  const { model, requests } = listening(MENDED);
-  const repair = { model, prompt: "{name}: {errors} {other}" };
-  await executed([double("search", "ok")], { repair }, { name: "search", arguments: "[]" });
-  assertEquals(
-    requests[0]!.messages.at(-1)!.content,
-    "search: The arguments must be a JSON object {other}",
-  );
-});
-
 Deno.test("createToolExecutor() numbers its requests to the model across executions", async () => {
   const { model, requests } = listening(MENDED);
   const { executor } = executorOf([double("search", "ok")], { repair: { model } });
@@ -605,10 +591,9 @@ Deno.test("createToolExecutor() does nothing when it is cancelled before it begi
   const search = double("search", "ok");
   const { executor } = executorOf([search]);
   const signal = AbortSignal.abort(new RangeError("Never mind"));
-  const execution = await executor.execute({ ...ROME, id: "1" }, { signal });
+  const execution = await executor.execute(ROME, { signal });
   assertEquals(execution, {
     ok: false,
-    id: "1",
     tool: "search",
     content: '{"error":"The call was cancelled: Never mind"}',
     error: { category: "cancelled", message: "The call was cancelled: Never mind" },
@@ -625,214 +610,6 @@ Deno.test("createToolExecutor() tells a cancelled call from a tool that stops by
   assertEquals(execution.content, '{"error":"I stop"}');
 });
 
-// Several calls
-
-Deno.test("ToolExecutor.executeAll() gives results in the order of the calls", async () => {
-  const waits: Record<string, number> = { a: 300, b: 100, c: 200 };
-  const slow = double("search", async ({ city }) => {
-    await clock.pause(waits[String(city)]!);
-    return String(city);
-  });
-  const { executor, clock } = executorOf([slow]);
-  const calls = Object.keys(waits).map((city) => ({
-    name: "search",
-    arguments: { city },
-    id: city,
-  }));
-  const executions = await executor.executeAll(calls);
-  assertEquals(executions.map(({ id, content }) => [id, content]), [["a", "a"], ["b", "b"], [
-    "c",
-    "c",
-  ]]);
-  assertEquals(clock.now(), 300, "they ran at the same time");
-  assertEquals(await executor.executeAll([]), []);
-});
-
-Deno.test("ToolExecutor.executeAll() runs ten calls at a time by default (Pipeline, Advanced Call Patterns)", async () => {
-  let [running, most] = [0, 0];
-  const slow = double("search", async () => {
-    most = Math.max(most, ++running);
-    await clock.pause(10);
-    running--;
-    return "ok";
-  });
-  const { executor, clock } = executorOf([slow]);
-  await executor.executeAll(Array(25).fill(ROME));
-  assertEquals(most, 10);
-});
-
-Deno.test("ToolExecutor.executeAll() cancels all of them together", async () => {
-  const search = double("search", () => new Promise(() => {}));
-  const { executor, clock } = executorOf([search], { parallel: 2 });
-  const controller = new AbortController();
-  const running = executor.executeAll([ROME, ROME, ROME], { signal: controller.signal });
-  await clock.pause(10);
-  controller.abort();
-  const executions = await running;
-  assertEquals(executions.map((one) => one.ok || one.error.category), Array(3).fill("cancelled"));
-  assertEquals([search.inputs.length, clock.now()], [2, 10]);
-});
-
-// References
-
-const FORECAST = { name: "forecast", arguments: { city: "$contact.city", days: "$contact.days" } };
-
-/** Looks up where someone is, and what it will be like there. */
-function nested(options: ToolExecutorOptions = {}, ...parts: Part[]) {
-  const contact = double("search", ...parts, '{"city":"Rome","days":3}');
-  const forecast: Double = {
-    ...double("forecast", ({ city, days }) => Promise.resolve(`${days} days in ${city}`)),
-    parameters: {
-      type: "object",
-      properties: { city: { type: "string" }, days: { type: "integer" } },
-      required: ["city", "days"],
-    },
-  };
-  return {
-    ...executorOf([contact, forecast], { references: true, ...options }),
-    forecast,
-    contact,
-  };
-}
-
-Deno.test("ToolExecutor.executeAll() carries out calls after those that they refer to (Pipeline, Advanced Call Patterns)", async () => {
-  const { executor, forecast } = nested({ backoff: 0 }, BUSY);
-  const executions = await executor.executeAll([
-    { ...FORECAST, arguments: { city: "near $2.city", days: "$2.days" } },
-    { ...ROME, id: "contact" },
-    FORECAST,
-  ]);
-  assertEquals(executions.map(({ content }) => content), [
-    "3 days in near Rome",
-    '{"city":"Rome","days":3}',
-    "3 days in Rome",
-  ]);
-  assertEquals(executions.map(({ attempts }) => attempts.length), [1, 2, 1]);
-  assertEquals(executions[0]!.attempts[0]!.arguments, '{"city":"near Rome","days":3}');
-  assertEquals(forecast.inputs.length, 2);
-});
-
-Deno.test("ToolExecutor.executeAll() refuses references that lead nowhere, whatever else could be done", async () => {
-  const { model, requests } = listening({ text: '{"city":"$1.town","days":1}' });
-  const { executor, forecast } = nested({
-    repair: { model },
-    alternatives: { nix: "forecast", forecast: "forecast" },
-    depth: 2,
-  }, LOST);
-  const there = { city: "Oslo", days: 1 };
-  const executions = await executor.executeAll([
-    { ...ROME, id: "contact" },
-    FORECAST,
-    { ...FORECAST, arguments: { ...there, city: "$9.city" } },
-    { name: "nix", arguments: { ...there, city: "$9.city" } },
-    { ...FORECAST, arguments: { ...there, city: "$5.city" } },
-    { ...FORECAST, arguments: there },
-    { ...FORECAST, arguments: { ...there, city: "$6.all" } },
-    { ...FORECAST, arguments: { ...there, city: "$7.all" } },
-  ]);
-  assertEquals(executions.map((one) => one.ok || one.error.category), [
-    "not_found",
-    ...Array(4).fill("validation"),
-    true,
-    true,
-    "validation",
-  ]);
-  assertEquals(course(executions[3]!), ["nix unknown_tool", "alternative: forecast validation"]);
-  assertStringIncludes(executions[1]!.content, "$contact has no result");
-  assertStringIncludes(executions[2]!.content, "$9 is no call of this reply");
-  assertEquals(executions[6]!.content, "1 days in 1 days in Oslo");
-  assertEquals([forecast.inputs.length, requests.length], [2, 0]);
-});
-
-Deno.test("createToolExecutor() knows references only where it is told to", async () => {
-  const { executor } = nested({ references: false });
-  const [, execution] = await executor.executeAll([{ ...ROME, id: "contact" }, FORECAST]);
-  assertStringIncludes(execution!.content, "/days must be integer");
-  const single = await nested().executor.execute(FORECAST);
-  assertStringIncludes(single.content, "$contact is no call of this reply");
-  const [, alone] = nested().executor.tools;
-  assertStringIncludes(await alone!.execute(FORECAST.arguments), "/days must be integer");
-});
-
-Deno.test("ToolExecutor.offered has room for references where they are known", () => {
-  const plain = nested({ references: false });
-  const { execute: _, inputs: __, ...schema } = plain.forecast;
-  assertEquals(plain.executor.offered[1]!, schema);
-  const offered = nested().executor.offered[1]!;
-  assertNotEquals(offered, schema);
-  const { days } = offered.parameters["properties"] as Record<string, JsonObject>;
-  assertStringIncludes(JSON.stringify(days), "pattern");
-});
-
-// The same tools
-
-Deno.test("ToolExecutor.tools are as they were, and carried out with care", async () => {
-  const search = ownTool({
-    name: "search",
-    description: "Finds things",
-    parameters: { type: "object", properties: { city: { type: "string" } } },
-    examples: [{ city: "Rome" }],
-    sequence: [BUSY, "ok", LOST],
-  });
-  const { executor } = executorOf([search]);
-  const [tool, ...others] = executor.tools;
-  assertEquals(others, []);
-  const { execute: _, ...shown } = tool!;
-  const { execute: __, ...given } = search;
-  assertEquals(shown, given);
-  assertEquals(await tool!.execute({ city: "Rome" }), "ok");
-  assertEquals(await tool!.execute({ city: "Rome" }), '{"error":"No such city"}');
-  assertStringIncludes(await tool!.execute({ city: 7 }), "city must be string");
-  const cancelled = await tool!.execute({}, { signal: AbortSignal.abort() });
-  assertStringIncludes(cancelled, "The call was cancelled");
-  // Other frameworks hand over whatever they have.
-  for (const other of [null, 7, { signal: "x", messages: 5 }]) {
-    assertStringIncludes(await tool!.execute({}, other as never), "No such city");
-  }
-});
-
-Deno.test("ToolExecutor.tools have their own checks still", () => {
-  const fault = { missing: [], unexpected: [], wrongType: [], malformed: false };
-  const search = { ...double("search", "ok"), check: () => ({ error: "It has sunk", fault }) };
-  const [tool] = executorOf([search]).executor.tools;
-  assertEquals(tool!.check?.({ city: "Atlantis" })?.error, "It has sunk");
-});
-
-Deno.test("ToolExecutor.tools begin anew with each run, where tools do", async () => {
-  const search = ownTool({
-    name: "search",
-    description: "Finds things",
-    parameters: { type: "object" },
-    sequence: [BUSY, BUSY, "ok", "never"],
-  });
-  const { executor } = executorOf([search]);
-  for (let run = 0; run < 3; run++) {
-    using toolbox = new Toolbox(executor.tools);
-    const [result] = await toolbox.execute([{ id: "1", name: "search", arguments: "{}" }]);
-    assertEquals(result!.content, "ok");
-  }
-});
-
-Deno.test("ToolExecutor.tools can run at the same time where all of the tools can", () => {
-  const faked = ownTool({
-    name: "faked",
-    description: "",
-    parameters: { type: "object" },
-    returns: 1,
-  });
-  const real = ownTool({
-    ...{ name: "real", description: "", parameters: { type: "object" } },
-    execute: () => 1,
-  });
-  const failing = withFaults([real], [{ kind: "timeout" }], { seed: 1 });
-  const apart = (...tools: Tool[]) => createToolExecutor(tools).tools.map(isIsolated);
-  assertEquals(apart(faked), [true]);
-  assertEquals(apart(real), [false]);
-  assertEquals(apart(...failing), [false]);
-  // Each may be called in place of the other.
-  assertEquals(apart(faked, real), [false, false]);
-});
-
 // What is handed in
 
 Deno.test("createToolExecutor() refuses tools and options that cannot be used", () => {
@@ -842,7 +619,7 @@ Deno.test("createToolExecutor() refuses tools and options that cannot be used", 
     [{ retires: 3 }, 'at the top: Unrecognized key: "retires"; did you mean retries?'],
     [
       { constructor: 3 },
-      'Unrecognized key: "constructor"; there are retries, timeout, timeLimit, backoff, longestPause, parallel, references, depth, repair, alternatives, seed, clock',
+      'Unrecognized key: "constructor"; there are retries, timeout, timeLimit, backoff, longestPause, repair, alternatives, seed, clock',
     ],
     [{ retries: -1 }, "at retries: must be a whole number from 0 on: it is -1"],
     [{ retries: 1.5 }, "at retries: must be a whole number from 0 on: it is 1.5"],
@@ -851,10 +628,6 @@ Deno.test("createToolExecutor() refuses tools and options that cannot be used", 
     [{ timeLimit: NaN }, "at timeLimit: must be a number above 0: it is NaN"],
     [{ backoff: -1 }, "at backoff: must be a number from 0 on: it is -1"],
     [{ longestPause: null }, "at longestPause: must be a number from 0 on: it is null"],
-    [{ parallel: 0 }, "at parallel: must be a whole number from 1 on: it is 0"],
-    [{ parallel: Infinity }, "at parallel: must be a whole number from 1 on: it is Infinity"],
-    [{ references: "yes" }, "at references: expected boolean, received string"],
-    [{ depth: 0 }, "at depth: must be a whole number from 1 on: it is 0"],
     [{ seed: 0.5 }, "at seed: must be a whole number from 0 on"],
     [
       { clock: { now: Date.now } },
@@ -863,10 +636,9 @@ Deno.test("createToolExecutor() refuses tools and options that cannot be used", 
     [{ repair: "model" }, "at repair: expected object, received string"],
     [{ repair: {} }, "at repair.model: it is missing: it must be a model"],
     [{ repair: { model, attempts: 21 } }, "at repair.attempts: must be at most 20: it is 21"],
-    [{ repair: { model, prompt: 7 } }, "at repair.prompt: expected string, received number"],
     [
       { repair: { model, tries: 7 } },
-      'at repair: Unrecognized key: "tries"; there are model, attempts, prompt',
+      'at repair: Unrecognized key: "tries"; there are model, attempts',
     ],
     [{ alternatives: [] }, "at alternatives: expected function or record, received array"],
     [{ alternatives: { a: "nix" } }, "the alternative to a must be one of the tools: it is nix"],
