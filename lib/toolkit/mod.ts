@@ -49,16 +49,14 @@ export {
   type KeptInsertion,
 } from "./toolformer/filter.ts";
 export {
-  type CandidateOptions,
   type CandidatePosition,
   candidatePositions,
-  type CandidateRule,
   type Insertion,
   type ProposedInsertions,
   proposeInsertions,
   type ProposeOptions,
 } from "./toolformer/insertions.ts";
-export type { Loss, LossWeights, ScoredToken, Scorer } from "./toolformer/scorer.ts";
+export type { ScoredToken, Scorer } from "./toolformer/scorer.ts";
 export {
   indirect,
   type Indirection,

@@ -1,12 +1,6 @@
 // Log-probabilities from real servers, sound and faulty.
 
-import {
-  assertAlmostEquals,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertThrows,
-} from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
@@ -61,31 +55,18 @@ Deno.test("completionsScorer() gives the tokens of the prompt alone, each with i
   }
 });
 
-Deno.test("completionsScorer() names itself after the model unless told otherwise", () => {
-  assertEquals(scorerAt("http://127.0.0.1:1").name, "words");
-  assertEquals(scorerAt("http://127.0.0.1:1", { name: "other" }).name, "other");
-});
-
-Deno.test("completionsScorer() sends further fields, which win", async () => {
-  await using words = serveWords();
-  await scorerAt(words.baseURL, { body: { max_tokens: 0, seed: 7 } }).score("a");
-  const [{ max_tokens, seed, echo: echoed }] = words.received as [JsonObject];
-  assertEquals([max_tokens, seed, echoed], [0, 7, true]);
-});
-
 Deno.test("completionsScorer() asks nobody about nothing", async () => {
   await using words = serveWords();
   assertEquals(await scorerAt(words.baseURL).score(""), []);
   assertEquals(words.received.length, 0);
 });
 
-Deno.test("completionsScorer() refuses texts with half a character, and streams", async () => {
+Deno.test("completionsScorer() refuses texts with half a character", async () => {
   await assertRejects(
     () => scorerAt("http://127.0.0.1:1").score("\ud800"),
     InputError,
     "Cannot score a text with words as it must be well-formed Unicode",
   );
-  assertThrows(() => scorerAt("http://127.0.0.1:1", { body: { stream: true } }), InputError);
 });
 
 // What servers may do, and be understood all the same.

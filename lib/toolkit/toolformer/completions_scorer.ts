@@ -7,7 +7,6 @@
 import { z } from "zod";
 import { endpointOf, type EndpointOptions, requestsTo } from "../../models/http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";
 import type { ScoredToken, Scorer } from "./scorer.ts";
@@ -15,12 +14,7 @@ import { parseShape } from "../../models/openai/reading.ts";
 import type { ReplySource } from "../../models/openai/wire_format.ts";
 
 /** Options of {@linkcode completionsScorer}. */
-export interface CompletionsOptions extends EndpointOptions, RetryPolicy {
-  /** The name of the scorer. Default: `model`. */
-  name?: string;
-  /** Further fields of the request body, which override the default ones. */
-  body?: JsonObject;
-}
+export type CompletionsOptions = EndpointOptions & RetryPolicy;
 
 /**
  * Makes a scorer that sends `POST /completions` with `echo` and `logprobs`, and asks for one further token, as
@@ -60,10 +54,7 @@ export interface CompletionsOptions extends EndpointOptions, RetryPolicy {
  * ```
  */
 export function completionsScorer(options: CompletionsOptions): Scorer {
-  const { model, name = model } = options;
-  if (options.body?.["stream"]) {
-    throw cannot(`ask ${model}`, "replies are read whole", "body.stream is set");
-  }
+  const { model } = options;
   const endpoint = endpointOf(options);
   const { who, hide, quote } = endpoint;
   const { post, isAlive } = requestsTo(endpoint);
@@ -84,14 +75,12 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
       echo: true,
       logprobs: 1,
       temperature: 0,
-      ...options.body,
     };
     const answer = await post("/completions", body, signal);
     return { tokens: readTokens(answer, text, { who, hide, unusable, tools: [] }) };
   };
   const ask = retrying(attempt, options, { who, isAlive });
   return {
-    name,
     async score(text, { signal } = {}) {
       if (!text.isWellFormed()) {
         throw cannot(

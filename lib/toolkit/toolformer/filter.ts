@@ -10,7 +10,7 @@ import { cannot } from "../../base/errors.ts";
 import { parseWith } from "../../base/input.ts";
 import type { Insertion } from "./insertions.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type Loss, lossFrom, type LossWeights, type ScoredToken, type Scorer } from "./scorer.ts";
+import { lossFrom, type ScoredToken, type Scorer } from "./scorer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { createToolExecutor } from "../execution/executor.ts";
 import type { ToolExecutorOptions } from "../execution/options.ts";
@@ -32,6 +32,9 @@ export const FILTER_CRITERIA = ["perplexity", "loss", "difference"] as const;
 /** A criterion for keeping a call. */
 export type FilterCriterion = typeof FILTER_CRITERIA[number];
 
+/** The longest result to insert into a text, in UTF-16 code units. */
+const MAX_RESULT_LENGTH = 1000;
+
 /** Options of {@linkcode filterInsertions}. */
 export interface FilterOptions {
   /** The tools to call. */
@@ -44,17 +47,6 @@ export interface FilterOptions {
   readonly ratio?: number;
   /** For `difference`, in nats per token: 0 or more. Default: 1. */
   readonly threshold?: number;
-  /** The weights of the tokens that follow. Default: `uniform`; Toolformer uses `decaying`. */
-  readonly weights?: LossWeights;
-  /**
-   * Where call and result are inserted to compute the loss: `inline` at their place, or `before` the whole text,
-   * as in Toolformer, whose model has never seen a call within a text. Default: `inline`.
-   */
-  readonly placement?: "inline" | "before";
-  /** Writes a call, with its result if given. Default: {@linkcode writeInsertion}. */
-  readonly write?: (insertion: Insertion, result?: string) => string;
-  /** The longest result to insert into a text, in UTF-16 code units. Default: 1000. */
-  readonly longestResult?: number;
   /** Options for the execution of calls, such as timeouts and retries. */
   readonly execution?: ToolExecutorOptions;
   /** Aborts the work. */
@@ -64,11 +56,11 @@ export interface FilterOptions {
 /** The losses of the text after an insertion, in nats per token. */
 export interface InsertionLosses {
   /** Without the call. */
-  readonly plain: Loss;
+  readonly plain: number;
   /** With the call but no result. */
-  readonly call: Loss;
+  readonly call: number;
   /** With the call and its result. */
-  readonly result: Loss;
+  readonly result: number;
 }
 
 /** A call that is kept. */
@@ -79,18 +71,14 @@ export interface KeptInsertion extends Insertion {
   readonly text: string;
   /** The losses of the text that follows. */
   readonly losses: InsertionLosses;
-  /** The relative reduction of the loss by the result: `1 - L+ / L0`, or with `L-` where the criterion has it. */
-  readonly reduction: number;
-  /** The relative reduction of the perplexity: `1 - exp(L+) / exp(L0)`, or with `L-` likewise. */
-  readonly perplexityReduction: number;
 }
 
 /**
  * Why a call is dropped.
  *
  * - `failed`: the tool refused it, or returned an error.
- * - `too_long`: its result is longer than allowed.
- * - `nothing_follows`: no token with a probability and a weight follows its place.
+ * - `too_long`: its result has more than 1,000 UTF-16 code units.
+ * - `nothing_follows`: no token with a probability follows its place.
  * - `no_help`: the result does not lower the loss as much as the criterion requires.
  */
 export type DropReason = "failed" | "too_long" | "nothing_follows" | "no_help";
@@ -118,8 +106,7 @@ export interface FilteredInsertions {
  * them, or by another criterion of {@linkcode FILTER_CRITERIA}. Each call is checked and carried out, and the
  * scorer rates the plain text, the text with the call, and with the call and its result.
  *
- * The loss is the weighted mean of the negative log-probabilities of the tokens from the place on: see
- * {@linkcode lossFrom}. A first token, which has no probability in the plain text, counts in none of the three.
+ * The loss is the mean of the negative log-probabilities of the tokens from the place on, in nats per token. A first token, which has no probability in the plain text, counts in none of the three.
  *
  * @throws {InputError} If an option is out of range, or a position is outside the text.
  * @throws {InfrastructureError} If the scorer fails.
@@ -172,7 +159,7 @@ export async function filterInsertions(
   options: FilterOptions,
 ): Promise<FilteredInsertions> {
   const criterion = criterionIn(options);
-  const { tools, scorer, weights, write = writeInsertion, longestResult = 1000, signal } = options;
+  const { tools, scorer, signal } = options;
   const outside = candidates.find(({ position }) =>
     !(Number.isSafeInteger(position) && position >= 0 && position <= text.length)
   );
@@ -198,36 +185,38 @@ export async function filterInsertions(
       continue;
     }
     const { content: result } = execution;
-    if (result.length > longestResult) {
-      drop("too_long", `the result has ${result.length} characters: ${longestResult} are allowed`);
+    if (result.length > MAX_RESULT_LENGTH) {
+      drop(
+        "too_long",
+        `the result has ${result.length} characters: ${MAX_RESULT_LENGTH} are allowed`,
+      );
       continue;
     }
     plain ??= await scorer.score(text, { signal });
     const from = firstCounted(plain, position);
     const lossWith = async (callText: string) => {
-      const { text: whole, follows } = insertInto(text, position, callText, options.placement);
-      return lossFrom(await scorer.score(whole, { signal }), follows + from, weights);
+      const { text: whole, follows } = insertInto(text, position, callText);
+      return lossFrom(await scorer.score(whole, { signal }), follows + from);
     };
-    const before = lossFrom(plain, position, weights);
-    const call = before && await lossWith(write(candidate));
-    const after = call && await lossWith(write(candidate, result));
+    const before = lossFrom(plain, position);
+    const call = before === undefined ? undefined : await lossWith(writeInsertion(candidate));
+    const written = writeInsertion(candidate, result);
+    const after = call === undefined ? undefined : await lossWith(written);
     if (before === undefined || call === undefined || after === undefined) {
-      drop("nothing_follows", "no token with a probability and a weight follows the place");
+      drop("nothing_follows", "no token with a probability follows the place");
       continue;
     }
     const losses = { plain: before, call, result: after };
-    const rival = criterion.rivalOf(before.loss, call.loss);
-    if (!criterion.isHelpful(after.loss, rival)) {
-      drop("no_help", describeLosses(after.loss, rival), losses);
+    const rival = criterion.rivalOf(before, call);
+    if (!criterion.isHelpful(after, rival)) {
+      drop("no_help", describeLosses(after, rival), losses);
       continue;
     }
     kept.push({
       ...candidate,
       result,
-      text: insertInto(text, position, write(candidate, result), "inline").text,
+      text: insertInto(text, position, written).text,
       losses,
-      reduction: 1 - after.loss / rival,
-      perplexityReduction: 1 - Math.exp(after.loss - rival),
     });
   }
   return { kept, dropped };
@@ -279,14 +268,9 @@ function insertInto(
   text: string,
   position: number,
   callText: string,
-  placement: FilterOptions["placement"] = "inline",
 ): { readonly text: string; readonly follows: number } {
   // A result may contain a lone surrogate, which no server accepts.
   const call = callText.toWellFormed();
-  if (placement === "before") {
-    const opening = `${call} `;
-    return { text: opening + text, follows: opening.length + position };
-  }
   const [before, after] = [text.slice(0, position), text.slice(position)];
   const isApart = before === "" || /\s$/.test(before);
   const opening = isApart ? `${before}${call} ` : `${before}${/^\s/.test(after) ? " " : ""}${call}`;

@@ -26,7 +26,7 @@ export interface Insertion extends CandidatePosition {
 }
 
 /** A rule that selects sentences for calls of a tool. */
-export interface CandidateRule {
+interface CandidateRule {
   /** The name of the tool. */
   readonly tool: string;
   /** Returns the index of a mark in a sentence in which calls are tried; -1 if there is none. */
@@ -37,23 +37,16 @@ export interface CandidateRule {
  * The article's rules: a calculator if a sentence has one of the signs `+ - * / =` or the word "calculate", in small
  * letters; a search if it has "population", "capital" or "founded", in any case. Parts of words count.
  */
-export const CANDIDATE_RULES: readonly CandidateRule[] = [
+const CANDIDATE_RULES: readonly CandidateRule[] = [
   { tool: "calculator", search: (sentence) => sentence.search(/[-+*\/=]|calculate/) },
   { tool: "search", search: (sentence) => sentence.search(/population|capital|founded/i) },
 ];
 
-/** Options of {@linkcode candidatePositions}. */
-export interface CandidateOptions {
-  /**
-   * Gives places within sentences: those before the words after the mark, at most this many for each sentence and
-   * tool. Toolformer tries 5 places of a text. Default: the beginning of the sentence, as in the article.
-   */
-  readonly most?: number;
-}
-
 /**
  * Finds places where calls might help (Pipeline, "Toolformer approach"): the beginning of each sentence with the
  * mark of a rule, for each such rule. A sentence ends at a full stop that a space follows, and nowhere else.
+ * `most` gives places within sentences instead: those before the words after the mark, at most this many for each
+ * sentence and tool. Toolformer tries 5 places of a text.
  *
  * @example Usage
  * ```ts
@@ -63,7 +56,7 @@ export interface CandidateOptions {
  * const text = "We have two bags. Together 17 + 25 = 42 apples. That is all.";
  * assertEquals(candidatePositions(text), [{ position: 18, tool: "calculator" }]);
  *
- * const places = candidatePositions(text, undefined, { most: 3 });
+ * const places = candidatePositions(text, { most: 3 });
  * assertEquals(places.map(({ position }) => text.slice(position)), [
  *   "25 = 42 apples. That is all.",
  *   "= 42 apples. That is all.",
@@ -73,11 +66,10 @@ export interface CandidateOptions {
  */
 export function candidatePositions(
   text: string,
-  rules: readonly CandidateRule[] = CANDIDATE_RULES,
-  { most }: CandidateOptions = {},
+  { most }: { readonly most?: number } = {},
 ): CandidatePosition[] {
   return sentencesOf(text).flatMap(({ start, sentence }) =>
-    rules.flatMap(({ tool, search }) => {
+    CANDIDATE_RULES.flatMap(({ tool, search }) => {
       const mark = search(sentence);
       if (!(mark >= 0)) return [];
       const places = most === undefined ? [0] : wordsAfter(sentence, mark, most);
@@ -137,12 +129,6 @@ export interface ProposeOptions {
    * the arguments must be known at the place, and at its beginning nothing of a sentence is.
    */
   readonly positions?: readonly CandidatePosition[];
-  /**
-   * A prompt in place of the default one; `{mark}`, `{function}`, `{text}` and `{schema}` are filled in.
-   */
-  readonly prompt?: string;
-  /** The trial named in the context of requests. Default: `insertions`. */
-  readonly trial?: string;
   /** Aborts the requests. */
   readonly signal?: AbortSignal;
 }
@@ -190,10 +176,9 @@ export async function proposeInsertions(
   text: string,
   options: ProposeOptions,
 ): Promise<ProposedInsertions> {
-  const { tools, prompt = PROPOSE, trial = "insertions", signal } = options;
+  const { tools, signal } = options;
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
-  const positions = options.positions ??
-    candidatePositions(text, CANDIDATE_RULES, { most: PROPOSED });
+  const positions = options.positions ?? candidatePositions(text, { most: PROPOSED });
   const mark = markFor(text);
   const usages: Usage[] = [];
   const insertions: Insertion[] = [];
@@ -201,7 +186,7 @@ export async function proposeInsertions(
   for (const { position, tool: name } of positions) {
     const tool = offered.get(name);
     if (tool === undefined) continue;
-    const content = fillPrompt(prompt, {
+    const content = fillPrompt(PROPOSE, {
       mark,
       function: `${name}: ${describeTool(tool)}`,
       text: `${text.slice(0, position)}${mark} ${text.slice(position)}`,
@@ -210,7 +195,7 @@ export async function proposeInsertions(
     const reply = await model.reply({
       messages: [{ role: "user", content: content.toWellFormed() }],
       tools: [],
-      context: { trial, repetition: 1, request: usages.length + 1 },
+      context: { trial: "insertions", repetition: 1, request: usages.length + 1 },
       signal,
     });
     usages.push(reply.usage);

@@ -81,13 +81,9 @@ Deno.test("filterInsertions() keeps a call whose result lowers the loss of what 
   assertEquals(insertion!.text, 'Paris lies on the [river({"city":"Paris"}) -> Seine] Seine');
   // One word follows: it is new, unless the result has said it.
   const { plain, call, result } = insertion!.losses;
-  assertAlmostEquals(plain.loss, -Math.log(NEW));
-  assertAlmostEquals(call.loss, -Math.log(NEW));
-  assertAlmostEquals(result.loss, -Math.log(KNOWN));
-  assertEquals([plain.tokens, call.tokens, result.tokens], [1, 1, 1]);
-  // ln 64 is three times ln 4.
-  assertAlmostEquals(insertion!.reduction, 2 / 3);
-  assertAlmostEquals(insertion!.perplexityReduction, 1 - 4 / 64);
+  assertAlmostEquals(plain, -Math.log(NEW));
+  assertAlmostEquals(call, -Math.log(NEW));
+  assertAlmostEquals(result, -Math.log(KNOWN));
   assertEquals(prompts, [
     "Paris lies on the Seine",
     'Paris lies on the [river({"city":"Paris"})] Seine',
@@ -101,7 +97,7 @@ Deno.test("filterInsertions() drops a call whose result is of no help", async ()
   const [{ reason, message, losses }] = dropped as [typeof dropped[number]];
   assertEquals(reason, "no_help");
   assertEquals(message, "the loss of the rest is 4.159 with the result, and 4.159 without");
-  assertAlmostEquals(losses!.result.loss, -Math.log(NEW));
+  assertAlmostEquals(losses!.result, -Math.log(NEW));
 });
 
 Deno.test("filterInsertions() drops a call whose arguments give away what follows, by criteria that compare with it", async () => {
@@ -110,19 +106,18 @@ Deno.test("filterInsertions() drops a call whose arguments give away what follow
     const { kept, dropped } = await filter([at("Seine")], { tools: [telling], criterion });
     assertEquals(kept, []);
     const { plain, call, result } = dropped[0]!.losses!;
-    assertAlmostEquals(plain.loss, -Math.log(NEW));
-    assertAlmostEquals(call.loss, -Math.log(KNOWN));
-    assertAlmostEquals(result.loss, -Math.log(KNOWN));
+    assertAlmostEquals(plain, -Math.log(NEW));
+    assertAlmostEquals(call, -Math.log(KNOWN));
+    assertAlmostEquals(result, -Math.log(KNOWN));
   }
   // The article compares with the plain text alone.
   const { kept } = await filter([at("Seine")], { tools: [telling] });
-  assertAlmostEquals(kept[0]!.perplexityReduction, 1 - 4 / 64);
+  assertAlmostEquals(kept[0]!.losses.plain, -Math.log(NEW));
 });
 
 /** A model to which what follows has these losses without a call, and with the result of one. */
 async function decide(without: number, result: number, options: Partial<FilterOptions> = {}) {
   const scorer: Scorer = {
-    name: "set",
     score: (text) => {
       const logProbability = -(text.includes("->") ? result : without);
       const start = text.length - "Seine".length;
@@ -146,9 +141,6 @@ Deno.test("filterInsertions() keeps a call if the perplexity with its result is 
     const isKept = pplWith < pplWithout * 0.95;
     const { kept } = await decide(without, result);
     assertEquals(kept.length === 1, isKept, `${without} and ${result}`);
-    if (isKept) {
-      assertAlmostEquals(kept[0]!.perplexityReduction, (pplWithout - pplWith) / pplWithout);
-    }
     decided.push(isKept);
   }
   assertEquals(decided, [true, false, false, true, false, false, true]);
@@ -161,20 +153,8 @@ Deno.test("filterInsertions() looks at what follows to the end of the text", asy
   const text = "The Seine and a boat";
   const { kept } = await filter([at("Paris", 4)], {}, text);
   const { plain, result } = kept[0]!.losses;
-  assertEquals(plain.tokens, 4);
-  assertAlmostEquals(plain.loss, -Math.log(NEW));
-  assertAlmostEquals(result.loss, (-Math.log(KNOWN) - 3 * Math.log(NEW)) / 4);
-  assertAlmostEquals(kept[0]!.reduction, 1 / 6);
-});
-
-Deno.test("filterInsertions() weighs what follows", async () => {
-  const text = "The Seine and a boat";
-  const options = { weights: (place: number) => place === 0 ? 1 : 0 };
-  const { kept } = await filter([at("Paris", 4)], options, text);
-  assertAlmostEquals(kept[0]!.reduction, 2 / 3);
-  const decaying = await filter([at("Paris", 4)], { weights: "decaying" }, text);
-  // 1 of 1 + 0.8 + 0.6 + 0.4 parts, of which two thirds go.
-  assertAlmostEquals(decaying.kept[0]!.reduction, 2 / 3 / 2.8);
+  assertAlmostEquals(plain, -Math.log(NEW));
+  assertAlmostEquals(result, (-Math.log(KNOWN) - 3 * Math.log(NEW)) / 4);
 });
 
 Deno.test("filterInsertions() keeps by the ratio of losses, of perplexities, or by their difference", async () => {
@@ -193,23 +173,12 @@ Deno.test("filterInsertions() keeps by the ratio of losses, of perplexities, or 
 
 Deno.test("filterInsertions() never keeps what helps nothing at all", async () => {
   const certain: Scorer = {
-    name: "certain",
     score: (text) => Promise.resolve([{ start: 0, end: text.length, logProbability: 0 }]),
   };
   for (const criterion of ["loss", "perplexity", "difference"] as const) {
     const options = { scorer: certain, criterion, ratio: 1, threshold: 0 };
     assertEquals((await filter([at("Paris")], options)).dropped[0]?.reason, "no_help", criterion);
   }
-});
-
-Deno.test("filterInsertions() puts calls before the text where it is told to, and keeps them at their place", async () => {
-  const { kept, prompts } = await filter([at("Paris")], { placement: "before" });
-  assertEquals(prompts.slice(1), [
-    '[river({"city":"Paris"})] Paris lies on the Seine',
-    '[river({"city":"Paris"}) -> Seine] Paris lies on the Seine',
-  ]);
-  assertEquals(kept[0]!.text, 'Paris lies on the [river({"city":"Paris"}) -> Seine] Seine');
-  assertAlmostEquals(kept[0]!.losses.result.loss, -Math.log(KNOWN));
 });
 
 Deno.test("filterInsertions() keeps words apart", async () => {
@@ -227,9 +196,10 @@ Deno.test("filterInsertions() counts no token that the plain text cannot have a 
   // The first word has nothing before it, unless the server opens the text by something.
   const bare = await filter([at("Paris", 0)], {}, text);
   const bareLosses = bare.dropped[0]!.losses!;
-  assertEquals([bareLosses.plain.tokens, bareLosses.result.tokens], [1, 1]);
+  assertAlmostEquals(bareLosses.plain, -Math.log(KNOWN));
+  assertAlmostEquals(bareLosses.result, -Math.log(KNOWN));
   const opened = await filter([at("Paris", 0)], {}, text, "<s>");
-  assertEquals(opened.kept[0]!.losses.result.tokens, 2);
+  assertAlmostEquals(opened.kept[0]!.losses.plain, -Math.log(NEW * KNOWN) / 2);
 });
 
 Deno.test("filterInsertions() drops what has nothing behind it", async () => {
@@ -271,14 +241,6 @@ Deno.test("filterInsertions() asks for the plain text once, and keeps the order"
   assertEquals(kept.map(({ position }) => position), [PLACE, PLACE]);
   assertEquals(dropped.map(({ position }) => position), [PLACE, 6]);
   assertEquals(prompts.length, 1 + 2 * 4);
-});
-
-Deno.test("filterInsertions() writes calls as it is told to", async () => {
-  const write: FilterOptions["write"] = ({ tool }, result) => `<${tool}${result ?? ""}>`;
-  assertEquals((await filter([at("Paris")], { write })).prompts.slice(1), [
-    "Paris lies on the <river> Seine",
-    "Paris lies on the <riverSeine> Seine",
-  ]);
 });
 
 Deno.test("filterInsertions() refuses what is out of its range, before anything is called", async () => {
