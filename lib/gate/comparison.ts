@@ -139,10 +139,6 @@ export interface PairOptions {
   readonly references?: readonly Partial<Variant>[];
   /** The order of variants, such as those of an old run before those of a new one. Default: that of the trials. */
   readonly order?: readonly Variant[];
-}
-
-/** Options of {@linkcode comparePairsAndAccepted}. */
-export interface AcceptedPairOptions extends PairOptions {
   /** Accepted results to compare with as well. */
   readonly accepted?: readonly AcceptedResults[];
   /** Whether a trial is of a task that is another one in other trials, so that it is in no pair. */
@@ -182,16 +178,8 @@ export interface AcceptedResults {
  */
 export function comparePairs(
   trials: readonly TrialSummary[],
-  options: PairOptions = {},
-): ComparedPair[] {
-  return comparePairsAndAccepted(trials, options);
-}
-
-/** Compares all pairs as {@linkcode comparePairs} does, and variants with accepted results. */
-export function comparePairsAndAccepted(
-  trials: readonly TrialSummary[],
   { prices = {}, references = [], order = [], accepted = [], isLeftOut: leavesOut = () => false }:
-    AcceptedPairOptions,
+    PairOptions = {},
 ): ComparedPair[] {
   const places = new Map(order.map((one, place) => [canonicalJson(one), place]));
   const placeOf = ({ subject }: VariantTrials) =>

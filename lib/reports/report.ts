@@ -8,11 +8,7 @@ import { countText } from "../base/numbers.ts";
 import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
 import { type CallSetMetrics, measureCallSets } from "./metrics/question_sets.ts";
-import {
-  type AcceptedPairOptions,
-  type ComparedPair,
-  comparePairsAndAccepted,
-} from "../gate/comparison.ts";
+import { type ComparedPair, comparePairs, type PairOptions } from "../gate/comparison.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import {
   isCounted,
@@ -111,8 +107,8 @@ export interface ReportOptions {
   readonly notes?: readonly string[];
   /** The verdicts. */
   readonly gates?: readonly GateReport[];
-  /** In which order, with what else and without what variants are compared: see {@linkcode AcceptedPairOptions}. */
-  readonly compared?: Pick<AcceptedPairOptions, "order" | "accepted" | "isLeftOut">;
+  /** In which order, with what else and without what variants are compared: see {@linkcode PairOptions}. */
+  readonly compared?: Pick<PairOptions, "order" | "accepted" | "isLeftOut">;
 }
 
 /** Returns the report of `trials`, which must be in plan order. */
@@ -141,7 +137,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     subjects: measure(trials, prices),
     matrix: measureMatrix(trials),
     missedCalls: measureMissedCalls(trials),
-    comparisons: comparePairsAndAccepted(trials, {
+    comparisons: comparePairs(trials, {
       prices,
       references: baselines,
       ...options.compared,

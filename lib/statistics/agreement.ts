@@ -6,16 +6,12 @@
 import { normalQuantile } from "./distributions.ts";
 import { assertConfidence, type Bounds, clopperPearson, isCount } from "./proportions.ts";
 
-/** Cohen's kappa, its interval, and what it is made of. */
+/** Cohen's kappa and its interval. */
 export interface Kappa extends Bounds {
   /** Agreement beyond chance: 1 if both always agree, 0 if they agree as often as by chance. */
   readonly kappa: number;
   /** Its asymptotic standard error (Fleiss, Cohen and Everitt 1969). */
   readonly standardError: number;
-  /** The share of items on which both agree. */
-  readonly observed: number;
-  /** The share on which they would agree by chance, each keeping how often it uses each category. */
-  readonly byChance: number;
 }
 
 /**
@@ -70,7 +66,7 @@ export function cohenKappa(
   const exact = clopperPearson(agreed, total, confidence, 2);
   const atAgreement = (share: number) => (share - byChance) / rest;
   return {
-    ...{ kappa, standardError, observed, byChance },
+    ...{ kappa, standardError },
     lower: Math.max(-1, Math.min(kappa - half, atAgreement(exact.lower))),
     upper: Math.min(1, Math.max(kappa + half, atAgreement(exact.upper))),
   };

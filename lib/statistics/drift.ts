@@ -181,32 +181,6 @@ export function driftThreshold(days = 365, error = 0.05, models = 1): number {
   return Number((models * days / error).toPrecision(12));
 }
 
-/**
- * Returns how many trials a single bet that knows the lower rate takes in the mean to reach a threshold: the logarithm
- * of the threshold over the divergence of the two rates, in nats a trial. It tells what a drop costs to find. A sum of
- * bets takes fewer where many days pass until then, as each of them starts one more, and more where a day is large,
- * as it ends with a whole one.
- *
- * @param nullRate The lowest rate that is no drift, below 1.
- * @param rate The rate after the drop, above 0 and below `nullRate`.
- * @param threshold The sum that raises an alarm, above 1.
- * @throws {RangeError} If one of them is out of its range.
- * @see Wald, "Sequential Analysis", 1947, for a single bet; Lorden, "Procedures for Reacting to a Change in
- * Distribution", 1971, for its being the best that any rule does, in the limit of large thresholds.
- */
-export function driftDelay(nullRate: number, rate: number, threshold: number): number {
-  assertNullRate(nullRate);
-  if (!(rate > 0 && rate < nullRate && threshold > 1)) {
-    throw new RangeError(
-      `Cannot tell a delay as the rate must be above 0 and below ${nullRate}, and the threshold above 1: ` +
-        `they are ${rate} and ${threshold}`,
-    );
-  }
-  const divergence = rate * Math.log(rate / nullRate) +
-    (1 - rate) * Math.log((1 - rate) / (1 - nullRate));
-  return Math.log(threshold) / divergence;
-}
-
 function assertNullRate(nullRate: number): void {
   if (nullRate > 0 && nullRate < 1) return;
   throw new RangeError(

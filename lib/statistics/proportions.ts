@@ -3,14 +3,7 @@
  * @module
  */
 
-import {
-  binomialLowerTail,
-  binomialProbability,
-  binomialUpperTail,
-  bisect,
-  bisectWhole,
-  normalQuantile,
-} from "./distributions.ts";
+import { binomialProbability, binomialUpperTail, bisect, normalQuantile } from "./distributions.ts";
 
 /** A lower and an upper bound: of a rate, within 0..1, or of a difference of two, within -1..1. */
 export interface Bounds {
@@ -119,46 +112,8 @@ export function newcombe(
   };
 }
 
-/** The alternative of a test: the true rate differs from the given one, is below it, or above it. */
-export type Alternative = "two-sided" | "less" | "greater";
-
 /** Probabilities that are equal but for rounding count as equal: as in R and SciPy. */
 const TIES = 1 + 1e-7;
-
-/**
- * Returns the exact p-value of `successes` if the true rate is `rate`. Two-sided, it is the probability of
- * all counts that are no likelier than this one (the method of small p-values), as in R's `binom.test`
- * and SciPy's `binomtest`.
- *
- * @throws {RangeError} If the counts are not whole numbers with 0 <= successes <= trials, trials >= 1, or
- * the rate is not in 0..1.
- * @see Hirji, "Exact Analysis of Discrete Data", 2006, section 2.7.
- */
-export function binomialTest(
-  successes: number,
-  trials: number,
-  rate: number,
-  alternative: Alternative = "two-sided",
-): number {
-  assertCounts("test a rate", successes, trials);
-  if (!(rate >= 0 && rate <= 1)) {
-    throw new RangeError(`Cannot test a rate as it must be from 0 to 1: it is ${rate}`);
-  }
-  const below = binomialLowerTail(successes, trials, rate);
-  const above = binomialUpperTail(successes, trials, rate);
-  if (alternative === "less") return below;
-  if (alternative === "greater") return above;
-  const mean = trials * rate;
-  const most = TIES * binomialProbability(successes, trials, rate);
-  const chance = (count: number) => binomialProbability(count, trials, rate);
-  // Probabilities only fall away from the mean, so the counts of the other tail begin at one point.
-  if (successes < mean) {
-    const start = bisectWhole(Math.ceil(mean), trials, (count) => chance(count) <= most);
-    return Math.min(1, below + binomialUpperTail(start, trials, rate));
-  }
-  const start = bisectWhole(0, Math.floor(mean), (count) => chance(count) > most);
-  return Math.min(1, above + binomialLowerTail(start - 1, trials, rate));
-}
 
 /**
  * Returns exact two-sided p-values of "neither of two models is better" from the pairs that only one of

@@ -16,13 +16,8 @@ export interface SignFlip {
   readonly sampled?: number;
 }
 
-/** Options of {@linkcode signFlip}. */
-export interface SignFlipOptions {
-  /** The additions that an exact value may take; above that, it is drawn. Default: 20,000,000. */
-  readonly exactly?: number;
-  /** The number of draws. Default: 99,999. */
-  readonly samples?: number;
-}
+/** The number of draws that estimate a p-value. */
+const DRAWS = 99_999;
 
 /**
  * Returns the p-value of "there is no difference" from the tallies of two models on each graph: the probability of a
@@ -34,6 +29,7 @@ export interface SignFlipOptions {
  * `p` is (1 + b) / (1 + B) of B draws, b of which have such a sum: also a valid p-value.
  *
  * @param random Returns numbers from 0 to less than 1, for draws.
+ * @param options.exactly The additions that an exact value may take; above that, it is drawn.
  * @throws {RangeError} If a tally is not of whole numbers with 0 <= successes <= trials and trials >= 1.
  * @see Fisher, "The Design of Experiments", 1935, section 21, for signs; Pitman, "Significance Tests Which May be
  * Applied to Samples from any Populations", 1937, for trials dealt anew.
@@ -43,7 +39,7 @@ export interface SignFlipOptions {
 export function signFlip(
   graphs: readonly (readonly [one: Tally, other: Tally])[],
   random: () => number,
-  { exactly = 20_000_000, samples = 99_999 }: SignFlipOptions = {},
+  { exactly = 20_000_000 }: { readonly exactly?: number } = {},
 ): SignFlip {
   for (const tally of graphs.flat()) assertCounts("compare pairs", ...tally);
   const unit = commonDenominator(graphs);
@@ -55,7 +51,7 @@ export function signFlip(
     sum(changing, ({ points }) => points.at(-1)![0] - points[0]![0]) / 2;
   return unit !== undefined && additions <= exactly
     ? { p: exactTail(changing, observed) }
-    : { p: drawnTail(changing, observed, random, samples), sampled: samples };
+    : { p: drawnTail(changing, observed, random), sampled: DRAWS };
 }
 
 function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
@@ -141,7 +137,6 @@ function drawnTail(
   graphs: readonly Chances[],
   observed: number,
   random: () => number,
-  samples: number,
 ): number {
   const [flipped, dealt] = [graphs.filter(isFlipped), graphs.filter((one) => !isFlipped(one))];
   // Of equal sizes only the number of those with a minus matters: 32 signs are drawn at a time.
@@ -151,7 +146,7 @@ function drawnTail(
   // Differences that are no whole numbers may add up to the same but for a rounding error.
   const least = observed * (1 - 1e-12) - 1e-12;
   let extreme = 1;
-  for (let drawn = 0; drawn < samples; drawn++) {
+  for (let drawn = 0; drawn < DRAWS; drawn++) {
     let total = all;
     for (const [size, count] of sizes) {
       for (let left = count; left > 0; left -= 32) {
@@ -165,7 +160,7 @@ function drawnTail(
     }
     if (Math.abs(total) >= least) extreme++;
   }
-  return extreme / (1 + samples);
+  return extreme / (1 + DRAWS);
 }
 
 /** Whether a graph has a difference or its opposite, each as likely. */

@@ -2,7 +2,6 @@ import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/asser
 import {
   type ComparedPair,
   comparePairs,
-  comparePairsAndAccepted,
   compareShares,
   type Effort,
 } from "../../lib/gate/comparison.ts";
@@ -426,7 +425,7 @@ Deno.test("comparePairs() compares with accepted results, of which it knows the 
     { model, strategy, perturbation, task, repetition, outcome, solved },
   ) => ({ model, strategy, perturbation, task, repetition, outcome, solved, failures: [] }));
   const options = { name: "b.json", decisions: [{ subject: subject!, baseline: baseline! }] };
-  const [pair, ...others] = comparePairsAndAccepted(trials, {
+  const [pair, ...others] = comparePairs(trials, {
     accepted: [{ ...options, trials: accepted }],
   });
   assertEquals(others, []);
@@ -439,7 +438,7 @@ Deno.test("comparePairs() compares with accepted results, of which it knows the 
   const nothing = { tokens: null, calls: null, usd: null };
   assertEquals([pair!.effort.baseline, pair!.effort.extra], [nothing, nothing]);
   // Where everything is as it was, the file is what differs; ids of a journal are not those of the report.
-  const [same] = comparePairsAndAccepted(trials, {
+  const [same] = comparePairs(trials, {
     accepted: [{
       ...options,
       trials: trials.slice(1),

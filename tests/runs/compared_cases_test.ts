@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { isLeftOut } from "../../lib/gate/compared_cases.ts";
-import { comparePairsAndAccepted } from "../../lib/gate/comparison.ts";
+import { comparePairs } from "../../lib/gate/comparison.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { comparableBaseline, comparedParts } from "../../lib/runs/compared_baseline.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
@@ -314,7 +314,7 @@ Deno.test("readCollection() compares two runs of own cases, but for those that c
     "new.jsonl: only in old.jsonl: hello",
   ]);
   const { leftOut } = collection;
-  const [pair, ...others] = comparePairsAndAccepted(collection.trials, {
+  const [pair, ...others] = comparePairs(collection.trials, {
     isLeftOut: ({ task }) => leftOut.some((cases) => isLeftOut(task, cases)),
   });
   assertEquals(others, []);

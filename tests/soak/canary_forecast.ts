@@ -3,7 +3,7 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Prng } from "@std/random";
 import { fork } from "../../lib/base/random.ts";
-import { driftDelay, driftStakes, DriftSum, driftThreshold } from "../../lib/statistics/drift.ts";
+import { driftStakes, DriftSum, driftThreshold } from "../../lib/statistics/drift.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
 import { textOf } from "../support/documents.ts";
 import { binomialDraw, noiseOf } from "../support/error_rates.ts";
@@ -53,7 +53,12 @@ function forecast(changes: Partial<typeof DESIGN>) {
     /** At a rate that never changed, and at the lowest that is no drift. */
     false: () => [years(rate), years(expected.nullRate, () => expected)],
     /** Mean trials of a bet that knew the lower rate, against the lowest one that is no drift. */
-    delay: () => driftDelay(expected.nullRate, rate - drop, threshold),
+    delay() {
+      const [dropped, { nullRate }] = [rate - drop, expected];
+      const divergence = dropped * Math.log(dropped / nullRate) +
+        (1 - dropped) * Math.log((1 - dropped) / (1 - nullRate));
+      return Math.log(threshold) / divergence;
+    },
   };
 }
 

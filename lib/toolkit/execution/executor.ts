@@ -8,7 +8,7 @@ import { assertTools } from "../../tools/define_tool.ts";
 import { type ExecutableCall, schemaOf, type StoppableTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../trials/executors/toolbox.ts";
 import { CallToolbox, type ExecutorParts, readCall } from "./_call_toolbox.ts";
-import { type ExecuteOptions, executorSettings, type ToolExecutorOptions } from "./options.ts";
+import { type ExecuteOptions, toolExecutorSettings, type ToolExecutorOptions } from "./options.ts";
 import type { Execution } from "./result.ts";
 
 /** Carries out calls with validation, retries, repairs and alternatives. */
@@ -74,7 +74,7 @@ export function createToolExecutor(
   // Each call gets one of its own: two tools with one name, and schemas that are none, are refused at once.
   new Toolbox(tools);
   const parts: ExecutorParts = {
-    settings: executorSettings(options, tools),
+    settings: toolExecutorSettings(options, tools),
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     lasting: tools.map(lastingTool),
     requests: 0,
