@@ -4,15 +4,10 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import type { TrialsVerdict, Verdict } from "../../gate/decide.ts";
-import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
-import { decideTrials } from "../../gate/decide_trials.ts";
-import { hasFailedFirst, isUnwatched, unwatchedText } from "../../gate/variant.ts";
+import type { TrialsVerdict } from "../../gate/decide.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
-import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
+import type { CompletePolicy } from "../../gate/policy.ts";
 import { describeInvalid, trialLines } from "../../reports/story.ts";
-import { describeFailure } from "../../calls/failure_types.ts";
 import {
   CALLS_MADE,
   messageLines,
@@ -26,7 +21,6 @@ import { stackAt } from "../../base/user_code.ts";
 import { storyAsked } from "../_flags.ts";
 import { failedAssertion } from "../../trials/why_unsolved.ts";
 import type { Trial } from "../../trials/trial.ts";
-import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
 
 /**
  * Asserts that the trial ended with the right answer.
@@ -112,69 +106,6 @@ export function assertRight(trial: Trial): void {
     trial,
     storyAsked(),
   );
-}
-
-/**
- * Asserts that no call of the trial was wrong, and that the trial is valid. It fails for an agent whose requests were
- * not seen: its model may have called what does not exist.
- *
- * @throws {AssertionError} If not; the message describes every wrong call.
- */
-export function assertNoFailures(trial: Trial): void {
-  if (trial.outcome === "invalid") {
-    throw trialError("The trial is invalid.", trial, storyAsked());
-  }
-  if (trial.failures.length === 0) {
-    if (!isUnwatched(trial)) return;
-    throw trialError(
-      `Nobody knows whether calls were wrong: ${unwatchedText(hasFailedFirst(trial))}. ` +
-        "Let it ask through the fetch or baseURL that it is given, with the functions under their names, and " +
-        "call none by itself (docs/agents.md).",
-      trial,
-      storyAsked(),
-    );
-  }
-  const list = trial.failures.map((failure) => `  ${describeFailure(failure)}`);
-  const message = `Calls were wrong: ${list.length}.\n${list.join("\n")}`;
-  throw new AssertionError(tellStory(messageLines(message), storyAsked()));
-}
-
-/**
- * Asserts that the trials, all of one model, strategy and perturbation, pass a gate.
- *
- * @returns The verdict: `pass`, or `undecided` if the policy accepts that.
- * @throws {AssertionError} If not; the message is the verdict with its numbers.
- * @throws {InputError} If the policy cannot be used.
- */
-export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
-  const checked = readPolicy(policy, "the policy of assertSuccessRate");
-  if (isUpgrade(checked) || checked.sequential) {
-    throw cannot(
-      "use the policy of assertSuccessRate",
-      "finished trials are decided at a fixed size against a success rate",
-      "baseline and sequential belong to benchmarks",
-    );
-  }
-  // Trials run by hand may share an id; each of them counts.
-  const distinct = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
-  const planned = distinct.map((trial) => ({ ...trial, model: trial.model.requested }));
-  const variants = decideTrials(distinct, planned, checked);
-  const verdict: TrialsVerdict = variants.length === 1 ? variants[0]!.verdict : {
-    kind: "invalid",
-    reason: variants.length === 0
-      ? "there are no trials"
-      : "trials of several models, strategies or perturbations are mixed",
-  };
-  if (!passes(verdict, checked)) {
-    const unit = variants[0]?.unit;
-    const lines = [
-      describeVerdict(verdict, checked, { unit }),
-      ...verdictNumbers(verdict, checked, unit, (id) => printable(trials[parseInt(id)]!.id, 500)),
-    ];
-    throw new AssertionError(lines.join("\n  "));
-  }
-  // A call that must not happen fails above.
-  return verdict as Verdict;
 }
 
 /** Whether a verdict lets a test pass. */
