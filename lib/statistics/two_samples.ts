@@ -39,7 +39,7 @@ export function stratifiedDifference(
   assertConfidence("bound a difference", confidence);
   const z = normalQuantile(confidence);
   const lowerOf = (own: readonly Stratum[]) =>
-    2 * bisect((place) => statisticOf(own, 2 * place - 1) < z) - 1;
+    2 * bisect((place) => stratifiedStatistic(own, 2 * place - 1) < z) - 1;
   const mirrored = strata.map(({ one, other }) => ({ one: other, other: one }));
   return {
     difference: meanDifference(strata),
@@ -57,19 +57,8 @@ export function stratifiedDifference(
  *
  * @param difference The first rate less the second, -1..1.
  * @returns The statistic; infinite if a single trial contradicts a difference of -1 or 1.
- * @throws {RangeError} As {@linkcode stratifiedDifference}, or if the difference is not in -1..1.
  */
 export function stratifiedStatistic(strata: readonly Stratum[], difference: number): number {
-  assertStrata(strata);
-  if (!(difference >= -1 && difference <= 1)) {
-    throw new RangeError(
-      `Cannot compare two samples as difference must be from -1 to 1: it is ${difference}`,
-    );
-  }
-  return statisticOf(strata, difference);
-}
-
-function statisticOf(strata: readonly Stratum[], difference: number): number {
   const excess = meanDifference(strata) - difference;
   if (excess === 0) return 0;
   let variance = sum(strata, (stratum) => varianceOf(stratum, difference));
