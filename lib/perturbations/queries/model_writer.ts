@@ -5,7 +5,6 @@
  */
 
 import { printable } from "../../base/json.ts";
-import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model } from "../../models/model.ts";
 import { freeOf, type QueryParameter, revealingTexts } from "./literals.ts";
 import type { Query } from "./parameters.ts";
@@ -33,16 +32,6 @@ Write one sentence that will stand behind the query and interferes with it: it t
 Answer with the sentence alone, on one line. NO explanation and NO quotes!`,
 };
 
-/** Options for `modelWriter()`. */
-export interface ModelWriterOptions {
-  /** How often to ask again for a parameter if the model's text cannot be used. Default: 1. */
-  readonly retries?: number;
-  /** The trial named in the context of requests. Default: `perturb`. */
-  readonly trial?: string;
-  /** Aborts the requests. */
-  readonly signal?: AbortSignal;
-}
-
 /** A parameter for which the built-in writer is used instead. */
 export interface Fallback {
   /** The parameter's name. */
@@ -55,8 +44,6 @@ export interface Fallback {
 export interface ModelWriter extends QueryWriter {
   /** The parameters for which the model wrote no usable text, in order. */
   readonly fallbacks: readonly Fallback[];
-  /** The tokens that the model used. */
-  readonly usage: Usage;
 }
 
 /** The longest usable text, in characters. */
@@ -76,9 +63,9 @@ export async function modelWriter(
   model: Model,
   query: Query,
   method: WrittenMethod,
-  { retries = 1, trial = "perturb", signal }: ModelWriterOptions = {},
+  { retries = 1 }: { readonly retries?: number } = {},
 ): Promise<ModelWriter> {
-  const usages: Usage[] = [];
+  let request = 0;
   const texts = new Map<string, string>();
   // Places of parameters may move.
   const keyOf = ({ name, value }: QueryParameter) => JSON.stringify([name, value]);
@@ -93,16 +80,12 @@ export async function modelWriter(
       ? "the model wrote the same for another parameter"
       : undefined;
   };
-  const ask = async (parameter: QueryParameter) => {
-    const reply = await model.reply({
+  const ask = (parameter: QueryParameter) =>
+    model.reply({
       messages: [{ role: "user", content: promptOf(method, query, parameter) }],
       tools: [],
-      context: { trial, repetition: 1, request: usages.length + 1, stage: method },
-      signal,
+      context: { trial: "perturb", repetition: 1, request: ++request, stage: method },
     });
-    usages.push(reply.usage);
-    return reply;
-  };
   for (const parameter of query.parameters) {
     let fault: string | undefined = "";
     for (let attempt = 0; fault !== undefined && attempt <= retries; attempt++) {
@@ -121,7 +104,6 @@ export async function modelWriter(
     distract: (parameter: QueryParameter, stream: Stream, forms?: Forms) =>
       modelText("AN", parameter) ?? WRITER.distract(parameter, stream, forms),
     fallbacks,
-    usage: sumUsage(usages),
   };
 }
 
