@@ -16,7 +16,7 @@ import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import type { CompletePolicy } from "./policy.ts";
-import { describeVerdict, verdictNumbers, verdictSentences } from "./verdict_text.ts";
+import { describeVerdict, verdictNumbers, verdictSentences } from "./_verdict_text.ts";
 
 /** The report of a gate, as `gate --json` prints it. */
 export interface GateReport {

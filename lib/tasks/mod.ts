@@ -4,7 +4,6 @@
  */
 
 export {
-  type CompleteGraphSpec,
   CUES,
   type Cues,
   type GraphSpec,
@@ -16,7 +15,6 @@ export {
   type Surface,
   SURFACES,
 } from "./generated/graph.ts";
-export type { Parameter, TaskFunction, Variable } from "./generated/wording.ts";
 export { type CallTruth, DIFFICULTIES, type Difficulty } from "./questions/question_set.ts";
 export {
   CALL_FORMATS,

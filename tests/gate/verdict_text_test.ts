@@ -24,7 +24,7 @@ import {
 } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import { unitNames } from "../../lib/gate/unit_names.ts";
-import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
+import { describeVerdict, verdictNumbers } from "../../lib/gate/_verdict_text.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
 import { forecast, planWarnings } from "../../lib/runs/forecast.ts";
 import { planSuite } from "../../lib/runs/plan.ts";

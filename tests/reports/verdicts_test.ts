@@ -9,7 +9,7 @@ import { renderChecks, renderVerdicts as textOf } from "../../lib/reports/termin
 import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
+import { describeVerdict, verdictNumbers } from "../../lib/gate/_verdict_text.ts";
 import { assertInert, unescaped } from "../support/markdown.ts";
 import { asJson, HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 

@@ -50,7 +50,7 @@ import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
 import { questionExamples, type SolvedExample } from "./examples.ts";
-import type { ExecutorOptions } from "./executor_options.ts";
+import type { ExecutorOptions } from "./_executor_options.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { MockServer } from "./_mock_server.ts";
