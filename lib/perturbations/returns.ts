@@ -5,8 +5,6 @@
  */
 
 import defer * as jsonc from "jsonc-parser";
-import { z } from "zod";
-import { checkOptions, must } from "../base/input.ts";
 import { type JsonValue, pointerPart } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 
@@ -22,11 +20,8 @@ import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } 
  *
  * Text that is not JSON is changed by `CF` alone. Paths of changes point into the original text; a pointer to
  * a key that occurs twice in an object means each of its values.
- *
- * @throws {InputError} If the method is unknown or `text` is not a string.
  */
 export function perturbReturn(method: ReturnMethod, text: string): Perturbed<string> {
-  checkOptions(GIVEN, { method, text }, "the arguments of perturbReturn()");
   if (method === "CF") return breakOff(text);
   const tokens = tokensOf(text);
   if (tokens === undefined) return unchanged(text);

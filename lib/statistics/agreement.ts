@@ -4,7 +4,7 @@
  */
 
 import { normalQuantile } from "./distributions.ts";
-import { assertConfidence, type Bounds, clopperPearson, isCount } from "./proportions.ts";
+import { assertConfidence, type Bounds, clopperPearson } from "./proportions.ts";
 
 /** Cohen's kappa and its interval. */
 export interface Kappa extends Bounds {
@@ -25,8 +25,7 @@ export interface Kappa extends Bounds {
  *
  * @param table How many items got each pair of categories: a row for each of the one rater, a column for each
  * of the other, in the same order.
- * @throws {RangeError} If the table is not square, has less than two categories, no items, or other than whole
- * numbers from 0, or the confidence is not between 0 and 1.
+ * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Cohen, "A Coefficient of Agreement for Nominal Scales", 1960.
  * @see Fleiss, Cohen and Everitt, "Large Sample Standard Errors of Kappa and Weighted Kappa", 1969.
  */
@@ -34,7 +33,6 @@ export function cohenKappa(
   table: readonly (readonly number[])[],
   confidence = 0.95,
 ): Kappa | null {
-  assertTable(table);
   assertConfidence("bound kappa", confidence);
   const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
   const rowCounts = table.map(sumOf);
@@ -70,14 +68,4 @@ export function cohenKappa(
     lower: Math.max(-1, Math.min(kappa - half, atAgreement(exact.lower))),
     upper: Math.min(1, Math.max(kappa + half, atAgreement(exact.upper))),
   };
-}
-
-function assertTable(table: readonly (readonly number[])[]): void {
-  const counts = table.flat();
-  const isSquare = table.length >= 2 && table.every((row) => row.length === table.length);
-  if (isSquare && counts.every(isCount) && counts.some((count) => count > 0)) return;
-  throw new RangeError(
-    "Cannot compare raters as it needs a square table of whole numbers from 0, with two categories or more " +
-      `and at least one item: it is ${JSON.stringify(table).slice(0, 200)}`,
-  );
 }

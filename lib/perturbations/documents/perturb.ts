@@ -6,7 +6,6 @@
 import { sample, shuffle } from "@std/random";
 import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
-import { checkOptions, must } from "../../base/input.ts";
 import { defined, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
@@ -30,15 +29,13 @@ import { retypings } from "./_types.ts";
  * | `SD` | descriptions of a pair of parameters swapped |
  * | `CO` | the parameters of each object put into another order |
  *
- * @throws {InputError} If schemas nest more than 1,000 deep, the method is unknown, or `tools` is not a list
- * of tools.
+ * @throws {InputError} If schemas nest more than 1,000 deep.
  */
 export function perturbTools<T extends ToolSchema>(
   method: DocumentMethod,
   tools: readonly T[],
   seed: number,
 ): Perturbed<readonly T[]> {
-  checkOptions(GIVEN, { method, tools }, "the arguments of perturbTools()");
   const edits = tools.flatMap((tool, place) => {
     const path = `/${place}`;
     const parameters = [...schemasOf(tool, tool.parameters, `${path}/parameters`)];

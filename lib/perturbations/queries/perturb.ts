@@ -4,8 +4,6 @@
  * @module
  */
 
-import { z } from "zod";
-import { checkOptions, must } from "../../base/input.ts";
 import { type Change, type Perturbed, perturbed, type QueryMethod } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import {
@@ -65,15 +63,12 @@ const GIVEN = z.object({
  * Changes are those of the text. The spans of the parameters are updated: a removed parameter is dropped, and a
  * complicated one has the span of its phrase. Spans outside the text, or that another parameter has already,
  * are ignored.
- *
- * @throws {InputError} If the method is unknown or `query` is not a query.
  */
 export function perturbQuery(
   method: QueryMethod,
   query: Query,
   { seed, writer = WRITER }: QueryPerturbationOptions,
 ): Perturbed<Query> {
-  checkOptions(GIVEN, { method, query }, "the arguments of perturbQuery()");
   const { text } = query;
   const parameters = placedParameters(query);
   const edits = METHODS[method]({ method, text, parameters, seed, writer })
