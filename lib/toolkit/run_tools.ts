@@ -20,7 +20,7 @@ import {
   withStrategy,
 } from "../trials/strategies/registry.ts";
 import { type Step, toolboxOptions } from "../perturbations/perturbed_case.ts";
-import type { Tool, ToolChoice } from "../tools/tool.ts";
+import type { Tool } from "../tools/tool.ts";
 import { type LogCallsOptions, perturbWithoutQuestion } from "../trials/executors/call_log.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import type { TraceEvent } from "../calls/trace.ts";
@@ -46,8 +46,6 @@ export interface RunToolsOptions extends StrategyOptions {
    * Default: `false`.
    */
   readonly references?: boolean;
-  /** Whether the model may, must or must not call. Default: as its options say. */
-  readonly toolChoice?: ToolChoice;
   /** A perturbation of the tools and results that the model sees, to measure how robust it is with them. */
   readonly perturbation?: LogCallsOptions["perturbation"];
   /** Aborts the run. */
@@ -124,14 +122,12 @@ export async function runTools(
   options: RunToolsOptions,
 ): Promise<ToolsRun> {
   parseWith(OPTIONS, options, "the options of runTools");
-  const { strategy = "plain", models = {}, given = {}, limits = {}, toolChoice, perturbation } =
-    options;
+  const { strategy = "plain", models = {}, given = {}, limits = {}, perturbation } = options;
   const { messages, signal, references = false, ...settings } = options;
   const opening: readonly Message[] = typeof messages === "string"
     ? [{ role: "user", content: messages }]
     : messages;
   checkStages(strategy, models);
-  checkToolChoice(toolChoice, tools);
   const { calls: callLimit = CALL_LIMIT, observation: longestResult, ...others } = limits;
   const { parallel, depth } = limits;
   if (references) assertReferring("run tools", strategy);
@@ -150,7 +146,6 @@ export async function runTools(
     model,
     models: new Map(Object.entries(models)),
     limits: others,
-    toolChoice,
     context: { trial: "", repetition: 1 },
     record: (event) => toolbox.record(event),
     signal,
@@ -175,20 +170,6 @@ function checkStages(strategy: string, models: Readonly<Record<string, Model>>):
     "run tools",
     `models must be given by stage of ${strategy}, which is ${stages.join(" or ") || "none"}`,
     `${unknown} is not a stage of it`,
-  );
-}
-
-const FREEDOMS: readonly unknown[] = ["auto", "none", "required"] satisfies ToolChoice[];
-
-function checkToolChoice(choice: ToolChoice | undefined, tools: readonly Tool[]): void {
-  if (choice === undefined || FREEDOMS.includes(choice)) return;
-  const named = isJsonObject(choice) ? choice["function"] : undefined;
-  if (tools.some(({ name }) => name === named)) return;
-  const state = isJsonObject(choice) ? `the function is ${named}` : `it is ${choice}`;
-  throw cannot(
-    "run tools",
-    "toolChoice must be auto, none, required, or { function",
-    `name }, with the name of one of the tools: ${printable(state, 100)}`,
   );
 }
 
@@ -225,7 +206,6 @@ const OPTIONS = z.strictObject(
     models: ANY,
     given: ANY,
     limits: ANY,
-    toolChoice: ANY,
     perturbation: ANY,
     signal: ANY,
     prompts: ANY,

@@ -330,7 +330,6 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
       attempts: 1,
       limits: { calls: 2, seconds: 5, observation: 9 },
       references: false,
-      toolChoice: "auto",
       given: {},
       models: {},
       perturbation: { id: "RD", seed: 1 },

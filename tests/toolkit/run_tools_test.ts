@@ -197,7 +197,7 @@ Deno.test("runTools() refuses options that there are not", async () => {
   assertEquals(
     await faultOf({ stageModels: new Map() }),
     'Cannot use the options of runTools:\n  at the top: Unrecognized key: "stageModels"; there are messages, ' +
-      "references, strategy, models, given, limits, toolChoice, perturbation, signal, prompts, attempts, rounds, " +
+      "references, strategy, models, given, limits, perturbation, signal, prompts, attempts, rounds, " +
       "dereference, shots, examples",
   );
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
@@ -205,29 +205,6 @@ Deno.test("runTools() refuses options that there are not", async () => {
   }
   assertStringIncludes(await faultOf({ strategy: "wishful" }), "must be one of plain");
   assertStringIncludes(await faultOf({ attempts: 3 }), "goes with repair only");
-});
-
-Deno.test("runTools() refuses a tool choice that is none", async () => {
-  for (
-    const [toolChoice, words] of [
-      ["any", "it is any"],
-      ["", "it is "],
-      [{ function: "treble" }, "the function is treble"],
-      [{ name: "double" }, "the function is undefined"],
-      [null, "it is null"],
-    ] as [unknown, string][]
-  ) {
-    assertEquals(
-      await faultOf({ toolChoice }),
-      "Cannot run tools as toolChoice must be auto, none, required, or { function: name }, with " +
-        `the name of one of the tools: ${words}`,
-    );
-  }
-  for (const toolChoice of ["auto", "none", "required", { function: "double" }] as const) {
-    const { model, requests } = listening({ text: "Hello." });
-    await runTools(model, TOOLS, { messages: "Hello", toolChoice });
-    assertEquals(requests[0]!.toolChoice, toolChoice);
-  }
 });
 
 Deno.test("runTools() refuses given values and messages that are none", async () => {
