@@ -19,8 +19,6 @@ import { type ModelEntry, modelName, type SampledEntry, withSampling } from "./e
 export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
   /** Server of entries that name none. Default: OpenAI's. */
   readonly baseURL?: string;
-  /** Milliseconds that simulated models take for a reply. Default: 0. */
-  readonly latency?: number;
   /** Call sets whose truth simulated models may know. Default: none. */
   readonly sets?: readonly CallSet[];
   /** Rate limiters to share with other connections. Default: new ones. */
@@ -46,11 +44,11 @@ export class Connections {
     assertRates(options);
     this.#options = options;
     this.#limiters = options.limiters ?? new RateLimiters();
-    const { latency, sets } = options;
+    const { sets } = options;
     let loading: Promise<typeof fetch> | undefined;
     this.#simulated = async (...request) => {
       loading ??= import("../simulated/server.ts").then(({ simulatedFetch }) =>
-        simulatedFetch({ latency, sets })
+        simulatedFetch(sets)
       );
       return await (await loading)(...request);
     };
@@ -63,7 +61,7 @@ export class Connections {
    * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
    */
   model(entry: ModelEntry, apiKey?: string): Model {
-    const { latency: _, sets: __, limiters: ___, baseURL: usual, ...policy } = this.#options;
+    const { sets: _, limiters: __, baseURL: usual, ...policy } = this.#options;
     const { apiKeyVariable, baseURL = usual, ...options } = withSampling(entry);
     const { model } = options;
     const name = modelName(entry);

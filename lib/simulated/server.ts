@@ -28,8 +28,6 @@ import {
 export interface SimulatedServerOptions {
   /** The port. Default: 0, any free one. */
   readonly port?: number;
-  /** The interface. Default: `127.0.0.1`. */
-  readonly hostname?: string;
   /** Milliseconds before each reply of a model. Default: 0. */
   readonly latency?: number;
   /** Call sets whose true calls `sim:truth` knows. Default: none. */
@@ -55,13 +53,9 @@ const BODY_LIMIT = 64 * 2 ** 20;
 /**
  * Returns a `fetch` that simulated models answer within the process, whatever the host of the address. It needs
  * no permission and no proxy is in its way.
- *
- * @throws {RangeError} If `latency` is not a valid number of milliseconds.
  */
-export function simulatedFetch(
-  options: Pick<SimulatedServerOptions, "latency" | "sets"> = {},
-): typeof fetch {
-  const answer = answering(options);
+export function simulatedFetch(sets?: readonly CallSet[]): typeof fetch {
+  const answer = answering({ sets });
   return async (input, init) => {
     const request = new Request(input, init);
     const response = await answer(request, request.signal);
@@ -80,17 +74,16 @@ export function simulatedFetch(
  * that it led to: without it the next request is refused. An item may be sent back by its id alone, as an
  * `item_reference`, unless `store` was `false`.
  *
- * @throws {RangeError} If `latency` is not a valid number of milliseconds.
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  */
 export function startSimulatedServer(options: SimulatedServerOptions = {}): SimulatedServer {
-  const { port = 0, hostname = "127.0.0.1" } = options;
+  const { port = 0 } = options;
   const closing = new AbortController();
   let requests = 0;
   const answer = answering({ ...options, onAsked: () => requests++ });
   const server = Deno.serve({
     port,
-    hostname,
+    hostname: "127.0.0.1",
     onListen: () => {},
     onError: (error) => decline(500, reasonOf(error), { type: "server_error" }),
   }, (request) => answer(request, closing.signal));
@@ -100,9 +93,8 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     closing.abort();
     await server.shutdown();
   };
-  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
-    url: `http://${host}:${server.addr.port}/v1`,
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
     get requests() {
       return requests;
     },
@@ -124,11 +116,6 @@ function answering(
     & Pick<SimulatedServerOptions, "latency" | "sets" | "onRequest">
     & { readonly onAsked?: () => void },
 ): Answering {
-  if (!(latency >= 0 && latency < 2 ** 31)) {
-    throw new RangeError(
-      `Cannot start the server as latency must be at least 0 milliseconds: it is ${latency}`,
-    );
-  }
   const truths = truthsOf(sets);
   const stored: StoredItems = new Map();
   const complete = async (request: Request, read: BodyReader, signal: AbortSignal) => {

@@ -224,7 +224,7 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
     sent,
   ],
   "connections": [
-    { latency: 0, retries: 0, requestTimeout: 5, backoff: 0, requestsPerMinute: 9 },
+    { retries: 0, requestTimeout: 5, backoff: 0, requestsPerMinute: 9 },
     (options) => new Connections(options).model({ model: "sim:planner" }).reply(asked()),
   ],
   "a model's entry": [
