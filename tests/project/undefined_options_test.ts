@@ -22,18 +22,10 @@ import { openApiTools } from "../../lib/integrations/openapi.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
-import { rateSampleSize } from "../../lib/statistics/sample_size.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
-import { scorePrediction } from "../../lib/tasks/questions/scoring.ts";
 import { createToolExecutor } from "../../lib/toolkit/execution/executor.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
-import { openTask } from "../../lib/trials/executors/tasks.ts";
-import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
-import type { Fixture } from "../../lib/trials/executors/fixture.ts";
-import { createExecutor } from "../../lib/trials/executors/generated.ts";
-import { runTrial } from "../../lib/trials/run_trial.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
-import { CITY } from "../support/call_sets.ts";
 import { CollectedTests } from "../support/collected.ts";
 import fc from "../support/fast_check.ts";
 import { asked, completion, response } from "../support/wire_servers.ts";
@@ -223,10 +215,6 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
     { model: "m", api: "responses", reasoningEffort: "low", maxCompletionTokens: 9, apiKey: "key" },
     sent,
   ],
-  "connections": [
-    { retries: 0, requestTimeout: 5, backoff: 0, requestsPerMinute: 9 },
-    (options) => new Connections(options).model({ model: "sim:planner" }).reply(asked()),
-  ],
   "a model's entry": [
     MODEL,
     (entry) => new Connections().model(entry).reply(asked()),
@@ -244,63 +232,12 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
     { overall: 3, context: "c" },
     (options) => judge({ model: "sim:truth" }).rubric({ a: "b" }, options),
   ],
-  "scoring": [
-    { rule: "strict", mode: "routing", format: "yaml" },
-    (options) => scorePrediction('["a"]', { API: ["a"], parameters: [] }, options),
-  ],
-  "sizing": [{ confidence: 0.9, power: 0.9 }, (options) => rateSampleSize(0.8, 0.1, options)],
-  "an executor of a task": [
-    {
-      callLimit: 1,
-      perturbation: "RD",
-      references: true,
-      depth: 2,
-      longestResult: 50,
-      parallel: 1,
-    },
-    async (options) => {
-      using executor = createExecutor(generateTask(SPEC), options);
-      const calls = executor.tools.map(({ name }) => ({ id: name, name, arguments: "{}" }));
-      return [executor.tools, executor.prompt, await executor.execute(calls), executor.events];
-    },
-  ],
   "a log of calls": [
     { perturbation: { id: "WT", seed: 1 } },
     async (options) => {
       const run = logCalls([ADD], options);
       return [await run.recorded[0]!.execute(ARGUMENTS), run.tools];
     },
-  ],
-  "a trial": [
-    {
-      suite: "s",
-      limits: { calls: 2, steps: 2, seconds: 5, tokens: 99, observation: 9, parallel: 1, depth: 2 },
-      references: true,
-      perturbation: "RD",
-      strategy: { strategy: "repair", attempts: 2, prompts: {} },
-      transcripts: "none",
-    },
-    (options) => runTrial(SPEC, adder, options),
-  ],
-  "a probe": [
-    { callLimit: 1, references: true, depth: 1, longestResult: 9, parallel: 1 },
-    (options) => limitsOf(openTask({ case: "lying_calculator", seed: 1 }, options)),
-  ],
-  "a question": [
-    { rule: "published", input: "json", output: "json", callLimit: 1, perturbation: "RD" },
-    ({ callLimit, perturbation, ...form }: { callLimit: 1; perturbation: "RD" }) =>
-      limitsOf(
-        new QuestionExecutor(CITY, {
-          set: CITY.name,
-          question: CITY.questions[0]!.id,
-          difficulty: "easy",
-          mode: "tools",
-          ...form,
-        }, {
-          callLimit,
-          perturbation,
-        }),
-      ),
   ],
   "a scripted reply": [
     { text: "3", calls: [], finish: "length", usage: { inputTokens: 1, outputTokens: 1 } },
@@ -375,12 +312,6 @@ const CALL = { call: 1, step: 1, tool: "add", arguments: ARGUMENTS, written: "{}
 const USAGE = { inputTokens: 1, outputTokens: 1 };
 const SUITE_OF_ONE = { name: "s", seed: 1, models: ["m"], tasks: [{ core: 2, depth: 1 }] };
 const RECORD = { calls: [CALL], answer: "", tools: [ADD] };
-
-/** What a task gives to the one who works on it. */
-function limitsOf(fixture: Fixture) {
-  using opened = fixture;
-  return [opened.tools, opened.prompt, opened.left];
-}
 
 /** A tool, and what it returns. */
 async function called(made: ReturnType<typeof tool>) {
