@@ -121,11 +121,6 @@ const REWRITES: Readonly<
   UK: () => renaming(convention(SNAKE_CASE)),
 };
 
-const GIVEN = z.object({
-  method: z.enum([...Object.keys(REWRITES), "CF"]),
-  text: must("be a text; JSON.stringify() makes one", (text) => typeof text === "string"),
-});
-
 function renaming(nameOf: (token: JsonToken) => string): Rewrite {
   return (token) => {
     const { kind, key, path } = token;

@@ -8,7 +8,7 @@ import { runLoop } from "../trials/agent/loop.ts";
 import { converse } from "../trials/agent/conversation.ts";
 import { parseWith } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
-import { isJsonObject, type JsonObject, printable } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Message, Usage } from "../tools/message.ts";
 import type { Model, StageUse } from "../models/model.ts";
 import { type Ending, type Limits, Session } from "../trials/agent/session.ts";

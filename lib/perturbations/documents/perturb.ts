@@ -4,9 +4,8 @@
  */
 
 import { sample, shuffle } from "@std/random";
-import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
-import { defined, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { defined, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { MAX_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
@@ -134,20 +133,6 @@ const METHODS: Readonly<
       return [{ kind: "order", path: `${path}/properties`, before: keys, after }];
     }),
 };
-
-const JSON_SCHEMA = must(
-  "be a JSON Schema (parseToolDocuments() reads OpenAI's form of a tool)",
-  isJsonObject,
-);
-const GIVEN = z.object({
-  method: z.enum(Object.keys(METHODS)),
-  tools: z.array(z.looseObject({
-    parameters: JSON_SCHEMA,
-    name: z.string(),
-    description: z.string(),
-    returns: JSON_SCHEMA.optional(),
-  })),
-});
 
 /**
  * The required parameters: properties that the schema around them requires, their alternatives, and

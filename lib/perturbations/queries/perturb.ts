@@ -43,14 +43,6 @@ const METHODS: Readonly<Record<QueryMethod, (work: Work) => TextEdit[]>> = {
   AN: addNoise,
 };
 
-const GIVEN = z.object({
-  method: z.enum(Object.keys(METHODS)),
-  query: must(
-    "have text and parameters, a list; parseQuery() reads the form of files",
-    (query) => typeof Object(query).text === "string" && Array.isArray(Object(query).parameters),
-  ),
-});
-
 /**
  * Perturbs a query (Butterfly, appendix A.3.2).
  *

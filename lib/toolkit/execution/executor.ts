@@ -8,7 +8,7 @@ import { assertTools } from "../../tools/define_tool.ts";
 import { type ExecutableCall, schemaOf, type StoppableTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../trials/executors/toolbox.ts";
 import { CallToolbox, type ExecutorParts, readCall } from "./_call_toolbox.ts";
-import { type ExecuteOptions, toolExecutorSettings, type ToolExecutorOptions } from "./options.ts";
+import { type ExecuteOptions, type ToolExecutorOptions, toolExecutorSettings } from "./options.ts";
 import type { Execution } from "./result.ts";
 
 /** Carries out calls with validation, retries, repairs and alternatives. */

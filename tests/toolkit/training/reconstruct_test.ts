@@ -23,7 +23,7 @@ import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import { openaiChat } from "../../../lib/toolkit/training/_openai_chat.ts";
+import { openaiChat } from "../../../lib/toolkit/training/registry.ts";
 import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";
 import { severalSpecs, specs } from "../../support/generated.ts";
