@@ -49,19 +49,15 @@ export interface DefineOptions {
   readonly inputs: Readonly<Record<string, JsonType>>;
   /** The name whose value is its result. */
   readonly output: TypedName;
-  /** Which calls it makes: those that the output depends on, or all. Default: `needed`. */
-  readonly calls?: "needed" | "all";
   /**
    * Whether the texts of the events of a trial are kept as messages: those that the model wrote, and further
    * messages of the user; the first one is not among the events. Default: `false`.
    */
   readonly messages?: boolean;
-  /** For events of a trial: by tool, the parameter that names the result, if not `result`. */
-  readonly resultParameters?: ReadonlyMap<string, string>;
 }
 
 /**
- * Returns a definition that repeats the calls of a trace. It follows names only: a literal argument copied from
+ * Returns a definition that repeats the calls of a trace that its output depends on. It follows names only: a literal argument copied from
  * a value that the model was shown would be wrong on other inputs, and is an error.
  *
  * @param trace The trace of {@linkcode indirect}, or the events of a trial, of which only calls without a
@@ -91,12 +87,12 @@ export function defineFrom(
   trace: readonly (SymbolicStep | Said | TraceEvent)[],
   options: DefineOptions,
 ): Definition {
-  const { name = "definition", description, inputs, output, resultParameters } = options;
+  const { name = "definition", description, inputs, output } = options;
   const told = trace.flatMap((step): readonly (SymbolicStep | Said)[] =>
     !("kind" in step)
       ? [step]
       : step.kind === "call"
-      ? stepsOf(step, resultParameters)
+      ? stepsOf(step)
       : options.messages === true
       ? saidIn(step)
       : []
@@ -116,7 +112,7 @@ export function defineFrom(
     }
     bound.add(result);
   }
-  const needed = options.calls === "all" ? all : neededFor(output.name, all);
+  const needed = neededFor(output.name, all);
   // If no call is needed, check all of them, so that the error names the actual fault.
   const calls = needed.length > 0 ? needed : all;
   const kept = new Set<SymbolicStep | Said>(calls);
@@ -142,7 +138,7 @@ function saidIn(event: TraceEvent): Said[] {
 }
 
 /** The step that an event of a trial represents, if any. */
-function stepsOf(event: CallEvent, parameters?: ReadonlyMap<string, string>): SymbolicStep[] {
+function stepsOf(event: CallEvent): SymbolicStep[] {
   if (event.failure !== undefined) return [];
   const { call, function: tool, arguments: argumentText, result: text } = event;
   const resultValue = parseJson(text);
@@ -159,7 +155,7 @@ function stepsOf(event: CallEvent, parameters?: ReadonlyMap<string, string>): Sy
   if (!isJsonObject(args) || !isPlain(args)) {
     return fail("have been recorded with all its arguments");
   }
-  const { [parameters?.get(tool) ?? "result"]: named, ...otherArgs } = args;
+  const { result: named, ...otherArgs } = args;
   if (named === undefined && DEREFERENCE.test(tool)) {
     if (text.length >= MAX_KEPT_LENGTH) return fail("have been recorded with all that it returned");
     const name = String(args["name"]).replace(/^@/, "");

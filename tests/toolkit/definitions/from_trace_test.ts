@@ -54,8 +54,6 @@ Deno.test("defineFrom() keeps what the output depends on, in order", () => {
   const results = (options: DefineOptions) =>
     defineFrom(trace, options).calls.map(({ result }) => result);
   assertEquals(results(options), ["A", "C", "D"]);
-  assertEquals(results({ ...options, calls: "needed" }), ["A", "C", "D"]);
-  assertEquals(results({ ...options, calls: "all" }), ["A", "B", "C", "D", "E"]);
   assertEquals(results({ ...options, output: { name: "A", type: "number" } }), ["A"]);
 });
 
@@ -91,13 +89,9 @@ Deno.test("defineFrom() reads the events of a trial, without those that failed",
   assertEquals(defineFrom(events, OPTIONS), defineFrom(MEAN, OPTIONS));
 });
 
-Deno.test("defineFrom() finds the result's name in another parameter when told", () => {
-  const events = [event(1, "eval", { expression: "@X", result: "text", named: "@Mean" })];
+Deno.test("defineFrom() refuses calls that name no result, and ones that were cut", () => {
+  const events = [event(1, "eval", { expression: "@X", result: "text" })];
   const options = { ...OPTIONS, inputs: { X: "number" } } as const;
-  assertEquals(
-    defineFrom(events, { ...options, resultParameters: new Map([["eval", "named"]]) }).calls,
-    [{ tool: "eval", arguments: { expression: "@X", result: "text" }, result: "Mean" }],
-  );
   assertThrows(
     () => defineFrom(events, options),
     InputError,
@@ -148,13 +142,11 @@ Deno.test("defineFrom() refuses what is no definition", () => {
       [[half], "an earlier call: call 1, eval, uses @SumXY", {}],
       [[half, sum], "an earlier call: call 1, eval, uses @SumXY", {}],
       [[call("@Mean", "Mean")], "call 1, eval, uses @Mean", {}],
-      [[call("@B", "Mean"), call("@Mean", "B")], "call 1, eval, uses @B", { calls: "all" }],
       [[sum, half, sum], "stands for one value: two calls name @SumXY", {}],
       [[sum, half], "call 1, eval, uses @Y", { inputs: { X: "number" } }],
       [[sum, half], "names @Mean again", { inputs: { X: "number", Y: "number", Mean: "number" } }],
       [[call("1", "X"), half], "uses @SumXY", { inputs: {} }],
       [[sum, half], "an input names @a b", { inputs: { "a b": "number" } }],
-      [[call("1", "R s"), call("1", "Mean")], "call 1, eval, names @R s", { calls: "all" }],
       [[sum, half], "its name must be 1 to 64", { name: "the mean" }],
       [[sum, half], "its name must be 1 to 64", { name: "" }],
       [[sum, half], "none binds @X", { output: { name: "X", type: "number" } }],
@@ -249,7 +241,6 @@ Deno.test("defineFrom() minds only literals of calls that it keeps, made after t
   ];
   const options: DefineOptions = { inputs: { X: "number" }, output: { name: "B", type: "number" } };
   assertEquals(defineFrom(trace, options).calls.length, 2);
-  assertThrows(() => defineFrom(trace, { ...options, calls: "all" }), InputError, "for @Idle hold");
 });
 
 Deno.test("defineFrom() sees values that were shown with others restated, and none that were cut", () => {
