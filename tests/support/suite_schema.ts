@@ -43,7 +43,13 @@ async function readDeclarations(): Promise<Map<string, Declaration>> {
   const entries: string[] = Object.values(
     JSON.parse(Deno.readTextFileSync(`${ROOT}/deno.json`)).exports,
   );
-  const { code, stdout, all } = await deno(["doc", "--json", "lib/runs/suite.ts", "lib/runs/option_types.ts", ...entries]);
+  const { code, stdout, all } = await deno([
+    "doc",
+    "--json",
+    "lib/runs/suite.ts",
+    "lib/runs/option_types.ts",
+    ...entries,
+  ]);
   if (code !== 0) throw new Error(`Cannot read the doc comments: ${all}`);
   const modules: { symbols: { name: string; declarations: Declaration[] }[] }[] = Object.values(
     JSON.parse(stdout).nodes,
