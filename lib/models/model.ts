@@ -150,20 +150,22 @@ export function isModel(choice: unknown): choice is Model {
  * permission of Deno, the account's credit, its rate limit, an option that it refuses, the program that is the
  * agent, or that nothing answers at the address.
  */
-export type Permanent = typeof PERMANENT[number];
+export type Permanent =
+  | "key"
+  | "model"
+  | "address"
+  | "permission"
+  | "credit"
+  | "limit"
+  | "option"
+  | "command"
+  | "refused";
 
 /** All that may have to change. */
-export const PERMANENT = [
-  "key",
-  "model",
-  "address",
-  "permission",
-  "credit",
-  "limit",
-  "option",
-  "command",
-  "refused",
-] as const;
+export const PERMANENT: readonly Permanent[] = [
+  ...["key", "model", "address", "permission", "credit"] as const,
+  ...["limit", "option", "command", "refused"] as const,
+];
 
 /** Options of an {@linkcode InfrastructureError}. */
 export interface InfrastructureErrorOptions extends ErrorOptions {
