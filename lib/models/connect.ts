@@ -10,7 +10,7 @@ import { InputError } from "../base/errors.ts";
 import type { Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
 import { readSimulatedName } from "./simulated_name.ts";
-import { inTextFormat } from "./formats/adapter.ts";
+import { inTextFormat } from "./formats/_adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
 import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
 import { type ModelEntry, modelName, type SampledEntry, withSampling } from "./entry.ts";

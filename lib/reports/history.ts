@@ -16,8 +16,8 @@ import {
 } from "../runs/record.ts";
 import type { HistoryPart, HistoryRecord } from "../runs/history/history.ts";
 import type { WatchedModel } from "../runs/history/watch.ts";
-import { ranked } from "./metrics/latency.ts";
-import type { Subject } from "./metrics/subjects.ts";
+import { ranked } from "./metrics/_latency.ts";
+import type { Subject } from "./metrics/_subjects.ts";
 
 /** What the records of a suite tell over time. */
 export interface HistoryReport {

@@ -6,8 +6,8 @@
 import { defined, listText } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
-import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
-import { type CallSetMetrics, measureCallSets } from "./metrics/question_sets.ts";
+import { type Brittleness, measureBrittleness } from "./metrics/_brittleness.ts";
+import { type CallSetMetrics, measureCallSets } from "./metrics/_question_sets.ts";
 import { type ComparedPair, comparePairs, type PairOptions } from "../gate/comparison.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import {
@@ -19,17 +19,17 @@ import {
   unwatchedText,
 } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
-import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
+import { type DimensionMetrics, measureDimensions } from "./metrics/_dimensions.ts";
 import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
-import { type ErrorHandling, measureErrorHandling } from "./metrics/error_handling.ts";
-import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
-import { type LatencyMetrics, measureLatency } from "./metrics/latency.ts";
+import { type ErrorHandling, measureErrorHandling } from "./metrics/_error_handling.ts";
+import { type FormatMetrics, measureFormats } from "./metrics/_formats.ts";
+import { type LatencyMetrics, measureLatency } from "./metrics/_latency.ts";
 import { type Matrix, measureMatrix } from "./metrics/_matrix.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
-import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
+import { measureMissedCalls, type MissedCallMetrics } from "./metrics/_missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
 import { isProbe, isQuestion } from "../trials/executors/task_kind.ts";
-import { measureRecovery, type RecoveryMetrics } from "./metrics/recovery.ts";
+import { measureRecovery, type RecoveryMetrics } from "./metrics/_recovery.ts";
 import type { ModelEntry } from "../models/entry.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";

@@ -6,7 +6,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { schemasFor, typesOf } from "../tools/schema/position.ts";
 import type { FunctionReading } from "./_functions.ts";
-import type { OutgoingCall, Value } from "./wire.ts";
+import type { OutgoingCall, Value } from "./_wire.ts";
 
 /** How deep a value may be nested in lists and objects, as a schema may be recursive. */
 const MAX_DEPTH = 50;

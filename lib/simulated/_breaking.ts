@@ -9,7 +9,7 @@ import type { TextFormat } from "../models/formats/format.ts";
 import { type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import { fork, type Stream } from "../base/random.ts";
 import { slipsOf } from "./_text_formats.ts";
-import type { ChatCall } from "./wire.ts";
+import type { ChatCall } from "./_wire.ts";
 
 /**
  * How often a model breaks the format of its calls. An opportunity is any reply with calls, in all formats.

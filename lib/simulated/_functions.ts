@@ -5,7 +5,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { schemasFor } from "../tools/schema/position.ts";
-import type { ChatTool } from "./wire.ts";
+import type { ChatTool } from "./_wire.ts";
 
 /** A parameter or an output of a function. */
 export interface Slot {

@@ -4,7 +4,7 @@
  */
 
 import type { FunctionReading, Slot } from "./_functions.ts";
-import type { Value } from "./wire.ts";
+import type { Value } from "./_wire.ts";
 
 /** The given values and the functions of a question. */
 export interface KnownValues {

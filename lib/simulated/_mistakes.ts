@@ -10,7 +10,7 @@ import { writeCall } from "./_arguments.ts";
 import type { FunctionReading } from "./_functions.ts";
 import { argumentsOf, type CallPlan, type Filled, intend, type Intention } from "./_planning.ts";
 import type { ReadConversation } from "./_reading.ts";
-import type { OutgoingCall, Value } from "./wire.ts";
+import type { OutgoingCall, Value } from "./_wire.ts";
 
 /**
  * A rate from 0 to 1 for each kind of mistake. An opportunity is a right call that the model intends; for

@@ -19,7 +19,7 @@ import { answerQuestion } from "./_questions.ts";
 import { react, type ReactionRates } from "./_reactions.ts";
 import { readConversation } from "./_reading.ts";
 import { DO_NOT_KNOW, readStage, type StageReading, writeStage } from "./_stages.ts";
-import { composeAnswer, type SimulatedModel } from "./wire.ts";
+import { composeAnswer, type SimulatedModel } from "./_wire.ts";
 
 /** How a noisy model errs. */
 export interface NoisyOptions {

@@ -6,7 +6,7 @@
 import type { FunctionReading, Slot } from "./_functions.ts";
 import { ancestors, link, type Links } from "./_linking.ts";
 import type { CallRefusal, ReadConversation } from "./_reading.ts";
-import type { Value } from "./wire.ts";
+import type { Value } from "./_wire.ts";
 
 /** An argument of a call: the parameter, the variable that belongs there, and its value. */
 export interface Filled {

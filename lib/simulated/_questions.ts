@@ -7,7 +7,7 @@ import { evaluate } from "../base/arithmetic.ts";
 import { writeCall } from "./_arguments.ts";
 import { nameResults } from "./_planning.ts";
 import type { ReadConversation } from "./_reading.ts";
-import { type ChatRequest, contentText, type OutgoingCall, type Value } from "./wire.ts";
+import { type ChatRequest, contentText, type OutgoingCall, type Value } from "./_wire.ts";
 
 /** How a model treats the tool that it should ask. */
 export interface Habits {

@@ -19,7 +19,7 @@ import {
   contentText,
   stepOf,
   type Value,
-} from "./wire.ts";
+} from "./_wire.ts";
 
 /**
  * Why a call has no value: for a reason given by the tool, because its arguments are not a JSON object

@@ -23,7 +23,7 @@ import {
   type ChatTool,
   contentText,
   type WireFault,
-} from "./wire.ts";
+} from "./_wire.ts";
 
 /** Fields of chat completions, and those that need a server with a memory. */
 const UNSUPPORTED = [

@@ -9,7 +9,7 @@ import { inOrder, type KnownValues, link, type Links, producersFor } from "./_li
 import { leanOnNames } from "./_name_reading.ts";
 import type { Reading } from "../models/simulated_name.ts";
 import { readInputs, readTarget, sayNamesTell } from "./_reading.ts";
-import { type ChatRequest, contentText } from "./wire.ts";
+import { type ChatRequest, contentText } from "./_wire.ts";
 import { writeValue } from "./_arguments.ts";
 
 /**

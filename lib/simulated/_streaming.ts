@@ -7,7 +7,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { ChatAnswer } from "./wire.ts";
+import type { ChatAnswer } from "./_wire.ts";
 
 /** The data of an event: JSON, or what ends the stream of a chat completion. */
 export type StreamEvent = JsonObject | typeof DONE;

@@ -13,7 +13,7 @@ import {
   type ChatRequest,
   type ChatTool,
   contentText,
-} from "./wire.ts";
+} from "./_wire.ts";
 
 /** A request in a text format. */
 export interface TextRequest {

@@ -17,7 +17,7 @@ import {
 import { apiOfPath, readAgentRequest } from "../models/openai/agent_request.ts";
 import { toResponse } from "./_responses.ts";
 import { completionChunks, eventStream, responseEvents } from "./_streaming.ts";
-import type { ChatAnswer } from "./wire.ts";
+import type { ChatAnswer } from "./_wire.ts";
 
 /** Why models stop, in the words of chat completions. */
 const FINISH: Readonly<Record<FinishReason, ChatAnswer["choices"][0]["finish_reason"]>> = {

@@ -10,19 +10,19 @@ import { SYSTEM_CLOCK } from "../base/clock.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
 import { readBody } from "../base/request_body.ts";
-import { parseSimulatedModel } from "./names.ts";
+import { parseSimulatedModel } from "./_names.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { readChosen } from "./_reading.ts";
 import { readResponsesRequest, type StoredItems, storeItems, toResponse } from "./_responses.ts";
 import { completionChunks, eventStream, responseEvents } from "./_streaming.ts";
-import { truthsOf } from "./truth.ts";
+import { truthsOf } from "./_truth.ts";
 import {
   asWritten,
   type ChatAnswer,
   type ChatRequest,
   chatRequestSchema,
   type WireFault,
-} from "./wire.ts";
+} from "./_wire.ts";
 
 /** Options of {@linkcode startSimulatedServer}. */
 export interface SimulatedServerOptions {

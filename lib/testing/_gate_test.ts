@@ -4,7 +4,7 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import { passes } from "./assertions/trials.ts";
+import { passes } from "./assertions/_trials.ts";
 import type { Baseline } from "../runs/baseline.ts";
 import { comparedParts } from "../runs/compared_baseline.ts";
 import { assertOtherRun } from "../runs/trial_keys.ts";

@@ -5,7 +5,7 @@
 
 import { printable } from "../base/json.ts";
 import { AssertionError } from "@std/assert/assertion-error";
-import { assertRight } from "./assertions/trials.ts";
+import { assertRight } from "./assertions/_trials.ts";
 import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
 import { storyAsked } from "./_flags.ts";

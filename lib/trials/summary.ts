@@ -32,7 +32,7 @@ import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import { isCase } from "./executors/task_kind.ts";
 import { isUneventful } from "./transcript.ts";
 import { type Trial, TRIAL_FIELDS } from "./trial.ts";
-import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
+import { dimensionsOf, type TrialDimensions } from "./_dimension_scores.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
 import { whyUnsolved } from "./why_unsolved.ts";
 

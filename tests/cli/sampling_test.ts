@@ -1,8 +1,8 @@
 // How models sample: what suites and flags say reaches the server, and a server that refuses it is told of by name.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import type { ChatRequest } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
+import type { ChatRequest } from "../../lib/simulated/_wire.ts";
 import { folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 

@@ -10,7 +10,7 @@ Deno.test.afterAll(() => place[Symbol.asyncDispose]());
 
 /** Answers requests to servers that are not there by the simulated planner. */
 const STAND_IN = `
-import { parseSimulatedModel } from "./lib/simulated/names.ts";
+import { parseSimulatedModel } from "./lib/simulated/_names.ts";
 const real = globalThis.fetch;
 const planner = parseSimulatedModel("sim:planner");
 globalThis.fetch = async (input, init) => {

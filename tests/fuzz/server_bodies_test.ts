@@ -7,7 +7,7 @@ import type { JsonValue } from "../../lib/base/json.ts";
 import { InfrastructureError, type Model, type ModelReply } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { completionsScorer } from "../../lib/toolkit/toolformer/completions_scorer.ts";
-import { inTextFormat } from "../../lib/models/formats/adapter.ts";
+import { inTextFormat } from "../../lib/models/formats/_adapter.ts";
 import { PARSES } from "../../lib/calls/trace.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { TRIAL_LINE } from "../../lib/trials/trial.ts";

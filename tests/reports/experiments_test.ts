@@ -6,7 +6,7 @@ import { assert, assertEquals, assertGreater } from "@std/assert";
 import { canonicalJson } from "../../lib/base/json.ts";
 import type { Parse } from "../../lib/calls/trace.ts";
 import { APIS } from "../../lib/models/formats/registry.ts";
-import { measureFormats } from "../../lib/reports/metrics/formats.ts";
+import { measureFormats } from "../../lib/reports/metrics/_formats.ts";
 import { drawBreak } from "../../lib/simulated/_breaking.ts";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";

@@ -4,8 +4,8 @@
 import { assert, assertEquals, assertGreater, assertNotMatch } from "@std/assert";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
-import type { ChatTool } from "../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import type { ChatTool } from "../../lib/simulated/_wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { inventNames } from "../../lib/simulated/_mistakes.ts";
 import { readInputs, readRestated, readValue } from "../../lib/simulated/_reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";

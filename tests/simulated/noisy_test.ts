@@ -5,15 +5,15 @@ import { assert, assertEquals, assertGreater, assertNotEquals, assertNotMatch } 
 import { fork, hash64 } from "../../lib/base/random.ts";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { callsOf, type Parse, type ReplyEvent } from "../../lib/calls/trace.ts";
-import { inTextFormat } from "../../lib/models/formats/adapter.ts";
+import { inTextFormat } from "../../lib/models/formats/_adapter.ts";
 import { type Api, formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { type Break, breakText, drawBreak } from "../../lib/simulated/_breaking.ts";
 import { drawReaction, type Reaction } from "../../lib/simulated/_reactions.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { startSimulatedServer } from "../../lib/simulated/server.ts";
-import type { ChatMessage, SimulatedModel } from "../../lib/simulated/wire.ts";
+import type { ChatMessage, SimulatedModel } from "../../lib/simulated/_wire.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";

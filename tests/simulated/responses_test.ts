@@ -6,9 +6,9 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import { wholeBody } from "../../lib/models/openai/_event_stream.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { completionChunks, responseEvents } from "../../lib/simulated/_streaming.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
-import type { ChatRequest } from "../../lib/simulated/wire.ts";
+import type { ChatRequest } from "../../lib/simulated/_wire.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 
 const SPEC = { core: 6, depth: 3, connected: 3, disconnected: 2, seed: 5 };

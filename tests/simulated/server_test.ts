@@ -4,9 +4,9 @@ import { readAgentRequest } from "../../lib/models/openai/agent_request.ts";
 import { readWatched } from "../../lib/models/openai/watched_reply.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { serverOf } from "../../lib/simulated/model_server.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
-import type { ChatRequest } from "../../lib/simulated/wire.ts";
+import type { ChatRequest } from "../../lib/simulated/_wire.ts";
 import { makeWorld, talk } from "../support/simulated_world.ts";
 
 const GOOD: ChatRequest = {

@@ -1,8 +1,8 @@
 // Stages without calls: plans, picked functions, and lists that grow backward from the final call.
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/_wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { readStage } from "../../lib/simulated/_stages.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { assertLinear } from "../support/growth.ts";

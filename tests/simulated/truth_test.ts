@@ -12,15 +12,15 @@ import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { Run } from "../../lib/runs/run.ts";
 import type { QuestionSet, Suite } from "../../lib/runs/suite.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { truthsOf } from "../../lib/simulated/truth.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
+import { truthsOf } from "../../lib/simulated/_truth.ts";
 import {
   type AnswerMistake,
   drawMistakes,
   type KnownQuestion,
   possibleMistakes,
-} from "../../lib/simulated/truth_mistakes.ts";
-import type { ChatMessage, ChatRequest } from "../../lib/simulated/wire.ts";
+} from "../../lib/simulated/_truth_mistakes.ts";
+import type { ChatMessage, ChatRequest } from "../../lib/simulated/_wire.ts";
 import { writeCallPrompt } from "../../lib/tasks/questions/prompt.ts";
 import { type CallSet, difficultyOf } from "../../lib/tasks/questions/question_set.ts";
 import {

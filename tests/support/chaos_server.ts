@@ -7,7 +7,7 @@
 
 import { shuffle } from "@std/random";
 import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { readResponsesRequest, toResponse } from "../../lib/simulated/_responses.ts";
 import { fork } from "../../lib/base/random.ts";
 import { CHAOS_KINDS, type ChaosKind, type Exchange } from "./chaos_faults.ts";

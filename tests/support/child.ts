@@ -3,8 +3,8 @@
  */
 
 import { keptVariables, ROOT } from "./surroundings.ts";
-import type { ChatRequest } from "../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import type { ChatRequest } from "../../lib/simulated/_wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 
 export { ROOT };
 

@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { fork } from "../../lib/base/random.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";

@@ -11,7 +11,7 @@ import { makeReport, type Report } from "../../lib/reports/report.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { type Grid, SUITE } from "../../lib/runs/suite.ts";
-import { truthsOf } from "../../lib/simulated/truth.ts";
+import { truthsOf } from "../../lib/simulated/_truth.ts";
 import { inProcess } from "./in_process.ts";
 import { planSuiteFile } from "./suites.ts";
 import { ROOT } from "./surroundings.ts";

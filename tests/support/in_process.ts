@@ -3,9 +3,9 @@
  */
 
 import type { Model, ModelRequest } from "../../lib/models/model.ts";
-import type { ChatMessage } from "../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import type { Truths } from "../../lib/simulated/truth.ts";
+import type { ChatMessage } from "../../lib/simulated/_wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
+import type { Truths } from "../../lib/simulated/_truth.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
 
 /** The simulated model of a name, which knows `truths`; `seen` gets every request that it answers. */

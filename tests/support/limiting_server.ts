@@ -2,8 +2,8 @@
  * A server of simulated models that refuses what is too much for it.
  */
 
-import type { ChatRequest } from "../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import type { ChatRequest } from "../../lib/simulated/_wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 
 /** What it refuses, with status 429. */
 export interface ServerLimits {

@@ -5,7 +5,7 @@
 
 import type { Model } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
-import type { ChatRequest } from "../../lib/simulated/wire.ts";
+import type { ChatRequest } from "../../lib/simulated/_wire.ts";
 
 /** What a model does with a probe. */
 export const HABITS = [

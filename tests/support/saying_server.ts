@@ -7,7 +7,7 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import { openai, type OpenAIOptions } from "../../lib/models/openai/openai.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { completionChunks, eventStream, responseEvents } from "../../lib/simulated/_streaming.ts";
-import type { ChatAnswer } from "../../lib/simulated/wire.ts";
+import type { ChatAnswer } from "../../lib/simulated/_wire.ts";
 import { KEY } from "./wire_servers.ts";
 
 /** A call as a server writes it. */

@@ -12,7 +12,7 @@ import type {
   ChatRequest,
   ChatTool,
   SimulatedModel,
-} from "../../lib/simulated/wire.ts";
+} from "../../lib/simulated/_wire.ts";
 import { fork, hash64 } from "../../lib/base/random.ts";
 
 /** A function of a world. */

@@ -12,10 +12,10 @@ import {
 import type { CallSet } from "../../lib/tasks/questions/question_set.ts";
 import { writeCallPrompt } from "../../lib/tasks/questions/prompt.ts";
 import type { JsonValue } from "../../lib/base/json.ts";
-import type { AnswerMistake, KnownQuestion } from "../../lib/simulated/truth_mistakes.ts";
-import type { ChatMessage, ChatRequest, SimulatedModel } from "../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { truthsOf } from "../../lib/simulated/truth.ts";
+import type { AnswerMistake, KnownQuestion } from "../../lib/simulated/_truth_mistakes.ts";
+import type { ChatMessage, ChatRequest, SimulatedModel } from "../../lib/simulated/_wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
+import { truthsOf } from "../../lib/simulated/_truth.ts";
 
 type Score = keyof QuestionScores;
 

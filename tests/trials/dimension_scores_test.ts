@@ -9,7 +9,7 @@ import type { ToolCase } from "../../lib/trials/executors/tool_case.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "../../lib/calls/trace.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { dimensionsOf } from "../../lib/trials/dimension_scores.ts";
+import { dimensionsOf } from "../../lib/trials/_dimension_scores.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import fc from "../support/fast_check.ts";
 import { rightArguments } from "../support/generated.ts";

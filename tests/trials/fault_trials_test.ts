@@ -11,14 +11,14 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { assertRight } from "../../lib/testing/assertions/trials.ts";
+import { assertRight } from "../../lib/testing/assertions/_trials.ts";
 import { assertNoFailedCalls } from "../../lib/testing/assertions/calls.ts";
 import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { assertCallScore } from "../../lib/testing/assertions/trajectories.ts";
 import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { Connections } from "../../lib/models/connect.ts";
-import { createExecutor } from "../../lib/trials/executors/generated.ts";
+import { createExecutor } from "../../lib/trials/executors/_generated.ts";
 import { type FaultId, FAULTS, isLost } from "../../lib/tools/fault.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";

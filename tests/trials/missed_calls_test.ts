@@ -1,7 +1,7 @@
 // Needed calls that were never made: what counts as one, wherever it could be hidden, and in all reports.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { BrittlenessColumn } from "../../lib/reports/metrics/brittleness.ts";
+import type { BrittlenessColumn } from "../../lib/reports/metrics/_brittleness.ts";
 import { comparePairs } from "../../lib/gate/comparison.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";

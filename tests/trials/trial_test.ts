@@ -10,13 +10,13 @@ import {
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { assertSolved } from "../../lib/testing/assertions/trials.ts";
+import { assertSolved } from "../../lib/testing/assertions/_trials.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { briefSpec, generateTask, type Task } from "../../lib/tasks/generated/task.ts";
-import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
+import { GeneratedTaskExecutor } from "../../lib/trials/executors/_generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";

@@ -4,8 +4,8 @@
  */
 
 import type { Breakdown } from "../metrics/_breakdown.ts";
-import type { Brittleness } from "../metrics/brittleness.ts";
-import { DIMENSIONS } from "../metrics/dimensions.ts";
+import type { Brittleness } from "../metrics/_brittleness.ts";
+import { DIMENSIONS } from "../metrics/_dimensions.ts";
 import { settingText } from "../metrics/_distractors.ts";
 import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
 import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";

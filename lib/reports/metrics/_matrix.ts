@@ -9,7 +9,7 @@ import { countText } from "../../base/numbers.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 import { cellName } from "./metrics.ts";
-import { measureEach, type Subject } from "./subjects.ts";
+import { measureEach, type Subject } from "./_subjects.ts";
 
 /** The trials of one variant on one cell, as in the tally of that cell. */
 export interface MatrixCount {

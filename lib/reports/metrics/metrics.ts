@@ -24,7 +24,7 @@ import { type AgentWork, type StrategyWork, sumAgentWork } from "../../calls/wor
 import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary, type WrittenCounts } from "../../trials/summary.ts";
-import { measureEach, type Subject } from "./subjects.ts";
+import { measureEach, type Subject } from "./_subjects.ts";
 import { isDuration, mean, sum } from "../../base/numbers.ts";
 
 /** Counts and means of a set of trials. */

@@ -5,7 +5,7 @@
 
 import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
-import type { Subject } from "../metrics/subjects.ts";
+import type { Subject } from "../metrics/_subjects.ts";
 import { html, type Markup } from "./_markup.ts";
 import { failuresText } from "../tables/_failures.ts";
 import { headlineText, measuredText } from "../tables/_headline.ts";

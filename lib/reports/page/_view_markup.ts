@@ -4,7 +4,7 @@
  */
 
 import { draw, seriesMark } from "../figures/_plotting.ts";
-import type { Subject } from "../metrics/subjects.ts";
+import type { Subject } from "../metrics/_subjects.ts";
 import { captionText, columnNames, isLeft, linksOf, nameOf, sourceText } from "../tables/table.ts";
 import type { Figure, Table, View } from "../_view.ts";
 import { isFigure } from "../_views.ts";

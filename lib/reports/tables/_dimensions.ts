@@ -9,7 +9,7 @@ import {
   type DimensionMetrics,
   DIMENSIONS,
   type DimensionScores,
-} from "../metrics/dimensions.ts";
+} from "../metrics/_dimensions.ts";
 import type { Report } from "../report.ts";
 import { boundsText, MODEL, NOTHING, tableOf } from "./table.ts";
 import type { Table } from "../_view.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/question_sets.ts";
+import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/_question_sets.ts";
 import { probability } from "../../base/numbers.ts";
 import {
   type Column,

@@ -9,7 +9,7 @@ import type {
   BrittlenessColumn,
   FailureRate,
   Transfer,
-} from "../metrics/brittleness.ts";
+} from "../metrics/_brittleness.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
 import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";

@@ -11,7 +11,7 @@ import type {
   CallSetRow,
   ScoreAverages,
   StabilityScores,
-} from "../metrics/question_sets.ts";
+} from "../metrics/_question_sets.ts";
 import type { Report } from "../report.ts";
 import type { Table } from "../_view.ts";
 import { callSetNames, judgeTable, scoreText } from "./_judge.ts";

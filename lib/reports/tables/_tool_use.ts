@@ -6,7 +6,7 @@
 import { grouped, percent } from "../../base/numbers.ts";
 import { RECOVERY_ENDS } from "../../calls/recovery.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
-import type { FormatMetrics } from "../metrics/formats.ts";
+import type { FormatMetrics } from "../metrics/_formats.ts";
 import type { AgentTally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import type { Table } from "../_view.ts";

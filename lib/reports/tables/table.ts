@@ -5,7 +5,7 @@
 
 import type { Bounds } from "../../statistics/proportions.ts";
 import { variantLabel } from "../../gate/variant.ts";
-import type { Subject } from "../metrics/subjects.ts";
+import type { Subject } from "../metrics/_subjects.ts";
 import { cutText, defined, printable } from "../../base/json.ts";
 import { grouped, percent, sum } from "../../base/numbers.ts";
 import { breakLines, columnsOf } from "../../base/wrap.ts";

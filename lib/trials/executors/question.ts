@@ -51,7 +51,7 @@ import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
 import { questionExamples, type SolvedExample } from "./examples.ts";
 import type { ExecutorOptions } from "./_executor_options.ts";
-import type { GeneratedTaskExecutorOptions } from "./generated.ts";
+import type { GeneratedTaskExecutorOptions } from "./_generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { MockServer } from "./_mock_server.ts";
 import { Toolbox } from "./toolbox.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { parseJson } from "../../../lib/base/json.ts";
-import { inTextFormat } from "../../../lib/models/formats/adapter.ts";
+import { inTextFormat } from "../../../lib/models/formats/_adapter.ts";
 import {
   APIS,
   formatOf,

@@ -1,6 +1,6 @@
 import { legendOf } from "../../support/figures.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
-import { type DimensionMetrics, DIMENSIONS } from "../../../lib/reports/metrics/dimensions.ts";
+import { type DimensionMetrics, DIMENSIONS } from "../../../lib/reports/metrics/_dimensions.ts";
 import { makeReport, type Report } from "../../../lib/reports/report.ts";
 import { dimensionFigure } from "../../../lib/reports/figures/_figures.ts";
 import { draw, seriesMark } from "../../../lib/reports/figures/_plotting.ts";

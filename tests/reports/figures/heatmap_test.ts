@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertNotMatch } from "@std/assert";
-import { measureBrittleness } from "../../../lib/reports/metrics/brittleness.ts";
+import { measureBrittleness } from "../../../lib/reports/metrics/_brittleness.ts";
 import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import {

@@ -6,7 +6,7 @@ import {
   measureBrittleness,
   type ParameterFailureRate,
   type Transfer,
-} from "../../../lib/reports/metrics/brittleness.ts";
+} from "../../../lib/reports/metrics/_brittleness.ts";
 import {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,

@@ -4,7 +4,7 @@ import {
   DIMENSIONS,
   type DimensionScores,
   measureDimensions,
-} from "../../../lib/reports/metrics/dimensions.ts";
+} from "../../../lib/reports/metrics/_dimensions.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { FAULTS } from "../../../lib/tools/fault.ts";
 import { RECOVERY_ENDS } from "../../../lib/calls/recovery.ts";

@@ -1,6 +1,6 @@
 import { assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
-import { measureErrorHandling } from "../../../lib/reports/metrics/error_handling.ts";
-import { measureLatency } from "../../../lib/reports/metrics/latency.ts";
+import { measureErrorHandling } from "../../../lib/reports/metrics/_error_handling.ts";
+import { measureLatency } from "../../../lib/reports/metrics/_latency.ts";
 import { mendingOf } from "../../../lib/reports/metrics/metrics.ts";
 import { errorHandlingTables, latencyTables } from "../../../lib/reports/tables/_tool_use.ts";
 import { workTable } from "../../../lib/reports/tables/_strategies.ts";

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { estimateMean } from "../../../lib/statistics/clustered_mean.ts";
-import { measureFormats } from "../../../lib/reports/metrics/formats.ts";
+import { measureFormats } from "../../../lib/reports/metrics/_formats.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";
 import { type Parse, PARSES, type ReplyEvent } from "../../../lib/calls/trace.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";

@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { type CallSetRow, measureCallSets } from "../../../lib/reports/metrics/question_sets.ts";
+import { type CallSetRow, measureCallSets } from "../../../lib/reports/metrics/_question_sets.ts";
 import { CALL_MODES } from "../../../lib/tasks/questions/scoring.ts";
 import { cellName, measure, tally } from "../../../lib/reports/metrics/metrics.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";

@@ -6,7 +6,7 @@ import type { Model } from "../../../lib/models/model.ts";
 import { drawReaction } from "../../../lib/simulated/_reactions.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import type { RecoveryEnd } from "../../../lib/calls/recovery.ts";
-import { measureRecovery } from "../../../lib/reports/metrics/recovery.ts";
+import { measureRecovery } from "../../../lib/reports/metrics/_recovery.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";

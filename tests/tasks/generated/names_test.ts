@@ -13,11 +13,11 @@ import { outputsOf, reservedWords } from "../../../lib/tasks/generated/wording.t
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
-import { createExecutor } from "../../../lib/trials/executors/generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/_generated.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { BIG_SPECS, fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";
-import { parseSimulatedModel } from "../../../lib/simulated/names.ts";
+import { parseSimulatedModel } from "../../../lib/simulated/_names.ts";
 import { makePrompt, makeTool, replyTo } from "../../support/simulated_world.ts";
 import { inProcess } from "../../support/in_process.ts";
 

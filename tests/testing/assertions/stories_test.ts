@@ -16,7 +16,7 @@ import type { Suite } from "../../../lib/runs/suite.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
 import { assertCallCount, assertCalled } from "../../../lib/testing/assertions/calls.ts";
 import { assertTrajectory } from "../../../lib/testing/assertions/trajectories.ts";
-import { unsolvedError } from "../../../lib/testing/assertions/trials.ts";
+import { unsolvedError } from "../../../lib/testing/assertions/_trials.ts";
 import { citySuite, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";
 import { fuzz } from "../../support/fuzzing.ts";

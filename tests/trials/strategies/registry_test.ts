@@ -4,7 +4,7 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
-import { createExecutor } from "../../../lib/trials/executors/generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/_generated.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
 import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
@@ -13,8 +13,8 @@ import { type Message, sumUsage } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
 import { openai } from "../../../lib/models/openai/openai.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
-import type { ChatAnswer } from "../../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../../lib/simulated/names.ts";
+import type { ChatAnswer } from "../../../lib/simulated/_wire.ts";
+import { parseSimulatedModel } from "../../../lib/simulated/_names.ts";
 import { startSimulatedServer } from "../../../lib/simulated/server.ts";
 import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";

@@ -4,9 +4,9 @@
  */
 
 import { isCounted, missesCall, needsCalls } from "../../gate/variant.ts";
-import { measureEach, type Subject } from "./subjects.ts";
+import { measureEach, type Subject } from "./_subjects.ts";
 import { sum } from "../../base/numbers.ts";
-import { countOf, type Share, shareOf } from "./shares.ts";
+import { countOf, type Share, shareOf } from "./_shares.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** Trials with a missed call, of those that need calls. */

@@ -28,7 +28,12 @@ import {
 import { fork } from "../base/random.ts";
 import { readFunctions } from "./_functions.ts";
 import { readChosen } from "./_reading.ts";
-import { drawMistakes, type KnownQuestion, spoilCalls, type TruthRates } from "./truth_mistakes.ts";
+import {
+  drawMistakes,
+  type KnownQuestion,
+  spoilCalls,
+  type TruthRates,
+} from "./_truth_mistakes.ts";
 import { type AnswerForm, type TextMistakes, writeAnswer, writePlan } from "./_truth_writing.ts";
 import {
   type ChatMessage,
@@ -37,7 +42,7 @@ import {
   contentText,
   type OutgoingCall,
   type SimulatedModel,
-} from "./wire.ts";
+} from "./_wire.ts";
 
 /** The questions whose answers a model knows. */
 export interface Truths {

@@ -34,7 +34,7 @@ import {
   type UnitSum,
 } from "../../statistics/clustered_mean.ts";
 import { byGraph, isCounted } from "../../gate/variant.ts";
-import { measureEach, type Subject, unperturbed } from "./subjects.ts";
+import { measureEach, type Subject, unperturbed } from "./_subjects.ts";
 import { sum } from "../../base/numbers.ts";
 import { isFault } from "../../tools/fault.ts";
 import { rightEndOf } from "../../calls/recovery.ts";

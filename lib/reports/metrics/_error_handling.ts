@@ -6,9 +6,9 @@
 
 import { countsAsSuccess, isCounted } from "../../gate/variant.ts";
 import { isFault } from "../../tools/fault.ts";
-import { measureEach, type Subject, unperturbed } from "./subjects.ts";
+import { measureEach, type Subject, unperturbed } from "./_subjects.ts";
 import { mendingOf } from "./metrics.ts";
-import { type Share, shareOf } from "./shares.ts";
+import { type Share, shareOf } from "./_shares.ts";
 import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 

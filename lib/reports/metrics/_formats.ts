@@ -6,7 +6,7 @@
 
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { byGraph, isCounted } from "../../gate/variant.ts";
-import { measureEach, type Subject } from "./subjects.ts";
+import { measureEach, type Subject } from "./_subjects.ts";
 import { sum } from "../../base/numbers.ts";
 import type { Api } from "../../models/formats/registry.ts";
 import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/work.ts";

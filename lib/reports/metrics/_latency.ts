@@ -5,7 +5,7 @@
 
 import { isDuration } from "../../base/numbers.ts";
 import { isCounted } from "../../gate/variant.ts";
-import { measureEach, type Subject } from "./subjects.ts";
+import { measureEach, type Subject } from "./_subjects.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** For how long one tool ran, in milliseconds. Each figure is one of the calls, by its rank. */

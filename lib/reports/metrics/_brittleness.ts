@@ -19,9 +19,9 @@ import {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
 } from "../../calls/failure_types.ts";
-import { type MissedCallRate, missedCallRate } from "./missed_calls.ts";
-import { measureEach, type Subject, unperturbed } from "./subjects.ts";
-import { countOf, type Share, shareOf } from "./shares.ts";
+import { type MissedCallRate, missedCallRate } from "./_missed_calls.ts";
+import { measureEach, type Subject, unperturbed } from "./_subjects.ts";
+import { countOf, type Share, shareOf } from "./_shares.ts";
 import type { ParameterScore } from "../../calls/parameter_views.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
 import { isCheck } from "../../perturbations/ids.ts";

@@ -22,8 +22,8 @@ import {
 import { hits, type MistakeRates } from "./_mistakes.ts";
 import { createNoisy } from "./_noisy.ts";
 import type { ReactionRates } from "./_reactions.ts";
-import { createTruth, type Truths, truthsOf } from "./truth.ts";
-import type { TruthRates } from "./truth_mistakes.ts";
+import { createTruth, type Truths, truthsOf } from "./_truth.ts";
+import type { TruthRates } from "./_truth_mistakes.ts";
 import {
   answerWith,
   type ChatCall,
@@ -31,7 +31,7 @@ import {
   composeAnswer,
   contentText,
   type SimulatedModel,
-} from "./wire.ts";
+} from "./_wire.ts";
 import { writeCall } from "./_arguments.ts";
 import { argumentsOf, nameResults, planReply } from "./_planning.ts";
 import { answerQuestion } from "./_questions.ts";

@@ -15,7 +15,7 @@ import type { Difficulty } from "../../tasks/questions/question_set.ts";
 import { byGraph, isCounted, type Variant } from "../../gate/variant.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
 import { canonicalJson } from "../../base/json.ts";
-import { measureEach, type Subject } from "./subjects.ts";
+import { measureEach, type Subject } from "./_subjects.ts";
 import { mean } from "../../base/numbers.ts";
 import { averageScores, type DifficultyAverages } from "./difficulty.ts";
 import { type JudgingSummary, summarizeJudging } from "../../models/judge/score.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { measureEach, type Subject, unperturbed } from "./subjects.ts";
+import { measureEach, type Subject, unperturbed } from "./_subjects.ts";
 import { type FaultKind, FAULTS } from "../../tools/fault.ts";
 import { mean } from "../../base/numbers.ts";
 import { shareInterval } from "./metrics.ts";
