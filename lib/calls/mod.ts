@@ -6,6 +6,7 @@
 export { type MadeCalls, TRAJECTORY_MODES, type TrajectoryMode } from "./expected/match_calls.ts";
 export type {
   Behaviour,
+  Conforming,
   Failure,
   FailureCause,
   FailureDetails,

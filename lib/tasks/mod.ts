@@ -4,6 +4,7 @@
  */
 
 export {
+  type CompleteGraphSpec,
   CUES,
   type Cues,
   type GraphSpec,
@@ -15,6 +16,7 @@ export {
   type Surface,
   SURFACES,
 } from "./generated/graph.ts";
+export type { Parameter, TaskFunction, Variable } from "./generated/wording.ts";
 export { type CallTruth, DIFFICULTIES, type Difficulty } from "./questions/question_set.ts";
 export {
   CALL_FORMATS,

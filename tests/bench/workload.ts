@@ -6,7 +6,7 @@
 import { planSuite } from "../../lib/runs/plan.ts";
 import { returnText } from "../../lib/tasks/generated/wording.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
-import { GeneratedTaskExecutor } from "../../lib/trials/executors/_generated.ts";
+import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { type OpenAITool, toOpenAITool } from "../../lib/tools/tool.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { behavioursIn, type Expectations, holdsNumber } from "../../lib/calls/behaviour.ts";
 import { type Behaviour, BEHAVIOURS } from "../../lib/calls/failure_types.ts";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
 import type { ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";
 import { call, OTH, SRC, TASK, TGT } from "../support/handmade.ts";

@@ -5,7 +5,7 @@ import { recordedCalls } from "../../lib/calls/record.ts";
 import type { CallEvent, ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { CallReplacer, Tool } from "../../lib/tools/tool.ts";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { call } from "../support/handmade.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";

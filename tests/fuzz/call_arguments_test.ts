@@ -2,7 +2,7 @@
 // program changes.
 
 import { assert, assertEquals } from "@std/assert";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { withFaults } from "../../lib/perturbations/inject_faults.ts";
 import { InputError } from "../../lib/base/errors.ts";

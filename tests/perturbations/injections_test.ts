@@ -23,7 +23,7 @@ import { followedDemand, type InjectedDemand, readInstruction } from "../../lib/
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import { schemaOf, type ToolSchema } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";

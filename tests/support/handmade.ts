@@ -15,7 +15,7 @@ import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
 import type { CallEvent } from "../../lib/calls/trace.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
-import type { GeneratedTaskExecutor } from "../../lib/trials/executors/_generated.ts";
+import type { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 
 function make(
   name: string,

@@ -4,7 +4,7 @@
 
 import { assertEquals } from "@std/assert";
 import { type LoopOptions, runLoop } from "../../lib/trials/agent/loop.ts";
-import { GeneratedTaskExecutor } from "../../lib/trials/executors/_generated.ts";
+import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import type { AnswerCheck } from "../../lib/trials/executors/fixture.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { Model, ModelReply, ModelRequest } from "../../lib/models/model.ts";

@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import {
   createExecutor,
   type GeneratedTaskExecutorOptions,
-} from "../../lib/trials/executors/_generated.ts";
+} from "../../lib/trials/executors/generated.ts";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";

@@ -11,7 +11,7 @@ import { deriveAgain } from "../../lib/trials/derive.ts";
 import type { RecordedCall } from "../../lib/calls/record.ts";
 import type { CallEvent } from "../../lib/calls/trace.ts";
 import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { PROBES, type TaskSpec } from "../../lib/trials/executors/task_kind.ts";
 import { openTask, type TaskOpener } from "../../lib/trials/executors/tasks.ts";
 import type { ToolCase } from "../../lib/trials/executors/tool_case.ts";

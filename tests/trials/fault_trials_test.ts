@@ -18,7 +18,7 @@ import { assertCallScore } from "../../lib/testing/assertions/trajectories.ts";
 import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { Connections } from "../../lib/models/connect.ts";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { type FaultId, FAULTS, isLost } from "../../lib/tools/fault.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";

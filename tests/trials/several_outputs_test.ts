@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { callsOf, returnedBy, type TraceEvent } from "../../lib/calls/trace.ts";
-import { createExecutor } from "../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";

@@ -16,7 +16,7 @@ import { InfrastructureError, type Model, type ModelRequest } from "../../lib/mo
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { briefSpec, generateTask, type Task } from "../../lib/tasks/generated/task.ts";
-import { GeneratedTaskExecutor } from "../../lib/trials/executors/_generated.ts";
+import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";

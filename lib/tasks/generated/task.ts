@@ -63,6 +63,18 @@ export interface Task {
  * Generates the task of `spec`: a pure function of the spec and {@linkcode GENERATOR_VERSION}.
  *
  * @throws {RangeError} If a value of `spec` is out of its range.
+ *
+ * @example Usage
+ * ```ts
+ * import { generateTask } from "@toolgate/toolgate";
+ * import { assertEquals, assertStringIncludes } from "@std/assert";
+ *
+ * const spec = { core: 5, depth: 2, connected: 1, disconnected: 1, seed: 7 };
+ * const task = generateTask(spec);
+ * assertEquals(task.tools.length, 7);
+ * assertEquals(task.values.get(task.target.variable), task.target.value);
+ * assertStringIncludes(task.prompt, `value of variable ${task.target.variable}.`);
+ * ```
  */
 export function generateTask(spec: GraphSpec): Task {
   return generateApart(spec, []);

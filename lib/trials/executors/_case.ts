@@ -35,7 +35,7 @@ import {
   toolboxOptions,
 } from "../../perturbations/perturbed_case.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
-import type { ExecutorOptions } from "./_executor_options.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
 import { type PreparedCall, schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import { placeOf } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";

@@ -17,7 +17,7 @@ import {
   type ExecutorOptions,
   type ExecutorSettings,
   executorSettings,
-} from "./_executor_options.ts";
+} from "./executor_options.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import { traceCall } from "../_spans.ts";
 import { Trace } from "./_trace.ts";

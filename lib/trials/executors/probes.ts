@@ -14,7 +14,7 @@ import type { Behaviour } from "../../calls/failure_types.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
-import type { ExecutorOptions } from "./_executor_options.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
 import type { PreparedCall, Tool, ToolChoice } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";

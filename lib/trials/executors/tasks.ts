@@ -3,7 +3,7 @@
  * @module
  */
 
-import { createExecutor, type GeneratedTaskExecutorOptions } from "./_generated.ts";
+import { createExecutor, type GeneratedTaskExecutorOptions } from "./generated.ts";
 import type { Fixture } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../base/json.ts";
 import { MALFORMED_RETURN } from "../../calls/trace.ts";
 import { InfrastructureError } from "../../models/model.ts";
-import type { ExecutorOptions } from "./_executor_options.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
 import { Executor } from "./executor.ts";
 import { redact } from "../../base/redact.ts";

@@ -10,7 +10,7 @@ import { callMarks } from "../../../lib/reports/figures/graph_drawing.ts";
 import {
   createExecutor,
   type GeneratedTaskExecutor,
-} from "../../../lib/trials/executors/_generated.ts";
+} from "../../../lib/trials/executors/generated.ts";
 import type { FailureCause, WrongArgument } from "../../../lib/calls/failure_types.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_task_view.ts";
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";

@@ -13,7 +13,7 @@ import { outputsOf, reservedWords } from "../../../lib/tasks/generated/wording.t
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
-import { createExecutor } from "../../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { BIG_SPECS, fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";

@@ -17,7 +17,7 @@ import {
 } from "../../../lib/toolkit/definitions/run.ts";
 import { indirect } from "../../../lib/toolkit/wrap_tools.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import { createExecutor } from "../../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { ARITHMETIC, EVAL } from "../../support/arithmetic_tools.ts";
 import { echoTool, MEAN, OPTIONS } from "../../support/definitions.ts";

@@ -3,7 +3,7 @@ import { type LoopOptions, type Review, runLoop } from "../../../lib/trials/agen
 import {
   createExecutor,
   type GeneratedTaskExecutor,
-} from "../../../lib/trials/executors/_generated.ts";
+} from "../../../lib/trials/executors/generated.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model, type ModelReply } from "../../../lib/models/model.ts";
 import {

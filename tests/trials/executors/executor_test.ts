@@ -9,7 +9,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { z } from "zod";
-import { createExecutor } from "../../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";

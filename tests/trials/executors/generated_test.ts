@@ -11,7 +11,7 @@ import {
 import {
   createExecutor,
   type GeneratedTaskExecutor,
-} from "../../../lib/trials/executors/_generated.ts";
+} from "../../../lib/trials/executors/generated.ts";
 import { FAILURE_TYPES, type WrongArgument } from "../../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";

@@ -16,7 +16,7 @@ import { scripted } from "../../../lib/models/scripted.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { startSimulatedServer } from "../../../lib/simulated/server.ts";
 import type { ChatRequest } from "../../../lib/simulated/_wire.ts";
-import { createExecutor } from "../../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import type { SolvedExample } from "../../../lib/trials/executors/examples.ts";
 import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
 import type { QuestionSpec } from "../../../lib/trials/executors/task_kind.ts";

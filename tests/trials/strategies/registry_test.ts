@@ -4,7 +4,7 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
-import { createExecutor } from "../../../lib/trials/executors/_generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
 import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";

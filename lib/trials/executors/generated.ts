@@ -25,7 +25,7 @@ import { impossibleFailures } from "../../calls/parameter_failure.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
-import type { ExecutorOptions } from "./_executor_options.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
 import { Outputs } from "./_outputs.ts";
 import { Executor } from "./executor.ts";
@@ -64,6 +64,24 @@ interface JudgedValues extends Conforming, Pick<CallOutcome, "failure"> {
  * calls and answers are judged by the original task.
  *
  * @throws {InputError} If the perturbation is unknown.
+ *
+ * @example With a custom agent
+ * ```ts
+ * import { createExecutor, generateTask } from "@toolgate/toolgate";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
+ * using executor = createExecutor(generateTask(spec));
+ *
+ * // Your agent gets executor.prompt and executor.tools; this one calls the only tool there is.
+ * const [tool] = executor.tools;
+ * const result = await tool!.execute(Object.fromEntries(executor.task.inputs));
+ * const [[variable, value]] = Object.entries(JSON.parse(result)) as [[string, number]];
+ *
+ * const { outcome, grounded } = executor.answer(`${variable} = ${value}`);
+ * assertEquals({ outcome, grounded }, { outcome: "solved", grounded: true });
+ * assertEquals(executor.events.length, 2);
+ * ```
  */
 export function createExecutor(
   task: Task,
