@@ -6,7 +6,7 @@
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
 import type { JournalFile } from "./journal/journal.ts";
-import { type PlanLine, splitGate } from "./journal/plan_line.ts";
+import type { PlanLine } from "./journal/plan_line.ts";
 import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
 import { planHash } from "./resolved_suite.ts";
 import { partText } from "./shard_text.ts";
@@ -51,7 +51,7 @@ export function assertSamePart(
 /** Refuses an action that goes on from a journal whose plan is not the one to run. */
 export function assertSamePlan(action: string, plan: PlanLine, expected: PlanLine): void {
   if (planHash(plan) !== planHash(expected)) {
-    const [policy, other] = [plan, expected].map(({ gate }) => canonicalJson(splitGate(gate).gate));
+    const [policy, other] = [plan, expected].map(({ gate }) => canonicalJson(gate ?? null));
     const names = differences(plan, expected);
     // The number of graphs may follow from the gate.
     const fields = [...(names.includes("graphs") && policy !== other ? ["gate"] : []), ...names];
@@ -61,7 +61,10 @@ export function assertSamePlan(action: string, plan: PlanLine, expected: PlanLin
       `it differs in ${fields.join(", ") || "its hash"}`,
     );
   }
-  if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
+  const [own, expectedGate] = [plan, expected].map(({ gate = null, rule = null }) =>
+    canonicalJson([gate, rule])
+  );
+  if (own !== expectedGate) {
     const { records } = plan;
     throw cannot(
       action,

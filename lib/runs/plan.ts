@@ -59,47 +59,51 @@ import {
 import { withoutSecrets } from "../trials/tap/command.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
-/** A suite with every choice made: its trials, in order. */
-export interface Plan {
+/** A suite with every choice made, as data: what the first line of a journal has. */
+export interface PlanData {
   /** The suite's name. */
   readonly suite: string;
-  /** All that determines the trials. */
-  readonly resolved: ResolvedSuite;
-  /** The trials, block by block: each block has one graph of every cell, or one core graph in all of its cells. */
-  readonly trials: readonly PlannedTrial[];
   /** The gate, if there is one. */
-  readonly gate?: CompletePolicy;
+  readonly gate?: CompletePolicy | undefined;
   /** The stopping rule of a sequential gate. */
-  readonly rule?: SequentialRule;
+  readonly rule?: SequentialRule | undefined;
   /** The budget. */
-  readonly budget?: Budget;
+  readonly budget?: Budget | undefined;
   /** The prices of models. */
-  readonly prices?: Prices;
+  readonly prices?: Prices | undefined;
   /** The server of models that name none; omitted for OpenAI's. It does not affect the trials. */
-  readonly baseURL?: string;
+  readonly baseURL?: string | undefined;
+  /** The paths of its call sets, by name. They do not affect the trials. */
+  readonly places?: Readonly<Record<string, string>> | undefined;
   /** Set if only the benchmark's own file has its model, server or agent. */
-  readonly ownCode?: true;
+  readonly ownCode?: true | undefined;
   /**
    * A hash of the text of each file that its own code stands in, by its path from the first of them; omitted
    * where these cannot be read. They do not decide which trials there are.
    */
-  readonly sources?: Readonly<Record<string, string>>;
+  readonly sources?: Readonly<Record<string, string>> | undefined;
   /** The path of its test file, from the folder of the run; omitted where that is not above it. */
-  readonly file?: string;
-  /** The paths of its call sets, by name. They do not affect the trials. */
-  readonly places?: Readonly<Record<string, string>>;
+  readonly file?: string | undefined;
+  /** The baseline file that is written once the gate passes, as there was none when the run began. */
+  readonly records?: string | undefined;
+  /** Set if recorded conversations stand for what models say, so that no trial can be added to these. */
+  readonly traces?: true | undefined;
+  /** See {@linkcode TaskSource.leftOut}. */
+  readonly leftOut?: LeftOut | undefined;
+  /** All that determines the trials. */
+  readonly resolved: ResolvedSuite;
+}
+
+/** A plan with its trials, and what opens their tasks. */
+export interface Plan extends PlanData {
+  /** The trials, block by block: each block has one graph of every cell, or one core graph in all of its cells. */
+  readonly trials: readonly PlannedTrial[];
   /** The call sets of its questions; omitted without any. */
   readonly callSets?: readonly CallSet[];
   /** Opens its tasks; omitted if their specs suffice. */
   readonly open?: TaskOpener;
   /** See {@linkcode TaskSource.isAlone}. */
   readonly isAlone?: TaskSource["isAlone"];
-  /** Set if recorded conversations stand for what models say, so that no trial can be added to these. */
-  readonly traces?: true;
-  /** The baseline file that is written once the gate passes, as there was none when the run began. */
-  readonly records?: string;
-  /** See {@linkcode TaskSource.leftOut}. */
-  readonly leftOut?: LeftOut;
 }
 
 /** The names of tests of a suite that are not in its plan. */

@@ -84,7 +84,7 @@ Deno.test("toolgate run stops with a sequential gate, and is whole although tria
   const run = await toolgate(["run", suite, "--out", journal]);
   assertEquals(run.code, 0, run.all);
   const [plan, ...trials] = readLines(journal);
-  const { largestSize } = plan.gate;
+  const { largestSize } = plan.rule;
   assertLess(trials.length, largestSize / 2);
   const spared = largestSize - trials.length;
   assertStringIncludes(run.stderr, `${spared} trials were not needed: the gate had decided`);

@@ -56,9 +56,9 @@ Deno.test("a sequential gate over shared core graphs counts these, and resumes t
   assertEquals(gate.code, 0, gate.all);
   const decided = Number(/decided after (\d+) core graphs/.exec(gate.stdout)?.[1]);
   const [plan] = readLines(whole);
-  assertEquals([plan.resolved.pair, plan.gate.blockSize], ["distractors", 2]);
-  assertEquals(planOfJournal(whole).trials.length, CELLS * plan.gate.largestSize);
-  assertLess(decided, plan.gate.largestSize);
+  assertEquals([plan.resolved.pair, plan.rule.blockSize], ["distractors", 2]);
+  assertEquals(planOfJournal(whole).trials.length, CELLS * plan.rule.largestSize);
+  assertLess(decided, plan.rule.largestSize);
   // Each core graph that was decided on has its trial in every cell.
   const counts = trialsByCore(whole);
   assert(counts.slice(0, decided).every((count) => count === CELLS), counts.join());

@@ -152,7 +152,7 @@ Deno.test("gate applies the rule of the plan line, whatever the journal has beyo
     "fixedSize",
     "largestSize",
   ]);
-  assertEquals(plan.gate.largestSize, LARGEST);
+  assertEquals(plan.rule.largestSize, LARGEST);
   const graphs = decidedAfter(ran);
   assert(trials.length >= 2 * graphs);
   const lines = Deno.readTextFileSync(JOURNAL).split("\n");
@@ -192,7 +192,7 @@ Deno.test("shards of a sequential gate run the fixed size, and gate decides over
     assertStringIncludes(finished.all, "the gate needs all trials");
   }
   const [plan] = readLines(journals[0]!);
-  assertEquals([plan.gate.sequential, plan.gate.lambda], [true, undefined]);
+  assertEquals([plan.gate.sequential, plan.rule], [true, undefined]);
   // The fixed size, in whole blocks of two cells.
   const ids = journals.flatMap((path) => readLines(path).slice(1).map(({ id }) => id));
   assertEquals([ids.length, new Set(ids).size], [2 * 72, 2 * 72]);

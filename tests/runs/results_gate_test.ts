@@ -6,7 +6,7 @@ import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { readJournalFile } from "../../lib/runs/journal/journal.ts";
-import { type PlanLine, planLine, splitGate } from "../../lib/runs/journal/plan_line.ts";
+import { type PlanLine, planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
@@ -49,25 +49,20 @@ Deno.test("planLine() has the rule of a sequential gate beside the policy, in on
   const plan = planOf(SEQUENTIAL);
   const policy = completePolicy(SEQUENTIAL);
   const rule = sequentialRule(policy, 2);
-  const { gate } = planLine(plan);
-  assertEquals(gate, { ...policy, ...rule });
+  const line = planLine(plan);
+  const { gate } = line;
+  assertEquals([gate, line.rule], [policy, rule]);
   assertEquals(Object.keys(gate!).toSorted(), [
-    "alpha",
     "atMost",
-    "beta",
-    "blockSize",
     "confidence",
     "coverage",
-    "fixedSize",
-    "lambda",
-    "largestSize",
     "margin",
     "power",
     "sequential",
     "successRate",
     "undecided",
   ]);
-  assertEquals([gate!.alpha, gate!.beta, gate!.blockSize], [0.05, 0.05, 2]);
+  assertEquals([rule.alpha, rule.beta, rule.blockSize], [0.05, 0.05, 2]);
 });
 
 Deno.test("planLine() has budget and prices, where there are any", () => {
@@ -75,21 +70,15 @@ Deno.test("planLine() has budget and prices, where there are any", () => {
   const line = planLine(planOf(undefined, { budget: { usd: 3, tokens: 9 }, prices }));
   assertEquals([line.budget, line.prices], [{ usd: 3, tokens: 9 }, prices]);
   const none = planLine(planOf(undefined));
-  assertEquals(["budget" in none, "prices" in none], [false, false]);
+  assertEquals([none.budget, none.prices], [undefined, undefined]);
 });
 
 for (const [name, plan] of PLANS) {
-  Deno.test(`splitGate() gives policy and rule back as they were planned: ${name}`, () => {
+  Deno.test(`readResults() gives gate and rule back as they were planned: ${name}`, () => {
     const { gate, rule } = plan;
-    const expected = {
-      ...(gate === undefined ? {} : { gate }),
-      ...(rule === undefined ? {} : { rule }),
-    };
-    assertEquals(splitGate(planLine(plan).gate), expected);
     using folder = new Folder();
     const read = readResults([write(folder, plan)]);
     assertEquals([read.problem, read.gate, read.rule], [undefined, gate, rule]);
-    assertEquals(readJournalFile(write(folder, plan)).plan?.gate, planLine(plan).gate);
   });
 }
 
@@ -104,27 +93,35 @@ Deno.test("readJournalFile() reads budget and prices back", () => {
 });
 
 Deno.test("readJournalFile() names the path and the rule of what is wrong in a planned gate", () => {
-  const { gate } = planLine(planOf(SEQUENTIAL));
-  const { alpha: _, ...incomplete } = gate!;
-  const faults: [gate: object, path: string, rule: string][] = [
-    [{ ...gate, successRate: 7 }, "gate.successRate", "must be at most 1"],
-    [{ ...gate, baseline: "a" }, "gate.successRate", "give either successRate or baseline"],
-    [{ ...gate, atMost: { failures: { typo: 1 } } }, "gate.atMost.failures", '"typo"'],
-    [{ ...gate, sucessRate: 0.9 }, "gate", '"sucessRate"'],
-    [{ ...gate, lambda: { pass: 0, fail: -1 } }, "gate.lambda.pass", "must be above 0"],
-    [{ ...gate, lambda: { pass: 1, fail: 1 } }, "gate.lambda.fail", "must be below 0"],
-    [{ ...gate, lambda: 1 }, "gate.lambda", "expected object"],
-    [{ ...gate, alpha: 0.5 }, "gate.alpha", "must be below 0.5"],
-    [{ ...gate, beta: 0 }, "gate.beta", "must be above 0"],
-    [{ ...gate, blockSize: 0 }, "gate.blockSize", "must be at least 1"],
-    [{ ...gate, fixedSize: 1.5 }, "gate.fixedSize", "int"],
-    [{ ...gate, largestSize: "9" }, "gate.largestSize", "expected number"],
-    [incomplete, "gate.alpha", "expected number"],
-    [{ successRate: 0.9, blockSize: 2 }, "gate.lambda", "expected object"],
+  const { gate, rule: planned } = planLine(planOf(SEQUENTIAL));
+  const { alpha: _, ...incomplete } = planned!;
+  const faults: [changed: object, path: string, rule: string][] = [
+    [{ gate: { ...gate, successRate: 7 } }, "gate.successRate", "must be at most 1"],
+    [
+      { gate: { ...gate, baseline: "a" } },
+      "gate.successRate",
+      "give either successRate or baseline",
+    ],
+    [{ gate: { ...gate, atMost: { failures: { typo: 1 } } } }, "gate.atMost.failures", '"typo"'],
+    [{ gate: { ...gate, sucessRate: 0.9 } }, "gate", '"sucessRate"'],
+    [
+      { rule: { ...planned, lambda: { pass: 0, fail: -1 } } },
+      "rule.lambda.pass",
+      "must be above 0",
+    ],
+    [{ rule: { ...planned, lambda: { pass: 1, fail: 1 } } }, "rule.lambda.fail", "must be below 0"],
+    [{ rule: { ...planned, lambda: 1 } }, "rule.lambda", "expected object"],
+    [{ rule: { ...planned, alpha: 0.5 } }, "rule.alpha", "must be below 0.5"],
+    [{ rule: { ...planned, beta: 0 } }, "rule.beta", "must be above 0"],
+    [{ rule: { ...planned, blockSize: 0 } }, "rule.blockSize", "must be at least 1"],
+    [{ rule: { ...planned, fixedSize: 1.5 } }, "rule.fixedSize", "int"],
+    [{ rule: { ...planned, largestSize: "9" } }, "rule.largestSize", "expected number"],
+    [{ rule: incomplete }, "rule.alpha", "expected number"],
+    [{ rule: { blockSize: 2 } }, "rule.lambda", "expected object"],
   ];
   for (const [changed, path, rule] of faults) {
     using folder = new Folder();
-    const file = write(folder, planOf(SEQUENTIAL), (line) => ({ ...line, gate: changed }));
+    const file = write(folder, planOf(SEQUENTIAL), (line) => ({ ...line, ...changed }));
     const { message } = assertThrows(() => readJournalFile(file), InputError);
     assertStringIncludes(message, `Cannot use ${file}, line 1:\n`);
     assertStringIncludes(message, `  at ${path}: `);
@@ -150,8 +147,8 @@ Deno.test("readResults() finds shards whose rules differ: neither may win silent
   const plan = planOf(SEQUENTIAL);
   const paths = [1, 2].map((index) => {
     const line = planLine(plan, { index, of: 2 });
-    const gate = { ...line.gate, ...(index === 1 ? {} : { alpha: 0.1 }) };
-    return folder.write(`${index}.jsonl`, linesOf([{ ...line, gate }]));
+    const rule = { ...line.rule, ...(index === 1 ? {} : { alpha: 0.1 }) };
+    return folder.write(`${index}.jsonl`, linesOf([{ ...line, rule }]));
   });
   assertMatch(readResults(paths).problem!, /1\.jsonl and .*2\.jsonl declare different gates$/);
 });

@@ -402,7 +402,7 @@ Deno.test("Run refuses to resume a journal whose plan line was changed", async (
   using folder = new Folder();
   const journal = await finishedJournal(folder);
   const text = Deno.readTextFileSync(journal);
-  folder.write("a.jsonl", text.replace('"gate":null', '"gate":null,"budget":{"tokens":9}'));
+  folder.write("a.jsonl", text.replace('"resolved":', '"budget":{"tokens":9},"resolved":'));
   assertThrows(
     () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
     InputError,

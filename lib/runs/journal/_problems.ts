@@ -11,7 +11,7 @@ import type { PlannedTrial } from "../../trials/trial_id.ts";
 import { MAX_TRIALS } from "../plan.ts";
 import { partText } from "../shard_text.ts";
 import type { JournalFile } from "./journal.ts";
-import { type PlanLine, splitGate } from "./plan_line.ts";
+import type { PlanLine } from "./plan_line.ts";
 import {
   changedSources,
   differences,
@@ -85,8 +85,8 @@ function refusedProblem({ files, plan: { leftOut = {} } }: Part): string | undef
 }
 
 /** A run in waves is decided by the looks of its rule. */
-function ruleProblem({ plan: { gate, wave } }: Part): string | undefined {
-  return wave === undefined || splitGate(gate).rule !== undefined
+function ruleProblem({ plan: { rule, wave } }: Part): string | undefined {
+  return wave === undefined || rule !== undefined
     ? undefined
     : "only a sequential gate is run in waves: the plan declares none";
 }
@@ -133,7 +133,7 @@ function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
   if (planHash(plan) === planHash(next)) return undefined;
   const all = differences(plan, next);
   const areFiles = all.includes("cells") && [plan, next].every((one) => testsOf(one) !== undefined);
-  if (areFiles && [plan, next].some(({ gate }) => splitGate(gate).rule !== undefined)) {
+  if (areFiles && [plan, next].some(({ rule }) => rule !== undefined)) {
     return `${one.path} and ${other.path} are of two test files, each of which its sequential gate ended by ` +
       "its own trials: decide over each by itself, or run them without sequential";
   }
@@ -153,6 +153,7 @@ function unlikeSettings(one: JournalFile, other: JournalFile): string | undefine
   for (
     const [field, what] of [
       ["gate", "gates"],
+      ["rule", "gates"],
       ["prices", "prices"],
       ["records", "baselines to write"],
     ] as const

@@ -4,88 +4,27 @@
  */
 
 import { z } from "zod";
-import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
+import { assertShallow, parseWith } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
-import { defined, type JsonValue, printable } from "../../base/json.ts";
-import { type LeftOut, MAX_TRIALS, type Plan } from "../plan.ts";
-import { countTrials, listTrials, type ResolvedSuite } from "../resolved_suite.ts";
-import { type CompletePolicy, completePolicy, GATE_POLICY } from "../../gate/policy.ts";
+import { type JsonValue, printable } from "../../base/json.ts";
+import { MAX_TRIALS, type Plan, type PlanData } from "../plan.ts";
+import { countTrials, listTrials } from "../resolved_suite.ts";
+import { completePolicy, GATE_POLICY } from "../../gate/policy.ts";
 import { redactRecordValue } from "../../base/redact.ts";
-import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
-import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
+import { BUDGET, PRICES } from "../../models/prices.ts";
+import { SEQUENTIAL_RULE } from "../../gate/sequential.ts";
 import type { Wave } from "../../gate/waves.ts";
 import { MAX_SHARDS, type Shard } from "../shard_text.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
-/** The first line of a journal: its plan. */
-export interface PlanLine {
+/** The first line of a journal: its plan, and the part of it that is in the journal. */
+export interface PlanLine extends PlanData {
   readonly v: 1;
   readonly kind: "plan";
-  /** The suite's name. */
-  readonly suite: string;
   /** The part of the plan in this journal; `{index: 1, of: 1}` for all of it. */
   readonly shard: Shard;
   /** The wave in this journal, of which it has the shard; omitted where the run has none. */
-  readonly wave?: Wave;
-  /** The gate with its defaults, and the rule of a sequential one; or `null`. */
-  readonly gate: PlannedGate | null;
-  /** The budget of the run. */
-  readonly budget?: Budget;
-  /** The prices of models. */
-  readonly prices?: Prices;
-  /** The server of models that name none, needed to run a trial again. */
-  readonly baseURL?: string;
-  /** The paths of its call sets, by name. */
-  readonly places?: Readonly<Record<string, string>>;
-  /** Set if only the benchmark's own file can run a trial again. */
-  readonly ownCode?: true;
-  /** The hashes of the files of its test: see {@linkcode Plan.sources}. */
-  readonly sources?: Readonly<Record<string, string>>;
-  /** See {@linkcode Plan.file}. */
-  readonly file?: string;
-  /** See {@linkcode Plan.records}. */
-  readonly records?: string;
-  /** See {@linkcode Plan.traces}. */
-  readonly traces?: true;
-  /** See {@linkcode Plan.leftOut}. */
-  readonly leftOut?: LeftOut;
-  /** All that determines the trials. */
-  readonly resolved: ResolvedSuite;
-}
-
-/** A gate in a plan line. */
-export type PlannedGate = CompletePolicy & Partial<SequentialRule>;
-
-const RULE_FIELDS = ["lambda", "alpha", "beta", "blockSize", "fixedSize", "largestSize"];
-
-/** Policy and rule share one object: each is parsed by its own schema. */
-const PLANNED_GATE = z.looseObject({}).transform((gate, context): PlannedGate => {
-  const [rule, policy] = [true, false].map((ofRule) =>
-    Object.fromEntries(
-      Object.entries(gate).filter(([name]) => RULE_FIELDS.includes(name) === ofRule),
-    )
-  );
-  const parsedPolicy = GATE_POLICY.safeParse(policy, WITH_INPUT);
-  const parsedRule = SEQUENTIAL_RULE.optional().safeParse(
-    Object.keys(rule!).length === 0 ? undefined : rule,
-    WITH_INPUT,
-  );
-  for (const { error } of [parsedPolicy, parsedRule]) {
-    context.issues.push(...(error?.issues ?? []) as never[]);
-  }
-  if (!parsedPolicy.success) return z.NEVER;
-  return { ...completePolicy(parsedPolicy.data), ...parsedRule.data };
-});
-
-/** Separates the policy and the rule of a planned gate. */
-export function splitGate(
-  gate: PlannedGate | null,
-): { gate?: CompletePolicy; rule?: SequentialRule } {
-  if (gate === null) return {};
-  const { lambda, alpha, beta, blockSize, fixedSize, largestSize, ...policy } = gate;
-  if (lambda === undefined) return { gate: policy as CompletePolicy };
-  const rule = { lambda, alpha, beta, blockSize, fixedSize, largestSize } as SequentialRule;
-  return { gate: policy as CompletePolicy, rule };
+  readonly wave?: Wave | undefined;
 }
 
 /** What is crossed with the cells of a plan. */
@@ -108,7 +47,8 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   suite: z.string(),
   shard: PART,
   wave: PART.exactOptional(),
-  gate: PLANNED_GATE.nullable(),
+  gate: GATE_POLICY.transform(completePolicy).optional(),
+  rule: SEQUENTIAL_RULE.optional(),
   budget: BUDGET.exactOptional(),
   prices: PRICES.exactOptional(),
   baseURL: z.string().exactOptional(),
@@ -168,39 +108,40 @@ export function planLine(
   shard: Shard = { index: 1, of: 1 },
   wave?: Wave,
 ): PlanLine {
+  const { suite, gate, rule, budget, prices, baseURL, places, resolved } = plan;
+  const { ownCode, sources, file, records, traces, leftOut } = plan;
   const line: PlanLine = {
     v: 1,
     kind: "plan",
-    suite: plan.suite,
+    suite,
     shard,
-    ...defined({ wave }),
-    gate: plan.gate === undefined ? null : { ...plan.gate, ...plan.rule },
-    ...defined({
-      budget: plan.budget,
-      prices: plan.prices,
-      baseURL: plan.baseURL,
-      places: plan.places,
-      ownCode: plan.ownCode,
-      sources: plan.sources,
-      file: plan.file,
-      records: plan.records,
-      traces: plan.traces,
-      leftOut: plan.leftOut,
-    }),
-    resolved: plan.resolved,
+    wave,
+    gate,
+    rule,
+    budget,
+    prices,
+    baseURL,
+    places,
+    ownCode,
+    sources,
+    file,
+    records,
+    traces,
+    leftOut,
+    resolved,
   };
   const clean = redactRecordValue(line);
   if (clean === line) return line;
   const fields = (one: PlanLine) => ({ ...one, ...one.resolved, resolved: undefined });
   const [before, after]: [object, object] = [fields(line), fields(clean)];
-  const places = Object.entries(before).flatMap(([name, value]) => {
+  const found = Object.entries(before).flatMap(([name, value]) => {
     const kept: unknown = Object.getOwnPropertyDescriptor(after, name)?.value;
     return kept === value ? [] : [name + changedPlace(value, kept)];
   });
   throw cannot(
     `run ${plan.suite}`,
     "its plan must hold no key, which journals would store",
-    `there is one in ${places.join(", ")}`,
+    `there is one in ${found.join(", ")}`,
   );
 }
 
@@ -232,14 +173,8 @@ export function parsePlanLine(value: JsonValue, source: string): PlanLine {
 export function planOfLine(line: PlanLine): Plan | undefined {
   const trials = trialsOfLine(line);
   if (trials === undefined) return undefined;
-  const { suite, resolved, gate, budget, prices, baseURL, places } = line;
-  return {
-    suite,
-    resolved,
-    trials,
-    ...splitGate(gate),
-    ...defined({ budget, prices, baseURL, places }),
-  };
+  const { v: _, kind: __, shard: ___, wave: ____, ...plan } = line;
+  return { ...plan, trials };
 }
 
 /** The trials of a plan line; `undefined` if they cannot be listed. */

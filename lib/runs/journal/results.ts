@@ -5,7 +5,7 @@
 
 import { tornNotice } from "./jsonl.ts";
 import { type JournalFile, readJournalFile } from "./journal.ts";
-import { type PlanLine, splitGate, trialsOfLine } from "./plan_line.ts";
+import { type PlanLine, trialsOfLine } from "./plan_line.ts";
 import { defined, listText } from "../../base/json.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";
@@ -110,7 +110,7 @@ export function readResults(
   const inWaves = first.plan.wave !== undefined;
   const problem = mixed ?? brokenProblem(files, parts, planned) ??
     (inWaves ? undefined : missing ?? empty[0]);
-  const { gate, rule } = splitGate(plan.gate);
+  const { gate, rule } = plan;
   const usable = problem === undefined || problem === missing;
   // Where decisions end early in waves, no shard runs what they no longer need.
   const short = usable && !inWaves ? parts.flatMap(shortShards) : [];
