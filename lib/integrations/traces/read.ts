@@ -132,7 +132,7 @@ export function findTraces(
   const form = wanted === undefined ? formOf(own) : TRACE_FORMS.find((one) => one === wanted);
   if (form === undefined) return own.fail(FORM_RULE, shapeOf(own));
   const read = more.length > 0 ? readSpans([own, ...more]) : FORMS[form].read(own);
-  const all = isList(read) ? read : [read];
+  const all = [read].flat();
   const beside = {
     case: (part.get("case") ?? part.get("test"))?.text(),
     suite: form === "journal" ? undefined : part.get("suite")?.text(),
@@ -153,12 +153,6 @@ export function findTraces(
 const FORM_RULE = `must be a trace of a known form (${
   TRACE_FORMS.join(", ")
 }): messages, input, steps, resourceSpans, or a line of a journal`;
-
-function isList(
-  read: Conversation | readonly Conversation[],
-): read is readonly Conversation[] {
-  return Array.isArray(read);
-}
 
 /** The form that a value looks like; `undefined` for none. */
 function formOf(part: Part): TraceForm | undefined {

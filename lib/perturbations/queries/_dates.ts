@@ -234,7 +234,8 @@ function timeInWords(seconds: number): string {
 
 const SECONDS_A_DAY = 24 * 60 * 60;
 
-function readTime(text: string): (Moment & TimeForm) | undefined {
+/** Parses a time of day; `undefined` for other texts. */
+export function readTime(text: string): (Moment & TimeForm) | undefined {
   const form = readTimeForm(text);
   return form && {
     ...form,
@@ -264,9 +265,4 @@ function readDateTime(text: string): Moment | undefined {
 /** Parses a day, or a day with a time; `undefined` for other texts and for the ambiguous `03/04/2026`. */
 export function dateOf(text: string): Moment | undefined {
   return readDateTime(text) ?? readDay(text);
-}
-
-/** Parses a time of day; `undefined` for other texts. */
-export function timeOf(text: string): Moment | undefined {
-  return readTime(text);
 }

@@ -6,7 +6,7 @@
 
 import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../../base/random.ts";
-import { dateOf, timeOf } from "./_dates.ts";
+import { dateOf, readTime } from "./_dates.ts";
 import { freeOf, isWithinCharacter, literalsOf, type QueryParameter } from "./literals.ts";
 import { complicateNumber, DIGITS, nearNumber } from "./_numbers.ts";
 import { findPlace } from "./_place_names.ts";
@@ -170,7 +170,7 @@ function numeric(value: number): ReadValue {
 
 function readMoment(text: string): ReadValue | undefined {
   const date = dateOf(text);
-  const moment = date ?? timeOf(text);
+  const moment = date ?? readTime(text);
   return moment && { ...moment, sentences: date === undefined ? TIME_SENTENCES : DATE_SENTENCES };
 }
 

@@ -9,7 +9,7 @@ import { type CallQuestion, holdsPlaceholder, holdsValue, PLACEHOLDER } from "./
 /** A declared call, as files have it. */
 export interface DeclaredCall {
   /** Its arguments as the truth has them. */
-  readonly arguments: JsonValue | undefined;
+  readonly arguments?: JsonValue | undefined;
   /** Its real values. */
   readonly values?: JsonObject | undefined;
   /** What it returns. */

@@ -18,7 +18,6 @@ import {
   OBJECT,
   type QuestionDraft,
   RESULT,
-  truthFault,
 } from "./_load_common.ts";
 
 /** The fields of a document that are used; there may be others. */
@@ -48,9 +47,11 @@ const APIS = z.object({ api_ports: z.array(DOCUMENT).min(1) });
 const TRUTH = z.strictObject({
   API: z.array(NAME).min(1),
   parameters: z.array(OBJECT),
-}).superRefine((truth, context) => {
-  const message = truthFault(truth);
-  if (message !== undefined) context.addIssue({ code: "custom", path: ["parameters"], message });
+}).superRefine(({ API: { length }, parameters }, context) => {
+  if (parameters.length === length || parameters.length === 0) return;
+  const state = `there are ${parameters.length}`;
+  const message = `must be as many as the names of API, ${length}, or none: ${state}`;
+  context.addIssue({ code: "custom", path: ["parameters"], message });
 });
 
 const QUESTIONS = z.array(
@@ -87,8 +88,9 @@ export function loadCallNavi(folder: string): CallSet {
       return [domain, { source, functions }];
     }),
   );
-  const resultFiles = isThere(paths.join(folder, "Results"))
-    ? jsonFiles(paths.join(folder, "Results"))
+  const resultFolder = paths.join(folder, "Results");
+  const resultFiles = attempt(() => Deno.statSync(resultFolder).isDirectory)
+    ? jsonFiles(resultFolder)
     : new Map<string, string>();
   for (const [domain, source] of resultFiles) {
     if (questionFiles!.has(domain)) continue;
@@ -152,10 +154,6 @@ function withResults(drafts: readonly QuestionDraft[], source: string): Question
     found[place] = { ...draft, question: { ...draft.question, results: calls } };
   }
   return found;
-}
-
-function isThere(folder: string): boolean {
-  return attempt(() => Deno.statSync(folder).isDirectory) ?? false;
 }
 
 /** Returns the JSON files of a folder by their names without the extension, sorted by name. */

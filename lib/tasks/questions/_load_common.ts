@@ -24,6 +24,7 @@ import {
 } from "./question_set.ts";
 import { attempt, cannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
+import { providerNames } from "../../tools/provider_names.ts";
 import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
 import {
   acceptText,
@@ -177,9 +178,9 @@ function apiFunctions(
       )
   );
   const given = Map.groupBy(truths, ([name]) => name);
-  const names = new Set(own.map(({ name }) => name).filter(isToolName));
-  return own.map((draft) => {
-    const name = toolName(draft.name, names);
+  const names = providerNames(own.map(({ name }) => name));
+  return own.map((draft, place) => {
+    const name = names[place]!;
     if (name !== draft.name) {
       warn(`${source}: ${draft.name}: no provider takes this name; its tool is called ${name}`);
     }
@@ -190,21 +191,6 @@ function apiFunctions(
       tool: nativeTool(draft, name, (given.get(draft.name) ?? []).map(([, value]) => value)),
     };
   });
-}
-
-/** Returns whether a name conforms to OpenAI's rule for function names. */
-function isToolName(name: string): boolean {
-  return /^[a-zA-Z0-9_-]{1,64}$/.test(name);
-}
-
-/** Returns a name that providers accept and no other tool has, and adds it to `taken`. */
-function toolName(name: string, taken: Set<string>): string {
-  if (isToolName(name)) return name;
-  const base = name.replaceAll(/[^a-zA-Z0-9_-]/gu, "_").slice(0, 58);
-  let unique = base;
-  for (let number = 2; taken.has(unique); number++) unique = `${base}_${number}`;
-  taken.add(unique);
-  return unique;
 }
 
 /** Creates the tool for native calling. */
@@ -345,13 +331,6 @@ function setHash(
     functions.map(({ document, tool }) => [document, tool]),
   ]);
   return sha256(JSON.stringify({ documents, questions }));
-}
-
-/** Says what is wrong with the lists of a truth; `undefined` if nothing is. */
-export function truthFault({ API, parameters }: CallTruth): string | undefined {
-  const [names, given] = [API.length, parameters.length];
-  if (given === names || given === 0) return undefined;
-  return `must be as many as the names of API, ${names}, or none: there are ${given}`;
 }
 
 /**

@@ -8,8 +8,8 @@ import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./q
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { didYouMean } from "../../base/nearest_name.ts";
-import { defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
-import { type DeclaredCall, resultsFault } from "./_check_results.ts";
+import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { resultsFault } from "./_check_results.ts";
 import { argumentCheck } from "../../tools/schema/validate.ts";
 import {
   assemble,
@@ -87,22 +87,12 @@ const QUESTION = z.strictObject({
       result: RESULT.exactOptional(),
     }),
   ).superRefine((calls, context) => {
-    const fault = resultsFault(calls.map(declaredCall));
+    const fault = resultsFault(calls);
     if (fault === undefined) return;
     context.addIssue({ code: "custom", path: [...fault.path], message: fault.message });
   }),
   difficulty: z.enum(DIFFICULTIES).exactOptional(),
 });
-
-function declaredCall(
-  { arguments: given, values, result }: {
-    readonly arguments?: JsonObject;
-    readonly values?: JsonObject;
-    readonly result?: JsonValue;
-  },
-): DeclaredCall {
-  return { arguments: given, values, result };
-}
 
 const SET = z.strictObject({
   name: NAME,

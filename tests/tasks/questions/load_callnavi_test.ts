@@ -189,7 +189,7 @@ Deno.test("odd names of functions load with a warning, and their tools with name
   ]);
   assertEquals(
     own.map(({ tool }) => tool.name),
-    ["a_b_2", "a_b", "a_b_3", "x".repeat(58), "find", "caf___"],
+    ["a_b_2", "a_b", "a_b_3", "x".repeat(64), "find", "caf___"],
   );
   assertEquals(set.warnings.length, 5);
   const source = `${place.path}/APIs/town.json`;
