@@ -4,7 +4,13 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { type CallQuestion, holdsPlaceholder, holdsValue, PLACEHOLDER } from "./question_set.ts";
+import {
+  type CallQuestion,
+  holdsPlaceholder,
+  holdsValue,
+  isSameValue,
+  PLACEHOLDER,
+} from "./question_set.ts";
 
 /** A declared call, as files have it. */
 export interface DeclaredCall {
@@ -46,23 +52,9 @@ function valueFault(given: JsonObject, name: string, value: JsonValue): string |
     return `must stand for "${PLACEHOLDER}": the argument is ${JSON.stringify(known)}`;
   }
   if (holdsPlaceholder(value)) return `must be a real value: it holds "${PLACEHOLDER}"`;
-  return fits(value, known)
+  return isSameValue(value, known, PLACEHOLDER)
     ? undefined
     : `must be the argument with values for "${PLACEHOLDER}": it is another one`;
-}
-
-/** Whether a value is another one with real values in place of placeholders. */
-function fits(value: JsonValue, known: JsonValue): boolean {
-  if (known === PLACEHOLDER) return true;
-  if (Array.isArray(known)) {
-    return Array.isArray(value) && value.length === known.length &&
-      known.every((one, place) => fits(value[place]!, one));
-  }
-  if (!isJsonObject(known)) return value === known;
-  return isJsonObject(value) && Object.keys(value).length === Object.keys(known).length &&
-    Object.entries(known).every(([key, one]) =>
-      Object.hasOwn(value, key) && fits(value[key]!, one)
-    );
 }
 
 /**

@@ -120,6 +120,20 @@ export function resolvedTruth(
   };
 }
 
+/** Returns whether two values are the same; an expected `anything` is the same as any value. */
+export function isSameValue(given: JsonValue, expected: JsonValue, anything?: string): boolean {
+  if (anything !== undefined && expected === anything) return true;
+  if (Array.isArray(expected)) {
+    return Array.isArray(given) && given.length === expected.length &&
+      expected.every((value, place) => isSameValue(given[place]!, value, anything));
+  }
+  if (!isJsonObject(expected)) return given === expected;
+  return isJsonObject(given) && Object.keys(given).length === Object.keys(expected).length &&
+    Object.entries(expected).every(([key, value]) =>
+      Object.hasOwn(given, key) && isSameValue(given[key]!, value, anything)
+    );
+}
+
 /** Whether a value is or holds another one, however deep; a text holds every text in it. */
 export function holdsValue(value: JsonValue, wanted: JsonValue): boolean {
   if (canonicalJson(value) === canonicalJson(wanted)) return true;

@@ -12,7 +12,7 @@ import {
   type JsonValue,
   parseJson,
 } from "../../base/json.ts";
-import { type CallTruth, PLACEHOLDER } from "./question_set.ts";
+import { type CallTruth, isSameValue, PLACEHOLDER } from "./question_set.ts";
 import { normalizeOutput } from "./stability.ts";
 
 /**
@@ -204,7 +204,7 @@ const PUBLISHED: Scorer = {
     hasKeysOf(given, expected) &&
     entriesOf(expected).every(([key, value]) =>
       value === PLACEHOLDER || (isJsonObject(value) && isEmpty(value)) ||
-      isSame((given as JsonObject)[key]!, value)
+      isSameValue((given as JsonObject)[key]!, value)
     ),
 };
 
@@ -228,7 +228,7 @@ const STRICT: Scorer = {
     if (!Array.isArray(parameters)) return undefined;
     return parameters.length > 0 ? parameters : Array.from({ length: calls }, () => ({}));
   },
-  agrees: (given, expected) => given !== undefined && isSame(given, expected, PLACEHOLDER),
+  agrees: (given, expected) => given !== undefined && isSameValue(given, expected, PLACEHOLDER),
 };
 
 /** The rules by name. */
@@ -253,20 +253,6 @@ function isSameList(given: unknown, names: readonly string[]): boolean {
 
 function hasKeysOf(given: JsonValue | undefined, expected: JsonValue): boolean {
   return entriesOf(expected).every(([key]) => fieldOf(given, key) !== undefined);
-}
-
-/** Returns whether two values are the same; an expected `anything` is the same as any value. */
-function isSame(given: JsonValue, expected: JsonValue, anything?: string): boolean {
-  if (anything !== undefined && expected === anything) return true;
-  if (Array.isArray(expected)) {
-    return Array.isArray(given) && given.length === expected.length &&
-      expected.every((value, place) => isSame(given[place]!, value, anything));
-  }
-  if (!isJsonObject(expected)) return given === expected;
-  return isJsonObject(given) && Object.keys(given).length === Object.keys(expected).length &&
-    Object.entries(expected).every(([key, value]) =>
-      Object.hasOwn(given, key) && isSame(given[key]!, value, anything)
-    );
 }
 
 /** Returns names as one text, for a comparison without brackets and quotes; `undefined` for anything else. */

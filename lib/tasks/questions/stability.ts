@@ -37,9 +37,7 @@ export function levenshteinStability(outputs: readonly string[]): number | null 
   const known = new Map<string, number>();
   let sum = 0;
   for (const text of later) {
-    const score = known.get(text) ?? similarity(first, text);
-    known.set(text, score);
-    sum += score;
+    sum += known.getOrInsertComputed(text, () => similarity(first, text));
   }
   return sum / later.length;
 }
@@ -52,14 +50,8 @@ function comparedPart(text: string): string {
 
 function similarity(one: string, other: string): number {
   if (one === other) return 1;
-  const longest = Math.max(codePointCount(one), codePointCount(other));
+  const longest = Math.max([...one].length, [...other].length);
   return 1 - levenshteinDistance(one, other) / longest;
-}
-
-function codePointCount(text: string): number {
-  let length = 0;
-  for (const _ of text) length++;
-  return length;
 }
 
 /** Quotes, square brackets, line breaks, spaces, backticks and backslashes. */
