@@ -128,24 +128,16 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   const extraEdges = spec.extraEdges ?? 2 * core;
   assertWholeNumber("extraEdges", extraEdges, 0, 100 * MAX_SIZE);
   const linking = spec.linking ?? "types";
-  if (!LINKINGS.includes(linking)) {
-    reject(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
-  }
+  assertOneOf("linking", linking, LINKINGS);
   const surface = spec.surface ?? "plain";
-  if (!SURFACES.includes(surface)) {
-    reject(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
-  }
+  assertOneOf("surface", surface, SURFACES);
   const names = spec.names ?? "random";
-  if (!NAMES.includes(names)) {
-    reject(`names must be one of ${NAMES.join(", ")}`, `it is ${String(names)}`);
-  }
+  assertOneOf("names", names, NAMES);
   if (names === "misleading" && linking === "names") {
     reject("names cannot mislead where they are what links parameters", "linking is names");
   }
   const cues = spec.cues ?? "none";
-  if (!CUES.includes(cues)) {
-    reject(`cues must be one of ${CUES.join(", ")}`, `it is ${String(cues)}`);
-  }
+  assertOneOf("cues", cues, CUES);
   if (cues === "names" && names !== "random") {
     reject("names must be random where cues are in them", `names are ${names}`);
   }
@@ -194,6 +186,11 @@ export function sizeFault(
   if (broken === undefined) return undefined;
   const [what, value, most] = broken;
   return `${what} must be at most ${most}: ${what.includes(" ") ? "they are" : "it is"} ${value}`;
+}
+
+function assertOneOf(name: string, value: string, known: readonly string[]): void {
+  if (known.includes(value)) return;
+  reject(`${name} must be one of ${known.join(", ")}`, `it is ${String(value)}`);
 }
 
 function assertWholeNumber(name: string, value: unknown, least: number, most: number): void {

@@ -13,7 +13,7 @@ import {
   type GraphSpec,
   type Role,
 } from "./graph.ts";
-import { defined, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { EverydayNames } from "./everyday_names.ts";
@@ -382,19 +382,10 @@ export function taskToJson(task: Task): TaskJson {
 /** Returns the spec without default values, as journals keep it. */
 export function briefSpec(spec: GraphSpec): GraphSpec {
   const { core, depth, connected, disconnected, seed } = spec;
-  const complete = completeSpec(spec);
-  const usual = completeSpec({ core, depth, connected, disconnected, seed });
-  return {
-    core,
-    depth,
-    connected,
-    disconnected,
-    seed,
-    ...(complete.types === usual.types ? {} : { types: complete.types }),
-    ...(String(complete.inputs) === String(usual.inputs) ? {} : { inputs: complete.inputs }),
-    ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
-    ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
-    ...defined({ surface: complete.surface, outputs: complete.outputs, names: complete.names }),
-    ...defined({ cues: complete.cues }),
-  };
+  const sizes = { core, depth, connected, disconnected, seed };
+  const usual = completeSpec(sizes);
+  const others = Object.entries(completeSpec(spec)).filter(([name, value]) =>
+    String(value) !== String(usual[name as keyof CompleteGraphSpec])
+  );
+  return { ...sizes, ...Object.fromEntries(others) };
 }
