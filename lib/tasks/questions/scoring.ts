@@ -12,6 +12,7 @@ import {
   type JsonValue,
   parseJson,
 } from "../../base/json.ts";
+import { attempt } from "../../base/errors.ts";
 import { type CallTruth, isSameValue, PLACEHOLDER } from "./question_set.ts";
 import { normalizeOutput } from "./stability.ts";
 
@@ -132,16 +133,12 @@ export function readYaml(text: string): JsonValue | undefined {
   if (text.trim() === "" || text.length > (isAliased ? MAX_ALIASED_LENGTH : MAX_YAML_LENGTH)) {
     return undefined;
   }
-  try {
-    const value = yaml.parse(text, { schema: "core" });
-    // Without aliases, a text has no more values than characters.
-    return typeof value === "object" && value !== null &&
-        isWithin(value, { levels: MAX_LEVELS, values: text.length }) && isJson(value)
-      ? value
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = attempt(() => yaml.parse(text, { schema: "core" }));
+  // Without aliases, a text has no more values than characters.
+  return typeof value === "object" && value !== null &&
+      isWithin(value, { levels: MAX_LEVELS, values: text.length }) && isJson(value)
+    ? value
+    : undefined;
 }
 
 /** Returns whether a value is JSON. */
