@@ -46,9 +46,13 @@ export function inOneLine(message: string): string {
   return message.trim().replaceAll(/:\s*\n\s*/g, ": ").replaceAll(/\s*\n\s*/g, "; ");
 }
 
-/** Returns the error `Cannot ACTION as RULE: STATE`; without a state, the rule says it all. */
+/**
+ * Returns the error `Cannot ACTION as RULE: STATE`, on one line; without a state, the rule says it all. What its parts
+ * quote is made printable here.
+ */
 export function cannot(action: string, rule: string, state?: string): InputError {
-  return new InputError(`Cannot ${action} as ${rule}${state === undefined ? "" : `: ${state}`}`);
+  const message = `Cannot ${action} as ${rule}${state === undefined ? "" : `: ${state}`}`;
+  return new InputError(printable(message, Infinity));
 }
 
 /** Returns the error of an action on a file that failed: `Cannot ACTION: REASON`. */

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { printable } from "../base/json.ts";
 import { cannot, type InputError } from "../base/errors.ts";
 
 /** The kinds of mistakes. */
@@ -142,5 +141,5 @@ function readOptions(
 }
 
 function refusal(rule: string, name: string): InputError {
-  return cannot("use the simulated model", rule, `it is ${printable(name)}`);
+  return cannot("use the simulated model", rule, `it is ${name}`);
 }

@@ -43,7 +43,7 @@ export function assertSamePart(
     throw cannot(
       `resume ${path}`,
       "it must have each trial once",
-      `${printable(doubled)} is there twice`,
+      `${doubled} is there twice`,
     );
   }
 }

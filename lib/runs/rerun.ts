@@ -186,7 +186,7 @@ export function connectPlanned(
       throw cannot(
         `run a trial of ${path}`,
         "a server that only a journal names is sent neither questions nor keys",
-        `it names ${printable(url.host)} for ${model}; if you trust this server, ${advice}`,
+        `it names ${url.host} for ${model}; if you trust this server, ${advice}`,
       );
     }
     const what =
@@ -198,7 +198,7 @@ export function connectPlanned(
     throw cannot(
       `run a trial of ${path}`,
       "no variable that only a journal names is read for a key",
-      `it names ${printable(apiKeyVariable)} for ${model}; run the trial from its suite: ` +
+      `it names ${apiKeyVariable} for ${model}; run the trial from its suite: ` +
         commandLine("run SUITE.jsonc --only ID"),
     );
   }

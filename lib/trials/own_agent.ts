@@ -4,7 +4,6 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
 import type { Message } from "../tools/message.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
 
@@ -88,6 +87,6 @@ export function assertAgentStrategies(action: string, strategies: readonly strin
   throw cannot(
     `run ${action}`,
     "an agent of your own has no loop that a strategy could change",
-    `the strategy is ${printable(other)}`,
+    `the strategy is ${other}`,
   );
 }

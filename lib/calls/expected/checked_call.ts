@@ -159,7 +159,7 @@ function checkArguments(tool: string, all: Readonly<Record<string, ExpectedValue
       throw cannot(
         `expect a call of ${printable(tool, MAX_NAME_LENGTH)}`,
         "its arguments must be values of JSON or matchers",
-        `${printable(pathText(steps))} is ${state}`,
+        `${pathText(steps)} is ${state}`,
       );
     }
     if (!isObject(value) || isMatcher(value) || seen.has(value)) continue;

@@ -137,7 +137,7 @@ export function listOperations({ source, root }: OpenApiDocument): ListedOperati
       throw cannot(
         `use ${source}`,
         "each of its paths must be an object",
-        `${printable(path)} is none, or refers to none`,
+        `${path} is none, or refers to none`,
       );
     }
     return METHODS.flatMap((method): ListedOperation[] => {

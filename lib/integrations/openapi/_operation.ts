@@ -247,7 +247,7 @@ export class OperationReader {
   }
 
   #fault(place: string, rule: string, state: string): InputError {
-    return cannot(`make a tool of ${printable(place)} of ${this.#source}`, rule, state);
+    return cannot(`make a tool of ${place} of ${this.#source}`, rule, state);
   }
 }
 

@@ -69,7 +69,7 @@ export function assertSendable(
     new Request(url, init);
   } catch (error) {
     throw cannot(
-      `make a tool of ${printable(operation.place)} of ${source}`,
+      `make a tool of ${operation.place} of ${source}`,
       "HTTP must be able to carry its request",
       printable(reasonOf(error)),
     );

@@ -160,7 +160,7 @@ export function partOf(history: History, suite?: string): HistoryPart {
       `use the history ${folders.join(", ")}`,
       "it must have a record" + (known.length === 0 ? "" : " of the suite"),
       known.length === 0
-        ? ["there is none", ...history.leftOut].join("\n")
+        ? ["there is none", ...history.leftOut].join("; ")
         : `there is none of ${printable(suite!, 100)}${nearestOrAll(suite!, known)}`,
     );
   }

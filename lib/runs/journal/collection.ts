@@ -282,7 +282,7 @@ function assertSameNames(runs: readonly Run[]): void {
         throw cannot(
           `report on ${before.path} and ${path} together`,
           `a name must stand for one ${kind}`,
-          `the options of ${printable(name)} differ`,
+          `the options of ${name} differ`,
         );
       }
       seen.set(key, before);
@@ -307,7 +307,7 @@ function assertDistinct(runs: readonly Run[]): void {
         throw cannot(
           `report on ${before} and ${paths[0]} together`,
           "a trial must be in one of them only",
-          `both have ${printable(id)}`,
+          `both have ${id}`,
         );
       }
       seen.set(key, paths[0]!);

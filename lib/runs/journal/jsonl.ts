@@ -351,7 +351,7 @@ export function journalsIn(folder: string, shown = folder, ending = ".jsonl"): s
   throw cannot(
     `use the folder ${shown}`,
     "names of files must be plain text",
-    `it has ${printable(odd)}`,
+    `it has ${odd}`,
   );
 }
 

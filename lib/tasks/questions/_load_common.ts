@@ -146,10 +146,9 @@ function assertIds(questions: readonly QuestionDraft[]): void {
     const before = places.get(id);
     if (before !== undefined) {
       throw cannot(
-        `use ${source}:\n  at ${path}.id: must be another than those before: it is ${
-          JSON.stringify(id)
-        },`,
-        `at ${before.path} of ${before.source}`,
+        `use ${source}`,
+        `${path}.id must be another than those before`,
+        `${JSON.stringify(id)} is at ${before.path} of ${before.source}, too`,
       );
     }
     places.set(id, draft);

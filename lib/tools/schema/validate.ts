@@ -45,7 +45,7 @@ export function argumentCheck(
 ): ArgumentCheck {
   const foreign = foreignSchema(parameters);
   if (foreign !== undefined) {
-    throw cannot(`offer tool ${printable(name)}`, "its parameters must be a JSON Schema", foreign);
+    throw cannot(`offer tool ${name}`, "its parameters must be a JSON Schema", foreign);
   }
   if (unsafePatterns === true) allowUnsafePatterns(parameters);
   try {
@@ -53,7 +53,7 @@ export function argumentCheck(
     return (given) => argumentRefusal(given, validate);
   } catch (error) {
     throw cannot(
-      `offer tool ${printable(name)}`,
+      `offer tool ${name}`,
       "its parameters must be a JSON Schema",
       reasonOf(error),
     );

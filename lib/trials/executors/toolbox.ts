@@ -81,7 +81,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
       throw cannot(
         "offer tools",
         "their names must be distinct",
-        `${printable(duplicate.name)} is there twice`,
+        `${duplicate.name} is there twice`,
       );
     }
     this.#checks = new Map(tools.map((tool) => [tool.name, argumentCheck(tool)]));

@@ -128,7 +128,7 @@ export function assertReferring(action: string, id: string): void {
   throw cannot(
     action,
     rule,
-    `references is true, and the strategy is ${printable(id)}`,
+    `references is true, and the strategy is ${id}`,
   );
 }
 

@@ -291,7 +291,7 @@ Deno.test("broken files are told by file, path and rule", () => {
     [
       { api_ports: [FIND] },
       [ASKED, { ...ASKED, id: "t2" }, ASKED],
-      /Questions\/town\.json:\n {2}at \[2\]\.id: must be another than those before: it is "t1", as at \[0\] of \S+\/Questions\/town\.json$/,
+      /Questions\/town\.json as \[2\]\.id must be another than those before: "t1" is at \[0\] of \S+\/Questions\/town\.json, too$/,
     ],
   ];
   for (const [functions, questions, message] of cases) {
@@ -327,7 +327,7 @@ Deno.test("ids must differ between files, and files of other kinds do not count"
   const { message } = assertThrows(() => loadCallSet(path), InputError);
   assertMatch(
     message,
-    /Questions\/town\.json:\n {2}at \[0\]\.id: .*, as at \[1\] of \S+city\.json$/,
+    /Questions\/town\.json as \[0\]\.id must be another than .* is at \[1\] of \S+city\.json, too$/,
   );
 });
 
