@@ -13,6 +13,7 @@ import {
   type CompleteUpgradePolicy,
   isUpgrade,
   readPolicy,
+  USUAL_MARGIN,
 } from "../gate/policy.ts";
 import type { Prices } from "../models/prices.ts";
 import { commandWidth } from "../base/terminal_width.ts";
@@ -48,7 +49,11 @@ const OPTIONS = {
       "release, on the same graphs or on fresh ones; may be given several times",
   },
   every: { value: "E", read: number, help: "the rate that each case of own tests must reach" },
-  margin: { value: "M", read: number, help: "how far below it is still good enough; default 0.05" },
+  margin: {
+    value: "M",
+    read: number,
+    help: `how far below it is still good enough; default ${USUAL_MARGIN}`,
+  },
   confidence: { value: "C", read: number, help: "confidence of each bound; default 0.95" },
   coverage: {
     value: "C",

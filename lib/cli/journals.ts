@@ -9,7 +9,7 @@ import { readJsonc } from "../base/input.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { printable } from "../base/json.ts";
 import { type JournalFile, readJournalFile, suiteOf } from "../runs/journal/journal.ts";
-import * as journals from "../runs/journal/jsonl.ts";
+import * as journals from "../runs/journal/lines.ts";
 
 /** The option of commands that tell costs. */
 export const PRICES_OPTION = {

@@ -7,7 +7,7 @@ import { userPath } from "../base/command_line.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { printable, printableJson } from "../base/json.ts";
 import { countText, percent, points } from "../base/numbers.ts";
-import { readPolicy } from "../gate/policy.ts";
+import { readPolicy, USUAL_MARGIN } from "../gate/policy.ts";
 import { sequentialRule } from "../gate/sequential.ts";
 import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { countGraphs } from "../gate/variant.ts";
@@ -35,7 +35,11 @@ const SIZE = wholeFrom(1, MAX_PLANNED);
 /** The options that say what a gate without a suite file is. */
 const DESIGN = {
   rate: { value: "R", read: number, help: "required rate, or that of both models; default 0.8" },
-  margin: { value: "M", read: number, help: "how far below it is still good enough; default 0.05" },
+  margin: {
+    value: "M",
+    read: number,
+    help: `how far below it is still good enough; default ${USUAL_MARGIN}`,
+  },
   power: { value: "P", read: number, help: "how often a good model should pass; default 0.95" },
   confidence: { value: "C", read: number, help: "confidence of each bound; default 0.95" },
   discordance: { value: "D", read: number, help: "share that one model alone solves; default 0.2" },
@@ -149,7 +153,7 @@ type Design = FlagValues<typeof DESIGN>;
 function outputOfNumbers(
   {
     rate = 0.8,
-    margin = 0.05,
+    margin = USUAL_MARGIN,
     power = 0.95,
     confidence = 0.95,
     discordance = 0.2,

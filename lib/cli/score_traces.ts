@@ -11,7 +11,7 @@ import { readTraceFile } from "../integrations/traces/read.ts";
 import { baselineOfGate } from "../runs/baseline.ts";
 import { decideResults } from "../runs/decide_results.ts";
 import { readResults } from "../runs/journal/results.ts";
-import { journalsIn } from "../runs/journal/jsonl.ts";
+import { journalsIn } from "../runs/journal/lines.ts";
 import { isMissing } from "../base/output_file.ts";
 import { command } from "./command.ts";
 import { Interrupt } from "./running.ts";

@@ -10,7 +10,7 @@ import { printable, printableJson } from "../base/json.ts";
 import { percent, sum } from "../base/numbers.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { exitCodeOf } from "../gate/decide_trials.ts";
-import { GATE_POLICY, type GatePolicy, isUpgrade } from "../gate/policy.ts";
+import { GATE_POLICY, type GatePolicy, isUpgrade, USUAL_MARGIN } from "../gate/policy.ts";
 import { type Check, selfCheck, type SelfCheckOptions } from "../gate/self_check.ts";
 import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import {
@@ -38,7 +38,11 @@ const GATES = ["rate", "upgrade"] as const;
 
 const OPTIONS = {
   gate: { value: "G", choices: GATES, help: "rate or upgrade; default the plan's, else upgrade" },
-  margin: { value: "M", read: number, help: "its margin; default the gate's, else 0.05" },
+  margin: {
+    value: "M",
+    read: number,
+    help: `its margin; default the gate's, else ${USUAL_MARGIN}`,
+  },
   confidence: { value: "C", read: number, help: "its confidence; default the gate's, else 0.95" },
   sequential: { help: "a gate that stops early" },
   gates: { value: "N", read: wholeFrom(1), help: "gates drawn for each truth; default 2000" },

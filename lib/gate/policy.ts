@@ -126,6 +126,9 @@ export type CompleteUpgradePolicy =
 
 const word = z.string().min(1).optional();
 
+/** The margin of a gate that names none. */
+export const USUAL_MARGIN = 0.05;
+
 /** The schema of all kinds of policies: `successRate`, `baseline` or `every` decides which it is. */
 const POLICY = z.strictObject({
   margin: z.number().min(0).lt(1).optional(),
@@ -164,7 +167,7 @@ const POLICY = z.strictObject({
 }).check((context) => {
   const { successRate, baseline, discordance, sequential, every, atMost } = context.value;
   const isOfCases = every !== undefined && successRate === undefined && baseline === undefined;
-  const { margin = isOfCases ? 0 : 0.05 } = context.value;
+  const { margin = isOfCases ? 0 : USUAL_MARGIN } = context.value;
   const fault = (path: string, message: string) =>
     context.issues.push({ code: "custom", message, path: path.split("."), input: context.value });
   const records = typeof baseline === "object" && baseline.missing !== undefined;
@@ -190,7 +193,7 @@ const POLICY = z.strictObject({
     fault("sequential", 'missing: "record" needs a whole run, which a sequential gate ends early');
   }
   if (successRate !== undefined && margin >= successRate) {
-    fault("margin", "margin (default 0.05) must be below successRate");
+    fault("margin", `margin (default ${USUAL_MARGIN}) must be below successRate`);
   }
   if (baseline !== undefined && margin >= (discordance ?? 0.2)) {
     fault("discordance", "discordance (default 0.2) must be above margin");
@@ -256,7 +259,7 @@ export function completePolicy(policy: GatePolicy): CompletePolicy {
   const given: Partial<RatePolicy & UpgradePolicy> = defined(policy);
   const { confidence = 0.95, successRate = given.every, baseline } = given;
   const complete = {
-    margin: baseline === undefined && given.successRate === undefined ? 0 : 0.05,
+    margin: baseline === undefined && given.successRate === undefined ? 0 : USUAL_MARGIN,
     confidence,
     power: confidence,
     coverage: 0.95,

@@ -19,7 +19,7 @@ import { newOrder, perturbTools } from "./documents/perturb.ts";
 import type { Query } from "./queries/parameters.ts";
 import { perturbQuery } from "./queries/perturb.ts";
 import { perturbReturn } from "./returns.ts";
-import type { QueryWriter } from "./queries/_write.ts";
+import type { QueryWriter } from "./queries/_query_writer.ts";
 import {
   INJECTED_INSTRUCTION,
   isRemoving,

@@ -12,7 +12,7 @@ import { CasePerturber, type Step, type StepResult } from "./perturbed_case.ts";
 import { choosePair, newOrder } from "./documents/perturb.ts";
 import type { QueryParameter, Span } from "./queries/literals.ts";
 import type { Query } from "./queries/parameters.ts";
-import type { QueryWriter } from "./queries/_write.ts";
+import type { QueryWriter } from "./queries/_query_writer.ts";
 import { perturbReturn } from "./returns.ts";
 import { complicateNumber } from "./queries/_numbers.ts";
 import { type MetamorphicCheck, type PerturbationId, perturbationsIn } from "./ids.ts";

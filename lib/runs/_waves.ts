@@ -14,7 +14,7 @@ import { shardOf } from "./_assign_shards.ts";
 import { Stopping } from "./early_stopping.ts";
 import { readPlanLine, suiteOf } from "./journal/journal.ts";
 import { planLine } from "./journal/plan_line.ts";
-import { isFolder, journalsIn, pathIn } from "./journal/jsonl.ts";
+import { isFolder, journalsIn, pathIn } from "./journal/lines.ts";
 import { readResults, type Results } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { assertSamePlan } from "./_resuming.ts";

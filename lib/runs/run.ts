@@ -6,7 +6,7 @@
 import { cannot, cannotFile } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
 import { removeIfThere } from "../base/output_file.ts";
-import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
+import { type JournalPlace, JournalWriter, tornNotice } from "./journal/lines.ts";
 import type { Baseline } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
 import { LookAhead } from "./prefetch.ts";
@@ -19,7 +19,7 @@ import {
 } from "./journal/journal.ts";
 import { type PlanLine, planLine } from "./journal/plan_line.ts";
 import { keepContext, withinRecording } from "../models/recordings/scope.ts";
-import { foreignTrial } from "./journal/_problems.ts";
+import { foreignTrial } from "./journal/_one_run.ts";
 import { KeptValues } from "./journal/_kept_values.ts";
 import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";

@@ -4,7 +4,7 @@
  * what memory a run takes as it grows.
  */
 
-import { JournalWriter } from "../../lib/runs/journal/jsonl.ts";
+import { JournalWriter } from "../../lib/runs/journal/lines.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { realTrials } from "../support/many_trials.ts";

@@ -24,6 +24,13 @@ const ROOMS = [
   "cli",
 ];
 
+Deno.test("docs/architecture.md lists every room, on its floor", () => {
+  const text = Deno.readTextFileSync(new URL("../../docs/architecture.md", import.meta.url));
+  const rows = [...text.matchAll(/^\|\s+(\d+) \| `(\w+)\/`/gm)]
+    .map(([, floor, room]) => [Number(floor), room]);
+  assertEquals(rows.toReversed(), ROOMS.map((room, place) => [place + 1, room]));
+});
+
 /** Rooms that import nothing of lib/. */
 const GROUND = ["base", "statistics"];
 
@@ -39,7 +46,7 @@ const USES_DENO = [
   "models/recordings/_file",
   "models/recordings/_folder",
   "reports/job_summary",
-  "runs/journal/jsonl",
+  "runs/journal/lines",
   "runs/run",
   "simulated/server",
   "tasks/questions/_load_callnavi",

@@ -11,7 +11,7 @@ import {
   releasesOf,
 } from "../../lib/runs/history/history.ts";
 import { recordText, type RunRecord } from "../../lib/runs/record.ts";
-import { journalsIn } from "../../lib/runs/journal/jsonl.ts";
+import { journalsIn } from "../../lib/runs/journal/lines.ts";
 import { watchedName, watchHistory } from "../../lib/runs/history/watch.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
 import { folder } from "../support/child.ts";

@@ -4,7 +4,7 @@
 
 import { acceptResults } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
-import { chainedLine } from "../../lib/runs/journal/jsonl.ts";
+import { chainedLine } from "../../lib/runs/journal/lines.ts";
 import { type Collection, readCollection } from "../../lib/runs/journal/collection.ts";
 import { readJournalFile, type RunLine } from "../../lib/runs/journal/journal.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";

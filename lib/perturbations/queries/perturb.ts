@@ -16,7 +16,7 @@ import {
 } from "./literals.ts";
 import { byPlace, type Query } from "./parameters.ts";
 import { spansToRemove } from "../_removal.ts";
-import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./_write.ts";
+import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./_query_writer.ts";
 
 /** Options for `perturbQuery()`. */
 export interface QueryPerturbationOptions {

@@ -11,7 +11,7 @@ import { sha256 } from "../../base/hash.ts";
 import { countText } from "../../base/numbers.ts";
 import { nearestOrAll } from "../../base/nearest_name.ts";
 import { writeOutput } from "../../base/output_file.ts";
-import { journalsIn, pathIn } from "../journal/jsonl.ts";
+import { journalsIn, pathIn } from "../journal/lines.ts";
 import { differencesOf } from "../journal/_plan_differences.ts";
 import {
   distributionOf,

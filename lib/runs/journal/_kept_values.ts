@@ -5,7 +5,7 @@
 
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import { InputError } from "../../base/errors.ts";
-import { type JournalPlace, readLineAgain } from "./jsonl.ts";
+import { type JournalPlace, readLineAgain } from "./lines.ts";
 import { type Kept, SHARED_PARTS, TRANSCRIPT, type Transcript } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 

@@ -13,7 +13,7 @@ import {
   type JournalPlace,
   type ReadingOptions,
   readLineAgain,
-} from "./jsonl.ts";
+} from "./lines.ts";
 import { parsePlanLine, type PlanLine } from "./plan_line.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { inPlaceOf, replacing, summarize, type TrialSummary } from "../../trials/summary.ts";

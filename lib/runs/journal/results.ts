@@ -3,7 +3,7 @@
  * @module
  */
 
-import { tornNotice } from "./jsonl.ts";
+import { tornNotice } from "./lines.ts";
 import { type JournalFile, readJournalFile } from "./journal.ts";
 import { type PlanLine, trialsOfLine } from "./plan_line.ts";
 import { defined, listText } from "../../base/json.ts";
@@ -21,7 +21,7 @@ import {
   mixedProblem,
   type Part,
   partKey,
-} from "./_problems.ts";
+} from "./_one_run.ts";
 import { joinedPlan } from "./_test_files.ts";
 import { partText } from "../shard_text.ts";
 import { planHash } from "../resolved_suite.ts";

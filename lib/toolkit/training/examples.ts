@@ -6,7 +6,7 @@
 
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
-import { tornNotice } from "../../runs/journal/jsonl.ts";
+import { tornNotice } from "../../runs/journal/lines.ts";
 import type { PlanLine } from "../../runs/journal/plan_line.ts";
 import { planHash } from "../../runs/resolved_suite.ts";
 import { readJournalFile, wholeTrial } from "../../runs/journal/journal.ts";

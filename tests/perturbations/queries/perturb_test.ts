@@ -7,7 +7,7 @@ import { parseQuery } from "../../../lib/perturbations/queries/file.ts";
 import type { QueryParameter, Span } from "../../../lib/perturbations/queries/literals.ts";
 import { findParameters, type Query } from "../../../lib/perturbations/queries/parameters.ts";
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
-import type { QueryWriter } from "../../../lib/perturbations/queries/_write.ts";
+import type { QueryWriter } from "../../../lib/perturbations/queries/_query_writer.ts";
 import fc from "../../support/fast_check.ts";
 
 const METHODS: readonly QueryMethod[] = ["RP_F", "RP_L", "CP", "AN"];

@@ -15,7 +15,7 @@ import { complicateNumber } from "../../../lib/perturbations/queries/_numbers.ts
 import { modelWriter } from "../../../lib/perturbations/queries/model_writer.ts";
 import { findParameters, type Query } from "../../../lib/perturbations/queries/parameters.ts";
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
-import { Forms, WRITER } from "../../../lib/perturbations/queries/_write.ts";
+import { Forms, WRITER } from "../../../lib/perturbations/queries/_query_writer.ts";
 import fc from "../../support/fast_check.ts";
 
 const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);

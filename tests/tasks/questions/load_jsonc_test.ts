@@ -130,7 +130,10 @@ Deno.test("broken files are told by file, path and rule", () => {
       /\n {2}at functions\.town\[0\]\.parameters: must be a JSON Schema: .*required/,
     ],
     [{ ...SMALL, questions: [] }, /\n {2}at questions: /],
-    [{ ...SMALL, questions: [ASKED, ASKED] }, / as questions\[1\]\.id must be another than those before: "q1" is at /],
+    [
+      { ...SMALL, questions: [ASKED, ASKED] },
+      / as questions\[1\]\.id must be another than those before: "q1" is at /,
+    ],
     [
       { ...SMALL, questions: [{ ...ASKED, domain: "city" }] },
       /\n {2}at questions\[0\]\.domain: must be one of town: it is "city"/,

@@ -7,7 +7,7 @@ import {
   JournalWriter,
   readLineAgain,
   tornNotice,
-} from "../../../lib/runs/journal/jsonl.ts";
+} from "../../../lib/runs/journal/lines.ts";
 import { Folder } from "../../support/folders.ts";
 import { linesOf } from "../../support/journals.ts";
 import { record } from "../../support/records.ts";
