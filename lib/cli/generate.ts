@@ -22,7 +22,7 @@ import {
   isProbe,
   type ProbeSpec,
   type QuestionSpec,
-} from "../trials/executors/task_kind.ts";
+} from "../tasks/task_kind.ts";
 import { parseTrialId } from "../trials/trial_id.ts";
 import { command, type Rest } from "./command.ts";
 

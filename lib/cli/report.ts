@@ -33,7 +33,7 @@ import { pricesFor } from "../runs/plan.ts";
 import { rerunLine } from "../runs/rerun.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import { isBaselineRun } from "../runs/trial_keys.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import {
   acceptedFor,

@@ -7,7 +7,7 @@
 import { listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import type { CaseParts } from "../trials/executors/case_parts.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import type { Variant } from "./variant.ts";
 
 /** The cases of a run and of its baseline: what differs in a case makes it another one. */

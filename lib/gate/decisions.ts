@@ -6,7 +6,7 @@
 import { canonicalJson } from "../base/json.ts";
 import { type ComparedCases, isLeftOut } from "./compared_cases.ts";
 import { type Unit, unitOf } from "./evidence.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import { isCheck } from "../perturbations/ids.ts";
 import {
   type BaselineChoice,

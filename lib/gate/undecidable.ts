@@ -25,7 +25,7 @@ import { isOn } from "../perturbations/methods.ts";
 import { isFault } from "../tools/fault.ts";
 import type { CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
-import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 
 /** Why nothing can be decided over the trials of a decision, those of its baseline being from a file or not. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isCase, isGenerated, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe, isQuestion } from "../tasks/task_kind.ts";
 import type { GraphSpec } from "../tasks/generated/graph.ts";
 import { unitKey } from "./variant.ts";
 

@@ -5,7 +5,7 @@
 
 import type { FailureType } from "../calls/failure_types.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
-import { coreOf, isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import { coreOf, isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { InfrastructureFailure } from "./policy.ts";

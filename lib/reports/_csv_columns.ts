@@ -8,7 +8,7 @@ import type { CallEvent } from "../calls/trace.ts";
 import type { ComparedPair, PairedSuccess } from "../gate/comparison.ts";
 import { countsAsSuccess, unitKey, type Variant } from "../gate/variant.ts";
 import { spentUsage } from "../models/prices.ts";
-import { isCase, isGenerated, isProbe } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { canCall, cellName, isWholeQuestion, type VariantMetrics } from "./metrics/metrics.ts";
 import { describeCause } from "../calls/failure_types.ts";

@@ -19,7 +19,7 @@ import {
   type PerturbationId,
   PERTURBATIONS,
 } from "../perturbations/ids.ts";
-import type { ProbeId } from "../trials/executors/task_kind.ts";
+import type { ProbeId } from "../tasks/task_kind.ts";
 import { STRATEGIES, strategyWords } from "../trials/strategies/registry.ts";
 import { percent } from "../base/numbers.ts";
 import { sourceText } from "./tables/table.ts";

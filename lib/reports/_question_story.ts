@@ -8,7 +8,7 @@ import { fieldOf, isJsonObject, type JsonValue, parseJson, printable } from "../
 import { isWholeQuestion } from "./metrics/metrics.ts";
 import type { ShowText, StoryLine } from "./story_lines.ts";
 import { trueArguments } from "../trials/executors/question.ts";
-import { isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
+import { isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
 import type { ScoredEvent } from "../calls/trace.ts";
 import type { Trial } from "../trials/trial.ts";
 import { valueDifferences } from "../calls/values/differences.ts";

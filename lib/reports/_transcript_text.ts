@@ -6,7 +6,7 @@
 
 import { countText } from "../base/numbers.ts";
 import type { JudgedEvent, TraceEvent } from "../calls/trace.ts";
-import type { StateChange, StateDifference } from "../trials/state_difference.ts";
+import type { StateChange, StateDifference } from "../calls/values/state_difference.ts";
 import type { ShowText } from "./story_lines.ts";
 
 /** Describes a failed assertion on one line: where it stands, and the first line of what it says. */

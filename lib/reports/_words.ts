@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import type { Outcome, Trial } from "../trials/trial.ts";
 import type { Report } from "./report.ts";
 

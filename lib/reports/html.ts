@@ -22,7 +22,7 @@ import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
 import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import { missedCallsOf } from "../trials/missed_calls.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
 import { unitNames } from "../gate/unit_names.ts";

@@ -18,7 +18,7 @@ import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { wilson } from "../statistics/proportions.ts";
 import { scoringKey } from "../trials/executors/question.ts";
-import { isQuestion } from "../trials/executors/task_kind.ts";
+import { isQuestion } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** Milliseconds between two lines of progress. */

@@ -28,7 +28,7 @@ import { type Matrix, measureMatrix } from "./metrics/_matrix.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import { measureMissedCalls, type MissedCallMetrics } from "./metrics/_missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
-import { isProbe, isQuestion } from "../trials/executors/task_kind.ts";
+import { isProbe, isQuestion } from "../tasks/task_kind.ts";
 import { measureRecovery, type RecoveryMetrics } from "./metrics/_recovery.ts";
 import type { ModelEntry } from "../models/entry.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";

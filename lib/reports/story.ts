@@ -14,7 +14,7 @@ import { describeFailure } from "../calls/failure_types.ts";
 import { countText } from "../base/numbers.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
-import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isQuestion } from "../tasks/task_kind.ts";
 import {
   type CallEvent,
   callsOf,

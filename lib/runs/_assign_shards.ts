@@ -27,7 +27,7 @@ import {
   settingsOfCell,
   subjectsOf,
 } from "./resolved_suite.ts";
-import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import { strategiesIn } from "../trials/strategies/registry.ts";
 import { type StrategyEntry, strategyId, strategyName } from "../trials/strategies/entry.ts";
 import type { Cell } from "./suite.ts";

@@ -15,8 +15,8 @@ import { ceilingsOf, type LimitedCeiling } from "../gate/ceilings.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
-import { hasExamples } from "../trials/executors/examples.ts";
-import { coreOf, isCase, isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
+import { hasExamples } from "../tasks/examples.ts";
+import { coreOf, isCase, isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
 import { assertReferring, strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
 import {
   stageEntries,

@@ -9,7 +9,7 @@ import { type ModelEntry, modelName } from "../models/entry.ts";
 import { judge } from "../models/judge/judge.ts";
 import type { Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
-import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
+import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import type { AnswerJudge } from "../trials/run_trial.ts";
 import { stageEntries, type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";

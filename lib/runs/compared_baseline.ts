@@ -16,7 +16,7 @@ import {
 import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { byVariant, type ScoredTrial, unitKey, variantOf } from "../gate/variant.ts";
-import { isGenerated } from "../trials/executors/task_kind.ts";
+import { isGenerated } from "../tasks/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Baseline } from "./baseline.ts";
 import { differences, ownName } from "./journal/_plan_differences.ts";

@@ -43,7 +43,7 @@ import {
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { changesTask, obstacleOf } from "../trials/executors/tasks.ts";
-import { isCase, isGenerated, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe, isQuestion } from "../tasks/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 
 /** The forecast of a gate. */

@@ -29,7 +29,7 @@ import {
 } from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
-import { isGenerated, isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
+import { isGenerated, isQuestion, type TaskSpec } from "../tasks/task_kind.ts";
 import { freshSeed } from "../base/random.ts";
 import { type SequentialRule, sequentialRule } from "../gate/sequential.ts";
 import {

@@ -10,7 +10,7 @@ import { fork, freshSeed } from "../base/random.ts";
 import { shuffle } from "@std/random";
 import { GENERATOR_VERSION, generatorText } from "../tasks/generated/task.ts";
 import { type Derivation, deriveAgain } from "../trials/derive.ts";
-import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isQuestion } from "../tasks/task_kind.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import type { Trial } from "../trials/trial.ts";

@@ -11,7 +11,7 @@ import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Plan, TaskSource } from "./plan.ts";
 import { QuestionExecutor } from "../trials/executors/question.ts";
-import { isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
+import { isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
 import { fork, type Stream } from "../base/random.ts";
 import { listOf, type QuestionSet, type Suite } from "./suite.ts";
 import { openTask } from "../trials/executors/tasks.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { coreOf, isCase, isQuestion } from "../trials/executors/task_kind.ts";
+import { coreOf, isCase, isQuestion } from "../tasks/task_kind.ts";
 import { briefTask } from "../trials/executors/tasks.ts";
 import type { CaseParts } from "../trials/executors/case_parts.ts";
 import type { Limits } from "../trials/agent/session.ts";

@@ -44,7 +44,7 @@ import {
   summarize,
   type TrialSummary,
 } from "../trials/summary.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 export type { RunFault } from "./_reachability.ts";

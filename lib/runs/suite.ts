@@ -36,7 +36,7 @@ import {
   type ProbeSpec,
   type QuestionSpec,
   USUAL_PROBES,
-} from "../trials/executors/task_kind.ts";
+} from "../tasks/task_kind.ts";
 import { OPTIONS, optionSchemas } from "./options.ts";
 import type { SuiteSettings } from "./option_types.ts";
 import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "../trials/strategies/entry.ts";

@@ -6,7 +6,7 @@
 import { AssertionError } from "@std/assert/assertion-error";
 import { cannot } from "../base/errors.ts";
 import { listText, printable } from "../base/json.ts";
-import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
+import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import { isPlain, keptArguments } from "./_flags.ts";
 import { modelName } from "../models/entry.ts";
 import type { Model } from "../models/model.ts";

@@ -17,7 +17,7 @@ import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
 import { shownFile } from "../base/user_code.ts";
 import { describeTrial } from "../reports/story.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import { summarize, type TrialSummary } from "../trials/summary.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
 import type { Trial } from "../trials/trial.ts";

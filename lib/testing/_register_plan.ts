@@ -34,7 +34,7 @@ import {
   suiteSettings,
 } from "../runs/session.ts";
 import { listOf, type Suite } from "../runs/suite.ts";
-import type { TaskSpec } from "../trials/executors/task_kind.ts";
+import type { TaskSpec } from "../tasks/task_kind.ts";
 import type { ModelEntry } from "../models/entry.ts";
 import { type Connections, identityOf } from "../models/connect.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";

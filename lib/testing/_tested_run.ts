@@ -18,7 +18,7 @@ import { allChoices } from "../runs/resolved_suite.ts";
 import type { Run, RunOptions } from "../runs/run.ts";
 import { type PlannedRun, RunSession } from "../runs/session.ts";
 import { partText } from "../runs/shard_text.ts";
-import type { TaskSpec } from "../trials/executors/task_kind.ts";
+import type { TaskSpec } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";

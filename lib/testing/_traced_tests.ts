@@ -13,7 +13,7 @@ import type { FileTrace } from "../integrations/traces/read.ts";
 import defer * as reading from "../integrations/traces/read.ts";
 import { InfrastructureError, isModel, type Model } from "../models/model.ts";
 import type { RecordedTrial } from "../runs/run.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Flags } from "./_flags.ts";

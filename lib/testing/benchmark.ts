@@ -6,7 +6,7 @@
 import { checkOptions, parseWith } from "../base/input.ts";
 import { printable } from "../base/json.ts";
 import { variantName } from "../gate/variant.ts";
-import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
+import { isQuestion, type TaskSpec } from "../tasks/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { CallSite } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";

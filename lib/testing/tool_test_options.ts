@@ -14,7 +14,7 @@ import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../m
 import type { ToolTestSettings } from "../runs/option_types.ts";
 import { optionSchemas, PERTURBATION_ID } from "../runs/options.ts";
 import { MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
-import { isProbe } from "../trials/executors/task_kind.ts";
+import { isProbe } from "../tasks/task_kind.ts";
 import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import {

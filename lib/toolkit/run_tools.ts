@@ -4,8 +4,7 @@
  */
 
 import { z } from "zod";
-import { runLoop } from "../trials/agent/loop.ts";
-import { converse } from "../trials/agent/conversation.ts";
+import { converse, runLoop } from "../trials/agent/loop.ts";
 import { parseWith } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";

@@ -21,7 +21,7 @@ import type { Environment, PreparedCall } from "../tools/tool.ts";
 import type { Loop } from "./agent/loop.ts";
 import type { Limits } from "./agent/session.ts";
 import type { Fixture } from "./executors/fixture.ts";
-import { isCase } from "./executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import type { TaskOpener } from "./executors/tasks.ts";
 import { playTrial, type StrategyChoice } from "./run_trial.ts";
 import { strategiesIn } from "./strategies/registry.ts";

@@ -7,7 +7,7 @@
 import { isFault } from "../tools/fault.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import { callsOf, returnedBy } from "../calls/trace.ts";
-import { isGenerated } from "./executors/task_kind.ts";
+import { isGenerated } from "../tasks/task_kind.ts";
 import type { Trial } from "./trial.ts";
 
 /** The calls that a trial needed, and those of them that were never made. */

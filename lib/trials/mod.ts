@@ -25,17 +25,17 @@ export {
   type ToolResult,
 } from "../tools/tool.ts";
 export type { Ending, Limited, Limits } from "./agent/session.ts";
-export { parseAnswer, type ParseAnswerOptions } from "./executors/answer.ts";
+export { parseAnswer, type ParseAnswerOptions } from "../tasks/generated/answer.ts";
 export type { RunFacts } from "./executors/call_log.ts";
-export type { ExampleCall, ExampleFunction, SolvedExample } from "./executors/examples.ts";
+export type { ExampleCall, ExampleFunction, SolvedExample } from "../tasks/examples.ts";
 export type { Executor } from "./executors/executor.ts";
 export type { ExecutorOptions } from "./executors/executor_options.ts";
 export type { AnswerCheck, Fixture, Presented, Work } from "./executors/fixture.ts";
 export type { GeneratedTaskExecutorOptions } from "./executors/generated.ts";
 export type { CallOutcome, CallPlace } from "./executors/made_call.ts";
-export { type ProbeId, PROBES, type ProbeSpec } from "./executors/task_kind.ts";
+export { type ProbeId, PROBES, type ProbeSpec } from "../tasks/task_kind.ts";
 export type { StrategyChoice } from "./run_trial.ts";
-export type { StateChange, StateDifference } from "./state_difference.ts";
+export type { StateChange, StateDifference } from "../calls/values/state_difference.ts";
 export type { StrategyEntry } from "./strategies/entry.ts";
 export type { StrategyOptions } from "./strategies/registry.ts";
 export type { Transcripts } from "./transcript.ts";

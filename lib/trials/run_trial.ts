@@ -3,8 +3,7 @@
  * @module
  */
 
-import { type Loop, runLoop } from "./agent/loop.ts";
-import { converse } from "./agent/conversation.ts";
+import { converse, type Loop, runLoop } from "./agent/loop.ts";
 import type { Fixture, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
@@ -31,7 +30,7 @@ import { Tap } from "./tap/_tap.ts";
 import { traceTrial } from "./_spans.ts";
 import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
-import { isCase, type TaskSpec } from "./executors/task_kind.ts";
+import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
 import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import {
@@ -43,7 +42,7 @@ import {
 } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
-import { MisusedAssertion } from "./executors/assertion_text.ts";
+import { MisusedAssertion } from "../calls/assertion_text.ts";
 
 /** A strategy by its id, such as `restate+plan_then_call`, with its options. */
 export interface StrategyChoice extends StrategyOptions {

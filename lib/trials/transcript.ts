@@ -9,7 +9,7 @@ import { sha256 } from "../base/hash.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../calls/trace.ts";
 import type { Message } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
-import type { StateDifference } from "./state_difference.ts";
+import type { StateDifference } from "../calls/values/state_difference.ts";
 
 /** Of which trials of cases transcripts are kept: all of them, those that are not solved, or none. */
 export type Transcripts = "all" | "unsolved" | "none";

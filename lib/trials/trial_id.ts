@@ -9,7 +9,7 @@ import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scor
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { CUES, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
 import { briefTask } from "./executors/tasks.ts";
-import type { TaskSpec } from "./executors/task_kind.ts";
+import type { TaskSpec } from "../tasks/task_kind.ts";
 
 /** The key of a trial: one model, strategy, perturbation and variant on one task, for the nth time. */
 export interface TrialKey {

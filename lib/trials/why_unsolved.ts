@@ -6,7 +6,7 @@
 
 import type { AssertionEvent } from "../calls/trace.ts";
 import { printable } from "../base/json.ts";
-import { isCase } from "./executors/task_kind.ts";
+import { isCase } from "../tasks/task_kind.ts";
 import type { Trial } from "./trial.ts";
 
 /** At most this many characters say why a trial is not solved. */

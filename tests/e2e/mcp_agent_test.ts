@@ -8,7 +8,7 @@ import { scripted } from "../../lib/models/scripted.ts";
 import type { PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
-import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../lib/trials/executors/case.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { type CommandAgent, commandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";

@@ -10,7 +10,7 @@ import { mcpTools } from "../../lib/integrations/mcp.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
-import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../lib/trials/executors/case.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import type { Limits } from "../../lib/trials/agent/session.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";

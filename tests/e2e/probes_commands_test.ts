@@ -1,7 +1,7 @@
 // Probes from the command line, in child processes, with models on a server that have one habit each.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { PROBES } from "../../lib/tasks/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";

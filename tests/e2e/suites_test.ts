@@ -8,7 +8,7 @@ import { Connections } from "../../lib/models/connect.ts";
 import { readJsonc } from "../../lib/base/input.ts";
 import { planSuiteFile } from "../support/suites.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
-import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
+import { isQuestion } from "../../lib/tasks/task_kind.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { type SeededCell, SUITE, type Suite, SUITE_FILE } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";

@@ -31,7 +31,7 @@ import { planSuite } from "../../lib/runs/plan.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { CallMode } from "../../lib/tasks/questions/scoring.ts";
-import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
+import type { TaskSpec } from "../../lib/tasks/task_kind.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { once, pairsOf, planOf, record } from "../support/records.ts";
 

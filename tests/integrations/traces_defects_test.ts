@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { readTraces } from "../../lib/integrations/traces.ts";
 import { fileTrace, tracesIn } from "../../lib/integrations/traces/read.ts";
-import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../lib/trials/executors/case.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 
 // deno-lint-ignore no-explicit-any

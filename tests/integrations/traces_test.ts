@@ -22,7 +22,7 @@ import { assertCalled, assertNotCalled } from "../../lib/testing/assertions/call
 import { tool } from "../../lib/tools/define_tool.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
-import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../lib/trials/executors/case.ts";
 import type { ToolTestRun } from "../../lib/trials/executors/tool_case.ts";
 import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";

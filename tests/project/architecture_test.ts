@@ -51,9 +51,8 @@ const USES_DENO = [
   "simulated/server",
   "tasks/questions/_load_callnavi",
   "tasks/questions/load",
-  "trials/tap/_loopback",
   "trials/tap/_mcp_bridge",
-  "trials/tap/_mcp_config",
+  "trials/tap/command",
 ];
 
 interface Source {

@@ -10,7 +10,7 @@ import {
 } from "@std/assert";
 import { BEHAVIOURS, PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { PROBES } from "../../lib/tasks/task_kind.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";

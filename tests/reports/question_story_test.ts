@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { questionLines } from "../../lib/reports/_question_story.ts";
 import { showerOf } from "../../lib/reports/story_lines.ts";
-import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
+import type { QuestionSpec } from "../../lib/tasks/task_kind.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { describeTrial } from "../../lib/reports/story.ts";

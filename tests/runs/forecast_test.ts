@@ -26,7 +26,7 @@ import type { ModelEntry } from "../../lib/models/entry.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
-import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../lib/trials/executors/case.ts";
 import { cityPlan } from "../support/call_sets.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 

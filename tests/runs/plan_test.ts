@@ -9,7 +9,7 @@ import {
 import { InputError } from "../../lib/base/errors.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { comparisonHash, listTrials, planHash } from "../../lib/runs/resolved_suite.ts";
-import { USUAL_PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { USUAL_PROBES } from "../../lib/tasks/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { type ModelEntry, modelName } from "../../lib/models/entry.ts";
 import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert
 import { InputError } from "../../lib/base/errors.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
-import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
+import { isQuestion } from "../../lib/tasks/task_kind.ts";
 import { questionSource, withCallSets } from "../../lib/runs/question_tasks.ts";
 import { planOfJournal } from "../../lib/runs/rerun.ts";
 import { Run } from "../../lib/runs/run.ts";

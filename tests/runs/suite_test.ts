@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { USUAL_PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { USUAL_PROBES } from "../../lib/tasks/task_kind.ts";
 import { type Grid, grid, SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { generatedFrom } from "../support/generated.ts";
 import { sizesOf, SMALL } from "../support/suites.ts";

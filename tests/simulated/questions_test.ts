@@ -3,8 +3,8 @@
 import { assertEquals, assertGreater } from "@std/assert";
 import { fork, forkSeed } from "../../lib/base/random.ts";
 import { ProbeExecutor } from "../../lib/trials/executors/probes.ts";
-import { expressionsOf } from "../../lib/trials/executors/expressions.ts";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { expressionsOf } from "../../lib/calls/expressions.ts";
+import { PROBES } from "../../lib/tasks/task_kind.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";

@@ -29,7 +29,7 @@ import {
   scorePrediction,
   SCORING_RULES,
 } from "../../lib/tasks/questions/scoring.ts";
-import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
+import { isQuestion } from "../../lib/tasks/task_kind.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { CITY, CITY_PATH, cityPlan } from "../support/call_sets.ts";

@@ -5,7 +5,7 @@
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
-import { isCase } from "../../lib/trials/executors/task_kind.ts";
+import { isCase } from "../../lib/tasks/task_kind.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { finish, type TrialTraits } from "./records.ts";
 

@@ -7,7 +7,7 @@ import { CUES, type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/genera
 import type { Cell } from "../../lib/runs/suite.ts";
 import type { Task } from "../../lib/tasks/generated/task.ts";
 import { outputsOf, type TaskFunction } from "../../lib/tasks/generated/wording.ts";
-import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
+import type { TaskSpec } from "../../lib/tasks/task_kind.ts";
 import fc from "./fast_check.ts";
 
 /** What a task is generated from, where no other kind of task can be. */

@@ -3,7 +3,7 @@
  */
 
 import type { QuestionScores } from "../../lib/tasks/questions/scoring.ts";
-import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
+import type { QuestionSpec } from "../../lib/tasks/task_kind.ts";
 import { type ScoredAnswer, summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";
 

@@ -6,12 +6,11 @@
 import type { Failure, FailureCause, FailureType } from "../../lib/calls/failure_types.ts";
 import type { Pair, Unit } from "../../lib/gate/evidence.ts";
 import type { StageUse } from "../../lib/models/model.ts";
-import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
+import type { TaskSpec } from "../../lib/tasks/task_kind.ts";
 import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../lib/calls/trace.ts";
 import type { Outcome, Trial } from "../../lib/trials/trial.ts";
 import { type PlannedTrial, trialId } from "../../lib/trials/trial_id.ts";
-import type { TrialDimensions } from "../../lib/trials/_dimension_scores.ts";
-import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
+import { summarize, type TrialDimensions, type TrialSummary } from "../../lib/trials/summary.ts";
 import type { RecoveryEnd } from "../../lib/calls/recovery.ts";
 import type { FaultKind } from "../../lib/tools/fault.ts";
 

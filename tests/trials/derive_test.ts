@@ -10,7 +10,7 @@ import { InfrastructureError, type Model } from "../../lib/models/model.ts";
 import type { Limits } from "../../lib/trials/agent/session.ts";
 import { openTask, type TaskOpener } from "../../lib/trials/executors/tasks.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { PROBES } from "../../lib/tasks/task_kind.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";

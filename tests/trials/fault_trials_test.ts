@@ -28,7 +28,7 @@ import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
-import { CaseExecutor } from "../../lib/trials/executors/_case.ts";
+import { CaseExecutor } from "../../lib/trials/executors/case.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";

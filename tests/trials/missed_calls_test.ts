@@ -9,7 +9,7 @@ import { makeReport } from "../../lib/reports/report.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { renderTables } from "../../lib/reports/terminal.ts";
 import { clopperPearson, tango, wilson } from "../../lib/statistics/proportions.ts";
-import { CaseExecutor } from "../../lib/trials/executors/_case.ts";
+import { CaseExecutor } from "../../lib/trials/executors/case.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";

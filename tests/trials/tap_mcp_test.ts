@@ -9,7 +9,7 @@ import { scripted } from "../../lib/models/scripted.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { Tool, ToolChoice } from "../../lib/tools/tool.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
-import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../lib/trials/executors/case.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";

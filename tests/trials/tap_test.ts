@@ -30,7 +30,7 @@ import type { Model } from "../../lib/models/model.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
-import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../lib/trials/executors/case.ts";
 import type { ToolCase } from "../../lib/trials/executors/tool_case.ts";
 import type { Agent, AgentOptions, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";

@@ -20,7 +20,7 @@ import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { PROBES } from "../../lib/tasks/task_kind.ts";
 import { OUTCOMES, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import {

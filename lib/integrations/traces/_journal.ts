@@ -4,7 +4,7 @@
  */
 
 import { assertVersion, parseWith } from "../../base/input.ts";
-import { isCase } from "../../trials/executors/task_kind.ts";
+import { isCase } from "../../tasks/task_kind.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import type { FinishReason } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";

@@ -6,7 +6,7 @@
 import { countsAsSuccess } from "../../gate/variant.ts";
 import { cutText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
-import { isCase } from "../../trials/executors/task_kind.ts";
+import { isCase } from "../../tasks/task_kind.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 import { cellName } from "./metrics.ts";
 import { measureEach, type Subject } from "./_subjects.ts";

@@ -21,7 +21,7 @@ import { averageScores, type DifficultyAverages } from "./difficulty.ts";
 import { type JudgingSummary, summarizeJudging } from "../../models/judge/score.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { isWholeQuestion, questionWords, shareInterval } from "./metrics.ts";
-import type { QuestionSpec } from "../../trials/executors/task_kind.ts";
+import type { QuestionSpec } from "../../tasks/task_kind.ts";
 import {
   electionStability,
   levenshteinStability,

@@ -11,17 +11,12 @@ import { byGraph, countsAsSuccess, graphKey, isCounted, isUnwatched } from "../.
 import { canonicalJson, defined, type JsonValue } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
-import {
-  isCase,
-  isProbe,
-  isQuestion,
-  type QuestionSpec,
-} from "../../trials/executors/task_kind.ts";
+import { isCase, isProbe, isQuestion, type QuestionSpec } from "../../tasks/task_kind.ts";
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import { type AgentWork, type StrategyWork, sumAgentWork } from "../../calls/work.ts";
-import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
+import { type ExpressionKind, EXPRESSIONS } from "../../calls/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary, type WrittenCounts } from "../../trials/summary.ts";
 import { measureEach, type Subject } from "./_subjects.ts";

@@ -11,7 +11,7 @@ import { canonicalJson, type JsonValue, printable, printableLines } from "../../
 import { type Change, isOn } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { ProbeExecutor } from "../../trials/executors/probes.ts";
-import { isCase, isProbe, type ProbeSpec } from "../../trials/executors/task_kind.ts";
+import { isCase, isProbe, type ProbeSpec } from "../../tasks/task_kind.ts";
 import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/generated/task.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { Trial } from "../../trials/trial.ts";

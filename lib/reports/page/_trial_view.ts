@@ -15,7 +15,7 @@ import { parsesOf } from "../../calls/work.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import { PARSES } from "../../calls/trace.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";
-import { isCase, isGenerated, isProbe, isQuestion } from "../../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe, isQuestion } from "../../tasks/task_kind.ts";
 import { isUneventful } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText, isDuration } from "../../base/numbers.ts";

@@ -9,7 +9,7 @@ import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { countText, grouped, percent, probability } from "../../base/numbers.ts";
 import { cellName } from "../metrics/metrics.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
-import { isCase, isGenerated, isQuestion } from "../../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isQuestion } from "../../tasks/task_kind.ts";
 import type { Report } from "../report.ts";
 import { boundsText, type Column, layOut, nameOf, NOTHING } from "./table.ts";
 import { noteOf, type Table } from "../_view.ts";

@@ -7,7 +7,7 @@ import { percent, sum } from "../../base/numbers.ts";
 import { BEHAVIOURS } from "../../calls/failure_types.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { newcombe, wilson } from "../../statistics/proportions.ts";
-import { EXPRESSIONS } from "../../trials/executors/expressions.ts";
+import { EXPRESSIONS } from "../../calls/expressions.ts";
 import { signedPoints } from "./_comparisons.ts";
 import { boundsText, type Column, layOut, MODEL, NOTHING, tableOf } from "./table.ts";
 import type { Table } from "../_view.ts";

@@ -24,7 +24,7 @@ import {
   variantName,
 } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
-import { isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
+import { isGenerated, isProbe } from "../../tasks/task_kind.ts";
 import {
   DECIDED,
   type PlannedResult,

@@ -8,7 +8,7 @@ import defer * as paths from "node:path/posix";
 import type { JournalFile } from "./journal.ts";
 import type { PlanLine } from "./plan_line.ts";
 import { defined, printable } from "../../base/json.ts";
-import { isCase } from "../../trials/executors/task_kind.ts";
+import { isCase } from "../../tasks/task_kind.ts";
 import type { LeftOut } from "../plan.ts";
 import { planHash, type ResolvedSuite } from "../resolved_suite.ts";
 

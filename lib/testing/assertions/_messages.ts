@@ -17,7 +17,7 @@ import { textCalls } from "../../models/formats/text_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
-import { FailedAssertion } from "../../trials/executors/assertion_text.ts";
+import { FailedAssertion } from "../../calls/assertion_text.ts";
 import { isJsonObject, isObject, printable } from "../../base/json.ts";
 import type { ValueDifference } from "../../calls/values/differences.ts";
 import { className } from "../../calls/values/parts.ts";

@@ -16,7 +16,7 @@ import {
   type Story,
   tellStory,
 } from "../../reports/story_lines.ts";
-import { isCase } from "../../trials/executors/task_kind.ts";
+import { isCase } from "../../tasks/task_kind.ts";
 import { stackAt } from "../../base/user_code.ts";
 import { storyAsked } from "../_flags.ts";
 import { failedAssertion } from "../../trials/why_unsolved.ts";

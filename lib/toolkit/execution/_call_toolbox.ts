@@ -27,7 +27,7 @@ import { isLimited } from "../../trials/agent/session.ts";
 import { argumentsText } from "../../trials/executors/executor.ts";
 import type { CallOutcome } from "../../trials/executors/made_call.ts";
 import { Toolbox } from "../../trials/executors/toolbox.ts";
-import { repairArguments } from "../../trials/strategies/argument_repair.ts";
+import { repairArguments } from "../../trials/strategies/repair.ts";
 import {
   alternating,
   inTurn,

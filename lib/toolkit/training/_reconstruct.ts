@@ -10,7 +10,7 @@ import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../../models/model.ts";
 import { scripted } from "../../models/scripted.ts";
-import { isGenerated, isProbe, isQuestion } from "../../trials/executors/task_kind.ts";
+import { isGenerated, isProbe, isQuestion } from "../../tasks/task_kind.ts";
 import { withStrategy } from "../../trials/strategies/registry.ts";
 import { openTask } from "../../trials/executors/tasks.ts";
 import type { ToolSchema } from "../../tools/tool.ts";

@@ -12,7 +12,7 @@ import { planHash } from "../../runs/resolved_suite.ts";
 import { readJournalFile, wholeTrial } from "../../runs/journal/journal.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
 import { type ModelEntry, modelName } from "../../models/entry.ts";
-import { isQuestion } from "../../trials/executors/task_kind.ts";
+import { isQuestion } from "../../tasks/task_kind.ts";
 import type { QuestionSource } from "../../runs/question_tasks.ts";
 import { recoveryOf } from "../../calls/recovery.ts";
 import {

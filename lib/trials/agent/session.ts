@@ -7,8 +7,13 @@ import { defined, printable } from "../../base/json.ts";
 import { isErrorOf } from "../../base/errors.ts";
 import { z } from "zod";
 import { abortable } from "@std/async/abortable";
-import { claimedCount, claimedUsage, type Message, type Usage } from "../../tools/message.ts";
-import { MAX_NAME_LENGTH, ModelUse } from "./_model_use.ts";
+import {
+  claimedCount,
+  claimedUsage,
+  type Message,
+  sumUsage,
+  type Usage,
+} from "../../tools/message.ts";
 import {
   type Model,
   type ModelReply,
@@ -415,4 +420,68 @@ function timeLimitReached(seconds: number): Limited {
 export function offeredChoice(choice: ToolChoice, tools: readonly ToolSchema[]): ToolChoice {
   if (typeof choice === "string") return choice;
   return tools.some(({ name }) => name === choice.function) ? choice : "required";
+}
+
+/** At most this many characters of a model's name are recorded. */
+const MAX_NAME_LENGTH = 200;
+
+/** The use of another model than the trial's. */
+interface OtherUse {
+  readonly stage: string;
+  readonly name: string;
+  readonly simulated: boolean;
+  readonly served: Set<string>;
+  usage: Usage;
+}
+
+/** What a reply adds. */
+interface Added {
+  readonly usage: Usage;
+  /** The name that the server gave; empty without one. */
+  readonly served: string;
+  readonly stage: string | undefined;
+  /** The model's name, if it is not the trial's own. */
+  readonly name: string | undefined;
+  /** Whether that model is simulated; default: as its name says. */
+  readonly simulated: boolean | undefined;
+}
+
+/** The use of models in one trial. */
+class ModelUse {
+  readonly #served = new Set<string>();
+  readonly #others = new Map<string, OtherUse>();
+  #usage = sumUsage([]);
+
+  /** Tokens of all replies, including those of other models. */
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** The names that the trial's own model gave. */
+  get served(): readonly string[] {
+    return [...this.#served];
+  }
+
+  /** The use of other models, by stage. */
+  get stages(): readonly StageUse[] {
+    return [...this.#others.values()].map(({ stage, name, simulated, served, usage }) => ({
+      stage,
+      model: { requested: name, served: [...served], simulated },
+      usage,
+    }));
+  }
+
+  /** Adds a reply. */
+  add({ usage, served, stage, name, simulated }: Added): void {
+    this.#usage = sumUsage([this.#usage, usage]);
+    const other = name === undefined
+      ? undefined
+      : this.#others.getOrInsertComputed(stage ?? `agent ${name}`, (): OtherUse => ({
+        ...{ stage: stage ?? "agent", name, served: new Set() },
+        simulated: simulated ?? name.startsWith("sim:"),
+        usage: sumUsage([]),
+      }));
+    if (other !== undefined) other.usage = sumUsage([other.usage, usage]);
+    if (served !== "") (other?.served ?? this.#served).add(served.slice(0, MAX_NAME_LENGTH));
+  }
 }

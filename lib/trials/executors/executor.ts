@@ -11,6 +11,7 @@ import {
   type Made,
   type Making,
   notFound,
+  Trace,
   withoutRoot,
 } from "./made_call.ts";
 import {
@@ -20,7 +21,6 @@ import {
 } from "./executor_options.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import { traceCall } from "../_spans.ts";
-import { Trace } from "./_trace.ts";
 import type { Fault } from "../../tools/fault.ts";
 import { cutText, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";

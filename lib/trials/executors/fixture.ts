@@ -9,9 +9,9 @@ import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
-import type { SolvedExample } from "./examples.ts";
+import type { SolvedExample } from "../../tasks/examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
-import type { StateDifference } from "../state_difference.ts";
+import type { StateDifference } from "../../calls/values/state_difference.ts";
 
 /** The fixture's judgement of an answer. */
 export interface AnswerCheck {

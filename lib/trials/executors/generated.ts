@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseAnswer } from "./answer.ts";
+import { parseAnswer } from "../../tasks/generated/answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import {
   type Behaviour,
@@ -15,8 +15,7 @@ import {
   type ParameterFailureType,
 } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
-import { expectedCallsFor } from "./_expected_calls.ts";
-import { generatedExamples, type SolvedExample } from "./examples.ts";
+import { generatedExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
@@ -41,6 +40,7 @@ import {
   type TraceEvent,
   withheldBy,
 } from "../../calls/trace.ts";
+import type { ExpectedCall } from "../../tools/expected_call.ts";
 
 /** Options of {@linkcode createExecutor}. */
 export interface GeneratedTaskExecutorOptions
@@ -386,4 +386,37 @@ function withNames(text: string, { spec, target, values }: Task): string {
 function schemaError({ name, parameters }: TaskFunction): string {
   const names = parameters.map((parameter) => parameter.name).join(", ");
   return `Function ${name} takes exactly these arguments, all of them integers: ${names}`;
+}
+
+/**
+ * Returns one correct call of each core function; those that were called are in the order of their best calls. A task
+ * may be solved in many orders, so that each is compared to its best call: the first with the most correct
+ * arguments.
+ */
+function expectedCallsFor(
+  functions: readonly TaskFunction[],
+  values: Task["values"],
+  calls: readonly CallEvent[],
+): readonly ExpectedCall[] {
+  const expected = functions.filter(({ role }) => role === "core").map(({ name, parameters }) => {
+    const right = Object.create(null) as Record<string, number>;
+    for (const parameter of parameters) right[parameter.name] = values.get(parameter.variable)!;
+    return { tool: name, arguments: right };
+  });
+  const best = new Map<string, { place: number; right: number }>();
+  const byName = new Map(expected.map((one) => [one.tool, one]));
+  for (const [place, call] of calls.entries()) {
+    if (isLost(call)) continue;
+    const truth = byName.get(call.function)?.arguments;
+    if (truth === undefined) continue;
+    const input = parseJson(call.resolved ?? call.arguments);
+    const right = Object.entries(truth).filter(([name, value]) =>
+      isJsonObject(input) && Object.hasOwn(input, name) && input[name] === value
+    ).length;
+    if (right > (best.get(call.function)?.right ?? -1)) {
+      best.set(call.function, { place, right });
+    }
+  }
+  const bestPlace = ({ tool }: ExpectedCall) => best.get(tool)?.place ?? calls.length;
+  return expected.toSorted((one, other) => bestPlace(one) - bestPlace(other));
 }

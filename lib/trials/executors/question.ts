@@ -13,6 +13,7 @@ import {
   readPrediction,
   scorePrediction,
   type ScoringOptions,
+  type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import {
   type ApiFunction,
@@ -49,14 +50,13 @@ import {
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
-import { questionExamples, type SolvedExample } from "./examples.ts";
+import { questionExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
-import { MockServer } from "./_mock_server.ts";
 import { Toolbox } from "./toolbox.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
-import type { QuestionSpec } from "./task_kind.ts";
+import type { QuestionSpec } from "../../tasks/task_kind.ts";
 
 /** How a question is asked and scored, as JSON: results with different keys cannot be compared. */
 export function scoringKey(spec: QuestionSpec): string {
@@ -418,3 +418,36 @@ export function trueArguments(truth: JsonObject): Record<string, ExpectedValue> 
     Object.entries(truth).map(([name, value]) => [name, expectedValue(value)]),
   );
 }
+
+/** Answers the calls to a question with the results that its set declares. */
+class MockServer {
+  readonly #question: CallQuestion;
+  readonly #rule: ScoringRule;
+  /** How often each right call was answered. */
+  readonly #answered: number[];
+
+  constructor(question: CallQuestion, rule: ScoringRule) {
+    this.#question = question;
+    this.#rule = rule;
+    this.#answered = question.truth.API.map(() => 0);
+  }
+
+  /** The declared result of a call; an error if it is none of the right ones. Of equal ones each has its own. */
+  answer(name: string, input: unknown): string {
+    const { API, parameters } = resolvedTruth(this.#question);
+    const own = { API: [name], parameters: [input as JsonValue] };
+    const places = API.flatMap((one, place) => {
+      const right = { API: [one], parameters: [parameters[place] ?? {}] };
+      const { exact } = scorePrediction(own, right, { mode: "tools", rule: this.#rule });
+      return exact ? [place] : [];
+    }).sort((one, other) => this.#answered[one]! - this.#answered[other]!);
+    const [place] = places;
+    if (place === undefined) return NO_RESULT;
+    this.#answered[place]!++;
+    const { result } = this.#question.results![place]!;
+    return typeof result === "string" ? result : JSON.stringify(result);
+  }
+}
+
+/** The answer to a call of which nothing is declared. */
+const NO_RESULT = JSON.stringify({ error: "There is nothing for these arguments" });

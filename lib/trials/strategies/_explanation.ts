@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import type { Strategy } from "./_stage.ts";
+import type { Strategy } from "./_stages.ts";
 import { explanationParameter, offerExplanation } from "../../tools/references/schema.ts";
 import { type PreparedCall, wrapEnvironment } from "../../tools/tool.ts";
 import { EXPLANATION, MAX_KEPT_LENGTH } from "../../calls/trace.ts";

@@ -7,8 +7,8 @@ import { cannot } from "../../base/errors.ts";
 import { countText } from "../../base/numbers.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import type { Message } from "../../tools/message.ts";
-import { writeExample } from "../executors/examples.ts";
-import type { Strategy, Texts } from "./_stage.ts";
+import { writeExample } from "../../tasks/examples.ts";
+import type { Strategy, Texts } from "./_stages.ts";
 
 /**
  * Puts solved examples before the task: those that are given, else `shots` of the task's own. They stand as text

@@ -7,7 +7,7 @@ import type { LoopOptions } from "../agent/loop.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import { fillPrompt, PROMPTS } from "../../models/prompts.ts";
-import type { Strategy, Texts } from "./_stage.ts";
+import type { Strategy, Texts } from "./_stages.ts";
 import { dereferenceTool, resultParameter } from "../../tools/references/schema.ts";
 import { Symbols } from "../../tools/references/symbol_table.ts";
 import {

@@ -7,18 +7,21 @@ import type { Loop } from "../agent/loop.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
-import type { SolvedExample } from "../executors/examples.ts";
-import { alternative } from "./_alternative.ts";
-import { backward } from "./_backward.ts";
+import type { SolvedExample } from "../../tasks/examples.ts";
+import { alternative, retry } from "./replacing.ts";
+import {
+  backward,
+  plain,
+  planThenCall,
+  routeThenFill,
+  type Strategy,
+  type StrategySettings,
+} from "./_stages.ts";
 import { fewShot, lacksExamples } from "./_few_shot.ts";
 import { explanation } from "./_explanation.ts";
 import { indirection } from "./indirection.ts";
-import { planThenCall } from "./_plan_then_call.ts";
-import { repair } from "./_repair.ts";
+import { repair } from "./repair.ts";
 import { restate } from "./restate.ts";
-import { retry } from "./_retry.ts";
-import { routeThenFill } from "./_route_then_fill.ts";
-import { plain, type Strategy, type StrategySettings } from "./_stage.ts";
 
 /** A strategy and its stages, at each of which another model may be asked. */
 interface Body {

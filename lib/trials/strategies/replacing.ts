@@ -1,15 +1,19 @@
 /**
  * Replacing: names calls to make in place of those that failed, by the category of their error (Pipeline, "Robust
- * Tool Execution"). Strategies and tool executors do it here.
+ * Tool Execution"). Strategies (`retry`, `alternative`) and tool executors do it here.
  * @module
  */
 
-import { type AttemptRules, Attempts } from "../../base/attempts.ts";
-import type { Clock } from "../../base/clock.ts";
+import { type AttemptRules, Attempts, TOOL_ATTEMPTS } from "../../base/attempts.ts";
+import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { callSignature } from "../../calls/behaviour.ts";
 import { MAX_ALTERNATIVES, REMEDIES } from "../../tools/error_category.ts";
 import type { FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
 import type { Failing, LoopOptions, Replacer } from "../agent/loop.ts";
+import { limitText, type Strategy, type Texts } from "./_stages.ts";
+import { printable } from "../../base/json.ts";
+import { fillPrompt } from "../../models/prompts.ts";
+import { isLimited } from "../agent/session.ts";
 
 /** The options with another replacer, beside those that they have. */
 export function replacing(options: LoopOptions, own: Replacer): LoopOptions {
@@ -113,3 +117,69 @@ export function alternating(
 export function signatureOf({ name, arguments: written }: PreparedCall): string {
   return callSignature({ function: name, arguments: written });
 }
+
+/**
+ * A call that a rate limit or a timeout kept from its result is made again without the model, at most three times,
+ * after pauses as in a tool executor.
+ */
+export const retry: Strategy = retryBy(SYSTEM_CLOCK);
+
+/** The strategy with a clock of its own. */
+export function retryBy(clock: Clock): Strategy {
+  return (options, next) => {
+    const { session } = options;
+    return next(replacing(
+      options,
+      retrying({
+        rules: TOOL_ATTEMPTS,
+        // Without jitter, so that pauses are the same each time.
+        draw: () => 1,
+        clock,
+        left: () => session.left,
+        signal: session.signal,
+      }),
+    ));
+  };
+}
+
+/**
+ * A call that found nothing, or whose function does not exist, goes back to the model with the error (stage
+ * `alternative`), and the call of another function that it makes takes its place. Without one, with arguments that
+ * do not conform, or if it was made before, the error stands.
+ */
+export const alternative: Strategy<Texts<"alternative">> = (options, next, { prompts }) => {
+  const { session } = options;
+  const own = alternating(async ({ call, message }, { messages, environment }, faultOf) => {
+    const { name } = call;
+    const quoted = limitText(call.arguments);
+    const words = { name: limitText(name), arguments: quoted, errors: limitText(message) };
+    const reply = await session.ask({
+      stage: "alternative",
+      aside: true,
+      messages: [
+        ...messages,
+        // As text: calls of a conversation must be answered by results, and there are none yet.
+        { role: "assistant", content: `${words.name}(${quoted})`, calls: [] },
+        { role: "user", content: fillPrompt(prompts.other, words) },
+      ],
+      tools: environment.tools,
+    });
+    if (isLimited(reply)) return undefined;
+    const other = reply.calls.find((one) =>
+      environment.tools.some((tool) => tool.name === one.name) && one.name !== name
+    );
+    const fault = other === undefined
+      ? "no other function was called"
+      : faultOf(other) ?? environment.refuse(other)?.error;
+    const what = `in place of ${printable(name, 100)}`;
+    session.record({
+      kind: "stage",
+      stage: "alternative",
+      ...fault === undefined
+        ? { message: `${printable(other!.name, 100)} is called ${what}` }
+        : { message: `nothing is called ${what}: ${printable(fault, 500)}`, unusable: true },
+    });
+    return fault === undefined ? other : undefined;
+  });
+  return next(replacing(options, own));
+};

@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonValue, parseJson, withField } from "../../base/json.ts";
-import type { Strategy } from "./_stage.ts";
+import type { Strategy } from "./_stages.ts";
 
 /** The key that holds the known variables in each result. */
 const KNOWN = "known_variables";

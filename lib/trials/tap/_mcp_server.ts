@@ -17,7 +17,7 @@ import { readBody } from "../../base/request_body.ts";
 import { InfrastructureError, type Permanent } from "../../models/model.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
-import { isNowhere } from "./_loopback.ts";
+import { isNowhere } from "../../base/loopback.ts";
 import { SERVER_NAME } from "./_offered_names.ts";
 import { MAX_OUTPUT } from "../../base/process_group.ts";
 import { dropBody, MAX_BODY, refusalText } from "./_tools_over_http.ts";

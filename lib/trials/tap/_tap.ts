@@ -40,7 +40,7 @@ import {
   type Watched,
   type WatchedRequest,
 } from "../agent/session.ts";
-import { inThisContext } from "../_tracing.ts";
+import { inThisContext } from "../../base/tracing.ts";
 import { AnnouncedCalls, type AnnouncedCallsOptions, ownCallsOf } from "./_announced_calls.ts";
 import {
   awaited,
@@ -57,7 +57,7 @@ import {
   showsText,
   withChoice,
 } from "./_requests.ts";
-import { type Address, openAddress } from "./_loopback.ts";
+import { type Address, openAddress } from "../../base/loopback.ts";
 import { SUBMIT } from "./_mcp_server.ts";
 import { OfferedNames } from "./_offered_names.ts";
 

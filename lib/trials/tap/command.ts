@@ -14,13 +14,7 @@ import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import { toOpenAIMessage } from "../../tools/message.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
-import { isNowhere } from "./_loopback.ts";
-import {
-  MCP_TRANSPORTS,
-  type McpConfig,
-  type McpTransport,
-  writeMcpConfig,
-} from "./_mcp_config.ts";
+import { isNowhere } from "../../base/loopback.ts";
 import {
   errorsText,
   type GroupEnded,
@@ -30,6 +24,7 @@ import {
   runGroup,
   startFault,
 } from "../../base/process_group.ts";
+import { SERVER_NAME } from "./_offered_names.ts";
 
 /** An agent that is a program. */
 export interface CommandAgent {
@@ -51,6 +46,9 @@ export interface CommandAgent {
    */
   readonly mcp?: true | "http" | "stdio";
 }
+
+/** How a program reaches the MCP server: by Streamable HTTP, or as a server that it starts itself. */
+const MCP_TRANSPORTS = ["http", "stdio"] as const;
 
 /** What stands for the path of the MCP configuration in arguments. */
 const MCP = "{mcp}";
@@ -101,8 +99,6 @@ const INHERITED = [
 /** Bytes of a prompt that the environment can hold: Linux takes 128 KiB, name included. */
 const MAX_VARIABLE = 100 * 2 ** 10;
 
-/** Characters of standard error that an error quotes: its end, where programs say what was wrong. */
-
 /**
  * Returns an agent that runs a program for each message of the user: prompt and addresses by environment and
  * standard input, the answer by standard output or `submit_answer` (see docs/agents.md). The program and all that it
@@ -128,12 +124,19 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     const { signal } = given;
     signal?.throwIfAborted();
     // Asked before: the runtime would else ask the user.
-    if (!mayRun()) throw unpermitted(command);
-    if (isNowhere(given.baseURL)) throw unheard(command);
-    const served = mcp === undefined ? undefined : await mcpOf(given, mcp === true ? "http" : mcp);
-    using config = served?.config;
+    if (!mayRun()) {
+      throw unpermitted(
+        command,
+        "run programs and to end them: add --allow-run (a list such as --allow-run=python3 permits no end)",
+      );
+    }
+    if (isNowhere(given.baseURL)) {
+      throw unpermitted(command, "listen for it: add --allow-net=127.0.0.1");
+    }
+    using served = mcp &&
+      await writeMcpConfig(await given.mcpURL(), mcp === true ? "http" : mcp);
     signal?.throwIfAborted();
-    const file = config?.path;
+    const file = served?.path;
     let ended: GroupEnded;
     try {
       ended = await runGroup({
@@ -180,16 +183,11 @@ export function withoutSecrets({ env, ...others }: CommandAgent): CommandAgent {
   return { ...others, env: Object.fromEntries(Object.keys(env).map((name) => [name, MARK])) };
 }
 
-/** The MCP server of a program. */
-interface Served {
+/** The MCP server of a program, with its configuration in a file of its own until that is disposed of. */
+interface Served extends Disposable {
   readonly url: string;
-  readonly config: McpConfig;
-}
-
-/** Starts the MCP server, and writes its configuration. */
-async function mcpOf(given: AgentOptions, transport: McpTransport): Promise<Served> {
-  const url = await given.mcpURL();
-  return { url, config: await writeMcpConfig(url, transport) };
+  /** The path of the file. */
+  readonly path: string;
 }
 
 /** Puts the path of the MCP configuration in its place among the arguments. */
@@ -211,7 +209,7 @@ function variablesOf(
     ...(fits ? { TOOLGATE_PROMPT: prompt } : {}),
     ...(served === undefined
       ? {}
-      : { TOOLGATE_MCP_URL: served.url, TOOLGATE_MCP_CONFIG: served.config.path }),
+      : { TOOLGATE_MCP_URL: served.url, TOOLGATE_MCP_CONFIG: served.path }),
   };
 }
 
@@ -229,7 +227,7 @@ function inputOf(
     ...{ tools: tools.map((tool) => toOpenAITool(tool).function), toolChoice },
     ...{ model, baseURL, apiKey, toolsURL },
     mcpURL: served?.url,
-    mcpConfig: served?.config.path,
+    mcpConfig: served?.path,
   }) + "\n";
 }
 
@@ -238,24 +236,10 @@ function shown(command: readonly string[]): string {
   return printable(redact(command.map(shellQuote).join(" ")), 100);
 }
 
-/** The error of a program that Deno must not run. */
-function unpermitted(command: readonly string[]): InfrastructureError {
+/** The error of a program that Deno must not run, or that could reach neither the model nor the functions. */
+function unpermitted(command: readonly string[], what: string): InfrastructureError {
   return new InfrastructureError(
-    `Cannot run the agent ${
-      shown(command)
-    } as Deno was not given the permission to run programs and to end ` +
-      "them: add --allow-run (a list such as --allow-run=python3 permits no end)",
-    { permanent: "permission" },
-  );
-}
-
-/** The error of a program that could reach neither the model nor the functions. */
-function unheard(command: readonly string[]): InfrastructureError {
-  return new InfrastructureError(
-    `Cannot run the agent ${
-      shown(command)
-    } as Deno was not given the permission to listen for it: add ` +
-      "--allow-net=127.0.0.1",
+    `Cannot run the agent ${shown(command)} as Deno was not given the permission to ${what}`,
     { permanent: "permission" },
   );
 }
@@ -278,5 +262,70 @@ function unstarted(
   return new InfrastructureError(
     `Cannot run the agent ${shown(command)} as ${reason}`,
     { permanent: fault === undefined ? undefined : "command" as const, cause: error },
+  );
+}
+
+/**
+ * Writes the configuration in the form that most hosts of MCP read, into a temporary file that only the user can read:
+ * the address in it is a key.
+ *
+ * @param url The address of the server.
+ * @throws {InfrastructureError} If it cannot be written.
+ */
+async function writeMcpConfig(url: string, transport: "http" | "stdio"): Promise<Served> {
+  // A path from the folder of this process would lead a program elsewhere.
+  const folder = Object.values(readVariables(["TMPDIR", "TMP", "TEMP"]))
+    .find((one) => /^([/\\]|\w:)/.test(one)) ?? "/tmp";
+  const path = `${folder.replace(/[/\\]+$/, "")}/toolgate-mcp-${crypto.randomUUID()}.json`;
+  // Asked before: the runtime would else ask the user.
+  if (Deno.permissions.querySync({ name: "write", path }).state !== "granted") {
+    const reason = `Deno was not given the permission to write there: add --allow-write=${folder}`;
+    throw unwritten(path, reason, "permission");
+  }
+  const server = transport === "http" ? { type: "http", url } : await bridgeTo(url);
+  const text = JSON.stringify({ mcpServers: { [SERVER_NAME]: server } }, null, 2) + "\n";
+  const remove = () => {
+    try {
+      Deno.removeSync(path);
+    } catch {
+      // The program may have removed it.
+    }
+  };
+  try {
+    await Deno.writeTextFile(path, text, { createNew: true, mode: 0o600 });
+  } catch (error) {
+    remove();
+    throw unwritten(path, printable(redact(reasonOf(error)), 300), undefined, error);
+  }
+  return { url, path, [Symbol.dispose]: remove };
+}
+
+/** The command of the bridge between standard input and output and the server, with no more than it needs. */
+async function bridgeTo(url: string) {
+  // What is loaded here can be loaded there, also where it came from another machine.
+  await import("./_mcp_bridge.ts");
+  const { host, hostname } = new URL(url);
+  return {
+    command: Deno.execPath(),
+    args: [
+      ...["run", "--quiet", "--no-prompt", "--no-config", "--no-lock"],
+      ...[`--allow-net=${host}`, "--allow-env=TOOLGATE_MCP_URL"],
+      import.meta.resolve("./_mcp_bridge.ts"),
+    ],
+    // The address is no argument, as other users can see these; and no proxy leads to it.
+    env: { TOOLGATE_MCP_URL: url, NO_PROXY: hostname, ...readVariables(["DENO_DIR"]) },
+  };
+}
+
+/** The error of a configuration that could not be written. */
+function unwritten(
+  path: string,
+  reason: string,
+  permanent: "permission" | undefined,
+  cause?: unknown,
+): InfrastructureError {
+  return new InfrastructureError(
+    `Cannot write the MCP configuration ${printable(path, 200)} as ${reason}`,
+    { cause, permanent },
   );
 }

@@ -10,8 +10,8 @@ import {
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
-import type { QuestionSpec } from "../../../lib/trials/executors/task_kind.ts";
-import { CaseExecutor } from "../../../lib/trials/executors/_case.ts";
+import type { QuestionSpec } from "../../../lib/tasks/task_kind.ts";
+import { CaseExecutor } from "../../../lib/trials/executors/case.ts";
 import type { ToolCase } from "../../../lib/trials/executors/tool_case.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";

@@ -1,7 +1,7 @@
 // The HTML report in a real browser: trials on probes, and of strategies that change what models see.
 
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
-import { USUAL_PROBES } from "../../../lib/trials/executors/task_kind.ts";
+import { USUAL_PROBES } from "../../../lib/tasks/task_kind.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { browserTest } from "../../support/browser.ts";
 import { type Folder, folder, readLines } from "../../support/child.ts";

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertGreater, assertGreaterOrEqual, assertLess } from "@std/assert";
 import type { Page } from "playwright-core";
-import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
+import { PROBES } from "../../../lib/tasks/task_kind.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { browserTest } from "../../support/browser.ts";
 import { Folder } from "../../support/folders.ts";

@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Change } from "../../../lib/perturbations/methods.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
-import { PROBES, type ProbeSpec } from "../../../lib/trials/executors/task_kind.ts";
+import { PROBES, type ProbeSpec } from "../../../lib/tasks/task_kind.ts";
 import {
   type KnownTask,
   rightAnswer,

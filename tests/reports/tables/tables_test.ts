@@ -6,7 +6,7 @@ import { breakdownTable } from "../../../lib/reports/tables/_success.ts";
 import { tablesOf } from "../../../lib/reports/_views.ts";
 import { linksOf } from "../../../lib/reports/tables/table.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import type { ExpressionKind } from "../../../lib/trials/executors/expressions.ts";
+import type { ExpressionKind } from "../../../lib/calls/expressions.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { generatedFrom } from "../../support/generated.ts";
 import { crossed, failureOf, record, records } from "../../support/records.ts";

@@ -21,7 +21,7 @@ import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected
 import type { CallRecord } from "../../../lib/calls/record.ts";
 import type { CallExpectation, ExpectedCall } from "../../../lib/tools/expected_call.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { FailedAssertion, isNeverError } from "../../../lib/trials/executors/assertion_text.ts";
+import { FailedAssertion, isNeverError } from "../../../lib/calls/assertion_text.ts";
 import { anyOf, matching, matchingText } from "../../../lib/calls/expected/matchers.ts";
 import { inSteps, made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";

@@ -11,7 +11,7 @@ import type { ChatRequest } from "../../../lib/simulated/_wire.ts";
 import { startSimulatedServer } from "../../../lib/simulated/server.ts";
 import { inTextFormat } from "../../../lib/models/formats/_adapter.ts";
 import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
-import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
+import { PROBES } from "../../../lib/tasks/task_kind.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
 import {
   type Reconstruction,

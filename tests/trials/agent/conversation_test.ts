@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { z } from "zod";
-import { runLoop } from "../../../lib/trials/agent/loop.ts";
-import { converse } from "../../../lib/trials/agent/conversation.ts";
+import { converse, runLoop } from "../../../lib/trials/agent/loop.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { type Script, scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { ToolCase } from "../../../lib/trials/executors/tool_case.ts";
-import { caseOpener } from "../../../lib/trials/executors/case_opener.ts";
+import { caseOpener } from "../../../lib/trials/executors/case.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";

@@ -14,7 +14,7 @@ import type { Message } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
-import { CaseExecutor } from "../../../lib/trials/executors/_case.ts";
+import { CaseExecutor, caseOpener } from "../../../lib/trials/executors/case.ts";
 import { caseDigest } from "../../../lib/trials/executors/case_parts.ts";
 import type { ToolCase, ToolTestRun } from "../../../lib/trials/executors/tool_case.ts";
 import type { ToolTestTurn } from "../../../lib/trials/executors/case_turns.ts";
@@ -28,7 +28,6 @@ import {
   assertNotCalled,
 } from "../../../lib/testing/assertions/calls.ts";
 import { assertAnswer, assertBudget } from "../../../lib/testing/assertions/runs.ts";
-import { caseOpener } from "../../../lib/trials/executors/case_opener.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";

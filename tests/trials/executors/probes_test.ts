@@ -5,12 +5,7 @@ import type { Behaviour } from "../../../lib/calls/failure_types.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
-import {
-  isProbe,
-  type ProbeId,
-  PROBES,
-  type ProbeSpec,
-} from "../../../lib/trials/executors/task_kind.ts";
+import { isProbe, type ProbeId, PROBES, type ProbeSpec } from "../../../lib/tasks/task_kind.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";

@@ -3,7 +3,7 @@ import {
   repairArguments,
   type RepairedArguments,
   type RepairRequest,
-} from "../../../lib/trials/strategies/argument_repair.ts";
+} from "../../../lib/trials/strategies/repair.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelReply } from "../../../lib/models/model.ts";
 import type { Limited } from "../../../lib/trials/agent/session.ts";

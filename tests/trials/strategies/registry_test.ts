@@ -16,7 +16,7 @@ import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import type { ChatAnswer } from "../../../lib/simulated/_wire.ts";
 import { parseSimulatedModel } from "../../../lib/simulated/_names.ts";
 import { startSimulatedServer } from "../../../lib/simulated/server.ts";
-import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
+import { PROBES } from "../../../lib/tasks/task_kind.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { Session } from "../../../lib/trials/agent/session.ts";
 import {

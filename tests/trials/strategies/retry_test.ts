@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
 import { Session } from "../../../lib/trials/agent/session.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
-import { retryBy } from "../../../lib/trials/strategies/_retry.ts";
+import { retryBy } from "../../../lib/trials/strategies/replacing.ts";
 import { recoveryOf } from "../../../lib/calls/recovery.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import type { Message } from "../../../lib/tools/message.ts";

@@ -6,9 +6,9 @@
 
 // Loaded on first use: most cases have no state.
 import defer * as util from "node:util";
-import { cutText, defined, isObject } from "../base/json.ts";
-import { redactRecordValue } from "../base/redact.ts";
-import { MAX_KEPT_LENGTH } from "../calls/trace.ts";
+import { cutText, defined, isObject } from "../../base/json.ts";
+import { redactRecordValue } from "../../base/redact.ts";
+import { MAX_KEPT_LENGTH } from "../trace.ts";
 
 /** What changed in one place of a state. */
 export interface StateChange {

@@ -1,14 +1,15 @@
 /**
- * Stages: requests that a strategy makes to a model before the loop begins.
+ * What a strategy is, and those that ask in stages: requests to a model before the loop begins.
  * @module
  */
 
 import type { Loop, LoopOptions } from "../agent/loop.ts";
 import type { Message } from "../../tools/message.ts";
 import { fillPrompt, type Prompted, type PROMPTS } from "../../models/prompts.ts";
-import type { Ending, Limited } from "../agent/session.ts";
-import type { SolvedExample } from "../executors/examples.ts";
-import { describeTool, type ToolSchema } from "../../tools/tool.ts";
+import { type Ending, isLimited, type Limited } from "../agent/session.ts";
+import type { SolvedExample } from "../../tasks/examples.ts";
+import { describeTool, type ToolSchema, wrapEnvironment } from "../../tools/tool.ts";
+import { printable } from "../../base/json.ts";
 
 /** A separate conversation: a model gets the question and the functions as text, and can call none. */
 export class Stage {
@@ -148,3 +149,123 @@ export type Strategy<Own = unknown> = (
 
 /** The loop, unchanged. */
 export const plain: Strategy = (options, next) => next(options);
+
+/**
+ * One model writes a plan and cannot call anything (stage `plan`); the same or another one carries it out
+ * (stage `call`). Without a plan, only the question is sent.
+ */
+export const planThenCall: Strategy<Texts<"plan_then_call">> = async (
+  options,
+  next,
+  { prompts },
+) => {
+  const stage = new Stage(options, "plan", prompts.plan);
+  const reply = await stage.ask();
+  if (isLimited(reply)) return reply;
+  const plan = limitText(reply.text.trim());
+  const { tools } = options.environment;
+  const names = mentionedTools(plan, tools);
+  stage.end(
+    plan === ""
+      ? "there is no plan: the question stands for itself"
+      : `the plan names ${names.length} of ${tools.length} functions`,
+    plan !== "",
+  );
+  return await carryOut(options, next, { stage: "call", found: plan, prompts });
+};
+
+/**
+ * One model selects the functions (stage `route`); the same or another one is offered only those, and calls
+ * them (stage `fill`). If none is selected, all are offered.
+ */
+export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
+  options,
+  next,
+  { prompts },
+) => {
+  const { environment } = options;
+  const { tools } = environment;
+  const stage = new Stage(options, "route", prompts.route);
+  const reply = await stage.ask();
+  if (isLimited(reply)) return reply;
+  const answer = limitText(reply.text);
+  const picked = mentionedTools(answer, tools);
+  const unknown = unknownNames(answer, tools);
+  stage.end(
+    [
+      picked.length === 0
+        ? `no function was picked: all ${tools.length} are offered`
+        : `${picked.length} of ${tools.length} functions are offered`,
+      ...(unknown.length === 0 ? [] : [
+        `there are none of the names ${unknown.map((name) => printable(name, 60)).join(", ")}`,
+      ]),
+    ].join("; "),
+    picked.length > 0,
+  );
+  return await next({
+    ...options,
+    stage: "fill",
+    environment: picked.length === 0
+      ? environment
+      : wrapEnvironment(environment, { tools: picked }),
+  });
+};
+
+/** At most this many unknown names are listed. */
+const MAX_UNKNOWN = 10;
+
+/** Quoted names that no function has. */
+function unknownNames(answer: string, tools: readonly ToolSchema[]): string[] {
+  const names = new Set(tools.map(({ name }) => name));
+  const quoted = Array.from(
+    answer.matchAll(/["'`]([\w.:-]{1,100})["'`](?!\s*:)/g),
+    ([, name]) => name!,
+  );
+  return [...new Set(quoted)].filter((name) => !names.has(name)).slice(0, MAX_UNKNOWN);
+}
+
+/** Marks a list as complete. */
+const STOP = "<!stop>";
+
+/**
+ * The model names the final call, and is asked what is missing until it says that nothing is, the list no
+ * longer changes, or `rounds` is reached (stage `infer`). Then the list is carried out (stage `call`);
+ * without a list, only the question is sent. Where calls are written, the list is the answer, as in the paper:
+ * nothing is asked any more. It is handed on if another strategy within this one asks before the loop.
+ */
+export const backward: Strategy<Texts<"backward">> = async (
+  options,
+  next,
+  { prompts, rounds, isLast },
+) => {
+  const stage = new Stage(options, "infer", prompts.final);
+  let list = "";
+  let reason = `${rounds} rounds are over`;
+  let round = 0;
+  for (; round <= rounds; round++) {
+    const reply = await stage.ask();
+    if (isLimited(reply)) return reply;
+    const isComplete = reply.text.includes(STOP);
+    const answer = limitText(reply.text.replaceAll(STOP, "").trim());
+    // An empty reply adds nothing, and does not undo earlier ones.
+    const isNew = answer !== "" && answer !== list;
+    if (isNew) list = answer;
+    if (!isNew || isComplete) {
+      reason = list === ""
+        ? "there is no list: the question stands for itself"
+        : isComplete
+        ? "the list is complete"
+        : "nothing was added any more";
+      break;
+    }
+    stage.followUp(list, prompts.missing);
+  }
+  stage.end(
+    `${reason}; rounds of asking what is missing: ${Math.min(round, rounds)}`,
+    list !== "",
+  );
+  if (list !== "" && isLast && options.fromList !== undefined) {
+    return await next({ ...options, stage: "call", answered: options.fromList(list) });
+  }
+  return await carryOut(options, next, { stage: "call", found: list, prompts });
+};

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { randomIntegerBetween } from "@std/random";
-import { evaluate } from "../../base/arithmetic.ts";
-import { isJsonObject, parseJson } from "../../base/json.ts";
-import { fork, type Stream } from "../../base/random.ts";
-import { type CallEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
-import { isProbe } from "./task_kind.ts";
+import { evaluate } from "../base/arithmetic.ts";
+import { isJsonObject, parseJson } from "../base/json.ts";
+import { fork } from "../base/random.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import { arithmeticOf, sumOf } from "../tasks/probes.ts";
+import { isProbe } from "../tasks/task_kind.ts";
 
 /** The kinds of expressions. */
 export const EXPRESSIONS = [
@@ -52,20 +52,6 @@ export function expressionsOf(
   if (!sum) return undefined;
   return callsOf(events).filter(({ function: name }) => name === "eval")
     .map((call) => expressionKind(expressionOf(call), one, other));
-}
-
-/** What `mental_arithmetic` asks for: the sum of all numbers from one down to the other, or of the two. */
-export function arithmeticOf(stream: Stream) {
-  const one = randomIntegerBetween(20, 99, stream);
-  const other = randomIntegerBetween(0, 19, stream);
-  // The article's own question, or an easier one.
-  const sum = randomIntegerBetween(0, 1, stream) === 0;
-  return { one, other, sum };
-}
-
-/** The sum of all whole numbers from `most` down to `least`. */
-export function sumOf(most: number, least: number): number {
-  return (most + least) * (most - least + 1) / 2;
 }
 
 /** The expression in a call of a calculator; empty if there is none. */

@@ -4,18 +4,18 @@
  */
 
 import { randomIntegerBetween, shuffle } from "@std/random";
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { fork, forkSeed } from "../../base/random.ts";
-import type { GraphSpec } from "../../tasks/generated/graph.ts";
-import { briefSpec, generateTask, type Task } from "../../tasks/generated/task.ts";
-import { type TaskFunction, writePrompt } from "../../tasks/generated/wording.ts";
-import { writeAnswerForm } from "../../tasks/questions/prompt.ts";
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { fork, forkSeed } from "../base/random.ts";
+import type { GraphSpec } from "./generated/graph.ts";
+import { briefSpec, generateTask, type Task } from "./generated/task.ts";
+import { type TaskFunction, writePrompt } from "./generated/wording.ts";
+import { writeAnswerForm } from "./questions/prompt.ts";
 import {
   type CallQuestion,
   type CallSet,
   PLACEHOLDER,
   resolvedTruth,
-} from "../../tasks/questions/question_set.ts";
+} from "./questions/question_set.ts";
 import type { QuestionSpec } from "./task_kind.ts";
 
 /** A call of an example, and what it returned. */

@@ -1,12 +1,12 @@
 // What changed in the state of a case: told by place, without running anything of the user's, without secrets.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "../support/fast_check.ts";
+import fc from "../../support/fast_check.ts";
 import {
   snapshotOf,
   type StateDifference,
   stateDifference,
-} from "../../lib/trials/state_difference.ts";
+} from "../../../lib/calls/values/state_difference.ts";
 
 /** What differs between a state before and after its tools changed it. */
 function changed<State>(state: State, change: (state: State) => void): StateDifference {

@@ -1,8 +1,13 @@
 /**
- * Cases: a question about custom tools, judged by the user's own assertions.
+ * Cases: a question about custom tools, judged by the user's own assertions; opened for a trial with all that is made
+ * for it, and without to look at them.
  * @module
  */
 
+import { assertCaseTools, assertPrompt, type ToolCase, type ToolTestRun } from "./tool_case.ts";
+import { type CaseSpec, isCase, type TaskSpec } from "../../tasks/task_kind.ts";
+import { openTask, type TaskOpener } from "./tasks.ts";
+import { type CaseSetUp, setUpCase } from "./_case_set_up.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
@@ -47,18 +52,41 @@ import {
   type StateDifference,
   stateDifference,
   type StateSnapshot,
-} from "../state_difference.ts";
-import type { CaseSpec } from "./task_kind.ts";
-import { assertCaseTools, assertPrompt, type ToolCase, type ToolTestRun } from "./tool_case.ts";
+} from "../../calls/values/state_difference.ts";
 import {
   assertionText,
   isNamed,
   isNeverError,
   keptText,
   MisusedAssertion,
-} from "./assertion_text.ts";
-import type { CaseSetUp } from "./_case_set_up.ts";
+} from "../../calls/assertion_text.ts";
 import type { RecordedRun } from "../recorded_run.ts";
+
+/** Returns what opens tasks: cases by name, under a variant of settings if there is one; others by `openTask()`. */
+export function caseOpener<State>(
+  caseOf: (name: string, variant: string | undefined) => ToolCase<State> | undefined,
+): TaskOpener {
+  const find = (spec: TaskSpec, variant: string | undefined) =>
+    isCase(spec) ? caseOf(spec.case, variant) : undefined;
+  const open: TaskOpener = (spec, { variant, ...options } = {}) => {
+    const found = find(spec, variant);
+    return found === undefined
+      ? openTask(spec, options)
+      : new CaseExecutor(found, spec as CaseSpec, options);
+  };
+  const begin: TaskOpener["begin"] = async (spec, { variant, ...options }, setUpOptions) => {
+    const found = find(spec, variant);
+    if (found === undefined) return openTask(spec, options);
+    const setUp = await setUpCase(found, setUpOptions);
+    try {
+      return new CaseExecutor(found, spec as CaseSpec, options, setUp);
+    } catch (error) {
+      await setUp.release();
+      throw error;
+    }
+  };
+  return Object.assign(open, { begin });
+}
 
 /** Seconds that assertions may take, at most: judges may have to wait for their turn. */
 const MAX_ASSERT = 600;
@@ -67,7 +95,7 @@ const MAX_ASSERT = 600;
 const MAX_CALLS = 50;
 
 /** Options of {@linkcode CaseExecutor}. */
-export interface CaseExecutorOptions extends Partial<ExecutorOptions> {
+interface CaseExecutorOptions extends Partial<ExecutorOptions> {
   /** Perturbation of what the model sees; default `none`. */
   readonly perturbation?: string;
   /** The clock of tools and assertions; default: that of the system. */

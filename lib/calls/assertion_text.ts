@@ -4,11 +4,11 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import { InputError, isErrorOf, reasonOf } from "../../base/errors.ts";
-import { printableLines } from "../../base/json.ts";
-import { redact } from "../../base/redact.ts";
-import { atPlace, thrownText } from "../../base/user_code.ts";
-import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { InputError, isErrorOf, reasonOf } from "../base/errors.ts";
+import { printableLines } from "../base/json.ts";
+import { redact } from "../base/redact.ts";
+import { atPlace, thrownText } from "../base/user_code.ts";
+import { MAX_KEPT_LENGTH } from "./trace.ts";
 
 /** A failed assertion of this library. */
 export class FailedAssertion extends AssertionError {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { environmentVariable } from "../base/environment.ts";
+import { environmentVariable } from "./environment.ts";
 
 /** The value of an attribute. Whole numbers are made by {@linkcode TrialSpans.whole}. */
 export type Attributes = Readonly<

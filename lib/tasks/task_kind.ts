@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { CallFormat, CallMode, ScoringRule } from "../../tasks/questions/scoring.ts";
-import type { Difficulty } from "../../tasks/questions/question_set.ts";
-import type { GraphSpec } from "../../tasks/generated/graph.ts";
+import type { CallFormat, CallMode, ScoringRule } from "./questions/scoring.ts";
+import type { Difficulty } from "./questions/question_set.ts";
+import type { GraphSpec } from "./generated/graph.ts";
 
 /** The probes that `"all"` means in a suite. */
 export const USUAL_PROBES = [

@@ -1,12 +1,8 @@
 import { assertEquals } from "@std/assert";
-import {
-  type ExpressionKind,
-  expressionKind,
-  expressionsOf,
-} from "../../../lib/trials/executors/expressions.ts";
-import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
-import { scripted } from "../../../lib/models/scripted.ts";
-import { runTrial } from "../../../lib/trials/run_trial.ts";
+import { type ExpressionKind, expressionKind, expressionsOf } from "../../lib/calls/expressions.ts";
+import { ProbeExecutor } from "../../lib/trials/executors/probes.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 
 Deno.test("expressionKind() tells invalid, brute-force and closed forms of a sum apart (Indirection, Computational overconfidence)", () => {
   const table: Record<ExpressionKind, readonly string[]> = {
