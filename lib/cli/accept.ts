@@ -4,7 +4,7 @@
  */
 
 import { userPath } from "../base/command_line.ts";
-import { acceptResults } from "../runs/accept.ts";
+import { acceptResults, recordText } from "../runs/record.ts";
 import { printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { percent, sum } from "../base/numbers.ts";
@@ -16,10 +16,15 @@ import { skippedNote } from "../runs/plan.ts";
 import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
 import { addRelease } from "../runs/history/history.ts";
 import type { Results } from "../runs/journal/results.ts";
-import { recordText } from "../runs/record.ts";
-import { historyAt, readRun } from "./_run_record.ts";
+import {
+  historyAt,
+  journalsOf,
+  PRICES_OPTION,
+  readRun,
+  RUN,
+  UNCHECKED_OPTION,
+} from "./journals.ts";
 import { command, type Rest } from "./command.ts";
-import { journalsOf, PRICES_OPTION, RUN, UNCHECKED_OPTION } from "./journals.ts";
 
 /** Writes the baseline, or the release, and reports it on stderr. */
 export const accept = command({

@@ -12,7 +12,7 @@ import { partOf } from "../runs/history/history.ts";
 import { watchedName, watchHistory } from "../runs/history/watch.ts";
 import { number } from "../runs/flags.ts";
 import { command } from "./command.ts";
-import { FOLDERS, historyIn } from "./_run_record.ts";
+import { FOLDERS, historyIn } from "./journals.ts";
 
 /** Prints the verdict on each model to stdout. */
 export const canary = command({

@@ -4,7 +4,7 @@
  */
 
 import { baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
-import { recordBaseline } from "../runs/accept.ts";
+import { recordBaseline } from "../runs/record.ts";
 import { commandLine, isOwnPath, userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -25,14 +25,24 @@ import { withoutShifts } from "../gate/ceilings.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { pricesFor, skippedNote } from "../runs/plan.ts";
 import { playSample } from "../runs/play_again.ts";
-import { decideResults, type DecisionOptions, undecidableReason } from "../runs/decide_results.ts";
-import { decideByHistory } from "../runs/history/decide.ts";
+import {
+  decideByHistory,
+  decideResults,
+  type DecisionOptions,
+  undecidableReason,
+} from "../runs/decide_results.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { type FlagValues, number } from "../runs/flags.ts";
-import { historyIn } from "./_run_record.ts";
+import {
+  historyIn,
+  journalsBySuite,
+  journalsOf,
+  PRICES_OPTION,
+  readJournals,
+  RUN,
+} from "./journals.ts";
 import { command, type Rest } from "./command.ts";
-import { journalsBySuite, journalsOf, PRICES_OPTION, readJournals, RUN } from "./journals.ts";
 
 const OPTIONS = {
   successRate: { value: "R", read: number, help: "the success rate required, above 0, at most 1" },

@@ -15,9 +15,18 @@ import { renderHistory } from "../reports/history_text.ts";
 import { addRecord, type HistoryPart, partOf } from "../runs/history/history.ts";
 import { watchHistory } from "../runs/history/watch.ts";
 import { recordOf } from "../runs/record.ts";
-import { FOLDERS, historyAt, historyIn, readRun } from "./_run_record.ts";
+import {
+  FOLDERS,
+  historyAt,
+  historyIn,
+  journalsBySuite,
+  journalsOf,
+  PRICES_OPTION,
+  readRun,
+  RUN,
+  UNCHECKED_OPTION,
+} from "./journals.ts";
 import { command } from "./command.ts";
-import { journalsBySuite, journalsOf, PRICES_OPTION, RUN, UNCHECKED_OPTION } from "./journals.ts";
 
 /** Writes the record of a run, of each suite one, into the folder of a history, and says so on stderr. */
 export const addToHistory = command({

@@ -3,13 +3,18 @@
  * @module
  */
 
+import * as journals from "../runs/journal/jsonl.ts";
 import { userPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { printable } from "../base/json.ts";
 import { type JournalFile, readJournalFile, suiteOf } from "../runs/journal/journal.ts";
-import * as journals from "../runs/journal/lines.ts";
+import { isMissing } from "../base/output_file.ts";
+import { type History, type HistoryFolder, readHistory } from "../runs/history/history.ts";
+import { readResults, type Results } from "../runs/journal/results.ts";
+import { pricesFor } from "../runs/plan.ts";
+import { playSample } from "../runs/play_again.ts";
 
 /** The option of commands that tell costs. */
 export const PRICES_OPTION = {
@@ -79,4 +84,35 @@ export function journalsBySuite(journals: readonly string[]): SuiteJournals[] {
       .sort((one, other) => one.suite < other.suite ? -1 : 1),
     ...(empty.length === 0 ? [] : [{ suite: empty.join(", "), journals: empty }]),
   ];
+}
+
+/** What commands take that read histories. */
+export const FOLDERS = ["the folder of a history, or several", 1, Infinity] as const;
+
+/** Reads the journals of a run, and plays a sample of it again; `prices` take the place of those of its plan. */
+export async function readRun(
+  journals: readonly string[],
+  { prices, unchecked }: { readonly prices?: Prices; readonly unchecked?: boolean },
+): Promise<Results> {
+  const files = readJournals(journals, unchecked);
+  const results = readResults(journals.map(userPath), files);
+  for (const notice of results.notices) console.error(notice);
+  if (results.problem === undefined || results.problem === results.missing) {
+    for (const line of await playSample(files)) console.error(line);
+  }
+  if (prices === undefined || results.plan === undefined) return results;
+  return { ...results, prices: pricesFor(prices, results.plan.resolved) };
+}
+
+/** Reads the history in folders. */
+export function historyIn(folders: readonly string[]): History {
+  return readHistory(folders.map((shown) => ({ path: userPath(shown), shown })));
+}
+
+/** Reads the history in a folder that need not be there; says on stderr what was left out. */
+export function historyAt(shown: string): { folder: HistoryFolder; history: History } {
+  const folder = { path: userPath(shown), shown };
+  const history = historyIn(isMissing(folder.path) ? [] : [shown]);
+  for (const line of history.leftOut) console.error(line);
+  return { folder, history };
 }

@@ -10,7 +10,7 @@ import { countText } from "../base/numbers.ts";
 import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { isLeftOut } from "../gate/compared_cases.ts";
-import type { GateReport } from "../gate/gate_report.ts";
+import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import type { Price, Prices } from "../models/prices.ts";
 import { assertCsvFolder, CSV_FILES, writeCsv } from "../reports/csv.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
@@ -19,9 +19,10 @@ import { renderMarkdown } from "../reports/markdown.ts";
 import { makeReport, missingTrialsNote, type Report } from "../reports/report.ts";
 import { assertSvgFolder, writeSvgs } from "../reports/svg.ts";
 import { renderReport } from "../reports/terminal.ts";
-import { type Baseline, readBaseline } from "../runs/baseline.ts";
+import { type Baseline, baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
 import {
   type Collection,
+  labelled,
   labelledTrial,
   readCollection,
   variantsOfRun,
@@ -32,16 +33,9 @@ import { wholeFrom } from "../runs/flags.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { rerunLine } from "../runs/rerun.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
-import { isBaselineRun } from "../runs/trial_keys.ts";
+import { assertOtherRun, isBaselineRun } from "../runs/trial_keys.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
-import {
-  acceptedFor,
-  baselineNames,
-  decide,
-  isBaseline,
-  withVariant,
-} from "./_compared_results.ts";
 import { command, type Rest } from "./command.ts";
 import {
   journalsBySuite,
@@ -50,6 +44,14 @@ import {
   readJournals,
   UNCHECKED_OPTION,
 } from "./journals.ts";
+import { readText } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
+import type { AcceptedResults } from "../gate/comparison.ts";
+import { plannedDecisions } from "../gate/decisions.ts";
+import { isUpgrade } from "../gate/policy.ts";
+import { comparableBaseline } from "../runs/compared_baseline.ts";
+import { decideResults, undecidableReason } from "../runs/decide_results.ts";
+import { isRecord } from "../runs/record.ts";
 
 /** The options that name a file or a folder to write to, in the order in which these are written. */
 const OUTPUTS = {
@@ -321,4 +323,96 @@ function wholeTrials({ runs, trials }: Collection) {
     },
   };
   return reading;
+}
+
+/** Names files of accepted results, by path, with as many of their folders as tell them apart. */
+function baselineNames(files: readonly string[]): ReadonlyMap<string, string> {
+  const paths = [...new Set(files.map((file) => resolvePath(userPath(file))))];
+  const namesOf = (taken: number) =>
+    paths.map((path) => path.split(/[/\\]/).slice(-taken).join("/"));
+  let taken = 1;
+  while (new Set(namesOf(taken)).size < paths.length) taken++;
+  const names = namesOf(taken);
+  return new Map(paths.map((path, place) => [path, names[place]!]));
+}
+
+/** Whether an operand is a file of accepted results, and no journal. */
+function isBaseline(operand: string): boolean {
+  if (!/\.jsonc?$/.test(operand)) return false;
+  try {
+    return isRecord(readText(userPath(operand)));
+  } catch {
+    // Reading it as a journal gives the error.
+    return false;
+  }
+}
+
+/**
+ * Returns what of a run is compared with accepted results: as its gate does, where that names a file, else whatever
+ * these have of the same model, or their only one.
+ *
+ * @throws {InputError} If they are the trials of the run itself, or of other tasks.
+ */
+function acceptedFor(
+  { plan, planned, trials, gate }: Results,
+  given: Baseline,
+  { name, label }: { readonly name: string; readonly label: string | undefined },
+): AcceptedResults {
+  const baseline = comparableBaseline(given, plan, planned);
+  assertOtherRun(baseline, trials);
+  const ofFile = gate !== undefined && isUpgrade(gate) && gate.baseline.file !== undefined;
+  const policy = ofFile ? gate : { baseline: {} };
+  const decisions = plannedDecisions(planned, policy, baseline).map((decision) => ({
+    ...decision,
+    subject: label === undefined ? decision.subject : labelled(decision.subject, label),
+  }));
+  return { cases: baseline.cases, name, trials: baseline.trials, decisions };
+}
+
+/** Names the run of a verdict, if there are several of its model. */
+function withVariant(decision: GateReport, label: string | undefined): GateReport {
+  if (label === undefined) return decision;
+  const { gate } = decision;
+  const policy = gate !== null && isUpgrade(gate) ? gate.baseline : undefined;
+  return {
+    ...decision,
+    verdicts: decision.verdicts.map((one) => {
+      const { baseline, variant = policy?.variant } = one;
+      // A baseline of the same run has its label, too; one in a file has none.
+      return {
+        ...labelled(one, label),
+        baseline: baseline === undefined || policy?.file !== undefined
+          ? baseline
+          : `${label}${variant === undefined ? ":" : ""} ${baseline}`,
+      };
+    }),
+  };
+}
+
+/** Returns the verdict of the plan's gate, and the baseline file that it compared with; nothing without a gate. */
+function decide(
+  results: Results,
+  { prices, journal, isItself }: {
+    readonly prices: Prices | undefined;
+    /** One of them, by which its trials can be run again. */
+    readonly journal: string;
+    /** Whether a baseline is of these results, so that there is nothing to decide. */
+    readonly isItself: (baseline: Baseline) => boolean;
+  },
+): { readonly decision?: GateReport; readonly baseline?: Baseline } {
+  const { gate, suite } = results;
+  if (gate === undefined) return {};
+  try {
+    const baseline = baselineOfGate(gate, userPath);
+    if (baseline !== undefined && isItself(baseline)) return { baseline };
+    const missing = missingBaseline(gate, baseline, userPath);
+    const problem = undecidableReason(results) ?? missing;
+    if (problem !== undefined) return { decision: reportProblem(suite, printable(problem, 1000)) };
+    const decision = decideResults(results, gate, { baseline, prices, journal });
+    return { decision, baseline };
+  } catch (error) {
+    // Results without a verdict can still be shown.
+    if (!(error instanceof InputError)) throw error;
+    return { decision: reportProblem(suite, printable(error.message, 1000)) };
+  }
 }

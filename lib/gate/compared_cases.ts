@@ -6,7 +6,7 @@
 
 import { listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
-import type { CaseParts } from "../trials/executors/case_parts.ts";
+import type { CaseParts } from "../trials/executors/tool_case.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import type { Variant } from "./variant.ts";
 

@@ -9,6 +9,7 @@ import {
   bound,
   DIFFERENCES,
   type Evidence,
+  lackOfCoverage,
   type Measure,
   type Pair,
   rateOf,
@@ -16,7 +17,6 @@ import {
   type Unit,
   type UnitMeasure,
 } from "./evidence.ts";
-import { lackOfCoverage } from "./_coverage.ts";
 import {
   type CompletePolicy,
   completePolicy,

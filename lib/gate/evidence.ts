@@ -3,7 +3,7 @@
  * @module
  */
 
-import { sum } from "../base/numbers.ts";
+import { countText, sum } from "../base/numbers.ts";
 import type { CompletePolicy } from "./policy.ts";
 import { type Sample, stakesOf } from "./sequential.ts";
 import { bettingLowerBound } from "../statistics/betting_bound.ts";
@@ -353,4 +353,46 @@ export function unitOf<T extends Pick<ScoredTrial, "outcome" | "solved">>(
     replaced: came("replaced"),
     resampled: came("resampled"),
   };
+}
+
+/** Trials of which some were valid at the first go. */
+type Goes = LaterGoes & Pick<Evidence, "valid" | "unknown">;
+
+/** The valid trials that were so at the first go. */
+function firstGoes({ valid, replaced = 0, resampled = 0 }: Goes): number {
+  return valid - replaced - resampled;
+}
+
+/** Whether enough trials were valid at the first go. */
+export function isCovered(goes: Goes, { coverage }: Pick<CompletePolicy, "coverage">): boolean {
+  // Tolerates rounding errors of the product.
+  return firstGoes(goes) >= coverage * (goes.valid + goes.unknown) - 1e-9;
+}
+
+/** Says that too few trials were valid at the first go; `undefined` if enough were. */
+export function lackOfCoverage(
+  goes: Goes,
+  policy: Pick<CompletePolicy, "coverage">,
+): string | undefined {
+  if (isCovered(goes, policy)) return undefined;
+  const required = `the coverage of ${Number((100 * policy.coverage).toPrecision(12))}% requires`;
+  const planned = goes.valid + goes.unknown;
+  const later = laterGoesText(goes);
+  return later === undefined
+    ? `${goes.valid} of ${planned} planned trials are valid, fewer than ${required}`
+    : `${firstGoes(goes)} of ${planned} planned trials were valid at the first go, fewer than ` +
+      `${required}: ${later}`;
+}
+
+/** Says how many valid trials were not so at the first go; `undefined` if all were. */
+export function laterGoesText({ replaced = 0, resampled = 0 }: LaterGoes): string | undefined {
+  const counts = [
+    replaced === 0 ? [] : `${countText(replaced, "trial")} run again in place of invalid ones`,
+    resampled === 0
+      ? []
+      : `${
+        countText(resampled, "trial")
+      } with a reply asked for again after a failure of unclear cause`,
+  ].flat();
+  return counts.length === 0 ? undefined : counts.join(", ");
 }

@@ -13,8 +13,12 @@ import { parseToolDocuments } from "../tools/documents.ts";
 import type { Message } from "../tools/message.ts";
 import type { Tool, ToolSchema } from "../tools/tool.ts";
 import { caseOpener } from "../trials/executors/case.ts";
-import { type ToolTestTurn, turnsOf } from "../trials/executors/case_turns.ts";
-import type { ToolCase, ToolTestRun } from "../trials/executors/tool_case.ts";
+import {
+  type ToolCase,
+  type ToolTestRun,
+  type ToolTestTurn,
+  turnsOf,
+} from "../trials/executors/tool_case.ts";
 import type { RecordedRun } from "../trials/recorded_run.ts";
 import { runTrial } from "../trials/run_trial.ts";
 import type { Trial } from "../trials/trial.ts";

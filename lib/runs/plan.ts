@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { CaseParts } from "../trials/executors/case_parts.ts";
+import type { CaseParts } from "../trials/executors/tool_case.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined, listText, printable } from "../base/json.ts";

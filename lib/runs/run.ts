@@ -12,6 +12,7 @@ import { assertOtherRun } from "./trial_keys.ts";
 import { LookAhead } from "./prefetch.ts";
 import {
   type JournalFile,
+  KeptValues,
   readJournalFile,
   readPlanLine,
   type RunLine,
@@ -20,7 +21,6 @@ import {
 import { type PlanLine, planLine } from "./journal/plan_line.ts";
 import { keepContext, withinRecording } from "../models/recordings/scope.ts";
 import { foreignTrial } from "./journal/_one_run.ts";
-import { KeptValues } from "./journal/_kept_values.ts";
 import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";
 import { shardOf } from "./_assign_shards.ts";

@@ -7,21 +7,20 @@ import defer * as paths from "node:path";
 import { onInterruption } from "./_interruption.ts";
 import type { Declared } from "./options.ts";
 import { printable } from "../base/json.ts";
-import { reportProblem } from "../gate/gate_report.ts";
+import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { type Flags, parseFlags } from "./_flags.ts";
 import { commandLine } from "../base/command_line.ts";
 import { countText } from "../base/numbers.ts";
 import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { type CompletePolicy, isUpgrade } from "../gate/policy.ts";
-import type { Plan } from "../runs/plan.ts";
+import { type Plan, skippedNote } from "../runs/plan.ts";
 import { registerCases } from "./_register_cases.ts";
 import { RATE_LIMITERS, type Registration, TestedRun } from "./_tested_run.ts";
 import { annotateRest, ONCE_AND_AHEAD } from "./_register.ts";
 import { onlyTrials, rerunTest } from "./_only.ts";
-import { gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { besideTestFile, sourcesOfCallers, testFile } from "./_sources.ts";
-import { assertCreatable, assertReplaceable } from "../base/output_file.ts";
+import { assertCreatable, assertReplaceable, writeOutput } from "../base/output_file.ts";
 import { shownFile } from "../base/user_code.ts";
 import {
   gateOfFolder,
@@ -40,6 +39,17 @@ import { type Connections, identityOf } from "../models/connect.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { autoSummary } from "../models/recordings/summary.ts";
+import { AssertionError } from "@std/assert/assertion-error";
+import { passes } from "./assertions/_trials.ts";
+import type { Baseline } from "../runs/baseline.ts";
+import { comparedParts } from "../runs/compared_baseline.ts";
+import { assertOtherRun } from "../runs/trial_keys.ts";
+import { decideTrials } from "../gate/decide_trials.ts";
+import { isFailed } from "../reports/failures.ts";
+import { recordBaseline } from "../runs/record.ts";
+import { planLine } from "../runs/journal/plan_line.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import { testWidth } from "../base/terminal_width.ts";
 
 /**
  * Registers a benchmark: one test case per trial and, with a gate, one test that decides.
@@ -356,4 +366,117 @@ function autoRuns(recordings: Recordings): AutoRuns {
   auto.runs.push(recordings);
   auto.open++;
   return auto;
+}
+
+/**
+ * Returns what the test of a gate does: it runs what is left of the plan, decides, and fails unless that passes.
+ *
+ * @param scope What else the verdict must say of the trials that it is about.
+ * @param records The baseline that is written if it passes; `undefined` for none.
+ */
+function gateTest(
+  tested: TestedRun,
+  policy: CompletePolicy,
+  { scope, records }: { readonly scope: readonly string[]; readonly records: string | undefined },
+): () => Promise<void> {
+  const { name, plan, run, planned: { baseline, missing, settings: { verdict: file } } } = tested;
+  return async () => {
+    tested.begin();
+    const trials = await tested.finished(run.scores());
+    tested.scores = trials;
+    const whole = await run.all();
+    if (tested.whole) tested.trials = whole;
+    // Cases that were not selected have not added theirs.
+    for (const trial of whole) {
+      if (isFailed(trial)) tested.failures.add(trial, tested.rerun(trial));
+    }
+    // Loaded when a gate is about to decide, as most are large.
+    const [{ summarizeJob }, { gateToMarkdown }, { renderGate, renderVerdicts }] = await Promise
+      .all([
+        import("../reports/job_summary.ts"),
+        import("../reports/markdown.ts"),
+        import("../reports/terminal.ts"),
+      ]);
+    const publish = (decision: GateReport) => {
+      const failures = tested.failures.lines(decision.exitCode === 0, tested.where);
+      const parts = [name, failures.join("\n"), renderGate(trials, decision, testWidth())];
+      console.log(`\n${parts.filter((part) => part !== "").join("\n\n")}\n`);
+      summarizeJob((limit) => gateToMarkdown(decision, { limit }));
+      if (file !== undefined) writeVerdicts(file, decision);
+      tested.decision = decision;
+    };
+    // Nothing waits between the decision and its text: an interruption finds both or neither.
+    tested.isOwed = false;
+    const undecidable = missing ?? run.fault?.reason ?? sameRunReason(baseline, trials);
+    if (undecidable !== undefined) {
+      const problem = reportProblem(name, undecidable);
+      publish(problem);
+      throw new AssertionError(renderVerdicts(problem));
+    }
+    const { rule, prices } = plan;
+    const rerun = (id: string) => tested.rerun(trials.find((trial) => trial.id === id)!);
+    const variants = decideTrials(trials, plan.trials, policy, {
+      rule,
+      prices,
+      baseline,
+      stopped: run.stopped,
+      parts: comparedParts(plan, baseline),
+    });
+    publish(reportVerdicts(name, variants, policy, {
+      notes: [...skippedNote(plan), ...scope],
+      rerun,
+    }));
+    if (records !== undefined && tested.decision?.verdict === "pass") {
+      const results = { plan: planLine(plan), trials, planned: plan.trials, gate: policy, rule };
+      const line = recordBaseline(
+        { ...results, problem: undefined, stopped: run.stopped },
+        records,
+      );
+      console.log(`${name}: ${line}`);
+    }
+    const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
+    if (failed.length > 0) {
+      const report = reportVerdicts(name, failed, policy, { notes: scope, rerun });
+      throw new AssertionError(renderVerdicts(report));
+    }
+    if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
+  };
+}
+
+/** Why trials cannot be compared with a baseline, if they are replays of it. */
+function sameRunReason(
+  baseline: Baseline | undefined,
+  trials: readonly TrialSummary[],
+): string | undefined {
+  try {
+    if (baseline !== undefined) assertOtherRun(baseline, trials);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return error.message;
+  }
+}
+
+/**
+ * Writes the verdicts of a gate.
+ *
+ * @throws {InputError} If the file cannot be written.
+ */
+function writeVerdicts(file: string, verdicts: GateReport): void {
+  writeOutput(file, `${JSON.stringify(verdicts, null, 2)}\n`, "the verdicts to");
+}
+
+/** Benchmarks whose gate had to decide and did not. */
+const owing: string[] = [];
+
+/** Fails the file once all else is done: an error of one hook would keep those behind it from running. */
+function owe(name: string): void {
+  if (owing.push(name) > 1) return;
+  globalThis.addEventListener("unload", () => {
+    const error = new AssertionError(
+      `The gates of these benchmarks did not run: ${owing.join(", ")}`,
+    );
+    // Its frames would lead into this library.
+    error.stack = error.name;
+    throw error;
+  });
 }

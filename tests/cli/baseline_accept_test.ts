@@ -3,7 +3,7 @@
 
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { acceptResults } from "../../lib/runs/accept.ts";
+import { acceptResults, recordText } from "../../lib/runs/record.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import type { ScoredTrial } from "../../lib/gate/variant.ts";
 import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.ts";
@@ -13,7 +13,6 @@ import { planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
-import { recordText } from "../../lib/runs/record.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Progress, type Screen } from "../../lib/cli/progress.ts";
+import { Progress, type Screen } from "../../lib/cli/running.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { SkippedTrial } from "../../lib/runs/early_stopping.ts";
 import { record, stageOf } from "../support/records.ts";

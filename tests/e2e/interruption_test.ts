@@ -2,8 +2,7 @@
 // processes, as users have them.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Progress } from "../../lib/cli/progress.ts";
-import { finish } from "../../lib/cli/running.ts";
+import { finish, Progress } from "../../lib/cli/running.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { Run } from "../../lib/runs/run.ts";

@@ -3,7 +3,7 @@
 
 import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { acceptResults } from "../../lib/runs/accept.ts";
+import { acceptResults, recordText } from "../../lib/runs/record.ts";
 import { gate as gateCommand } from "../../lib/cli/gate.ts";
 import { CSV_FILES } from "../../lib/reports/csv.ts";
 import { report as reportCommand } from "../../lib/cli/report.ts";
@@ -16,7 +16,6 @@ import { journalTrials, readJournalFile } from "../../lib/runs/journal/journal.t
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
-import { recordText } from "../../lib/runs/record.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import fc from "../support/fast_check.ts";

@@ -13,8 +13,12 @@ import {
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { fork } from "../../lib/base/random.ts";
-import { type CanaryDay, type CanaryPolicy, watchForDrift } from "../../lib/gate/canary.ts";
-import { canaryLines } from "../../lib/gate/canary_text.ts";
+import {
+  type CanaryDay,
+  canaryLines,
+  type CanaryPolicy,
+  watchForDrift,
+} from "../../lib/gate/canary.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
 import { binomialDraw, drawsOf } from "../support/error_rates.ts";

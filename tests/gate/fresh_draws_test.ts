@@ -11,7 +11,7 @@ import {
 import { InputError } from "../../lib/base/errors.ts";
 import { decideUpgrade } from "../../lib/gate/decide.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
-import { describeVerdict, verdictNumbers } from "../../lib/gate/_verdict_text.ts";
+import { describeVerdict, verdictNumbers } from "../../lib/gate/gate_report.ts";
 import type { FreshEvidence } from "../../lib/gate/evidence.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../lib/gate/decide.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import type { Evidence } from "../../lib/gate/evidence.ts";
-import { reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { describeVerdict, reportVerdicts, verdictNumbers } from "../../lib/gate/gate_report.ts";
 import {
   completePolicy,
   type GatePolicy,
@@ -24,7 +24,6 @@ import {
 } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import { unitNames } from "../../lib/gate/unit_names.ts";
-import { describeVerdict, verdictNumbers } from "../../lib/gate/_verdict_text.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
 import { forecast, planWarnings } from "../../lib/runs/forecast.ts";
 import { planSuite } from "../../lib/runs/plan.ts";

@@ -6,10 +6,14 @@ import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { verdictsToMarkdown as markdownOf } from "../../lib/reports/markdown.ts";
 import { renderChecks, renderVerdicts as textOf } from "../../lib/reports/terminal.ts";
-import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
+import {
+  describeVerdict,
+  reportProblem,
+  reportVerdicts,
+  verdictNumbers,
+} from "../../lib/gate/gate_report.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { describeVerdict, verdictNumbers } from "../../lib/gate/_verdict_text.ts";
 import { assertInert, unescaped } from "../support/markdown.ts";
 import { asJson, HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { acceptResults } from "../../lib/runs/accept.ts";
+import { acceptResults, type RunRecord } from "../../lib/runs/record.ts";
 import { baselineOfGate, missingBaseline, readBaseline } from "../../lib/runs/baseline.ts";
 import { comparableBaseline } from "../../lib/runs/compared_baseline.ts";
 import { assertOtherRun } from "../../lib/runs/trial_keys.ts";
@@ -8,7 +8,6 @@ import { canonicalJson } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
-import type { RunRecord } from "../../lib/runs/record.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";

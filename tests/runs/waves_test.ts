@@ -6,7 +6,7 @@ import { fork } from "../../lib/base/random.ts";
 import { decideTrials, worstKind } from "../../lib/gate/decide_trials.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { blocksOfWave } from "../../lib/gate/waves.ts";
-import { acceptResults } from "../../lib/runs/accept.ts";
+import { acceptResults } from "../../lib/runs/record.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { decideResults } from "../../lib/runs/decide_results.ts";
 import { readPlanLine } from "../../lib/runs/journal/journal.ts";

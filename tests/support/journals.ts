@@ -2,14 +2,13 @@
  * Journals and baselines on disk, made by hand, for the tests of whatever reads them.
  */
 
-import { acceptResults } from "../../lib/runs/accept.ts";
+import { acceptResults, recordText } from "../../lib/runs/record.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { chainedLine } from "../../lib/runs/journal/lines.ts";
 import { type Collection, readCollection } from "../../lib/runs/journal/collection.ts";
 import { readJournalFile, type RunLine } from "../../lib/runs/journal/journal.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
-import { recordText } from "../../lib/runs/record.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { sha256 } from "../../lib/base/hash.ts";
 import { readLines } from "./child.ts";

@@ -7,13 +7,13 @@ import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import {
   type CanaryDay,
+  canaryLines,
   type CanaryPolicy,
   type CanaryVerdict,
   completeCanary,
   watchForDrift,
   whyUnused,
 } from "../../gate/canary.ts";
-import { canaryLines } from "../../gate/canary_text.ts";
 import { type Unit, unitOf } from "../../gate/evidence.ts";
 import {
   byGraph,

@@ -7,8 +7,14 @@ import { z } from "zod";
 import type { CallRecord } from "../../calls/record.ts";
 import { defined, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
-import { diffLines } from "./_diff.ts";
-import { checkMessage, checkUse, differenceLines, fail, refuseText } from "./_messages.ts";
+import {
+  checkMessage,
+  checkUse,
+  differenceLines,
+  diffLines,
+  fail,
+  refuseText,
+} from "./_messages.ts";
 import type { SaidAndMade } from "../../calls/record.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { assertCaseTools, assertPrompt, type ToolCase, type ToolTestRun } from "./tool_case.ts";
+import {
+  assertCaseTools,
+  assertPrompt,
+  type ToolCase,
+  type ToolTestRun,
+  turnsOf,
+} from "./tool_case.ts";
 import { type CaseSpec, isCase, type TaskSpec } from "../../tasks/task_kind.ts";
 import { openTask, type TaskOpener } from "./tasks.ts";
 import { type CaseSetUp, setUpCase } from "./_case_set_up.ts";
@@ -44,7 +50,6 @@ import type { ExecutorOptions } from "./executor_options.ts";
 import { type PreparedCall, schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import { placeOf } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";
-import { turnsOf } from "./case_turns.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
 import { type AssertionEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
 import {

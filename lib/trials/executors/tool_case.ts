@@ -3,17 +3,18 @@
  * @module
  */
 
-import type { CallRecord } from "../../calls/record.ts";
+import { type CallRecord, recordedCalls, writtenCalls } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
-import type { Message } from "../../tools/message.ts";
+import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
+import { type Message, sumUsage } from "../../tools/message.ts";
 import type { CallExpectation, ExpectedCall } from "../../tools/expected_call.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import type { Step } from "../../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../../perturbations/queries/literals.ts";
-import type { Tool, ToolChoice } from "../../tools/tool.ts";
-import type { ToolTestTurn } from "./case_turns.ts";
+import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
+import { sha256 } from "../../base/hash.ts";
+import type { Executor } from "./executor.ts";
 
 /** The result of one trial of a case, passed to its `assert`. */
 export interface ToolTestRun<State = undefined> extends CallRecord {
@@ -127,4 +128,131 @@ export function assertPrompt(prompt: unknown): void {
 
 function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;
+}
+
+/** Hashes of a case and of what is under test with it, so that results can be compared case by case. */
+export interface CaseParts {
+  /** Of what the user says, the initial state and the assertions. */
+  readonly case: string;
+  /** Of the system text; omitted without one. */
+  readonly system?: string;
+  /** Of the tools as offered, and whether the model may, must or must not call them. */
+  readonly tools: string;
+}
+
+/** Returns the hashes of a case and of what is under test with it. A function counts by its text. */
+export function caseParts<State>(toolCase: ToolCase<State>): CaseParts {
+  const { prompt, turns, expected, parameters, never, state, assert } = toolCase;
+  return {
+    case: sha256(canonicalJson({
+      ...{ prompt: promptText(prompt), turns, expected, parameters, never },
+      state: state === undefined ? undefined : String(state),
+      assert: String(assert),
+    })),
+    ...offeredParts(toolCase),
+  };
+}
+
+/** The question or, of a function that makes it, its text. */
+function promptText<State>(prompt: ToolCase<State>["prompt"]): JsonValue {
+  return typeof prompt === "function" ? { made: String(prompt) } : prompt;
+}
+
+/** Returns the hashes of what is under test with a case. */
+function offeredParts<State>(
+  { system, tools, toolChoice }: Pick<ToolCase<State>, "system" | "tools" | "toolChoice">,
+): Omit<CaseParts, "case"> {
+  return {
+    system: system === undefined ? undefined : sha256(system),
+    tools: sha256(canonicalJson({ offered: offeredTools(tools), toolChoice })),
+  };
+}
+
+/** The tools as a model sees them; of a function that makes them, its text. */
+function offeredTools<State>(tools: ToolCase<State>["tools"]): JsonValue {
+  return (typeof tools === "function" ? String(tools) : tools.map(schemaOf)) as JsonValue;
+}
+
+/**
+ * A hash of what a case asks and asserts, as far as the case itself contains it, so that trials of
+ * different texts are never mixed.
+ */
+export function caseDigest<State>(toolCase: ToolCase<State>): string {
+  const { name, tools, system, prompt, turns, toolChoice, expected, parameters, never, state } =
+    toolCase;
+  const offered = offeredTools(tools);
+  return sha256(canonicalJson({
+    ...{ name, offered, system, turns, toolChoice, expected, parameters, never },
+    prompt: promptText(prompt),
+    state: state === undefined ? undefined : String(state),
+    assert: String(toolCase.assert),
+  }));
+}
+
+/** What one message of the user led to: assertions take it as they take the whole run. */
+export interface ToolTestTurn extends CallRecord {
+  /** The message. */
+  readonly prompt: string;
+  /** The texts of the model, one for each reply that has any, in order; the last is the answer. */
+  readonly texts: readonly string[];
+}
+
+/** A run, of which the turns are parts. */
+interface WholeRun {
+  readonly prompt: string;
+  readonly answer: string;
+  readonly messages: readonly Message[];
+  readonly tools: CallRecord["tools"];
+  /** Milliseconds of the whole run. */
+  readonly durationMs: number;
+  /** Milliseconds of each turn; omitted if there is one alone. */
+  readonly turnsMs: readonly number[] | undefined;
+}
+
+/** Returns the turns of a run. */
+export function turnsOf(
+  { events, uncut }: Pick<Executor, "events" | "uncut">,
+  { prompt, answer, messages, tools, durationMs, turnsMs = [durationMs] }: WholeRun,
+): ToolTestTurn[] {
+  const parts = eventsByTurn(events);
+  const said = textsByTurn(messages, parts.slice(1).map(({ text }) => text!));
+  return parts.map(({ text = prompt, own }, place) => {
+    const replies = own.filter((event) => event.kind === "reply");
+    const isLast = place === parts.length - 1;
+    const texts = said[place] ?? [];
+    // Names stand for values in messages, and not in the answer.
+    const all = isLast ? [...texts.slice(0, -1), answer] : texts;
+    return {
+      prompt: text,
+      calls: recordedCalls(own, uncut),
+      ...(replies.length === 0 ? {} : { written: writtenCalls(own) }),
+      tools,
+      texts: all.filter((one) => one.trim() !== ""),
+      answer: all.at(-1) ?? "",
+      replies: replies.length,
+      usage: sumUsage(replies),
+      durationMs: turnsMs[place] ?? 0,
+    };
+  });
+}
+
+/** The events of each turn, and the message that began it; of the first that is the question. */
+function eventsByTurn(events: readonly TraceEvent[]): { text?: string; own: TraceEvent[] }[] {
+  const parts: { text?: string; own: TraceEvent[] }[] = [{ own: [] }];
+  for (const event of events) {
+    if (event.kind === "turn") parts.push({ text: event.text, own: [] });
+    else parts.at(-1)!.own.push(event);
+  }
+  return parts;
+}
+
+/** The texts of the model in each turn, empty ones among them. */
+function textsByTurn(messages: readonly Message[], prompts: readonly string[]): string[][] {
+  const texts: string[][] = [[]];
+  const opening = messages.findIndex(({ role }) => role === "user");
+  for (const { role, content } of messages.slice(opening + 1)) {
+    if (role === "user" && content === prompts[texts.length - 1]) texts.push([]);
+    else if (role === "assistant") texts.at(-1)!.push(content);
+  }
+  return texts;
 }

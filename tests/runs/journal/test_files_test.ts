@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { acceptResults } from "../../../lib/runs/accept.ts";
+import { acceptResults } from "../../../lib/runs/record.ts";
 import { decideResults } from "../../../lib/runs/decide_results.ts";
 import { type PlanLine, planLine } from "../../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../../lib/runs/journal/results.ts";

@@ -15,9 +15,12 @@ import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
 import { CaseExecutor, caseOpener } from "../../../lib/trials/executors/case.ts";
-import { caseDigest } from "../../../lib/trials/executors/case_parts.ts";
-import type { ToolCase, ToolTestRun } from "../../../lib/trials/executors/tool_case.ts";
-import type { ToolTestTurn } from "../../../lib/trials/executors/case_turns.ts";
+import {
+  caseDigest,
+  type ToolCase,
+  type ToolTestRun,
+  type ToolTestTurn,
+} from "../../../lib/trials/executors/tool_case.ts";
 import { TRIAL_LINE } from "../../../lib/trials/trial.ts";
 import { judge } from "../../../lib/models/judge/judge.ts";
 import { askJudges } from "../../../lib/testing/assertions/ask_judges.ts";
