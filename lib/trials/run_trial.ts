@@ -147,7 +147,7 @@ export async function playTrial(
     longestResult: limits.observation,
     parallel: limits.parallel,
     depth: limits.depth,
-    ...(references ? { references } : {}),
+    references,
     recorded,
   };
   using fixture = open.begin === undefined
@@ -158,10 +158,11 @@ export async function playTrial(
   if (fixture.examples === undefined) {
     assertExamples("run the trial", { strategy, ...settings });
   }
+  const context = { trial: planned.id, repetition: planned.repetition };
   const session = new Session({
     model,
     limits,
-    context: { trial: planned.id, repetition: planned.repetition },
+    context,
     toolChoice: fixture.toolChoice,
     names: fixture.tools.map(({ name }) => name),
     record: (event) => fixture.record(event),
@@ -195,10 +196,7 @@ export async function playTrial(
   let hasAnswered = false;
   const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
     const { score, why, unfit, unavailable, usage, served } = await judge.score(predicted, truth, {
-      context: {
-        ...{ trial: planned.id, repetition: planned.repetition },
-        ...{ request: 1, stage: "judge" },
-      },
+      context: { ...context, request: 1, stage: "judge" },
       signal,
     });
     const { name: requested, simulated } = judge;
@@ -232,7 +230,7 @@ export async function playTrial(
     hasAnswered = true;
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
-      ...(turns.length === 0 ? {} : { turnsMs }),
+      turnsMs: turns.length === 0 ? undefined : turnsMs,
       unrepaired,
       signal,
       judge: options.judge && askJudge(options.judge),
@@ -277,11 +275,11 @@ export async function playTrial(
   const redacted = redactRecordValue({
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
-    ...(stages.length === 0 ? {} : { stages }),
+    stages: stages.length === 0 ? undefined : stages,
     judging,
     reason,
     state,
-    ...(isTold ? { shown: shownOf(openingOf(session, fixture)) } : {}),
+    shown: isTold ? shownOf(openingOf(session, fixture)) : undefined,
     events: isCase(planned.task) && !isTold ? withoutTexts(events) : events,
   }, keys);
   // The trial was judged before: a clean-up that fails must neither excuse the model nor be blamed on it.
@@ -303,7 +301,7 @@ export async function playTrial(
     strategy: planned.strategy,
     perturbation: planned.perturbation,
     variant: planned.variant,
-    ...(fixture.changed ? {} : { changed: false as const }),
+    changed: fixture.changed ? undefined : false,
     unsolvable: fixture.unsolvable,
     task: planned.task,
     repetition: planned.repetition,
@@ -316,7 +314,7 @@ export async function playTrial(
     domain: fixture.domain,
     failures: redacted.failures,
     oracle: viewed && "truth" as const,
-    ...(impossible.length === 0 ? {} : { impossible }),
+    impossible: impossible.length === 0 ? undefined : impossible,
     behaviours: fixture.behaviours(),
     usage: session.usage,
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),

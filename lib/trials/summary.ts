@@ -44,7 +44,7 @@ import { whyUnsolved } from "./why_unsolved.ts";
 const MAX_UNCLEAR = 20;
 
 /** Returns the different failed attempts of unclear cause in a trace; `undefined` without any. */
-function unclearOf(events: readonly TraceEvent[]): TrialSummary["unclear"] {
+function unclearOf({ events }: Trial): TrialSummary["unclear"] {
   const found = new Map<string, Omit<FailedAttempt, "cause">>();
   for (const event of events) {
     if (event.kind !== "reply") continue;
@@ -127,7 +127,7 @@ export interface WrittenCounts {
   readonly asDraft: number;
 }
 
-function writtenOf(events: readonly TraceEvent[]): WrittenCounts | undefined {
+function writtenOf({ events }: Trial): WrittenCounts | undefined {
   const replies = events.filter((event) => event.kind === "reply");
   const asText = replies.filter(({ textCalls }) => textCalls !== undefined).length;
   const asDraft =
@@ -179,7 +179,7 @@ export interface CallLatency {
   readonly durationMs: number;
 }
 
-function latenciesOf(events: readonly TraceEvent[]): TrialSummary["latencies"] {
+function latenciesOf({ events }: Trial): TrialSummary["latencies"] {
   const timed = callsOf(events).flatMap(({ function: tool, durationMs }) =>
     durationMs === undefined ? [] : [{ tool, durationMs }]
   );
@@ -199,7 +199,7 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
   never: (trial) => hasForbiddenCall(trial) || undefined,
   injected: ({ events }) =>
     events.some((event) => event.kind === "call" && event.injected !== undefined) || undefined,
-  written: ({ events }) => sharedPart(writtenOf(events)),
+  written: (trial) => sharedPart(writtenOf(trial)),
   returns: (trial) => sharedPart(returnsOf(trial)),
   guessed: ({ events }) => callsOf(events).filter(({ guessed }) => guessed).length || undefined,
   work: ({ events }) => workOf(events),
@@ -219,9 +219,9 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
   actions: actionsOf,
   dimensions: (trial) => sharedPart(dimensionsOf(trial)),
   expressions: expressionsOf,
-  latencies: ({ events }) => latenciesOf(events),
+  latencies: latenciesOf,
   scored: ({ events }) => scoredAnswer(events),
-  unclear: ({ events }) => unclearOf(events),
+  unclear: unclearOf,
   untold: (trial) =>
     isCase(trial.task) && trial.transcript === undefined && !isUneventful(trial) || undefined,
   why: (trial) =>
@@ -318,30 +318,25 @@ function knownTypes(types: Trial["impossible"]): Trial["impossible"] {
 
 /** Parts that trials share, by their JSON text: of a hundred thousand trials most have the same ones. */
 const PARTS = new Map<string, unknown>();
-/** At most this many parts are shared: those of a hostile journal may all differ. */
-const MAX_PARTS = 1000;
+/** Texts that trials share: of many that fail, most fail for the same reason. */
+const TEXTS = new Map<string, unknown>();
+/** At most this many are shared: those of a hostile journal or tool may all differ. */
+const MAX_SHARED = 1000;
 
-function sharedPart<Part>(part: Part): Part {
-  if (part === undefined) return part;
-  const text = JSON.stringify(part);
-  const known = PARTS.get(text);
-  if (known !== undefined) return known as Part;
-  if (PARTS.size < MAX_PARTS) PARTS.set(text, part);
-  return part;
+function shared<Value>(known: Map<string, unknown>, key: string, value: Value): Value {
+  if (known.has(key)) return known.get(key) as Value;
+  if (known.size < MAX_SHARED) known.set(key, value);
+  return value;
 }
 
-/** Texts that trials share: of many that fail, most fail for the same reason. */
-const TEXTS = new Map<string, string>();
-/** At most this many texts are shared: those of a hostile tool may all differ. */
-const MAX_TEXTS = 1000;
+function sharedPart<Part>(part: Part): Part {
+  return part === undefined ? part : shared(PARTS, JSON.stringify(part), part);
+}
 
 function sharedText(text: string): string | undefined {
-  const known = TEXTS.get(text);
-  if (known !== undefined || text === "") return known;
   // A part of a text would keep the whole of it in memory.
   const copy = [...text].join("");
-  if (TEXTS.size < MAX_TEXTS) TEXTS.set(copy, copy);
-  return copy;
+  return text === "" ? undefined : shared(TEXTS, copy, copy);
 }
 
 /**

@@ -18,7 +18,8 @@ import {
 } from "../../tools/tool.ts";
 
 /** Options of the loop. */
-export interface LoopOptions {
+export interface LoopOptions
+  extends Pick<Fixture, "present" | "unreadable" | "fromList" | "examples"> {
   /** Asks the model. */
   readonly session: Session;
   /** Answers the calls. */
@@ -29,14 +30,6 @@ export interface LoopOptions {
   readonly stage?: string;
   /** Writes the results that the model gets; default: the texts the functions return. */
   readonly write?: ResultWriter;
-  /** Presents messages and tools to the model; default: unchanged. */
-  readonly present?: NonNullable<Fixture["present"]>;
-  /** Returns why an answer cannot be read; default: every answer can. */
-  readonly unreadable?: NonNullable<Fixture["unreadable"]>;
-  /** Writes a list of calls as an answer; omitted where calls can be made. */
-  readonly fromList?: NonNullable<Fixture["fromList"]>;
-  /** Returns solved examples of other tasks; omitted where the task has none. */
-  readonly examples?: NonNullable<Fixture["examples"]>;
   /** An answer that a strategy has already: no model is asked for it. */
   readonly answered?: string;
   /** Reviews the calls of a reply before they are carried out; default: no review. */

@@ -75,21 +75,15 @@ export type Ending =
   }
   | Limited;
 
+const LIMIT_KINDS = ["call_limit", "step_limit", "time_limit", "token_limit", "filtered"] as const;
+
 /** The limit that ended the work, or the content filter that left nothing of a reply. */
 export interface Limited {
   /** The limit. */
-  readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "filtered";
+  readonly kind: typeof LIMIT_KINDS[number];
   /** A description of how it was reached. */
   readonly message: string;
 }
-
-const LIMIT_KINDS: readonly unknown[] = [
-  "call_limit",
-  "step_limit",
-  "time_limit",
-  "token_limit",
-  "filtered",
-] satisfies Limited["kind"][];
 
 /** Options of {@linkcode Session}. */
 export interface SessionOptions {
@@ -138,7 +132,7 @@ export interface Watched extends Pick<ReplyEvent, "model" | "replaces" | "ownCal
 
 /** Whether a limit was reached. A reply may have any further fields, so the kind must be a known limit. */
 export function isLimited(value: object): value is Limited {
-  return "kind" in value && LIMIT_KINDS.includes(value.kind);
+  return "kind" in value && LIMIT_KINDS.some((kind) => kind === value.kind);
 }
 
 /**
@@ -149,7 +143,11 @@ export class Session {
   readonly record: (event: TraceEvent) => void;
 
   readonly #options: SessionOptions;
-  readonly #use = new ModelUse();
+  /** The names that the trial's own model gave. */
+  readonly #served = new Set<string>();
+  /** The use of other models, by stage. */
+  readonly #others = new Map<string, OtherUse>();
+  #usage = sumUsage([]);
   /** Tools as models are shown them: a loop asks with the same ones again and again. */
   readonly #shown = new WeakMap<readonly ToolSchema[], readonly ToolSchema[]>();
   #opening: Pick<Question, "messages" | "tools"> | undefined;
@@ -170,7 +168,7 @@ export class Session {
 
   /** Tokens of all replies, including those of other models. */
   get usage(): Usage {
-    return this.#use.usage;
+    return this.#usage;
   }
 
   /** The messages and tools of the first request in the loop; `undefined` if there was none. */
@@ -190,12 +188,16 @@ export class Session {
 
   /** The names that the trial's own model gave in its replies. */
   get served(): readonly string[] {
-    return this.#use.served;
+    return [...this.#served];
   }
 
   /** The usage of models other than the trial's own, by stage. */
   get stages(): readonly StageUse[] {
-    return this.#use.stages;
+    return [...this.#others.values()].map(({ stage, name, simulated, served, usage }) => ({
+      stage,
+      model: { requested: name, served: [...served], simulated },
+      usage,
+    }));
   }
 
   /** Milliseconds that are left for the trial; infinite without a limit. */
@@ -346,7 +348,19 @@ export class Session {
     this.#milliseconds += durationMs;
     this.#replying += durationMs;
     const name = other?.name ?? told.model;
-    this.#use.add({ usage, served: reply.served, stage, name, simulated: other?.simulated });
+    this.#usage = sumUsage([this.#usage, usage]);
+    const use = name === undefined
+      ? undefined
+      : this.#others.getOrInsertComputed(stage ?? `agent ${name}`, (): OtherUse => ({
+        stage: stage ?? "agent",
+        name,
+        simulated: other?.simulated ?? name.startsWith("sim:"),
+        served: new Set(),
+        usage: sumUsage([]),
+      }));
+    if (use !== undefined) use.usage = sumUsage([use.usage, usage]);
+    const served = reply.served.slice(0, MAX_NAME_LENGTH);
+    if (served !== "") (use?.served ?? this.#served).add(served);
     this.record({
       kind: "reply",
       request,
@@ -366,6 +380,18 @@ export class Session {
       omits: told.omits,
     });
   }
+}
+
+/** At most this many characters of a model's name are recorded. */
+const MAX_NAME_LENGTH = 200;
+
+/** The use of another model than the trial's. */
+interface OtherUse {
+  readonly stage: string;
+  readonly name: string;
+  readonly simulated: boolean;
+  readonly served: Set<string>;
+  usage: Usage;
 }
 
 interface Request {
@@ -420,68 +446,4 @@ function timeLimitReached(seconds: number): Limited {
 export function offeredChoice(choice: ToolChoice, tools: readonly ToolSchema[]): ToolChoice {
   if (typeof choice === "string") return choice;
   return tools.some(({ name }) => name === choice.function) ? choice : "required";
-}
-
-/** At most this many characters of a model's name are recorded. */
-const MAX_NAME_LENGTH = 200;
-
-/** The use of another model than the trial's. */
-interface OtherUse {
-  readonly stage: string;
-  readonly name: string;
-  readonly simulated: boolean;
-  readonly served: Set<string>;
-  usage: Usage;
-}
-
-/** What a reply adds. */
-interface Added {
-  readonly usage: Usage;
-  /** The name that the server gave; empty without one. */
-  readonly served: string;
-  readonly stage: string | undefined;
-  /** The model's name, if it is not the trial's own. */
-  readonly name: string | undefined;
-  /** Whether that model is simulated; default: as its name says. */
-  readonly simulated: boolean | undefined;
-}
-
-/** The use of models in one trial. */
-class ModelUse {
-  readonly #served = new Set<string>();
-  readonly #others = new Map<string, OtherUse>();
-  #usage = sumUsage([]);
-
-  /** Tokens of all replies, including those of other models. */
-  get usage(): Usage {
-    return this.#usage;
-  }
-
-  /** The names that the trial's own model gave. */
-  get served(): readonly string[] {
-    return [...this.#served];
-  }
-
-  /** The use of other models, by stage. */
-  get stages(): readonly StageUse[] {
-    return [...this.#others.values()].map(({ stage, name, simulated, served, usage }) => ({
-      stage,
-      model: { requested: name, served: [...served], simulated },
-      usage,
-    }));
-  }
-
-  /** Adds a reply. */
-  add({ usage, served, stage, name, simulated }: Added): void {
-    this.#usage = sumUsage([this.#usage, usage]);
-    const other = name === undefined
-      ? undefined
-      : this.#others.getOrInsertComputed(stage ?? `agent ${name}`, (): OtherUse => ({
-        ...{ stage: stage ?? "agent", name, served: new Set() },
-        simulated: simulated ?? name.startsWith("sim:"),
-        usage: sumUsage([]),
-      }));
-    if (other !== undefined) other.usage = sumUsage([other.usage, usage]);
-    if (served !== "") (other?.served ?? this.#served).add(served.slice(0, MAX_NAME_LENGTH));
-  }
 }

@@ -32,14 +32,10 @@ export interface ExecutorOptions {
   readonly waits?: boolean | undefined;
 }
 
+type Defaulted = "longestResult" | "references" | "parallel" | "depth" | "waits";
+
 /** The options of an {@linkcode Executor} with their defaults. */
-export interface ExecutorSettings extends ExecutorOptions {
-  readonly longestResult: number;
-  readonly references: boolean;
-  readonly parallel: number;
-  readonly depth: number;
-  readonly waits: boolean;
-}
+export type ExecutorSettings = ExecutorOptions & Required<Pick<ExecutorOptions, Defaulted>>;
 
 /** Calls of a reply that run at the same time by default (Pipeline's `max_parallel`). */
 export const MAX_PARALLEL = 10;
@@ -52,21 +48,15 @@ export const MAX_PARALLEL = 10;
 export function executorSettings(options: ExecutorOptions): ExecutorSettings {
   const { callLimit, longestResult = Infinity } = options;
   const { references = false, parallel = MAX_PARALLEL, depth = MAX_DEPTH, waits = true } = options;
+  const refuse = (what: string, rule: string, limit: number): never => {
+    throw new RangeError(`Cannot limit ${what} as the limit must be ${rule}: it is ${limit}`);
+  };
   if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {
-    throw new RangeError(
-      `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
-    );
+    refuse("calls", "a whole number from 0 on", callLimit);
   }
-  if (!(longestResult >= 1)) {
-    throw new RangeError(
-      `Cannot limit results as the limit must be 1 or more: it is ${longestResult}`,
-    );
-  }
+  if (!(longestResult >= 1)) refuse("results", "1 or more", longestResult);
   if (!Number.isSafeInteger(parallel) || parallel < 1) {
-    throw new RangeError(
-      `Cannot limit calls at the same time as the limit must be a whole number from 1 on: ` +
-        `it is ${parallel}`,
-    );
+    refuse("calls at the same time", "a whole number from 1 on", parallel);
   }
   assertDepth(depth);
   return { ...options, longestResult, references, parallel, depth, waits };

@@ -34,25 +34,7 @@ interface Body {
   readonly loop?: string;
 }
 
-/** The ids of all strategies. */
-export const STRATEGIES = [
-  "plain",
-  "restate",
-  "indirection",
-  "plan_then_call",
-  "route_then_fill",
-  "backward",
-  "repair",
-  "few_shot",
-  "explanation",
-  "retry",
-  "alternative",
-] as const;
-
-/** The id of a strategy. */
-export type StrategyId = typeof STRATEGIES[number];
-
-const BODIES: Readonly<Record<StrategyId, Body>> = {
+const ROWS = {
   plain: {
     run: plain,
     words: "the agent loop as it is; every other strategy is compared with it on the same tasks",
@@ -109,7 +91,15 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
     words: "a call that found nothing goes back with its error, and the call of another function " +
       "takes its place",
   },
-};
+} as const satisfies Readonly<Record<string, Body>>;
+
+/** The id of a strategy. */
+export type StrategyId = keyof typeof ROWS;
+
+/** The ids of all strategies. */
+export const STRATEGIES: readonly StrategyId[] = Object.keys(ROWS) as StrategyId[];
+
+const BODIES: Readonly<Record<StrategyId, Body>> = ROWS;
 
 /** Describes what a strategy does. */
 export function strategyWords(id: StrategyId): string {
