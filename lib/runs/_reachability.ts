@@ -117,9 +117,10 @@ export class Reachability {
   }
 
   #of(name: string): Reached {
-    return this.#models.getOrInsertComputed(name, () => ({
-      ...{ replied: false, inFlight: 0, unanswered: 0, waiting: [], streak: undefined },
-    }));
+    return this.#models.getOrInsertComputed(
+      name,
+      () => ({ replied: false, inFlight: 0, unanswered: 0, waiting: [], streak: undefined }),
+    );
   }
 }
 

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { canonicalJson, defined } from "../base/json.ts";
+import { canonicalJson } from "../base/json.ts";
 import { identityOf } from "../models/connect.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { judge } from "../models/judge/judge.ts";
@@ -83,7 +83,7 @@ export class RunModels {
     if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
     const { prompt, ...modelEntry } = entry;
     const model = this.#connect(modelEntry, planned);
-    const llmJudge = judge({ model, ...defined({ prompt }) });
+    const llmJudge = judge({ model, prompt });
     this.#answerJudge = {
       ...{ name: model.name, simulated: model.simulated },
       score: (predicted, truth, options) => llmJudge.score(predicted, truth, options),

@@ -7,7 +7,7 @@ import defer * as files from "node:path";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { blocksOfWave, type Wave } from "../gate/waves.ts";
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, defined, printable } from "../base/json.ts";
+import { canonicalJson, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { pathForUser } from "../base/command_line.ts";
 import { shardOf } from "./_assign_shards.ts";
@@ -85,7 +85,7 @@ export function planWave(plan: Plan, request: WaveRequest): PlannedWave {
   return {
     wave,
     earlier,
-    ...defined({ stopped: stoppedBefore(plan, wave, earlier, stopping, subject) }),
+    stopped: stoppedBefore(plan, wave, earlier, stopping, subject),
   };
 }
 

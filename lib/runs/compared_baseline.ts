@@ -5,7 +5,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, defined, printable } from "../base/json.ts";
+import { canonicalJson, printable } from "../base/json.ts";
 import { didYouMean } from "../base/nearest_name.ts";
 import {
   caseNames,
@@ -212,7 +212,7 @@ function withCases(
   }
   return {
     ...baseline,
-    cases: { ...cases, ...defined({ accept }), ...(all ? { all: true as const } : {}) },
+    cases: { ...cases, accept, ...(all ? { all: true as const } : {}) },
   };
 }
 

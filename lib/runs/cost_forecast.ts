@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import { dollars } from "../base/numbers.ts";
 import { modelName } from "../models/entry.ts";
 import { costOf } from "../models/prices.ts";
@@ -42,8 +42,9 @@ export function estimateUsage(plan: Plan): EstimatedUsage {
   const usage = meanUsage(block.map(({ task, strategy, perturbation, variant }) => {
     const { references } = plan.resolved;
     using fixture = (plan.open ?? openTask)(task, {
-      ...{ perturbation, references },
-      ...defined({ variant }),
+      perturbation,
+      references,
+      variant,
     });
     unmade ??= fixture.unmade;
     const ids = strategies.get(strategy)!;
@@ -52,7 +53,7 @@ export function estimateUsage(plan: Plan): EstimatedUsage {
       faults: faultsIn(perturbation),
     });
   }));
-  return { ...usage, ...defined({ unmade }) };
+  return { ...usage, unmade };
 }
 
 function taskSize(

@@ -12,7 +12,7 @@ import {
 } from "../gate/decisions.ts";
 import { variantName } from "../gate/variant.ts";
 import { pairSample, unitSample } from "../gate/evidence.ts";
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { sum } from "../base/numbers.ts";
 import type { Plan } from "./plan.ts";
@@ -125,9 +125,7 @@ export class Stopping {
         const open = names.filter((name) => !this.#scores.has(name));
         running.open.push(open.length);
         for (const name of open) {
-          const waiting = this.#waiting.get(name);
-          if (waiting === undefined) this.#waiting.set(name, [{ running, block }]);
-          else waiting.push({ running, block });
+          this.#waiting.getOrInsertComputed(name, () => []).push({ running, block });
         }
       }
     }
@@ -148,11 +146,8 @@ export class Stopping {
     if (this.#running.length === 0) return;
     // The journal has the traces; a long run must not keep them in memory.
     const { id, model, strategy, perturbation, variant, task, repetition, outcome, solved } = trial;
-    this.#scores.add({
-      ...{ id, model, strategy, perturbation, task, repetition, outcome, solved },
-      ...defined({ variant }),
-      failures: [],
-    });
+    const kept = { id, model, strategy, perturbation, variant, task, repetition, outcome, solved };
+    this.#scores.add({ ...kept, failures: [] });
     for (const name of this.#scores.namesOf({ ...trial, model: trial.model.requested })) {
       for (const { running, block } of this.#waiting.get(name) ?? []) {
         running.open[block]!--;

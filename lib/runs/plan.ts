@@ -202,41 +202,39 @@ export function planSuite(
   );
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
-  const judge = suite.judge === undefined ? {} : { judge: judgeEntry(suite.judge) };
-  const prices = suite.prices === undefined ? {} : {
-    prices: pricesFor(suite.prices, {
-      ...allChoices({ models, strategies, ...defined({ tests: tasks?.tests }) }),
-      ...judge,
-    }),
-  };
+  const judge = suite.judge === undefined ? undefined : judgeEntry(suite.judge);
+  const choices = allChoices({ models, strategies, tests: tasks?.tests });
+  const prices = suite.prices && pricesFor(suite.prices, { ...choices, judge });
   const variants = Object.keys(tasks?.variants ?? {});
-  assertGate(source, gate, names, { ...suite, ...prices, strategies, perturbations, variants });
+  assertGate(source, gate, names, { ...suite, prices, strategies, perturbations, variants });
   if (suite.pair !== undefined) assertPair(source, cells, gate);
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
   assertUnperturbed(`plan ${source}`, cells, perturbations);
-  const blockSize = unitsPerBlock({ ...defined({ pair: suite.pair }), cells });
+  const blockSize = unitsPerBlock({ pair: suite.pair, cells });
   const rule = gate?.sequential ? planRule(source, gate, blockSize) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;
-  const resolved: ResolvedSuite = {
+  const resolved: ResolvedSuite = defined({
     generator: GENERATOR_VERSION,
     seed,
     graphs: units === undefined
       ? suite.graphs ?? (cells.some(isQuestion) ? 1 : 5)
       : Math.ceil(units / blockSize),
     cells,
-    ...defined({ pair: suite.pair }),
+    pair: suite.pair,
     models,
-    ...(suite.agent === undefined ? {} : { agent: withoutSecrets(suite.agent) }),
+    agent: suite.agent && withoutSecrets(suite.agent),
     strategies,
     perturbations,
     repetitions: suite.repetitions ?? 1,
     limits: suite.limits ?? {},
-    ...(suite.references ? { references: true as const } : {}),
-    ...(tasks?.sets === undefined ? {} : { sets: fromSets(tasks.sets, ({ set }) => set.hash) }),
-    ...judge,
-    ...defined({ cases: tasks?.cases, tests: tasks?.tests }),
-    ...defined({ parts: tasks?.parts, variants: tasks?.variants }),
-  };
+    references: suite.references ? true as const : undefined,
+    sets: tasks?.sets && fromSets(tasks.sets, ({ set }) => set.hash),
+    judge,
+    cases: tasks?.cases,
+    tests: tasks?.tests,
+    parts: tasks?.parts,
+    variants: tasks?.variants,
+  });
   assertEvery(source, gate, resolved);
   const count = countTrials(resolved);
   if (count > MAX_PLANNED) {
@@ -244,24 +242,21 @@ export function planSuite(
   }
   if (rule !== undefined) assertChanging(source, resolved, tasks?.open);
   if (gate !== undefined) assertSolvable(source, resolved, tasks?.open);
-  return {
+  return defined({
     suite: suite.name,
     resolved,
     trials: listTrials(resolved),
     skipped: grids.reduce((sum, { skipped }) => sum + skipped, 0),
-    ...defined({ gate }),
-    ...(rule === undefined || sharded ? {} : { rule }),
-    ...defined({ budget: suite.budget }),
-    ...prices,
-    ...(tasks === undefined ? {} : {
-      open: tasks.open,
-      ...defined({ isAlone: tasks.isAlone, leftOut: tasks.leftOut }),
-    }),
-    ...(tasks?.sets === undefined ? {} : {
-      places: fromSets(tasks.sets, ({ path }) => path),
-      callSets: [...tasks.sets.values()].map(({ set }) => set),
-    }),
-  };
+    gate,
+    rule: sharded ? undefined : rule,
+    budget: suite.budget,
+    prices,
+    open: tasks?.open,
+    isAlone: tasks?.isAlone,
+    leftOut: tasks?.leftOut,
+    places: tasks?.sets && fromSets(tasks.sets, ({ path }) => path),
+    callSets: tasks?.sets && Array.from(tasks.sets.values(), ({ set }) => set),
+  });
 }
 
 /**

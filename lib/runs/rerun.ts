@@ -7,7 +7,7 @@ import { z } from "zod";
 import { parseWith } from "../base/input.ts";
 import { commandLine, isOwnPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import type { Plan } from "./plan.ts";
 import { readPlanLine } from "./journal/journal.ts";
@@ -202,7 +202,7 @@ export function connectPlanned(
         commandLine("run SUITE.jsonc --only ID"),
     );
   }
-  return connections.model({ ...entry, ...defined({ baseURL: address }) });
+  return connections.model({ ...entry, baseURL: address });
 }
 
 /** Whether an address is OpenAI's, reached in a way that nobody can listen to. */

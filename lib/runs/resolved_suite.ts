@@ -65,20 +65,11 @@ export interface PlannedVariant {
 }
 
 /** What may differ between the cases of a suite without a gate; what is omitted is as in the suite. */
-export interface TestSettings {
-  /** The seed. */
-  readonly seed?: number;
-  /** The number of trials of each variant. */
-  readonly graphs?: number;
-  /** The models. */
-  readonly models?: readonly ModelEntry[];
-  /** The strategies. */
-  readonly strategies?: readonly (string | StrategyEntry)[];
-  /** The perturbations. */
-  readonly perturbations?: readonly string[];
-  /** The limits of a trial. */
-  readonly limits?: Limits;
-  /** Whether arguments may refer to results of other calls of the same reply. */
+export interface TestSettings extends
+  Partial<
+    Pick<ResolvedSuite, "seed" | "graphs" | "models" | "strategies" | "perturbations" | "limits">
+  > {
+  /** Whether arguments may refer to results. */
   readonly references?: boolean;
 }
 
@@ -144,10 +135,7 @@ export function subjectsOf(
   return settings.flatMap(([variant, own]) =>
     (own.models ?? models.map(modelName)).flatMap((model) =>
       (own.strategies ?? strategies.map(strategyName)).flatMap((strategy) =>
-        perturbations.map((perturbation) => ({
-          ...{ model, strategy, perturbation },
-          ...defined({ variant }),
-        }))
+        perturbations.map((perturbation) => defined({ model, strategy, perturbation, variant }))
       )
     )
   );
@@ -209,7 +197,7 @@ export function comparedFields(
     Partial<ResolvedSuite>,
 ) {
   const { tests, ...rest } = others;
-  return { ...rest, ...defined({ tests: comparedSettings(tests) }) };
+  return { ...rest, tests: comparedSettings(tests) };
 }
 
 /** What single cases have of their own, without models and strategies. */

@@ -194,7 +194,7 @@ export class Run implements Disposable, AsyncDisposable {
     const watched = isPart ? withoutRule(plan) : plan;
     this.#stopping = new Stopping(watched, options.baseline, {
       earlier,
-      ...defined({ shards: shard?.of }),
+      shards: shard?.of,
     });
     for (const trial of finished) {
       const { id, replaced, replacedIdle, never } = trial;
@@ -218,7 +218,8 @@ export class Run implements Disposable, AsyncDisposable {
       ...uncomparedNotice(journal, this.#resumed?.plan, this.#line),
     ];
     this.#ahead = new LookAhead(this.trials.length, (place) => this.#runAt(place), {
-      ...defined({ concurrency: options.concurrency, slowStart: options.slowStart }),
+      concurrency: options.concurrency,
+      slowStart: options.slowStart,
       // A run that may end early is useful only up to its first missing trial.
       inOrder: watched.rule !== undefined || watched.budget !== undefined,
     });
@@ -387,12 +388,16 @@ export class Run implements Disposable, AsyncDisposable {
     const running = withinRecording(recording, () =>
       runTrial(planned, model, {
         suite: this.#plan.suite,
-        ...{ limits, references },
+        limits,
+        references,
         strategy: strategyChoice(entry),
-        ...(stageModels.size === 0 ? {} : { stageModels }),
-        ...defined({ agent, open: this.#plan.open, judge: answerJudge, signal }),
-        ...(only === undefined ? defined({ transcripts }) : {}),
-        ...defined({ recorded: recorded?.run }),
+        stageModels,
+        agent,
+        open: this.#plan.open,
+        judge: answerJudge,
+        signal,
+        transcripts: only === undefined ? transcripts : undefined,
+        recorded: recorded?.run,
       }));
     this.#inFlight.add(running);
     const result = await running.finally(() => {
@@ -469,10 +474,8 @@ export class Run implements Disposable, AsyncDisposable {
   }
 
   #tell(kind: RunLine["kind"], reason?: string): void {
-    const line: RunLine = {
-      ...{ v: 1, kind, time: new Date().toISOString(), trials: this.#stored },
-      reason,
-    };
+    const time = new Date().toISOString();
+    const line: RunLine = { v: 1, kind, time, trials: this.#stored, reason };
     this.#writer?.write(line);
   }
 }

@@ -86,7 +86,7 @@ export function settingsOf(
     ...options,
     ...others,
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...defined({ recordings: recordings ?? options.recordings }),
+    recordings: recordings ?? options.recordings,
     ...(flags.seed === undefined ? {} : { seedFlag: true as const }),
   };
 }
@@ -189,14 +189,15 @@ export function planRun(request: RunRequest): PlannedRun {
   const { baseURL } = settings;
   // Journals keep plans, and no secret may reach a journal.
   const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
-  const ownCode = request.ownCode || !isKept ? { ownCode: true as const } : {};
   const { sources, file } = request;
-  const plan = {
+  const plan: typeof planned = {
     ...planned,
-    ...(isKept ? defined({ baseURL }) : {}),
-    ...ownCode,
-    ...defined({ sources, file, records }),
-    ...(settings.traces === undefined ? {} : { traces: true as const }),
+    baseURL: isKept ? baseURL : undefined,
+    ownCode: request.ownCode || !isKept || undefined,
+    sources,
+    file,
+    records,
+    traces: settings.traces === undefined ? undefined : true,
   };
   if (records !== undefined) tellFirstBaseline(records, request);
   // Paths of commands are the user's already.
@@ -205,7 +206,7 @@ export function planRun(request: RunRequest): PlannedRun {
   const journals = journal === undefined || isPart ? undefined : [settings.folder ?? journal];
   const whole = given && comparableBaseline(given, plan, plan.trials, {
     ...{ sequential: plan.rule !== undefined, gate, all: settings.ofFiles !== true },
-    accept: howToAccept(gate, defined({ pathOf, journals })),
+    accept: howToAccept(gate, { pathOf, journals }),
   });
   // What only the baseline has are tests of the suite's other files.
   const baseline = whole?.cases === undefined || settings.folder === undefined
@@ -254,7 +255,7 @@ export function agentOf(
   if (agent === undefined) return undefined;
   assertAgentStrategies(subject, strategies.map(strategyName));
   const cwd = setPath === undefined ? agent.cwd : setPath(agent.cwd ?? ".");
-  return commandAgent({ ...agent, ...defined({ cwd }) });
+  return commandAgent({ ...agent, cwd });
 }
 
 /** Says that a run which passes becomes the first baseline, and what writes it. */
@@ -308,8 +309,8 @@ export function planWithSets(
   if (warnings.length > MAX_WARNINGS) {
     printer.warn(`${warnings.length - MAX_WARNINGS} more warnings of the call sets`);
   }
-  const judged = { ...suite, ...defined({ gate: gateInForce(suite.gate, baselinePath) }) };
-  return planSuite(judged, { source: subject, sharded, ...defined({ tasks: source ?? sets }) });
+  const judged = { ...suite, gate: gateInForce(suite.gate, baselinePath) };
+  return planSuite(judged, { source: subject, sharded, tasks: source ?? sets });
 }
 
 /** At most this many warnings of call sets are shown. */
@@ -366,8 +367,11 @@ export class RunSession {
     this.connections = new Connections({
       sets: plan.callSets ?? [],
       limiters,
-      ...defined({ retries, requestTimeout, requestsPerMinute, tokensPerMinute }),
-      ...defined({ baseURL: settings.baseURL }),
+      retries,
+      requestTimeout,
+      requestsPerMinute,
+      tokensPerMinute,
+      baseURL: settings.baseURL,
     });
     const options = recordingOptions(settings.recordings, subject);
     this.recordings = options === undefined
@@ -386,20 +390,18 @@ export class RunSession {
     const { recordings } = this;
     const run = new Run(plan, {
       connect: (entry) => this.connections.model(entry),
-      ...defined({
-        concurrency,
-        shard,
-        wave: wave?.wave,
-        earlier: wave?.earlier?.trials,
-        resume,
-        retryInvalid,
-        recordings,
-        baseline,
-        transcripts,
-        agent,
-      }),
+      concurrency,
+      shard,
+      wave: wave?.wave,
+      earlier: wave?.earlier?.trials,
+      resume,
+      retryInvalid,
+      recordings,
+      baseline,
+      transcripts,
+      agent,
       // One trial alone belongs to no run.
-      ...(options.only === undefined ? defined({ journal }) : {}),
+      journal: options.only === undefined ? journal : undefined,
       ...options,
     });
     recordings?.claim(run.trials, subject, plan.trials);

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined, isObject } from "../base/json.ts";
+import { isObject } from "../base/json.ts";
 import { z } from "zod";
 import {
   CALL_FORMATS,
@@ -232,7 +232,8 @@ function largestSizes(sizes: Grid): Sizes {
     connected: most(connected) + most(irrelevant),
     disconnected: most(disconnected),
     outputs: [1, most(outputRanges(sizes).map(([, largest]) => largest))],
-    ...defined({ inputs, extraEdges }),
+    inputs,
+    extraEdges,
   };
 }
 
@@ -339,15 +340,9 @@ export function grid(sizes: Grid | ProbeSet): Cells {
             skipped++;
             continue;
           }
-          const cell = {
-            core,
-            depth,
-            connected,
-            disconnected,
-            ...kind,
-            ...defined({ types, inputs, extraEdges, surface }),
-          };
-          const { seed: _, ...brief } = briefSpec({ ...cell, seed: 0 });
+          const sized = { core, depth, connected, disconnected, ...kind };
+          const spec = { ...sized, types, inputs, extraEdges, surface, seed: 0 };
+          const { seed: _, ...brief } = briefSpec(spec);
           cells.push(brief);
         }
       }

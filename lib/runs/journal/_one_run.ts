@@ -51,21 +51,12 @@ export function brokenProblem(
   parts: readonly Part[],
   planned: readonly PlannedTrial[] | undefined,
 ): string | undefined {
-  return firstOf(parts, planProblem) ??
+  const first = (problemOf: (part: Part) => string | undefined) =>
+    parts.map(problemOf).find((problem) => problem !== undefined);
+  return first(planProblem) ??
     (planned === undefined ? `together they have more than ${MAX_TRIALS} trials` : undefined) ??
-    firstOf(parts, shardProblem) ?? doubledProblem(files) ?? firstOf(parts, foreignProblem) ??
-    firstOf(parts, refusedProblem) ?? firstOf(parts, misplacedProblem) ??
-    firstOf(parts, ruleProblem);
-}
-
-function firstOf(
-  parts: readonly Part[],
-  problemOf: (part: Part) => string | undefined,
-): string | undefined {
-  for (const part of parts) {
-    const problem = problemOf(part);
-    if (problem !== undefined) return problem;
-  }
+    first(shardProblem) ?? doubledProblem(files) ?? first(foreignProblem) ??
+    first(refusedProblem) ?? first(misplacedProblem) ?? first(ruleProblem);
 }
 
 function planProblem({ files, planned }: Part): string | undefined {

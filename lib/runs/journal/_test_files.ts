@@ -65,16 +65,14 @@ export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
   );
   const all = [first!, ...others];
   const { file: _, sources: __, ...line } = first!;
-  const resolved: ResolvedSuite = {
+  const resolved: ResolvedSuite = defined({
     ...line.resolved,
     cells: all.flatMap(({ resolved }) => resolved.cells),
-    ...defined({
-      cases: joinedRecord(all.map(({ resolved }) => resolved.cases)),
-      tests: joinedRecord(all.map(({ resolved }) => resolved.tests)),
-      parts: joinedRecord(all.map(({ resolved }) => resolved.parts)),
-      variants: joinedVariants(all.map(({ resolved }) => resolved.variants)),
-    }),
-  };
+    cases: joinedRecord(all.map(({ resolved }) => resolved.cases)),
+    tests: joinedRecord(all.map(({ resolved }) => resolved.tests)),
+    parts: joinedRecord(all.map(({ resolved }) => resolved.parts)),
+    variants: joinedVariants(all.map(({ resolved }) => resolved.variants)),
+  });
   return {
     ...line,
     shard: { index: 1, of: 1 },
@@ -108,7 +106,7 @@ function joinedVariants(all: readonly ResolvedSuite["variants"][]): ResolvedSuit
   return Object.fromEntries(
     Object.entries(first).map(([name, { parts: _, ...own }]) => {
       const parts = joinedRecord(all.map((variants) => variants?.[name]?.parts));
-      return [name, { ...own, ...defined({ parts }) }];
+      return [name, { ...own, parts }];
     }),
   );
 }

@@ -10,7 +10,7 @@ import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
 import { comparedPlans } from "../compared_baseline.ts";
 import { drawKey, trialKey } from "../trial_keys.ts";
 import { cannot, InputError } from "../../base/errors.ts";
-import { canonicalJson, defined, printable } from "../../base/json.ts";
+import { canonicalJson, printable } from "../../base/json.ts";
 import { comparisonHash, planHash } from "../resolved_suite.ts";
 import { sum } from "../../base/numbers.ts";
 import type { JournalFile } from "./journal.ts";
@@ -155,7 +155,7 @@ function withLabels(runs: readonly Run[]): Run[] {
     return new Set(all).size === all.length;
   };
   const labels = labelsOf(alike.map(({ paths }) => paths), areApart);
-  return runs.map((run) => ({ ...run, ...defined({ label: labelIn(labels, run) }) }));
+  return runs.map((run) => ({ ...run, label: labelIn(labels, run) }));
 }
 
 /**

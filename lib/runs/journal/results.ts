@@ -6,7 +6,7 @@
 import { tornNotice } from "./lines.ts";
 import { type JournalFile, readJournalFile } from "./journal.ts";
 import { type PlanLine, trialsOfLine } from "./plan_line.ts";
-import { defined, listText } from "../../base/json.ts";
+import { listText } from "../../base/json.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
@@ -39,22 +39,22 @@ export interface Results {
   /** Summaries of the finished trials, in plan order; {@linkcode journalTrials} has the whole ones. */
   readonly trials: readonly TrialSummary[];
   /** The plan's gate, the rule of a sequential one, and prices. */
-  readonly gate: CompletePolicy | undefined;
-  readonly rule: SequentialRule | undefined;
-  readonly prices: Prices | undefined;
+  readonly gate?: CompletePolicy | undefined;
+  readonly rule?: SequentialRule | undefined;
+  readonly prices?: Prices | undefined;
   /** Why the run ended early, such as a budget; `undefined` if it did not. */
-  readonly stopped: string | undefined;
+  readonly stopped?: string | undefined;
   /** The plan line; `undefined` in journals written by other tools. */
-  readonly plan: PlanLine | undefined;
+  readonly plan?: PlanLine | undefined;
   /** Messages for the user, such as dropped torn lines. */
   readonly notices: readonly string[];
   /** Why no verdict is possible; `undefined` if one is. */
-  readonly problem: string | undefined;
+  readonly problem?: string | undefined;
   /**
    * The missing shards; this is also the `problem`, unless there is a worse one, or the run is one in waves, whose gate
    * may have decided before.
    */
-  readonly missing: string | undefined;
+  readonly missing?: string | undefined;
   /** Which journals have no checksums; omitted if all have. */
   readonly unchecked?: string | undefined;
   /** How far the waves of the run have come; omitted where it is not run in waves, or there is a problem. */
@@ -91,16 +91,10 @@ export function readResults(
     const trials = inOrder(files.flatMap((file) => file.trials));
     const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
     const problem = mixedProblem(files) ?? doubledProblem(files);
-    const noGate = { gate: undefined, rule: undefined, prices: undefined, stopped: undefined };
-    const unknown = problem === undefined && trials.length > 0
-      ? ["Without a plan line it is unknown whether trials are missing"]
-      : [];
-    const allNotices = [...notices, ...unknown];
-    const noPlan = { plan: undefined, missing: undefined };
-    return {
-      ...{ paths, suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem },
-      unchecked,
-    };
+    if (problem === undefined && trials.length > 0) {
+      notices.push("Without a plan line it is unknown whether trials are missing");
+    }
+    return { paths, suite, planned, trials, notices, problem, unchecked };
   }
   const mixed = mixedProblem(files);
   const parts = mixed === undefined ? partsOf(files) : [];
@@ -130,7 +124,7 @@ export function readResults(
     notices,
     problem,
     missing,
-    ...defined({ waves }),
+    waves,
     unchecked,
   };
 }
@@ -249,7 +243,7 @@ function wavesSoFar(part: Part): WavesSoFar {
   return {
     last,
     blocks: blocksOfWave(last, plan.resolved.graphs).end,
-    ...defined({ spent }),
+    spent,
     whyMissing({ index }) {
       const shard = { index: shards[index]!, of: plan.shard.of };
       const wave = { index: waves[index]!, of };
