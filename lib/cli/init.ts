@@ -272,9 +272,9 @@ function workflowOf(
   text = check === undefined
     ? text.replace(/^ {6}- name: Check types\n.*\n/m, "")
     : text.replace(/ task check$/m, ` task ${check}`);
-  const way = placeInRepository(folder);
-  if (way !== "") {
-    const place = JSON.stringify(way);
+  const within = placeInRepository(folder);
+  if (within !== "") {
+    const place = JSON.stringify(within);
     text = text.replace(
       /^jobs:$/m,
       () => `defaults:\n  run:\n    working-directory: ${place}\n\njobs:`,

@@ -10,7 +10,7 @@ import { bettingRatioBound } from "../statistics/betting_bound.ts";
 import { bisectWhole } from "../statistics/distributions.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { cellDraws, freshBounds } from "./_fresh_draws.ts";
-import { ceilingsOf, isValid, type LimitedCeiling, type Measure } from "./ceilings.ts";
+import { type CeilingMeasure, ceilingsOf, isValid, type LimitedCeiling } from "./ceilings.ts";
 import type { CeilingCheck } from "./decide.ts";
 import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
 import { differenceBounds, rateBounds, sumUnits } from "./evidence.ts";
@@ -91,7 +91,7 @@ interface Measured extends Pick<CeilingCheck, "seen" | "lower"> {
 
 /** Measures a ceiling; `undefined` if there is nothing to look at. */
 function measured(
-  measure: Measure,
+  measure: CeilingMeasure,
   planned: readonly (readonly PlannedSummary[])[],
   { graphs, scores, policy, fresh }: CheckedGraphs,
   anytime: boolean,

@@ -10,7 +10,7 @@ import type { DecisionGraph } from "./decisions.ts";
 import {
   bound,
   DIFFERENCES,
-  laterGoes,
+  laterAttempts,
   type Measure,
   type Pair,
   rateOf,
@@ -80,7 +80,7 @@ export const FRESH_DRAWS: Measure<CellDraws> = {
       unknown: sum(trials, (cell) => cell.planned) - valid,
       ...bounds,
       method,
-      ...laterGoes(cells.flatMap(FRESH_DRAWS.parts)),
+      ...laterAttempts(cells.flatMap(FRESH_DRAWS.parts)),
     };
   },
 };

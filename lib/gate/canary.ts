@@ -10,7 +10,7 @@
 import { z } from "zod";
 import {
   lackOfCoverage,
-  laterGoes,
+  laterAttempts,
   rateBounds,
   sumUnits,
   type Unit,
@@ -277,7 +277,7 @@ export function whyUnused(units: readonly Unit[], coverage: number): string | un
   const { valid, trials } = sumUnits(units);
   if (trials === 0) return "there are no trials";
   if (valid === 0) return `none of ${trials} planned trials is valid`;
-  return lackOfCoverage({ valid, unknown: trials - valid, ...laterGoes(units) }, { coverage });
+  return lackOfCoverage({ valid, unknown: trials - valid, ...laterAttempts(units) }, { coverage });
 }
 
 function assertUnits(whose: string, units: readonly Unit[]): void {

@@ -72,7 +72,7 @@ interface Failed {
 }
 
 /** How a ceiling is measured, and when it counts as exceeded. */
-export type Measure =
+export type CeilingMeasure =
   /** The share of what is tallied: if its lower bound is above the limit. */
   | {
     readonly of: "share";
@@ -115,7 +115,7 @@ export interface Ceiling {
   readonly words: string;
   /** The format of its numbers; default percent. */
   readonly show?: (value: number) => string;
-  readonly measure: Measure;
+  readonly measure: CeilingMeasure;
   /**
    * Whether an agent whose requests are not seen could keep it by what it hides. Frameworks keep from us what they refuse
    * by name or schema themselves; where that leaves a ceiling higher, as of missed calls, it hides nothing. Default: not.
@@ -329,7 +329,7 @@ function tallyOf(isShown: boolean): Tally {
 function trialsThat(
   isShown: (trial: TrialSummary) => boolean,
   canShow: (trial: TrialSummary) => boolean = () => true,
-): Measure {
+): CeilingMeasure {
   return {
     of: "share",
     tally: (trial) =>
@@ -342,7 +342,9 @@ function trialsThat(
 }
 
 /** Whether a trial has ended, and not by infrastructure. */
-export function isValid(trial: TrialSummary | undefined): trial is TrialSummary {
+export function isValid<T extends Pick<TrialSummary, "outcome">>(
+  trial: T | undefined,
+): trial is T {
   return trial !== undefined && trial.outcome !== "invalid";
 }
 

@@ -60,7 +60,7 @@ import { sum } from "../base/numbers.ts";
 import { type CompletePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
 import type { SequentialRule } from "./sequential.ts";
-import { asSummary, type TrialSummary } from "../trials/summary.ts";
+import { asSummary, type TrialSummary, unlessEmpty } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitNames, unitNames } from "./unit_names.ts";
 import { type WaveEnd, waveEnd, type WavesSoFar } from "./waves.ts";
@@ -206,10 +206,6 @@ export function decideTrials(
         { changed: cases.changed, added: cases.added, removed: cases.removed },
     };
   });
-}
-
-function unlessEmpty<T>(items: readonly T[]): readonly T[] | undefined {
-  return items.length === 0 ? undefined : items;
 }
 
 /** What differs from the baseline of all that is under test with the compared cases. */

@@ -16,10 +16,10 @@ import {
 } from "./policy.ts";
 import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
 import {
+  attemptOf,
   byGraph,
   byVariant,
   caseOf,
-  goOf,
   graphKey,
   type ScoredTrial,
   type Variant,
@@ -110,9 +110,9 @@ export function plannedDecisions(
       cell: file?.fresh && cellOf(graph),
       baseline: baseline === undefined || file?.fresh
         ? []
-        : graph.map((trial) => trialKey({ ...trial, ...baseline }, file !== undefined)),
+        : graph.map((trial) => comparedName({ ...trial, ...baseline }, file !== undefined)),
       unperturbed: checked
-        ? graph.map((trial) => trialKey({ ...trial, perturbation: "none" }, false))
+        ? graph.map((trial) => comparedName({ ...trial, perturbation: "none" }, false))
         : [],
     });
     return [{
@@ -148,7 +148,7 @@ function freshGraphs(
 ): DecisionGraph[] {
   const own = planned.filter((trial) => variantKey(trial) === variantKey(baseline));
   return byGraph(own).map((graph) => ({
-    ...graphOf(graph, (trial) => trialKey(trial, true)),
+    ...graphOf(graph, (trial) => comparedName(trial, true)),
     cell: cellOf(graph),
   }));
 }
@@ -210,7 +210,7 @@ function baselineVariant(
 }
 
 /** Returns a key for a trial whose id is not known; keys of trials from a file are distinct. */
-function trialKey(
+function comparedName(
   { model, strategy, perturbation, variant, task, repetition }: TrialKey,
   ofFile: boolean,
 ): string {
@@ -226,7 +226,7 @@ export class FinishedTrials {
   constructor(keyed: boolean, file?: { readonly trials: readonly ScoredTrial[] }) {
     this.#keyed = keyed;
     for (const trial of file?.trials ?? []) {
-      this.#trials.set(trialKey({ ...trial, model: trial.model.requested }, true), trial);
+      this.#trials.set(comparedName({ ...trial, model: trial.model.requested }, true), trial);
     }
   }
 
@@ -239,7 +239,7 @@ export class FinishedTrials {
 
   /** Returns the id and keys under which an added trial can be found. */
   namesOf(trial: TrialKey & { readonly id: string }): readonly string[] {
-    return this.#keyed ? [trial.id, trialKey(trial, false)] : [trial.id];
+    return this.#keyed ? [trial.id, comparedName(trial, false)] : [trial.id];
   }
 
   /** Whether a trial is finished. */
@@ -261,6 +261,6 @@ export class FinishedTrials {
     counts?: (trial: ScoredTrial) => boolean,
     declared?: readonly InfrastructureFailure[],
   ): Unit {
-    return unitOf(this.of(names), names.length, counts, (trial) => goOf(trial, declared));
+    return unitOf(this.of(names), names.length, counts, (trial) => attemptOf(trial, declared));
   }
 }

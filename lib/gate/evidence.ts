@@ -8,10 +8,10 @@ import type { CompletePolicy } from "./policy.ts";
 import { type Sample, stakesOf } from "./sequential.ts";
 import { bettingLowerBound } from "../statistics/betting_bound.ts";
 import { type Bounds, clopperPearson, mcNemar, tango } from "../statistics/proportions.ts";
-import type { Go, ScoredTrial } from "./variant.ts";
+import type { Attempt, ScoredTrial } from "./variant.ts";
 
 /** Valid trials that were not valid at the first go. */
-export interface LaterGoes {
+export interface LaterAttempts {
   /** Trials that were run again in place of invalid ones; omitted without any. */
   readonly replaced?: number;
   /**
@@ -21,7 +21,7 @@ export interface LaterGoes {
 }
 
 /** The independent unit: one graph with all trials of one model on it. */
-export interface Unit extends LaterGoes {
+export interface Unit extends LaterAttempts {
   /** Valid trials that were solved. */
   readonly solved: number;
   /** Trials whose outcome is not `invalid`. */
@@ -47,7 +47,7 @@ export type Method =
   | "sequential";
 
 /** The numbers under any verdict. The bounds are of the true rate or difference. */
-export interface EvidenceCounts extends Bounds, LaterGoes {
+export interface EvidenceCounts extends Bounds, LaterAttempts {
   /** Graphs on which the verdict is based; those of the candidate if the baseline ran on different ones. */
   readonly graphs: number;
   /** Trials whose outcome is not `invalid`, of both models in a comparison. */
@@ -207,7 +207,7 @@ function countsOf<T>(
   const trials = units.map(measure.trials);
   const valid = sum(trials, (unit) => unit.valid);
   const unknown = sum(trials, ({ planned }) => planned) - valid;
-  const later = laterGoes(units.flatMap(measure.parts));
+  const later = laterAttempts(units.flatMap(measure.parts));
   return { graphs: units.length, valid, unknown, ...bounds, method, ...later };
 }
 
@@ -222,7 +222,7 @@ export function sumUnits(units: readonly Unit[]): Unit {
 }
 
 /** Sums up the valid trials that were not valid at the first go. */
-export function laterGoes(units: readonly LaterGoes[]): LaterGoes {
+export function laterAttempts(units: readonly LaterAttempts[]): LaterAttempts {
   return {
     replaced: sum(units, ({ replaced = 0 }) => replaced) || undefined,
     resampled: sum(units, ({ resampled = 0 }) => resampled) || undefined,
@@ -342,10 +342,11 @@ export function unitOf<T extends Pick<ScoredTrial, "outcome" | "solved">>(
   trials: readonly T[],
   planned: number = trials.length,
   counts: (trial: T) => boolean = ({ solved }) => solved,
-  go: (trial: T) => Go = () => "first",
+  attempt: (trial: T) => Attempt = () => "first",
 ): Unit {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
-  const came = (how: Go) => valid.filter((trial) => go(trial) === how).length || undefined;
+  const came = (how: Attempt) =>
+    valid.filter((trial) => attempt(trial) === how).length || undefined;
   return {
     solved: valid.filter(counts).length,
     valid: valid.length,
@@ -356,36 +357,43 @@ export function unitOf<T extends Pick<ScoredTrial, "outcome" | "solved">>(
 }
 
 /** Trials of which some were valid at the first go. */
-type Goes = LaterGoes & Pick<Evidence, "valid" | "unknown">;
+type CountedAttempts = LaterAttempts & Pick<Evidence, "valid" | "unknown">;
 
 /** The valid trials that were so at the first go. */
-function firstGoes({ valid, replaced = 0, resampled = 0 }: Goes): number {
+function firstAttempts({ valid, replaced = 0, resampled = 0 }: CountedAttempts): number {
   return valid - replaced - resampled;
 }
 
 /** Whether enough trials were valid at the first go. */
-export function isCovered(goes: Goes, { coverage }: Pick<CompletePolicy, "coverage">): boolean {
+export function isCovered(
+  attempts: CountedAttempts,
+  { coverage }: Pick<CompletePolicy, "coverage">,
+): boolean {
   // Tolerates rounding errors of the product.
-  return firstGoes(goes) >= coverage * (goes.valid + goes.unknown) - 1e-9;
+  return firstAttempts(attempts) >= coverage * (attempts.valid + attempts.unknown) - 1e-9;
 }
 
 /** Says that too few trials were valid at the first go; `undefined` if enough were. */
 export function lackOfCoverage(
-  goes: Goes,
+  attempts: CountedAttempts,
   policy: Pick<CompletePolicy, "coverage">,
 ): string | undefined {
-  if (isCovered(goes, policy)) return undefined;
+  if (isCovered(attempts, policy)) return undefined;
   const required = `the coverage of ${Number((100 * policy.coverage).toPrecision(12))}% requires`;
-  const planned = goes.valid + goes.unknown;
-  const later = laterGoesText(goes);
+  const planned = attempts.valid + attempts.unknown;
+  const later = laterAttemptsText(attempts);
   return later === undefined
-    ? `${goes.valid} of ${planned} planned trials are valid, fewer than ${required}`
-    : `${firstGoes(goes)} of ${planned} planned trials were valid at the first go, fewer than ` +
+    ? `${attempts.valid} of ${planned} planned trials are valid, fewer than ${required}`
+    : `${
+      firstAttempts(attempts)
+    } of ${planned} planned trials were valid at the first go, fewer than ` +
       `${required}: ${later}`;
 }
 
 /** Says how many valid trials were not so at the first go; `undefined` if all were. */
-export function laterGoesText({ replaced = 0, resampled = 0 }: LaterGoes): string | undefined {
+export function laterAttemptsText(
+  { replaced = 0, resampled = 0 }: LaterAttempts,
+): string | undefined {
   const counts = [
     replaced === 0 ? [] : `${countText(replaced, "trial")} run again in place of invalid ones`,
     resampled === 0

@@ -29,7 +29,7 @@ import {
   hypothesesOf,
   isUpgrade,
 } from "./policy.ts";
-import { type Evidence, laterGoesText } from "./evidence.ts";
+import { type Evidence, laterAttemptsText } from "./evidence.ts";
 import {
   changedLines,
   everyLines,
@@ -408,7 +408,7 @@ export function verdictNumbers(
     ? {}
     : verdict;
   const { unknown, method, graphs } = evidence;
-  const later = laterGoesText(evidence);
+  const later = laterAttemptsText(evidence);
   const isDecided = (verdict.kind === "pass" || verdict.kind === "fail") &&
     verdict.otherwise !== "undecided";
   return [

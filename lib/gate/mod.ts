@@ -12,7 +12,7 @@ export {
   watchForDrift,
 } from "./canary.ts";
 export type { Ceilings } from "./ceilings.ts";
-export type { LaterGoes, Unit } from "./evidence.ts";
+export type { LaterAttempts, Unit } from "./evidence.ts";
 export type {
   BaselineChoice,
   CasesPolicy,

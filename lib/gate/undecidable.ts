@@ -8,7 +8,7 @@ import type { CaseUnits } from "./cases.ts";
 import { isCovered, RATES } from "./evidence.ts";
 import { byCase, type DecisionGraph, type GateDecision } from "./decisions.ts";
 import {
-  goOf,
+  attemptOf,
   isCounted,
   modelNames,
   modelsBeside,
@@ -54,10 +54,10 @@ function unequalCases(graphs: readonly DecisionGraph[]): string | undefined {
 
 /** Questions asked in different ways have different rates, and a mean of them shows nothing. */
 function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
-  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [scoringKey(task)] : []));
-  return ways.size <= 1
+  const kinds = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [scoringKey(task)] : []));
+  return kinds.size <= 1
     ? undefined
-    : `questions are asked in ${ways.size} ways, but a gate decides on one: run each way separately`;
+    : `questions are asked in ${kinds.size} ways, but a gate decides on one: run each way separately`;
 }
 
 /** Under some perturbations the right answer is to solve nothing, which no gate can require. */
@@ -180,7 +180,7 @@ export function withCommonestReasons(
   if (verdict.evidence !== undefined && isCovered(verdict.evidence, policy)) return verdict;
   const spoiled = trials.flatMap((trial) => {
     if (trial.outcome === "invalid") return [trial.reason ?? "unknown"];
-    if (goOf(trial, policy.infrastructure) !== "resampled") return [];
+    if (attemptOf(trial, policy.infrastructure) !== "resampled") return [];
     return trial.unclear!.slice(0, 1).map(({ message }) => message);
   });
   const kinds = commonKinds(spoiled);

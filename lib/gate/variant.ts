@@ -88,16 +88,16 @@ export function missesCall({ missed }: MaybeMissed): boolean {
 }
 
 /** How a valid trial came to be: `replaced` and `resampled` ones were not valid at the first go. */
-export type Go = "first" | "replaced" | "resampled";
+export type Attempt = "first" | "replaced" | "resampled";
 
 /** Returns how a valid trial came to be, given the failures that are declared to be infrastructure's. */
-export function goOf(
+export function attemptOf(
   { replaced, replacedIdle, unclear = [] }: Pick<
     ScoredTrial,
     "replaced" | "replacedIdle" | "unclear"
   >,
   declared: readonly InfrastructureFailure[] = [],
-): Go {
+): Attempt {
   if (replaced !== undefined && !replacedIdle) return "replaced";
   const isOurs = (failed: FailedReply) => !declared.some((one) => isDeclared(failed, one));
   return unclear.some(isOurs) ? "resampled" : "first";
@@ -123,7 +123,8 @@ export function excusedBy(
   trials: readonly ScoredTrial[],
 ): Excused[] {
   const excused = trials.filter((trial) =>
-    trial.outcome !== "invalid" && goOf(trial) === "resampled" && goOf(trial, declared) === "first"
+    trial.outcome !== "invalid" && attemptOf(trial) === "resampled" &&
+    attemptOf(trial, declared) === "first"
   );
   return declared.flatMap((one) => {
     const own = excused.filter(({ unclear = [] }) => unclear.some((it) => isDeclared(it, one)));

@@ -31,7 +31,7 @@ const MAX_ALONE = 1;
 const NEXT = 3;
 
 /** A model of the run. */
-interface Reached {
+interface ReachedModel {
   replied: boolean;
   /** Trials that have begun and not ended. */
   inFlight: number;
@@ -48,7 +48,7 @@ interface Reached {
  * at once before a first reply, later when all in flight and the next ones did.
  */
 export class Reachability {
-  readonly #models = new Map<string, Reached>();
+  readonly #models = new Map<string, ReachedModel>();
   readonly #faults = new Map<string, RunFault>();
 
   /** Why the run ends; `undefined` while it goes on. */
@@ -116,7 +116,7 @@ export class Reachability {
     for (const one of this.#models.values()) open(one);
   }
 
-  #of(name: string): Reached {
+  #of(name: string): ReachedModel {
     return this.#models.getOrInsertComputed(
       name,
       () => ({ replied: false, inFlight: 0, unanswered: 0, waiting: [], streak: undefined }),
@@ -125,11 +125,11 @@ export class Reachability {
 }
 
 /** Whether only one trial of a model may be in flight. */
-function isClosed({ replied, unanswered }: Reached): boolean {
+function isClosed({ replied, unanswered }: ReachedModel): boolean {
   return !replied && unanswered < MAX_ALONE;
 }
 
 /** Lets those that wait look again. */
-function open(reached: Reached): void {
+function open(reached: ReachedModel): void {
   for (const resolve of reached.waiting.splice(0)) resolve();
 }

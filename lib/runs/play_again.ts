@@ -29,7 +29,7 @@ export interface PlayedAgain {
 }
 
 /** Where a trial is. */
-type Place = readonly [file: JournalFile, id: string];
+type KeptTrial = readonly [file: JournalFile, id: string];
 
 /** Trials that a gate plays again, at most. */
 const SAMPLE_SIZE = 200;
@@ -57,11 +57,11 @@ export async function playAll(files: readonly JournalFile[]): Promise<PlayedAgai
   return await play(placesOf(files));
 }
 
-function placesOf(files: readonly JournalFile[]): Place[] {
-  return files.flatMap((file) => file.trials.map(({ id }): Place => [file, id]));
+function placesOf(files: readonly JournalFile[]): KeptTrial[] {
+  return files.flatMap((file) => file.trials.map(({ id }): KeptTrial => [file, id]));
 }
 
-async function play(places: readonly Place[]): Promise<PlayedAgain> {
+async function play(places: readonly KeptTrial[]): Promise<PlayedAgain> {
   const players = new Map<JournalFile, (trial: Trial) => Promise<Derivation>>();
   const disagreements: string[] = [];
   const recorded = new Map<string, number>();

@@ -28,7 +28,7 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Results } from "./journal/results.ts";
 import { MAX_TRIALS } from "./plan.ts";
 import { comparedFields, countTrials, listTrials, type ResolvedSuite } from "./resolved_suite.ts";
-import { drawKey, trialKey } from "./trial_keys.ts";
+import { attemptKey, drawKey } from "./trial_keys.ts";
 import { writeNewOutput } from "../base/output_file.ts";
 
 const count = z.int().min(0);
@@ -37,7 +37,7 @@ const time = z.iso.datetime({ precision: 3 });
 
 /** A field that is not here is omitted where it says nothing. */
 const TRIAL = z.strictObject({
-  /** See {@linkcode trialKey}. */
+  /** See {@linkcode attemptKey}. */
   key: z.string(),
   /** See {@linkcode drawKey}. */
   draw: z.string().exactOptional(),
@@ -167,7 +167,7 @@ function keptOf(trial: TrialSummary): object {
   const { inputTokens, outputTokens } = spentUsage(trial);
   const failures = FAILURE_TYPES.filter((type) => trial.failures.some((one) => one.type === type));
   return {
-    key: trialKey(trial),
+    key: attemptKey(trial),
     draw: drawKey(trial) || undefined,
     outcome,
     failures: failures.length === 0 ? undefined : failures,

@@ -37,11 +37,11 @@ import type { RecordedRun } from "../trials/recorded_run.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { Transcripts } from "../trials/transcript.ts";
 import {
-  type EarlierGoes,
+  type EarlierAttempts,
   hasForbiddenCall,
   inPlaceOf,
-  replacing,
   summarize,
+  takenOver,
   type TrialSummary,
 } from "../trials/summary.ts";
 import { isCase } from "../tasks/task_kind.ts";
@@ -76,7 +76,7 @@ export interface RunOptions extends ModelSource {
   /** Agents that work on the trials of variants, by name of the variant. */
   readonly variantAgents?: ReadonlyMap<string, Agent>;
   /** Returns what was said in a trial before, in place of asking its model; default: nothing was. */
-  readonly recorded?: (planned: PlannedTrial) => RecordedTrial | undefined;
+  readonly recorded?: (planned: PlannedTrial) => TrialTrace | undefined;
   /** Whether a trial of the plan is left out, as nothing was said in it; default: none is. */
   readonly leaves?: (planned: PlannedTrial) => boolean;
   /** Of which trials of cases transcripts are kept; default `all`. A trial that is run alone always has one. */
@@ -91,7 +91,7 @@ export interface RunOptions extends ModelSource {
 }
 
 /** A recorded run in place of a trial. */
-export interface RecordedTrial {
+export interface TrialTrace {
   /** What was said and returned. */
   readonly run: RecordedRun;
   /** See {@linkcode Trial.draw}. */
@@ -129,7 +129,7 @@ export class Run implements Disposable, AsyncDisposable {
   /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
   /** What trials take over from invalid ones in whose place they are run, by id: a verdict must know of these. */
-  readonly #replaced = new Map<string, EarlierGoes>();
+  readonly #replaced = new Map<string, EarlierAttempts>();
   readonly #stopping: Stopping;
   readonly #reachability = new Reachability();
   /** The end of the last trial that runs alone: the suites of a file may share tools. */
@@ -201,7 +201,7 @@ export class Run implements Disposable, AsyncDisposable {
       if (retryInvalid && trial.outcome === "invalid") {
         // It will be run again, and its cost counts.
         this.#stopping.charge(trial);
-        this.#replaced.set(id, replacing(trial));
+        this.#replaced.set(id, takenOver(trial));
       } else {
         if (replaced !== undefined) {
           this.#replaced.set(id, defined({ replaced, replacedIdle, never }));
@@ -424,10 +424,10 @@ export class Run implements Disposable, AsyncDisposable {
     try {
       // A trial in the journal must have its recording.
       const isUsable = result.outcome !== "invalid" || result.misjudged === true;
-      const goes = inPlaceOf<Trial & EarlierGoes>(trial, this.#replaced.get(trial.id));
-      const { replaced, replacedIdle } = isUsable ? goes : replacing(goes);
-      // A mark says nothing of forbidden calls: a go with one may be the model's fault.
-      const isIdle = replacedIdle && !goes.never && !hasForbiddenCall(trial);
+      const attempts = inPlaceOf<Trial & EarlierAttempts>(trial, this.#replaced.get(trial.id));
+      const { replaced, replacedIdle } = isUsable ? attempts : takenOver(attempts);
+      // A mark says nothing of forbidden calls: an attempt with one may be the model's fault.
+      const isIdle = replacedIdle && !attempts.never && !hasForbiddenCall(trial);
       const told = defined({ replaced, replacedIdle: isIdle || undefined });
       if (recording !== undefined) await recordings?.keep(recording, isUsable, told);
       if (!this.#kept && this.#resumed?.plan !== undefined) this.#tell("resume");

@@ -9,7 +9,7 @@ import { sha256 } from "../base/hash.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** A key that tells apart the runs of one trial, by when it began; empty where other tools do not say. */
-export function trialKey({ id, startedAt }: TrialSummary): string {
+export function attemptKey({ id, startedAt }: TrialSummary): string {
   return startedAt === "" ? "" : sha256(canonicalJson([id, startedAt])).slice(0, KEY_LENGTH);
 }
 
@@ -22,13 +22,13 @@ export function drawKey({ draw }: TrialSummary): string {
 const KEY_LENGTH = 16;
 
 export function trialKeys(trials: readonly TrialSummary[]): Set<string> {
-  return new Set(trials.flatMap((one) => [trialKey(one), drawKey(one)]).filter(Boolean));
+  return new Set(trials.flatMap((one) => [attemptKey(one), drawKey(one)]).filter(Boolean));
 }
 
 /** Whether trials are those that a baseline was made of, by its keys; never where they do not say when they began. */
 export function isBaselineRun(keys: ReadonlySet<string>, trials: readonly TrialSummary[]): boolean {
   const dated = trials.filter(({ startedAt }) => startedAt !== "");
-  return dated.length > 0 && dated.every((trial) => keys.has(trialKey(trial)));
+  return dated.length > 0 && dated.every((trial) => keys.has(attemptKey(trial)));
 }
 
 /**
@@ -43,7 +43,7 @@ export function assertOtherRun(
 ): void {
   // Journals of other tools may lack start times, without which two runs look the same.
   const dated = trials.filter(({ startedAt }) => startedAt !== "");
-  const shared = dated.filter((trial) => keys.has(trialKey(trial)));
+  const shared = dated.filter((trial) => keys.has(attemptKey(trial)));
   const drawn = trials.filter((trial) => keys.has(drawKey(trial)));
   if (drawn.length > shared.length) {
     throw cannot(

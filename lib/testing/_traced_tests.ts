@@ -12,7 +12,7 @@ import { countText } from "../base/numbers.ts";
 import type { FileTrace } from "../integrations/traces/read.ts";
 import defer * as reading from "../integrations/traces/read.ts";
 import { InfrastructureError, isModel, type Model } from "../models/model.ts";
-import type { RecordedTrial } from "../runs/run.ts";
+import type { TrialTrace } from "../runs/run.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
@@ -63,7 +63,7 @@ export function tracedTests<Test extends TracedTest>(
   { suite, site, options }: TracedSuite,
 ): {
   readonly tests: readonly Test[];
-  readonly recorded: (planned: PlannedTrial) => RecordedTrial | undefined;
+  readonly recorded: (planned: PlannedTrial) => TrialTrace | undefined;
   readonly leaves: (planned: PlannedTrial) => boolean;
 } {
   const { gate } = options;
@@ -125,7 +125,7 @@ export function tracedTests<Test extends TracedTest>(
   const isUneven = gate === undefined &&
     all.some((byModel) => new Set([...byModel.values()].map(({ length }) => length)).size > 1);
   const recorded = new Map(
-    file.traces.map((trace): [FileTrace, RecordedTrial] => [
+    file.traces.map((trace): [FileTrace, TrialTrace] => [
       trace,
       { run: trace.run, draw: drawOf(trace) },
     ]),

@@ -143,12 +143,10 @@ export function traceReply<Result extends TracedReply>(
   // Loops and agents go on with their list.
   const asked = [...messages];
   const input = () => {
-    const attributes = {
-      "gen_ai.input.messages": inputText(asked, spans.keys),
-      ...(tools.length === 0
-        ? {}
-        : { "gen_ai.tool.definitions": definitionsText(tools, spans.keys) }),
-    };
+    const messages = { "gen_ai.input.messages": inputText(asked, spans.keys) };
+    const attributes = tools.length === 0
+      ? messages
+      : { ...messages, "gen_ai.tool.definitions": definitionsText(tools, spans.keys) };
     spans.opening ??= attributes;
     return attributes;
   };
@@ -259,11 +257,7 @@ function operation(name: string, spans: TrialSpans, model: Model): Attributes {
   const [, known = "openai"] = PROVIDERS.find(([end]) => host.endsWith(`.${end}`)) ?? [];
   return {
     "gen_ai.operation.name": name,
-    ...(simulated
-      ? { "gen_ai.provider.name": "simulated" }
-      : server === undefined
-      ? {}
-      : { "gen_ai.provider.name": known }),
+    ...(simulated || server ? { "gen_ai.provider.name": simulated ? "simulated" : known } : {}),
     "gen_ai.request.model": short(nameAtServer(model)),
     "gen_ai.conversation.id": spans.conversation,
     ...(url === undefined ? {} : {

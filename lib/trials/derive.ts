@@ -143,7 +143,7 @@ async function difference(
     callsDifference(trial, played) ??
     differs("failures", trial.failures, failuresOf(events)) ??
     endDifference(trial, played) ??
-    fieldsDifference(TRIAL_FIELDS, trial, played) ??
+    fieldsDifference(DERIVED_FIELDS, trial, played) ??
     // What was said beside calls, and how limits ended a trial, is not played.
     differs("behaviours", trial.behaviours, opened!.behaviours(events));
 }
@@ -191,7 +191,7 @@ function prepared(event: CallEvent, { tools }: Environment, isByAgent: boolean):
 }
 
 /** The fields of a trial that follow from its task and its calls. */
-const TRIAL_FIELDS = [
+const DERIVED_FIELDS = [
   "changed",
   "unsolvable",
   "grounded",

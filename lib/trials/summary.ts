@@ -251,7 +251,8 @@ function summaryOf(trial: Trial, told: (fact: Fact) => unknown): TrialSummary {
   return summary as unknown as TrialSummary;
 }
 
-function unlessEmpty<T>(items: readonly T[]): readonly T[] | undefined {
+/** Returns items; `undefined` without any. */
+export function unlessEmpty<T>(items: readonly T[]): readonly T[] | undefined {
   return items.length === 0 ? undefined : items;
 }
 
@@ -346,7 +347,7 @@ function sharedText(text: string): string | undefined {
 const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
 
 /** The invalid goes before a trial, and whether a call was made in one that must not happen in any trial. */
-export type EarlierGoes = Pick<TrialSummary, "replaced" | "replacedIdle" | "never">;
+export type EarlierAttempts = Pick<TrialSummary, "replaced" | "replacedIdle" | "never">;
 
 /** Whether a call was made that must not happen in any trial. */
 export function hasForbiddenCall({ events }: Pick<Trial, "events">): boolean {
@@ -354,9 +355,9 @@ export function hasForbiddenCall({ events }: Pick<Trial, "events">): boolean {
 }
 
 /** What a trial that is run again in place of an invalid one takes over from it. */
-export function replacing(
-  before: Pick<TrialSummary, "usage" | "permanent"> & EarlierGoes,
-): EarlierGoes {
+export function takenOver(
+  before: Pick<TrialSummary, "usage" | "permanent"> & EarlierAttempts,
+): EarlierAttempts {
   const { usage, replaced, replacedIdle, never, permanent } = before;
   const isIdle = IDLE.includes(permanent) && (replaced === undefined || replacedIdle === true);
   return {
@@ -367,9 +368,9 @@ export function replacing(
 }
 
 /** Returns a trial with the invalid goes before it, of which its journal tells as well as its recording. */
-export function inPlaceOf<Own extends EarlierGoes>(
+export function inPlaceOf<Own extends EarlierAttempts>(
   trial: Own,
-  before: EarlierGoes | undefined,
+  before: EarlierAttempts | undefined,
 ): Own {
   if (before?.replaced === undefined) return trial;
   const { replacedIdle, ...others } = trial;

@@ -14,10 +14,11 @@ import {
   watchForDrift,
   whyUnused,
 } from "../../gate/canary.ts";
+import { isValid } from "../../gate/ceilings.ts";
 import { type Unit, unitOf } from "../../gate/evidence.ts";
 import {
+  attemptOf,
   byGraph,
-  goOf,
   graphKey,
   type Variant,
   variantKey,
@@ -165,10 +166,6 @@ function daysOf(
   return { days: [...days].map(([date, units]) => ({ date, units })), lacking };
 }
 
-function isValid(trial: PlannedResult["trial"]): boolean {
-  return trial !== undefined && trial.outcome !== "invalid";
-}
-
 /** The tasks that were drawn by a seed: cases and questions are the same ones in each run. */
 function drawnTasks(results: readonly PlannedResult[]): Set<string> {
   return new Set(
@@ -194,7 +191,7 @@ function unitsOf(record: RunRecord, results: readonly PlannedResult[]): Unit[] {
       graph.flatMap(({ trial }) => trial ?? []),
       graph.length,
       undefined,
-      (trial) => goOf(trial),
+      (trial) => attemptOf(trial),
     )
   );
 }

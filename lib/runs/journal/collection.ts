@@ -8,7 +8,7 @@ import defer * as fileNames from "node:path";
 import { type ComparedCases, leftOutLines } from "../../gate/compared_cases.ts";
 import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
 import { comparedPlans } from "../compared_baseline.ts";
-import { drawKey, trialKey } from "../trial_keys.ts";
+import { attemptKey, drawKey } from "../trial_keys.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
 import { comparisonHash, planHash } from "../resolved_suite.ts";
@@ -24,7 +24,7 @@ import { parseTrialId, trialId } from "../../trials/trial_id.ts";
 /** Results that are reported together. */
 export interface Collection {
   /** The results of each plan, with the journals of its shards. */
-  readonly runs: readonly Run[];
+  readonly runs: readonly CollectedRun[];
   /** The distinct names of the suites. */
   readonly suite: string;
   /** All trials, in plan order; those of a run with a label have it: see {@linkcode labelledTrial}. */
@@ -38,7 +38,7 @@ export interface Collection {
 }
 
 /** One run of a collection. */
-interface Run {
+interface CollectedRun {
   readonly paths: readonly string[];
   /** The journals at these paths. */
   readonly files: readonly JournalFile[];
@@ -65,7 +65,7 @@ export function readCollection(
   given: readonly (readonly JournalFile[])[],
   { differentTasks = false }: { readonly differentTasks?: boolean | undefined } = {},
 ): Collection {
-  const read = given.map((files): Run => {
+  const read = given.map((files): CollectedRun => {
     const paths = files.map(({ path }) => path);
     return { paths, files, results: readResults(paths, files) };
   });
@@ -135,7 +135,7 @@ export function labelledTrial<T extends Pick<TrialSummary, "id" | "variant">>(
 }
 
 /** Labels runs of which another one has a variant, too; trials in two journals get none, and are refused. */
-function withLabels(runs: readonly Run[]): Run[] {
+function withLabels(runs: readonly CollectedRun[]): CollectedRun[] {
   const variants = runs.map(({ results }) =>
     byVariant(results.trials, variantOf).map(({ subject }) => subject)
   );
@@ -143,7 +143,7 @@ function withLabels(runs: readonly Run[]): Run[] {
   const alike = runs.filter((_, place) =>
     known.some((others, other) => other !== place && !others.isDisjointFrom(known[place]!))
   );
-  const labelIn = (labels: readonly string[], run: Run) => labels[alike.indexOf(run)];
+  const labelIn = (labels: readonly string[], run: CollectedRun) => labels[alike.indexOf(run)];
   // A label and the name of settings together may be a name of other settings.
   const areApart = (labels: readonly string[]) => {
     const all = runs.flatMap((run, place) => {
@@ -188,7 +188,7 @@ function isFaulty({ problem, missing }: Results): boolean {
 }
 
 /** Shards of one run beside each other would look like several runs of it. */
-function assertWhole(runs: readonly Run[]): void {
+function assertWhole(runs: readonly CollectedRun[]): void {
   const seen = new Map<string, string>();
   for (const { paths: [path], results: { plan, missing } } of runs) {
     if (plan === undefined || missing === undefined) continue;
@@ -203,13 +203,13 @@ function assertWhole(runs: readonly Run[]): void {
 }
 
 /** The runs on each set of tasks; runs without a plan may belong to any. */
-function byTasks(runs: readonly Run[]): Run[][] {
+function byTasks(runs: readonly CollectedRun[]): CollectedRun[][] {
   if (runs.some(({ results }) => results.plan === undefined)) return [[...runs]];
   return [...Map.groupBy(runs, ({ results }) => comparisonHash(results.plan!)).values()];
 }
 
 /** Models and strategies must be on all tasks, or their overall rates would not be comparable. */
-function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
+function assertSameSubjects(groups: readonly (readonly CollectedRun[])[]): void {
   if (groups.length < 2) return;
   const subjects = groups.map((runs) =>
     new Set(runs.flatMap(({ results: { plan } }) => {
@@ -238,7 +238,7 @@ function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
 }
 
 /** Rates of different tasks side by side would look comparable. Returns the cases that differ, if any may. */
-function assertSameTasks(one: Run, other: Run): ComparedCases | undefined {
+function assertSameTasks(one: CollectedRun, other: CollectedRun): ComparedCases | undefined {
   const [names, otherNames] = [one, other].map(({ paths }) => paths[0]!);
   const [plan, otherPlan] = [one, other].map(({ results }) => results.plan);
   if (plan === undefined || otherPlan === undefined) {
@@ -266,7 +266,7 @@ function assertSameTasks(one: Run, other: Run): ComparedCases | undefined {
 }
 
 /** Entries with different options under one name would look like one model or strategy. */
-function assertSameNames(runs: readonly Run[]): void {
+function assertSameNames(runs: readonly CollectedRun[]): void {
   const seen = new Map<string, { readonly path: string; readonly options: string }>();
   for (const { paths, results: { plan } } of runs) {
     const { models = [], strategies = [] } = plan?.resolved ?? {};
@@ -291,13 +291,13 @@ function assertSameNames(runs: readonly Run[]): void {
 }
 
 /** A trial that is in two runs would count twice. */
-function assertDistinct(runs: readonly Run[]): void {
+function assertDistinct(runs: readonly CollectedRun[]): void {
   const seen = new Map<string, string>();
   for (const { paths, results, label } of runs) {
     // Another run of a trial has its label, and began at another time.
     const keys = new Map(
       results.trials.flatMap((trial) =>
-        (label === undefined ? [trial.id] : [trialKey(trial), drawKey(trial)].filter(Boolean))
+        (label === undefined ? [trial.id] : [attemptKey(trial), drawKey(trial)].filter(Boolean))
           .map((key) => [key, trial.id] as const)
       ),
     );

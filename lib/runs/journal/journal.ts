@@ -16,7 +16,7 @@ import {
 } from "./lines.ts";
 import { parsePlanLine, type PlanLine } from "./plan_line.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
-import { inPlaceOf, replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
+import { inPlaceOf, summarize, takenOver, type TrialSummary } from "../../trials/summary.ts";
 import { type Kept, SHARED_PARTS, TRANSCRIPT, type Transcript } from "../../trials/transcript.ts";
 
 /** A journal with its lines checked. */
@@ -91,7 +91,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
       const trial = summarize(parseTrial(value, source));
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
-      trials.set(trial.id, before === undefined ? trial : inPlaceOf(trial, replacing(before)));
+      trials.set(trial.id, before === undefined ? trial : inPlaceOf(trial, takenOver(before)));
       places.set(trial.id, place);
       values.note(value, place);
     } else if (kind === "resume" || kind === "end") {

@@ -136,9 +136,9 @@ function isCall(value: unknown): value is ExpectedCall {
 /** The questions to the judges, and their scores. */
 class Questions {
   /** Each question once, by judge and by its truth and value. */
-  readonly #known = new Map<object, Map<string, Question>>();
+  readonly #known = new Map<object, Map<string, JudgeQuestion>>();
   /** The questions of each matcher, by the texts of their values. */
-  readonly #byLikeness = new Map<LikeMatcher, Map<string, Question>>();
+  readonly #byLikeness = new Map<LikeMatcher, Map<string, JudgeQuestion>>();
 
   /** Collects the questions about a value that will be compared. */
   collect(given: JsonValue, expected: ExpectedValue, position?: Position): void {
@@ -195,12 +195,12 @@ class Questions {
   #add(value: JsonValue, likeness: LikeMatcher): void {
     const { judge, truth, rubric } = likeness.question;
     const text = valueKey(value);
-    const ofJudge = this.#known.get(judge) ?? new Map<string, Question>();
+    const ofJudge = this.#known.get(judge) ?? new Map<string, JudgeQuestion>();
     this.#known.set(judge, ofJudge);
     const key = JSON.stringify([rubric === undefined, truth, text]);
     const question = ofJudge.get(key) ?? { likeness, value, score: NEVER_ASKED };
     if (text !== TOO_DEEP) ofJudge.set(key, question);
-    const questions = this.#byLikeness.get(likeness) ?? new Map<string, Question>();
+    const questions = this.#byLikeness.get(likeness) ?? new Map<string, JudgeQuestion>();
     this.#byLikeness.set(likeness, questions.set(text, question));
   }
 }
@@ -212,7 +212,7 @@ function comparedValues(given: JsonValue, { held }: Matcher): readonly JsonValue
   return Array.isArray(given) && given.length === held.values.length ? given : [];
 }
 
-interface Question {
+interface JudgeQuestion {
   readonly likeness: LikeMatcher;
   readonly value: JsonValue;
   score: JudgeScore;

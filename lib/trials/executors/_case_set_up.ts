@@ -21,7 +21,7 @@ const MAX_GRACE = 5;
 const MAX_FAULTS = 3;
 
 /** What a case has, or has functions for: see `ToolCase`. */
-interface Making<State> {
+interface CaseMakers<State> {
   readonly state?: () => State | Promise<State>;
   readonly tools:
     | readonly Tool[]
@@ -50,12 +50,12 @@ export interface CaseSetUp<State> {
  * @throws The reason of `signal`, once what was made is disposed of.
  */
 export async function setUpCase<State>(
-  { state: makeState, tools: offered, prompt: asked }: Making<State>,
+  { state: makeState, tools: offered, prompt: asked }: CaseMakers<State>,
   { seconds, signal }: SetUpOptions,
 ): Promise<CaseSetUp<State>> {
   const limit = limitOf(seconds);
   const cleanUp = limitOf(seconds, MIN_CLEAN_UP);
-  const made = new Made(cleanUp);
+  const made = new MadeValues(cleanUp);
   const release = () => made.release();
   const end = performance.now() + limit.milliseconds;
   const left = () => Math.max(1, end - performance.now());
@@ -73,7 +73,7 @@ export async function setUpCase<State>(
     } catch (error) {
       // What nobody waits for any more must go as well, should it ever be made.
       const late = making.then((value) => {
-        const own = new Made(cleanUp);
+        const own = new MadeValues(cleanUp);
         own.add(what, value);
         return own.release();
       });
@@ -134,7 +134,7 @@ function faultText(what: string, error: unknown): string {
 }
 
 /** What was made for a trial, in its order. */
-class Made {
+class MadeValues {
   readonly #limit: Limit;
   readonly #values = new Map<object, string>();
   #releasing: Promise<string | undefined> | undefined;

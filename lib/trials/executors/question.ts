@@ -60,8 +60,8 @@ import type { QuestionSpec } from "../../tasks/task_kind.ts";
 
 /** How a question is asked and scored, as JSON: results with different keys cannot be compared. */
 export function scoringKey(spec: QuestionSpec): string {
-  const { question: _, difficulty: __, ...way } = briefQuestion(spec);
-  return canonicalJson(way);
+  const { question: _, difficulty: __, ...asked } = briefQuestion(spec);
+  return canonicalJson(asked);
 }
 
 /** Returns the spec without default values. */

@@ -181,7 +181,7 @@ export class AnnouncedCalls {
   /** Records the calls of a reply that the agent did not carry out. */
   async #close(
     reply: OpenReply,
-    shownOf: (call: PreparedCall) => Shown | undefined,
+    shownOf: (call: PreparedCall) => ShownCall | undefined,
   ): Promise<void> {
     // Carried out with the others, whatever the agent did with it.
     if (reply.results !== undefined) return;
@@ -205,7 +205,7 @@ export class AnnouncedCalls {
     reply: OpenReply,
     one: OpenCall,
     deed: AgentDeed | undefined,
-    { told }: Shown = {},
+    { told }: ShownCall = {},
   ): Promise<void> {
     reply.open.delete(one);
     if (this.#options.environment.ended) return;
@@ -304,7 +304,7 @@ export function ownCallsOf(
 }
 
 /** What a request shows of a call: the text that its model got for it, if any. */
-interface Shown {
+interface ShownCall {
   readonly told?: string;
 }
 
@@ -312,8 +312,8 @@ interface Shown {
 function shownIn(
   { messages }: AgentRequest,
   names: OfferedNames,
-): (call: PreparedCall) => Shown | undefined {
-  const ids = new Map<string, Shown>();
+): (call: PreparedCall) => ShownCall | undefined {
+  const ids = new Map<string, ShownCall>();
   const written = new Set<string>();
   for (const message of messages) {
     // Frameworks may leave out what a server keeps by itself.

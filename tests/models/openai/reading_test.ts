@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { defined, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { InfrastructureError, type ModelReply } from "../../../lib/models/model.ts";
 import { openai, type WireApi } from "../../../lib/models/openai/openai.ts";
-import { replacing } from "../../../lib/trials/summary.ts";
+import { takenOver } from "../../../lib/trials/summary.ts";
 import fc from "../../support/fast_check.ts";
 import { outsideTest, WIRE_REPLIES } from "../../support/outside_data.ts";
 import {
@@ -420,7 +420,7 @@ Deno.test("openai() does not take what a model wrote for an option that its serv
   assertEquals(first.permanent, undefined);
 });
 
-Deno.test("replacing() excuses no trial for a refusal that may quote its model", () => {
+Deno.test("takenOver() excuses no trial for a refusal that may quote its model", () => {
   const usage = { inputTokens: 0, outputTokens: 0 };
-  assertEquals(replacing({ usage, permanent: "option" }).replacedIdle, undefined);
+  assertEquals(takenOver({ usage, permanent: "option" }).replacedIdle, undefined);
 });
