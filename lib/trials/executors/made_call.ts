@@ -123,12 +123,12 @@ export function eventOf(
     function: call.name.slice(0, MAX_KEPT_LENGTH),
     ...told,
     arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
-    ...(call.resolved === undefined || call.resolved === call.arguments
-      ? {}
-      : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
+    resolved: call.resolved === call.arguments
+      ? undefined
+      : call.resolved?.slice(0, MAX_KEPT_LENGTH),
     result: result.slice(0, MAX_KEPT_LENGTH),
-    ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
-    ...(isShown ? { injected: injection.demand } : {}),
+    unperturbed: answered.content === content ? undefined : content.slice(0, MAX_KEPT_LENGTH),
+    injected: isShown ? injection.demand : undefined,
     failure,
     by: by ?? call.by,
     agentDid,

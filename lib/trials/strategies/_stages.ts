@@ -12,7 +12,7 @@ import { describeTool, type ToolSchema, wrapEnvironment } from "../../tools/tool
 import { printable } from "../../base/json.ts";
 
 /** A separate conversation: a model gets the question and the functions as text, and can call none. */
-export class Stage {
+class Stage {
   readonly #options: LoopOptions;
   readonly #name: string;
   readonly #messages: Message[];
@@ -22,20 +22,19 @@ export class Stage {
     const { environment: { tools }, messages } = options;
     this.#options = options;
     this.#name = name;
-    const words = { question: questionText(messages), tools: listTools(tools) };
+    const system = messages.filter(({ role }) => role === "system");
+    const said = messages.filter(({ role }) => role !== "system").map(({ content }) => content);
+    const words = { question: said.join("\n\n"), tools: listTools(tools) };
     this.#messages = [
-      ...messages.filter(({ role }) => role === "system"),
+      ...system,
       { role: "user", content: fillPrompt(prompt, words) },
     ];
   }
 
   /** Returns the model's reply, or the limit that was reached. */
   async ask(): Promise<{ readonly text: string } | Limited> {
-    return await this.#options.session.ask({
-      stage: this.#name,
-      aside: true,
-      messages: this.#messages,
-    });
+    const { session } = this.#options;
+    return await session.ask({ stage: this.#name, aside: true, messages: this.#messages });
   }
 
   /** Adds the model's reply and the next prompt. */
@@ -57,23 +56,20 @@ export class Stage {
   }
 }
 
-/** Runs the loop as stage `stage` with the text that an earlier stage found; if empty, without it. */
-export function carryOut(
+/** Runs the loop as stage `call` with the text that an earlier stage found; if empty, without it. */
+function carryOut(
   options: LoopOptions,
   next: Loop,
-  { stage, found, prompts }: {
-    stage: string;
-    found: string;
-    /** The prompt that follows: to call, or to answer if nothing can be called. */
-    prompts: { readonly call: string; readonly answer: string };
-  },
+  found: string,
+  // The prompt that follows: to call, or to answer if nothing can be called.
+  prompts: { readonly call: string; readonly answer: string },
 ): Promise<Ending> {
   const prompt = options.present === undefined ? prompts.call : prompts.answer;
   const messages: Message[] = found === "" ? [] : [
     { role: "assistant", content: found, calls: [] },
     { role: "user", content: prompt },
   ];
-  return next({ ...options, stage, messages: [...options.messages, ...messages] });
+  return next({ ...options, stage: "call", messages: [...options.messages, ...messages] });
 }
 
 /** The maximum length of a text that is passed on by a stage. */
@@ -82,11 +78,6 @@ const MAX_PASSED_LENGTH = 20_000;
 /** Limits the length of a text passed from one stage to another. */
 export function limitText(text: string): string {
   return text.slice(0, MAX_PASSED_LENGTH).toWellFormed();
-}
-
-/** All messages except system messages, as one text for the prompts of stages. */
-function questionText(messages: readonly Message[]): string {
-  return messages.flatMap(({ role, content }) => role === "system" ? [] : [content]).join("\n\n");
 }
 
 /** The functions as text, for stages that cannot call them. */
@@ -103,14 +94,10 @@ function listTools(tools: readonly ToolSchema[]): string {
 }
 
 /** The functions named in a text, in their own order. */
-export function mentionedTools(text: string, tools: readonly ToolSchema[]): ToolSchema[] {
-  const words = new Set(text.match(/[\w.:-]+/g)?.flatMap((word) => [word, trimPunctuation(word)]));
+function mentionedTools(text: string, tools: readonly ToolSchema[]): ToolSchema[] {
+  const plain = (word: string) => word.replace(/^[.:-]+/, "").replace(/[.:-]+$/, "");
+  const words = new Set(text.match(/[\w.:-]+/g)?.flatMap((word) => [word, plain(word)]));
   return tools.filter(({ name }) => words.has(name));
-}
-
-/** The word without punctuation around it. */
-function trimPunctuation(word: string): string {
-  return word.replace(/^[.:-]+/, "").replace(/[.:-]+$/, "");
 }
 
 /** The prompts of a strategy, by name. */
@@ -171,7 +158,7 @@ export const planThenCall: Strategy<Texts<"plan_then_call">> = async (
       : `the plan names ${names.length} of ${tools.length} functions`,
     plan !== "",
   );
-  return await carryOut(options, next, { stage: "call", found: plan, prompts });
+  return await carryOut(options, next, plan, prompts);
 };
 
 /**
@@ -267,5 +254,5 @@ export const backward: Strategy<Texts<"backward">> = async (
   if (list !== "" && isLast && options.fromList !== undefined) {
     return await next({ ...options, stage: "call", answered: options.fromList(list) });
   }
-  return await carryOut(options, next, { stage: "call", found: list, prompts });
+  return await carryOut(options, next, list, prompts);
 };
