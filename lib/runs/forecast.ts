@@ -116,68 +116,63 @@ interface Size {
 }
 
 function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
-  const { successRate, margin } = policy;
+  const { successRate, margin, confidence } = policy;
   const { graphs, repetitions, parts, unit } = size;
   const detectable = rateDetectableEffect(graphs, successRate, policy);
-  const lines = [
-    `${graphs} ${unit.ofModel} tell a success rate of ${percent(successRate)} from ` +
+  const line = `${graphs} ${unit.ofModel} tell a success rate of ${percent(successRate)} from ` +
     (detectable === null ? "no lower one" : `one that is ${points(detectable)} lower`) +
     // Repetitions may all be alike, and then count as one.
-    (repetitions > 1 ? `, at least if their ${parts} differ` : ""),
-  ];
+    (repetitions > 1 ? `, at least if their ${parts} differ` : "");
   const best = new Array<Unit>(graphs).fill(solvedUnit(repetitions));
-  if (decide(best, policy, { advise: false }).kind !== "pass") {
-    const why = `the gate cannot pass: not even if all ${graphs} ${unit.many} were solved`;
-    return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
-  }
-  const { pass, fail, undecided } = rateGateChances(graphs, successRate, {
-    rate: successRate,
-    margin,
-    confidence: policy.confidence,
+  const { kind } = decide(best, policy, { advise: false });
+  const vain = kind === "pass" ? undefined : `all ${graphs} ${unit.many} were solved`;
+  return fixedForecast(policy, size, { detectable, line, vain }, () => {
+    const rates = { rate: successRate, margin, confidence };
+    const { pass, fail, undecided } = rateGateChances(graphs, successRate, rates);
+    const model = `a model at exactly ${percent(successRate)} would pass with ${percent(pass)}`;
+    const words = `${model}, fail with ${percent(fail)} and be undecided with ${
+      percent(undecided)
+    }`;
+    return { power: pass, words };
   });
-  return {
-    graphs,
-    detectable,
-    lines,
-    warnings: pass >= policy.power - POWER_TOLERANCE || repetitions > 1 ? [] : [
-      `the gate is too small for its margin of ${points(margin)}: a model at exactly ` +
-      `${percent(successRate)} would pass with ${percent(pass)}, fail with ${
-        percent(fail)
-      } and be ` +
-      `undecided with ${percent(undecided)}. ${advice(policy, size)}`,
-    ],
-  };
 }
 
 function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
   const { margin, discordance, confidence } = policy;
   const { graphs, repetitions, unit } = size;
   const detectable = pairedDetectableEffect(graphs, discordance, policy);
-  const lines = [
-    `${graphs} ${unit.whole} ` +
+  const line = `${graphs} ${unit.whole} ` +
     (detectable === null
       ? "are too few to tell two models that are alike from any drop"
       : `tell two models that are alike from a drop of ${points(detectable)}`) +
-    `, where one in ${oneDecimal(1 / discordance)} ${unit.many} is solved by only one of them`,
-  ];
+    `, where one in ${oneDecimal(1 / discordance)} ${unit.many} is solved by only one of them`;
   const solved = solvedUnit(repetitions);
   const tied = new Array<Pair>(graphs).fill({ candidate: solved, baseline: solved });
-  if (decideUpgrade(tied, policy, { advise: false }).kind !== "pass") {
-    const why = `the gate cannot pass: not even if both solved all ${graphs} ${unit.many}`;
-    return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
-  }
-  const power = margin === 0 ? 0 : pairedGatePower(graphs, margin, discordance, 0, confidence);
-  return {
-    graphs,
-    detectable,
-    lines,
-    warnings: power >= policy.power - POWER_TOLERANCE || repetitions > 1 ? [] : [
-      `the gate is too small for its margin of ${
-        points(margin)
-      }: a model as good as the baseline ` +
-      `would pass with ${percent(power)}. ${advice(policy, size)}`,
-    ],
-  };
+  const { kind } = decideUpgrade(tied, policy, { advise: false });
+  const vain = kind === "pass" ? undefined : `both solved all ${graphs} ${unit.many}`;
+  return fixedForecast(policy, size, { detectable, line, vain }, () => {
+    const power = margin === 0 ? 0 : pairedGatePower(graphs, margin, discordance, 0, confidence);
+    return { power, words: `a model as good as the baseline would pass with ${percent(power)}` };
+  });
+}
+
+/** The forecast of a gate of fixed size; `vain` says what would not make it pass, though nothing could be better. */
+function fixedForecast(
+  policy: CompletePolicy,
+  size: Size,
+  { detectable, line, vain }: Pick<Forecast, "detectable"> & {
+    readonly line: string;
+    readonly vain: string | undefined;
+  },
+  chanceOfGood: () => { readonly power: number; readonly words: string },
+): Forecast {
+  const known = { graphs: size.graphs, detectable, lines: [line] };
+  const warnOf = (why: string) => ({ ...known, warnings: [`${why}. ${advice(policy, size)}`] });
+  if (vain !== undefined) return warnOf(`the gate cannot pass: not even if ${vain}`);
+  const { power, words } = chanceOfGood();
+  return power >= policy.power - POWER_TOLERANCE || size.repetitions > 1
+    ? { ...known, warnings: [] }
+    : warnOf(`the gate is too small for its margin of ${points(policy.margin)}: ${words}`);
 }
 
 function solvedUnit(repetitions: number): Unit {

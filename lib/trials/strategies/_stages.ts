@@ -11,6 +11,43 @@ import type { SolvedExample } from "../../tasks/examples.ts";
 import { describeTool, type ToolSchema, wrapEnvironment } from "../../tools/tool.ts";
 import { printable } from "../../base/json.ts";
 
+/** The prompts of a strategy, by name. */
+export type Texts<Id extends Prompted = Prompted> = Readonly<
+  Record<keyof typeof PROMPTS[Id] & string, string>
+>;
+
+/** The options of a strategy, complete; each strategy uses its own. */
+export interface StrategySettings<Own = unknown> {
+  /** Its prompts. */
+  readonly prompts: Own;
+  /** Attempts to repair a call that does not conform to its schema (`repair`). */
+  readonly attempts: number;
+  /** Rounds of asking what is missing (`backward`). */
+  readonly rounds: number;
+  /** Solved examples that the task itself gives (`few_shot`). */
+  readonly shots: number;
+  /** Solved examples in place of the task's own (`few_shot`); `undefined` where none are given. */
+  readonly examples: readonly SolvedExample[] | undefined;
+  /** Whether no strategy within this one asks before the loop, and the loop may end with what it found. */
+  readonly isLast: boolean;
+  /** Whether values can be looked up (`indirection`). */
+  readonly dereference: boolean;
+}
+
+/**
+ * A way to work on a task. It changes the loop's input, such as messages, tools or result texts, makes
+ * requests of its own before it, and changes its output; it is no second loop. `next` is the loop, or the
+ * next strategy around it.
+ */
+export type Strategy<Own = unknown> = (
+  options: LoopOptions,
+  next: Loop,
+  settings: StrategySettings<Own>,
+) => Promise<Ending>;
+
+/** The loop, unchanged. */
+export const plain: Strategy = (options, next) => next(options);
+
 /** A separate conversation: a model gets the question and the functions as text, and can call none. */
 class Stage {
   readonly #options: LoopOptions;
@@ -99,43 +136,6 @@ function mentionedTools(text: string, tools: readonly ToolSchema[]): ToolSchema[
   const words = new Set(text.match(/[\w.:-]+/g)?.flatMap((word) => [word, plain(word)]));
   return tools.filter(({ name }) => words.has(name));
 }
-
-/** The prompts of a strategy, by name. */
-export type Texts<Id extends Prompted = Prompted> = Readonly<
-  Record<keyof typeof PROMPTS[Id] & string, string>
->;
-
-/** The options of a strategy, complete; each strategy uses its own. */
-export interface StrategySettings<Own = unknown> {
-  /** Its prompts. */
-  readonly prompts: Own;
-  /** Attempts to repair a call that does not conform to its schema (`repair`). */
-  readonly attempts: number;
-  /** Rounds of asking what is missing (`backward`). */
-  readonly rounds: number;
-  /** Solved examples that the task itself gives (`few_shot`). */
-  readonly shots: number;
-  /** Solved examples in place of the task's own (`few_shot`); `undefined` where none are given. */
-  readonly examples: readonly SolvedExample[] | undefined;
-  /** Whether no strategy within this one asks before the loop, and the loop may end with what it found. */
-  readonly isLast: boolean;
-  /** Whether values can be looked up (`indirection`). */
-  readonly dereference: boolean;
-}
-
-/**
- * A way to work on a task. It changes the loop's input, such as messages, tools or result texts, makes
- * requests of its own before it, and changes its output; it is no second loop. `next` is the loop, or the
- * next strategy around it.
- */
-export type Strategy<Own = unknown> = (
-  options: LoopOptions,
-  next: Loop,
-  settings: StrategySettings<Own>,
-) => Promise<Ending>;
-
-/** The loop, unchanged. */
-export const plain: Strategy = (options, next) => next(options);
 
 /**
  * One model writes a plan and cannot call anything (stage `plan`); the same or another one carries it out

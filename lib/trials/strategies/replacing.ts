@@ -71,18 +71,20 @@ export interface RetryOptions {
 /** Returns a replacer that makes calls again after a pause; after an injected fault there is nothing to wait for. */
 export function retrying({ rules, draw, clock, left, signal }: RetryOptions): Replacer {
   const attempts = new WeakMap<PreparedCall, Attempts>();
-  /** When calls failed: those of one reply wait at the same time. */
-  const failedAt = new WeakMap<Failing, number>();
-  return replacer("retry", "retry", async ({ original, call, retryAfter, injected }, failing) => {
-    const since = failedAt.getOrInsertComputed(failing, () => clock.now());
-    const own = attempts.getOrInsertComputed(original, () => new Attempts(rules, draw));
-    const step = own.next(injected ? {} : { retryAfter }, injected ? Infinity : left());
-    if ("giveUp" in step) return undefined;
-    const wait = injected ? 0 : since + step.wait - clock.now();
-    if (wait > 0) await clock.pause(wait, signal);
-    // Another object, as a call is carried out once, and its tool may have changed the arguments.
-    return { ...call };
-  });
+  return (failing) => {
+    // Calls of one reply wait at the same time.
+    const since = clock.now();
+    const again: CallNamer = async ({ original, call, retryAfter, injected }) => {
+      const own = attempts.getOrInsertComputed(original, () => new Attempts(rules, draw));
+      const step = own.next(injected ? {} : { retryAfter }, injected ? Infinity : left());
+      if ("giveUp" in step) return undefined;
+      const wait = injected ? 0 : since + step.wait - clock.now();
+      if (wait > 0) await clock.pause(wait, signal);
+      // Another object, as a call is carried out once, and its tool may have changed the arguments.
+      return { ...call };
+    };
+    return replacer("retry", "retry", again)(failing);
+  };
 }
 
 /**
