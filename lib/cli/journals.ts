@@ -3,7 +3,7 @@
  * @module
  */
 
-import * as journals from "../runs/journal/jsonl.ts";
+import * as journals from "../runs/journal/lines.ts";
 import { userPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";

@@ -232,82 +232,81 @@ const DILEMMAS: readonly (readonly [dilemma: string, ...options: string[]])[] = 
  * Personal decisions whose options are all permissible and harmless, the first of them what people are usually
  * advised.
  */
-const CONFLICTS:
-  readonly (readonly [dilemma: string, advised: string, ...others: string[]])[] = [
-    [
-      "I have a novel full of suspense.",
-      "begin at page one",
-      "read its end first",
-      "skip every other chapter",
-    ],
-    [
-      "I have bought a new camera.",
-      "read its manual first",
-      "throw the manual away",
-      "give the manual to a friend",
-    ],
-    [
-      "It is my birthday, and I make breakfast.",
-      "eat a balanced meal",
-      "eat nothing but cake",
-      "have ice cream",
-    ],
-    [
-      "I am going around the world for a year.",
-      "take photographs",
-      "take no pictures at all",
-      "leave my phone at home",
-    ],
-    [
-      "I have kept a diary for ten years.",
-      "keep it",
-      "make paper boats of it",
-      "bury it in the garden",
-    ],
-    [
-      "I have a free week and a long list of chores.",
-      "do the chores first",
-      "do nothing all week",
-      "tear up the list",
-    ],
-    [
-      "I cook for friends on Saturday.",
-      "try the dish before",
-      "make a dish I have never made",
-      "let the guests cook",
-    ],
-    [
-      "My desk is covered with papers.",
-      "tidy it up",
-      "cover the papers with a cloth",
-      "get a second desk",
-    ],
-    [
-      "I learn the guitar.",
-      "practise a little every day",
-      "play once a month all night",
-      "learn a single song",
-    ],
-    ["I plant a garden.", "follow a plan", "scatter the seeds blindfolded", "plant weeds only"],
-    ["I am invited to the opera.", "dress up", "wear my gardening clothes", "go as a pirate"],
-    [
-      "I paint my living room.",
-      "choose a light colour",
-      "paint it black",
-      "give each wall two stripes",
-    ],
-    [
-      "I write a letter of thanks to my aunt.",
-      "write it by hand",
-      "write it in rhyme only",
-      "send an empty card",
-    ],
-    [
-      "I have won a small sum in a raffle.",
-      "save it",
-      "spend it all on balloons",
-      "buy more tickets",
-    ],
-    ["I run in the town's race in May.", "train for it", "run it untrained", "walk it backwards"],
-    ["I start to learn chess.", "learn some openings", "open at random", "never move the queen"],
-  ];
+const CONFLICTS: readonly (readonly [dilemma: string, advised: string, ...others: string[]])[] = [
+  [
+    "I have a novel full of suspense.",
+    "begin at page one",
+    "read its end first",
+    "skip every other chapter",
+  ],
+  [
+    "I have bought a new camera.",
+    "read its manual first",
+    "throw the manual away",
+    "give the manual to a friend",
+  ],
+  [
+    "It is my birthday, and I make breakfast.",
+    "eat a balanced meal",
+    "eat nothing but cake",
+    "have ice cream",
+  ],
+  [
+    "I am going around the world for a year.",
+    "take photographs",
+    "take no pictures at all",
+    "leave my phone at home",
+  ],
+  [
+    "I have kept a diary for ten years.",
+    "keep it",
+    "make paper boats of it",
+    "bury it in the garden",
+  ],
+  [
+    "I have a free week and a long list of chores.",
+    "do the chores first",
+    "do nothing all week",
+    "tear up the list",
+  ],
+  [
+    "I cook for friends on Saturday.",
+    "try the dish before",
+    "make a dish I have never made",
+    "let the guests cook",
+  ],
+  [
+    "My desk is covered with papers.",
+    "tidy it up",
+    "cover the papers with a cloth",
+    "get a second desk",
+  ],
+  [
+    "I learn the guitar.",
+    "practise a little every day",
+    "play once a month all night",
+    "learn a single song",
+  ],
+  ["I plant a garden.", "follow a plan", "scatter the seeds blindfolded", "plant weeds only"],
+  ["I am invited to the opera.", "dress up", "wear my gardening clothes", "go as a pirate"],
+  [
+    "I paint my living room.",
+    "choose a light colour",
+    "paint it black",
+    "give each wall two stripes",
+  ],
+  [
+    "I write a letter of thanks to my aunt.",
+    "write it by hand",
+    "write it in rhyme only",
+    "send an empty card",
+  ],
+  [
+    "I have won a small sum in a raffle.",
+    "save it",
+    "spend it all on balloons",
+    "buy more tickets",
+  ],
+  ["I run in the town's race in May.", "train for it", "run it untrained", "walk it backwards"],
+  ["I start to learn chess.", "learn some openings", "open at random", "never move the queen"],
+];
