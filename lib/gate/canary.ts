@@ -57,15 +57,9 @@ export interface CanaryPolicy {
 export type CompleteCanaryPolicy = Required<CanaryPolicy>;
 
 /** A day as it was watched. */
-export interface WatchedDay {
+export interface WatchedDay extends Pick<Unit, "solved" | "valid" | "trials"> {
   /** Its UTC date. */
   readonly date: string;
-  /** Valid trials that were solved. */
-  readonly solved: number;
-  /** Trials whose outcome is not `invalid`. */
-  readonly valid: number;
-  /** Planned trials: valid, invalid and missing. */
-  readonly trials: number;
   /** The share of valid trials that were solved; `null` without any. */
   readonly rate: number | null;
   /** The sum of bets after it. */

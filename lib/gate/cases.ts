@@ -24,22 +24,15 @@ export interface CaseUnits {
   readonly units: readonly Unit[];
 }
 
-/** The check of one case against `every`. */
-export interface CaseCheck extends Bounds {
+/**
+ * The check of one case against `every`. Invalid trials count as failed in the lower bound of its rate, at the gate's
+ * confidence, and as solved in the upper one, adjusted for the number of cases (Holm).
+ */
+export interface CaseCheck extends Bounds, Pick<Unit, "solved" | "valid" | "trials"> {
   /** The name of the case. */
   readonly case: string;
   /** Whether its rate is proved to reach the floor, or to be below it. */
   readonly kind: "pass" | "fail" | "undecided";
-  /** Valid trials that were solved. */
-  readonly solved: number;
-  /** Trials whose outcome is not `invalid`. */
-  readonly valid: number;
-  /** Planned trials. */
-  readonly trials: number;
-  /** The lower bound of its rate, at the gate's confidence; invalid trials count as failed. */
-  readonly lower: number;
-  /** The upper bound, adjusted for the number of cases (Holm); invalid trials count as solved. */
-  readonly upper: number;
 }
 
 /**

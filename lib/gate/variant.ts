@@ -8,19 +8,12 @@ import { canonicalJson, listText, printable } from "../base/json.ts";
 import { coreOf, isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
+import type { TrialKey } from "../trials/trial_id.ts";
 import type { InfrastructureFailure } from "./policy.ts";
 
-/** The unit of a gate's decision. */
-export interface Variant {
-  /** The requested name of the model. */
-  readonly model: string;
-  /** The strategy's id. */
-  readonly strategy: string;
-  /** The perturbation's id; `none` for none. */
-  readonly perturbation: string;
-  /** The name of its settings, such as `old` and `new`; omitted where there are no others. */
-  readonly variant?: string;
-}
+/** The unit of a gate's decision: the keys of its trials, but for task and repetition. */
+export interface Variant
+  extends Pick<TrialKey, "model" | "strategy" | "perturbation" | "variant"> {}
 
 /**
  * Names a variant on one line: the model, with strategy and perturbation unless they are the defaults, and after the

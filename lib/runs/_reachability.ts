@@ -17,12 +17,7 @@ export interface RunFault {
 }
 
 /** How a trial ended, as far as it shows whether its model can be reached. */
-export interface ReachedTrial {
-  readonly permanent?: Permanent;
-  readonly reason?: string | undefined;
-  readonly outcome: Trial["outcome"];
-  readonly agent?: Trial["agent"];
-}
+type EndedTrial = Pick<Trial, "permanent" | "reason" | "outcome" | "agent">;
 
 /** Trials without any reply after which those of a model no longer wait for each other: what failed may pass. */
 const MAX_ALONE = 1;
@@ -97,7 +92,7 @@ export class Reachability {
   }
 
   /** Learns from a finished trial of a model whether going on is vain. */
-  judge(model: string, { permanent, reason = "", outcome, agent }: ReachedTrial): void {
+  judge(model: string, { permanent, reason = "", outcome, agent }: EndedTrial): void {
     const reached = this.#of(model);
     // An agent may ask other servers, or none: that it could work is all there is to see.
     if (agent !== undefined && outcome !== "invalid") reached.replied = true;

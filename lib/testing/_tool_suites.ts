@@ -32,7 +32,7 @@ import {
   TOOL_TEST,
   type ToolSuiteOptions,
 } from "./tool_test_options.ts";
-import { tracedTests } from "./_traced_tests.ts";
+import { type TracedTest, tracedTests } from "./_traced_tests.ts";
 import { readVariants, type Variants } from "./_variants.ts";
 import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
 
@@ -40,13 +40,8 @@ import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
 export type Mode = "only" | "skip" | undefined;
 
 /** A test of a suite. */
-interface SuiteTest {
-  readonly name: string;
-  readonly subject: string;
+interface SuiteTest extends TracedTest {
   readonly site: CallSite;
-  readonly toolCase: ToolCase<unknown>;
-  /** Its options, with those of its suite. */
-  readonly options: AnyOptions;
   /** Whether the runner runs no others of the file. */
   readonly only: boolean;
   readonly ignore: boolean;

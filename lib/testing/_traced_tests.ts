@@ -23,10 +23,11 @@ import { nameOf } from "./_variants.ts";
 import type { AnyOptions, ToolSuiteOptions } from "./tool_test_options.ts";
 
 /** A test as far as its traces matter. */
-interface TracedTest {
+export interface TracedTest {
   readonly name: string;
   readonly subject: string;
   readonly toolCase: ToolCase<unknown>;
+  /** Its options, with those of its suite. */
   readonly options: AnyOptions;
 }
 

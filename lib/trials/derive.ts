@@ -19,25 +19,16 @@ import { InfrastructureError } from "../models/model.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
 import type { Environment, PreparedCall } from "../tools/tool.ts";
 import type { Loop } from "./agent/loop.ts";
-import type { Limits } from "./agent/session.ts";
 import type { Fixture } from "./executors/fixture.ts";
 import { isCase } from "../tasks/task_kind.ts";
-import type { TaskOpener } from "./executors/tasks.ts";
-import { playTrial, type StrategyChoice } from "./run_trial.ts";
+import { playTrial, type TrialOptions } from "./run_trial.ts";
 import { strategiesIn } from "./strategies/registry.ts";
 import type { Trial } from "./trial.ts";
 
-/** What a trial ran with, apart from its model. */
-export interface DerivationOptions {
-  /** The limits of the trial. */
-  readonly limits: Limits;
-  /** Whether arguments could refer to results of other calls of the same reply. */
-  readonly references: boolean;
-  /** The strategy and its options. */
-  readonly strategy: StrategyChoice;
-  /** Opens the task; faults in it need not take the time that they took. */
-  readonly open: TaskOpener;
-}
+/** What a trial ran with, apart from its model; faults in a task need not take the time that they took. */
+export type DerivationOptions = Required<
+  Pick<TrialOptions, "limits" | "references" | "strategy" | "open">
+>;
 
 /** A field of a line that is not what the events of the line give. */
 export interface Difference {

@@ -4,7 +4,7 @@
  */
 
 import { converse, type Loop, runLoop } from "./agent/loop.ts";
-import type { Fixture, Work } from "./executors/fixture.ts";
+import type { Fixture, Presented, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
@@ -33,13 +33,7 @@ import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
 import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
-import {
-  type Opening,
-  shownOf,
-  transcriptOf,
-  type Transcripts,
-  withoutTexts,
-} from "./transcript.ts";
+import { shownOf, transcriptOf, type Transcripts, withoutTexts } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
 import { MisusedAssertion } from "../calls/assertion_text.ts";
@@ -345,7 +339,7 @@ function withOwnCalls(events: readonly TraceEvent[]): readonly TraceEvent[] {
 }
 
 /** What the model was asked with first, in the agent loop; what it would have been, if it never was. */
-function openingOf({ opening }: Session, fixture: Fixture): Opening {
+function openingOf({ opening }: Session, fixture: Fixture): Presented {
   const { messages, tools = [] } = opening ??
     { messages: firstMessages(fixture), tools: fixture.tools };
   return { messages, tools };

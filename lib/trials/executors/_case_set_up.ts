@@ -10,6 +10,7 @@ import { countText } from "../../base/numbers.ts";
 import { thrownText } from "../../base/user_code.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SetUpOptions } from "./tasks.ts";
+import type { ToolCase } from "./tool_case.ts";
 
 /** At most this many seconds for the set-up of a trial, and for the disposal of each value. */
 const MAX_SET_UP = 60;
@@ -19,15 +20,6 @@ const MIN_CLEAN_UP = 10;
 const MAX_GRACE = 5;
 /** At most this many faults of one clean-up are named. */
 const MAX_FAULTS = 3;
-
-/** What a case has, or has functions for: see `ToolCase`. */
-interface CaseMakers<State> {
-  readonly state?: () => State | Promise<State>;
-  readonly tools:
-    | readonly Tool[]
-    | ((state: State) => readonly Tool[] | Promise<readonly Tool[]>);
-  readonly prompt: string | ((state: State) => string | Promise<string>);
-}
 
 /** What a trial of a case works on. */
 export interface CaseSetUp<State> {
@@ -50,7 +42,10 @@ export interface CaseSetUp<State> {
  * @throws The reason of `signal`, once what was made is disposed of.
  */
 export async function setUpCase<State>(
-  { state: makeState, tools: offered, prompt: asked }: CaseMakers<State>,
+  { state: makeState, tools: offered, prompt: asked }: Pick<
+    ToolCase<State>,
+    "state" | "tools" | "prompt"
+  >,
   { seconds, signal }: SetUpOptions,
 ): Promise<CaseSetUp<State>> {
   const limit = limitOf(seconds);

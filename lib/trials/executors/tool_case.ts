@@ -15,6 +15,7 @@ import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Executor } from "./executor.ts";
+import type { Work } from "./fixture.ts";
 
 /** The result of one trial of a case, passed to its `assert`. */
 export interface ToolTestRun<State = undefined> extends CallRecord {
@@ -142,35 +143,12 @@ export interface CaseParts {
 
 /** Returns the hashes of a case and of what is under test with it. A function counts by its text. */
 export function caseParts<State>(toolCase: ToolCase<State>): CaseParts {
-  const { prompt, turns, expected, parameters, never, state, assert } = toolCase;
+  const { system, tools, toolChoice } = toolCase;
   return {
-    case: sha256(canonicalJson({
-      ...{ prompt: promptText(prompt), turns, expected, parameters, never },
-      state: state === undefined ? undefined : String(state),
-      assert: String(assert),
-    })),
-    ...offeredParts(toolCase),
-  };
-}
-
-/** The question or, of a function that makes it, its text. */
-function promptText<State>(prompt: ToolCase<State>["prompt"]): JsonValue {
-  return typeof prompt === "function" ? { made: String(prompt) } : prompt;
-}
-
-/** Returns the hashes of what is under test with a case. */
-function offeredParts<State>(
-  { system, tools, toolChoice }: Pick<ToolCase<State>, "system" | "tools" | "toolChoice">,
-): Omit<CaseParts, "case"> {
-  return {
+    case: sha256(canonicalJson(askedBy(toolCase))),
     system: system === undefined ? undefined : sha256(system),
     tools: sha256(canonicalJson({ offered: offeredTools(tools), toolChoice })),
   };
-}
-
-/** The tools as a model sees them; of a function that makes them, its text. */
-function offeredTools<State>(tools: ToolCase<State>["tools"]): JsonValue {
-  return (typeof tools === "function" ? String(tools) : tools.map(schemaOf)) as JsonValue;
 }
 
 /**
@@ -178,15 +156,26 @@ function offeredTools<State>(tools: ToolCase<State>["tools"]): JsonValue {
  * different texts are never mixed.
  */
 export function caseDigest<State>(toolCase: ToolCase<State>): string {
-  const { name, tools, system, prompt, turns, toolChoice, expected, parameters, never, state } =
-    toolCase;
+  const { name, system, tools, toolChoice } = toolCase;
   const offered = offeredTools(tools);
-  return sha256(canonicalJson({
-    ...{ name, offered, system, turns, toolChoice, expected, parameters, never },
-    prompt: promptText(prompt),
-    state: state === undefined ? undefined : String(state),
-    assert: String(toolCase.assert),
-  }));
+  return sha256(canonicalJson({ name, offered, system, toolChoice, ...askedBy(toolCase) }));
+}
+
+/** What the user says, the initial state and the assertions. */
+function askedBy<State>(
+  { prompt, turns, expected, parameters, never, state, assert }: ToolCase<State>,
+) {
+  return {
+    prompt: typeof prompt === "function" ? { made: String(prompt) } : prompt,
+    state: state && String(state),
+    assert: String(assert),
+    ...{ turns, expected, parameters, never },
+  };
+}
+
+/** The tools as a model sees them; of a function that makes them, its text. */
+function offeredTools<State>(tools: ToolCase<State>["tools"]): JsonValue {
+  return (typeof tools === "function" ? String(tools) : tools.map(schemaOf)) as JsonValue;
 }
 
 /** What one message of the user led to: assertions take it as they take the whole run. */
@@ -197,22 +186,13 @@ export interface ToolTestTurn extends CallRecord {
   readonly texts: readonly string[];
 }
 
-/** A run, of which the turns are parts. */
-interface WholeRun {
-  readonly prompt: string;
-  readonly answer: string;
-  readonly messages: readonly Message[];
-  readonly tools: CallRecord["tools"];
-  /** Milliseconds of the whole run. */
-  readonly durationMs: number;
-  /** Milliseconds of each turn; omitted if there is one alone. */
-  readonly turnsMs: readonly number[] | undefined;
-}
-
 /** Returns the turns of a run. */
 export function turnsOf(
   { events, uncut }: Pick<Executor, "events" | "uncut">,
-  { prompt, answer, messages, tools, durationMs, turnsMs = [durationMs] }: WholeRun,
+  { prompt, answer, messages, tools, durationMs, turnsMs = [durationMs] }:
+    & Pick<ToolTestRun, "messages" | "tools" | "durationMs">
+    & Pick<Work, "turnsMs">
+    & { readonly prompt: string; readonly answer: string },
 ): ToolTestTurn[] {
   const parts = eventsByTurn(events);
   const said = textsByTurn(messages, parts.slice(1).map(({ text }) => text!));
