@@ -10,7 +10,7 @@ import { loadCallSet } from "../tasks/questions/load.ts";
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Plan, TaskSource } from "./plan.ts";
-import { QuestionExecutor } from "../trials/executors/question.ts";
+import { briefQuestion, QuestionExecutor } from "../trials/executors/question.ts";
 import { isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
 import { fork, type Stream } from "../base/random.ts";
 import { listOf, type QuestionSet, type Suite } from "./suite.ts";
@@ -95,11 +95,9 @@ function questionSpecs(set: CallSet, entry: QuestionSet, seed: number): Question
   const questions = selectQuestions(set, entry, seed);
   return listOf(mode).flatMap((one) =>
     formatPairs(one, listOf(input), listOf(output)).flatMap((formats) =>
-      questions.map(({ id, difficulty }): QuestionSpec => ({
-        ...{ set: set.name, question: id, difficulty, mode: one },
-        ...(rule === "published" ? {} : { rule }),
-        ...formats,
-      }))
+      questions.map(({ id, difficulty }) =>
+        briefQuestion({ set: set.name, question: id, difficulty, mode: one, rule, ...formats })
+      )
     )
   );
 }
@@ -156,9 +154,6 @@ function formatPairs(
 ): Pick<QuestionSpec, "input" | "output">[] {
   if (mode === "tools") return [{}];
   return inputs.flatMap((input) =>
-    (mode === "routing" ? ["json" as const] : outputs).map((output) => ({
-      ...(input === "json" ? {} : { input }),
-      ...(output === "json" ? {} : { output }),
-    }))
+    (mode === "routing" ? ["json" as const] : outputs).map((output) => ({ input, output }))
   );
 }

@@ -359,7 +359,7 @@ export function outputText(
   keys: Set<string>,
 ): string {
   const parts = [...textParts(written), ...calls.map(callPart), ...ownCalls.map(ownCallPart)];
-  return messagesText([{ ...{ role: "assistant", parts }, finish_reason: reason }], keys);
+  return messagesText([{ role: "assistant", parts, finish_reason: reason }], keys);
 }
 
 /** Returns the functions that a model is offered. */

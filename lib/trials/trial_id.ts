@@ -40,7 +40,7 @@ export interface PlannedTrial extends TrialKey {
 /** Returns the one-line id of a trial: everything needed to run it again. */
 export function trialId(key: TrialKey): string {
   const { model, strategy, perturbation, variant, task, repetition } = key;
-  const words = { ...briefTask(task), ...{ model, strategy, perturbation }, variant, repetition };
+  const words = { ...briefTask(task), model, strategy, perturbation, variant, repetition };
   return Object.entries(defined(words)).map(([name, value]) => {
     const text = Array.isArray(value) ? value.join("..") : String(value);
     return `${name}=${encodeURI(text.toWellFormed())}`;

@@ -250,10 +250,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   protected override carryOut(call: PreparedCall, place: CallPlace): Promise<CallOutcome> {
     if (this.#case.never !== undefined) {
       const { name: tool, resolved: written = call.arguments } = call;
-      this.#begun.set(place.call, {
-        ...{ call: place.call, step: place.step, tool, written, result: "" },
-        arguments: parseJson(written),
-      });
+      const asked = { tool, written, arguments: parseJson(written), result: "" };
+      this.#begun.set(place.call, { ...asked, call: place.call, step: place.step });
     }
     return super.carryOut(call, place);
   }

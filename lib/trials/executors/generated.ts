@@ -110,16 +110,12 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
   constructor(original: Task, options: GeneratedTaskExecutorOptions = {}) {
-    const { perturbation = "none", longestResult } = options;
+    const { perturbation = "none" } = options;
     const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
     const perturbed = perturbTask(original, perturbation);
     const { task, prompt, tools, changed, twins } = perturbed;
     const { perturbReturn, injectFault, injectInstruction } = perturbed;
-    const { references, parallel, depth, waits } = options;
-    super(tools, {
-      ...{ callLimit, longestResult, perturbReturn, injectFault, injectInstruction },
-      ...{ references, parallel, depth, waits },
-    });
+    super(tools, { ...options, callLimit, perturbReturn, injectFault, injectInstruction });
     this.examples = (count) => generatedExamples(original, count);
     this.#perturbed = perturbed;
     this.#outputs = new Outputs(task, perturbed.told);
@@ -317,10 +313,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       this.task.values,
       this.#outputs.knownAt(place),
     );
-    return {
-      ...{ taskFunction, ...checked },
-      failure: failure && { ...failure, root: isRoot(failure) },
-    };
+    return { taskFunction, ...checked, failure: failure && { ...failure, root: isRoot(failure) } };
   }
 
   /** The role of a function and the variables that it would have returned. */

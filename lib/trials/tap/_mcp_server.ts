@@ -191,7 +191,6 @@ function refuse(status: number, code: number, message: string): Response {
 
 /** The error of a server that cannot start. */
 function unstarted(reason: string, permanent: Permanent, cause?: unknown): InfrastructureError {
-  return new InfrastructureError(`Cannot start the MCP server of the trial as ${reason}`, {
-    ...{ permanent, cause },
-  });
+  const message = `Cannot start the MCP server of the trial as ${reason}`;
+  return new InfrastructureError(message, { permanent, cause });
 }
