@@ -198,11 +198,7 @@ export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[
 /** Cached, as many statistics need the keys of the same tasks. */
 function cached(keyOf: (task: Trial["task"]) => string): (task: Trial["task"]) => string {
   const keys = new WeakMap<Trial["task"], string>();
-  return (task) => {
-    let key = keys.get(task);
-    if (key === undefined) keys.set(task, key = keyOf(task));
-    return key;
-  };
+  return (task) => keys.getOrInsertComputed(task, keyOf);
 }
 
 /**

@@ -86,7 +86,7 @@ export function settingsOf(
     ...options,
     ...others,
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    recordings: recordings ?? options.recordings,
+    ...defined({ recordings: recordings ?? options.recordings }),
     ...(flags.seed === undefined ? {} : { seedFlag: true as const }),
   };
 }

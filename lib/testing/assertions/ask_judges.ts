@@ -195,13 +195,11 @@ class Questions {
   #add(value: JsonValue, likeness: LikeMatcher): void {
     const { judge, truth, rubric } = likeness.question;
     const text = valueKey(value);
-    const ofJudge = this.#known.get(judge) ?? new Map<string, JudgeQuestion>();
-    this.#known.set(judge, ofJudge);
+    const ofJudge = this.#known.getOrInsertComputed(judge, () => new Map());
     const key = JSON.stringify([rubric === undefined, truth, text]);
     const question = ofJudge.get(key) ?? { likeness, value, score: NEVER_ASKED };
     if (text !== TOO_DEEP) ofJudge.set(key, question);
-    const questions = this.#byLikeness.get(likeness) ?? new Map<string, JudgeQuestion>();
-    this.#byLikeness.set(likeness, questions.set(text, question));
+    this.#byLikeness.getOrInsertComputed(likeness, () => new Map()).set(text, question);
   }
 }
 
