@@ -75,15 +75,21 @@ export type Ending =
   }
   | Limited;
 
-const LIMIT_KINDS = ["call_limit", "step_limit", "time_limit", "token_limit", "filtered"] as const;
-
 /** The limit that ended the work, or the content filter that left nothing of a reply. */
 export interface Limited {
   /** The limit. */
-  readonly kind: typeof LIMIT_KINDS[number];
+  readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "filtered";
   /** A description of how it was reached. */
   readonly message: string;
 }
+
+const LIMIT_KINDS = [
+  "call_limit",
+  "step_limit",
+  "time_limit",
+  "token_limit",
+  "filtered",
+] satisfies Limited["kind"][];
 
 /** Options of {@linkcode Session}. */
 export interface SessionOptions {
