@@ -84,7 +84,10 @@ Deno.test("parseShard() refuses what is no shard, and names it", () => {
     ]
   ) {
     const error = assertThrows(() => parseShard(text), InputError);
-    assertStringIncludes(error.message, `Cannot use shard ${text} as it must be I/N`);
+    assertStringIncludes(
+      error.message,
+      `Cannot use shard ${text.replace("\n", "\\n")} as it must be I/N`,
+    );
   }
 });
 
