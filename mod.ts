@@ -53,7 +53,7 @@ export {
   type QuestionSet,
   type SeededCell,
 } from "./lib/runs/suite.ts";
-export { generateTask, type Task } from "./lib/tasks/generated/task.ts";
+export { generateTask, type Task } from "./lib/tasks/graphs/task.ts";
 export {
   askJudges,
   type AskJudgesOptions,

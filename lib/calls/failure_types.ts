@@ -8,7 +8,7 @@
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { z } from "zod";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
-import type { Parameter, TaskFunction } from "../tasks/generated/wording.ts";
+import type { Parameter, TaskFunction } from "../tasks/graphs/wording.ts";
 import type { SchemaFault } from "../tools/tool.ts";
 
 /** Where a wrong value came from. */

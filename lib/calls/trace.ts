@@ -15,7 +15,7 @@ import {
 } from "./failure_types.ts";
 import { type FaultKind, FAULTS } from "../tools/fault.ts";
 import type { InjectedDemand } from "../tools/injection.ts";
-import { type Role, ROLES } from "../tasks/generated/graph.ts";
+import { type Role, ROLES } from "../tasks/graphs/graph.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";

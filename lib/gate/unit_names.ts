@@ -4,7 +4,7 @@
  */
 
 import { isCase, isGenerated, isProbe, isQuestion } from "../tasks/task_kind.ts";
-import type { GraphSpec } from "../tasks/generated/graph.ts";
+import type { GraphSpec } from "../tasks/graphs/graph.ts";
 import { unitKey } from "./variant.ts";
 
 /** Names of units. */

@@ -7,7 +7,7 @@ import { randomIntegerBetween } from "@std/random";
 import { newOrder } from "./documents/perturb.ts";
 import type { MetamorphicCheck } from "./ids.ts";
 import { fork, forkSeed } from "../base/random.ts";
-import { generateApart, generateTask, type Task } from "../tasks/generated/task.ts";
+import { generateApart, generateTask, type Task } from "../tasks/graphs/task.ts";
 import {
   outputsOf,
   reservedWords,
@@ -15,9 +15,9 @@ import {
   toTool,
   type Variable,
   writePrompt,
-} from "../tasks/generated/wording.ts";
-import { otherWords } from "../tasks/generated/everyday_names.ts";
-import { Vocabulary } from "../tasks/generated/vocabulary.ts";
+} from "../tasks/graphs/wording.ts";
+import { otherWords } from "../tasks/graphs/everyday_names.ts";
+import { Vocabulary } from "../tasks/graphs/vocabulary.ts";
 
 /** How many functions the check `unrelated` adds. */
 const UNRELATED = 5;

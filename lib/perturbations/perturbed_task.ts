@@ -17,7 +17,7 @@ import { perturbReturn } from "./returns.ts";
 import { complicateNumber } from "./queries/_numbers.ts";
 import { type MetamorphicCheck, type PerturbationId, perturbationsIn } from "./ids.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
-import type { Task } from "../tasks/generated/task.ts";
+import type { Task } from "../tasks/graphs/task.ts";
 import {
   type Clause,
   clauseOf,
@@ -29,12 +29,12 @@ import {
   reservedWords,
   returnText,
   type TaskFunction,
-} from "../tasks/generated/wording.ts";
+} from "../tasks/graphs/wording.ts";
 import type { InstructionInjector } from "../tools/injection.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { instructionInjector } from "./_injections.ts";
-import { EverydayNames } from "../tasks/generated/everyday_names.ts";
-import { Vocabulary } from "../tasks/generated/vocabulary.ts";
+import { EverydayNames } from "../tasks/graphs/everyday_names.ts";
+import { Vocabulary } from "../tasks/graphs/vocabulary.ts";
 
 /** A task as the model sees it. */
 export interface PerturbedTask {

@@ -21,7 +21,7 @@ import { viewPairs } from "./page/_pair_view.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
-import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
+import { GENERATOR_VERSION } from "../tasks/graphs/task.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import { missedCallsOf } from "../trials/missed_calls.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";

@@ -25,7 +25,7 @@ import {
   strategyId,
   strategyName,
 } from "../trials/strategies/entry.ts";
-import type { GraphSpec } from "../tasks/generated/graph.ts";
+import type { GraphSpec } from "../tasks/graphs/graph.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import type { Cell, JudgeEntry, Suite } from "./suite.ts";
 

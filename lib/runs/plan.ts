@@ -49,7 +49,7 @@ import {
   unitsPerBlock,
 } from "./resolved_suite.ts";
 import { type Cell, grid, type Suite } from "./suite.ts";
-import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
+import { GENERATOR_VERSION } from "../tasks/graphs/task.ts";
 import {
   assertUnperturbed,
   changesTask,

@@ -8,7 +8,7 @@ import { printable } from "../base/json.ts";
 import { countText, grouped } from "../base/numbers.ts";
 import { fork, freshSeed } from "../base/random.ts";
 import { shuffle } from "@std/random";
-import { GENERATOR_VERSION, generatorText } from "../tasks/generated/task.ts";
+import { GENERATOR_VERSION, generatorText } from "../tasks/graphs/task.ts";
 import { type Derivation, deriveAgain } from "../trials/derive.ts";
 import { isCase, isQuestion } from "../tasks/task_kind.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";

@@ -19,7 +19,7 @@ import type { Model } from "../models/model.ts";
 import { JUDGE } from "./suite.ts";
 import { withCallSets } from "./question_tasks.ts";
 import { STRATEGY, STRATEGY_ID, strategyName } from "../trials/strategies/entry.ts";
-import { GENERATOR_VERSION, generatorText } from "../tasks/generated/task.ts";
+import { GENERATOR_VERSION, generatorText } from "../tasks/graphs/task.ts";
 import type { Trial } from "../trials/trial.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts";
 

@@ -26,7 +26,7 @@ import {
   type Sizes,
   type Surface,
   SURFACES,
-} from "../tasks/generated/graph.ts";
+} from "../tasks/graphs/graph.ts";
 import { cannot } from "../base/errors.ts";
 import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import {
@@ -41,7 +41,7 @@ import { OPTIONS, optionSchemas } from "./options.ts";
 import type { SuiteSettings } from "./option_types.ts";
 import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "../trials/strategies/entry.ts";
 import { COMMAND_AGENT, type CommandAgent } from "../trials/tap/command.ts";
-import { briefSpec } from "../tasks/generated/task.ts";
+import { briefSpec } from "../tasks/graphs/task.ts";
 
 /** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
 export interface Grid {

@@ -6,9 +6,9 @@
 import { randomIntegerBetween, shuffle } from "@std/random";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { fork, forkSeed } from "../base/random.ts";
-import type { GraphSpec } from "./generated/graph.ts";
-import { briefSpec, generateTask, type Task } from "./generated/task.ts";
-import { type TaskFunction, writePrompt } from "./generated/wording.ts";
+import type { GraphSpec } from "./graphs/graph.ts";
+import { briefSpec, generateTask, type Task } from "./graphs/task.ts";
+import { type TaskFunction, writePrompt } from "./graphs/wording.ts";
 import { writeAnswerForm } from "./questions/prompt.ts";
 import {
   type CallQuestion,

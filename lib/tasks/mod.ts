@@ -15,8 +15,8 @@ export {
   type Role,
   type Surface,
   SURFACES,
-} from "./generated/graph.ts";
-export type { Parameter, TaskFunction, Variable } from "./generated/wording.ts";
+} from "./graphs/graph.ts";
+export type { Parameter, TaskFunction, Variable } from "./graphs/wording.ts";
 export { type CallTruth, DIFFICULTIES, type Difficulty } from "./questions/question_set.ts";
 export {
   CALL_FORMATS,

@@ -9,7 +9,7 @@ import { evaluate } from "../base/arithmetic.ts";
 import type { JsonValue } from "../base/json.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
-import { Vocabulary } from "./generated/vocabulary.ts";
+import { Vocabulary } from "./graphs/vocabulary.ts";
 import type { ProbeId, ProbeSpec } from "./task_kind.ts";
 
 /**

@@ -6,7 +6,7 @@
 
 import type { CallFormat, CallMode, ScoringRule } from "./questions/scoring.ts";
 import type { Difficulty } from "./questions/question_set.ts";
-import type { GraphSpec } from "./generated/graph.ts";
+import type { GraphSpec } from "./graphs/graph.ts";
 
 /** The probes that `"all"` means in a suite. */
 export const USUAL_PROBES = [

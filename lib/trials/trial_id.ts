@@ -7,7 +7,7 @@ import { z } from "zod";
 import { defined } from "../base/json.ts";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
-import { CUES, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
+import { CUES, LINKINGS, NAMES, SURFACES } from "../tasks/graphs/graph.ts";
 import { briefTask } from "./executors/tasks.ts";
 import type { TaskSpec } from "../tasks/task_kind.ts";
 

@@ -1,4 +1,4 @@
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { yardstick } from "./yardstick.ts";
 
 const SIZES = { core: 40, depth: 10, connected: 40, disconnected: 40 };

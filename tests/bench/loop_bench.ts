@@ -1,6 +1,6 @@
 import { Connections } from "../../lib/models/connect.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 
 const SPEC = { core: 10, depth: 4, connected: 10, disconnected: 10, seed: 7 };

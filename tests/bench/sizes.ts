@@ -6,7 +6,7 @@
 
 import { JournalWriter } from "../../lib/runs/journal/lines.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { realTrials } from "../support/many_trials.ts";
 import { LAUNCH, median, type Row, take, type Taken } from "./processes.ts";
 import { yardstick } from "./yardstick.ts";

@@ -4,7 +4,7 @@
  */
 
 import { planSuite } from "../../lib/runs/plan.ts";
-import { returnText } from "../../lib/tasks/generated/wording.ts";
+import { returnText } from "../../lib/tasks/graphs/wording.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { type OpenAITool, toOpenAITool } from "../../lib/tools/tool.ts";

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import { parsesOf, sumRepairs } from "../../lib/calls/work.ts";
 import { recordedCalls } from "../../lib/calls/record.ts";
 import type { CallEvent, ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { CallReplacer, Tool } from "../../lib/tools/tool.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";

@@ -11,7 +11,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { randomIntegerBetween, randomSeeded } from "@std/random";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import {
   beginToolgate as begin,
   command,

@@ -6,7 +6,7 @@ import { finish, Progress } from "../../lib/cli/running.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { Run } from "../../lib/runs/run.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import {
   beginToolgate,
   deno,

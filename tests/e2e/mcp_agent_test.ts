@@ -6,7 +6,7 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import type { PlanLine } from "../../lib/runs/journal/plan_line.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";

@@ -9,7 +9,7 @@ import type { Message } from "../../lib/tools/message.ts";
 import type { Model, ModelRequest } from "../../lib/models/model.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { ToolCall, ToolChoice } from "../../lib/tools/tool.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import {

@@ -31,7 +31,7 @@ import {
 } from "../../lib/tools/fault.ts";
 import { errorOfResult } from "../../lib/tools/references/symbol_table.ts";
 import { isIsolated, schemaOf, type Tool } from "../../lib/tools/tool.ts";
-import { parseAnswer } from "../../lib/tasks/generated/answer.ts";
+import { parseAnswer } from "../../lib/tasks/graphs/answer.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import fc from "../support/fast_check.ts";
 import { SCHEMA_PATH } from "../support/suite_schema.ts";

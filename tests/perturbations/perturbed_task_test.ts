@@ -5,13 +5,13 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { isRemoving, PERTURBATIONS, perturbationsIn } from "../../lib/perturbations/ids.ts";
 import { PERTURBED } from "../../lib/perturbations/methods.ts";
-import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
-import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";
+import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
+import type { TaskFunction } from "../../lib/tasks/graphs/wording.ts";
 import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
 import { applyChanges, applyTextChanges } from "../support/changes.ts";
 import fc from "../support/fast_check.ts";
 import { surfacedSpecs } from "../support/generated.ts";
-import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import type { GraphSpec } from "../../lib/tasks/graphs/graph.ts";
 
 const RICH = {
   core: 5,

@@ -22,7 +22,7 @@ import { openApiTools } from "../../lib/integrations/openapi.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { createToolExecutor } from "../../lib/toolkit/execution/executor.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";

@@ -2,7 +2,7 @@
 // show in what they do (Butterfly, section 4).
 
 import { assert, assertEquals, assertGreater, assertNotMatch } from "@std/assert";
-import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import type { GraphSpec } from "../../lib/tasks/graphs/graph.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import type { ChatTool } from "../../lib/simulated/_wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
@@ -10,7 +10,7 @@ import { inventNames } from "../../lib/simulated/_mistakes.ts";
 import { readInputs, readRestated, readValue } from "../../lib/simulated/_reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
-import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import type { ResultWriter, ToolSchema } from "../../lib/tools/tool.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";

@@ -14,7 +14,7 @@ import { drawReaction, type Reaction } from "../../lib/simulated/_reactions.ts";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { startSimulatedServer } from "../../lib/simulated/server.ts";
 import type { ChatMessage, SimulatedModel } from "../../lib/simulated/_wire.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../../lib/simulated/_wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";

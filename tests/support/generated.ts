@@ -3,10 +3,10 @@
  * and tasks, worked out anew and slowly, so that they can be held against the code.
  */
 
-import { CUES, type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/generated/graph.ts";
+import { CUES, type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/graphs/graph.ts";
 import type { Cell } from "../../lib/runs/suite.ts";
-import type { Task } from "../../lib/tasks/generated/task.ts";
-import { outputsOf, type TaskFunction } from "../../lib/tasks/generated/wording.ts";
+import type { Task } from "../../lib/tasks/graphs/task.ts";
+import { outputsOf, type TaskFunction } from "../../lib/tasks/graphs/wording.ts";
 import type { TaskSpec } from "../../lib/tasks/task_kind.ts";
 import fc from "./fast_check.ts";
 

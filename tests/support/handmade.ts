@@ -8,10 +8,10 @@
  *     never -------> func_dis -> delta (555) ---> func_dip -> theta (666)
  */
 
-import { completeSpec, type Role } from "../../lib/tasks/generated/graph.ts";
+import { completeSpec, type Role } from "../../lib/tasks/graphs/graph.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
-import type { Task } from "../../lib/tasks/generated/task.ts";
-import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";
+import type { Task } from "../../lib/tasks/graphs/task.ts";
+import type { TaskFunction } from "../../lib/tasks/graphs/wording.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
 import type { CallEvent } from "../../lib/calls/trace.ts";
 import { callsOf } from "../../lib/calls/trace.ts";

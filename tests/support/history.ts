@@ -10,7 +10,7 @@ import {
   sealed,
 } from "../../lib/runs/record.ts";
 import { recordName } from "../../lib/runs/history/history.ts";
-import { GENERATOR_VERSION } from "../../lib/tasks/generated/task.ts";
+import { GENERATOR_VERSION } from "../../lib/tasks/graphs/task.ts";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { fork } from "../../lib/base/random.ts";
 import { sha256 } from "../../lib/base/hash.ts";

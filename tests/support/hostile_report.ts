@@ -3,7 +3,7 @@
  */
 
 import { assertEquals, AssertionError } from "@std/assert";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { Finished } from "./child.ts";
 import { toolgate } from "./command_line.ts";
 import { Folder } from "./folders.ts";

@@ -5,7 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { callsOf } from "../../lib/calls/trace.ts";
-import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";

@@ -15,7 +15,7 @@ import {
   type StrategyOptions,
   withStrategy,
 } from "../../lib/trials/strategies/registry.ts";
-import type { Task } from "../../lib/tasks/generated/task.ts";
+import type { Task } from "../../lib/tasks/graphs/task.ts";
 import type { PreparedCall, ResultWriter, ToolCall, ToolSchema } from "../../lib/tools/tool.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "../../lib/calls/trace.ts";
 import { type PlannedTrial, trialId, type TrialKey } from "../../lib/trials/trial_id.ts";

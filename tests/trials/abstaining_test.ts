@@ -5,9 +5,9 @@ import {
   createExecutor,
   type GeneratedTaskExecutorOptions,
 } from "../../lib/trials/executors/generated.ts";
-import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
-import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";
+import type { GraphSpec } from "../../lib/tasks/graphs/graph.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
+import type { TaskFunction } from "../../lib/tasks/graphs/wording.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 
 const TASK = generateTask({

@@ -17,7 +17,7 @@ import { openTask, type TaskOpener } from "../../lib/trials/executors/tasks.ts";
 import type { ToolCase } from "../../lib/trials/executors/tool_case.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { FAULTS } from "../../lib/tools/fault.ts";
 import type { AgentForm } from "../support/agents/agent.ts";
 import { plainLoop } from "../support/agents/plain_loop.ts";

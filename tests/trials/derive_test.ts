@@ -17,7 +17,7 @@ import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { calling, CITY_PATH, cityPlan, citySuite, writing } from "../support/call_sets.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import fc from "../support/fast_check.ts";
 import { inProcess } from "../support/in_process.ts";
 import { forever } from "../support/strategy_runs.ts";

@@ -10,7 +10,7 @@ import { type CallEvent, callsOf, type TraceEvent } from "../../lib/calls/trace.
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { dimensionsOf } from "../../lib/trials/summary.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import fc from "../support/fast_check.ts";
 import { rightArguments } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";

@@ -32,7 +32,7 @@ import { CaseExecutor } from "../../lib/trials/executors/case.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
-import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { toolTest } from "../../lib/testing/tool_test.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import type { Tool } from "../../lib/tools/tool.ts";

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
-import { generateTask, taskToJson } from "../../lib/tasks/generated/task.ts";
+import { generateTask, taskToJson } from "../../lib/tasks/graphs/task.ts";
 import { measure } from "../../lib/reports/metrics/metrics.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";

@@ -15,7 +15,7 @@ import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { calling, CITY_PATH, cityPlan, citySuite } from "../support/call_sets.ts";
 import { folder } from "../support/child.ts";

@@ -24,7 +24,7 @@ import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { fork } from "../../lib/base/random.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
-import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";

@@ -5,7 +5,7 @@ import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";

@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { Tool, ToolChoice } from "../../lib/tools/tool.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
 import { caseOpener } from "../../lib/trials/executors/case.ts";

@@ -27,7 +27,7 @@ import {
 } from "../../lib/testing/assertions/trajectories.ts";
 import type { OpenAIOptions } from "../../lib/models/openai/openai.ts";
 import type { Model } from "../../lib/models/model.ts";
-import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case.ts";

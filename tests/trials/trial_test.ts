@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import type { GraphSpec } from "../../lib/tasks/graphs/graph.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { assertSolved } from "../../lib/testing/assertions/_trials.ts";
@@ -15,7 +15,7 @@ import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
-import { briefSpec, generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { briefSpec, generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";

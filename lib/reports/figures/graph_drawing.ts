@@ -4,9 +4,9 @@
  */
 
 import { isLost } from "../../tools/fault.ts";
-import type { Role } from "../../tasks/generated/graph.ts";
-import type { Task } from "../../tasks/generated/task.ts";
-import { outputsOf, type TaskFunction } from "../../tasks/generated/wording.ts";
+import type { Role } from "../../tasks/graphs/graph.ts";
+import type { Task } from "../../tasks/graphs/task.ts";
+import { outputsOf, type TaskFunction } from "../../tasks/graphs/wording.ts";
 import type { CallEvent } from "../../calls/trace.ts";
 
 /** Colours that colour-blind readers can distinguish and that suit dark text (after Okabe and Ito). */

@@ -5,7 +5,7 @@
  */
 
 import { byVariant, variantKey, variantLabel, variantOf } from "../../gate/variant.ts";
-import type { GraphSpec } from "../../tasks/generated/graph.ts";
+import type { GraphSpec } from "../../tasks/graphs/graph.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Tally, tally } from "./metrics.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS } from "../../models/entry.ts";

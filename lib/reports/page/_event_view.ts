@@ -14,7 +14,7 @@ import { isLost } from "../../tools/fault.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
 import { agentNotes, callNotes, plainArguments } from "../story.ts";
-import type { Task } from "../../tasks/generated/task.ts";
+import type { Task } from "../../tasks/graphs/task.ts";
 import {
   type CallEvent,
   type JudgedEvent,

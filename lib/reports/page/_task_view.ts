@@ -5,14 +5,14 @@
  */
 
 import { toDot } from "../figures/graph_drawing.ts";
-import type { GraphSpec } from "../../tasks/generated/graph.ts";
+import type { GraphSpec } from "../../tasks/graphs/graph.ts";
 import { InputError } from "../../base/errors.ts";
 import { canonicalJson, type JsonValue, printable, printableLines } from "../../base/json.ts";
 import { type Change, isOn } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { ProbeExecutor } from "../../trials/executors/probes.ts";
 import { isCase, isProbe, type ProbeSpec } from "../../tasks/task_kind.ts";
-import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/generated/task.ts";
+import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/graphs/task.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { perturbationWords, PROBE_WORDS } from "../_glossary.ts";

@@ -23,7 +23,7 @@ import {
 } from "./_reconstruct.ts";
 import type { Limits } from "../../trials/agent/session.ts";
 import { strategyChoice, type StrategyEntry, strategyName } from "../../trials/strategies/entry.ts";
-import { GENERATOR_VERSION } from "../../tasks/generated/task.ts";
+import { GENERATOR_VERSION } from "../../tasks/graphs/task.ts";
 import { callsOf } from "../../calls/trace.ts";
 import type { Message } from "../../tools/message.ts";
 import type { TrainingConversation, TrainingFormat } from "./format.ts";

@@ -6,8 +6,8 @@
 import { hash64 } from "../../base/random.ts";
 import type { Knowledge } from "../../calls/failure_types.ts";
 import type { ReturnedValue } from "../../calls/trace.ts";
-import type { Task } from "../../tasks/generated/task.ts";
-import { outputsOf, type TaskFunction } from "../../tasks/generated/wording.ts";
+import type { Task } from "../../tasks/graphs/task.ts";
+import { outputsOf, type TaskFunction } from "../../tasks/graphs/wording.ts";
 import type { CallPlace } from "./made_call.ts";
 
 interface Return extends CallPlace, ReturnedValue {

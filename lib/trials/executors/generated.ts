@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseAnswer } from "../../tasks/generated/answer.ts";
+import { parseAnswer } from "../../tasks/graphs/answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import {
   type Behaviour,
@@ -28,9 +28,9 @@ import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
 import { Outputs } from "./_outputs.ts";
 import { Executor } from "./executor.ts";
-import { wordsOfName } from "../../tasks/generated/everyday_names.ts";
-import type { Task } from "../../tasks/generated/task.ts";
-import { outputsOf, returnText, type TaskFunction } from "../../tasks/generated/wording.ts";
+import { wordsOfName } from "../../tasks/graphs/everyday_names.ts";
+import type { Task } from "../../tasks/graphs/task.ts";
+import { outputsOf, returnText, type TaskFunction } from "../../tasks/graphs/wording.ts";
 import type { PreparedCall, Refusal } from "../../tools/tool.ts";
 import {
   type CallEvent,

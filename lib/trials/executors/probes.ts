@@ -3,7 +3,7 @@
  * @module
  */
 
-import { parseAnswer } from "../../tasks/generated/answer.ts";
+import { parseAnswer } from "../../tasks/graphs/answer.ts";
 import { makeProbe, type Probe } from "../../tasks/probes.ts";
 import { expressionOf } from "../../calls/expressions.ts";
 import { behavioursIn, holdsNumber } from "../../calls/behaviour.ts";

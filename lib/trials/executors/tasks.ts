@@ -11,7 +11,7 @@ import type { Obstacle } from "../../perturbations/methods.ts";
 import { briefProbe } from "../../tasks/probes.ts";
 import { ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "../../tasks/task_kind.ts";
-import { briefSpec, generateTask } from "../../tasks/generated/task.ts";
+import { briefSpec, generateTask } from "../../tasks/graphs/task.ts";
 import { briefQuestion } from "./question.ts";
 import type { RecordedRun } from "../recorded_run.ts";
 

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/
 import type { Page } from "playwright-core";
 import { signsOf } from "../../../lib/gate/ceilings.ts";
 import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
-import { generateTask, taskToJson } from "../../../lib/tasks/generated/task.ts";
+import { generateTask, taskToJson } from "../../../lib/tasks/graphs/task.ts";
 import { OUTCOMES } from "../../../lib/trials/trial.ts";
 import { browserTest } from "../../support/browser.ts";
 import { type Folder, folder, readLines } from "../../support/child.ts";

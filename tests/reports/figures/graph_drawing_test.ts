@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { instance } from "@viz-js/viz";
 import { callMarks, toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
-import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../../lib/tasks/graphs/task.ts";
 import type { CallEvent } from "../../../lib/calls/trace.ts";
 import fc from "../../support/fast_check.ts";
 import { specs } from "../../support/generated.ts";

@@ -6,7 +6,7 @@ import {
   connectionName,
   type Series,
 } from "../../../lib/reports/metrics/_breakdown.ts";
-import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import type { GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import { tally as tallyOf } from "../../../lib/reports/metrics/metrics.ts";
 import { grid } from "../../../lib/runs/suite.ts";
 import type { ModelEntry } from "../../../lib/models/entry.ts";

@@ -11,7 +11,7 @@ import { renderTables } from "../../../lib/reports/terminal.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import type { TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";

@@ -9,7 +9,7 @@ import type { RecoveryEnd } from "../../../lib/calls/recovery.ts";
 import { measureRecovery } from "../../../lib/reports/metrics/_recovery.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";

@@ -18,7 +18,7 @@ import {
   type TaskView,
   viewTask,
 } from "../../../lib/reports/page/_task_view.ts";
-import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
+import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/graphs/task.ts";
 import { describeTool, toOpenAITool } from "../../../lib/tools/tool.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { HOSTILE, STEERING } from "../../support/records.ts";

@@ -15,7 +15,7 @@ import type { FailureCause, WrongArgument } from "../../../lib/calls/failure_typ
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_task_view.ts";
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";
-import { GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
+import { GENERATOR_VERSION } from "../../../lib/tasks/graphs/task.ts";
 import {
   type CallEvent,
   callsOf,

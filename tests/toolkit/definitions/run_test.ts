@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotMatch, assertRejects, assertThrows } fro
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import {
   Definition,
   type DefinitionParts,

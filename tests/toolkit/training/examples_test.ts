@@ -9,7 +9,7 @@ import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { planHash } from "../../../lib/runs/resolved_suite.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
-import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
+import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/graphs/task.ts";
 import {
   metadataOf,
   originOf,

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { formatOf, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
-import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import type { GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { Model, ModelRequest } from "../../../lib/models/model.ts";
 import { openai } from "../../../lib/models/openai/openai.ts";
@@ -19,7 +19,7 @@ import {
   type ReconstructionFailure,
   reconstructTrial,
 } from "../../../lib/toolkit/training/_reconstruct.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";

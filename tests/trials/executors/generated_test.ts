@@ -14,8 +14,8 @@ import {
 } from "../../../lib/trials/executors/generated.ts";
 import { FAILURE_TYPES, type WrongArgument } from "../../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
-import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
-import type { TaskFunction } from "../../../lib/tasks/generated/wording.ts";
+import { generateTask, type Task } from "../../../lib/tasks/graphs/task.ts";
+import type { TaskFunction } from "../../../lib/tasks/graphs/wording.ts";
 import {
   type ResultWriter,
   type Tool,

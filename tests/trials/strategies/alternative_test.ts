@@ -5,7 +5,7 @@ import { fillPrompt, PROMPTS } from "../../../lib/models/prompts.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
 import { Session } from "../../../lib/trials/agent/session.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";

@@ -4,7 +4,7 @@
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { FailureType } from "../../../lib/calls/failure_types.ts";
-import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import type { GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import { clopperPearson, mcNemar } from "../../../lib/statistics/proportions.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";

@@ -3,7 +3,7 @@ import { InputError } from "../../../lib/base/errors.ts";
 import { type JsonObject, parseJson } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { deriveAgain } from "../../../lib/trials/derive.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { assertReferring } from "../../../lib/trials/strategies/registry.ts";

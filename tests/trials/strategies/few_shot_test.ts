@@ -21,7 +21,7 @@ import type { SolvedExample } from "../../../lib/tasks/examples.ts";
 import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
 import type { QuestionSpec } from "../../../lib/tasks/task_kind.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
-import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../../lib/tasks/graphs/task.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { Run } from "../../../lib/runs/run.ts";

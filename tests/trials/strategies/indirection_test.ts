@@ -4,7 +4,7 @@ import type { ScriptedReply } from "../../../lib/models/scripted.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { explainNames } from "../../../lib/trials/strategies/indirection.ts";
-import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../../lib/tasks/graphs/task.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { inProcess } from "../../support/in_process.ts";

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
 import { createExecutor } from "../../../lib/trials/executors/generated.ts";
-import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import type { GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { canonicalJson, isJsonObject, parseJson } from "../../../lib/base/json.ts";
@@ -27,7 +27,7 @@ import {
   type StrategyOptions,
   withStrategy,
 } from "../../../lib/trials/strategies/registry.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import { type Outcome, type Trial, TRIAL_LINE } from "../../../lib/trials/trial.ts";

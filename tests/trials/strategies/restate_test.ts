@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { withKnownVariables } from "../../../lib/trials/strategies/restate.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import type { ToolCall } from "../../../lib/tools/tool.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";

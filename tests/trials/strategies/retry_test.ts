@@ -7,7 +7,7 @@ import { recoveryOf } from "../../../lib/calls/recovery.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";

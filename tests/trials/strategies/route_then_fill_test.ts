@@ -3,7 +3,7 @@ import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
-import type { Task } from "../../../lib/tasks/generated/task.ts";
+import type { Task } from "../../../lib/tasks/graphs/task.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { eventsOf, filled, listed, said, work } from "../../support/strategy_runs.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertGreater, assertNotEquals, assertThrows } from "@std/assert";
-import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import fc from "../../support/fast_check.ts";
 import { ancestors, everySpec, longestPaths, specs } from "../../support/generated.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseAnswer } from "../../../lib/tasks/generated/answer.ts";
+import { parseAnswer } from "../../../lib/tasks/graphs/answer.ts";
 import fc from "../../support/fast_check.ts";
 
 /** Each text has 512 for the value of bujxe. */

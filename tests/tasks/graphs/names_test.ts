@@ -1,15 +1,10 @@
 // Tasks with everyday names: what names say, what they hide, and what they never change.
 
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { EVERYDAY_WORDS, wordsOfName } from "../../../lib/tasks/generated/everyday_names.ts";
-import { completeSpec, type GraphSpec, NAMES } from "../../../lib/tasks/generated/graph.ts";
-import {
-  briefSpec,
-  generateTask,
-  type Task,
-  taskToJson,
-} from "../../../lib/tasks/generated/task.ts";
-import { outputsOf, reservedWords } from "../../../lib/tasks/generated/wording.ts";
+import { EVERYDAY_WORDS, wordsOfName } from "../../../lib/tasks/graphs/everyday_names.ts";
+import { completeSpec, type GraphSpec, NAMES } from "../../../lib/tasks/graphs/graph.ts";
+import { briefSpec, generateTask, type Task, taskToJson } from "../../../lib/tasks/graphs/task.ts";
+import { outputsOf, reservedWords } from "../../../lib/tasks/graphs/wording.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";

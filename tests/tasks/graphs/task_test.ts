@@ -9,15 +9,15 @@ import {
 } from "@std/assert";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
-import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import {
   briefSpec,
   generateTask,
   GENERATOR_VERSION,
   type Task,
   taskToJson,
-} from "../../../lib/tasks/generated/task.ts";
-import { outputsOf, type Variable } from "../../../lib/tasks/generated/wording.ts";
+} from "../../../lib/tasks/graphs/task.ts";
+import { outputsOf, type Variable } from "../../../lib/tasks/graphs/wording.ts";
 import { toOpenAITool } from "../../../lib/tools/tool.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
 import fc from "../../support/fast_check.ts";
@@ -525,7 +525,7 @@ async function assertGolden(file: string, current: unknown): Promise<void> {
     golden,
     "A seed no longer gives the bytes it gave, so that recorded trials can no longer be run " +
       "again. If that is meant, raise GENERATOR_VERSION and refresh the golden files on purpose: " +
-      "TOOLGATE_UPDATE_GOLDEN=1 deno test -A tests/tasks/generated/task_test.ts",
+      "TOOLGATE_UPDATE_GOLDEN=1 deno test -A tests/tasks/graphs/task_test.ts",
   );
 }
 
