@@ -31,6 +31,7 @@ in it. gate plays only some trials again, so that a CI job runs check first.`,
     const files = readJournals(journals, unchecked);
     for (const [place, file] of files.entries()) {
       const { problem, missing, notices } = readResults([userPath(journals[place]!)], [file]);
+      if (missing !== undefined) console.error(missing);
       for (const notice of notices) console.error(notice);
       // Tasks that no plan has may be of any size.
       if (problem !== undefined && problem !== missing) {
@@ -43,7 +44,11 @@ in it. gate plays only some trials again, so that a CI job runs check first.`,
     if (wrong > MAX_LISTED) console.log(`and ${wrong - MAX_LISTED} more`);
     for (const notice of notices) console.log(notice);
     const all = grouped(sum(files, ({ trials }) => trials.length));
-    const result = wrong === 0 ? "all agree" : `${grouped(wrong)} do not agree with their events`;
+    const result = wrong > 0
+      ? `${grouped(wrong)} do not agree with their events`
+      : agree > 0
+      ? "all agree"
+      : "only where the truth is data can they be";
     console.log(
       `${grouped(agree + wrong)} of ${all} trials in ${countText(files.length, "journal")} ` +
         `played again: ${result}`,

@@ -141,7 +141,7 @@ async function decide(
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
   if (problem !== undefined) {
-    if (results.problem !== undefined && results.problem === results.missing) {
+    if (results.problem === results.missing && (results.plan?.shard.of ?? 1) > 1) {
       console.error(
         "Give the folder with the journals of all shards; a lost shard can be run again with --shard",
       );
@@ -291,10 +291,10 @@ function printDecision(
 /** Reads the baseline; its path is resolved in the user's folder, also that of the plan. */
 function baselineOf(
   policy: CompletePolicy,
-  { baseline: file }: Options,
+  { baseline: file, unchecked }: Options,
   given: string,
 ) {
-  if (file !== undefined) return readBaseline(userPath(file));
+  if (file !== undefined) return readBaseline(userPath(file), { unchecked });
   const baseline = baselineOfGate(policy, userPath);
   const missing = missingBaseline(policy, baseline, userPath);
   if (missing !== undefined) throw cannot(`decide over ${given}`, missing);

@@ -43,6 +43,10 @@ export const RUN = ["a journal, or a folder with those of one run", 1, 1] as con
  */
 export function journalsOf(operands: readonly string[]): string[] {
   return operands.flatMap((operand) => {
+    // A name that somebody else has chosen is printed as it is.
+    if (printable(operand, Infinity) !== operand) {
+      throw cannot(`use ${operand}`, "names of journals must be plain text");
+    }
     if (!isFolder(operand)) return [operand];
     const names = journals.journalsIn(userPath(operand), operand);
     if (names.length > 0) return names.map((name) => journals.pathIn(operand, name));

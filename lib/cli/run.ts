@@ -68,6 +68,7 @@ some trials are invalid or were not run.`,
       "it runs one trial and does not keep it",
     ],
     [["story"], "goes with", ["only"], "a whole run tells no stories"],
+    [({ journal }) => journal?.endsWith("/"), "--out must name a file, and it is a folder"],
     [
       ({ only }, [file]) => isJournal(file) && only === undefined,
       "a journal is run with --only ID, and a suite as a whole",

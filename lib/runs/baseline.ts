@@ -12,6 +12,8 @@ import { isMissing } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { type GatePolicy, isUpgrade, policyInForce, recordedFile } from "../gate/policy.ts";
+import { readJournalFile } from "./journal/journal.ts";
+import type { ReadingOptions } from "./journal/lines.ts";
 import { readResults } from "./journal/results.ts";
 import { isRecord, keysOf, readRecord, type RunRecord, trialsOf } from "./record.ts";
 import { trialKeys } from "./trial_keys.ts";
@@ -31,10 +33,10 @@ export interface Baseline extends BaselineTrials {
  *
  * @throws {InputError} If it is neither, or its results cannot be compared with.
  */
-export function readBaseline(path: string): Baseline {
+export function readBaseline(path: string, options?: ReadingOptions): Baseline {
   const text = readText(path);
   if (isRecord(text)) return baselineOf(readRecord(text, path), path);
-  const { trials, plan, problem, notices } = readResults([path]);
+  const { trials, plan, problem, notices } = readResults([path], [readJournalFile(path, options)]);
   if (problem !== undefined) {
     throw new InputError(`Cannot compare with ${path}: ${problem}`);
   }

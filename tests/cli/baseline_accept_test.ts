@@ -214,7 +214,10 @@ Deno.test("acceptResults() refuses results on which no verdict can rest", () => 
   const all = PLAN.trials.map((planned) => finish(planned));
   refused(
     writeJournal(folder, PLAN, all.slice(1)),
-    "1 of 24 trials were not run; continue the run with --resume",
+    `${
+      folder.file("a.jsonl")
+    } lacks 1 of its 24 trials: its run was cut short, or goes on; it can be ` +
+      "continued with --resume",
   );
   refused(
     writeJournal(folder, PLAN, all.map((trial, place) => place > 1 ? trial : invalid(trial))),

@@ -93,7 +93,8 @@ export function* journalLines(
       throw cannot(
         `use ${path}, line ${line}`,
         "each line of a journal must have a checksum",
-        "it has none; a journal of another tool is taken with --unchecked",
+        "it has none; gate, check, accept, report, export and history add take a journal of another tool " +
+          "with --unchecked",
       );
     }
     const isUnchecked = sum === undefined && (count === 0 || before === undefined);
@@ -162,7 +163,7 @@ export function readLineAgain(path: string, { line, start, bytes }: JournalPlace
 
 /** Whether a first line is that of a journal: of another file its reader says what it is. */
 function isJournalLine(value: JsonValue): boolean {
-  return isJsonObject(value) && (value["kind"] === "plan" || value["kind"] === "trial");
+  return isJsonObject(value) && ["plan", "trial", "resume", "end"].includes(`${value["kind"]}`);
 }
 
 /** Bytes by which a file of another kind is recognized. */

@@ -51,7 +51,7 @@ export interface Results {
   /** Why no verdict is possible; `undefined` if one is. */
   readonly problem?: string | undefined;
   /**
-   * The missing shards; this is also the `problem`, unless there is a worse one, or the run is one in waves, whose gate
+   * What is missing, a shard or the end of a journal; this is also the `problem`, unless there is a worse one, or the run is one in waves, whose gate
    * may have decided before.
    */
   readonly missing?: string | undefined;
@@ -100,14 +100,18 @@ export function readResults(
   const parts = mixed === undefined ? partsOf(files) : [];
   const plan = parts.length > 1 ? joinedPlan(parts.map((part) => part.plan)) : first.plan;
   const planned = parts.length === 1 ? parts[0]!.planned : trialsOfLine(plan);
-  const missing = mixed === undefined ? missingShards(parts) : undefined;
   const inWaves = first.plan.wave !== undefined;
-  const problem = mixed ?? brokenProblem(files, parts, planned) ??
-    (inWaves ? undefined : missing ?? empty[0]);
+  const broken = mixed ?? brokenProblem(files, parts, planned);
   const { gate, rule } = plan;
-  const usable = problem === undefined || problem === missing;
   // Where decisions end early in waves, no shard runs what they no longer need.
-  const short = usable && !inWaves ? parts.flatMap(shortShards) : [];
+  const short = broken === undefined && !inWaves ? parts.flatMap(shortShards) : [];
+  // A trial that failed may have been cut off. A sequential gate passes by no fewer trials.
+  const mayBeCut = rule === undefined && files.some(({ trials }) => trials.length > 0);
+  const cut = mayBeCut ? short.find(({ file }) => file.last?.kind !== "end") : undefined;
+  const missing = mixed === undefined
+    ? missingShards(parts) ?? (cut && shortNotice(cut))
+    : undefined;
+  const problem = broken ?? (inWaves ? undefined : missing ?? empty[0]);
   const waves = inWaves && problem === undefined ? wavesSoFar(parts[0]!) : undefined;
   if (files.length > 1 || first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
   const trials = files.flatMap((file) => file.trials);

@@ -253,7 +253,7 @@ Deno.test("journalLines() refuses a journal that is not as it was written, and n
   assertEquals(
     error.message,
     `Cannot use ${none}, line 1 as each line of a journal must have a checksum: it has none; ` +
-      "a journal of another tool is taken with --unchecked",
+      "gate, check, accept, report, export and history add take a journal of another tool with --unchecked",
   );
   assertEquals([...journalLines(none, { unchecked: true })].length, 2);
   const mixed = folder.write("mixed.jsonl", `${trial}\n${first}\n`);

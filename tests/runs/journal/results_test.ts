@@ -29,7 +29,7 @@ import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
 import { Folder } from "../../support/folders.ts";
 import { readLines } from "../../support/child.ts";
-import { linesOf } from "../../support/journals.ts";
+import { endLine, linesOf } from "../../support/journals.ts";
 import { callEvent, failureOf, record, type TrialTraits } from "../../support/records.ts";
 
 const SUITE: Suite = {
@@ -432,7 +432,20 @@ Deno.test("readJournalFile() lets the last line of an id count", () => {
   ]);
   const { trials } = readJournalFile(path);
   assertEquals(trials.map(({ outcome }) => outcome), ["solved", "solved"]);
-  assertEquals(readResults([path]).problem, undefined);
+});
+
+Deno.test("readResults() decides nothing over a journal that lacks trials and its end", () => {
+  using folder = new Folder();
+  const trials = PLAN.trials.slice(1).map((planned) => finish(planned));
+  const { length } = trials;
+  const [cut, ended] = [trials, [...trials, endLine(length, "the budget of 9 tokens was reached")]]
+    .map((lines, place) => writeJournal(folder, undefined, lines, `${place}.jsonl`));
+  assertEquals(
+    readResults([cut!]).problem,
+    `${cut} lacks 1 of its 12 trials: its run was cut short, or goes on; it can be continued with --resume`,
+  );
+  const { problem, stopped } = readResults([ended!]);
+  assertEquals([problem, stopped], [undefined, "the budget of 9 tokens was reached"]);
 });
 
 /** A journal whose first trial was invalid and ran again, and whose second one has events. */
