@@ -613,7 +613,11 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
   const cases = [
     ["zero trials", zero, /INVALID: there are no trials/],
     ["an empty file", write("empty.jsonl", []), /INVALID: there are no trials/],
-    ["too few trials", few, /INVALID: .*12 of 16 planned trials are valid/],
+    [
+      "too few trials",
+      few,
+      /INVALID: .*few\.jsonl lacks 4 of its 16 trials: its run was cut short/,
+    ],
     ["a missing shard", one, /INVALID: .*shards are missing: 2\/2/],
     ["the same shard twice", together("twice", one, one), /INVALID: .*shard 1\/2 is there twice/],
     [

@@ -193,7 +193,7 @@ Deno.test("toolgate export is not led astray by journals that hold anything", as
   const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["plain"] });
   const [, trial] = readLines(journal);
   const hostile = place.write(
-    "hostile\u001b[31m.jsonl",
+    "hostile.jsonl",
     linesOf([
       { ...trial, id: "a", suite: "\u001b[31m" },
       { ...trial, id: "b", task: { case: "__proto__", seed: 1 } },

@@ -167,7 +167,10 @@ Deno.test("toolgate run ends at a budget with 3, and a price table is needed for
     [place.write("cut.jsonl", `${lines}\n`), journal]
       .map((path) => ["gate", path, "--success-rate", "0.8"]),
   );
-  assertMatch(verdictIn(cut!), /: INVALID: /);
+  assertMatch(
+    cut!.stdout,
+    /^INVALID: \S+cut\.jsonl lacks \d+ of its 80 trials: its run was cut short/,
+  );
   assertStringIncludes(full!.stdout, "exact, Clopper-Pearson");
 });
 
@@ -207,7 +210,7 @@ Deno.test("toolgate accept makes a baseline that gates like the journal it comes
   );
   const short = await toolgate(["accept", part, "--out", baseline]);
   assertEquals(short.code, 2, short.all);
-  assertStringIncludes(short.stderr, "trials were not run; continue the run with --resume");
+  assertStringIncludes(short.stderr, "its run was cut short, or goes on");
   assertEquals(JSON.parse(Deno.readTextFileSync(baseline)), file);
 });
 
