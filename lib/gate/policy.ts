@@ -247,6 +247,9 @@ export function decidesByCases(policy: CompletePolicy): boolean {
   return policy.every !== undefined && !isUpgrade(policy) && policy.every >= policy.successRate;
 }
 
+/** The schema of policies in plans, whose defaults are filled in. */
+export const COMPLETE_POLICY = GATE_POLICY.transform((policy) => completePolicy(policy));
+
 /**
  * Fills in the defaults of a policy; its values must be checked already.
  */

@@ -9,7 +9,7 @@ import { cannot } from "../../base/errors.ts";
 import { type JsonValue, printable } from "../../base/json.ts";
 import { MAX_TRIALS, type Plan, type PlanData } from "../plan.ts";
 import { countTrials, listTrials } from "../resolved_suite.ts";
-import { completePolicy, GATE_POLICY } from "../../gate/policy.ts";
+import { COMPLETE_POLICY } from "../../gate/policy.ts";
 import { redactRecordValue } from "../../base/redact.ts";
 import { BUDGET, PRICES } from "../../models/prices.ts";
 import { SEQUENTIAL_RULE } from "../../gate/sequential.ts";
@@ -47,7 +47,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   suite: z.string(),
   shard: PART,
   wave: PART.exactOptional(),
-  gate: GATE_POLICY.transform(completePolicy).optional(),
+  gate: COMPLETE_POLICY.optional(),
   rule: SEQUENTIAL_RULE.optional(),
   budget: BUDGET.exactOptional(),
   prices: PRICES.exactOptional(),
