@@ -78,7 +78,7 @@ export const WITH_INPUT: z.core.ParseContext<z.core.$ZodIssue> = {
 
 /**
  * Says what is wrong by the code of an issue; `undefined` leaves that to zod. Nothing is said of types and values yet:
- * those of all members of a union are told together.
+ * those of all members of a union are listed together.
  */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input } = issue;

@@ -40,7 +40,7 @@ export function assertWritable(path: string, what: string): void {
  * Checks that a file replaces nothing but its own kind: a suite, a baseline or a file of the user's would be lost.
  * An empty file, and what may not be read, may be replaced.
  *
- * @param kind What may be replaced, in words; `isOwn` tells whether a JSON object, which is empty for other files,
+ * @param kind What may be replaced, in words; `isOwn` says whether a JSON object, which is empty for other files,
  * or a text is it.
  * @throws {InputError} If another file is there.
  */
@@ -56,7 +56,7 @@ export function assertReplaceable(
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return;
   let text: string;
   try {
-    // Of a device nothing can be lost, and of anything else writing tells what is wrong.
+    // Of a device nothing can be lost, and of anything else writing gives the error.
     if (!Deno.statSync(path).isFile) return;
     text = Deno.readTextFileSync(path);
   } catch {

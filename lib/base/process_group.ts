@@ -228,7 +228,7 @@ export function errorsText(errors: string): string {
 /** What runtimes write below an error: frames, what follows them, and their version. */
 const BELOW_ERRORS = /^(at |[\]})^]|[\w.]+ v\d|(info|hint|code): )/i;
 
-/** Waits for work, at most so many milliseconds. */
+/** Waits for work, at most for a number of milliseconds. */
 export async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);

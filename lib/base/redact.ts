@@ -103,7 +103,7 @@ const NEEDLE = new RegExp(
 /** The length of the shortest key with its context, such as `xoxb-123456789a`; shorter is the password of a URL. */
 const SHORTEST_KEY = 15;
 
-/** Whether a text may hold a key; most texts and names of a record are too short, which is told at once. */
+/** Whether a text may hold a key; most texts and names of a record are too short, which is quick to see. */
 function mayHoldKey(text: string): boolean {
   return (text.length >= SHORTEST_KEY || text.includes("://")) && NEEDLE.test(text);
 }

@@ -86,7 +86,7 @@ export interface SpanOptions<T> {
 export class TrialSpans {
   /** The trial's id, which it has whenever it is run. */
   readonly trial: string;
-  /** What tells its conversation from any other. */
+  /** What distinguishes its conversation from any other. */
   readonly conversation: string = crypto.randomUUID();
   /** Whether messages, arguments and results are sent. */
   readonly hasContent: boolean = WANTED.test(environmentVariable(CONTENT) ?? "");

@@ -212,7 +212,7 @@ export interface CallEvent {
    * model made it.
    */
   readonly by?: "retry" | "alternative" | "agent";
-  /** What the agent did in place of carrying it out; omitted if it did carry it out, or told its error. */
+  /** What the agent did in place of carrying it out; omitted if it did carry it out, or returned its error. */
   readonly agentDid?: AgentDeed;
   /** Milliseconds for which a tool of the user's ran; omitted if none did. */
   readonly durationMs?: number;

@@ -48,7 +48,7 @@ export interface Rest {
 
 /** All there is to say of a command but its name and summary, which `commands.ts` has. */
 export interface Declaration<O extends Options, More> {
-  /** What stands behind its name where its usage is told. */
+  /** What stands behind its name in the line of its usage. */
   readonly usage: string;
   /** The arguments that it takes besides options, in words, and how many at least and at most; default: none. */
   readonly takes?: readonly [words: string, least: number, most: number];

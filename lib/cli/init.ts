@@ -338,7 +338,7 @@ function ownClone(): Clone | undefined {
   return readClone(resolvePath(fileURLToPath(href)));
 }
 
-/** Reads what a clone's repository tells, if it has one. */
+/** Reads the address and commit of a clone's repository, if it has one. */
 export function readClone(folder: string): Clone {
   const own = gitFolder(folder);
   if (own === undefined) return { folder };

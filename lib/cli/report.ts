@@ -326,7 +326,7 @@ function wholeTrials({ runs, trials }: Collection) {
   return reading;
 }
 
-/** Names files of accepted results, by path, with as many of their folders as tell them apart. */
+/** Names files of accepted results, by path, with as many of their folders as distinguish them. */
 function baselineNames(files: readonly string[]): ReadonlyMap<string, string> {
   const paths = [...new Set(files.map((file) => resolvePath(userPath(file))))];
   const namesOf = (taken: number) =>

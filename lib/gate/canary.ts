@@ -144,7 +144,7 @@ export function completeCanary(policy: CanaryPolicy): CompleteCanaryPolicy {
 interface CanaryBets {
   readonly nullRate: number;
   readonly threshold: number;
-  /** None if no drop can be told from the reference. */
+  /** None if no drop can be distinguished from the reference. */
   readonly stakes: readonly DriftStake[];
   /** About how many trials of a reference it takes to bet on the planned drop; omitted where these are enough. */
   readonly needed?: number;
@@ -169,7 +169,7 @@ function canaryBets(
 /** The largest reference that is suggested. */
 const MAX_REFERENCE = 10_000_000;
 
-/** Says why no drop can be told from a reference of this rate, and what would help. */
+/** Says why no drop can be distinguished from a reference of this rate, and what would help. */
 function tooSmall(
   rate: number,
   { needed }: CanaryBets,

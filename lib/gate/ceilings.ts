@@ -78,7 +78,7 @@ export type CeilingMeasure =
     readonly of: "share";
     /** Tallies a planned trial, if it has ended, with its trial without the perturbation where flips are counted. */
     readonly tally: (trial?: TrialSummary, plain?: TrialSummary) => Tally;
-    /** Whether what is told of it is the mean over graphs, as the bound is. Default: the share of all. */
+    /** Whether its text has the mean over graphs, as the bound is. Default: the share of all. */
     readonly isMeanOfGraphs?: true;
   }
   /** The share of trials that show it, less that of the baseline: likewise. */
@@ -139,7 +139,7 @@ interface Family {
 const share = z.number().min(0).max(1);
 const amount = z.number().gt(0);
 
-/** All ceilings, in the order in which they are told. */
+/** All ceilings, in the order of their texts. */
 const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
   failures: {
     types: FAILURE_TYPES,

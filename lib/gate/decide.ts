@@ -335,7 +335,7 @@ export function withForbidden(
   return { ...settled(verdict), kind: "fail", never, otherwise: verdict.kind };
 }
 
-/** A verdict without what only an undecided one tells. */
+/** A verdict without the fields of undecided ones. */
 function settled<T extends Verdict | ContinueVerdict>(verdict: T) {
   const { moreTrials: _, ...others } = verdict as T & { readonly moreTrials?: number | null };
   return others;

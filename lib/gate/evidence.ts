@@ -98,7 +98,7 @@ export interface FreshEvidence
   extends EvidenceCounts, Pick<PairedDifference, "candidate" | "baseline" | "difference"> {
   /** The kind of quantity. */
   readonly of: "difference";
-  /** Tells it from a difference on the same graphs. Rates are means over cells, which weigh the same. */
+  /** Marks it as not a difference on the same graphs. Rates are means over cells, which weigh the same. */
   readonly fresh: true;
   /** Graphs of the baseline. */
   readonly baselineGraphs: number;

@@ -77,7 +77,7 @@ export interface GateReportOptions {
   readonly notes?: readonly string[];
   /** How to run the next wave, as what follows its number. */
   readonly next?: string | undefined;
-  /** Returns the command that runs a trial again, by its id; default none, and then its id is told. */
+  /** Returns the command that runs a trial again, by its id; default none: the id is printed. */
   readonly rerun?: (id: string) => string | undefined;
 }
 
@@ -392,7 +392,7 @@ const NONE_SOLVED = "none was solved";
 /**
  * Returns the numbers behind a verdict, one per line; none for a verdict without evidence.
  *
- * @param trialText What is told of a trial that shows what is exceeded, by its id. Default: the id.
+ * @param trialText The text about a trial that shows what is exceeded, by its id. Default: the id.
  */
 export function verdictNumbers(
   verdict: TrialsVerdict,

@@ -36,7 +36,7 @@ export function undecidable(
 ): string | undefined {
   return unequalCases(graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
     withoutAnswer([...own, ...other]) ?? misjudged(own) ?? idlePerturbation(own) ??
-    // A file tells no calls.
+    // A file has no calls.
     (isOfFile ? undefined : idlePerturbation(other)) ??
     unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??
     servedModelChange(own, "the served model") ??

@@ -32,7 +32,7 @@ export function variantLabel(subject: Variant, simulated: boolean): string {
   return variantName(subject) + (simulated ? " (simulated)" : "");
 }
 
-/** Tells variants apart. */
+/** What distinguishes variants. */
 export function variantKey({ model, strategy, perturbation, variant }: Variant): string {
   return JSON.stringify([model, strategy, perturbation, variant]);
 }

@@ -190,7 +190,7 @@ export async function openApiTools(
   return tools;
 }
 
-/** What was told of operations that are left out: each once, as tools may be made for each trial. */
+/** Notices of operations that are left out: each once, as tools may be made for each trial. */
 const told = new Set<string>();
 
 /** Prints which operations make no tools, and why. */

@@ -146,7 +146,7 @@ export class Spending {
     this.#prices = prices;
   }
 
-  /** Leaves to this run its equal share of what is left of the budget: so many runs spend the rest of it together. */
+  /** Leaves to this run its equal share of what is left of the budget: this is the number of runs that spend the rest of it together. */
   share(runs: number): void {
     if (runs === 1) return;
     const { tokens, usd } = this.#budget;

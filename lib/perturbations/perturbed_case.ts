@@ -99,7 +99,7 @@ export function toolboxOptions(
 }
 
 /**
- * Whether a case is another one, as far as it tells by itself: what a model reads of returns depends on its calls, so
+ * Whether a case is another one, as far as it shows by itself: what a model reads of returns depends on its calls, so
  * that a trial without any counts like all others.
  */
 export function isChangedCase({ steps }: PerturbedCase): boolean {

@@ -45,16 +45,16 @@ interface KeptFailure {
   readonly rerun: string;
   /** What its model was shown, which is the same in many trials. */
   readonly shown: readonly string[];
-  /** What its transcript tells of what happened. */
+  /** What happened, from its transcript. */
   readonly own: readonly string[];
   /** Which failure of its test it is, from 1; always 1 for generated tasks. */
   readonly nth: number;
   readonly isTest: boolean;
-  /** Why its agent failed; others of its test that failed for the same reason are told with it. */
+  /** Why its agent failed; others of its test that failed for the same reason are listed with it. */
   readonly reason: string | undefined;
 }
 
-/** Returns what trials have in common that are told as one; `undefined` for one that is told by itself. */
+/** Returns what trials have in common that are listed as one; `undefined` for one that is listed by itself. */
 function keyOf({ test, reason }: Pick<KeptFailure, "test" | "reason">): string | undefined {
   return reason === undefined ? undefined : JSON.stringify([test, reason]);
 }
@@ -100,7 +100,7 @@ export class FailedTrials {
     }]);
   }
 
-  /** Number of trials that are told as one. */
+  /** Number of trials that are listed as one. */
   #countOf(key: string | undefined): number {
     return key === undefined ? 1 : this.#alike.get(key) ?? 0;
   }
@@ -196,7 +196,7 @@ const MAX_TEXTS = 3;
 /** At most this many characters of a line that does. */
 const MAX_LINE = 300;
 
-/** Tells in a few lines what the transcript of a case holds. */
+/** Returns the transcript of a case in a few lines. */
 function aboutTrial(trial: Trial): Pick<KeptFailure, "shown" | "own"> {
   if (!isCase(trial.task)) return { shown: [], own: [] };
   const show: ShowText = (text, length = 200) => printable(text, length);
@@ -217,7 +217,7 @@ export function isFailed({ solved, outcome }: Pick<Trial, "solved" | "outcome">)
   return !solved && outcome !== "abstained";
 }
 
-/** Tells in one line how a trial ended, and its first mistake; `cause` adds what was wrong there. */
+/** Says in one line how a trial ended, and its first mistake; `cause` adds what was wrong there. */
 function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string {
   const { outcome, calls, failures, events, changed } = trial;
   if (outcome === "invalid") return `invalid: ${describeInvalid(trial)}`;
@@ -242,7 +242,7 @@ function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string 
     ? `said ${printable(JSON.stringify(said))}`
     : undefined;
   const after = canCall(trial) ? ` after ${countText(calls, "call")}` : "";
-  // What follows from an agent that failed is told after it.
+  // What follows from an agent that failed comes after it.
   const how = outcome === "agent_error"
     ? `${outcome}: ${agentReason(trial)}${after && `;${after}`}`
     : outcome + after;

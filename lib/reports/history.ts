@@ -41,7 +41,7 @@ export interface HistoryStream extends Subject {
   readonly canary: WatchedModel | undefined;
 }
 
-/** What one record tells of a stream. */
+/** What one record has of a stream. */
 export interface HistoryPoint {
   /** The record's file. */
   readonly path: string;

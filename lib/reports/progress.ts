@@ -1,5 +1,5 @@
 /**
- * Progress of a run: counts its trials as they end, and tells how it stands, in words or as a bar.
+ * Progress of a run: counts its trials as they end, and says how it stands, in words or as a bar.
  * @module
  */
 
@@ -24,7 +24,7 @@ import type { TrialSummary } from "../trials/summary.ts";
 /** Milliseconds between two lines of progress. */
 export const LINE_PAUSE = 10_000;
 
-/** Milliseconds before the first line under `deno test`, where nothing else tells of a run that has just begun. */
+/** Milliseconds before the first line under `deno test`, where nothing else shows that a run has begun. */
 export const FIRST_PAUSE = 2_000;
 
 /** The status of a run. */
@@ -132,7 +132,7 @@ export class RunProgress {
   readonly #counts = { done: 0, resumed: 0, solved: 0, invalid: 0, tokens: 0, needless: 0 };
   /** US dollars so far; `null` once a cost is unknown. */
   #usd: number | null;
-  /** Whether it was told that an agent's requests are not seen. */
+  /** Whether it was said that an agent's requests are not seen. */
   #isUnwatchedTold = false;
 
   /** For a run of `plan`. */
@@ -149,7 +149,7 @@ export class RunProgress {
     this.#usd = hasPrices ? 0 : null;
   }
 
-  /** Counts a trial that has ended, or turned out not to be needed; returns what must be told at once, if anything. */
+  /** Counts a trial that has ended, or turned out not to be needed; returns what must be printed at once, if anything. */
   count(trial: TrialSummary | SkippedTrial, resumed: boolean): string | undefined {
     const counts = this.#counts;
     if (trial.kind === "needless") {

@@ -171,7 +171,7 @@ export function trialLines(
   ];
 }
 
-/** Tells what the model was shown, as far as the transcript has it: tools by their names, or whole. */
+/** Returns what the model was shown, as far as the transcript has it: tools by their names, or whole. */
 export function shownLines({ transcript }: Trial, story: Story, show: ShowText): string[] {
   const { system, prompt, tools } = transcript ?? {};
   const quote = (text: string) => show(JSON.stringify(text));
@@ -188,7 +188,7 @@ export function shownLines({ transcript }: Trial, story: Story, show: ShowText):
 }
 
 /**
- * Tells the events in their order: steps of strategies, what was written beside calls, calls, and what judges said.
+ * Returns the events in their order: steps of strategies, what was written beside calls, calls, and what judges said.
  *
  * @param focus The call that matters most.
  */
@@ -272,7 +272,7 @@ export function agentNotes(
   ];
 }
 
-/** Tells what changed in the state of a trial. */
+/** Returns what changed in the state of a trial. */
 export function changeLines({ transcript }: Trial, show: ShowText): string[] {
   return transcript?.state === undefined
     ? []

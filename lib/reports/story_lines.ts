@@ -11,7 +11,7 @@ export type Story = "brief" | "full";
 
 /** One line of a story. */
 export interface StoryLine {
-  /** What it tells. */
+  /** Its text. */
   readonly kind: keyof typeof KINDS;
   /** Its text, made printable. */
   readonly text: string;
@@ -171,7 +171,7 @@ export function messageLines(message: string): StoryLine[] {
   });
 }
 
-/** Returns how far a call is from the one that matters, or from the last: what follows tells more than what was before. */
+/** Returns how far a call is from the one that matters, or from the last: what follows says more than what was before. */
 export function distanceOf(call: number, focus: number): number {
   if (focus === Infinity) return -call;
   return call < focus ? 2 * (focus - call) : Math.max(0, 2 * (call - focus) - 1);

@@ -56,7 +56,7 @@ export class Reachability {
     return this.#faults.get(model);
   }
 
-  /** Returns the model, whose first reply lets its other trials begin; `key` tells it from others. */
+  /** Returns the model, whose first reply lets its other trials begin; `key` distinguishes it from others. */
   watch(model: Model, key = model.name): Model {
     const reached = this.#of(key);
     const whenReplied = async <Reply>(replying: Promise<Reply>): Promise<Reply> => {

@@ -92,7 +92,7 @@ export function assertSamePlan(action: string, plan: PlanLine, expected: PlanLin
   }
 }
 
-/** Tells what resuming cannot compare: code of the user's own, of which no hash is known. */
+/** Says what resuming cannot compare: code of the user's own, of which no hash is known. */
 export function uncomparedNotice(
   path: string | undefined,
   before: PlanLine | undefined,

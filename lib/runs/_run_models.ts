@@ -91,7 +91,7 @@ export class RunModels {
     return this.#answerJudge;
   }
 
-  /** Tells the models of trials apart, as far as some may be reached and others not. */
+  /** Distinguishes the models of trials, as far as some may be reached and others not. */
   reachKey(planned: Asking): string {
     return this.#reachKeyOf(this.#entry(planned));
   }
@@ -124,7 +124,7 @@ export class RunModels {
   }
 }
 
-/** Tells models apart: those of different tests may have one name. */
+/** Distinguishes models: those of different tests may have one name. */
 function modelKey(name: string, task: TaskSpec): string {
   return isCase(task) ? canonicalJson([name, task.case]) : name;
 }

@@ -24,7 +24,7 @@ import type { Plan } from "./plan.ts";
 import { plannedTrials } from "./record.ts";
 import { comparedFields, comparisonHash, type ResolvedSuite } from "./resolved_suite.ts";
 
-/** How {@linkcode comparableBaseline} tells what to do about a baseline that cannot be used. */
+/** How {@linkcode comparableBaseline} says what to do about a baseline that cannot be used. */
 interface ComparableOptions {
   /** Whether a sequential gate decides, which looks at whole rounds over all cases. */
   readonly sequential?: boolean;
@@ -161,7 +161,7 @@ function isOnlyThere({ changed, added, removed }: ComparedCases, name: string): 
   return [changed, added, removed].some((names) => names.includes(name));
 }
 
-/** What of a plan tells its cases. */
+/** The parts of a plan that describe its cases. */
 type CasesOfPlan = Pick<Partial<ResolvedSuite>, "cells" | "cases" | "parts">;
 
 /** Compares the cases of two plans; `undefined` unless both are of the user's own cases alone. */

@@ -50,7 +50,7 @@ export interface NamedFlag extends Flag {
   readonly help: string;
 }
 
-/** Flags, of which the type alone tells the values that they give. */
+/** Flags, whose type alone has the values that they give. */
 export type FlagsGiving<Values> = readonly NamedFlag[] & { readonly giving?: Values };
 
 /** Names flags after their options: in kebab case, unless they have names of their own. */
@@ -88,7 +88,7 @@ export interface ReadArguments {
  * Reads a command line.
  *
  * @param fail Makes the error of a front end from a reason.
- * @param unknown Is told of each flag that is none of these; default: they are left alone.
+ * @param unknown Gets each flag that is none of these; default: they are left alone.
  * @throws {InputError} If a value cannot be used, or a flag is given twice.
  */
 export function readArguments(

@@ -360,7 +360,7 @@ const GOOD = 0.1;
 /** Trials of a case that are looked at, at most. */
 const MAX_TRIALS = 2_000;
 
-/** What a gate can tell of each case: lines to print, and warnings. */
+/** What a gate says about each case: lines to print, and warnings. */
 function caseForecast(
   policy: CompletePolicy,
   size: CaseSize,

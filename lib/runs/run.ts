@@ -347,7 +347,7 @@ export class Run implements Disposable, AsyncDisposable {
     return await running;
   }
 
-  /** One trial alone tells its own story. */
+  /** One trial alone has its own story. */
   get #isWatched(): boolean {
     return this.#options.only === undefined;
   }
@@ -357,7 +357,7 @@ export class Run implements Disposable, AsyncDisposable {
     return variantAgents?.get(variant) ?? agent;
   }
 
-  /** Tells apart what may be reached or not: models, and agents that only a variant has. */
+  /** Distinguishes what may be reached or not: models, and agents that only a variant has. */
   #reachKey(planned: PlannedTrial): string {
     const key = this.#models.reachKey(planned);
     const { variant = "" } = planned;
@@ -465,7 +465,7 @@ export class Run implements Disposable, AsyncDisposable {
     return this.#writer;
   }
 
-  /** Counts a trial that needs nothing more. Readers of the journal must tell a whole run from an interrupted one. */
+  /** Counts a trial that needs nothing more. Readers of the journal must distinguish a whole run from an interrupted one. */
   #settle(): void {
     if (this.#ended === undefined) this.#journal();
     if (--this.#open > 0 || !this.#kept && this.#resumed?.last?.kind === "end") return;

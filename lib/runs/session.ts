@@ -136,7 +136,7 @@ export interface RunRequest {
   readonly file?: string;
   /** Impossible crossings that were left out before; default 0. */
   readonly skipped?: number;
-  /** Whether other files may have tests of the same suite, of which nothing here tells; default false. */
+  /** Whether other files may have tests of the same suite, which are not known here; default false. */
   readonly shared?: boolean | undefined;
 }
 

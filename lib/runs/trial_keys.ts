@@ -8,12 +8,12 @@ import { canonicalJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
-/** A key that tells apart the runs of one trial, by when it began; empty where other tools do not say. */
+/** A key that distinguishes the runs of one trial, by when it began; empty where other tools do not say. */
 export function attemptKey({ id, startedAt }: TrialSummary): string {
   return startedAt === "" ? "" : sha256(canonicalJson([id, startedAt])).slice(0, KEY_LENGTH);
 }
 
-/** A key that tells the replies of a trial from any others, however often they are replayed; empty if unknown. */
+/** A key that distinguishes the replies of a trial from any others, however often they are replayed; empty if unknown. */
 export function drawKey({ draw }: TrialSummary): string {
   return draw === undefined ? "" : sha256(canonicalJson(["draw", draw])).slice(0, KEY_LENGTH);
 }

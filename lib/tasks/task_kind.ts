@@ -1,5 +1,5 @@
 /**
- * Task kinds: a generated task, a question of a set, a probe, or a case. Tells specs apart without loading
+ * Task kinds: a generated task, a question of a set, a probe, or a case. Distinguishes specs without loading
  * the code of any kind.
  * @module
  */

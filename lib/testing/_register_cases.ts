@@ -114,7 +114,7 @@ function assertPerturbed(trial: Trial): void {
 }
 
 /**
- * Fails a case that is not run for a reason that an earlier one has told, with one line: no case that did not run
+ * Fails a case that is not run for a reason that an earlier one has given, with one line: no case that did not run
  * may count as passed, and a test that has begun cannot become ignored.
  */
 function failIfTold(

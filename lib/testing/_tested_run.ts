@@ -294,7 +294,7 @@ function howToSee(reports: readonly string[], journal: string | undefined): stri
 }
 
 /**
- * Tells how a run stands by a line now and then. What is printed belongs to whichever test is running, so that the test
+ * Prints how a run stands from time to time. What is printed belongs to whichever test is running, so that the test
  * prints it that waits for its trial.
  */
 class ProgressLines extends RunProgress {

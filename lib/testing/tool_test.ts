@@ -51,7 +51,7 @@ function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
       try {
         parseWith(EACH, { table, name, options }, `${sites}(table)(name, options)`);
       } catch (refused) {
-        // Told to its suite, which is not whole without them.
+        // Its suite must know them, as it is not whole without them.
         site.attempt(() =>
           add(site, name, () => {
             throw refused;

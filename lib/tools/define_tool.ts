@@ -172,7 +172,7 @@ export function tool<Parameters extends ParametersSchema>(
     check,
   });
   const refuse = argumentCheck(described);
-  // What cannot be checked is told here, and not of a call.
+  // What cannot be checked is an error here, not of a call.
   returnCheck(described);
   const make = (): StoppableTool => {
     const run = runner(options);

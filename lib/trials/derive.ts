@@ -73,7 +73,7 @@ export async function deriveAgain(
   return why === undefined ? found : { kind: "recorded", why };
 }
 
-/** Why the events of a trial do not tell all by which it was judged; `undefined` if they do. */
+/** Why the events of a trial lack a part of what it was judged by; `undefined` if they do. */
 function whyUnkept({ events }: Trial, { references }: DerivationOptions): string | undefined {
   const texts = events.flatMap(textsOf);
   return texts.some((text) => text.length >= MAX_KEPT_LENGTH)
@@ -166,7 +166,7 @@ function prepared(event: CallEvent, { tools }: Environment, isByAgent: boolean):
   // There is such a function, but the request did not offer it: of those that it did, the nearest is known.
   const isUnoffered = failure?.type === "function_not_found" &&
     tools.some((tool) => tool.name === name);
-  // What is wrong with a call was judged by the executor, and told by the agent in its own words.
+  // The executor judged what is wrong with a call, and the agent worded it.
   const isTold = agentDid !== undefined || failure?.type === "function_not_found" ||
     failure?.type === "wrong_number_of_inputs";
   return {

@@ -158,7 +158,7 @@ export function returnsOf(
   );
   const changed = results.flatMap(({ unperturbed, injected }) => {
     if (unperturbed === undefined) return [];
-    // Another method or an instruction that was injected may be the change; a text that was cut off tells nothing.
+    // Another method or an instruction that was injected may be the change; a text that was cut off shows nothing.
     const isPlain = methods.length === 1 && injected === undefined;
     if (isPlain || unperturbed.length >= MAX_KEPT_LENGTH) return methods;
     let text = unperturbed;
@@ -237,7 +237,7 @@ export function summarize(trial: Trial): TrialSummary {
   return summaryOf(trial, () => undefined);
 }
 
-/** A summary of what `told` knows already, and what the trial tells. */
+/** A summary of the facts that `told` has already, and those of the trial. */
 function summaryOf(trial: Trial, told: (fact: Fact) => unknown): TrialSummary {
   const summary: Record<string, unknown> = {};
   const add = (name: string, value: unknown) => {
@@ -367,7 +367,7 @@ export function takenOver(
   };
 }
 
-/** Returns a trial with the invalid goes before it, of which its journal tells as well as its recording. */
+/** Returns a trial with the invalid attempts before it, in its journal as in its recording. */
 export function inPlaceOf<Own extends EarlierAttempts>(
   trial: Own,
   before: EarlierAttempts | undefined,

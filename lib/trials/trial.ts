@@ -127,12 +127,12 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly replayed?: true;
   /** Set if some replies came from recordings, and a model was asked for the others. */
   readonly partlyReplayed?: true;
-  /** Tokens of invalid goes before it, of which its recording tells; omitted without any. */
+  /** Tokens of invalid attempts before it, from its recording; omitted without any. */
   readonly replaced?: Usage;
   /** Set if those failed for nothing that a model can cause. */
   readonly replacedIdle?: true;
   /**
-   * What tells its replies from any others, also when they are replayed; omitted if they were neither recorded
+   * What distinguishes its replies from any others, also when they are replayed; omitted if they were neither recorded
    * nor replayed.
    */
   readonly draw?: string;

@@ -155,7 +155,7 @@ Deno.test("readResults() finds shards whose rules differ: neither may win silent
 
 const ENDS = "the budget of 60 tokens was reached";
 
-/** Writes the journal of a shard, with the first trials of it, and lines after so many that say what ended the run. */
+/** Writes the journal of a shard with its first trials, and lines after some of them that say what ended the run. */
 function writeTrials(folder: Folder, plan: Plan, count: number, ended: number[], shard = WHOLE) {
   const trials = shardOf(plan, shard).slice(0, count).flatMap((planned, place) => [
     finish(planned),

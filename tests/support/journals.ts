@@ -49,7 +49,7 @@ export function rechained(text: string): string {
     }).join("");
 }
 
-/** The last line of a run that no trial is left of, so many of which are before it. */
+/** The last line of a run of which no trial is left: `trials` are before it. */
 export function endLine(trials: number, reason?: string): RunLine {
   return { v: 1, kind: "end", time: "2026-01-01T00:00:00.000Z", trials, reason };
 }

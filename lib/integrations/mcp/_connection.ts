@@ -1,5 +1,5 @@
 /**
- * Connections to MCP servers, whose failures are told apart from errors of their tools.
+ * Connections to MCP servers, whose failures are distinguished from errors of their tools.
  * @module
  */
 
@@ -47,7 +47,7 @@ export interface McpClient {
   getInstructions(): string | undefined;
 }
 
-/** What servers are told of who asks. */
+/** The name and version that servers get. */
 const OURSELVES = { name: "toolgate", version: "1.0.0" };
 
 /** Pages and tools that are read, at most, and characters of the schemas of one. */
@@ -404,7 +404,7 @@ class ProgramTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing !== undefined) throw new Error("Not connected");
     const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
-    // That it has ended is told by the end of its output.
+    // The end of its output shows that it has ended.
     await this.#writer!.write(bytes).catch(() => {});
   }
 

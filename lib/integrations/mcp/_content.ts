@@ -51,7 +51,7 @@ export function resultText(
   return content.map(partText).join("\n");
 }
 
-/** Returns a part as text; of images, sounds and files the model is told that they are there. */
+/** Returns a part as text; images, sounds and files are replaced by a note to the model. */
 function partText(part: ContentPart): string {
   const { type, text, resource } = part;
   if (type === "text" && typeof text === "string") return text;

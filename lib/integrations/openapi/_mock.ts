@@ -412,7 +412,7 @@ class Maker {
   }
 }
 
-/** Returns the types that a schema takes, named or told by its keywords; `undefined` for any. */
+/** Returns the types that a schema takes, named or implied by its keywords; `undefined` for any. */
 function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
   const { type } = schema;
   if (type !== undefined) return Array.isArray(type) ? type : [type];

@@ -368,7 +368,7 @@ class Schemas {
   /** Returns what a converted schema stands for: itself, or what its reference leads to. */
   target(schema: JsonValue): JsonValue {
     let found = schema;
-    // Endless ones are told by the check of arguments.
+    // The check of arguments reports endless ones.
     const seen = new Set<JsonValue>();
     while (isJsonObject(found) && typeof found["$ref"] === "string" && !seen.has(found)) {
       seen.add(found);

@@ -252,7 +252,7 @@ class Copier {
     return { schema: this.#schema(schema, { at, base: this.#root, root, depth: 0 }) };
   }
 
-  /** Refuses a field with a typing error: what it says would be left out, and nobody told. */
+  /** Refuses a field with a typing error: what it says would be left out silently. */
   #assertSpelled(kind: keyof typeof FIELDS, holder: JsonValue | undefined, at: string): void {
     if (!isJsonObject(holder)) return;
     const absent = FIELDS[kind].filter((name) => !Object.hasOwn(holder, name));

@@ -75,7 +75,7 @@ export function finishOf(reason: unknown): FinishReason | undefined {
 export interface Conversation {
   /** What was said, in order. */
   readonly items: readonly Item[];
-  /** What tells it from others of its test and model, such as the id of its trace; omitted where it does not say. */
+  /** What distinguishes it from others of its test and model, such as the id of its trace; omitted where it does not say. */
   readonly id?: string;
   /** The documents of the tools that the trace has; omitted if it has none. */
   readonly tools?: Part;

@@ -99,7 +99,7 @@ export function readTrial(part: Part): TrialConversation {
   };
 }
 
-/** The messages of a trial, as far as its line tells them. */
+/** The messages of a trial, as far as its line has them. */
 export function messagesOf(items: readonly Item[]): Message[] {
   const names = new Map<string, string>();
   return items.map((item): Message => {

@@ -84,7 +84,7 @@ function named(names: readonly string[]): string {
   return known.length === 0 ? "" : ` (${listText(known, 5)})`;
 }
 
-/** Whether a span tells what its model replied. */
+/** Whether a span has the reply of its model. */
 function hasReply(span: TraceSpan): boolean {
   return messagesIn(span, "gen_ai.output.messages").some(({ kind }) => kind === "reply");
 }
@@ -311,7 +311,7 @@ function isPending({ calls }: Reply, items: readonly Item[]): boolean {
   return place >= 0 && items[place + 1]?.kind !== "result";
 }
 
-/** A result with what the span of its tool says: by the id of the call or, where that tells nothing, by place. */
+/** A result with what the span of its tool says: by the id of the call or, without one, by place. */
 function timed(item: Result, results: readonly Item[], runs: readonly Result[]): Result {
   const { id = "" } = item;
   const isOnly = id !== "" &&

@@ -178,7 +178,7 @@ export interface FileTrace {
   readonly simulated: boolean;
   readonly case?: string;
   readonly suite?: string;
-  /** What tells it from others of its test and model; omitted where it does not say. */
+  /** What distinguishes it from others of its test and model; omitted where it does not say. */
   readonly id?: string;
   readonly notes: readonly string[];
 }
@@ -357,7 +357,7 @@ function assertOnce(traces: readonly KnownTrace[]): void {
   }
 }
 
-/** Whether two traces may be of the same test: only names of different tests tell them apart. */
+/** Whether two traces may be of the same test: only names of different tests distinguish them. */
 function mayBeOfOneTest(one: KnownTrace, other: KnownTrace): boolean {
   if (one.case === undefined || other.case === undefined) return true;
   return one.case === other.case &&

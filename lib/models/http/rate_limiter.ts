@@ -236,7 +236,7 @@ export class RateLimiter {
     return { ...counts, vainSince: this.#aloneSince };
   }
 
-  /** Tells the user that the server asks to wait for long, unless the last such wait still goes on. */
+  /** Warns that the server asks to wait for long, unless the last such wait still goes on. */
   tellAsked(milliseconds: number): void {
     const now = this.clock.now();
     if (milliseconds < LONG || now < this.#toldUntil) return;
@@ -244,7 +244,7 @@ export class RateLimiter {
     this.#onWait?.(milliseconds, "asked");
   }
 
-  /** Tells the user, once, that the model has never replied for so long. */
+  /** Warns, once, that the model has not replied for that long. */
   tellSilent(milliseconds: number): void {
     if (!this.#toldSilent && this.#answered === 0) this.#onWait?.(milliseconds, "silent");
     this.#toldSilent = true;

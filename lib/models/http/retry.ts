@@ -187,7 +187,7 @@ export function retrying<
 /** Milliseconds without any reply of a model, after which a line says that the run is waiting for it. */
 const LONG_SILENCE = 30_000;
 
-/** Tells the user when a model that has never replied stays silent, until the returned function is called. */
+/** Warns when a model that has never replied stays silent, until the returned function is called. */
 function watchSilence(limiter: RateLimiter | undefined, clock: Clock): (() => void) | undefined {
   if (limiter === undefined || limiter.answered > 0) return undefined;
   return clock.after(LONG_SILENCE, () => limiter.tellSilent(LONG_SILENCE));

@@ -87,7 +87,7 @@ function failure(message: string): JsonObject {
   return { error: { message } };
 }
 
-/** Returns the error that a chunk tells of, as an object. */
+/** Returns the error in a chunk, as an object. */
 function errorIn(name: string, chunk: JsonObject): JsonObject | undefined {
   const { error, x_groq: groq } = chunk;
   const said = error ?? (isJsonObject(groq) ? groq["error"] : undefined);

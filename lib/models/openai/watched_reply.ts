@@ -187,7 +187,7 @@ export function faultReply({ reply, generated }: ModelFault, source: ReplySource
   };
 }
 
-/** Returns how the answer of a server is read, and its errors are told. */
+/** Returns how the answer of a server is read, and how its errors are worded. */
 export function unusableAt(
   { who, quote }: Pick<Server, "who" | "quote">,
   api: WireApi,

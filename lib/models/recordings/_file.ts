@@ -79,7 +79,7 @@ export interface Recording {
   /** The trial's id. */
   readonly trial: string;
   /**
-   * What tells its replies from those that were drawn for other trials or at other times, although all may be the
+   * What distinguishes its replies from those that were drawn for other trials or at other times, although all may be the
    * same; recordings that share a reply have it in common.
    */
   readonly draw: string;

@@ -139,7 +139,7 @@ export class TrialRecording {
     return this.#draw !== undefined && this.#old?.file?.trial !== redactRecord(this.trial);
   }
 
-  /** What tells its replies from any others, also when they are replayed; see {@linkcode Recording.draw}. */
+  /** What distinguishes its replies from any others, also when they are replayed; see {@linkcode Recording.draw}. */
   get draw(): string | undefined {
     if (this.#draw !== undefined || this.#live === 0) return this.#draw;
     return this.#ownDraw ??= sha256(canonicalJson([this.trial, crypto.randomUUID()]));

@@ -81,10 +81,10 @@ function marksOf({ points, canary }: HistoryStream): TimeMark[] {
   });
 }
 
-/** Labels of rules are cut to so many characters. */
+/** Labels of rules are cut to this number of characters. */
 const MAX_LABEL = 30;
 
-/** Returns a figure that is so many pixels wide. */
+/** Returns a figure of a width in pixels. */
 function specOf(
   stream: HistoryStream,
   { index, marks, domain, width }: {
@@ -152,7 +152,7 @@ function specOf(
   };
 }
 
-/** Labels above a figure stand in so many rows. */
+/** The number of rows of labels above a figure. */
 const ROWS = 6;
 /** Height of a row of labels, size of their letters, and width of a letter at most, in pixels. */
 const [ROW, LETTERS, LETTER] = [16, 11, 6.6];

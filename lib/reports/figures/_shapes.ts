@@ -20,7 +20,7 @@ const WIDE = 520;
 const [LINE, GAP] = [18, 10];
 /** Width of a letter at most, in pixels. */
 const LETTER = 7;
-/** Labels above points are broken into lines of at most so many letters. */
+/** Labels above points are broken into lines of at most this number of letters. */
 const LETTERS_A_LINE = 40;
 
 /** A value, and its whisker: `null` where there is none. */
@@ -325,7 +325,7 @@ export function barsSpec(
   };
 }
 
-/** A word of a label is cut off behind so many letters. */
+/** A word of a label is cut off after this number of letters. */
 const MOST_LETTERS = 24;
 
 /** Splits joined names and names of several words into lines; ids such as `RP_F` stay in one. */

@@ -17,7 +17,7 @@ import { type ReportWords, reportWords } from "../_words.ts";
 
 /** Pairs in a table, at most: JSON has all of them. */
 const MAX_PAIRS = 40;
-/** Pairs whose tasks are listed, and rows of these, at most; a generated graph has no name that tells of it. */
+/** Pairs whose tasks are listed, and rows of these, at most; a generated graph has no name. */
 const LISTED = { named: { pairs: 6, rows: 40 }, generated: { pairs: 3, rows: 12 } };
 /** Tasks listed of a pair, at most and at least. */
 const [MOST_TASKS, LEAST_TASKS] = [20, 4];
@@ -71,7 +71,7 @@ export function comparisonTables(
 export function rankedPairs({ comparisons, subjects }: Pick<Report, "comparisons" | "subjects">) {
   const isSignificant = ({ test }: ComparedPair) => test !== null && test.adjusted <= SIGNIFICANT;
   const rankOf = (pair: ComparedPair) => pair.reference ? 0 : isSignificant(pair) ? 1 : 2;
-  // A pair is of simulated models if one of its two is: each is told as what it is by itself.
+  // A pair is of simulated models if one of its two is: each is named as what it is by itself.
   const simulated = new Map(subjects.map((one) => [canonicalJson(one.subject), one.simulated]));
   const byRank = comparisons.map((pair, place) => {
     const [own, other] = [pair.subject, pair.against].map((one) =>

@@ -59,7 +59,7 @@ interface Row extends VariantMetrics {
 /** With more variants than this, those with the lowest success stand first. */
 export const MAX_ROWS = 12;
 
-/** Returns the key of a variant: all that tells it from others. */
+/** Returns the key of a variant: all that distinguishes it from others. */
 function variantKey({ model, strategy, perturbation, variant }: Variant): string {
   return canonicalJson([model, strategy, perturbation, variant ?? null]);
 }
@@ -222,7 +222,7 @@ export function overviewTable(report: HeadlineReport): Table {
 /** What a pair of variants differs in, the likeliest question first. */
 const QUESTIONS = ["perturbation", "strategy", "variant", "model"] as const;
 
-/** Returns what changed by the gate's evidence where it compares, else by the comparison that tells most. */
+/** Returns what changed by the gate's evidence where it compares, else by the clearest comparison. */
 function changeOf(
   { subject }: VariantMetrics,
   verdict: ReportedVerdict | undefined,
@@ -284,7 +284,7 @@ export function timeText(duration: number | null): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** What is told of a verdict in a line. */
+/** The parts of a verdict in one line. */
 interface Decided extends Pick<ReportedVerdict, "kind" | "evidence"> {
   /** What it says, in one sentence. */
   readonly line: string;

@@ -182,7 +182,7 @@ export function partOf(history: History, suite?: string): HistoryPart {
   };
 }
 
-/** Says what tells a record from others; `undefined` if nothing does. */
+/** Says what distinguishes a record from others; `undefined` if nothing does. */
 function whyOther(record: HistoryRecord, own: HistoryRecord): string | undefined {
   if (record.suite !== own.suite) {
     return `of the suite ${printable(record.suite, 100)} (--suite chooses one)`;

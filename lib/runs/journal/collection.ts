@@ -52,7 +52,7 @@ interface CollectedRun {
 
 /**
  * Puts runs together that belong together: plans of different models or strategies on the same tasks, or two runs of
- * the same model, such as before and after a change; these are told apart by labels. Of the user's own cases those may
+ * the same model, such as before and after a change; labels distinguish these. Of the user's own cases those may
  * differ that are not compared. With `differentTasks`, also plans of different tasks, such as generated ones and cases,
  * if all models and strategies are in each of them, so that overall rates stay comparable. Missing shards and trials
  * are no error; callers must report them.

@@ -1,5 +1,5 @@
 /**
- * Journal files: a plan line, trials, and lines that tell how their run went on.
+ * Journal files: a plan line, trials, and lines about their run.
  * @module
  */
 
@@ -26,7 +26,7 @@ export interface JournalFile {
   readonly end: JournalEnd;
   /** The plan line; `undefined` in journals written by other tools. */
   readonly plan: PlanLine | undefined;
-  /** Whether its lines have no checksums, so that nobody can tell what was changed or left out. */
+  /** Whether its lines have no checksums, so that changes and gaps do not show. */
   readonly unchecked: boolean;
   /**
    * Summaries of the trials. Of several lines with one id the last counts, as invalid trials may be run
@@ -39,11 +39,11 @@ export interface JournalFile {
   readonly values: KeptValues;
   /** The id of a trial that was run again although its first run was valid. */
   readonly doubled: string | undefined;
-  /** Its last line, if that tells of its run. */
+  /** Its last line, if that is about its run. */
   readonly last: RunLine | undefined;
 }
 
-/** A line that tells of a run: that it was continued, or that no trial is left to run. */
+/** A line about a run: that it was continued, or that no trial is left to run. */
 export interface RunLine {
   readonly v: 1;
   readonly kind: "resume" | "end";

@@ -361,7 +361,7 @@ export function pathIn(folder: string, name: string): string {
   return `${folder.replace(/[/\\]+$/, "")}/${name}`;
 }
 
-/** Whether a link leads to a file, or to nothing: reading tells that. Of a device or a pipe reading may never end. */
+/** Whether a link leads to a file, or to nothing: reading it shows that. Of a device or a pipe reading may never end. */
 function maybeFile(path: string): boolean {
   try {
     return Deno.statSync(path).isFile;

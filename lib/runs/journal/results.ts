@@ -133,7 +133,7 @@ export function readResults(
   };
 }
 
-/** Says that nobody can tell what happened to journals without checksums. */
+/** Says that journals without checksums may have been changed. */
 function uncheckedText(journals: readonly JournalFile[]): string | undefined {
   const paths = journals.filter(({ unchecked }) => unchecked).map(({ path }) => path);
   return paths.length === 0

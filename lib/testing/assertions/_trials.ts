@@ -82,7 +82,7 @@ function atPlace(error: AssertionError, at: string | undefined): AssertionError 
 /**
  * Asserts that the trial ended correctly: with the right answer or, if its perturbation left nothing that leads
  * to it, by abstaining. Where descriptions mislead, which no model can see, only the right answer is correct, and
- * the message says that the trial tells nothing of the model.
+ * the message says that the trial shows nothing about the model.
  *
  * @throws {AssertionError} If not; the message describes the trial.
  */

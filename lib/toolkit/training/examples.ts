@@ -111,7 +111,7 @@ export interface PlanOrigin {
   readonly resolved?: PlannedSettings;
 }
 
-/** Returns the plan of a journal as a conversation tells it. */
+/** Returns the fields of a journal's plan that go with a conversation. */
 export function originOf(line: PlanLine): PlanOrigin {
   const { resolved } = line;
   return { planHash: planHash(line), generator: resolved.generator, resolved };

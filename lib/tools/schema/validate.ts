@@ -109,7 +109,7 @@ export function valueCheck(schema: JsonObject, unsafePatterns = false): ValueChe
 /** At most this many faults of one value are named. */
 const MAX_VALUE_ERRORS = 5;
 
-/** The trust of the schema that is being compiled: Ajv tells a pattern's compiler nothing about it. */
+/** The trust of the schema that is being compiled: Ajv does not pass it to a pattern's compiler. */
 let trust: PatternTrust = "linear";
 
 const AJV = {

@@ -21,7 +21,7 @@ export class Outputs {
   readonly #returns: Return[] = [];
   #coreValues: ReadonlySet<number> | undefined;
 
-  /** Begins a trial in which a question tells values, by variable. */
+  /** Begins a trial whose question gives values, by variable. */
   constructor(task: Task, told: ReadonlyMap<string, number>) {
     this.#task = task;
     this.#told = told;

@@ -149,7 +149,7 @@ export class Trace {
   #notRun = 0;
   #exhausted = false;
 
-  /** Begins a trial in which so many calls may be made. */
+  /** Begins a trial with a limit on its calls. */
   constructor(callLimit: number) {
     this.#callLimit = callLimit;
   }

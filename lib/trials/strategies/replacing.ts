@@ -88,7 +88,7 @@ export function retrying({ rules, draw, clock, left, signal }: RetryOptions): Re
 }
 
 /**
- * Returns a replacer that calls other functions. `name` is told by its last parameter why a call is not made: it was
+ * Returns a replacer that calls other functions. The last parameter of `name` says why a call is not made: it was
  * made before, or too many were.
  */
 export function alternating(

@@ -282,7 +282,7 @@ function isFilled(
 /** Calls of an agent's own that are kept of one reply, at most. */
 const MAX_OWN_CALLS = 20;
 
-/** Tells calls of the task's functions, and of such as nobody offers, from those of the agent's own, if any. */
+/** Separates calls of the task's functions, and of functions that nobody offers, from those of the agent's own, if any. */
 export function ownCallsOf(
   { tools }: AgentRequest,
   { reply, builtIns }: WatchedReply,

@@ -172,7 +172,7 @@ const SUBMIT_TOOL = listedTool({
   },
 });
 
-/** Takes an answer; what is wrong with the call is told, and nothing of the task's. */
+/** Takes an answer; says what is wrong with the call, and nothing about the task. */
 function submitted(given: JsonValue, submit: McpTask["submit"]): string {
   const { answer, ...others } = isJsonObject(given) ? given : {} as JsonObject;
   if (typeof answer !== "string" || Object.keys(others).length > 0) {
