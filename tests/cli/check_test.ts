@@ -58,6 +58,23 @@ Deno.test("check agrees with a run of every API, of probes and of a judged call 
   }
 });
 
+Deno.test("check says that a run was cut short, and nothing of shards in other files", async () => {
+  await using place = await folder();
+  const whole = await journalOf(place, {}, "whole");
+  const lines = readLines(whole);
+  const [plan, ...trials] = lines.slice(0, -1);
+  const cut = place.write("cut.jsonl", linesOf([plan, ...trials.slice(1)]));
+  const shard = place.file("shard.jsonl");
+  await toolgate(["run", place.file("whole.jsonc"), "--shard", "1/2", "--out", shard]);
+  for (
+    const [journal, told] of [[whole, ""], [shard, ""], [cut, "its run was cut short"]] as const
+  ) {
+    const { code, stderr, all } = await toolgate(["check", journal]);
+    assertEquals([code, stderr === ""], [0, told === ""], all);
+    assertStringIncludes(stderr, told);
+  }
+});
+
 Deno.test("gate plays 200 of many trials again, by a seed that it tells", async () => {
   await using place = await folder();
   const journal = await journalOf(place, { graphs: 110, models: ["sim:planner"] });
