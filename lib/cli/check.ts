@@ -6,7 +6,7 @@
 import { userPath } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { countText, grouped, sum } from "../base/numbers.ts";
-import { readResults } from "../runs/journal/results.ts";
+import { faultOf, readResults } from "../runs/journal/results.ts";
 import { playAll } from "../runs/play_again.ts";
 import { command } from "./command.ts";
 import { JOURNALS, journalsOf, readJournals, UNCHECKED_OPTION } from "./journals.ts";
@@ -27,17 +27,17 @@ in it. gate plays only some trials again, so that a CI job runs check first.`,
   notes: "Exit code 0 when all trials are what their events give, else 2.",
   needs: ["read"],
   async run({ unchecked }, { operands }) {
-    const journals = journalsOf(operands);
+    const journals = [...new Set(journalsOf(operands))];
     const files = readJournals(journals, unchecked);
     for (const [place, file] of files.entries()) {
-      const { problem, missing, notices } = readResults([userPath(journals[place]!)], [file]);
       // The other shards are other files.
-      if (missing !== undefined && file.plan?.shard.of === 1) console.error(missing);
-      for (const notice of notices) console.error(notice);
-      // Tasks that no plan has may be of any size.
-      if (problem !== undefined && problem !== missing) {
-        throw new InputError(`Cannot check ${journals[place]}: ${problem}`);
+      const results = readResults([userPath(journals[place]!)], [file]);
+      for (const notice of new Set([results.cut ?? [], results.notices].flat())) {
+        console.error(notice);
       }
+      // Tasks that no plan has may be of any size.
+      const fault = faultOf(results);
+      if (fault !== undefined) throw new InputError(`Cannot check ${journals[place]}: ${fault}`);
     }
     const { agree, disagreements, notices } = await playAll(files);
     for (const disagreement of disagreements.slice(0, MAX_LISTED)) console.log(disagreement);

@@ -141,7 +141,7 @@ async function decide(
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
   if (problem !== undefined) {
-    if (results.problem === results.missing && (results.plan?.shard.of ?? 1) > 1) {
+    if (problem === results.missing) {
       console.error(
         "Give the folder with the journals of all shards; a lost shard can be run again with --shard",
       );

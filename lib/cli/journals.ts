@@ -12,7 +12,7 @@ import { printable } from "../base/json.ts";
 import { type JournalFile, readJournalFile, suiteOf } from "../runs/journal/journal.ts";
 import { isMissing } from "../base/output_file.ts";
 import { type History, type HistoryFolder, readHistory } from "../runs/history/history.ts";
-import { readResults, type Results } from "../runs/journal/results.ts";
+import { faultOf, readResults, type Results } from "../runs/journal/results.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { playSample } from "../runs/play_again.ts";
 
@@ -101,7 +101,7 @@ export async function readRun(
   const files = readJournals(journals, unchecked);
   const results = readResults(journals.map(userPath), files);
   for (const notice of results.notices) console.error(notice);
-  if (results.problem === undefined || results.problem === results.missing) {
+  if (faultOf(results) === undefined) {
     for (const line of await playSample(files)) console.error(line);
   }
   if (prices === undefined || results.plan === undefined) return results;

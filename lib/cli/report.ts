@@ -293,8 +293,7 @@ function notesOf(
     where: paths.map((path) => path.replace(/^.*[/\\]/, "")).join(", "),
     decision: rule === undefined ? undefined : decision,
     stopped,
-    // The verdict says what keeps one journal from being whole.
-    missing: (results.plan?.shard.of ?? 1) > 1 ? missing : undefined,
+    missing,
   });
   return [...notices, ...(note === undefined ? [] : [note])].map((one) => printable(one, 1000));
 }

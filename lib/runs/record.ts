@@ -25,7 +25,7 @@ import { OBSTACLES } from "../perturbations/methods.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { OUTCOMES } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-import type { Results } from "./journal/results.ts";
+import { faultOf, type Results } from "./journal/results.ts";
 import { MAX_TRIALS } from "./plan.ts";
 import { comparedFields, countTrials, listTrials, type ResolvedSuite } from "./resolved_suite.ts";
 import { attemptKey, drawKey } from "./trial_keys.ts";
@@ -106,7 +106,7 @@ export type RecordedTrial =
 /** What of results a record is made of. */
 export type RecordableResults =
   & Pick<Results, "plan" | "trials" | "planned" | "problem" | "gate" | "rule" | "stopped" | "waves">
-  & { readonly missing?: Results["missing"]; readonly prices?: Results["prices"] };
+  & Partial<Pick<Results, "missing" | "cut" | "prices">>;
 
 /**
  * Returns the record of a run. Invalid and missing trials are kept as such, and so are missing shards.
@@ -114,11 +114,11 @@ export type RecordableResults =
  * @throws {InputError} If no record can be made of it; the message names it by `source`.
  */
 export function recordOf(results: RecordableResults, source: string): RunRecord {
-  const { plan, trials, problem, missing, prices } = results;
+  const { plan, trials, prices } = results;
   const variants = byVariant(trials, variantOf);
   const own = Object.values(plan?.resolved.tests ?? {});
   const isMixed = own.some((test) => test.models ?? test.strategies ?? test.perturbations);
-  const fault = (problem === missing ? undefined : problem) ??
+  const fault = faultOf(results) ??
     (trials.length === 0 ? "there are no trials" : undefined) ??
     (isMixed
       ? "all of its tests must have the same models, strategies and perturbations, and some have " +
@@ -159,7 +159,7 @@ export function recordOf(results: RecordableResults, source: string): RunRecord 
 }
 
 /** Why no record can be made of journals of other tools. */
-export const NO_PLAN = "their first line must be a plan";
+export const NO_PLAN = "the first line of a journal must be a plan";
 
 /** What a record keeps of a trial. */
 function keptOf(trial: TrialSummary): object {

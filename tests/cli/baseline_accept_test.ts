@@ -228,7 +228,7 @@ Deno.test("acceptResults() refuses results on which no verdict can rest", () => 
     "them",
   );
   const other = folder.write("other.jsonl", linesOf([record()]));
-  refused(other, "their first line must be a plan");
+  refused(other, "the first line of a journal must be a plan");
   const changed = PLAN.trials.map((planned, index) =>
     finish(planned, { served: index < 10 ? "one" : "two" })
   );

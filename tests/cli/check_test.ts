@@ -44,7 +44,7 @@ Deno.test("check agrees with a run of every API, of probes and of a judged call 
   ];
   const trials = journals.map((journal) => readLines(journal).length - 1);
   const all = trials.reduce((sum, count) => sum + count);
-  const checked = await toolgate(["check", place.path]);
+  const checked = await toolgate(["check", place.path, place.path]);
   assertEquals([checked.code, checked.stderr], [0, ""], checked.all);
   assertEquals(
     checked.stdout.trim(),

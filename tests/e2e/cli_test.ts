@@ -341,7 +341,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     ],
 
     [["accept"], /it takes a journal or a folder, or --anchor: none is given/],
-    [["accept", existing], /Cannot accept .*existing\.jsonl: their first line must be a plan/],
+    [["accept", existing], /Cannot accept .*existing\.jsonl: the first line of a journal must be a plan/],
     [["accept", torn], /broken\.jsonl: line 1 is not JSON/],
 
     [["plan", "--rate", "80"], /at successRate: must be at most 1: it is 80/],

@@ -15,7 +15,7 @@ import { comparisonHash, planHash } from "../resolved_suite.ts";
 import { sum } from "../../base/numbers.ts";
 import type { JournalFile } from "./journal.ts";
 import { differences } from "./_plan_differences.ts";
-import { readResults, type Results } from "./results.ts";
+import { faultOf, readResults, type Results } from "./results.ts";
 import { modelName } from "../../models/entry.ts";
 import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
@@ -70,9 +70,9 @@ export function readCollection(
     return { paths, files, results: readResults(paths, files) };
   });
   for (const { paths, results } of read) {
-    if (!isFaulty(results)) continue;
-    const problem = printable(results.problem!, 1000);
-    throw new InputError(`Cannot report on ${paths.join(" and ")}: ${problem}`);
+    const fault = faultOf(results);
+    if (fault === undefined) continue;
+    throw new InputError(`Cannot report on ${paths.join(" and ")}: ${printable(fault, 1000)}`);
   }
   assertWhole(read);
   const onSameTasks = (differentTasks ? byTasks(read) : [read]).map(withLabels);
@@ -180,11 +180,6 @@ function labelsOf(
     const labels = runs.map((_, place) => `run ${first + place}`);
     if (areApart(labels)) return labels;
   }
-}
-
-/** Whether results cannot even be shown, as they may when shards are missing. */
-function isFaulty({ problem, missing }: Results): boolean {
-  return problem !== undefined && problem !== missing;
 }
 
 /** Shards of one run beside each other would look like several runs of it. */

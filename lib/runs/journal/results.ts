@@ -50,11 +50,10 @@ export interface Results {
   readonly notices: readonly string[];
   /** Why no verdict is possible; `undefined` if one is. */
   readonly problem?: string | undefined;
-  /**
-   * What is missing, a shard or the end of a journal; this is also the `problem`, unless there is a worse one, or the run is one in waves, whose gate
-   * may have decided before.
-   */
+  /** Which shards are missing; of a run in waves, whose gate may have decided before, this is no `problem`. */
   readonly missing?: string | undefined;
+  /** Which journal lacks its end. */
+  readonly cut?: string | undefined;
   /** Which journals have no checksums; omitted if all have. */
   readonly unchecked?: string | undefined;
   /** How far the waves of the run have come; omitted where it is not run in waves, or there is a problem. */
@@ -107,11 +106,10 @@ export function readResults(
   const short = broken === undefined && !inWaves ? parts.flatMap(shortShards) : [];
   // A trial that failed may have been cut off. A sequential gate passes by no fewer trials.
   const mayBeCut = rule === undefined && files.some(({ trials }) => trials.length > 0);
-  const cut = mayBeCut ? short.find(({ file }) => file.last?.kind !== "end") : undefined;
-  const missing = mixed === undefined
-    ? missingShards(parts) ?? (cut && shortNotice(cut))
-    : undefined;
-  const problem = broken ?? (inWaves ? undefined : missing ?? empty[0]);
+  const cutShard = mayBeCut ? short.find(({ file }) => file.last?.kind !== "end") : undefined;
+  const cut = cutShard && shortNotice(cutShard);
+  const missing = missingShards(parts);
+  const problem = broken ?? (inWaves ? undefined : missing ?? cut ?? empty[0]);
   const waves = inWaves && problem === undefined ? wavesSoFar(parts[0]!) : undefined;
   if (files.length > 1 || first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
   const trials = files.flatMap((file) => file.trials);
@@ -128,9 +126,17 @@ export function readResults(
     notices,
     problem,
     missing,
+    cut,
     waves,
     unchecked,
   };
+}
+
+/** Returns what keeps results from being shown: any problem but that a part of the run is missing. */
+export function faultOf(
+  { problem, missing, cut }: Pick<Results, "problem" | "missing" | "cut">,
+): string | undefined {
+  return problem === missing || problem === cut ? undefined : problem;
 }
 
 /** Says that journals without checksums may have been changed. */
