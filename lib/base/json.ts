@@ -91,7 +91,9 @@ export function canonicalJson(value: unknown): string {
 }
 
 function sortedKeys(value: object): string[] {
-  const keys = Object.keys(value).sort();
+  const keys = Object.keys(value);
+  if (keys.length < 2) return keys;
+  keys.sort();
   return keys.some((key) => key <= "9\uffff" && key >= "0")
     ? Object.keys(Object.fromEntries(keys.map((key) => [key, 0])))
     : keys;

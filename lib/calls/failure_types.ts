@@ -173,28 +173,21 @@ export type Failure = FailureCause & {
   readonly root: boolean;
 };
 
-const [first, ...others] = FAILURE_TYPES.map((type) =>
-  z.looseObject({ type: z.literal(type), detail: FAILURES[type].detail })
-);
-
-/** Schema of a failure's cause in a file. */
-export const FAILURE_CAUSE = z.discriminatedUnion("type", [
-  first!,
-  ...others,
-]) as unknown as z.ZodType<
-  FailureCause
->;
+/** Returns the schema of a failure in a file that has these fields as well. */
+export function failureSchema(fields: z.ZodRawShape): z.ZodType {
+  const [first, ...others] = FAILURE_TYPES.map((type) =>
+    z.looseObject({ ...fields, type: z.literal(type), detail: FAILURES[type].detail })
+  );
+  return z.discriminatedUnion("type", [first!, ...others]);
+}
 
 /** Schema of a failure in a file. */
-export const FAILURE: z.ZodType<Failure> = z.intersection(
-  z.looseObject({
-    call: z.int().min(1),
-    step: z.int().min(1),
-    function: z.string(),
-    root: z.boolean(),
-  }),
-  FAILURE_CAUSE,
-);
+export const FAILURE = failureSchema({
+  call: z.int().min(1),
+  step: z.int().min(1),
+  function: z.string(),
+  root: z.boolean(),
+}) as z.ZodType<Failure>;
 
 /** The values known from the task and from the calls of earlier steps. */
 export interface Knowledge {

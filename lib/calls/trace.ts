@@ -8,8 +8,8 @@ import type { QuestionScores } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
 import {
   type Failure,
-  FAILURE_CAUSE,
   type FailureCause,
+  failureSchema,
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
 } from "./failure_types.ts";
@@ -450,7 +450,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     role: z.enum(ROLES).optional(),
     returned: RETURNED.safeExtend({ others: z.array(RETURNED).optional() }).optional(),
     fault: z.enum(FAULTS).optional(),
-    failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).optional(),
+    failure: failureSchema({ root: z.boolean() }).optional(),
     parameters: PARAMETER_VIEW.optional(),
     guessed: yes.optional(),
     by: z.enum([...REPLACERS, "agent"]).optional(),

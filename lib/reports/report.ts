@@ -235,7 +235,8 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
 /** Warns of names that several models served, as their figures mix these. */
 function servedNotes(trials: readonly TrialSummary[]): string[] {
   const served = new Map<string, Set<string>>();
-  for (const { model, ...trial } of trials) {
+  for (const trial of trials) {
+    const { model } = trial;
     if (!isCounted(trial) || model.served === "") continue;
     const names = served.get(model.requested) ?? new Set();
     served.set(model.requested, names);
