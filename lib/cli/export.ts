@@ -10,8 +10,7 @@ import { countText, sum } from "../base/numbers.ts";
 import { isThere, Output } from "../base/output_file.ts";
 import { questionSource } from "../runs/question_tasks.ts";
 import { type TrainingTally, writeTrainingData } from "../toolkit/training/examples.ts";
-import { TRAINING_FORMATS } from "../toolkit/training/format.ts";
-import { trainingFormat } from "../toolkit/training/registry.ts";
+import { TRAINING_FORMATS, trainingFormat } from "../toolkit/training/registry.ts";
 import { command } from "./command.ts";
 import { JOURNALS, journalsOf, UNCHECKED_OPTION } from "./journals.ts";
 

@@ -130,13 +130,17 @@ async function difference(
     loopOf(trial),
   );
   const outcome = isOwnEnd ? played.outcome : stop?.reason ?? "no end";
-  return differs("outcome", trial.outcome, outcome) ??
-    callsDifference(trial, played) ??
-    differs("failures", trial.failures, failuresOf(events)) ??
-    endDifference(trial, played) ??
-    fieldsDifference(DERIVED_FIELDS, trial, played) ??
+  return differs("outcome", trial.outcome, outcome) ?? differenceBetween(trial, played) ??
     // What was said beside calls, and how limits ended a trial, is not played.
     differs("behaviours", trial.behaviours, opened!.behaviours(events));
+}
+
+/** Returns how a trial differs from another one of the same calls and the same answer; `undefined` if it does not. */
+export function differenceBetween(recorded: Trial, played: Trial): Difference | undefined {
+  return callsDifference(recorded, played) ??
+    differs("failures", recorded.failures, failuresOf(recorded.events)) ??
+    endDifference(recorded, played) ??
+    fieldsDifference(DERIVED_FIELDS, recorded, played);
 }
 
 /** Returns the loop that makes the calls of a trace again, step by step, and gives its answer. */

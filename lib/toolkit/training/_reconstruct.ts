@@ -15,6 +15,7 @@ import { withStrategy } from "../../trials/strategies/registry.ts";
 import { openTask } from "../../trials/executors/tasks.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
+import { differenceBetween } from "../../trials/derive.ts";
 import { playTrial, type TrialOptions } from "../../trials/run_trial.ts";
 import type { Trial } from "../../trials/trial.ts";
 
@@ -94,9 +95,9 @@ export async function reconstructTrial(
     if (isOpen) throw error;
     return { failure: "unknown_task" };
   }
-  if (last === undefined || !isSame(trial, rerun)) {
-    return { failure: "differs" };
-  }
+  const isSame = trial.outcome === rerun.outcome && requestCount === replies.length &&
+    differenceBetween(trial, rerun) === undefined;
+  if (last === undefined || !isSame) return { failure: "differs" };
   if (last.tools.length === 0) return { failure: "no_tools" };
   const { text } = replies.at(-1)!;
   return {
@@ -171,25 +172,4 @@ function repliesIn(
     return { failure: "unkept" };
   }
   return last.text.trim() === "" ? { failure: "no_answer" } : { replies };
-}
-
-/** Whether two trials have the same replies, calls, results and outcome. */
-function isSame(one: Trial, other: Trial): boolean {
-  if (one.outcome !== other.outcome || one.grounded !== other.grounded) return false;
-  const [compared, expected] = [one, other].map(({ events }) => events.flatMap(comparable));
-  return JSON.stringify(compared) === JSON.stringify(expected);
-}
-
-/** The parts of an event that must be equal in both trials. */
-function comparable(event: TraceEvent): unknown[] {
-  switch (event.kind) {
-    case "reply":
-      return [["reply", event.stage ?? null, event.text, event.calls]];
-    case "call":
-      return [["call", event.call, event.step, event.function, event.arguments, event.result]];
-    case "answer":
-      return [["answer", event.text, event.value]];
-    default:
-      return [];
-  }
 }

@@ -8,10 +8,10 @@ import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { tornNotice } from "../../runs/journal/lines.ts";
 import type { PlanLine } from "../../runs/journal/plan_line.ts";
-import { planHash } from "../../runs/resolved_suite.ts";
+import { planHash, type ResolvedSuite } from "../../runs/resolved_suite.ts";
 import { readJournalFile, wholeTrial } from "../../runs/journal/journal.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
-import { type ModelEntry, modelName } from "../../models/entry.ts";
+import { modelName } from "../../models/entry.ts";
 import { isQuestion } from "../../tasks/task_kind.ts";
 import type { QuestionSource } from "../../runs/question_tasks.ts";
 import { recoveryOf } from "../../calls/recovery.ts";
@@ -21,12 +21,11 @@ import {
   type ReconstructOptions,
   reconstructTrial,
 } from "./_reconstruct.ts";
-import type { Limits } from "../../trials/agent/session.ts";
-import { strategyChoice, type StrategyEntry, strategyName } from "../../trials/strategies/entry.ts";
+import { strategyChoice, strategyName } from "../../trials/strategies/entry.ts";
 import { GENERATOR_VERSION } from "../../tasks/graphs/task.ts";
 import { callsOf } from "../../calls/trace.ts";
 import type { Message } from "../../tools/message.ts";
-import type { TrainingConversation, TrainingFormat } from "./format.ts";
+import type { TrainingConversation, TrainingFormat } from "./registry.ts";
 import type { Trial } from "../../trials/trial.ts";
 
 /** A conversation for training, with its origin. */
@@ -46,13 +45,9 @@ export const SKIPPED = {
 export type SkipReason = keyof typeof SKIPPED;
 
 /** The origin of a trial. */
-export interface TrialOrigin {
+export interface TrialOrigin extends Pick<TrainingOptions, "sets"> {
   /** The plan of its journal; omitted if it has none. */
   readonly plan?: PlanOrigin | undefined;
-  /** The available call sets; omitted if there are none. */
-  readonly sets?: Pick<QuestionSource, "sets" | "open"> | undefined;
-  /** Whether journals may have no checksums, such as those of other tools. Default: false. */
-  readonly unchecked?: boolean;
 }
 
 /**
@@ -71,7 +66,7 @@ export async function trainingExample(
     if (set !== undefined && Object.hasOwn(planned, task.set) && planned[task.set] !== set.hash) {
       return { skipped: "changed_set" };
     }
-  } else if ((plan?.generator ?? GENERATOR_VERSION) !== GENERATOR_VERSION) {
+  } else if ((plan?.resolved.generator ?? GENERATOR_VERSION) !== GENERATOR_VERSION) {
     return { skipped: "unknown_task" };
   }
   const { strategies = [], models = [], limits, references } = plan?.resolved ?? {};
@@ -104,31 +99,16 @@ function mistakenReplies(messages: readonly Message[], { events }: Trial): Reado
 /** The plan that a trial belongs to. */
 export interface PlanOrigin {
   /** The hash of all settings that determine its trials. */
-  readonly planHash: string;
-  /** The version of the generator of its tasks. */
-  readonly generator: number;
-  /** The settings of its trials; omitted if all are defaults. */
-  readonly resolved?: PlannedSettings;
+  readonly hash: string;
+  /** The settings of its trials, and the version of the generator of its tasks. */
+  readonly resolved:
+    & Pick<ResolvedSuite, "generator">
+    & Partial<Pick<ResolvedSuite, "strategies" | "models" | "limits" | "references" | "sets">>;
 }
 
 /** Returns the fields of a journal's plan that go with a conversation. */
 export function originOf(line: PlanLine): PlanOrigin {
-  const { resolved } = line;
-  return { planHash: planHash(line), generator: resolved.generator, resolved };
-}
-
-/** The settings of a plan's trials. */
-export interface PlannedSettings {
-  /** Its strategies, with their options. */
-  readonly strategies: readonly (string | StrategyEntry)[];
-  /** Its models, with their options. */
-  readonly models: readonly ModelEntry[];
-  /** The limits of each trial. */
-  readonly limits: Limits;
-  /** `true` if arguments may refer to results of other calls; otherwise omitted. */
-  readonly references?: true;
-  /** The hashes of its call sets, by name; omitted if there are none. */
-  readonly sets?: Readonly<Record<string, string>>;
+  return { hash: planHash(line), resolved: line.resolved };
 }
 
 /** The longest metadata value, as in OpenAI's API. */
@@ -153,8 +133,8 @@ export function metadataOf(
   const all = {
     trial: id,
     suite,
-    plan: plan?.planHash,
-    generator: `${plan?.generator ?? GENERATOR_VERSION}`,
+    plan: plan?.hash,
+    generator: `${plan?.resolved.generator ?? GENERATOR_VERSION}`,
     task: JSON.stringify(task),
     model: model.requested,
     served: model.served,

@@ -1,13 +1,33 @@
 /**
- * All training formats, by id.
+ * Training formats: how conversations with tools are written to train models on them (Pipeline, "Constructing
+ * Tool Call Datasets").
  * @module
  */
 
-import type { TrainingConversation, TrainingFormat, TrainingFormatId } from "./format.ts";
 import { canonicalJson, type JsonObject, parseJson } from "../../base/json.ts";
 import { type Message, toOpenAIMessage } from "../../tools/message.ts";
-import { toOpenAITool } from "../../tools/tool.ts";
+import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { hermes as format } from "../../models/formats/hermes.ts";
+
+/** A conversation for training: it ends with an answer, and each of its calls is followed by its result. */
+export interface TrainingConversation {
+  /** All messages. */
+  readonly messages: readonly Message[];
+  /** The functions on offer. */
+  readonly tools: readonly ToolSchema[];
+  /** Whether one reply may contain several calls. */
+  readonly parallel: boolean;
+  /** The indexes of replies with a failed call, which are context but not training targets. Default: none. */
+  readonly mistaken?: ReadonlySet<number>;
+}
+
+/** A format of training data. */
+export interface TrainingFormat {
+  /** Describes why a conversation cannot be written in it; `undefined` if it can. */
+  refuse(conversation: TrainingConversation): string | undefined;
+  /** Writes a conversation as the object of a line, with the same keys for each. */
+  write(conversation: TrainingConversation): JsonObject;
+}
 
 /** The pattern of valid function names. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -20,7 +40,6 @@ const MAX_TOOLS = 128;
  * has weight 0: it is context for later messages, not a training target.
  */
 export const openaiChat: TrainingFormat = {
-  id: "openai-chat",
   refuse: ({ messages, tools }) => {
     if (tools.length > MAX_TOOLS) return `it offers more than ${MAX_TOOLS} functions`;
     const called = messages.flatMap((message) => message.role === "assistant" ? message.calls : []);
@@ -46,7 +65,6 @@ export const openaiChat: TrainingFormat = {
  * wrote such a tag elsewhere is refused: a training program would take the tag for a call.
  */
 const hermesConversations: TrainingFormat = {
-  id: "hermes",
   refuse: ({ messages, tools }) => {
     const names = tools.map(({ name }) => name);
     const said = messages.filter((message) => message.role === "assistant");
@@ -115,10 +133,16 @@ function writeTurns({ messages, tools }: TrainingConversation): JsonObject[] {
   return [...opening, ...speakers].map((from, place) => ({ from, value: texts[place]!.content }));
 }
 
-const FORMATS: Readonly<Record<TrainingFormatId, TrainingFormat>> = {
+const FORMATS = {
   "openai-chat": openaiChat,
   hermes: hermesConversations,
-};
+} as const satisfies Readonly<Record<string, TrainingFormat>>;
+
+/** The id of a format. */
+export type TrainingFormatId = keyof typeof FORMATS;
+
+/** The ids of all formats. */
+export const TRAINING_FORMATS = Object.keys(FORMATS) as TrainingFormatId[];
 
 /**
  * Returns a format by its id.

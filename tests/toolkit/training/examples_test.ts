@@ -79,7 +79,7 @@ async function write(
 
 Deno.test("metadataOf() says where a conversation comes from, in texts", async () => {
   const trial = await runTrial(TASK, inProcess("sim:planner"), { suite: "mine" });
-  assertEquals(metadataOf(trial, { planHash: "abc", generator: 1 }), {
+  assertEquals(metadataOf(trial, { hash: "abc", resolved: { generator: 1 } }), {
     trial: "core=3 depth=2 connected=0 disconnected=0 seed=7 model=sim:planner strategy=plain " +
       "perturbation=none repetition=1",
     suite: "mine",
@@ -224,7 +224,8 @@ Deno.test("trainingExample() knows from the plan that calls may refer to others"
 Deno.test("trainingExample() makes no task anew that another generator has made", async () => {
   const plan = planFor();
   const [trial] = await runAll(plan);
-  const origin = { ...originOf(planLine(plan)), generator: GENERATOR_VERSION + 1 };
+  const { hash, resolved } = originOf(planLine(plan));
+  const origin = { hash, resolved: { ...resolved, generator: GENERATOR_VERSION + 1 } };
   assertEquals(await trainingExample(trial!, { plan: origin }), { skipped: "unknown_task" });
 });
 

@@ -4,8 +4,10 @@ import { assert, assertEquals } from "@std/assert";
 import { hermes } from "../../../lib/models/formats/hermes.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
-import type { TrainingConversation } from "../../../lib/toolkit/training/format.ts";
-import { trainingFormat } from "../../../lib/toolkit/training/registry.ts";
+import {
+  type TrainingConversation,
+  trainingFormat,
+} from "../../../lib/toolkit/training/registry.ts";
 import fc from "../../support/fast_check.ts";
 import { checkHermesLine, checkOpenAILine } from "../../support/training_lines.ts";
 
