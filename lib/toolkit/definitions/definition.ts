@@ -8,6 +8,7 @@ import { z } from "zod";
 import { assertVersion, parseWith } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";
 import {
+  defined,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -83,23 +84,13 @@ export interface DefinitionJson extends DefinitionParts {
   readonly kind: "definition";
 }
 
+/** Its parts are its fields. */
+export interface Definition extends DefinitionParts {}
+
 /**
  * A sequence of calls with a name and parameters, and of the messages around them if they were kept.
  */
-export class Definition implements DefinitionParts {
-  /** Its name. */
-  readonly name: string;
-  /** A description. */
-  readonly description?: string;
-  /** Its parameters, in order. */
-  readonly inputs: readonly TypedName[];
-  /** Its result. */
-  readonly output: TypedName;
-  /** The calls, in order. */
-  readonly calls: readonly SymbolicCall[];
-  /** The messages around them, in order; omitted when none were kept. */
-  readonly messages?: readonly SymbolicMessage[];
-
+export class Definition {
   /**
    * Makes a definition from a copy of its parts.
    *
@@ -109,19 +100,7 @@ export class Definition implements DefinitionParts {
    */
   constructor(parts: DefinitionParts) {
     check(parts);
-    const { name, description, inputs, output, calls, messages = [] } = structuredClone(parts);
-    this.name = name;
-    if (description !== undefined) this.description = description;
-    this.inputs = inputs.map(({ name, type }) => ({ name, type }));
-    this.output = { name: output.name, type: output.type };
-    this.calls = calls.map(({ tool, arguments: args, result }) => ({
-      tool,
-      arguments: args,
-      result,
-    }));
-    if (messages.length > 0) {
-      this.messages = messages.map(({ role, content, after }) => ({ role, content, after }));
-    }
+    Object.assign(this, defined(structuredClone(parts)));
   }
 
   /** The definition as readable text, in the article's notation. */
@@ -244,5 +223,6 @@ const DEFINITION = z.strictObject({
 export function parseDefinition(json: unknown): Definition {
   const value = typeof json === "string" ? parseJson(json) : json;
   assertVersion(value, "the definition");
-  return new Definition(parseWith(DEFINITION, value, "the definition"));
+  const { v: _, kind: __, ...parts } = parseWith(DEFINITION, value, "the definition");
+  return new Definition(parts);
 }

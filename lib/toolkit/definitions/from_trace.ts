@@ -122,7 +122,11 @@ export function defineFrom(
     if ("role" in step) messages.push({ role: step.role, content: step.content, after });
     else if (kept.has(step)) after++;
   }
-  const definition = new Definition({ ...parts, calls, messages });
+  const definition = new Definition({
+    ...parts,
+    calls,
+    messages: messages.length === 0 ? undefined : messages,
+  });
   assertNoCopies(name, steps, new Set(needed));
   return definition;
 }
