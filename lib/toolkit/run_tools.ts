@@ -5,16 +5,14 @@
 
 import { z } from "zod";
 import { converse, runLoop } from "../trials/agent/loop.ts";
-import { parseWith } from "../base/input.ts";
-import { cannot } from "../base/errors.ts";
+import { must, parseWith } from "../base/input.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Message, Usage } from "../tools/message.ts";
 import type { Model, StageUse } from "../models/model.ts";
 import { type Ending, type Limits, Session } from "../trials/agent/session.ts";
+import { strategySchema } from "../trials/strategies/entry.ts";
 import {
   assertReferring,
-  stagesOf,
-  strategiesIn,
   type StrategyOptions,
   withStrategy,
 } from "../trials/strategies/registry.ts";
@@ -120,13 +118,12 @@ export async function runTools(
   tools: readonly Tool[],
   options: RunToolsOptions,
 ): Promise<ToolsRun> {
-  parseWith(OPTIONS, options, "the options of runTools");
   const { strategy = "plain", models = {}, given = {}, limits = {}, perturbation } = options;
+  parseWith(OPTIONS, { ...options, strategy }, "the options of runTools");
   const { messages, signal, references = false, ...settings } = options;
   const opening: readonly Message[] = typeof messages === "string"
     ? [{ role: "user", content: messages }]
     : messages;
-  checkStages(strategy, models);
   const { calls: callLimit = CALL_LIMIT, observation: longestResult, ...others } = limits;
   const { parallel, depth } = limits;
   if (references) assertReferring("run tools", strategy);
@@ -161,17 +158,6 @@ export async function runTools(
   };
 }
 
-function checkStages(strategy: string, models: Readonly<Record<string, Model>>): void {
-  const stages = stagesOf(strategiesIn(strategy));
-  const unknown = Object.keys(models).find((stage) => !stages.includes(stage));
-  if (unknown === undefined) return;
-  throw cannot(
-    "run tools",
-    `models must be given by stage of ${strategy}, which is ${stages.join(" or ") || "none"}`,
-    `${unknown} is not a stage of it`,
-  );
-}
-
 const CALL = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
 
 // Only the provider that gets the items back reads their contents.
@@ -196,22 +182,15 @@ const MESSAGES = z.array(z.discriminatedUnion("role", [
 
 const ANY = z.unknown().optional();
 
-/** The options, of which most are looked at where they are used: a mistyped one would silently have no effect. */
-const OPTIONS = z.strictObject(
+/** The options, of which some are looked at where they are used: a mistyped one would silently have no effect. */
+const OPTIONS = strategySchema(
+  must("be a model", (value) => isJsonObject(value) && typeof value["reply"] === "function"),
   {
     messages: z.union([z.string(), MESSAGES]),
     references: z.boolean().optional(),
-    strategy: ANY,
-    models: ANY,
     given: ANY,
     limits: ANY,
     perturbation: ANY,
     signal: ANY,
-    prompts: ANY,
-    attempts: ANY,
-    rounds: ANY,
-    dereference: ANY,
-    shots: ANY,
-    examples: ANY,
-  } satisfies Record<keyof RunToolsOptions, z.ZodType>,
+  },
 );

@@ -184,27 +184,26 @@ Deno.test("runTools() asks other models by stage", async () => {
       strategy: "plan_then_call",
       models: { plan: plan.model, planning: plan.model },
     }),
-    "Cannot run tools as models must be given by stage of plan_then_call, which is plan or call: " +
-      "planning is not a stage of it",
+    "Cannot use the options of runTools:\n  at models.planning: there is no such stage: there are plan, call",
   );
   assertStringIncludes(
-    await faultOf({ models: JSON.parse('{"__proto__":1}') }),
-    "which is none: __proto__ is not a stage of it",
+    await faultOf({ models: { plan: plan.model } }),
+    "at models.plan: plain asks no other model",
   );
 });
 
 Deno.test("runTools() refuses options that there are not", async () => {
   assertEquals(
     await faultOf({ stageModels: new Map() }),
-    'Cannot use the options of runTools:\n  at the top: Unrecognized key: "stageModels"; there are messages, ' +
-      "references, strategy, models, given, limits, perturbation, signal, prompts, attempts, rounds, " +
-      "dereference, shots, examples",
+    'Cannot use the options of runTools:\n  at the top: Unrecognized key: "stageModels"; there are strategy, models, prompts, ' +
+      "attempts, rounds, dereference, shots, examples, messages, references, given, limits, perturbation, signal",
   );
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
     assertStringIncludes(await faultOf({ [name]: 1 }), "Unrecognized key: ");
   }
   assertStringIncludes(await faultOf({ strategy: "wishful" }), "must be one of plain");
   assertStringIncludes(await faultOf({ attempts: 3 }), "goes with repair only");
+  assertStringIncludes(await faultOf({ strategy: "repair", attempts: 0 }), "at attempts: must be");
 });
 
 Deno.test("runTools() refuses given values and messages that are none", async () => {

@@ -50,8 +50,11 @@ const EXAMPLE = z.strictObject({
 /** The schema of a strategy's entry. */
 export const STRATEGY = strategySchema(z.union([z.string().min(1), MODEL]));
 
-/** Returns the schema of a strategy's entry with models of a schema. */
-export function strategySchema(model: z.ZodType<string | ModelEntry>): z.ZodType<StrategyEntry> {
+/** Returns the schema of a strategy with its options, with models of a schema and further options. */
+export function strategySchema(
+  model: z.ZodType<string | ModelEntry>,
+  further: z.ZodRawShape = { name: z.string().min(1).optional() },
+): z.ZodType<StrategyEntry> {
   return z.strictObject({
     strategy: STRATEGY_ID,
     models: z.record(z.string(), model).optional(),
@@ -66,7 +69,7 @@ export function strategySchema(model: z.ZodType<string | ModelEntry>): z.ZodType
     dereference: z.boolean().optional(),
     shots: z.int().min(1).max(20).optional(),
     examples: z.array(EXAMPLE).min(1).max(20).optional(),
-    name: z.string().min(1).optional(),
+    ...further,
   }).check(({ value, issues }) => {
     // Only the first fault is reported.
     const fault = issues.length === 0 ? entryFault(value as StrategyEntry) : undefined;

@@ -244,11 +244,6 @@ export function optionFault(
   if (shots !== undefined && examples !== undefined) {
     return { path: ["shots"], message: "goes without examples, of which all are shown" };
   }
-  for (const [name, value] of Object.entries({ attempts, rounds, shots })) {
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
-      return { path: [name], message: `must be a whole number from 1 on: it is ${value}` };
-    }
-  }
   for (const [id, texts] of Object.entries(prompts)) {
     if (!ids.includes(id as StrategyId)) {
       const known = ids.filter((one) => Object.hasOwn(PROMPTS, one)).join(", ") ||
