@@ -91,13 +91,6 @@ export function perturbCase<T extends ToolSchema>(
   return perturber.finish(steps) as PerturbedCase<T>;
 }
 
-/** The toolbox options that present a perturbed case to a model. */
-export function toolboxOptions(
-  { tools: offered, perturbReturn, injectFault, injectInstruction }: PerturbedCase,
-) {
-  return { offered, perturbReturn, injectFault, injectInstruction };
-}
-
 /**
  * Whether a case is another one, as far as it shows by itself: what a model reads of returns depends on its calls, so
  * that a trial without any counts like all others.

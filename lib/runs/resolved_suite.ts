@@ -4,10 +4,9 @@
  */
 
 import { coreOf, isCase, isQuestion } from "../tasks/task_kind.ts";
-import { briefTask } from "../trials/executors/tasks.ts";
 import type { CaseParts } from "../trials/executors/tool_case.ts";
 import type { Limits } from "../trials/agent/session.ts";
-import { type PlannedTrial, trialId } from "../trials/trial_id.ts";
+import { briefTask, type PlannedTrial, trialId } from "../trials/trial_id.ts";
 import { type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
 import type { CommandAgent } from "../trials/tap/command.ts";
 import type { Variant } from "../gate/variant.ts";

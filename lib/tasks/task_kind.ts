@@ -72,6 +72,17 @@ export function isQuestion(task: object): task is QuestionSpec {
   return "set" in task && "question" in task;
 }
 
+/** Returns the spec of a question without default values. */
+export function briefQuestion(spec: QuestionSpec): QuestionSpec {
+  const { set, question, difficulty, mode, rule, input, output } = spec;
+  return {
+    ...{ set, question, difficulty, mode },
+    ...(rule === undefined || rule === "published" ? {} : { rule }),
+    ...(input === undefined || input === "json" ? {} : { input }),
+    ...(output === undefined || output === "json" ? {} : { output }),
+  };
+}
+
 /** The spec of a case. */
 export interface CaseSpec {
   /** Its name. */

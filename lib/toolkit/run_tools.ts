@@ -16,7 +16,7 @@ import {
   type StrategyOptions,
   withStrategy,
 } from "../trials/strategies/registry.ts";
-import { type Step, toolboxOptions } from "../perturbations/perturbed_case.ts";
+import type { Step } from "../perturbations/perturbed_case.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type LogCallsOptions, perturbWithoutQuestion } from "../trials/executors/call_log.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
@@ -136,7 +136,7 @@ export async function runTools(
     references,
     parallel,
     depth,
-    ...(perturbed && toolboxOptions(perturbed)),
+    perturbed,
   });
   const session = new Session({
     model,

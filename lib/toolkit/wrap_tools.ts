@@ -135,16 +135,12 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
   const symbols = new Symbols(values);
   const trace: SymbolicStep[] = [];
   // Steps are recorded when calls succeed, but in the order in which calls began.
-  const places: { done: boolean }[] = [];
-  const record = (step: SymbolicStep, place: { done: boolean }) => {
-    const before = places.slice(0, places.indexOf(place)).filter(({ done }) => done);
-    trace.splice(before.length, 0, step);
-    place.done = true;
-  };
-  const begin = () => {
-    const place = { done: false };
-    places.push(place);
-    return place;
+  let begun = 0;
+  const numbers = new Map<SymbolicStep, number>();
+  const record = (step: SymbolicStep, number: number) => {
+    numbers.set(step, number);
+    trace.push(step);
+    trace.sort((one, other) => numbers.get(one)! - numbers.get(other)!);
   };
   const wrapped = tools.map((tool): Tool => {
     const check = argumentCheck(tool);
@@ -160,7 +156,7 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
           return JSON.stringify({ error: explainRefusal(refusal, tool).error });
         }
         const { [resultParameter(tool)]: _, ...symbolicArgs } = structuredClone(input);
-        const place = begin();
+        const number = ++begun;
         symbols.reserve(name);
         try {
           const result = await tool.execute(args);
@@ -169,7 +165,7 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
         } finally {
           symbols.release(name);
         }
-        record({ tool: tool.name, arguments: symbolicArgs, result: name }, place);
+        record({ tool: tool.name, arguments: symbolicArgs, result: name }, number);
         return `@${name}`;
       },
     };
@@ -180,7 +176,7 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
       const reference = input?.["name"];
       const name = String(reference).replace(/^@/, "");
       const value = symbols.get(name);
-      if (value !== undefined) record({ dereferenced: name, value }, begin());
+      if (value !== undefined) record({ dereferenced: name, value }, ++begun);
       return Promise.resolve(symbols.reveal(reference));
     },
   };

@@ -19,14 +19,14 @@ import {
   type FailedAttempt,
   MAX_KEPT_LENGTH,
   type OwnCall,
-  type TraceEvent,
+  type ReplyEvent,
 } from "../calls/trace.ts";
-import type { Failure } from "../calls/failure_types.ts";
 import {
   type FinishReason,
   InfrastructureError,
   type Model,
   type ModelReply,
+  type ModelRequest,
   TimeLimitError,
 } from "../models/model.ts";
 import { currentRecording } from "../models/recordings/scope.ts";
@@ -41,38 +41,15 @@ import {
   type TrialSpans,
 } from "../base/tracing.ts";
 import { bounded, shownOf } from "./transcript.ts";
-
-/** A trial, as it is planned. */
-export interface TracedTrial {
-  readonly id: string;
-  readonly task: object;
-  readonly strategy: string;
-  readonly perturbation: string;
-  readonly variant?: string;
-  readonly repetition: number;
-}
-
-/** A trial that has ended. */
-interface TrialResult {
-  readonly outcome: string;
-  readonly solved: boolean;
-  readonly grounded: boolean;
-  readonly calls: number;
-  readonly failures: readonly Pick<Failure, "type">[];
-  readonly usage: Usage;
-  readonly model: { readonly simulated: boolean };
-  readonly agent?: string;
-  readonly permanent?: string;
-  readonly reason?: string;
-  readonly events: readonly TraceEvent[];
-}
+import type { Trial } from "./trial.ts";
+import type { PlannedTrial } from "./trial_id.ts";
 
 /** Runs a trial as a trace of its own. */
-export function traceTrial<Result extends TrialResult>(
-  { id, task, strategy, perturbation, variant, repetition }: TracedTrial,
+export function traceTrial(
+  { id, task, strategy, perturbation, variant, repetition }: PlannedTrial,
   { model, suite }: { readonly model: Model; readonly suite: string },
-  run: () => Promise<Result>,
-): Promise<Result> {
+  run: () => Promise<Trial>,
+): Promise<Trial> {
   const spans = spansFor(id);
   if (spans === undefined) return run();
   return spans.run({
@@ -91,7 +68,7 @@ export function traceTrial<Result extends TrialResult>(
   }, run);
 }
 
-function trialEnd(spans: TrialSpans, result: TrialResult): SpanEnd {
+function trialEnd(spans: TrialSpans, result: Trial): SpanEnd {
   const { outcome, solved, grounded, calls, failures, usage, agent, permanent, events } = result;
   const answer = events.findLast((event) => event.kind === "answer");
   const isError = outcome === "invalid" || outcome === "agent_error";
@@ -117,20 +94,16 @@ function trialEnd(spans: TrialSpans, result: TrialResult): SpanEnd {
 }
 
 /** A request for a reply. */
-export interface TracedRequest {
+export interface TracedRequest extends Pick<ModelRequest, "messages" | "tools"> {
   readonly model: Model;
   /** Its number in the trial, from 1. */
   readonly request: number;
-  readonly messages: readonly Message[];
-  readonly tools: readonly ToolSchema[];
   readonly stage?: string | undefined;
 }
 
 /** A reply, and what is known of it beside. */
-interface TracedReply {
+interface TracedReply extends Pick<ReplyEvent, "model" | "ownCalls"> {
   readonly reply: ModelReply;
-  readonly model?: string;
-  readonly ownCalls?: Parameters<typeof outputText>[0]["ownCalls"];
 }
 
 /** Asks for a reply: in a trial with spans, within one. */

@@ -255,7 +255,9 @@ export async function playTrial(
     judging = { ...judge, ...(judges.length === 0 ? {} : { others: judges }) };
   }
   const viewed = fixture.viewed();
-  const impossible = viewed === undefined ? [] : fixture.impossible ?? [];
+  const impossible = viewed === undefined || fixture.unready !== undefined
+    ? []
+    : fixture.impossible ?? [];
   const { stages } = session;
   // Texts of models, servers and tools are stored without secrets. Judging used the originals.
   const { transcripts = "all" } = options;

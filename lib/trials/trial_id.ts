@@ -8,8 +8,15 @@ import { defined } from "../base/json.ts";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { CUES, LINKINGS, NAMES, SURFACES } from "../tasks/graphs/graph.ts";
-import { briefTask } from "./executors/tasks.ts";
-import type { TaskSpec } from "../tasks/task_kind.ts";
+import { briefProbe } from "../tasks/probes.ts";
+import { briefSpec } from "../tasks/graphs/task.ts";
+import {
+  briefQuestion,
+  isGenerated,
+  isProbe,
+  isQuestion,
+  type TaskSpec,
+} from "../tasks/task_kind.ts";
 
 /** The key of a trial: one model, strategy, perturbation and variant on one task, for the nth time. */
 export interface TrialKey {
@@ -35,6 +42,13 @@ export interface PlannedTrial extends TrialKey {
   readonly index: number;
   /** Its balanced block, from 0: one graph of every cell. */
   readonly block: number;
+}
+
+/** Returns the spec without default values, as journals keep it. */
+export function briefTask(spec: TaskSpec): TaskSpec {
+  if (isGenerated(spec)) return briefSpec(spec);
+  if (isQuestion(spec)) return briefQuestion(spec);
+  return isProbe(spec) ? briefProbe(spec) : { case: spec.case, seed: spec.seed };
 }
 
 /** Returns the one-line id of a trial: everything needed to run it again. */

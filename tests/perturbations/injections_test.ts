@@ -12,7 +12,7 @@ import {
 import { isJsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
 import { MAX_KEPT_LENGTH } from "../../lib/calls/trace.ts";
-import { perturbCase, toolboxOptions } from "../../lib/perturbations/perturbed_case.ts";
+import { perturbCase } from "../../lib/perturbations/perturbed_case.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { perturbationsIn } from "../../lib/perturbations/ids.ts";
 import { returnText } from "../../lib/tasks/graphs/wording.ts";
@@ -288,8 +288,8 @@ Deno.test("II overwrites no field, and references to a result lead to what the t
     assertEquals(Object.keys(parseJson(content) as object).length, 5);
     for (const result of ["21", '"rain"', "rain"]) {
       const search = { ...TOOLS[0]!, execute: () => Promise.resolve(result) };
-      const options = toolboxOptions(caseOf(seed, [search, double].map(schemaOf)));
-      using toolbox = new Toolbox([search, double], { ...options, references: true });
+      const perturbed = caseOf(seed, [search, double].map(schemaOf));
+      using toolbox = new Toolbox([search, double], { perturbed, references: true });
       const [first, second] = await toolbox.execute([
         { id: "1", name: "search", arguments: '{"query":"sky"}' },
         { id: "2", name: "double", arguments: '{"x":"$1.value"}' },

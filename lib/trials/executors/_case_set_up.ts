@@ -5,7 +5,7 @@
 
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf } from "../../base/errors.ts";
-import { isObject, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { thrownText } from "../../base/user_code.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -54,6 +54,7 @@ export async function setUpCase<State>(
   const release = () => made.release();
   const end = performance.now() + limit.milliseconds;
   const left = () => Math.max(1, end - performance.now());
+  let fault: string;
   const make = async <Value>(
     what: "state" | "tools" | "prompt",
     work: () => Value | Promise<Value>,
@@ -77,7 +78,8 @@ export async function setUpCase<State>(
         const timeout = Math.min(left(), 1000 * MAX_GRACE);
         await inTime(() => late, { timeout, outOfTime: () => error }).catch(() => {});
       }
-      throw new SetUpError(what, error);
+      fault = faultText(what, error);
+      throw error;
     }
   };
   try {
@@ -88,19 +90,12 @@ export async function setUpCase<State>(
     const prompt = typeof asked === "function" ? await make("prompt", () => asked(state)) : asked;
     return { state, tools, prompt, release };
   } catch (error) {
-    if (signal?.aborted || !(error instanceof SetUpError)) {
+    if (signal?.aborted) {
       await release();
-      throw signal?.reason ?? error;
+      throw signal.reason ?? error;
     }
-    const fault = `set-up failed: ${faultText(error.what, error.cause)}`;
-    return { state: undefined as State, tools: [], prompt: "", fault, release };
-  }
-}
-
-/** A function of the user that made nothing. */
-class SetUpError extends Error {
-  constructor(readonly what: string, override readonly cause: unknown) {
-    super(`${what} made nothing`);
+    const none = { state: undefined as State, tools: [], prompt: "" };
+    return { ...none, fault: `set-up failed: ${fault!}`, release };
   }
 }
 
@@ -131,7 +126,7 @@ function faultText(what: string, error: unknown): string {
 /** What was made for a trial, in its order. */
 class MadeValues {
   readonly #limit: Limit;
-  readonly #values = new Map<object, string>();
+  readonly #values = new Map<unknown, string>();
   #releasing: Promise<string | undefined> | undefined;
 
   constructor(limit: Limit) {
@@ -141,13 +136,10 @@ class MadeValues {
   /** Adds a value; of tools also each of them, as the list may own what they use. */
   add(what: string, value: unknown): void {
     const tools: readonly Partial<Tool>[] = what === "tools" && Array.isArray(value) ? value : [];
-    for (const tool of tools) this.#add(`the tool ${printable(String(tool?.name), 80)}`, tool);
-    this.#add(what, value);
-  }
-
-  #add(what: string, value: unknown): void {
-    const canGo = isObject(value) || typeof value === "function";
-    if (canGo && !this.#values.has(value)) this.#values.set(value, what);
+    for (const tool of tools) {
+      this.#values.getOrInsert(tool, `the tool ${printable(String(tool?.name), 80)}`);
+    }
+    this.#values.getOrInsert(value, what);
   }
 
   /** Disposes of everything once, the last first, as `await using` does; returns what went wrong. */
@@ -174,7 +166,8 @@ class MadeValues {
   }
 }
 
-function dispose(value: Partial<AsyncDisposable & Disposable>): unknown {
+function dispose(made: unknown): unknown {
+  const value: Partial<AsyncDisposable & Disposable> = Object(made);
   return typeof value[Symbol.asyncDispose] === "function"
     ? value[Symbol.asyncDispose]!()
     : value[Symbol.dispose]?.();

@@ -9,11 +9,7 @@ import type { Usage } from "../../tools/message.ts";
 import { isOn } from "../../perturbations/methods.ts";
 import { perturbationsIn } from "../../perturbations/ids.ts";
 import { assertTools } from "../../tools/define_tool.ts";
-import {
-  perturbCase,
-  type PerturbedCase,
-  toolboxOptions,
-} from "../../perturbations/perturbed_case.ts";
+import { perturbCase, type PerturbedCase } from "../../perturbations/perturbed_case.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
@@ -60,10 +56,7 @@ export class CallLog implements CallRecord {
     assertTools(tools);
     this.tools = tools.map(schemaOf);
     const perturbed = perturbWithoutQuestion("record calls", this.tools, perturbation);
-    this.#toolbox = new Toolbox(
-      tools,
-      perturbed === undefined ? {} : toolboxOptions(perturbed),
-    );
+    this.#toolbox = new Toolbox(tools, { perturbed });
     this.recorded = this.#toolbox.tools.map((tool): Tool => ({
       ...tool,
       execute: async (input) => {

@@ -17,8 +17,6 @@ import { type CaseSetUp, setUpCase } from "./_case_set_up.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
-import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import {
   type RecordedCall,
   recordedCalls,
@@ -37,17 +35,10 @@ import { valueText } from "../../calls/values/text.ts";
 import { defined, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
-import { withViews } from "../../calls/parameter_views.ts";
-import { impossibleFailures } from "../../calls/parameter_failure.ts";
-import {
-  isChangedCase,
-  perturbCase,
-  type PerturbedCase,
-  toolboxOptions,
-} from "../../perturbations/perturbed_case.ts";
+import { perturbCase } from "../../perturbations/perturbed_case.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
-import { type PreparedCall, schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
+import { type PreparedCall, schemaOf, type Tool } from "../../tools/tool.ts";
 import { placeOf } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
@@ -119,17 +110,12 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly turns: readonly string[];
   /** The number of correct calls; `null` if these are not known. */
   readonly minimumCalls: number | null;
-  /** The tools of the correct calls; omitted when these are not known. */
-  readonly needed: readonly string[] | undefined;
-  /** Whether the model may, must or must not call. */
-  readonly toolChoice: ToolChoice | undefined;
   /** Set if functions of the case were not asked for its tools or its prompt. */
   readonly unmade?: true;
 
   readonly #case: ToolCase<State>;
   readonly #state: State;
   readonly #tools: readonly Tool[];
-  readonly #perturbed: PerturbedCase | undefined;
   readonly #seed: number;
   /** The calls that a tool was asked to carry out, by number: at the end some may still be under way. */
   readonly #begun = new Map<number, RecordedCall>();
@@ -178,7 +164,9 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ...others,
       callLimit,
       clock,
-      ...(perturbed && toolboxOptions(perturbed)),
+      perturbed,
+      expected: toolCase.expected,
+      toolChoice: toolCase.toolChoice,
     });
     this.#case = toolCase;
     this.#clock = clock;
@@ -186,7 +174,6 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     if (unmade) this.unmade = true;
     this.#state = state;
     this.#tools = tools;
-    this.#perturbed = perturbed;
     this.#seed = seed;
     this.#before = toolCase.state === undefined || setUp?.fault !== undefined
       ? undefined
@@ -195,8 +182,6 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.system = recorded === undefined ? toolCase.system : recorded.system;
     this.turns = recorded === undefined ? toolCase.turns ?? [] : said.map(({ prompt }) => prompt);
     this.minimumCalls = toolCase.expected?.length ?? null;
-    this.needed = toolCase.expected?.map(({ tool }) => tool);
-    this.toolChoice = toolCase.toolChoice;
   }
 
   /** Why the set-up of the trial failed. */
@@ -207,11 +192,6 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   /** Disposes of what was made for the trial. */
   async release(): Promise<string | undefined> {
     return await this.#setUp?.release();
-  }
-
-  /** Whether the perturbation found something to change; `true` where that is unknown. */
-  get changed(): boolean {
-    return this.#perturbed === undefined || isChangedCase(this.#perturbed);
   }
 
   /** Judges the run by the user's own assertions. */
@@ -302,35 +282,11 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     return failure === undefined;
   }
 
-  /** The events with each call compared to the correct ones, if these are known. */
-  viewed(): readonly TraceEvent[] | undefined {
-    const { expected } = this.#case;
-    return expected === undefined ? undefined : withViews(this.events, expected, this.#tools);
-  }
-
   /** Returns what the tools changed in the state; `undefined` without one. */
   get stateDifference(): ((keys: Set<string>) => StateDifference) | undefined {
     const before = this.#before;
     if (before === undefined) return undefined;
     return (keys) => stateDifference(before, this.#after ?? snapshotOf(this.#state), keys);
-  }
-
-  /** The parameter failures that no call of it can show, by the schemas of its tools. */
-  get impossible(): readonly ParameterFailureType[] {
-    const { expected } = this.#case;
-    return expected === undefined || this.unready !== undefined
-      ? []
-      : impossibleFailures(expected, this.#tools);
-  }
-
-  /** The behaviours that a trace of it shows; default: its own. */
-  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
-    return behavioursIn(events, {
-      needed: this.#case.expected?.map(({ tool }) => tool) ?? [],
-      answerOf: () => undefined,
-      wordsCount: true,
-      forced: this.toolChoice !== undefined && this.toolChoice !== "auto",
-    });
   }
 
   #run(answer: string, rendered: string | undefined, work: Work): ToolTestRun<State> {
@@ -349,8 +305,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       replies: this.events.filter(({ kind }) => kind === "reply").length,
       ...{ messages, usage, durationMs },
       state: this.#state,
-      perturbed: this.#perturbed?.steps ?? [],
-      removed: this.#perturbed?.removed ?? false,
+      perturbed: this.perturbed?.steps ?? [],
+      removed: this.perturbed?.removed ?? false,
       seed: this.#seed,
       events: [...this.events],
     };

@@ -11,7 +11,7 @@ import type { Behaviour } from "../../calls/failure_types.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
-import type { PreparedCall, ToolChoice } from "../../tools/tool.ts";
+import type { PreparedCall } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { ProbeSpec } from "../../tasks/task_kind.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
@@ -23,12 +23,8 @@ const CALL_LIMIT = 6;
 export class ProbeExecutor extends Toolbox implements Fixture {
   /** The user message. */
   readonly prompt: string;
-  /** Probes are never perturbed. */
-  readonly changed = true;
   /** The minimum number of calls: none if no tool can help. */
   readonly minimumCalls: 0 | 1;
-  /** The probe's tool choice. */
-  readonly toolChoice: ToolChoice | undefined;
 
   readonly #probe: Probe;
 
@@ -43,10 +39,10 @@ export class ProbeExecutor extends Toolbox implements Fixture {
       ...options,
       callLimit: options.callLimit ?? CALL_LIMIT,
       clock: null,
+      toolChoice: probe.toolChoice,
     });
     this.#probe = probe;
     this.prompt = probe.prompt;
-    this.toolChoice = probe.toolChoice;
     this.minimumCalls = probe.toolChoice === undefined ? 1 : 0;
   }
 
@@ -76,13 +72,8 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     return { outcome: right ? "solved" : "wrong_answer", grounded };
   }
 
-  /** No calls are the correct ones, as there are many ways to ask. */
-  viewed(): undefined {
-    return undefined;
-  }
-
   /** The behaviours that a trace of it shows; default: its own. */
-  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
+  override behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     const forced = this.toolChoice !== undefined;
     const { tool, settles, variable, options = [] } = this.#probe;
     return behavioursIn(events, {

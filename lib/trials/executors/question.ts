@@ -3,8 +3,7 @@
  * @module
  */
 
-import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
+import type { Behaviour } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
 import { writeAnswerForm, writeCallPrompt } from "../../tasks/questions/prompt.ts";
 import { errorClassesOf } from "../../tasks/questions/error_classes.ts";
@@ -39,14 +38,7 @@ import {
 import type { Message } from "../../tools/message.ts";
 import { anything } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
-import { withViews } from "../../calls/parameter_views.ts";
-import { impossibleFailures } from "../../calls/parameter_failure.ts";
-import {
-  isChangedCase,
-  perturbCase,
-  type PerturbedCase,
-  toolboxOptions,
-} from "../../perturbations/perturbed_case.ts";
+import { perturbCase } from "../../perturbations/perturbed_case.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
@@ -56,23 +48,12 @@ import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
-import type { QuestionSpec } from "../../tasks/task_kind.ts";
+import { briefQuestion, type QuestionSpec } from "../../tasks/task_kind.ts";
 
 /** How a question is asked and scored, as JSON: results with different keys cannot be compared. */
 export function scoringKey(spec: QuestionSpec): string {
   const { question: _, difficulty: __, ...asked } = briefQuestion(spec);
   return canonicalJson(asked);
-}
-
-/** Returns the spec without default values. */
-export function briefQuestion(spec: QuestionSpec): QuestionSpec {
-  const { set, question, difficulty, mode, rule, input, output } = spec;
-  return {
-    ...{ set, question, difficulty, mode },
-    ...(rule === undefined || rule === "published" ? {} : { rule }),
-    ...(input === undefined || input === "json" ? {} : { input }),
-    ...(output === undefined || output === "json" ? {} : { output }),
-  };
 }
 
 /** A question in one trial. */
@@ -85,10 +66,6 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly minimumCalls: number;
   /** The domain of the question. */
   readonly domain: string;
-  /** The tools of the true calls; omitted where no calls are made, or the truth names an unknown function. */
-  readonly needed: readonly string[] | undefined;
-  /** Questions leave the tool choice to the model. */
-  readonly toolChoice: undefined = undefined;
   /** Writes functions and question as text, if nothing can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
   /** Returns why an answer cannot be read. */
@@ -102,7 +79,6 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly #question: CallQuestion;
   readonly #functions: readonly ApiFunction[];
   readonly #spec: Required<QuestionSpec>;
-  readonly #perturbed: PerturbedCase | undefined;
 
   /**
    * Makes a question. The default call limit is twice the number of true calls, plus those expected to be
@@ -150,12 +126,12 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       clock: null,
       // What is returned is the set's: placeholders, or results that nobody promised to be as declared.
       checksReturns: false,
-      ...(perturbed && toolboxOptions(perturbed)),
+      perturbed,
+      expected: spec.mode === "tools" ? trueCalls(resolvedTruth(question), functions) : undefined,
     });
     this.#question = question;
     this.#functions = functions;
     this.#spec = { rule: "published", input: "json", output: "json", ...defined(spec) };
-    this.#perturbed = perturbed;
     const questionText = perturbed?.query.text ?? text;
     this.prompt = spec.mode !== "tools"
       ? questionText
@@ -164,11 +140,6 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.minimumCalls = question.truth.API.length;
     this.domain = question.domain;
     this.examples = (count) => questionExamples(set, spec, count);
-    const named = this.#expected.map(({ tool }) => tool);
-    const offered = new Set(functions.map(({ tool }) => tool.name));
-    this.needed = spec.mode === "tools" && named.every((name) => offered.has(name))
-      ? named
-      : undefined;
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
@@ -176,9 +147,10 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     }
   }
 
-  /** Whether the perturbation found something to change. */
-  get changed(): boolean {
-    return this.#perturbed === undefined || isChangedCase(this.#perturbed);
+  /** The tools of the true calls; omitted where no calls are made, or the truth names an unknown function. */
+  override get needed(): readonly string[] | undefined {
+    const offered = new Set(this.#functions.map(({ tool }) => tool.name));
+    return super.needed?.every((name) => offered.has(name)) ? super.needed : undefined;
   }
 
   /** Scores the answer, or the calls that were made. */
@@ -215,31 +187,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return { outcome: isSilent ? "no_answer" : "wrong_answer", grounded: false };
   }
 
-  /** The events with each call compared to the true ones, if calls were made. */
-  viewed(): readonly TraceEvent[] | undefined {
-    if (this.#spec.mode !== "tools") return undefined;
-    return withViews(this.events, this.#expected, this.#functions.map(({ tool }) => tool));
-  }
-
-  /** The parameter failures that no call of it can show, by the schemas of its functions. */
-  get impossible(): readonly ParameterFailureType[] {
-    return impossibleFailures(this.#expected, this.#functions.map(({ tool }) => tool));
-  }
-
   /** The behaviours that a trace of it shows; default: its own. */
-  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
-    if (this.#spec.mode !== "tools") return [];
-    return behavioursIn(events, {
-      needed: [...new Set(this.#expected.map(({ tool }) => tool))],
-      answerOf: () => undefined,
-      wordsCount: true,
-      forced: false,
-    });
-  }
-
-  /** The true calls, by the names of tools. */
-  get #expected(): ExpectedCall[] {
-    return trueCalls(resolvedTruth(this.#question), this.#functions);
+  override behaviours(events?: readonly TraceEvent[]): Behaviour[] {
+    return this.#spec.mode === "tools" ? super.behaviours(events) : [];
   }
 
   #score(prediction: JsonValue): QuestionScores {

@@ -8,11 +8,9 @@ import type { Fixture } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
-import { briefProbe } from "../../tasks/probes.ts";
 import { ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "../../tasks/task_kind.ts";
-import { briefSpec, generateTask } from "../../tasks/graphs/task.ts";
-import { briefQuestion } from "./question.ts";
+import { generateTask } from "../../tasks/graphs/task.ts";
 import type { RecordedRun } from "../recorded_run.ts";
 
 /** Options of a {@linkcode TaskOpener}. */
@@ -106,11 +104,4 @@ export function assertUnperturbed(
     "probes are never perturbed",
     `there is ${JSON.stringify(probe)}, and the perturbation ${printable(perturbation, 100)}`,
   );
-}
-
-/** Returns the spec without default values, as journals keep it. */
-export function briefTask(spec: TaskSpec): TaskSpec {
-  if (isGenerated(spec)) return briefSpec(spec);
-  if (isQuestion(spec)) return briefQuestion(spec);
-  return isProbe(spec) ? briefProbe(spec) : { case: spec.case, seed: spec.seed };
 }

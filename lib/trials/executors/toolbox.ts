@@ -12,7 +12,13 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
-import { MALFORMED_RETURN } from "../../calls/trace.ts";
+import { behavioursIn } from "../../calls/behaviour.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
+import { impossibleFailures } from "../../calls/parameter_failure.ts";
+import { withViews } from "../../calls/parameter_views.ts";
+import { MALFORMED_RETURN, type TraceEvent } from "../../calls/trace.ts";
+import { isChangedCase, type PerturbedCase } from "../../perturbations/perturbed_case.ts";
+import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
@@ -31,7 +37,7 @@ import {
   type Refusal,
   runTool,
   type Tool,
-  type ToolSchema,
+  type ToolChoice,
 } from "../../tools/tool.ts";
 
 /** Options of {@linkcode Toolbox}. */
@@ -40,8 +46,12 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
   readonly given?: JsonObject;
   /** The number of calls that may be made; default: unlimited. */
   readonly callLimit?: number;
-  /** The tools as offered to a model; calls are still checked against the original ones. */
-  readonly offered?: readonly ToolSchema[];
+  /** What the model sees in place of the tools and their results; calls are still checked against the original ones. */
+  readonly perturbed?: PerturbedCase | undefined;
+  /** The correct calls; omitted if they are not known. */
+  readonly expected?: readonly ExpectedCall[] | undefined;
+  /** Whether the model may, must or must not call; default: as its options say. */
+  readonly toolChoice?: ToolChoice | undefined;
   /** Whether a result that is not what its tool declares is an error of the tool; default `true`. */
   readonly checksReturns?: boolean;
   /** The clock by which tools are timed; default: that of the system. `null` for tools that take no time. */
@@ -56,7 +66,12 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
 export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   /** The values given in the first message, by name. */
   override readonly given: ReadonlyMap<string, JsonValue>;
+  /** Whether the model may, must or must not call; `undefined` if its options say so. */
+  readonly toolChoice: ToolChoice | undefined;
 
+  /** What the model sees in place of the tools and their results. */
+  protected readonly perturbed: PerturbedCase | undefined;
+  readonly #expected: readonly ExpectedCall[] | undefined;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #checks: ReadonlyMap<string, ArgumentCheck>;
   readonly #returns: ReadonlyMap<string, ReturnCheck>;
@@ -70,9 +85,12 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
    * @throws {InputError} If two tools share a name, a schema is invalid, or `given` is no JSON object.
    */
   constructor(tools: readonly Tool[], options: ToolboxOptions = {}) {
-    const { given = {}, callLimit = Infinity } = options;
-    super(options.offered ?? tools, { ...options, callLimit });
+    const { given = {}, callLimit = Infinity, perturbed, expected, toolChoice } = options;
+    super(perturbed?.tools ?? tools, { ...options, ...perturbed, callLimit });
     this.given = givenValues(given);
+    this.perturbed = perturbed;
+    this.#expected = expected;
+    this.toolChoice = toolChoice;
     this.#clock = options.clock === undefined ? SYSTEM_CLOCK : options.clock;
     this.#tools = new Map(tools.map((tool) => [tool.name, freshTool(tool)]));
     const names = new Set<string>();
@@ -91,6 +109,36 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
         return check === undefined ? [] : [[tool.name, check] as const];
       }),
     );
+  }
+
+  /** Whether the perturbation found something to change; `true` without one. */
+  get changed(): boolean {
+    return this.perturbed === undefined || isChangedCase(this.perturbed);
+  }
+
+  /** The tools of the correct calls, one for each call; omitted when these are not known. */
+  get needed(): readonly string[] | undefined {
+    return this.#expected?.map(({ tool }) => tool);
+  }
+
+  /** The events with each call compared to the correct ones, if these are known. */
+  viewed(): readonly TraceEvent[] | undefined {
+    return this.#expected && withViews(this.events, this.#expected, [...this.#tools.values()]);
+  }
+
+  /** The parameter failures that no call of it can show, by the schemas of its tools. */
+  get impossible(): readonly ParameterFailureType[] {
+    return impossibleFailures(this.#expected ?? [], [...this.#tools.values()]);
+  }
+
+  /** The behaviours that a trace of it shows; default: its own. */
+  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
+    return behavioursIn(events, {
+      needed: this.needed ?? [],
+      answerOf: () => undefined,
+      wordsCount: true,
+      forced: this.toolChoice !== undefined && this.toolChoice !== "auto",
+    });
   }
 
   /** Checks that arguments conform to their tool's schema, and to its `check`. */
