@@ -78,7 +78,7 @@ export type Ending =
 /** The limit that ended the work, or the content filter that left nothing of a reply. */
 export interface Limited {
   /** The limit. */
-  readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "filtered";
+  readonly kind: typeof LIMIT_KINDS[number];
   /** A description of how it was reached. */
   readonly message: string;
 }
@@ -89,7 +89,7 @@ const LIMIT_KINDS = [
   "time_limit",
   "token_limit",
   "filtered",
-] satisfies Limited["kind"][];
+] as const;
 
 /** Options of {@linkcode Session}. */
 export interface SessionOptions {
@@ -199,10 +199,9 @@ export class Session {
 
   /** The usage of models other than the trial's own, by stage. */
   get stages(): readonly StageUse[] {
-    return [...this.#others.values()].map(({ stage, name, simulated, served, usage }) => ({
-      stage,
-      model: { requested: name, served: [...served], simulated },
-      usage,
+    return [...this.#others.values()].map(({ served, model, ...use }) => ({
+      ...use,
+      model: { ...model, served: [...served] },
     }));
   }
 
@@ -306,7 +305,7 @@ export class Session {
           watch?.(asked) ??
             model.reply({
               messages: [...messages],
-              tools: this.#schemasOf(tools),
+              tools: this.#shown.getOrInsertComputed(tools, () => tools.map(withoutFunctions)),
               ...(toolChoice === undefined || tools.length === 0
                 ? {}
                 : { toolChoice: offeredChoice(toolChoice, tools) }),
@@ -321,7 +320,22 @@ export class Session {
         : timeLimitReached(limits.seconds);
     }
     const written = aside ? {} : textCallsOf(reply, this.#options.names ?? []);
-    this.#charge(reply, { request, stage, aside, other, written, told });
+    const name = other?.name ?? told.model;
+    this.record({
+      kind: "reply",
+      request,
+      ...(aside && stage !== undefined ? { stage } : {}),
+      text: reply.text.slice(0, MAX_KEPT_LENGTH),
+      calls: reply.calls.length,
+      ...this.#charge(reply, { stage, other, name }),
+      failed: reply.failed,
+      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
+      ...written,
+      parsed: reply.parsed,
+      written: reply.written?.slice(0, MAX_KEPT_LENGTH),
+      ...told,
+      model: name?.slice(0, MAX_NAME_LENGTH),
+    });
     if (reply.finish === "length" && !beside) {
       return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
     }
@@ -338,53 +352,29 @@ export class Session {
     return reply;
   }
 
-  /** The tools without their functions, as only replies can call them. */
-  #schemasOf(tools: readonly ToolSchema[]): readonly ToolSchema[] {
-    return this.#shown.getOrInsertComputed(tools, () =>
-      tools.map((tool): ToolSchema => {
-        const { execute: _, check: __, ...schema } = tool as Tool;
-        return schema;
-      }));
-  }
-
-  #charge(reply: ModelReply, { request, stage, aside, other, written, told }: Request): void {
+  /** Charges a reply, of another model than the trial's own if it has a name. */
+  #charge(
+    reply: ModelReply,
+    { stage, other, name }: Pick<Question, "stage"> & { other?: Model; name?: string },
+  ): Pick<ReplyEvent, "durationMs"> & Usage {
     // Servers and custom models may report any count; a journal must stay readable.
     const durationMs = claimedCount(reply.duration);
     const usage = claimedUsage(reply.usage);
     this.#milliseconds += durationMs;
     this.#replying += durationMs;
-    const name = other?.name ?? told.model;
     this.#usage = sumUsage([this.#usage, usage]);
     const use = name === undefined
       ? undefined
       : this.#others.getOrInsertComputed(stage ?? `agent ${name}`, (): OtherUse => ({
         stage: stage ?? "agent",
-        name,
-        simulated: other?.simulated ?? name.startsWith("sim:"),
+        model: { requested: name, simulated: other?.simulated ?? name.startsWith("sim:") },
         served: new Set(),
         usage: sumUsage([]),
       }));
     if (use !== undefined) use.usage = sumUsage([use.usage, usage]);
     const served = reply.served.slice(0, MAX_NAME_LENGTH);
     if (served !== "") (use?.served ?? this.#served).add(served);
-    this.record({
-      kind: "reply",
-      request,
-      ...(aside && stage !== undefined ? { stage } : {}),
-      model: name?.slice(0, MAX_NAME_LENGTH),
-      text: reply.text.slice(0, MAX_KEPT_LENGTH),
-      calls: reply.calls.length,
-      ...usage,
-      durationMs,
-      failed: reply.failed,
-      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
-      ...written,
-      parsed: reply.parsed,
-      written: reply.written?.slice(0, MAX_KEPT_LENGTH),
-      replaces: told.replaces,
-      ownCalls: told.ownCalls,
-      omits: told.omits,
-    });
+    return { ...usage, durationMs };
   }
 }
 
@@ -394,22 +384,9 @@ const MAX_NAME_LENGTH = 200;
 /** The use of another model than the trial's. */
 interface OtherUse {
   readonly stage: string;
-  readonly name: string;
-  readonly simulated: boolean;
+  readonly model: Omit<StageUse["model"], "served">;
   readonly served: Set<string>;
   usage: Usage;
-}
-
-interface Request {
-  readonly request: number;
-  readonly stage: string | undefined;
-  readonly aside: boolean;
-  /** The model, if it is not the trial's own. */
-  readonly other: Model | undefined;
-  /** The calls that its reply has as text. */
-  readonly written: Pick<ReplyEvent, "textCalls" | "drafts">;
-  /** What else its event says. */
-  readonly told: Omit<Watched, "reply">;
 }
 
 /** Returns the calls that a reply has in its text, and the functions that it calls in its reasoning. */
@@ -443,6 +420,12 @@ function bounded<Item>(items: readonly Item[], others: Item): Item[] {
 const MAX_TEXT_CALLS = 50;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
+
+/** A tool as a model sees it: only replies can call it. */
+function withoutFunctions(tool: ToolSchema): ToolSchema {
+  const { execute: _, check: __, ...schema } = tool as Tool;
+  return schema;
+}
 
 function timeLimitReached(seconds: number): Limited {
   return { kind: "time_limit", message: `${seconds} seconds are over` };
