@@ -7,9 +7,9 @@ import { z } from "zod";
 import { canonicalJson, cutText, defined, isWithin, type JsonObject } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../calls/trace.ts";
+import type { ModelRequest } from "../models/model.ts";
 import type { Message } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
-import type { Presented } from "./executors/fixture.ts";
 import type { StateDifference } from "../calls/values/state_difference.ts";
 
 /** Of which trials of cases transcripts are kept: all of them, those that are not solved, or none. */
@@ -90,7 +90,7 @@ const MAX_SCHEMA_LEVELS = 100;
 const MAX_TOOLS = 500;
 
 /** Returns what a model saw before its first reply. Texts are cut later, once they are without secrets. */
-export function shownOf({ messages, tools }: Presented): Shown {
+export function shownOf({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): Shown {
   const first = messages.findIndex(({ role }) => role === "assistant" || role === "tool");
   const opening = first < 0 ? messages : messages.slice(0, first);
   const textsOf = (wanted: Message["role"]) =>

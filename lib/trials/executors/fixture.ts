@@ -4,11 +4,12 @@
  */
 
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
-import type { InfrastructureError, StageUse } from "../../models/model.ts";
+import type { StageUse } from "../../models/model.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
+import type { Executor } from "./executor.ts";
 import type { SolvedExample } from "../../tasks/examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 import type { StateDifference } from "../../calls/values/state_difference.ts";
@@ -48,7 +49,11 @@ export interface Presented {
 }
 
 /** A task in one trial. */
-export interface Fixture extends Environment, Disposable {
+export interface Fixture
+  extends
+    Environment,
+    Disposable,
+    Pick<Executor, "events" | "calls" | "ended" | "broken" | "call" | "step" | "record"> {
   /** The user message. */
   readonly prompt: string;
   /** The system message; omitted when there is none. */
@@ -78,24 +83,6 @@ export interface Fixture extends Environment, Disposable {
   readonly unsolvable?: Obstacle;
   /** The task's tool choice; `undefined` if it leaves that to the model. */
   readonly toolChoice: ToolChoice | undefined;
-  /** Everything that has happened, in order. */
-  readonly events: readonly TraceEvent[];
-  /** The number of calls within the limit, including refused ones. */
-  readonly calls: number;
-  /** Whether the trial was answered or disposed of. */
-  readonly ended: boolean;
-  /** Why what its tools need broke, such as a server that died; omitted if nothing did. */
-  readonly broken?: InfrastructureError | undefined;
-  /**
-   * Answers a call that a custom agent makes by itself, of any name and with any text as its arguments.
-   *
-   * @throws {Error} If a call past the limit was made before.
-   */
-  call(name: string, written: string): Promise<string>;
-  /** Begins a new step; after the first use, only this begins steps. */
-  step(): void;
-  /** Adds an event from outside the fixture to the trace. */
-  record(event: TraceEvent): void;
   /**
    * Takes the final answer, reads its value and judges it. Where names stand for values, `text` has the
    * values, and `rendered` is the text for people.

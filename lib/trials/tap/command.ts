@@ -10,7 +10,7 @@ import { cutText, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { MARK, registerGivenSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
-import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
+import { InfrastructureError, type Permanent, TimeLimitError } from "../../models/model.ts";
 import { toOpenAIMessage } from "../../tools/message.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
@@ -123,15 +123,15 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
   const agent: Agent = async (task, given) => {
     const { signal } = given;
     signal?.throwIfAborted();
-    // Asked before: the runtime would else ask the user.
-    if (!mayRun()) {
-      throw unpermitted(
-        command,
-        "run programs and to end them: add --allow-run (a list such as --allow-run=python3 permits no end)",
-      );
-    }
-    if (isNowhere(given.baseURL)) {
-      throw unpermitted(command, "listen for it: add --allow-net=127.0.0.1");
+    const lacking = !mayRun()
+      // Asked before: the runtime would else ask the user.
+      ? "run programs and to end them: add --allow-run (a list such as --allow-run=python3 permits no end)"
+      : isNowhere(given.baseURL)
+      ? "listen for it: add --allow-net=127.0.0.1"
+      : undefined;
+    if (lacking !== undefined) {
+      const reason = `Deno was not given the permission to ${lacking}`;
+      throw unable(`run the agent ${shown(command)}`, reason, "permission");
     }
     using served = mcp &&
       await writeMcpConfig(await given.mcpURL(), mcp === true ? "http" : mcp);
@@ -151,24 +151,15 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     } catch (error) {
       throw unstarted(command, cwd, error);
     }
-    if (ended.stopped === "signal") signal?.throwIfAborted();
-    if (ended.stopped === "time") {
-      throw new TimeLimitError(
-        `${shown(command)} took longer than ${seconds} s${errorsText(ended.errors)}`,
-      );
+    const { stopped, code, by, output, errors } = ended;
+    if (stopped === "signal") signal?.throwIfAborted();
+    const told = (end: string) => `${shown(command)} ${end}${errorsText(errors)}`;
+    if (stopped === "time") throw new TimeLimitError(told(`took longer than ${seconds} s`));
+    if (stopped === "output") {
+      throw new Error(told(`wrote more than ${MAX_OUTPUT} bytes to standard output`));
     }
-    if (ended.stopped === "output") {
-      throw new Error(
-        `${shown(command)} wrote more than ${MAX_OUTPUT} bytes to standard output${
-          errorsText(ended.errors)
-        }`,
-      );
-    }
-    const { code, by, output } = ended;
-    if (by !== undefined || code !== 0) {
-      const end = by === undefined ? `ended with exit code ${code}` : `was ended by ${by}`;
-      throw new Error(`${shown(command)} ${end}${errorsText(ended.errors)}`);
-    }
+    if (by !== undefined) throw new Error(told(`was ended by ${by}`));
+    if (code !== 0) throw new Error(told(`ended with exit code ${code}`));
     return output.replace(/\r?\n$/, "");
   };
   return Object.assign(agent, { isProgram: true as const });
@@ -236,12 +227,14 @@ function shown(command: readonly string[]): string {
   return printable(redact(command.map(shellQuote).join(" ")), 100);
 }
 
-/** The error of a program that Deno must not run, or that could reach neither the model nor the functions. */
-function unpermitted(command: readonly string[], what: string): InfrastructureError {
-  return new InfrastructureError(
-    `Cannot run the agent ${shown(command)} as Deno was not given the permission to ${what}`,
-    { permanent: "permission" },
-  );
+/** The error of what an agent needs and cannot have. */
+function unable(
+  action: string,
+  reason: string,
+  permanent: Permanent | undefined,
+  cause?: unknown,
+): InfrastructureError {
+  return new InfrastructureError(`Cannot ${action} as ${reason}`, { permanent, cause });
 }
 
 /** The error of a program that could not be started. */
@@ -259,10 +252,8 @@ function unstarted(
     : fault === "forbidden"
     ? `${name} is not executable, or the folder cannot be entered: set its permissions, or name its interpreter first`
     : `it could not be started: ${cutText(printable(redact(reasonOf(error)), 300), 300)}`;
-  return new InfrastructureError(
-    `Cannot run the agent ${shown(command)} as ${reason}`,
-    { permanent: fault === undefined ? undefined : "command" as const, cause: error },
-  );
+  const permanent = fault === undefined ? undefined : "command";
+  return unable(`run the agent ${shown(command)}`, reason, permanent, error);
 }
 
 /**
@@ -277,10 +268,11 @@ async function writeMcpConfig(url: string, transport: "http" | "stdio"): Promise
   const folder = Object.values(readVariables(["TMPDIR", "TMP", "TEMP"]))
     .find((one) => /^([/\\]|\w:)/.test(one)) ?? "/tmp";
   const path = `${folder.replace(/[/\\]+$/, "")}/toolgate-mcp-${crypto.randomUUID()}.json`;
+  const action = `write the MCP configuration ${printable(path, 200)}`;
   // Asked before: the runtime would else ask the user.
   if (Deno.permissions.querySync({ name: "write", path }).state !== "granted") {
     const reason = `Deno was not given the permission to write there: add --allow-write=${folder}`;
-    throw unwritten(path, reason, "permission");
+    throw unable(action, reason, "permission");
   }
   const server = transport === "http" ? { type: "http", url } : await bridgeTo(url);
   const text = JSON.stringify({ mcpServers: { [SERVER_NAME]: server } }, null, 2) + "\n";
@@ -295,7 +287,7 @@ async function writeMcpConfig(url: string, transport: "http" | "stdio"): Promise
     await Deno.writeTextFile(path, text, { createNew: true, mode: 0o600 });
   } catch (error) {
     remove();
-    throw unwritten(path, printable(redact(reasonOf(error)), 300), undefined, error);
+    throw unable(action, printable(redact(reasonOf(error)), 300), undefined, error);
   }
   return { url, path, [Symbol.dispose]: remove };
 }
@@ -315,17 +307,4 @@ async function bridgeTo(url: string) {
     // The address is no argument, as other users can see these; and no proxy leads to it.
     env: { TOOLGATE_MCP_URL: url, NO_PROXY: hostname, ...readVariables(["DENO_DIR"]) },
   };
-}
-
-/** The error of a configuration that could not be written. */
-function unwritten(
-  path: string,
-  reason: string,
-  permanent: "permission" | undefined,
-  cause?: unknown,
-): InfrastructureError {
-  return new InfrastructureError(
-    `Cannot write the MCP configuration ${printable(path, 200)} as ${reason}`,
-    { cause, permanent },
-  );
 }
