@@ -78,7 +78,7 @@ export type Ending =
 /** The limit that ended the work, or the content filter that left nothing of a reply. */
 export interface Limited {
   /** The limit. */
-  readonly kind: typeof LIMIT_KINDS[number];
+  readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "filtered";
   /** A description of how it was reached. */
   readonly message: string;
 }
@@ -89,7 +89,7 @@ const LIMIT_KINDS = [
   "time_limit",
   "token_limit",
   "filtered",
-] as const;
+] satisfies Limited["kind"][];
 
 /** Options of {@linkcode Session}. */
 export interface SessionOptions {
