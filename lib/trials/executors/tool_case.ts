@@ -142,12 +142,23 @@ export interface CaseParts {
 }
 
 /** Returns the hashes of a case and of what is under test with it. A function counts by its text. */
-export function caseParts<State>(toolCase: ToolCase<State>): CaseParts {
-  const { system, tools, toolChoice } = toolCase;
+export function caseParts<State>(
+  { prompt, turns, expected, parameters, never, state, assert, system, tools, toolChoice }:
+    ToolCase<State>,
+): CaseParts {
   return {
-    case: sha256(canonicalJson(askedBy(toolCase))),
+    case: sha256(canonicalJson({
+      prompt: typeof prompt === "function" ? { made: String(prompt) } : prompt,
+      state: state && String(state),
+      assert: String(assert),
+      ...{ turns, expected, parameters, never },
+    })),
     system: system === undefined ? undefined : sha256(system),
-    tools: sha256(canonicalJson({ offered: offeredTools(tools), toolChoice })),
+    // The tools as a model sees them; of a function that makes them, its text.
+    tools: sha256(canonicalJson({
+      offered: (typeof tools === "function" ? String(tools) : tools.map(schemaOf)) as JsonValue,
+      toolChoice,
+    })),
   };
 }
 
@@ -156,26 +167,7 @@ export function caseParts<State>(toolCase: ToolCase<State>): CaseParts {
  * different texts are never mixed.
  */
 export function caseDigest<State>(toolCase: ToolCase<State>): string {
-  const { name, system, tools, toolChoice } = toolCase;
-  const offered = offeredTools(tools);
-  return sha256(canonicalJson({ name, offered, system, toolChoice, ...askedBy(toolCase) }));
-}
-
-/** What the user says, the initial state and the assertions. */
-function askedBy<State>(
-  { prompt, turns, expected, parameters, never, state, assert }: ToolCase<State>,
-) {
-  return {
-    prompt: typeof prompt === "function" ? { made: String(prompt) } : prompt,
-    state: state && String(state),
-    assert: String(assert),
-    ...{ turns, expected, parameters, never },
-  };
-}
-
-/** The tools as a model sees them; of a function that makes them, its text. */
-function offeredTools<State>(tools: ToolCase<State>["tools"]): JsonValue {
-  return (typeof tools === "function" ? String(tools) : tools.map(schemaOf)) as JsonValue;
+  return sha256(canonicalJson({ name: toolCase.name, ...caseParts(toolCase) }));
 }
 
 /** What one message of the user led to: assertions take it as they take the whole run. */

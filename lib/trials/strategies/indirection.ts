@@ -75,16 +75,11 @@ function hideGiven(text: string, given: ReadonlyMap<string, JsonValue>): string 
   );
   return [...given].reduce((result, [name, value]) => {
     if (typeof value !== "string" || value === "") return result;
-    const stated = `${escapeRegExp(name)} = (?:"${escapeRegExp(value)}"|${
-      escapeRegExp(value)
+    const stated = `${RegExp.escape(name)} = (?:"${RegExp.escape(value)}"|${
+      RegExp.escape(value)
     }(?!\\w))`;
     return result.replaceAll(new RegExp(`(?<![\\w@])${stated}`, "g"), () => `${name} = @${name}`);
   }, hidden);
-}
-
-/** A regular expression that matches just the text. */
-function escapeRegExp(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|\/-]/g, "\\$&");
 }
 
 /** Adds how names may be used to the refusal of a tool, which knows nothing of names. */

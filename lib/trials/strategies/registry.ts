@@ -114,15 +114,12 @@ export function strategyWords(id: StrategyId): string {
  */
 export function assertReferring(action: string, id: string): void {
   const ids = strategiesIn(id);
-  const rule = ids.includes("indirection")
-    ? "nested references and the names of indirection do not go together"
-    : "nested references and explanation do not go together";
-  if (!ids.includes("indirection") && !ids.includes("explanation")) return;
-  throw cannot(
-    action,
-    rule,
-    `references is true, and the strategy is ${id}`,
-  );
+  const other = ids.includes("indirection")
+    ? "the names of indirection"
+    : ids.find((one) => one === "explanation");
+  if (other === undefined) return;
+  const rule = `nested references and ${other} do not go together`;
+  throw cannot(action, rule, `references is true, and the strategy is ${id}`);
 }
 
 /**
