@@ -10,12 +10,7 @@ import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import { currentRecording, withinRecording } from "../models/recordings/scope.ts";
 import type { Message } from "../tools/message.ts";
-import {
-  InfrastructureError,
-  type Model,
-  type Permanent,
-  type RequestContext,
-} from "../models/model.ts";
+import { InfrastructureError, type Model, type RequestContext } from "../models/model.ts";
 import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
 import {
@@ -32,7 +27,7 @@ import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
-import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
+import { SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import { shownOf, transcriptOf, type Transcripts, withoutTexts } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
@@ -91,6 +86,9 @@ export interface TrialOptions {
   /** Aborts the trial, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
+
+/** What is known of a trial by how it ended. */
+type FoundFact = "reason" | "permanent" | "misjudged" | "judging";
 
 /**
  * Runs one trial to its end. Any error on the way to the model makes it `invalid`. What an agent throws is
@@ -175,17 +173,14 @@ export async function playTrial(
     if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message, at });
     return { outcome: kind, grounded: false };
   };
-  let reason: string | undefined;
-  let permanent: Permanent | undefined;
-  let misjudged: true | undefined;
+  const found: { -readonly [Fact in FoundFact]?: Trial[Fact] } = {};
   const overLimit = () => stop("call_limit", "a call past the limit was made");
   const stopAgent = (why: string, at?: string) => {
     // An agent that fails on the error of a call past the limit has reached the limit.
     if (fixture.exhausted) return overLimit();
-    reason = why;
+    found.reason = why;
     return stop("agent_error", why, at);
   };
-  let judging: Judging | undefined;
   /** Whether the agent has answered, so that what is thrown now is not its own. */
   let hasAnswered = false;
   const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
@@ -194,7 +189,8 @@ export async function playTrial(
       signal,
     });
     const { name: requested, simulated } = judge;
-    judging = { model: { requested, served: served === "" ? [] : [served], simulated }, usage };
+    const names = served === "" ? [] : [served];
+    found.judging = { model: { requested, served: names, simulated }, usage };
     return defined({
       score,
       why: why === undefined ? undefined : printable(redact(why), 500),
@@ -205,16 +201,13 @@ export async function playTrial(
   const run = async () => {
     signal?.throwIfAborted();
     if (fixture.unready !== undefined) throw new InfrastructureError(fixture.unready);
-    const { turns = [], present, unreadable, fromList, examples } = fixture;
+    const { turns = [] } = fixture;
     const { ending, messages, turnsMs } = await converse(work, {
       session,
       environment: fixture,
+      task: fixture,
       messages: firstMessages(fixture),
       turns,
-      present,
-      unreadable,
-      fromList,
-      examples,
     });
     // Whatever came of it, nobody can say what the model would have done with tools that work.
     if (fixture.broken !== undefined) throw fixture.broken;
@@ -244,16 +237,14 @@ export async function playTrial(
     const message = isErrorOf(error, InfrastructureError) || isErrorOf(error, InputError)
       ? error.message
       : `the model threw: ${reasonOf(error)}`;
-    reason = printable(redact(message), 500);
-    if (isErrorOf(error, InfrastructureError)) permanent = error.permanent;
-    if (isErrorOf(error, MisusedAssertion)) misjudged = true;
-    return stop("invalid", reason);
+    found.reason = printable(redact(message), 500);
+    if (isErrorOf(error, InfrastructureError)) found.permanent = error.permanent;
+    if (isErrorOf(error, MisusedAssertion)) found.misjudged = true;
+    return stop("invalid", found.reason);
   });
 
-  const [judge, ...judges] = fixture.judging ?? [];
-  if (judge !== undefined) {
-    judging = { ...judge, ...(judges.length === 0 ? {} : { others: judges }) };
-  }
+  const [judge, ...others] = fixture.judging ?? [];
+  if (judge !== undefined) found.judging = { ...judge, ...(others.length === 0 ? {} : { others }) };
   const viewed = fixture.viewed();
   const impossible = viewed === undefined || fixture.unready !== undefined
     ? []
@@ -265,16 +256,14 @@ export async function playTrial(
   const isTold = isCase(planned.task) && fixture.unready === undefined &&
     (transcripts === "all" || transcripts === "unsolved" && outcome !== "solved");
   const keys = new Set<string>();
-  const state = isTold ? fixture.stateDifference?.(keys) : undefined;
   const all = viewed ?? fixture.events;
   const events = tap?.hasSeen ? withOwnCalls(all) : all;
-  const redacted = redactRecordValue({
+  const { served, state, shown, ...texts } = redactRecordValue({
+    ...found,
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     stages: stages.length === 0 ? undefined : stages,
-    judging,
-    reason,
-    state,
+    state: isTold ? fixture.stateDifference?.(keys) : undefined,
     shown: isTold ? shownOf(openingOf(session, fixture)) : undefined,
     events: isCase(planned.task) && !isTold ? withoutTexts(events) : events,
   }, keys);
@@ -288,7 +277,7 @@ export async function playTrial(
     suite: options.suite ?? "",
     model: {
       requested: model.name,
-      served: redacted.served,
+      served,
       simulated: model.simulated || stages.some((stage) => stage.model.simulated),
       ...defined({ api: model.api }),
     },
@@ -301,24 +290,18 @@ export async function playTrial(
     minimumCalls: fixture.minimumCalls,
     needed: fixture.needed,
     domain: fixture.domain,
-    failures: redacted.failures,
     oracle: viewed && "truth" as const,
     impossible: impossible.length === 0 ? undefined : impossible,
     behaviours: fixture.behaviours(),
     usage: session.usage,
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),
-    stages: redacted.stages,
-    judging: redacted.judging,
     startedAt,
     durationMs: Math.round(
       agent === undefined ? session.duration : performance.now() - started,
     ),
-    reason: redacted.reason,
-    permanent,
-    misjudged,
     cleanUp,
-    transcript: redacted.shown && transcriptOf(redacted.shown, redacted.state),
-    events: redacted.events,
+    transcript: shown && transcriptOf(shown, state),
+    ...texts,
   };
   return defined(trial);
 }

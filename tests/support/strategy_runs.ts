@@ -123,7 +123,7 @@ export async function work(
   const ending = await withStrategy(strategy, runLoop, set)({
     session,
     environment: executor,
-    examples: executor.examples,
+    task: executor,
     messages: messages ?? [{ role: "user", content: task.prompt }],
     ...around,
   });

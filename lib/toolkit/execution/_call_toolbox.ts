@@ -38,9 +38,6 @@ import {
 import type { ExecuteOptions, ToolExecutorSettings } from "./options.ts";
 import { type Execution, safeErrorMessage, type ToolAttempt } from "./result.ts";
 
-/** How often a model is asked for arguments by default, as in the strategy `repair`. */
-const REPAIRS = 2;
-
 /** What the calls of an executor share. */
 export interface ExecutorParts {
   readonly settings: ToolExecutorSettings;
@@ -205,7 +202,7 @@ export class CallToolbox extends Toolbox {
       error: message,
       messages: this.#messages,
       prompt: PROMPTS.repair.fix,
-      attempts: (repair.attempts ?? REPAIRS) - this.#requests,
+      attempts: repair.attempts - this.#requests,
       ask: (messages) => this.#ask(repair.model, messages, tool),
       // What the tool itself refused before, it would refuse again.
       refuse: (next) => this.refuse(next)?.error ?? this.#refused.get(signatureOf(next)),

@@ -64,40 +64,43 @@ export interface ExecuteOptions {
   readonly messages?: readonly Message[];
 }
 
-/** The options of an executor with their defaults. */
-export type ToolExecutorSettings =
-  & Required<Omit<ToolExecutorOptions, "repair" | "alternatives">>
-  & Pick<ToolExecutorOptions, "repair" | "alternatives">;
-
-const COUNT = whole(0).optional();
-const DURATION = must("be a number above 0", (value) => typeof value === "number" && value > 0)
-  .optional();
-const PAUSE = must("be a number from 0 on", (value) => typeof value === "number" && value >= 0)
-  .optional();
+const DURATION = must<number>(
+  "be a number above 0",
+  (value) => typeof value === "number" && value > 0,
+);
+const PAUSE = must<number>(
+  "be a number from 0 on",
+  (value) => typeof value === "number" && value >= 0,
+);
 
 const REPAIR = z.strictObject(
   {
-    model: must("be a model", (value) => has(value, "reply")),
-    attempts: z.int().min(1).max(20).optional(),
+    model: must<Model>("be a model", (value) => has(value, "reply")),
+    // As in the strategy `repair`.
+    attempts: z.int().min(1).max(20).default(2),
   } satisfies Record<keyof ArgumentRepair, z.ZodType>,
 );
 
 const OPTIONS = z.strictObject(
   {
-    retries: COUNT,
-    timeout: DURATION,
-    timeLimit: DURATION,
-    backoff: PAUSE,
-    longestPause: PAUSE,
+    retries: whole(0).default(TOOL_ATTEMPTS.retries),
+    timeout: DURATION.default(60_000),
+    timeLimit: DURATION.default(300_000),
+    backoff: PAUSE.default(TOOL_ATTEMPTS.backoff),
+    longestPause: PAUSE.default(TOOL_ATTEMPTS.longestPause),
     repair: REPAIR.optional(),
-    alternatives: z.union([FUNCTION, z.record(z.string(), z.string())]).optional(),
-    seed: COUNT,
-    clock: must(
+    alternatives: z.union([FUNCTION, z.record(z.string(), z.string())])
+      .optional() as z.ZodType<AlternativeTools | undefined>,
+    seed: whole(0).default(freshSeed),
+    clock: must<Clock>(
       "be an object with the functions now, pause and after",
       (value) => ["now", "pause", "after"].every((name) => has(value, name)),
-    ).optional(),
+    ).default(SYSTEM_CLOCK),
   } satisfies Record<keyof ToolExecutorOptions, z.ZodType>,
 );
+
+/** The options of an executor with their defaults. */
+export type ToolExecutorSettings = Readonly<z.infer<typeof OPTIONS>>;
 
 function has(value: unknown, name: string): boolean {
   return isJsonObject(value) && typeof value[name] === "function";
@@ -112,8 +115,8 @@ export function toolExecutorSettings(
   options: ToolExecutorOptions,
   tools: readonly Tool[],
 ): ToolExecutorSettings {
-  parseWith(OPTIONS, options, "the options of a tool executor");
-  const { alternatives } = options;
+  const settings = parseWith(OPTIONS, options, "the options of a tool executor");
+  const { alternatives } = settings;
   for (
     const [name, other] of Object.entries(typeof alternatives === "object" ? alternatives : {})
   ) {
@@ -124,13 +127,5 @@ export function toolExecutorSettings(
       `it is ${other}`,
     );
   }
-  const set = Object.entries(options).filter(([, value]) => value !== undefined);
-  return {
-    ...TOOL_ATTEMPTS,
-    timeout: 60_000,
-    timeLimit: 300_000,
-    seed: freshSeed(),
-    clock: SYSTEM_CLOCK,
-    ...Object.fromEntries(set),
-  };
+  return settings;
 }

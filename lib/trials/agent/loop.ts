@@ -18,8 +18,9 @@ import {
 } from "../../tools/tool.ts";
 
 /** Options of the loop. */
-export interface LoopOptions
-  extends Pick<Fixture, "present" | "unreadable" | "fromList" | "examples"> {
+export interface LoopOptions {
+  /** How the task presents its tools and takes answers, and its examples; omitted if that is nothing special. */
+  readonly task?: Pick<Fixture, "present" | "unreadable" | "fromList" | "examples">;
   /** Asks the model. */
   readonly session: Session;
   /** Answers the calls. */
@@ -73,7 +74,7 @@ export type Loop = (options: LoopOptions) => Promise<Ending>;
  * @throws {InfrastructureError} If the model gives no usable reply.
  */
 export async function runLoop(options: LoopOptions): Promise<Ending> {
-  const { session, environment, stage, write, review, replace, present } = options;
+  const { session, environment, stage, write, review, replace, task } = options;
   const messages = [...options.messages];
   const add = (message: Message) => {
     messages.push(message);
@@ -87,7 +88,7 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
   while (true) {
     const { tools } = environment;
     const reply = await session.ask({
-      ...(present === undefined ? { messages, tools } : present(messages, tools)),
+      ...(task?.present?.(messages, tools) ?? { messages, tools }),
       stage,
     });
     if (isLimited(reply)) return reply;

@@ -22,7 +22,7 @@ export const fewShot: Strategy<Texts<"few_shot">> = async (
   next,
   { prompts, shots, examples },
 ) => {
-  const shown = examples ?? options.examples?.(shots) ?? [];
+  const shown = examples ?? options.task?.examples?.(shots) ?? [];
   if (shown.length === 0) throw lacksExamples("run the trial");
   options.session.record({
     kind: "stage",

@@ -101,7 +101,7 @@ function carryOut(
   // The prompt that follows: to call, or to answer if nothing can be called.
   prompts: { readonly call: string; readonly answer: string },
 ): Promise<Ending> {
-  const prompt = options.present === undefined ? prompts.call : prompts.answer;
+  const prompt = options.task?.present === undefined ? prompts.call : prompts.answer;
   const messages: Message[] = found === "" ? [] : [
     { role: "assistant", content: found, calls: [] },
     { role: "user", content: prompt },
@@ -251,8 +251,9 @@ export const backward: Strategy<Texts<"backward">> = async (
     `${reason}; rounds of asking what is missing: ${Math.min(round, rounds)}`,
     list !== "",
   );
-  if (list !== "" && isLast && options.fromList !== undefined) {
-    return await next({ ...options, stage: "call", answered: options.fromList(list) });
+  const { fromList } = options.task ?? {};
+  if (list !== "" && isLast && fromList !== undefined) {
+    return await next({ ...options, stage: "call", answered: fromList(list) });
   }
   return await carryOut(options, next, list, prompts);
 };

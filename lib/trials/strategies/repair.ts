@@ -110,7 +110,7 @@ export const repair: Strategy<Texts<"repair">> = async (options, next, settings)
     },
   });
   if (ending.kind !== "answer") return ending;
-  const error = options.unreadable?.(ending.text);
+  const error = options.task?.unreadable?.(ending.text);
   return error === undefined ? ending : await repairAnswer(ending, error, options, settings);
 };
 
@@ -118,10 +118,10 @@ export const repair: Strategy<Texts<"repair">> = async (options, next, settings)
 async function repairAnswer(
   ending: Answer,
   first: string,
-  { messages, session, environment, present, unreadable }: LoopOptions,
+  { messages, session, environment, task }: LoopOptions,
   { prompts, attempts }: StrategySettings<Texts<"repair">>,
 ): Promise<Ending> {
-  const history = [...present?.(messages, environment.tools).messages ?? messages];
+  const history = [...task?.present?.(messages, environment.tools).messages ?? messages];
   let text = ending.text;
   let error: string | undefined = first;
   let attempt = 0;
@@ -136,7 +136,7 @@ async function repairAnswer(
     const reply = await session.ask({ stage: "repair", aside: true, messages: history });
     if (isLimited(reply)) return reply;
     text = reply.text;
-    error = unreadable?.(text);
+    error = task?.unreadable?.(text);
   }
   session.record({
     kind: "repair",

@@ -26,8 +26,8 @@ export class NoText extends Error {
 
 /** Returns the loop that lets an agent work on a task. */
 export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: string): Loop {
-  return async ({ session, environment, messages, present, heard = () => {} }) => {
-    const shown = present?.(messages, environment.tools) ??
+  return async ({ session, environment, messages, task: how, heard = () => {} }) => {
+    const shown = how?.present?.(messages, environment.tools) ??
       { messages, tools: environment.tools };
     const tools = shown.tools.map((tool): Tool => ({
       ...tool as Tool,

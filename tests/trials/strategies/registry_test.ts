@@ -444,7 +444,7 @@ for (const strategy of EVERY) {
       record: (event) => inner.record(frozen(event)),
     });
     const ending = await withStrategy(strategy, runLoop, frozen({ prompts: {} }))(
-      frozen({ session, environment, messages, examples: inner.examples }),
+      frozen({ session, environment, messages, task: { examples: inner.examples } }),
     );
     assertEquals(ending.kind === "answer" && ending.text, "It is 7.");
     assertEquals([...environment.given], [...TASK.inputs]);
