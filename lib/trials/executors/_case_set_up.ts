@@ -31,8 +31,10 @@ export interface CaseSetUp<State> {
   readonly prompt: string;
   /** Why not all of it could be made, so that the trial cannot begin; omitted if it was. */
   readonly fault?: string;
+  /** Set if functions of the case were not asked for its tools or its prompt. */
+  readonly unmade?: true;
   /** Disposes of all that was made, once; the result says what went wrong, if anything did. */
-  readonly release: () => Promise<string | undefined>;
+  readonly release?: () => Promise<string | undefined>;
 }
 
 /**

@@ -38,7 +38,7 @@ import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { perturbCase } from "../../perturbations/perturbed_case.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
-import { type PreparedCall, schemaOf, type Tool } from "../../tools/tool.ts";
+import { type PreparedCall, schemaOf } from "../../tools/tool.ts";
 import { placeOf } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
@@ -77,7 +77,7 @@ export function caseOpener<State>(
     try {
       return new CaseExecutor(found, spec as CaseSpec, options, setUp);
     } catch (error) {
-      await setUp.release();
+      await setUp.release?.();
       throw error;
     }
   };
@@ -110,12 +110,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly turns: readonly string[];
   /** The number of correct calls; `null` if these are not known. */
   readonly minimumCalls: number | null;
-  /** Set if functions of the case were not asked for its tools or its prompt. */
-  readonly unmade?: true;
 
   readonly #case: ToolCase<State>;
-  readonly #state: State;
-  readonly #tools: readonly Tool[];
   readonly #seed: number;
   /** The calls that a tool was asked to carry out, by number: at the end some may still be under way. */
   readonly #begun = new Map<number, RecordedCall>();
@@ -127,7 +123,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   /** The state before the first message, and before `assert`, which may change it. */
   readonly #before: StateSnapshot | undefined;
   #after: StateSnapshot | undefined;
-  readonly #setUp: CaseSetUp<State> | undefined;
+  readonly #setUp: CaseSetUp<State>;
 
   /**
    * Opens a case with what was made for the trial; without it, only to be looked at. The default call limit is 50.
@@ -138,14 +134,13 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     toolCase: ToolCase<State>,
     { seed }: CaseSpec,
     options: CaseExecutorOptions = {},
-    setUp?: CaseSetUp<State>,
+    setUp: CaseSetUp<State> = looseParts(toolCase),
   ) {
     const { perturbation: wanted = "none", recorded, ...others } = options;
     const { callLimit = MAX_CALLS, clock = SYSTEM_CLOCK } = options;
-    const unmade = setUp === undefined && isMade(toolCase);
-    const { state, tools, prompt: asked } = setUp ?? looseParts(toolCase);
+    const { state, tools, prompt: asked, fault, unmade } = setUp;
     const [{ prompt: text } = { prompt: asked }, ...said] = recorded?.turns ?? [];
-    const isWhole = !unmade && setUp?.fault === undefined;
+    const isWhole = !unmade && fault === undefined;
     if (isWhole) {
       assertCaseTools(toolCase, tools);
       assertPrompt(asked);
@@ -171,27 +166,27 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.#case = toolCase;
     this.#clock = clock;
     this.#setUp = setUp;
-    if (unmade) this.unmade = true;
-    this.#state = state;
-    this.#tools = tools;
     this.#seed = seed;
-    this.#before = toolCase.state === undefined || setUp?.fault !== undefined
-      ? undefined
-      : snapshotOf(state);
+    if (toolCase.state !== undefined && fault === undefined) this.#before = snapshotOf(state);
     this.prompt = perturbed?.query.text ?? text;
     this.system = recorded === undefined ? toolCase.system : recorded.system;
     this.turns = recorded === undefined ? toolCase.turns ?? [] : said.map(({ prompt }) => prompt);
     this.minimumCalls = toolCase.expected?.length ?? null;
   }
 
+  /** Set if functions of the case were not asked for its tools or its prompt. */
+  get unmade(): true | undefined {
+    return this.#setUp.unmade;
+  }
+
   /** Why the set-up of the trial failed. */
   get unready(): string | undefined {
-    return this.#setUp?.fault;
+    return this.#setUp.fault;
   }
 
   /** Disposes of what was made for the trial. */
   async release(): Promise<string | undefined> {
-    return await this.#setUp?.release();
+    return await this.#setUp.release?.();
   }
 
   /** Judges the run by the user's own assertions. */
@@ -202,7 +197,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       return { outcome: "call_limit", grounded: false };
     }
     this.#said = text;
-    if (this.#before !== undefined) this.#after = snapshotOf(this.#state);
+    if (this.#before !== undefined) this.#after = snapshotOf(this.#setUp.state);
     const isForbidden = this.#tellForbidden();
     if (!isForbidden) {
       const { never = [] } = this.#case;
@@ -251,7 +246,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       }]
     );
     const made = [...ended, ...underWay, ...beyond];
-    const text = forbiddenText(never, made, this.#tools.map(schemaOf), this.#written);
+    const text = forbiddenText(never, made, this.#setUp.tools.map(schemaOf), this.#written);
     if (text === undefined) return false;
     this.#isForbiddenTold = true;
     super.record({ kind: "assertion", message: keptText(text), never: true });
@@ -261,7 +256,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   /** The calls that the model wrote as text; those in the answer of an agent of which no reply was seen. */
   get #written(): WrittenCall[] {
     if (this.events.some(({ kind }) => kind === "reply")) return writtenCalls(this.events);
-    const names = this.#tools.map(({ name }) => name);
+    const names = this.#setUp.tools.map(({ name }) => name);
     return writtenIn("the answer", textCalls(this.#said, names));
   }
 
@@ -286,12 +281,12 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   get stateDifference(): ((keys: Set<string>) => StateDifference) | undefined {
     const before = this.#before;
     if (before === undefined) return undefined;
-    return (keys) => stateDifference(before, this.#after ?? snapshotOf(this.#state), keys);
+    return (keys) => stateDifference(before, this.#after ?? snapshotOf(this.#setUp.state), keys);
   }
 
   #run(answer: string, rendered: string | undefined, work: Work): ToolTestRun<State> {
     const { messages, usage, durationMs, turnsMs } = work;
-    const tools = this.#tools.map(schemaOf);
+    const tools = this.#setUp.tools.map(schemaOf);
     const whole = { prompt: this.prompt, answer, messages, tools, durationMs, turnsMs };
     const turns = turnsOf(this, whole);
     return {
@@ -304,7 +299,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ...defined({ rendered }),
       replies: this.events.filter(({ kind }) => kind === "reply").length,
       ...{ messages, usage, durationMs },
-      state: this.#state,
+      state: this.#setUp.state,
       perturbed: this.perturbed?.steps ?? [],
       removed: this.perturbed?.removed ?? false,
       seed: this.#seed,
@@ -352,17 +347,13 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   }
 }
 
-/** Whether functions make the tools or the prompt of a case. */
-function isMade<State>({ tools, prompt }: ToolCase<State>): boolean {
-  return typeof tools === "function" || typeof prompt === "function";
-}
-
 /** What is known of a case before anything is made: planning must not start a user's servers. */
-function looseParts<State>({ tools, prompt }: ToolCase<State>) {
+function looseParts<State>({ tools, prompt }: ToolCase<State>): CaseSetUp<State> {
   return {
     state: undefined as State,
     tools: typeof tools === "function" ? [] : tools,
     prompt: typeof prompt === "function" ? "" : prompt,
+    unmade: typeof tools === "function" || typeof prompt === "function" || undefined,
   };
 }
 

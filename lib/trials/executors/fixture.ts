@@ -97,7 +97,7 @@ export interface Fixture
   /** The tokens of each judge that the user's own judging code asked; omitted where there is no such code. */
   readonly judging?: readonly Omit<StageUse, "stage">[];
   /** Set if it was opened without what the user's functions make for each trial: tools or prompt are missing. */
-  readonly unmade?: true;
+  readonly unmade?: true | undefined;
   /** Why what the trial needs could not be made, so that it cannot begin; omitted if it was. */
   readonly unready?: string | undefined;
   /**
