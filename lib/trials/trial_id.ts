@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { attempt } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
@@ -113,13 +114,11 @@ export function parseTrialId(id: string): TrialKey | undefined {
     return [word.slice(0, Math.max(0, sign)), word.slice(sign + 1)] as const;
   });
   if (new Set(words.map(([name]) => name)).size < words.length) return undefined;
-  try {
+  return attempt((): TrialKey => {
     const { model, strategy, perturbation, variant, repetition, ...spec } = ID_WORDS.parse(
       Object.fromEntries(words),
     );
     const task = briefTask(spec);
     return { model, strategy, perturbation, ...defined({ variant }), task, repetition };
-  } catch {
-    return undefined;
-  }
+  });
 }

@@ -163,7 +163,7 @@ export interface TokenSpan {
  * parts of characters. Takes time linear in the tokens and the text.
  */
 export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[] | undefined {
-  const bytes = new TextEncoder().encode(text);
+  const bytes = bytesOf(text);
   // For each token, by the offset where it may end, the best way to get there.
   const steps: ReadonlyMap<number, TokenWay>[] = [];
   let ways: ReadonlyMap<number, TokenWay> = new Map([[0, { start: 0, cost: 0 }]]);
@@ -199,8 +199,8 @@ export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[
   return end === 0 && tokens.length > 0 ? stretches.reverse() : undefined;
 }
 
-/** Literal bytes, or a range of lengths for bytes of non-ASCII characters. */
-type Piece = Uint8Array | { readonly least: number; readonly most: number };
+/** Literal bytes, a character each, or a range of lengths for bytes of non-ASCII characters. */
+type Piece = string | { readonly least: number; readonly most: number };
 
 /** One way to read a token. */
 interface TokenReading {
@@ -222,22 +222,25 @@ const MAX_OPENING = 3;
 /** The limit on ways followed at once: with more, the tokens cannot be aligned reliably. */
 const MAX_WAYS = 1024;
 
-const encoder = new TextEncoder();
+/** The bytes of a text, a character each. */
+function bytesOf(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
+}
 
 /** The ways to read a token. */
 function readingsOf(token: string): TokenReading[] {
   if (token === "") return [{ pieces: [], cost: 0 }, { pieces: [{ least: 1, most: 4 }], cost: 1 }];
-  const literal = token.includes("\ufffd") ? splitParts(token) : [encoder.encode(token)];
+  const literal = token.includes("\ufffd") ? splitParts(token) : [bytesOf(token)];
   const bytes = /^bytes:((?:\\x[0-9a-f]{2})+)$/i.exec(token)?.[1]?.slice(2).split(/\\x/i);
   return [
     { pieces: literal, cost: 0 },
     ...(bytes === undefined
       ? []
-      : [{ pieces: [Uint8Array.from(bytes, (pair) => parseInt(pair, 16))], cost: 0 }]),
+      : [{ pieces: [String.fromCharCode(...bytes.map((pair) => parseInt(pair, 16)))], cost: 0 }]),
     ...(token.includes("\u2581")
-      ? [{ pieces: [encoder.encode(token.replaceAll("\u2581", " "))], cost: 0 }]
+      ? [{ pieces: [bytesOf(token.replaceAll("\u2581", " "))], cost: 0 }]
       : []),
-    { pieces: [encoder.encode(" "), ...literal], cost: 1 },
+    { pieces: [bytesOf(" "), ...literal], cost: 1 },
     { pieces: [{ least: 1, most: 4 }, ...literal], cost: 2 },
   ];
 }
@@ -245,7 +248,7 @@ function readingsOf(token: string): TokenReading[] {
 /** Further ways to read a token at the start of the text. */
 function openingOf(token: string): TokenReading[] {
   return [
-    ...(/^[ \u2581]/.test(token) ? [{ pieces: [encoder.encode(token.slice(1))], cost: 1 }] : []),
+    ...(/^[ \u2581]/.test(token) ? [{ pieces: [bytesOf(token.slice(1))], cost: 1 }] : []),
     ...(/^[<[][^]*[>\]]$/.test(token) ? [{ pieces: [], cost: 1 }] : []),
   ];
 }
@@ -254,23 +257,23 @@ function openingOf(token: string): TokenReading[] {
 function splitParts(token: string): Piece[] {
   return token.split("\ufffd").flatMap((text, place): Piece[] => [
     ...(place === 0 ? [] : [{ least: 1, most: 3 }]),
-    ...(text === "" ? [] : [encoder.encode(text)]),
+    ...(text === "" ? [] : [bytesOf(text)]),
   ]);
 }
 
 /** The offsets where a reading that begins at `start` may end. */
-function endsOf(pieces: readonly Piece[], bytes: Uint8Array, start: number): Iterable<number> {
+function endsOf(pieces: readonly Piece[], bytes: string, start: number): Iterable<number> {
   let places = new Set([start]);
   for (const piece of pieces) {
     const next = new Set<number>();
     for (const place of places) {
-      if (piece instanceof Uint8Array) {
-        if (isAt(piece, bytes, place)) next.add(place + piece.length);
+      if (typeof piece === "string") {
+        if (bytes.startsWith(piece, place)) next.add(place + piece.length);
         continue;
       }
       for (let length = 0; length <= piece.most; length++) {
         if (length >= piece.least) next.add(place + length);
-        if (!(bytes[place + length]! >= 0x80)) break;
+        if (!(bytes.charCodeAt(place + length) >= 0x80)) break;
       }
     }
     if (next.size > MAX_WAYS) return [];
@@ -279,20 +282,13 @@ function endsOf(pieces: readonly Piece[], bytes: Uint8Array, start: number): Ite
   return places;
 }
 
-function isAt(piece: Uint8Array, bytes: Uint8Array, place: number): boolean {
-  if (place + piece.length > bytes.length) return false;
-  for (let offset = 0; offset < piece.length; offset++) {
-    if (piece[offset] !== bytes[place + offset]) return false;
-  }
-  return true;
-}
-
 /** The offset of each byte in the text, in UTF-16 code units, rounded down and up to whole characters. */
-function offsetsOf(bytes: Uint8Array): { before: Uint32Array; after: Uint32Array } {
+function offsetsOf(bytes: string): { before: Uint32Array; after: Uint32Array } {
   const before = new Uint32Array(bytes.length + 1);
   const after = new Uint32Array(bytes.length + 1);
   let [offset, width] = [0, 0];
-  for (const [place, byte] of bytes.entries()) {
+  for (let place = 0; place < bytes.length; place++) {
+    const byte = bytes.charCodeAt(place);
     if ((byte & 0xc0) !== 0x80) {
       offset += width;
       width = byte >= 0xf0 ? 2 : 1;

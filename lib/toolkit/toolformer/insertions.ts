@@ -92,15 +92,8 @@ function sentencesOf(text: string): { readonly start: number; readonly sentence:
 
 /** The indexes of the first words after `from`. */
 function wordsAfter(sentence: string, from: number, most: number): number[] {
-  const places: number[] = [];
-  const words = /(?<=\s)\S/g;
-  words.lastIndex = from + 1;
-  while (places.length < most) {
-    const word = words.exec(sentence);
-    if (word === null) break;
-    places.push(word.index);
-  }
-  return places;
+  const places = Array.from(sentence.matchAll(/(?<=\s)\S/g), ({ index }) => index);
+  return places.filter((place) => place > from).slice(0, most);
 }
 
 /** The prompt for one place and one tool. */

@@ -6,6 +6,7 @@
  */
 
 import { runLoop } from "../../trials/agent/loop.ts";
+import { attempt } from "../../base/errors.ts";
 import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../../models/model.ts";
@@ -129,12 +130,8 @@ function obstacle(
   if (isQuestion(task) && open === undefined) return "no_set";
   if (!isGenerated(task) && !isProbe(task) && !isQuestion(task)) return "own_task";
   const { strategy: id, ...settings } = strategy;
-  try {
-    withStrategy(id, runLoop, settings);
-  } catch {
-    return "unknown_strategy";
-  }
-  return undefined;
+  const isKnown = attempt(() => withStrategy(id, runLoop, settings)) !== undefined;
+  return isKnown ? undefined : "unknown_strategy";
 }
 
 /** A reply as recorded in a journal. */

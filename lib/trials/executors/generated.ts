@@ -14,6 +14,7 @@ import {
   isRoot,
   type ParameterFailureType,
 } from "../../calls/failure_types.ts";
+import { attempt } from "../../base/errors.ts";
 import { isLost } from "../../tools/fault.ts";
 import { generatedExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
@@ -352,12 +353,8 @@ function isReference(value: JsonValue): boolean {
 }
 
 function holdsDigit(value: JsonValue): boolean {
-  try {
-    return /\d/.test(JSON.stringify(value));
-  } catch {
-    // Thousands of nested brackets exceed the stack, and are invented.
-    return true;
-  }
+  // Thousands of nested brackets exceed the stack, and are invented.
+  return attempt(() => /\d/.test(JSON.stringify(value))) ?? true;
 }
 
 /**

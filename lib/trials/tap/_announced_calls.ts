@@ -3,6 +3,7 @@
  * @module
  */
 
+import { attempt } from "../../base/errors.ts";
 import { canonicalJson, isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { callsOf, MAX_KEPT_LENGTH, type ReplyEvent } from "../../calls/trace.ts";
 import type { AgentRequest } from "../../models/openai/agent_request.ts";
@@ -246,12 +247,7 @@ function givenIn(written: string): string | undefined {
 
 /** Returns a value in one way of writing, in which what nests too deep keeps the order of its keys. */
 function textOf(input: JsonValue): string {
-  try {
-    return canonicalJson(input);
-  } catch (error) {
-    if (error instanceof RangeError) return JSON.stringify(input);
-    throw error;
-  }
+  return attempt(() => canonicalJson(input)) ?? JSON.stringify(input);
 }
 
 /** Whether arguments are those of a call, with nulls and defaults of its schema that a framework filled in. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { reasonOf } from "../../base/errors.ts";
+import { attempt, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { readBody } from "../../base/request_body.ts";
@@ -34,7 +34,7 @@ export function toolsHandler(
         ? Response.json(task.tools.map(toOpenAITool))
         : refuse(request, 405, "the method must be GET", { allow: "GET" });
     }
-    const name = decoded(path.slice(1));
+    const name = attempt(() => decodeURIComponent(path.slice(1)));
     const tool = name === undefined ? undefined : tools.get(name);
     if (tool === undefined) {
       const shown = printable(name ?? path.slice(1), 100);
@@ -63,15 +63,6 @@ export function toolsHandler(
 /** Says why no more calls are allowed. */
 export function refusalText(error: unknown): string {
   return printable(redact(reasonOf(error)), 1_000);
-}
-
-/** Returns the name in a path; `undefined` if it is not encoded as it must be. */
-function decoded(name: string): string | undefined {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return undefined;
-  }
 }
 
 async function refuse(

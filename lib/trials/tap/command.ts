@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
-import { reasonOf } from "../../base/errors.ts";
+import { attempt, reasonOf } from "../../base/errors.ts";
 import { cutText, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { MARK, registerGivenSecrets } from "../../base/secrets.ts";
@@ -276,13 +276,8 @@ async function writeMcpConfig(url: string, transport: "http" | "stdio"): Promise
   }
   const server = transport === "http" ? { type: "http", url } : await bridgeTo(url);
   const text = JSON.stringify({ mcpServers: { [SERVER_NAME]: server } }, null, 2) + "\n";
-  const remove = () => {
-    try {
-      Deno.removeSync(path);
-    } catch {
-      // The program may have removed it.
-    }
-  };
+  // The program may have removed it.
+  const remove = () => attempt(() => Deno.removeSync(path));
   try {
     await Deno.writeTextFile(path, text, { createNew: true, mode: 0o600 });
   } catch (error) {
