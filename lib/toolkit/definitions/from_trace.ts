@@ -189,9 +189,9 @@ function assertNoCopies(
   steps: readonly SymbolicStep[],
   needed: ReadonlySet<SymbolicStep>,
 ): void {
-  const seen: SeenValue[] = [];
+  const seen: ReturnType<typeof seenValue>[] = [];
   for (const step of steps) {
-    if ("dereferenced" in step) seen.push(new SeenValue(step));
+    if ("dereferenced" in step) seen.push(seenValue(step));
     else if (needed.has(step)) {
       const source = seen.find((one) => literalsIn(step.arguments).some((it) => one.isIn(it)));
       if (source === undefined) continue;
@@ -219,36 +219,27 @@ function literalsIn(value: JsonValue): Scalar[] {
 const NUMBER = /(?<![\p{L}\p{N}_.])\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_]|\.\d)/gu;
 const NUMERIC = /^-?\d+(?:\.\d+)?$/;
 
-/** A value that the model has seen, with the parts that it could copy. */
-class SeenValue {
-  readonly name: string;
-  readonly #scalars: ReadonlySet<Scalar>;
-  readonly #texts: readonly string[];
-
-  constructor({ dereferenced, value }: Dereferenced) {
-    this.name = dereferenced;
-    const inner = literalsOf(value);
-    // Within structures, common values such as true or null would match arguments by chance.
-    const parts = typeof value === "object" && value !== null
-      ? inner.filter((leaf) =>
-        typeof leaf === "number" || (typeof leaf === "string" && leaf !== "")
-      )
-      : inner;
-    const numbers = parts.filter((leaf) => typeof leaf === "string" && NUMERIC.test(leaf));
-    this.#scalars = new Set([...parts, ...numbers.map(Number)]);
-    this.#texts = parts.filter((leaf): leaf is string => typeof leaf === "string" && leaf !== "");
-  }
-
+/** A value that the model has seen, with what finds it among literals. */
+function seenValue({ dereferenced: name, value }: Dereferenced) {
+  const inner = literalsOf(value);
+  // Within structures, common values such as true or null would match arguments by chance.
+  const parts = typeof value === "object" && value !== null
+    ? inner.filter((leaf) => typeof leaf === "number" || (typeof leaf === "string" && leaf !== ""))
+    : inner;
+  const numbers = parts.filter((leaf) => typeof leaf === "string" && NUMERIC.test(leaf));
+  const scalars: ReadonlySet<Scalar> = new Set([...parts, ...numbers.map(Number)]);
+  const texts = parts.filter((leaf) => typeof leaf === "string").filter((leaf) => leaf !== "");
   /** Whether a literal is the value, or a text that contains it as a separate number or words. */
-  isIn(literal: Scalar): boolean {
-    if (this.#scalars.has(literal)) return true;
-    if (typeof literal !== "string") return this.#scalars.has(String(literal));
+  const isIn = (literal: Scalar): boolean => {
+    if (scalars.has(literal)) return true;
+    if (typeof literal !== "string") return scalars.has(String(literal));
     for (const { 0: digits, index } of literal.matchAll(NUMBER)) {
-      if (this.#scalars.has(Number(digits))) return true;
-      if (literal[index - 1] === "-" && this.#scalars.has(-Number(digits))) return true;
+      if (scalars.has(Number(digits))) return true;
+      if (literal[index - 1] === "-" && scalars.has(-Number(digits))) return true;
     }
-    return this.#texts.some((text) => hasWords(literal, text));
-  }
+    return texts.some((text) => hasWords(literal, text));
+  };
+  return { name, isIn };
 }
 
 function literalsOf(value: JsonValue): Scalar[] {

@@ -52,8 +52,8 @@ export async function setUpCase<State>(
 ): Promise<CaseSetUp<State>> {
   const limit = limitOf(seconds);
   const cleanUp = limitOf(seconds, MIN_CLEAN_UP);
-  const made = new MadeValues(cleanUp);
-  const release = () => made.release();
+  const made = madeValues(cleanUp);
+  const { release } = made;
   const end = performance.now() + limit.milliseconds;
   const left = () => Math.max(1, end - performance.now());
   let fault: string;
@@ -71,7 +71,7 @@ export async function setUpCase<State>(
     } catch (error) {
       // What nobody waits for any more must go as well, should it ever be made.
       const late = making.then((value) => {
-        const own = new MadeValues(cleanUp);
+        const own = madeValues(cleanUp);
         own.add(what, value);
         return own.release();
       });
@@ -125,37 +125,17 @@ function faultText(what: string, error: unknown): string {
   return `${what} ${isErrorOf(error, LateError) ? error.message : thrownText(error)}`;
 }
 
-/** What was made for a trial, in its order. */
-class MadeValues {
-  readonly #limit: Limit;
-  readonly #values = new Map<unknown, string>();
-  #releasing: Promise<string | undefined> | undefined;
-
-  constructor(limit: Limit) {
-    this.#limit = limit;
-  }
-
-  /** Adds a value; of tools also each of them, as the list may own what they use. */
-  add(what: string, value: unknown): void {
-    const tools: readonly Partial<Tool>[] = what === "tools" && Array.isArray(value) ? value : [];
-    for (const tool of tools) {
-      this.#values.getOrInsert(tool, `the tool ${printable(String(tool?.name), 80)}`);
-    }
-    this.#values.getOrInsert(value, what);
-  }
-
-  /** Disposes of everything once, the last first, as `await using` does; returns what went wrong. */
-  release(): Promise<string | undefined> {
-    return this.#releasing ??= this.#release();
-  }
-
-  async #release(): Promise<string | undefined> {
+/** Keeps what is made for a trial, in its order. */
+function madeValues(limit: Limit) {
+  const values = new Map<unknown, string>();
+  let releasing: Promise<string | undefined> | undefined;
+  const releaseAll = async () => {
     const faults: string[] = [];
-    for (const [value, what] of [...this.#values].reverse()) {
+    for (const [value, what] of [...values].reverse()) {
       try {
         // Each has its own time: what hangs must not keep the others from going.
-        const timeout = this.#limit.milliseconds;
-        const outOfTime = () => new LateError(this.#limit);
+        const timeout = limit.milliseconds;
+        const outOfTime = () => new LateError(limit);
         await inTime(() => Promise.try(() => dispose(value)), { timeout, outOfTime });
       } catch (error) {
         faults.push(faultText(`disposing of ${what}`, error));
@@ -165,7 +145,19 @@ class MadeValues {
     const more = faults.length - MAX_FAULTS;
     return `clean-up failed: ${faults.slice(0, MAX_FAULTS).join("; ")}` +
       (more > 0 ? `; and ${more} more` : "");
-  }
+  };
+  return {
+    /** Adds a value; of tools also each of them, as the list may own what they use. */
+    add(what: string, value: unknown): void {
+      const tools: readonly Partial<Tool>[] = what === "tools" && Array.isArray(value) ? value : [];
+      for (const tool of tools) {
+        values.getOrInsert(tool, `the tool ${printable(String(tool?.name), 80)}`);
+      }
+      values.getOrInsert(value, what);
+    },
+    /** Disposes of everything once, the last first, as `await using` does; returns what went wrong. */
+    release: () => releasing ??= releaseAll(),
+  };
 }
 
 function dispose(made: unknown): unknown {

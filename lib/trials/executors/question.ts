@@ -104,11 +104,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     const text = messageText(question, "user");
     const server = question.results === undefined
       ? undefined
-      : new MockServer(question, spec.rule ?? "published");
+      : mockServer(question, spec.rule ?? "published");
     const tools = functions.map(({ name, tool, document }): Tool => ({
       ...tool,
       execute: (input) =>
-        Promise.resolve(server?.answer(name, input) ?? JSON.stringify(placeholderResult(document))),
+        Promise.resolve(server?.(name, input) ?? JSON.stringify(placeholderResult(document))),
     }));
     const perturbed = perturbation === "none" ? undefined : perturbCase(
       tools.map(schemaOf),
@@ -230,20 +230,12 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   #present(messages: readonly Message[], tools: readonly ToolSchema[]): Presented {
     const { mode, input, output } = this.#spec;
     const place = messages.findIndex(({ role }) => role === "user");
-    const documents = this.#documents(tools);
-    const presented = messages.map((message, index): Message =>
-      index === place && message.role === "user"
-        ? {
-          ...message,
-          content: writeCallPrompt(documents, message.content, {
-            mode: mode === "routing" ? "routing" : "parameters",
-            input,
-            output,
-          }),
-        }
-        : message
-    );
-    return { messages: presented, tools: [] };
+    const content = writeCallPrompt(this.#documents(tools), messages[place]!.content, {
+      mode: mode === "routing" ? "routing" : "parameters",
+      input,
+      output,
+    });
+    return { messages: messages.with(place, { role: "user", content }), tools: [] };
   }
 
   /** The documents of the functions; those changed by a perturbation keep their key order. */
@@ -369,34 +361,25 @@ export function trueArguments(truth: JsonObject): Record<string, ExpectedValue> 
   );
 }
 
-/** Answers the calls to a question with the results that its set declares. */
-class MockServer {
-  readonly #question: CallQuestion;
-  readonly #rule: ScoringRule;
+/**
+ * Returns what answers the calls to a question with the results that its set declares: an error to a call that is none
+ * of the right ones. Of equal ones each has its own.
+ */
+function mockServer(question: CallQuestion, rule: ScoringRule) {
+  const { API, parameters } = resolvedTruth(question);
   /** How often each right call was answered. */
-  readonly #answered: number[];
-
-  constructor(question: CallQuestion, rule: ScoringRule) {
-    this.#question = question;
-    this.#rule = rule;
-    this.#answered = question.truth.API.map(() => 0);
-  }
-
-  /** The declared result of a call; an error if it is none of the right ones. Of equal ones each has its own. */
-  answer(name: string, input: unknown): string {
-    const { API, parameters } = resolvedTruth(this.#question);
-    const own = { API: [name], parameters: [input as JsonValue] };
-    const places = API.flatMap((one, place) => {
+  const answered = API.map(() => 0);
+  return (name: string, input: JsonObject): string => {
+    const own = { API: [name], parameters: [input] };
+    const [place] = API.flatMap((one, place) => {
       const right = { API: [one], parameters: [parameters[place] ?? {}] };
-      const { exact } = scorePrediction(own, right, { mode: "tools", rule: this.#rule });
-      return exact ? [place] : [];
-    }).sort((one, other) => this.#answered[one]! - this.#answered[other]!);
-    const [place] = places;
+      return scorePrediction(own, right, { mode: "tools", rule }).exact ? [place] : [];
+    }).sort((one, other) => answered[one]! - answered[other]!);
     if (place === undefined) return NO_RESULT;
-    this.#answered[place]!++;
-    const { result } = this.#question.results![place]!;
+    answered[place]!++;
+    const { result } = question.results![place]!;
     return typeof result === "string" ? result : JSON.stringify(result);
-  }
+  };
 }
 
 /** The answer to a call of which nothing is declared. */

@@ -6,7 +6,7 @@
 import type { Loop, LoopOptions } from "../agent/loop.ts";
 import type { Message } from "../../tools/message.ts";
 import { fillPrompt, type Prompted, type PROMPTS } from "../../models/prompts.ts";
-import { type Ending, isLimited, type Limited } from "../agent/session.ts";
+import { type Ending, isLimited } from "../agent/session.ts";
 import type { SolvedExample } from "../../tasks/examples.ts";
 import { describeTool, type ToolSchema, wrapEnvironment } from "../../tools/tool.ts";
 import { printable } from "../../base/json.ts";
@@ -48,49 +48,38 @@ export type Strategy<Own = unknown> = (
 /** The loop, unchanged. */
 export const plain: Strategy = (options, next) => next(options);
 
-/** A separate conversation: a model gets the question and the functions as text, and can call none. */
-class Stage {
-  readonly #options: LoopOptions;
-  readonly #name: string;
-  readonly #messages: Message[];
-
-  /** `prompt` opens it; its placeholders are `question` and `tools`. */
-  constructor(options: LoopOptions, name: string, prompt: string) {
-    const { environment: { tools }, messages } = options;
-    this.#options = options;
-    this.#name = name;
-    const system = messages.filter(({ role }) => role === "system");
-    const said = messages.filter(({ role }) => role !== "system").map(({ content }) => content);
-    const words = { question: said.join("\n\n"), tools: listTools(tools) };
-    this.#messages = [
-      ...system,
-      { role: "user", content: fillPrompt(prompt, words) },
-    ];
-  }
-
-  /** Returns the model's reply, or the limit that was reached. */
-  async ask(): Promise<{ readonly text: string } | Limited> {
-    const { session } = this.#options;
-    return await session.ask({ stage: this.#name, aside: true, messages: this.#messages });
-  }
-
-  /** Adds the model's reply and the next prompt. */
-  followUp(reply: string, prompt: string): void {
-    this.#messages.push(
-      { role: "assistant", content: reply, calls: [] },
-      { role: "user", content: prompt },
-    );
-  }
-
-  /** Records the result. */
-  end(message: string, usable: boolean): void {
-    this.#options.session.record({
-      kind: "stage",
-      stage: this.#name,
-      message,
-      ...(usable ? {} : { unusable: true }),
-    });
-  }
+/**
+ * Opens a separate conversation: a model gets the question and the functions as text, and can call none.
+ *
+ * @param prompt Opens it; its placeholders are `question` and `tools`.
+ */
+function openStage(
+  { environment: { tools }, messages, session }: LoopOptions,
+  name: string,
+  prompt: string,
+) {
+  const said = messages.filter(({ role }) => role !== "system").map(({ content }) => content);
+  const words = { question: said.join("\n\n"), tools: listTools(tools) };
+  const conversation: Message[] = [
+    ...messages.filter(({ role }) => role === "system"),
+    { role: "user", content: fillPrompt(prompt, words) },
+  ];
+  return {
+    /** Returns the model's reply, or the limit that was reached. */
+    ask: () => session.ask({ stage: name, aside: true, messages: conversation }),
+    /** Adds the model's reply and the next prompt. */
+    followUp(reply: string, prompt: string): void {
+      conversation.push(
+        { role: "assistant", content: reply, calls: [] },
+        { role: "user", content: prompt },
+      );
+    },
+    /** Records the result. */
+    end(message: string, usable: boolean): void {
+      const unusable = usable ? undefined : true as const;
+      session.record({ kind: "stage", stage: name, message, unusable });
+    },
+  };
 }
 
 /** Runs the loop as stage `call` with the text that an earlier stage found; if empty, without it. */
@@ -146,7 +135,7 @@ export const planThenCall: Strategy<Texts<"plan_then_call">> = async (
   next,
   { prompts },
 ) => {
-  const stage = new Stage(options, "plan", prompts.plan);
+  const stage = openStage(options, "plan", prompts.plan);
   const reply = await stage.ask();
   if (isLimited(reply)) return reply;
   const plan = limitText(reply.text.trim());
@@ -172,7 +161,7 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
 ) => {
   const { environment } = options;
   const { tools } = environment;
-  const stage = new Stage(options, "route", prompts.route);
+  const stage = openStage(options, "route", prompts.route);
   const reply = await stage.ask();
   if (isLimited(reply)) return reply;
   const answer = limitText(reply.text);
@@ -225,7 +214,7 @@ export const backward: Strategy<Texts<"backward">> = async (
   next,
   { prompts, rounds, isLast },
 ) => {
-  const stage = new Stage(options, "infer", prompts.final);
+  const stage = openStage(options, "infer", prompts.final);
   let list = "";
   let reason = `${rounds} rounds are over`;
   let round = 0;

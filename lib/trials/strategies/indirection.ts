@@ -12,11 +12,9 @@ import { dereferenceTool, resultParameter } from "../../tools/references/schema.
 import { Symbols } from "../../tools/references/symbol_table.ts";
 import {
   type Answered,
-  type CallReplacer,
   type Environment,
   type PreparedCall,
   type Refusal,
-  type ResultWriter,
   type ToolSchema,
   wrapEnvironment,
 } from "../../tools/tool.ts";
@@ -29,11 +27,11 @@ import {
  */
 export const indirection: Strategy<Texts<"indirection">> = async (options, next, settings) => {
   const { environment, messages, bound } = options;
-  const symbolic = new SymbolicEnvironment(environment, settings.dereference, bound);
+  const hidden = hideValues(environment, settings.dereference, bound);
   const last = messages.findLastIndex(({ role }) => role === "user");
   const ending = await next({
     ...options,
-    environment: symbolic.environment,
+    environment: hidden.environment,
     messages: messages.map((message, place): Message => {
       if (message.role !== "user") return message;
       const { content } = message;
@@ -46,8 +44,8 @@ export const indirection: Strategy<Texts<"indirection">> = async (options, next,
     }),
   });
   if (ending.kind !== "answer") return ending;
-  const text = symbolic.symbols.resolve(ending.text);
-  const rendered = symbolic.symbols.render(ending.text);
+  const text = hidden.symbols.resolve(ending.text);
+  const rendered = hidden.symbols.render(ending.text);
   return { ...ending, text, ...(rendered === text ? {} : { rendered }) };
 };
 
@@ -90,117 +88,104 @@ export function explainRefusal(refusal: Refusal, tool: ToolSchema): Refusal {
   return { ...refusal, error };
 }
 
-/** An environment whose values are hidden behind names. */
-class SymbolicEnvironment {
-  readonly symbols: Symbols;
-  readonly environment: Environment;
-
-  readonly #inner: Environment;
-  readonly #tools: ReadonlyMap<string, ToolSchema>;
-  /** The tool that reveals values, under a free name; `undefined` if there is none. */
-  readonly #dereference: ToolSchema | undefined;
+/** Returns an environment whose values are hidden behind names, and these names. */
+function hideValues(
+  inner: Environment,
+  isRevealing: boolean,
+  bound: LoopOptions["bound"],
+): { readonly symbols: Symbols; readonly environment: Environment } {
+  const symbols = new Symbols(inner.given);
+  const tools = new Map(inner.tools.map((tool) => [tool.name, tool]));
+  // The tool that reveals values has a free name.
+  const dereference = isRevealing ? dereferenceTool(inner.tools) : undefined;
   /** The name of each variable, as restating lists them. */
-  readonly #known: Map<string, string>;
-  readonly #bound: LoopOptions["bound"];
-
-  constructor(inner: Environment, dereference: boolean, bound: LoopOptions["bound"]) {
-    this.#inner = inner;
-    this.#bound = bound;
-    this.symbols = new Symbols(inner.given);
-    this.#tools = new Map(inner.tools.map((tool) => [tool.name, tool]));
-    this.#dereference = dereference ? dereferenceTool(inner.tools) : undefined;
-    this.#known = new Map(this.symbols.names().map((name) => [name, `@${name}`]));
-    this.environment = wrapEnvironment(inner, {
-      tools: [
-        ...inner.tools.map((tool) => this.symbols.offer(tool)),
-        ...(this.#dereference === undefined ? [] : [this.#dereference]),
-      ],
-      refuse: (call) => {
-        const { call: prepared } = this.#prepare(call, new Set());
-        return prepared.answer === undefined ? inner.refuse(prepared) : undefined;
-      },
-      execute: (calls, write, replace) => this.#execute(calls, write, replace),
-    });
-  }
-
-  async #execute(
-    calls: readonly PreparedCall[],
-    write: ResultWriter | undefined,
-    replace: CallReplacer | undefined,
-  ) {
-    const taken = new Set<string>();
-    const names = new Map<PreparedCall, string>();
-    const prepared = calls.map((original) => {
-      const { call, name } = this.#prepare(original, taken);
-      if (name !== undefined) {
-        taken.add(name);
-        names.set(call, name);
-      }
-      return call;
-    });
-    return await this.#inner.execute(
-      prepared,
-      (answered, known) => {
-        const symbolic = answered.map((one) => this.#bind(one, names.get(one.call), known));
-        return write?.(symbolic, this.#known) ?? symbolic.map(({ content }) => content);
-      },
-      replace && (async (failed) => {
-        const replacements = await replace(failed);
-        return replacements.map((one, place) => {
-          // A call that is made again is prepared already.
-          if (one === undefined || one.by === "retry") return one;
-          // The result of a call of the model's has the name that the call it replaces gave.
-          const own = names.get(failed[place]!.original);
-          const others = new Set([...taken].filter((name) => name !== own));
-          return { ...one, call: this.#prepare(one.call, others).call };
-        });
-      }),
-    );
-  }
-
-  /** Binds the result of a call, and returns its name in place of it. */
-  #bind(
-    { call, content, value }: Answered,
-    name: string | undefined,
-    known: ReadonlyMap<string, JsonValue>,
-  ): Answered {
-    // The model must read errors.
-    if (value === undefined || name === undefined) return { call, content };
-    this.symbols.bind(name, value);
-    this.#bound?.(name, value);
-    const keys = isJsonObject(value) ? Object.keys(value) : [];
-    if (keys.length > 0 && keys.every((key) => known.has(key) && !this.#inner.given.has(key))) {
-      for (const key of keys) this.#known.set(key, `@${name}.${key}`);
-    } else {
-      // A name that stands for an object stands for none of its variables.
-      const label = isJsonObject(value) ? undefined : variableOf(content);
-      this.#known.set(label ?? name, `@${name}`);
-    }
-    return { call, content: `@${name}`, value: `@${name}` };
-  }
+  const listed = new Map(symbols.names().map((name) => [name, `@${name}`]));
 
   /** A call with values in place of names, and the name of its result. */
-  #prepare(
+  const prepare = (
     call: PreparedCall,
     taken: ReadonlySet<string>,
-  ): { readonly call: PreparedCall; readonly name?: string } {
-    if (call.name === this.#dereference?.name) {
+  ): { readonly call: PreparedCall; readonly name?: string } => {
+    if (call.name === dereference?.name) {
       const input = parseJson(call.resolved ?? call.arguments);
       const requested = isJsonObject(input) ? input["name"] : undefined;
-      return { call: { ...call, answer: this.symbols.reveal(requested) } };
+      return { call: { ...call, answer: symbols.reveal(requested) } };
     }
-    const tool = this.#tools.get(call.name);
+    const tool = tools.get(call.name);
     if (tool === undefined) return { call };
-    const parsed = this.symbols.read(tool, call.resolved ?? call.arguments, taken);
+    const parsed = symbols.read(tool, call.resolved ?? call.arguments, taken);
     if ("error" in parsed) {
       const { meant, ...refusal } = parsed;
       return { call: { ...call, refusal, resolved: meant ?? call.resolved } };
     }
     const prepared = { ...call, resolved: parsed.resolved };
-    const refusal = this.#inner.refuse(prepared);
+    const refusal = inner.refuse(prepared);
     if (refusal === undefined) return { call: prepared, name: parsed.name };
     return { call: { ...prepared, refusal: explainRefusal(refusal, tool) } };
-  }
+  };
+
+  /** Binds the result of a call, and returns its name in place of it. */
+  const bind = (
+    { call, content, value }: Answered,
+    name: string | undefined,
+    known: ReadonlyMap<string, JsonValue>,
+  ): Answered => {
+    // The model must read errors.
+    if (value === undefined || name === undefined) return { call, content };
+    symbols.bind(name, value);
+    bound?.(name, value);
+    const keys = isJsonObject(value) ? Object.keys(value) : [];
+    if (keys.length > 0 && keys.every((key) => known.has(key) && !inner.given.has(key))) {
+      for (const key of keys) listed.set(key, `@${name}.${key}`);
+    } else {
+      // A name that stands for an object stands for none of its variables.
+      const label = isJsonObject(value) ? undefined : variableOf(content);
+      listed.set(label ?? name, `@${name}`);
+    }
+    return { call, content: `@${name}`, value: `@${name}` };
+  };
+
+  const environment = wrapEnvironment(inner, {
+    tools: [
+      ...inner.tools.map((tool) => symbols.offer(tool)),
+      ...(dereference === undefined ? [] : [dereference]),
+    ],
+    refuse: (call) => {
+      const { call: prepared } = prepare(call, new Set());
+      return prepared.answer === undefined ? inner.refuse(prepared) : undefined;
+    },
+    execute: async (calls, write, replace) => {
+      const taken = new Set<string>();
+      const names = new Map<PreparedCall, string>();
+      const prepared = calls.map((original) => {
+        const { call, name } = prepare(original, taken);
+        if (name !== undefined) {
+          taken.add(name);
+          names.set(call, name);
+        }
+        return call;
+      });
+      return await inner.execute(
+        prepared,
+        (answered, known) => {
+          const symbolic = answered.map((one) => bind(one, names.get(one.call), known));
+          return write?.(symbolic, listed) ?? symbolic.map(({ content }) => content);
+        },
+        replace && (async (failed) => {
+          const replacements = await replace(failed);
+          return replacements.map((one, place) => {
+            // A call that is made again is prepared already.
+            if (one === undefined || one.by === "retry") return one;
+            // The result of a call of the model's has the name that the call it replaces gave.
+            const own = names.get(failed[place]!.original);
+            const others = new Set([...taken].filter((name) => name !== own));
+            return { ...one, call: prepare(one.call, others).call };
+          });
+        }),
+      );
+    },
+  });
+  return { symbols, environment };
 }
 
 /** The variable of a result, if it is an object with one key. */
