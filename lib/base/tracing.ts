@@ -7,10 +7,11 @@
  */
 
 import { environmentVariable } from "./environment.ts";
+import { defined } from "./json.ts";
 
-/** The value of an attribute. Whole numbers are made by {@linkcode TrialSpans.whole}. */
+/** Attributes; undefined ones are left out. Whole numbers are made by {@linkcode TrialSpans.whole}. */
 export type Attributes = Readonly<
-  Record<string, string | number | bigint | boolean | readonly string[]>
+  Record<string, string | number | bigint | boolean | readonly string[] | undefined>
 >;
 
 /** What is used of the API (`@opentelemetry/api` 1). */
@@ -145,7 +146,8 @@ export class TrialSpans {
     let result: T;
     try {
       result = once((run) => {
-        const { name, attributes } = start();
+        const { name, attributes: known } = start();
+        const attributes = defined(known);
         // Deno sends both values of an attribute that is set twice.
         first = this.#isDeno ? attributes : {};
         const options = { kind: KINDS[kind], root: enter !== undefined };
@@ -170,7 +172,7 @@ export class TrialSpans {
 
   #describe(span: Span, first: Attributes, { name, attributes, content, error }: SpanEnd): void {
     if (name !== undefined) span.updateName(name);
-    span.setAttributes({ ...first, ...attributes });
+    span.setAttributes({ ...first, ...defined(attributes) });
     if (error !== undefined) {
       const { type, message } = error;
       span.setAttributes({ "error.type": type });
@@ -178,7 +180,7 @@ export class TrialSpans {
     }
     // Spans that nobody samples need not be written.
     if (this.hasContent && content !== undefined && span.isRecording()) {
-      span.setAttributes(content());
+      span.setAttributes(defined(content()));
     }
   }
 }

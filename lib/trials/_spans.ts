@@ -58,7 +58,7 @@ export function traceTrial(
       name: named("invoke_agent", suite),
       attributes: {
         ...operation("invoke_agent", spans, model),
-        ...(suite === "" ? {} : { "gen_ai.agent.name": short(suite) }),
+        "gen_ai.agent.name": suite === "" ? undefined : short(suite),
         ...texts({ suite, strategy, perturbation, variant }),
         ...texts("case" in task ? { case: String(task.case) } : { task: taskOf(id) }),
         "toolgate.repetition": spans.whole(repetition),
@@ -81,13 +81,12 @@ function trialEnd(spans: TrialSpans, result: Trial): SpanEnd {
       "toolgate.calls": spans.whole(calls),
       "toolgate.failures": failures.map(({ type }) => type),
       ...texts({ agent }),
-      ...(currentRecording()?.replayed ? { "toolgate.replayed": true } : {}),
+      "toolgate.replayed": currentRecording()?.replayed ? true : undefined,
     },
     content: () => ({
       ...spans.opening,
-      ...(answer === undefined ? {} : {
-        "gen_ai.output.messages": outputText({ text: answer.text, calls: [] }, spans.keys),
-      }),
+      "gen_ai.output.messages": answer &&
+        outputText({ text: answer.text, calls: [] }, spans.keys),
     }),
     error: isError ? { type: permanent ?? outcome, message: result.reason ?? "" } : undefined,
   };
@@ -116,10 +115,12 @@ export function traceReply<Result extends TracedReply>(
   // Loops and agents go on with their list.
   const asked = [...messages];
   const input = () => {
-    const messages = { "gen_ai.input.messages": inputText(asked, spans.keys) };
-    const attributes = tools.length === 0
-      ? messages
-      : { ...messages, "gen_ai.tool.definitions": definitionsText(tools, spans.keys) };
+    const attributes = {
+      "gen_ai.input.messages": inputText(asked, spans.keys),
+      "gen_ai.tool.definitions": tools.length === 0
+        ? undefined
+        : definitionsText(tools, spans.keys),
+    };
     spans.opening ??= attributes;
     return attributes;
   };
@@ -141,11 +142,11 @@ export function traceReply<Result extends TracedReply>(
       return {
         name: other === undefined ? undefined : named("chat", other),
         attributes: {
-          ...(other === undefined ? {} : { "gen_ai.request.model": short(other) }),
-          ...(served === "" ? {} : { "gen_ai.response.model": short(served) }),
-          ...(reason === undefined ? {} : { "gen_ai.response.finish_reasons": [reason] }),
+          "gen_ai.request.model": other && short(other),
+          "gen_ai.response.model": served === "" ? undefined : short(served),
+          "gen_ai.response.finish_reasons": reason && [reason],
           ...usageOf(usage, spans),
-          ...failedAttempts(reply.failed),
+          "toolgate.failed_attempts": failedAttempts(reply.failed),
           ...texts({ parsed }),
         },
         content: () => ({
@@ -172,7 +173,7 @@ export function traceCall(
       attributes: {
         ...{ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": short(name) },
         "gen_ai.tool.type": "function",
-        ...(id === "" ? {} : { "gen_ai.tool.call.id": short(id) }),
+        "gen_ai.tool.call.id": id === "" ? undefined : short(id),
         ...{ "toolgate.call": spans.whole(place.call), "toolgate.step": spans.whole(place.step) },
         ...texts({ by: by ?? call.by, agent_did: agentDid }),
       },
@@ -188,9 +189,9 @@ export function traceCall(
         attributes: texts({ failure: failure?.type, fault }),
         content: () => ({
           ...given(),
-          ...(agentDid === undefined
-            ? { "gen_ai.tool.call.result": cleanText(content, spans.keys) }
-            : {}),
+          "gen_ai.tool.call.result": agentDid === undefined
+            ? cleanText(content, spans.keys)
+            : undefined,
         }),
         error: type === undefined ? undefined : { type, message: messageOf(error ?? content) },
       };
@@ -230,13 +231,11 @@ function operation(name: string, spans: TrialSpans, model: Model): Attributes {
   const [, known = "openai"] = PROVIDERS.find(([end]) => host.endsWith(`.${end}`)) ?? [];
   return {
     "gen_ai.operation.name": name,
-    ...(simulated || server ? { "gen_ai.provider.name": simulated ? "simulated" : known } : {}),
+    "gen_ai.provider.name": simulated ? "simulated" : server && known,
     "gen_ai.request.model": short(nameAtServer(model)),
     "gen_ai.conversation.id": spans.conversation,
-    ...(url === undefined ? {} : {
-      "server.address": url.hostname,
-      "server.port": spans.whole(Number(url.port || (url.protocol === "http:" ? 80 : 443))),
-    }),
+    "server.address": url?.hostname,
+    "server.port": url && spans.whole(Number(url.port || (url.protocol === "http:" ? 80 : 443))),
     "toolgate.trial": spans.trial,
     "toolgate.model": short(model.name),
     "toolgate.simulated": simulated,
@@ -253,16 +252,14 @@ function usageOf(usage: Usage, spans: TrialSpans): Attributes {
   return {
     "gen_ai.usage.input_tokens": spans.whole(inputTokens),
     "gen_ai.usage.output_tokens": spans.whole(outputTokens),
-    ...(estimated ? { "toolgate.usage.estimated": true } : {}),
+    "toolgate.usage.estimated": estimated,
   };
 }
 
 /** Why attempts failed before the last: their HTTP status, or their cause where there was no answer. */
-function failedAttempts(failed: readonly FailedAttempt[] = []): Attributes {
-  if (failed.length === 0) return {};
-  return {
-    "toolgate.failed_attempts": failed.map(({ status, cause }) => status ? String(status) : cause),
-  };
+function failedAttempts(failed: readonly FailedAttempt[] = []): readonly string[] | undefined {
+  const attempts = failed.map(({ status, cause }) => status ? String(status) : cause);
+  return attempts.length === 0 ? undefined : attempts;
 }
 
 /** What a span says of work that threw. */
@@ -272,7 +269,8 @@ function thrownError(error: unknown): SpanEnd {
     const { status, permanent, failed } = error;
     const type = status === undefined ? permanent ?? "infrastructure" : String(status);
     // The last one is the error itself.
-    return { attributes: failedAttempts(failed.slice(0, -1)), error: { type, message } };
+    const attributes = { "toolgate.failed_attempts": failedAttempts(failed.slice(0, -1)) };
+    return { attributes, error: { type, message } };
   }
   if (isErrorOf(error, TimeLimitError)) {
     return { attributes: {}, error: { type: "timeout", message } };

@@ -62,7 +62,7 @@ export interface RecordedRun {
   readonly broken?: string;
 }
 
-/** The error of a recorded run that ends without an answer. */
+/** The error of a recorded run that ends without an answer, or of an agent that gives something else. */
 export class NoAnswer extends Error {
   /** The name of the class. */
   override name = "NoAnswer";

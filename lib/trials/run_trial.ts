@@ -20,7 +20,7 @@ import {
   withStrategy,
 } from "./strategies/registry.ts";
 import { type Agent, assertAgentStrategies } from "./own_agent.ts";
-import { agentLoop, NoText } from "./tap/_agent_loop.ts";
+import { agentLoop } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
 import { traceTrial } from "./_spans.ts";
 import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
@@ -227,7 +227,7 @@ export async function playTrial(
     signal?.throwIfAborted();
     // An agent may throw another error in its place, or none.
     const error = fixture.broken ?? thrown;
-    if (isErrorOf(error, NoText) || isErrorOf(error, NoAnswer)) return stopAgent(error.message);
+    if (isErrorOf(error, NoAnswer)) return stopAgent(error.message);
     if (agent !== undefined && !hasAnswered && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
       const why = printable(`the agent ${thrownText(error)}`, 500);

@@ -27,7 +27,7 @@ import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
-import { Outputs } from "./_outputs.ts";
+import { outputsIn } from "./_outputs.ts";
 import { Executor } from "./executor.ts";
 import { wordsOfName } from "../../tasks/graphs/everyday_names.ts";
 import type { Task } from "../../tasks/graphs/task.ts";
@@ -107,7 +107,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   readonly #perturbed: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
-  readonly #outputs: Outputs;
+  readonly #outputs: ReturnType<typeof outputsIn>;
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
   constructor(original: Task, options: GeneratedTaskExecutorOptions = {}) {
@@ -119,7 +119,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     super(tools, { ...options, callLimit, perturbReturn, injectFault, injectInstruction });
     this.examples = (count) => generatedExamples(original, count);
     this.#perturbed = perturbed;
-    this.#outputs = new Outputs(task, perturbed.told);
+    this.#outputs = outputsIn(task, perturbed.told);
     this.task = task;
     this.prompt = prompt;
     this.changed = changed;

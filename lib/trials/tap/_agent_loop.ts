@@ -14,15 +14,10 @@ import { isLimited, type Limited } from "../agent/session.ts";
 import { argumentsText } from "../executors/executor.ts";
 import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
+import { NoAnswer } from "../recorded_run.ts";
 import { TrialMcpServer } from "./_mcp_server.ts";
 import { overText, type Tap, type Turn } from "./_tap.ts";
 import { toolsHandler } from "./_tools_over_http.ts";
-
-/** What an agent gave in place of a text. */
-export class NoText extends Error {
-  /** The name of the class. */
-  override name = "NoText";
-}
 
 /** Returns the loop that lets an agent work on a task. */
 export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: string): Loop {
@@ -82,7 +77,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     if (tap.fault !== undefined) throw tap.fault;
     const said = submitted ?? ended.said;
     if (typeof said !== "string") {
-      throw new NoText(`the agent must return a text: it returned ${kindOf(said)}`);
+      throw new NoAnswer(`the agent must return a text: it returned ${kindOf(said)}`);
     }
     if (!isSaidBy(last, said)) hear({ role: "assistant", content: said, calls: [] });
     return { kind: "answer", text: said };
