@@ -7,7 +7,7 @@
 import {
   type CallOutcome,
   type CallPlace,
-  failureOf,
+  errorOf,
   type Made,
   type Making,
   notFound,
@@ -275,13 +275,17 @@ export abstract class Executor<Accepted extends object = object>
   /**
    * Why a call failed; `undefined` if it did not, or was refused: then its function never ran.
    *
-   * @param call The call that was made, for which one of the model's, and by what if not by the model.
+   * @param made The call that was made, for which one of the model's, and by what if not by the model.
    */
   protected failureIn(
-    call: Pick<FailedCall, "original" | "call"> & Partial<Pick<Replacement, "by">>,
+    { original, call }: Pick<FailedCall, "original" | "call"> & Partial<Pick<Replacement, "by">>,
     outcome: CallOutcome,
   ): FailedCall | undefined {
-    return failureOf(call, outcome, this.#parameters.has(call.call.name));
+    const error = errorOf(outcome, call, this.#parameters.has(call.name));
+    if (error === undefined) return undefined;
+    const { category, message, retryAfter } = error;
+    const injected = outcome.event?.fault !== undefined;
+    return { original, call, category, message, injected, retryAfter };
   }
 
   /** The variables and values in a returned text. */

@@ -26,7 +26,7 @@ import { usualCallLimit } from "../../perturbations/ids.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
-import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
+import { type CallOutcome, type CallPlace, notFound, refusedCall } from "./made_call.ts";
 import { outputsIn } from "./_outputs.ts";
 import { Executor } from "./executor.ts";
 import { wordsOfName } from "../../tasks/graphs/everyday_names.ts";
@@ -101,6 +101,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   readonly changed: boolean;
   /** What keeps a model from the right answer; omitted where nothing does. */
   readonly unsolvable?: Obstacle;
+  /** Generated tasks leave the tool choice to the model. */
+  readonly toolChoice: undefined = undefined;
 
   /** Returns solved examples of other tasks like the original one. */
   readonly examples: (count: number) => SolvedExample[];
@@ -169,11 +171,6 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   get impossible(): readonly ParameterFailureType[] {
     const { functions, values, tools } = this.task;
     return impossibleFailures(expectedCallsFor(functions, values, []), tools);
-  }
-
-  /** Generated tasks leave the tool choice to the model. */
-  get toolChoice(): undefined {
-    return undefined;
   }
 
   /** The variables given in the prompt, with their values. */
@@ -303,9 +300,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     if (taskFunction === undefined) return notFound(name, this.#functions.keys());
     const checked = this.take(call)!;
     if ("error" in checked) {
-      const { error, fault } = checked;
-      const failure = { type: "wrong_number_of_inputs", detail: fault, root: true } as const;
-      return { content: JSON.stringify({ error }), event: { role: taskFunction.role }, failure };
+      return { ...refusedCall(checked), event: { role: taskFunction.role } };
     }
     const { values } = checked;
     const failure = checkValues(

@@ -5,7 +5,7 @@
  */
 
 import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
-import type { Answered, FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
+import type { Answered, PreparedCall, Refusal, Replacement } from "../../tools/tool.ts";
 import {
   type AnswerEvent,
   type CallEvent,
@@ -63,6 +63,14 @@ export function notFound(name: string, existing: Iterable<string>): CallOutcome 
   };
 }
 
+/** Returns the outcome of a call whose arguments are refused. */
+export function refusedCall({ error, fault: detail }: Refusal): CallOutcome {
+  return {
+    content: JSON.stringify({ error }),
+    failure: { type: "wrong_number_of_inputs", detail, root: true },
+  };
+}
+
 /** A call on its way: made by the model, or in place of one that failed. */
 export interface Making extends Partial<Pick<Replacement, "by">> {
   /** The index of the model's call in its reply. */
@@ -80,19 +88,6 @@ export interface Made extends Making {
   /** The instruction in the text of `answered`; omitted without one. */
   readonly injection?: Injection | undefined;
   readonly outcome: CallOutcome;
-}
-
-/** Returns why a call failed; `undefined` if it did not, or was refused: then its function never ran. */
-export function failureOf(
-  { original, call }: Pick<FailedCall, "original" | "call">,
-  outcome: CallOutcome,
-  isOffered: boolean,
-): FailedCall | undefined {
-  const error = errorOf(outcome, call, isOffered);
-  if (error === undefined) return undefined;
-  const { category, message, retryAfter } = error;
-  const injected = outcome.event?.fault !== undefined;
-  return { original, call, category, message, injected, retryAfter };
 }
 
 /** Returns the error that a call's tool gave in place of a result, if it did. */

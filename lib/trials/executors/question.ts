@@ -101,6 +101,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     }
     assertCallsMade(spec, perturbation);
     const functions = set.domains.get(question.domain) ?? [];
+    const expected = trueCalls(resolvedTruth(question), functions);
     const text = messageText(question, "user");
     const server = question.results === undefined
       ? undefined
@@ -116,7 +117,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       perturbation,
       {
         seed: forkSeed(0, "question", set.name, question.id),
-        needed: neededTools(question, functions),
+        needed: [...new Set(expected.map(({ tool }) => tool))].filter((name) =>
+          functions.some(({ tool }) => tool.name === name)
+        ),
       },
     );
     super(tools, {
@@ -127,7 +130,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       // What is returned is the set's: placeholders, or results that nobody promised to be as declared.
       checksReturns: false,
       perturbed,
-      expected: spec.mode === "tools" ? trueCalls(resolvedTruth(question), functions) : undefined,
+      expected: spec.mode === "tools" ? expected : undefined,
     });
     this.#question = question;
     this.#functions = functions;
@@ -308,13 +311,6 @@ function trueCalls(
       arguments: isJsonObject(given) ? trueArguments(given) : {},
     };
   });
-}
-
-/** The tools of the true calls; the truth may name a function that is not offered. */
-function neededTools(question: CallQuestion, functions: readonly ApiFunction[]): readonly string[] {
-  const offered = new Set(functions.map(({ tool }) => tool.name));
-  const named = new Set(trueCalls(question.truth, functions).map(({ tool }) => tool));
-  return [...named].filter((tool) => offered.has(tool));
 }
 
 /**

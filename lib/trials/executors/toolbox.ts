@@ -21,7 +21,7 @@ import { isChangedCase, type PerturbedCase } from "../../perturbations/perturbed
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
-import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
+import { type CallOutcome, type CallPlace, notFound, refusedCall } from "./made_call.ts";
 import { Executor } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
@@ -169,12 +169,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     // Whatever its arguments refer to.
     if (!this.#tools.has(call.name)) return notFound(call.name, this.#tools.keys());
     const checked = this.checked(call);
-    if (checked === undefined || !("error" in checked)) return undefined;
-    const { error, fault: detail } = checked;
-    return {
-      content: JSON.stringify({ error }),
-      failure: { type: "wrong_number_of_inputs", detail, root: true },
-    };
+    return checked !== undefined && "error" in checked ? refusedCall(checked) : undefined;
   }
 
   /** Carries out a call that conforms to the schema. */
