@@ -60,7 +60,11 @@ export function traceTrial(
         ...operation("invoke_agent", spans, model),
         "gen_ai.agent.name": suite === "" ? undefined : short(suite),
         ...texts({ suite, strategy, perturbation, variant }),
-        ...texts("case" in task ? { case: String(task.case) } : { task: taskOf(id) }),
+        ...texts(
+          "case" in task
+            ? { case: String(task.case) }
+            : { task: id.slice(0, Math.max(0, id.indexOf(" model="))) },
+        ),
         "toolgate.repetition": spans.whole(repetition),
       },
     }),
@@ -116,7 +120,7 @@ export function traceReply<Result extends TracedReply>(
   const asked = [...messages];
   const input = () => {
     const attributes = {
-      "gen_ai.input.messages": inputText(asked, spans.keys),
+      "gen_ai.input.messages": messagesText(asked.map(spanMessage), spans.keys),
       "gen_ai.tool.definitions": tools.length === 0
         ? undefined
         : definitionsText(tools, spans.keys),
@@ -283,11 +287,6 @@ function messageOf(text: string): string {
   return printable(redact(text), 500);
 }
 
-/** Returns the words of a trial's id that say which task it is. */
-function taskOf(id: string): string {
-  return id.slice(0, Math.max(0, id.indexOf(" model=")));
-}
-
 /** Returns attributes of toolgate's own, of the texts that there are. */
 function texts(given: Readonly<Record<string, string | undefined>>): Attributes {
   return Object.fromEntries(
@@ -315,11 +314,6 @@ interface SpanMessage {
   readonly role: string;
   readonly parts: readonly JsonObject[];
   readonly finish_reason?: string;
-}
-
-/** Returns messages that a model is asked with. */
-function inputText(messages: readonly Message[], keys: Set<string>): string {
-  return messagesText(messages.map(spanMessage), keys);
 }
 
 /** Returns a reply, with the calls of functions that are not the task's. */

@@ -88,7 +88,7 @@ export function recordedLoop({ turns, partial, broken }: RecordedRun): Loop {
       const reply: ModelReply = {
         text,
         ...read,
-        finish: partial || finish === undefined ? usualFinish(own) : finish,
+        finish: !partial && finish || (own.length > 0 ? "calls" : "stop"),
         usage: recorded.usage ?? { inputTokens: 0, outputTokens: 0 },
         served: served ?? "",
         duration: durationMs,
@@ -140,10 +140,6 @@ function withIds(
     used.add(id);
     return { ...call, id };
   });
-}
-
-function usualFinish({ length }: readonly unknown[]): FinishReason {
-  return length > 0 ? "calls" : "stop";
 }
 
 /** A call with what it came to or, without a result, with what that means. */

@@ -211,7 +211,11 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
         event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
       ),
     ),
-  parameters: (trial) => hasViews(trial) ? sharedPart(scoreOfViews(trial.events)) : undefined,
+  // Whether calls were compared to the correct ones and none is missing: other tools may drop events.
+  parameters: ({ oracle, calls, events }) =>
+    oracle !== undefined && callsOf(events).length >= calls
+      ? sharedPart(scoreOfViews(events))
+      : undefined,
   missed: (trial) => sharedPart(missedCallsOf(trial)),
   recoveries: ({ events }) => unlessEmpty(recoveryOf(events)),
   faults: ({ events }) => sharedPart(distinct(callsOf(events).flatMap(({ fault }) => fault ?? []))),
@@ -247,7 +251,11 @@ function summaryOf(trial: Trial, told: (fact: Fact) => unknown): TrialSummary {
   for (const name of Object.keys(FACTS) as Fact[]) add(name, told(name) ?? FACTS[name](trial));
   add("model", sharedPart(trial.model));
   add("behaviours", sharedPart(trial.behaviours));
-  add("impossible", sharedPart(knownTypes(trial.impossible)));
+  const { impossible: types } = trial;
+  add(
+    "impossible",
+    sharedPart(types && PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type))),
+  );
   return summary as unknown as TrialSummary;
 }
 
@@ -297,11 +305,6 @@ function scoredAnswer(events: readonly TraceEvent[]): ScoredAnswer | undefined {
   return { scores, unrepaired, errors, judged, output };
 }
 
-/** Whether calls were compared to the correct ones and none is missing: other tools may drop events. */
-function hasViews({ oracle, calls, events }: Trial): boolean {
-  return oracle !== undefined && callsOf(events).length >= calls;
-}
-
 /**
  * Returns the summary of a trial; a summary is returned as it is. Callers may pass whole trials anywhere,
  * whose events hold facts that summaries need.
@@ -311,10 +314,6 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   // A trial that comes from a summary has facts of events that are gone.
   const known: Partial<TrialSummary> = { ...trial, failures: undefined };
   return summaryOf(trial, (fact) => known[fact]);
-}
-
-function knownTypes(types: Trial["impossible"]): Trial["impossible"] {
-  return types && PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type));
 }
 
 /** Parts that trials share, by their JSON text: of a hundred thousand trials most have the same ones. */

@@ -193,7 +193,11 @@ export async function filterInsertions(
       continue;
     }
     plain ??= await scorer.score(text, { signal });
-    const from = firstCounted(plain, position);
+    // How much of the following text has no probability in the plain text.
+    const uncounted = plain.flatMap(({ end, logProbability }) =>
+      logProbability === null ? [end - position] : []
+    );
+    const from = Math.max(0, ...uncounted);
     const lossWith = async (callText: string) => {
       const { text: whole, follows } = insertInto(text, position, callText);
       return lossFrom(await scorer.score(whole, { signal }), follows + from);
@@ -209,7 +213,12 @@ export async function filterInsertions(
     const losses = { plain: before, call, result: after };
     const rival = criterion.rivalOf(before, call);
     if (!criterion.isHelpful(after, rival)) {
-      drop("no_help", describeLosses(after, rival), losses);
+      const [own, other] = [after, rival].map((loss) => loss.toFixed(3));
+      drop(
+        "no_help",
+        `the loss of the rest is ${own} with the result, and ${other} without`,
+        losses,
+      );
       continue;
     }
     kept.push({
@@ -254,12 +263,6 @@ const CRITERION = z.object({
   threshold: z.number().min(0),
 });
 
-/** How many UTF-16 code units of the following text have no probability in the plain text. */
-function firstCounted(tokens: readonly ScoredToken[], position: number): number {
-  const ends = tokens.flatMap(({ end, logProbability }) => logProbability === null ? [end] : []);
-  return Math.max(0, ...ends.map((end) => end - position));
-}
-
 /**
  * Inserts a call into a text; `follows` is the offset of the text after it. Words stay separate, and the
  * following text has a space before it exactly if it had one before.
@@ -275,9 +278,4 @@ function insertInto(
   const isApart = before === "" || /\s$/.test(before);
   const opening = isApart ? `${before}${call} ` : `${before}${/^\s/.test(after) ? " " : ""}${call}`;
   return { text: opening + after, follows: opening.length };
-}
-
-function describeLosses(loss: number, rival: number): string {
-  const [own, other] = [loss, rival].map((one) => one.toFixed(3));
-  return `the loss of the rest is ${own} with the result, and ${other} without`;
 }

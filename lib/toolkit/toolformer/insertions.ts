@@ -72,7 +72,10 @@ export function candidatePositions(
     CANDIDATE_RULES.flatMap(({ tool, search }) => {
       const mark = search(sentence);
       if (!(mark >= 0)) return [];
-      const places = most === undefined ? [0] : wordsAfter(sentence, mark, most);
+      const words = Array.from(sentence.matchAll(/(?<=\s)\S/g), ({ index }) => index);
+      const places = most === undefined
+        ? [0]
+        : words.filter((place) => place > mark).slice(0, most);
       return places.map((place) => ({ position: start + place, tool }));
     })
   );
@@ -88,12 +91,6 @@ function sentencesOf(text: string): { readonly start: number; readonly sentence:
     start += sentence.length + SENTENCE_END.length;
     return { start: place, sentence };
   });
-}
-
-/** The indexes of the first words after `from`. */
-function wordsAfter(sentence: string, from: number, most: number): number[] {
-  const places = Array.from(sentence.matchAll(/(?<=\s)\S/g), ({ index }) => index);
-  return places.filter((place) => place > from).slice(0, most);
 }
 
 /** The prompt for one place and one tool. */

@@ -92,7 +92,9 @@ export class TrialMcpServer implements AsyncDisposable {
     }
     const message = parseJson(text);
     if (message === undefined) return refuse(400, -32700, "the message must be JSON");
-    return await handler.fetch(plain, { parsedBody: wrapped(message) });
+    return await handler.fetch(plain, {
+      parsedBody: Array.isArray(message) ? message.map(withGiven) : withGiven(message),
+    });
   }
 
   /** Ends what it still answers. */
@@ -136,12 +138,8 @@ async function handlerOf({ tools, execute, submit }: McpTask): Promise<McpHandle
 /** Where the arguments of a call stand while the package has them: it would refuse what is no object. */
 const GIVEN = "given";
 
-/** Puts the arguments of calls, whatever they are, where the package lets them pass as they were sent. */
-function wrapped(message: JsonValue): JsonValue {
-  return Array.isArray(message) ? message.map(withWrapped) : withWrapped(message);
-}
-
-function withWrapped(message: JsonValue): JsonValue {
+/** Puts the arguments of a call, whatever they are, where the package lets them pass as they were sent. */
+function withGiven(message: JsonValue): JsonValue {
   if (!isJsonObject(message) || message["method"] !== "tools/call") return message;
   const { params } = message;
   if (!isJsonObject(params)) return message;

@@ -140,7 +140,9 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     let ended: GroupEnded;
     try {
       ended = await runGroup({
-        command: withPath(command, file),
+        command: command.map((one, place) =>
+          place === 0 ? one : one.replaceAll(MCP, () => file ?? MCP)
+        ),
         env: { ...readVariables(INHERITED), ...env, ...variablesOf(task, given, served) },
         input: inputOf(task, given, served),
         timeout: 1000 * seconds,
@@ -179,11 +181,6 @@ interface Served extends Disposable {
   readonly url: string;
   /** The path of the file. */
   readonly path: string;
-}
-
-/** Puts the path of the MCP configuration in its place among the arguments. */
-function withPath([name, ...others]: readonly string[], path = MCP): readonly string[] {
-  return [name!, ...others.map((one) => one.replaceAll(MCP, () => path))];
 }
 
 /** The variables by which a program finds the model and the tools. */
