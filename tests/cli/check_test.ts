@@ -119,6 +119,10 @@ Deno.test("an edited journal is refused at once, wherever it is used", async () 
     assertStringIncludes(stderr, `Cannot use ${journal}, line ${at + 1} as the checksum of a line`);
   }
   assertEquals(place.names().includes("baseline.json"), false);
+  const planned = place.write("plan.jsonl", text.replace('"successRate":0.5', '"successRate":0.4'));
+  const { code, stderr, all } = await toolgate(["gate", planned]);
+  assertEquals(code, 2, all);
+  assertStringIncludes(stderr, `Cannot use ${planned}, line 1 as the checksum of a line`);
 });
 
 Deno.test("a trial that was edited with its checksums is found by gate and accept, and listed by check", async () => {

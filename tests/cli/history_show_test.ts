@@ -58,35 +58,3 @@ Deno.test("history show --html writes a page in place of tables", async () => {
   assertMatch(page, /<\/html>\n$/);
   assertNotMatch(page, /id="graphviz"/);
 });
-
-Deno.test("history tells what is wrong with its line, and ends with 2", async (t) => {
-  await using place = await placeWith(1);
-  Deno.mkdirSync(place.file("empty"));
-  const wrong: readonly (readonly [line: string, error: RegExp])[] = [
-    ["", /^Cannot run toolgate: the command must be history add or history show: it is history /],
-    [
-      "shwo nights",
-      /^Cannot run toolgate: there is no command history shwo; did you mean history show\? /,
-    ],
-    [
-      "show",
-      /^Cannot run toolgate history show: it takes the folder of a history, or several: none is given /,
-    ],
-    ["show nowhere", /^Cannot .*nowhere.*: there is no such file or folder\n$/],
-    ["show empty", /^Cannot use the history empty as it must have a record: there is none\n$/],
-    [
-      "show runs --suite nightli",
-      /^Cannot use the history runs .*: there is none of nightli; did you mean nightly\?\n$/,
-    ],
-    ["show runs --htlm a.html", /there is no option --htlm; did you mean --html\?/],
-  ];
-  for (const [line, error] of wrong) {
-    await t.step(`history ${line}`, async () => {
-      const ended = await history(place, ...line.split(" ").filter((word) => word !== ""));
-      assertEquals([ended.code, ended.stdout], [2, ""], ended.all);
-      assertMatch(ended.stderr, error);
-      assertEquals(ended.stderr.split("\n").length, 2, ended.all);
-    });
-  }
-  assertEquals(place.names(), ["empty", "others", "runs"]);
-});

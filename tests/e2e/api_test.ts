@@ -1,6 +1,6 @@
 // How models are spoken to, as users say it: --api on the command line, and entries of benchmarks and tests.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { APIS } from "../../lib/models/formats/registry.ts";
 import { countingServer, deno, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
@@ -121,24 +121,6 @@ Deno.test("toolgate run --api goes with thinking budgets and prices", async () =
   ]);
   assertEquals(more.code, 0, more.all);
   assertStringIncludes(more.stdout, "m (xml) high");
-});
-
-Deno.test("toolgate run --api refuses what there is not, and what does not go with an entry", async () => {
-  await using temporary = await folder();
-  const models = [{ model: "m", seed: 1, parallelToolCalls: false }];
-  const suite = temporary.write("suite.jsonc", JSON.stringify({ ...SUITE, models }));
-  const table: [arguments_: string[], rule: RegExp][] = [
-    [["--api", "smoke"], /--api must be one of chat, responses, react, xml, hermes: it is smoke/],
-    [["--api", "chat", "--api", "Chat"], /--api must be .*: it is Chat/],
-    [["--api", ""], /--api needs a value/],
-    [["--api", "responses"], /at models\[0\]\.seed: responses take no seed/],
-    [["--api", "xml"], /at models\[0\]\.parallelToolCalls: a text may hold any calls/],
-  ];
-  for (const [arguments_, rule] of table) {
-    const finished = await toolgate(["run", suite, ...arguments_]);
-    assertEquals(finished.code, 2, finished.all);
-    assertMatch(finished.stderr, rule);
-  }
 });
 
 Deno.test("benchmark() and toolTest() take entries with an api", async () => {

@@ -395,12 +395,6 @@ Deno.test("the command line shows no secret when it crashes, or refuses what it 
     assertStringIncludes(told.stderr, "crashed");
     assertStringIncludes(told.stderr, MARK);
   }
-  for (const arguments_ of [["run", "--api-key", PLACED.token], [SHOWN.sk]]) {
-    const told = await toolgate(arguments_);
-    assertEquals(told.code, 2, told.all);
-    assertHidden(outputsOf({ ...told, all: arguments_[0]! }));
-    assertStringIncludes(told.stderr, "Cannot run toolgate");
-  }
 });
 
 Deno.test("read() of a command refuses keys on a command line, and does not repeat them", () => {
@@ -466,19 +460,4 @@ Deno.test("planLine() refuses a suite that holds a key, and does not repeat it",
       assertStringIncludes(error.message, "models[0].body");
     }
   }
-});
-
-Deno.test("run writes nothing of a suite that holds a key", async () => {
-  await using place = await folder();
-  const suite = place.write(
-    "suite.json",
-    JSON.stringify({
-      ...{ name: `keys ${SHOWN.github}`, seed: 1, graphs: 1, models: ["sim:planner"] },
-      tasks: [{ core: 2, depth: 1 }],
-    }),
-  );
-  const told = await toolgate(["run", suite, "--out", place.file("out.jsonl")]);
-  assertEquals(told.code, 2, told.all);
-  assertHidden(outputsOf(told));
-  assertEquals(place.names(), ["suite.json"]);
 });

@@ -18,7 +18,6 @@ import {
   countingServer,
   deno,
   type Finished,
-  type Folder,
   folder,
   LAUNCH,
   readLines,
@@ -104,51 +103,15 @@ Deno.test("toolgate generate prints a task with exactly the promised keys", asyn
   }
 });
 
-Deno.test("toolgate generate --format tools prints OpenAI function tools (FuncBenchGen B.3)", async () => {
-  const finished = await toolgate(["generate", ...SPEC, "--seed", "11", "--format", "tools"]);
-  assertEquals(finished.code, 0, finished.all);
-  const tools = JSON.parse(finished.stdout);
-  assertEquals(tools.length, 11);
-  for (const tool of tools) {
-    assertEquals(Object.keys(tool).sort(), ["function", "type"]);
-    assertEquals(tool.type, "function");
-    const { name, description, parameters, strict, ...rest } = tool.function;
-    assertEquals(rest, {});
-    assertMatch(name, /^[a-zA-Z0-9_-]{1,64}$/);
-    assertMatch(description, /^Processes .* to produce variable \w+ \(type_\w+ with subtype_\w+\)/);
-    assertEquals(strict, true);
-    // Strict mode asks for closed objects whose keys are all required.
-    assertEquals(parameters.type, "object");
-    assertEquals(parameters.additionalProperties, false);
-    assertEquals([...parameters.required].sort(), Object.keys(parameters.properties).sort());
-    for (const property of Object.values<{ type: string }>(parameters.properties)) {
-      assertEquals(property.type, "integer");
-    }
-  }
-});
-
-Deno.test("toolgate generate draws in every format (FuncBenchGen A.2)", async () => {
-  const formats = [
-    ["dot", /^digraph /],
-    ["mermaid", /^(flowchart|graph) /],
-    ["svg", /^(<\?xml|<svg)/],
-  ] as const;
-  const line = ["generate", ...SPEC, "--seed", "11"];
-  const [task, ...drawn] = await toolgates([
-    line,
-    ...formats.map(([format]) => [...line, "--format", format]),
-  ]);
-  const names = task!.stdout.match(/func_\w+/g)!;
-  for (const [place, [format, beginning]] of formats.entries()) {
-    const finished = drawn[place]!;
-    assertEquals(finished.code, 0, finished.all);
-    assertMatch(finished.stdout, beginning);
-    for (const name of new Set(names)) assertStringIncludes(finished.stdout, name, format);
-  }
-});
-
 Deno.test("toolgate generate gives the same bytes for the same seed alone", async () => {
-  const formats = ["json", "tools", "dot", "mermaid", "svg"];
+  const beginnings = {
+    json: /^\{/,
+    tools: /^\[/,
+    dot: /^digraph /,
+    mermaid: /^(flowchart|graph) /,
+    svg: /^(<\?xml|<svg)/,
+  };
+  const formats = Object.keys(beginnings);
   const [ones, agains, others] = await Promise.all(
     ["5", "5", "6"].map((seed) =>
       toolgates(
@@ -158,6 +121,7 @@ Deno.test("toolgate generate gives the same bytes for the same seed alone", asyn
   );
   for (const [place, format] of formats.entries()) {
     assertEquals(ones![place]!.code, 0, ones![place]!.all);
+    assertMatch(ones![place]!.stdout, Object.values(beginnings)[place]!);
     assertEquals(ones![place]!.stdout, agains![place]!.stdout, format);
     assertNotEquals(ones![place]!.stdout, others![place]!.stdout, format);
   }
@@ -187,6 +151,21 @@ Deno.test("toolgate generate --trial gives the prompt of a journal's trial", asy
     const { prompt } = JSON.parse(finished.stdout);
     assert(server.begun.has(prompt), `no trial got this prompt: ${prompt}`);
   }
+  const ofCase = (name: string) => ids[0].replace(/core=.* model/, `case=${name} seed=1 model`);
+  for (
+    const [line, message] of [
+      [[ids[0], "--core", "4"], /--trial goes without --core/],
+      [[ofCase("mine")], /of a test of your own: it is c/],
+      [
+        [ofCase("oracle"), "--format", "dot"],
+        /--format must be json or tools for a task without a/,
+      ],
+    ] as const
+  ) {
+    const refused = await toolgate(["generate", "--trial", ...line]);
+    assertEquals(refused.code, 2, refused.all);
+    assertMatch(refused.stderr, message);
+  }
 });
 
 Deno.test("toolgate generate ends quietly when nobody reads on", async () => {
@@ -196,267 +175,7 @@ Deno.test("toolgate generate ends quietly when nobody reads on", async () => {
 
 // Bad input
 
-/** What each command must refuse; `journal` names a file that it must not leave behind. */
-function badInput(temporary: Folder): [line: readonly string[], message: RegExp][] {
-  const suite = temporary.write("good.jsonc", suiteOf(["sim:planner"], 1));
-  const bad = (name: string, text: string) => temporary.write(`${name}.jsonc`, text);
-  const out = ["--out", temporary.file("new.jsonl")];
-  const id = "core=3 depth=2 connected=0 disconnected=0 seed=1 model=sim:planner " +
-    "strategy=plain perturbation=none repetition=1";
-  const existing = temporary.write("existing.jsonl", "");
-  const plain = temporary.write("plain.jsonl", linesOf([{ kind: "trial" }]));
-  const torn = temporary.write("broken.jsonl", `{"v":1,\n{"v":1}\n`);
-  return [
-    [["frobnicate"], /there is no command frobnicate/],
-    [["constructor"], /there is no command constructor/],
-
-    [["generate"], /--core is needed/],
-    [["generate", "--core", "3"], /--depth is needed/],
-    [
-      ["generate", "--core", "3", "--depth", "3"],
-      /depth must be below core: depth is 3, core is 3/,
-    ],
-    [["generate", "--core", "-3", "--depth", "1"], /--core must be a whole number.*: it is -3/],
-    [["generate", "--core", "3", "--core", "4", "--depth", "1"], /--core is given twice/],
-    [["generate", "--core", "3", "--depth", "--seed", "1"], /--depth needs a value/],
-    [["generate", "--trial", id.replace(/core.*0/, "case=mine")], /of a test of your own: it is c/],
-    [
-      ["generate", "--trial", id.replace(/core.*0/, "case=oracle"), "--format", "dot"],
-      /--format must be json or tools for a task without a graph: it is dot/,
-    ],
-    [["generate", "--cores", "3"], /there is no option --cores; did you mean --core\?/],
-    [
-      ["generate", "--core", "3", "--depth", "1", "--format", "yaml"],
-      /--format must be one of json,/,
-    ],
-    [
-      ["generate", "--core", "3", "--depth", "1", "--inputs", "3"],
-      /--inputs must be A\.\.B.*: it is 3/,
-    ],
-    [["generate", "file", "--core", "3", "--depth", "1"], /it takes no file: file is given/],
-    [["generate", "--trial", "a trial"], /--trial must be an id that journals have: it is a trial/],
-    [["generate", "--trial", id, "--core", "4"], /--trial goes without --core/],
-
-    [["run", suite, suite], /it takes one suite file: 2 are given/],
-    [["run", "no-such.jsonc", ...out], /Cannot read no-such\.jsonc: there is no such file/],
-    [["run", temporary.path, ...out], /Cannot read .*: it is a folder/],
-    [["run", bad("half", `{ "name": "x", `), ...out], /half\.jsonc: .*JSON/],
-    [["run", bad("list", "[]"), ...out], /list\.jsonc:\n {2}at the top: .*object/],
-    [
-      ["run", bad("key", suiteOf(["m"], 1, { grpahs: 2 })), ...out],
-      /key\.jsonc:\n {2}at the top: Unrecognized key: "grpahs"/,
-    ],
-    [
-      ["run", bad("secret", suiteOf([{ model: "m", apiKeyVariable: "NO_SUCH_KEY" }], 1)), ...out],
-      /model m .*NO_SUCH_KEY is not set/,
-    ],
-    [
-      ["run", suite, ...out, "--request-timeout", "0"],
-      /--request-timeout must be a number above 0: it is 0/,
-    ],
-    [["run", suite, ...out, "--modle", "m"], /there is no option --modle; did you mean --model\?/],
-    [
-      ["run", suite, ...out, "--model", "sim:oracle"],
-      /must be sim:planner\?reads=, sim:noisy.* or sim:truth.*sim:oracle/,
-    ],
-    [["run", suite, ...out, "--model", "gpt-5"], /gpt-5.*OPENAI_API_KEY is not set/],
-    [
-      ["run", suite, ...out, "--model", "m", "--base-url", "nonsense"],
-      /--base-url must be .*: it is nonsense/,
-    ],
-    [["run", suite, ...out, "--api", "telepathy"], /--api.*telepathy|api: .*"chat"/],
-    [
-      ["run", suite, ...out, "--strategy", "wishful"],
-      /strateg.*must be one of plain, .*: it is wishful/,
-    ],
-    [["run", suite, ...out, "--seed", "old"], /--seed must be a whole number.*: it is old/],
-    [["run", suite, ...out, "--concurrency", "0"], /--concurrency must be.*: it is 0/],
-    [["run", suite, ...out, "--shard", "4/3"], /Cannot use shard 4\/3 as it must be I\/N/],
-    [
-      ["run", bad("fresh", suiteOf(["sim:planner"], 1, { seed: "fresh" })), "--shard", "1/2"],
-      /add --seed/,
-    ],
-    [
-      ["run", suite, ...out, "--reasoning-effort", "hard"],
-      /--reasoning-effort must be one of none, minimal, low, medium, high, xhigh, max: it is hard/,
-    ],
-    [
-      ["run", suite, ...out, "--reasoning-effort", "low", "--reasoning-effort", "low"],
-      /models must have distinct names: sim:planner low is there twice/,
-    ],
-    [["run", suite, "--resume"], /--resume needs --out/],
-    [["run", plain], /a journal is run with --only ID, and a suite as a whole/],
-    [
-      ["run", plain, "--only", id],
-      /Cannot run a trial of .*plain\.jsonl as its first line must be a plan/,
-    ],
-    [
-      ["run", existing, "--only", id],
-      /Cannot run a trial of .*existing\.jsonl as its first line must be/,
-    ],
-    [["run", torn, "--only", id], /broken\.jsonl: line 1 is not JSON/],
-    [
-      ["run", suite, "--only", "the first"],
-      /its id must be one that journals have.*: it is the first/,
-    ],
-    [["run", suite, "--only", id.replace("planner", "x")], /its model must be one of small: it is/],
-    [
-      ["run", suite, "--only", id.replace("depth=2", "depth=3")],
-      /its id must be one that journals have.*: it is core=3 depth=3/,
-    ],
-    [["run", suite, "--only", id, ...out], /--only goes without --out/],
-    [["run", suite, "--only", id, "--resume"], /--only goes without --resume/],
-    [["run", suite, "--only", id, "--shard", "1/2"], /--only goes without --shard/],
-    [["run", plain, "--only", id, "--model", "m"], /a journal goes without --model/],
-    [["run", plain, "--only", id, "--seed", "1"], /a journal goes without --model, --seed /],
-    [
-      ["run", suite, "--out", temporary.file("retried.jsonl"), "--retry-invalid"],
-      /--retry-invalid needs --resume/,
-    ],
-    [
-      ["run", suite, "--out", `${suite}/new.jsonl`],
-      /Cannot (use|write) the journal .*good\.jsonc\/new/,
-    ],
-    [["run", suite, "--out", temporary.path], /the journal .*: it is a folder/],
-    [
-      ["run", suite, "--out", existing],
-      /existing\.jsonl .*continue it with --resume, or name another/,
-    ],
-
-    [["gate"], /it takes a journal, or a folder with those of one run: none is given/],
-    [["gate", "no-such.jsonl"], /Cannot read no-such\.jsonl: there is no such file/],
-    [
-      ["gate", `${ROOT}/lib`, "--success-rate", "0.5"],
-      /the folder .* has no journals, whose names end/,
-    ],
-    [
-      ["gate", plain, "--success-rate", "0.5"],
-      /plain\.jsonl, line 1:\n {2}at v: it is missing: expected 1\n {2}at id: .*; and \d more/,
-    ],
-    [["gate", torn, "--success-rate", "0.5"], /broken\.jsonl: line 1 is not JSON/],
-    [["gate", existing, "--success-rate", "1.5"], /success-?rate: .*1/i],
-    [
-      ["gate", existing, "--sucess-rate", "0.5"],
-      /there is no option --sucess-rate; did you mean --success-rate\?/,
-    ],
-
-    [["accept"], /it takes a journal or a folder, or --anchor: none is given/],
-    [["accept", existing], /Cannot accept .*existing\.jsonl: the first line of a journal must be a plan/],
-    [["accept", torn], /broken\.jsonl: line 1 is not JSON/],
-
-    [["plan", "--rate", "80"], /at successRate: must be at most 1: it is 80/],
-    [["plan", "--power", "0.4"], /at power: must be above 0\.5: it is 0\.4/],
-    [["plan", "--margin", "0"], /at margin: a sequential gate needs a margin above 0/],
-    [["plan", "--margin", "0.0001"], /Cannot run toolgate plan: .* at most 10000000 trials/],
-    [
-      ["plan", suite, "--graphs", "5"],
-      /--graphs goes without a file: the suite file says what its gate is/,
-    ],
-    [["plan", "--graphs", "0"], /--graphs must be a whole number from 1 on: it is 0/],
-
-    [["selfcheck"], /it takes a suite file, or one journal or more: none is given/],
-    [["selfcheck", suite, "--replay", "kept"], /selfcheck: .*--replay/],
-    [["selfcheck", suite, "--gate", "foo"], /--gate must be one of rate, upgrade: it is foo/],
-    [["selfcheck", suite, "--gates", "0"], /--gates must be a whole number from 1 on: it is 0/],
-    [["selfcheck", existing, "--margin", "2"], /at margin: must be below 1: it is 2/],
-
-    [["simulate", "--port", "99999"], /--port must be a whole number from 0 to 65535: it is 99999/],
-    [["simulate", "--port", "http"], /--port must be a whole number.*: it is http/],
-    [["simulate", "--latency", "99999999999"], /latency/],
-    [["simulate", "file"], /it takes no file: file is given/],
-  ];
-}
-
-Deno.test("toolgate tells bad input in one message on stderr, and ends with 2", async (context) => {
-  await using temporary = await folder();
-  const cases = badInput(temporary);
-  const before = temporary.names();
-  const finished: Finished[] = await toolgates(cases.map(([arguments_]) => arguments_));
-  // This one may not do all that the test may, and ends a process.
-  const denied = ["run", temporary.file("good.jsonc"), "--out", "/new.jsonl"];
-  cases.push([denied, /Cannot write the journal \/new\.jsonl: .*permission/]);
-  finished.push(await begin(denied).finished);
-  for (const [place, [arguments_, message]] of cases.entries()) {
-    const shown = arguments_.join(" ").replaceAll(`${temporary.path}/`, "");
-    await context.step(`toolgate ${shown}`, () => {
-      const { code, stdout, stderr, all } = finished[place]!;
-      assertEquals(code, 2, all);
-      assertEquals(stdout, "", all);
-      assertMatch(stderr, message);
-      assertEquals(stderr.match(/Cannot run|Cannot use|Cannot (read|write)/g)?.length ?? 1, 1, all);
-      assertNoStack(finished[place]!);
-    });
-  }
-  assertEquals(temporary.names(), before, "something was left behind");
-  assertEquals(Deno.readTextFileSync(temporary.file("existing.jsonl")), "");
-});
-
-Deno.test("toolgate refuses a port that is taken", async () => {
-  await using server = countingServer();
-  const finished = await toolgate(["simulate", "--port", new URL(server.url).port]);
-  assertEquals(finished.code, 2, finished.all);
-  assertMatch(finished.stderr, /Cannot serve on port \d+: /);
-  assertNoStack(finished);
-});
-
-Deno.test("toolgate --help tells every command, and each tells its options", async () => {
-  for (const finished of await toolgates([["--help"], ["-h"], ["help"]])) {
-    assertEquals(finished.code, 0, finished.all);
-    for (const name of ["generate", "run", "gate", "simulate"]) {
-      assertMatch(finished.stdout, new RegExp(`^ +${name} `, "m"));
-    }
-  }
-  const bare = await toolgate([]);
-  assertEquals(bare.code, 2);
-  const options = [
-    ["generate", "--core"],
-    ["run", "--retry-invalid"],
-    ["gate", "--coverage"],
-    ["simulate", "--latency"],
-  ] as const;
-  const told = await toolgates(options.map(([name]) => [name, "--nonsense", "--help"]));
-  for (const [place, [, option]] of options.entries()) {
-    const finished = told[place]!;
-    assertEquals(finished.code, 0, finished.all);
-    assertStringIncludes(finished.stdout, option);
-  }
-});
-
 // run and gate
-
-Deno.test("toolgate run and gate work on the quick suite", async () => {
-  await using temporary = await folder();
-  const out = temporary.file("folder/out.jsonl");
-  const run = await toolgate(["run", QUICK, "--out", out]);
-  assertEquals(run.code, 0, run.all);
-  assertEquals(totalsIn(run), [100, 100]);
-  assertMatch(run.stderr, /^Skipped 2 impossible crossings/);
-  assertMatch(run.stderr, /^200\/200 trials, \d+ solved \(/m);
-  assertStringIncludes(run.stderr, `To decide: deno task toolgate gate ${out}`);
-  const ids = idsOf(out);
-  assertEquals(ids.length, 200);
-  assertEquals(new Set(ids).size, 200);
-
-  const gate = await toolgate(["gate", out]);
-  assertEquals(gate.code, 1, gate.all);
-  assertEquals(gate.stderr, "200 of 200 trials played again: all agree\n");
-  // Only a run has whole trials, whose failures it tells before the tables.
-  const [, failures, tables] = /^(39 trials not solved\n(?: .*\n)+)\n([^]*)$/.exec(run.stdout)!;
-  assertEquals(failures!.trimEnd().split("\n").length, 22);
-  // A run compares models also without a baseline; a gate decides on each of them.
-  const compared = /^Pairs compared\n\([^]*?\)\n([^]*?)\n\nTasks gained and lost\n[^]*?\n\n/m;
-  assertMatch(
-    compared.exec(tables!)![1]!,
-    /^sim:noisy\S* \(simulated\) +sim:planner +100 +100\.0% +61\.0% +-39\.0 .* 0 +39 +below 0\.0001 /m,
-  );
-  const below = tables!.slice(tables!.indexOf("\nSuccess by cell\n"));
-  assertStringIncludes(gate.stdout, below.trimEnd());
-  assertMatch(gate.stdout, /^sim:planner \(simulated\): PASS: /m);
-  assertMatch(gate.stdout, /^sim:noisy\?early=0\.05&stale=0\.05 \(simulated\): FAIL: /m);
-  const finer = await toolgate(["gate", out, "--success-rate", "0.6", "--margin", "0.01"]);
-  assertEquals(finer.code, 3, finer.all);
-  assertMatch(finer.stdout, /UNDECIDED: .* about \d+ further trials would decide/);
-});
 
 Deno.test("toolgate run without a file runs the quick suite, and says so", async () => {
   const finished = await toolgate(["run", "--shard", "1/20"]);
@@ -588,16 +307,12 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
     ["run", suite, "--out", whole],
   ]);
   for (const run of runs) assertEquals(run.code, 0, run.all);
-  const [plan, ...lines] = readLines(whole);
-  const write = (name: string, rows: readonly unknown[]) => temporary.write(name, linesOf(rows));
-  const zero = write("zero.jsonl", [plan]);
-  const few = write("few.jsonl", [plan, ...lines.slice(4)]);
-  const foreign = write("foreign.jsonl", [plan, ...lines, readLines(other).at(-1)]);
-  const resolved = { ...plan.resolved, graphs: 7 };
-  const changed = write("changed.jsonl", [{ ...plan, resolved }, ...lines]);
-  const [first, ...others] = lines;
+  const [plan, first, ...others] = readLines(whole);
   const model = { ...first.model, served: "sim:planner-2" };
-  const swapped = write("swapped.jsonl", [plan, ...others, { ...first, model }]);
+  const swapped = temporary.write(
+    "swapped.jsonl",
+    linesOf([plan, ...others, { ...first, model }]),
+  );
   const rate = ["--success-rate", "0.6"];
 
   /** A folder with copies of journals. */
@@ -611,23 +326,12 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
   assertEquals(good.code, 0, good.all);
   assertStringIncludes(good.stdout, "solved: 16 of 16 valid trials");
   const cases = [
-    ["zero trials", zero, /INVALID: there are no trials/],
-    ["an empty file", write("empty.jsonl", []), /INVALID: there are no trials/],
-    [
-      "too few trials",
-      few,
-      /INVALID: .*few\.jsonl lacks 4 of its 16 trials: its run was cut short/,
-    ],
     ["a missing shard", one, /INVALID: .*shards are missing: 2\/2/],
-    ["the same shard twice", together("twice", one, one), /INVALID: .*shard 1\/2 is there twice/],
     [
       "a foreign shard",
       together("foreign", one, other),
       /INVALID: .*different plans: they differ in seed/,
     ],
-    ["a shard and a whole run", together("whole", one, whole), /INVALID: .*not shards of one run/],
-    ["a foreign trial", foreign, /INVALID: .*has a trial that its plan does not have: core=/],
-    ["a changed plan", changed, /INVALID: .*has a trial that its plan does not have: core=/],
     ["a changed served model", swapped, /INVALID: .*served model changed.*sim:planner-2/],
   ] as const;
   const told = await toolgates(cases.map(([, given]) => ["gate", given, ...rate]));
@@ -639,22 +343,6 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
       assertNoStack(finished);
     });
   }
-});
-
-Deno.test("toolgate gate reads a torn journal, says so, and leaves it as it is", async () => {
-  await using temporary = await folder();
-  const suite = temporary.write("suite.jsonc", suiteOf(["sim:planner"], 2));
-  const out = temporary.file("out.jsonl");
-  await toolgate(["run", suite, "--out", out]);
-  const torn = Deno.readTextFileSync(out) + `{"v":1,"kind":"trial","id":"ü`;
-  Deno.writeTextFileSync(out, torn);
-  const finished = await toolgate(["gate", out, "--success-rate", "0.1"]);
-  assertEquals(finished.code, 0, finished.all);
-  assertEquals(
-    finished.stderr,
-    `Dropped a torn last line of ${out} (30 bytes)\n4 of 4 trials played again: all agree\n`,
-  );
-  assertEquals(Deno.readTextFileSync(out), torn);
 });
 
 Deno.test("toolgate run ends with 3 when trials are invalid, and tries these again when told", async () => {
@@ -800,54 +488,6 @@ Deno.test("toolgate run keeps the trials of one model where another one cannot b
   assertEquals([...new Set(kept.map(({ model }) => model.requested))], ["a"]);
   assertMatch(finished.stdout, /^Success by cell: a$/m);
   assertMatch(finished.stderr, /trials were not run: Cannot get a reply of b .*refuses the key/);
-});
-
-Deno.test("toolgate run never tells a key", async () => {
-  await using temporary = await folder();
-  const key = "sk-a-very-secret-key-0123456789";
-  const chatty = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    ({ headers }) =>
-      Response.json({ error: { message: `Wrong key: ${headers.get("authorization")}` } }, {
-        status: 400,
-      }),
-  );
-  const entry = {
-    model: "m",
-    baseURL: `http://127.0.0.1:${chatty.addr.port}/v1`,
-    apiKeyVariable: "MY_KEY",
-  };
-  const suite = temporary.write("suite.jsonc", suiteOf([entry], 1));
-  const out = temporary.file("out.jsonl");
-  const finished = await toolgate(["run", suite, "--out", out], { env: { MY_KEY: key } });
-  await chatty.shutdown();
-  assertEquals(finished.code, 3, finished.all);
-  const journal = Deno.readTextFileSync(out);
-  assertStringIncludes(journal, "Wrong key");
-  assertEquals((journal + finished.all).includes(key), false);
-});
-
-Deno.test("toolgate run refuses to resume another plan, and leaves the journal as it is", async () => {
-  await using temporary = await folder();
-  const suite = temporary.write("suite.jsonc", suiteOf(["sim:planner"], 1));
-  const out = temporary.file("out.jsonl");
-  await toolgate(["run", suite, "--out", out]);
-  const before = Deno.readTextFileSync(out);
-  const cases = [
-    [["--seed", "2"], /must be of the same plan: it differs in seed\n/],
-    [["--model", "sim:noisy"], /must be of the same plan: it differs in models\n/],
-    [["--shard", "1/2"], /it is of the whole run: this is shard 1\/2/],
-  ] as const;
-  const told = await toolgates(
-    cases.map(([more]) => ["run", suite, "--out", out, "--resume", ...more]),
-  );
-  for (const [place, [, message]] of cases.entries()) {
-    const finished = told[place]!;
-    assertEquals(finished.code, 2, finished.all);
-    assertMatch(finished.stderr, message);
-    assertNoStack(finished);
-  }
-  assertEquals(Deno.readTextFileSync(out), before);
 });
 
 Deno.test("toolgate takes files relative to where the user stands", async () => {

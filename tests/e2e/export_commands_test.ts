@@ -1,7 +1,6 @@
 // The command that exports training data, as users run it: on journals of real runs of simulated models.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { exportTrials } from "../../lib/cli/export.ts";
 import { hermes } from "../../lib/models/formats/hermes.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { CITY, CITY_PATH } from "../support/call_sets.ts";
@@ -211,33 +210,4 @@ Deno.test("toolgate export is not led astray by journals that hold anything", as
   assertStringIncludes(stderr, "Dropped a torn last line");
   assertStringIncludes(stderr, "1 left out as duplicates");
   assertStringIncludes(stderr, "1: its strategy is unknown");
-});
-
-Deno.test("toolgate export refuses what it cannot understand", async () => {
-  await using place = await folder();
-  const journal = place.write("a.jsonl", "");
-  const cases: readonly (readonly [string[], string])[] = [
-    [["--format", "hermes"], "it takes one journal or more: none is given"],
-    [[journal], "--format openai-chat or hermes is needed"],
-    [[journal, "--format", "alpaca"], "--format must be one of openai-chat, hermes: it is alpaca"],
-    [
-      [journal, "--format", "hermes", "--only", "failed"],
-      "--only must be one of solved: it is failed",
-    ],
-    [[journal, "--format", "hermes", "--fast"], "there is no option --fast"],
-    [[`${journal}.none`, "--format", "hermes"], "there is no such file or folder"],
-    [
-      [journal, "--format", "hermes", "--set", `${journal}.none`],
-      "there is no such file or folder",
-    ],
-  ];
-  for (const [arguments_, message] of cases) {
-    const { code, stdout, stderr, all } = await toolgate(["export", ...arguments_]);
-    assertEquals([code, stdout], [2, ""], all);
-    assertStringIncludes(stderr, message);
-  }
-  const help = await toolgate(["export", "--help"]);
-  assertEquals(help.code, 0);
-  assertStringIncludes(help.stdout, `\n\n${exportTrials.help}\n`);
-  assertStringIncludes((await toolgate(["--help"])).stdout, "export ");
 });

@@ -15,16 +15,7 @@ import { planSuite } from "../../lib/runs/plan.ts";
 import { benchmark } from "../../lib/testing/benchmark.ts";
 import { linesOf } from "../support/journals.ts";
 import { finish } from "../support/records.ts";
-import {
-  beginToolgate,
-  countingServer,
-  type Finished,
-  type Folder,
-  folder,
-  readLines,
-  ROOT,
-  shell,
-} from "../support/child.ts";
+import { type Finished, type Folder, folder, readLines } from "../support/child.ts";
 import { CollectedTests } from "../support/collected.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
 
@@ -74,59 +65,6 @@ async function journalOf(
 function verdictIn({ stdout }: Finished): string {
   return stdout.split("\n").find((line) => /: (PASS|FAIL|UNDECIDED|INVALID): /.test(line)) ?? "";
 }
-
-const SEQUENTIAL = { gate: { successRate: 0.8, margin: 0.1, sequential: true } };
-
-Deno.test("toolgate run stops with a sequential gate, and is whole although trials are missing", async () => {
-  await using place = await folder();
-  const suite = place.write("suite.jsonc", suiteOf(SEQUENTIAL));
-  const journal = place.file("trials.jsonl");
-  const run = await toolgate(["run", suite, "--out", journal]);
-  assertEquals(run.code, 0, run.all);
-  const [plan, ...trials] = readLines(journal);
-  const { largestSize } = plan.rule;
-  assertLess(trials.length, largestSize / 2);
-  const spared = largestSize - trials.length;
-  assertStringIncludes(run.stderr, `${spared} trials were not needed: the gate had decided`);
-  const gate = await toolgate(["gate", journal]);
-  assertEquals(gate.code, 0, gate.all);
-  const graphs = Number(/decided after (\d+) graphs/.exec(gate.stdout)?.[1]);
-  assertLessOrEqual(graphs, trials.length);
-  // Going on with it finds nothing to do.
-  const again = await toolgate(["run", suite, "--out", journal, "--resume"]);
-  assertEquals(again.code, 0, again.all);
-  assertEquals(readLines(journal).length, 1 + trials.length);
-  const changes = [["--success-rate", "0.5"], ["--margin", "0.2"], ["--confidence", "0.9"]];
-  for (const refused of await toolgates(changes.map((one) => ["gate", journal, ...one]))) {
-    assertEquals(refused.code, 2, refused.all);
-  }
-});
-
-Deno.test("toolgate run, killed in mid-run of a sequential gate, goes on to the same verdict", async () => {
-  await using place = await folder();
-  await using server = countingServer("sim:noisy?quit=0.06", 5);
-  const suite = place.write("suite.jsonc", suiteOf({ ...SEQUENTIAL, models: ["m"] }));
-  const run = (journal: string) => [
-    ...["run", suite, "--base-url", server.url, "--out", journal, "--concurrency", "4"],
-  ];
-  const whole = place.file("whole.jsonl");
-  assertEquals((await toolgate(run(whole))).code, 0);
-  const usual = await toolgate(["gate", whole]);
-  const journal = place.file("killed.jsonl");
-  const child = beginToolgate(run(journal));
-  await server.reached(server.requests + 60);
-  child.process.kill("SIGKILL");
-  await child.finished;
-  const cut = await toolgate(["gate", journal]);
-  assertEquals(cut.code, 3, cut.all);
-  assertStringIncludes(cut.stdout, "continue it with --resume");
-  const last = await toolgate([...run(journal), "--resume"]);
-  assertEquals(last.code, 0, last.all);
-  const gate = await toolgate(["gate", journal]);
-  assertEquals([gate.code, verdictIn(gate)], [usual.code, verdictIn(usual)], gate.all);
-  const ids = readLines(journal).slice(1).map(({ id }) => id);
-  assertEquals(new Set(ids).size, ids.length, "a trial was run twice");
-});
 
 Deno.test("toolgate run ends at a budget with 3, and a price table is needed for dollars", async () => {
   await using place = await folder();
@@ -285,47 +223,6 @@ Deno.test("toolgate gate tells what the plan declares where an option replaces i
   );
 });
 
-Deno.test("toolgate decides nothing by a plan line that was changed after the run", async () => {
-  await using place = await folder();
-  const trials = GATED.trials.map((planned, index) =>
-    finish(planned, index < 12 ? { outcome: "no_answer" } : {})
-  );
-  const text = linesOf([planLine(GATED), ...trials]);
-  const path = place.write("a.jsonl", text.replace('"successRate":0.9', '"successRate":0.5'));
-  assert(Deno.readTextFileSync(path) !== text);
-  for (
-    const command of [["gate", path], ["report", path], ["run", path, "--only", trials[0]!.id]]
-  ) {
-    const { code, stdout, stderr, all } = await toolgate(command);
-    assertEquals([code, stdout], [2, ""], all);
-    assertStringIncludes(stderr, `Cannot use ${path}, line 1 as the checksum of a line must`);
-  }
-});
-
-Deno.test("toolgate gate refuses a baseline that shares trials with the candidate", async () => {
-  await using place = await folder();
-  const [first, ...others] = GATED.trials.map((planned) => finish(planned));
-  const spoiled = { ...first!, outcome: "invalid", solved: false, grounded: false };
-  const accepted = place.write("a.jsonl", linesOf([planLine(GATED), spoiled, ...others]));
-  const baseline = place.file("b.json");
-  assertEquals((await toolgate(["accept", accepted, "--out", baseline])).code, 0);
-  const later = { ...first!, startedAt: "2027-01-01T00:00:00.000Z" };
-  const continued = place.write(
-    "c.jsonl",
-    linesOf([planLine(GATED), spoiled, ...others, later]),
-  );
-  const refused = await toolgates(
-    [accepted, baseline].map((file) => ["gate", continued, "--baseline", file]),
-  );
-  for (const { code, stderr, all } of refused) {
-    assertEquals(code, 2, all);
-    assertStringIncludes(
-      stderr,
-      "as the candidate must be another run: 39 of its 40 trials are the baseline's own",
-    );
-  }
-});
-
 Deno.test("a gate refuses a candidate that replays its baseline, and takes another recorded run", async () => {
   await using place = await folder();
   // A deterministic model: only when they were drawn tells the replies of two runs apart.
@@ -392,8 +289,6 @@ Deno.test("toolgate gate fails on a ceiling, whatever the success rate", async (
   );
   const commands = [...finished.stdout.matchAll(/^ +rerun: .*( run .*\.jsonl --only .*)$/gm)];
   assertEquals(commands.length, 3, finished.all);
-  const again = await shell(`deno run -A --no-check ${ROOT}/lib/cli/main.ts${commands[2]![1]}`);
-  assertStringIncludes(again.stdout, "incorrect_value", again.all);
   // JSON has the ids, for programs.
   const { verdicts: [{ ceilings: [check] }] } = JSON.parse(
     (await toolgate(["gate", journal, "--json"])).stdout,
@@ -401,31 +296,6 @@ Deno.test("toolgate gate fails on a ceiling, whatever the success rate", async (
   const shown = (readLines(journal) as { id: string; failures?: { type: string }[] }[])
     .filter(({ failures = [] }) => failures.some(({ type }) => type === "incorrect_value"));
   assertEquals(check.trials, shown.slice(0, 3).map(({ id }) => id));
-});
-
-Deno.test("toolgate plan tells sizes that agree with published ones", async () => {
-  const [at70, at80, at90, wider, weak, sized] = (await toolgates([
-    ["plan", "--json", "--rate", "0.7", "--margin", "0.05"],
-    ["plan", "--json", "--rate", "0.8"],
-    ["plan", "--json", "--rate", "0.9"],
-    ["plan", "--json", "--rate", "0.7", "--margin", "0.1"],
-    ["plan", "--json", "--rate", "0.7", "--power", "0.8"],
-    ["plan", "--json", "--rate", "0.7", "--graphs", "960"],
-  ])).map(({ code, stdout, all }) => {
-    assertEquals(code, 0, all);
-    return JSON.parse(stdout);
-  });
-  const { sizes, sequential } = at70;
-  assertEquals([sizes.absolute, sizes.paired], [960, 875]);
-  assertEquals(sequential.absolute.largestSize, 1440);
-  assertLess(sequential.absolute.good.units, 0.55 * 960);
-  assertEquals(at80.sizes.absolute, 756);
-  assertEquals(at90.sizes.absolute, 474);
-  assertEquals(wider.sizes.absolute, 248);
-  assertLess(weak.sizes.absolute, 960);
-  assertAlmostEquals(sized.absolute, 0.05, 1e-3);
-  const shown = await toolgate(["plan", "--rate", "0.7", "--margin", "0.05"]);
-  assertMatch(shown.stdout, /absolute gate, fixed size +960 graphs/);
 });
 
 Deno.test("toolgate plan tells what a suite's gate can decide, and what it costs", async () => {

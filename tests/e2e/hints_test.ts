@@ -1,7 +1,7 @@
 // What toolgate tells users to do next, in projects of their own outside of the clone: hints name a command that
 // works there, and slips are answered by what is probably meant.
 
-import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { deno, type Folder, folder, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
@@ -156,6 +156,8 @@ Deno.test("toolgate tells its version, and helps in every way that users try", a
     usual.stdout,
     "Usage: deno task toolgate gate F.jsonl|FOLDER [OPTIONS]\n",
   );
+  assertStringIncludes(usual.stdout, "--coverage");
+  assertEquals((await toolgate([])).code, 2);
   for (const line of [["help", "gate"], ["gate", "-h"], ["--help", "gate"]]) {
     const { code, stdout, all } = await toolgate(line);
     assertEquals([code, stdout], [0, usual.stdout], all);
@@ -165,61 +167,4 @@ Deno.test("toolgate tells its version, and helps in every way that users try", a
   for (const line of [["-h"], ["help"], ["help", "help"]]) {
     assertEquals((await toolgate(line)).stdout, all.stdout);
   }
-});
-
-/** A suite that is right but for some fields. */
-const suite = (fields: object) => JSON.stringify({ ...JSON.parse(SUITE), ...fields });
-
-/** Slips, and the end of the one line that answers each. */
-const SLIPS: readonly (readonly [line: readonly string[] | string, told: string])[] = [
-  [["help", "repotr"], "there is no command repotr; did you mean report?"],
-  [["frobnicate"], "there is no command frobnicate; there are init, generate, run, gate, "],
-  [["--out=x", "run"], "a command must come before the option --out"],
-  [["generate", "--croe", "3"], "there is no option --croe; did you mean --core?"],
-  [
-    ["accept", "--zzz", "x"],
-    "there is no option --zzz; there are --out, --to, --name, --anchor, --prices, --unchecked (see",
-  ],
-  [
-    suite({ v: 2 }),
-    "it is of version 2 of the format, and this toolgate reads 1",
-  ],
-  [suite({ tasks: [{ core: 50_000, depth: 9 }] }), "at tasks[0]: core must be at most 5000: it is"],
-  [
-    suite({ tasks: [{ core: 9, depth: "all", irrelevant: [3, 6_000], connection: "half" }] }),
-    "at tasks[0]: connected must be at most 5000: it is 6000",
-  ],
-  [
-    suite({ tasks: [{ core: 4_000, depth: 9, disconnected: 4_000 }] }),
-    "core, connected and disconnected together must be at most 5000: they are 8000",
-  ],
-  [
-    suite({ tasks: [{ core: 9, depth: 3, outputs: [1, 100_000] }] }),
-    "inputs and outputs of all functions must be at most 20000: they are 900018",
-  ],
-  [
-    '{ "apiKey": hunter2hunter2 }',
-    "JSON with comments: Cannot parse JSONC: unexpected token in JSONC at line 1, column 13",
-  ],
-  [suite({ graphs: 1_000_000 }), "it must have at most 300000 trials: it has 1000000"],
-  [
-    suite({ apiKey: "hunter2hunter2" }),
-    'Unrecognized key: "apiKey": keys are not written here; apiKeyVariable',
-  ],
-];
-
-Deno.test("slips, sizes without end and keys in suites are answered at once, in a line that helps", async () => {
-  await using place = await folder();
-  for (const [given, told] of SLIPS) {
-    const line = typeof given === "string"
-      ? ["run", place.write("suite.jsonc", given), "--out", place.file("out.jsonl")]
-      : given;
-    const { code, stdout, stderr, all } = await toolgate(line);
-    assertEquals([code, stdout], [2, ""], all);
-    assertStringIncludes(stderr, told, all);
-    assertNotMatch(stderr, /hunter2/, all);
-    assert(stderr.trimEnd().split("\n").length <= 3, all);
-  }
-  // Nothing was begun.
-  assertEquals(place.names(), ["suite.jsonc"]);
 });

@@ -16,7 +16,6 @@ import {
   unwrapped,
 } from "../support/child.ts";
 import { CollectedTests } from "../support/collected.ts";
-import { toolgate } from "../support/command_line.ts";
 
 /** So weak that no gate of the fixtures lets it pass, but not without a success. */
 const WEAK = "sim:noisy?quit=0.5";
@@ -30,7 +29,7 @@ const ELSEWHERE = [
 ];
 
 const place = await folder();
-/** The server of the usual run of a weak model: its journal goes on with no other. */
+/** The server of the usual run of a weak model. */
 const weakServer = countingServer(WEAK);
 Deno.test.afterAll(async () => {
   await weakServer[Symbol.asyncDispose]();
@@ -258,7 +257,7 @@ Deno.test("benchmark() takes models of one's own for stages", async () => {
   );
 });
 
-/** The usual run of a model that passes, and of one that does not, whose journal is kept. */
+/** The usual run of a model that passes, and of one that does not. */
 const usual = {
   planner: once(async () => {
     const report = place.file("planner.xml");
@@ -267,9 +266,7 @@ const usual = {
     return { finished, ...junit(report), trials: server.trials };
   }),
   weak: once(async () => {
-    const journal = place.file("weak.jsonl");
-    const finished = await run("own_server", { server: weakServer, own: [`--out=${journal}`] });
-    return { finished, trials: weakServer.trials, text: Deno.readTextFileSync(journal) };
+    return { finished: await run("own_server", { server: weakServer }) };
   }),
 };
 
@@ -283,41 +280,21 @@ Deno.test("benchmark() passes with a good model", async () => {
   assertEquals(trials, TRIALS);
 });
 
-Deno.test("benchmark() runs the same trials to the same verdict in every order", async (context) => {
-  const ways: [flags: readonly string[], own: readonly string[]][] = [
+Deno.test("benchmark() runs the same trials to the same verdict in every order", async () => {
+  const { finished: whole } = await usual.weak();
+  await using server = countingServer(WEAK, 2);
+  const finished = await run("own_server", {
+    server,
     // Only what fails is tried again, and only there does an order show.
-    [["--shuffle=4", "--retry=3", "--repeats=2"], ["--concurrency=2"]],
-    [[`--filter=${GATE}`], []],
-  ];
-  for (const [flags, own] of ways) {
-    await context.step([...flags, ...own].join(" "), async () => {
-      const { finished: whole } = await usual.weak();
-      await using server = countingServer(WEAK, 2);
-      const finished = await run("own_server", { server, flags, own });
-      assertEquals(finished.code, 1, finished.all);
-      assertEquals(failedIn(finished), [GATE], finished.all);
-      const verdicts = verdictsOf(finished.stdout);
-      assertEquals([verdicts.length, verdicts], [1, verdictsOf(whole.stdout)], finished.all);
-      assertEquals(server.begun.size, TRIALS);
-      assertEquals(server.trials, TRIALS, "a trial was run twice");
-      if (own.length > 0) assertEquals(server.mostAtOnce, 2);
-    });
-  }
-});
-
-Deno.test("benchmark() keeps files apart under --parallel", async () => {
-  await using server = countingServer(WEAK);
-  const names = ["own_server", "two_models"];
-  const finished = await run(names, { server, flags: ["--parallel"] });
+    flags: ["--shuffle=4", "--retry=3", "--repeats=2"],
+    own: ["--concurrency=2"],
+  });
   assertEquals(finished.code, 1, finished.all);
-  const kinds = verdictsOf(finished.stdout).map((line) => /^(.*?): [A-Z]+: /.exec(line)![0]);
-  assertEquals(kinds.sort(), [
-    "my-model: FAIL: ",
-    "sim:noisy?quit=1 (simulated): FAIL: ",
-    "sim:planner (simulated): PASS: ",
-  ]);
-  assertEquals(server.trials, TRIALS);
-  assertEquals(server.begun.size, TRIALS);
+  assertEquals(failedIn(finished), [GATE], finished.all);
+  const verdicts = verdictsOf(finished.stdout);
+  assertEquals([verdicts.length, verdicts], [1, verdictsOf(whole.stdout)], finished.all);
+  assertEquals([server.begun.size, server.trials], [TRIALS, TRIALS], "a trial was run twice");
+  assertEquals(server.mostAtOnce, 2);
 });
 
 Deno.test("benchmark() without a gate fails each unsolved case with its story, and tells a fresh seed, which repeats all of it (FuncBenchGen 3.2)", async () => {
@@ -366,66 +343,6 @@ Deno.test("benchmark() reruns one trial of a gated file with its story, and leav
   assertEquals(fresh.trials, 1);
 });
 
-Deno.test("benchmark() shards its trials, and toolgate gate decides over the journals", async () => {
-  await using server = countingServer(WEAK);
-  const names = ["own_server", "strict"];
-  const file = place.write(
-    "sharded.ts",
-    names.map((name) => `import "file://${ROOT}/fixtures/benchmarks/${name}.ts";\n`).join(""),
-  );
-  const shards: Finished[] = [];
-  for (const index of [1, 2]) {
-    // The second one has a fresh seed, which all shards must share.
-    const own = [`--shard=${index}/2`, "--seed=1", `--out=${place.path}/shards/`];
-    const finished = await run(file, { server, own });
-    assertMatch(finished.all, /own server: the gate needs all trials.* so it is ignored/);
-    assertMatch(finished.stdout, /own server > gate \.\.\. ignored/);
-    assertStringIncludes(finished.stdout, `running ${TRIALS / 2 + 1 + 3} tests`, finished.all);
-    const others = failedIn(finished).filter((one) => !one.startsWith("strict > "));
-    assertEquals(others, [], finished.all);
-    shards.push(finished);
-  }
-  const stories = shards.flatMap(storiesIn).map(({ story }) => story);
-  assert(stories.length > 0);
-  assertEquals(new Set(stories).size, stories.length, "a trial is in both shards");
-  assertEquals(server.trials, TRIALS);
-  assertEquals(server.begun.size, TRIALS);
-
-  for (const index of [1, 2]) {
-    const name = `own_server.shard${index}.jsonl`;
-    place.write(`own/${name}`, Deno.readTextFileSync(place.file(`shards/${name}`)));
-  }
-  const decided = await toolgate(["gate", place.file("own")]);
-  assertEquals(decided.code, 1, decided.all);
-  const { finished: whole } = await usual.weak();
-  assertEquals(verdictsOf(decided.stdout), verdictsOf(whole.stdout));
-  const missing = await toolgate(["gate", place.file("own/own_server.shard1.jsonl")]);
-  assertEquals(missing.code, 3, missing.all);
-  assertStringIncludes(missing.stdout, "shards are missing: 2/2");
-});
-
-Deno.test("benchmark() resumes a journal, and runs only what is missing", async () => {
-  const { finished: whole, trials, text } = await usual.weak();
-  assertEquals(whole.code, 1, whole.all);
-  const lines = text.trimEnd().split("\n");
-  assertEquals([lines.length, trials], [TRIALS + 2, TRIALS]);
-  const journal = place.write(
-    "resumed.jsonl",
-    lines.slice(0, 6).join("\n") + "\n" + lines[6]!.slice(0, 40),
-  );
-  const before = weakServer.trials;
-  const own = [`--out=${journal}`, "--resume"];
-  const resumed = await run("own_server", { server: weakServer, own });
-  assertEquals(resumed.code, 1, resumed.all);
-  // deno test shows what a file says while it loads among the output of tests.
-  assertMatch(resumed.stdout, /Dropped a torn last line of .*resumed\.jsonl \(40 bytes\)/);
-  assertEquals(weakServer.trials - before, TRIALS - 5);
-  assertEquals(verdictsOf(resumed.stdout), verdictsOf(whole.stdout));
-  const ids = readLines(journal).slice(1).map(({ id }) => id);
-  assertEquals(new Set(ids).size, TRIALS);
-  assertEquals(ids.length, TRIALS);
-});
-
 const good = `model: "sim:planner", tasks: { core: 3, depth: 2 }, seed: 1`;
 
 Deno.test("benchmark() fails where a gate is required and --filter leaves it out", async () => {
@@ -446,20 +363,11 @@ Deno.test("benchmark() fails where a gate is required and --filter leaves it out
     assertStringIncludes(left.all, `${name}: the gate did not run: nothing was decided`);
   }
   assertMatch(left.all, /AssertionError: The gates of these benchmarks did not run: two, one/);
-  const decided = await run([asked, coded], { own: ["--require-gate"] });
+  // Files that run side by side are kept apart.
+  const decided = await run([asked, coded], { flags: ["--parallel"], own: ["--require-gate"] });
   assertEquals(decided.all.includes("the gate did not run"), false, decided.all);
-  assertEquals(verdictsOf(decided.stdout).length > 0, true, decided.all);
-  const notice = await run(asked, { flags: ["--filter", "open > core"] });
-  assertEquals(notice.code, 0, notice.all);
-});
-
-Deno.test("benchmark() starts one trial when --filter selects one case", async () => {
-  await using server = countingServer();
-  const filter = "--filter=own server > core 4, depth 2, connected 1, disconnected 0, graph 2, ";
-  const finished = await run("own_server", { server, flags: [filter] });
-  assertEquals(finished.code, 0, finished.all);
-  assertMatch(finished.stdout, /1 passed \| 0 failed/);
-  assertEquals(server.trials, 1, finished.all);
+  const gates = [...decided.stdout.matchAll(/(\w+) > gate \.\.\. ok/g)].map(([, name]) => name);
+  assertEquals(gates.sort(), ["one", "three", "two"], decided.all);
 });
 
 Deno.test("benchmark() runs eight trials at a time, and never more", async () => {

@@ -9,10 +9,10 @@ import type { Shard } from "../../lib/runs/shard_text.ts";
 import { type PlanLine, planLine } from "../../lib/runs/journal/plan_line.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { type Finished, type Folder, folder, readLines } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
-import { endLine, linesOf } from "../support/journals.ts";
-import { finish, record } from "../support/records.ts";
+import { linesOf } from "../support/journals.ts";
+import { finish } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { SMALL } from "../support/suites.ts";
 
@@ -69,38 +69,6 @@ function contents(place: Folder): [string, string][] {
   });
 }
 
-Deno.test("toolgate report prints the tables and the verdicts of all journals", async () => {
-  await using place = await folder();
-  write(place, "a.jsonl", { gate: { successRate: 0.2 } });
-  write(place, "b.jsonl", { models: ["sim:c"] });
-  const finished = await report(place, "a.jsonl", "b.jsonl");
-  assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
-  const [title, verdict, answer, headline, note, pairs, lost, matrix] = finished.stdout
-    .split("\n\n");
-  assertEquals([title, verdict], ["small", "PASS: all 2 verdicts"]);
-  assertMatch(
-    answer!,
-    /^The worst of 2: no difference found between sim:c .* Without a verdict: sim:c \(simulated\)\.$/,
-  );
-  assertMatch(
-    headline!,
-    /^Success\n.*\nmodel +verdict +solved .*\nsim:c \(simulated\) +- .*\na +PASS .*\nb +PASS /,
-  );
-  assertMatch(
-    pairs!,
-    /^Pairs compared\n.*\ncandidate .*\nb +a +6 .*\nsim:c \(simulated\) +a +6 .*\nsim:c \(simulated\) +b +6 [^\n]*$/,
-  );
-  assertMatch(lost!, /^Tasks gained and lost\n/);
-  assertMatch(matrix!, /^Success by cell\n.*\ncell +a +sim:c \(simulated\) +b +why\n/);
-  assertMatch(note!, /^\* Simulated models are programs/);
-  assertStringIncludes(finished.stdout, "\nSuccess by core size (as in FuncBenchGen, Table 2)\n");
-  assertMatch(finished.stdout, /^sim:c \(simulated\) +\d/m);
-  assertMatch(finished.stdout, /\n\na: (PASS|FAIL|UNDECIDED): /);
-  assertEquals(place.names(), ["a.jsonl", "b.jsonl"], "it writes nothing unless it is told");
-  const again = await report(place, "a.jsonl", "b.jsonl");
-  assertEquals(again.stdout, finished.stdout);
-});
-
 Deno.test("toolgate report writes every file that is named, the same way each time", async () => {
   await using place = await folder();
   write(place, "a.jsonl", { gate: { successRate: 0.2 } });
@@ -126,40 +94,13 @@ Deno.test("toolgate report writes every file that is named, the same way each ti
   }
 });
 
-Deno.test("toolgate report takes and writes files where the user stands", async () => {
-  await using place = await folder();
-  Deno.mkdirSync(place.file("sub"));
-  write(place, "sub/a.jsonl");
-  const finished = await deno(
-    [
-      ...["task", `--config=${ROOT}/deno.json`, "toolgate", "report", "a.jsonl"],
-      ...["--markdown", "a.md"],
-    ],
-    { cwd: place.file("sub") },
-  );
-  assertEquals(finished.code, 0, finished.all);
-  assertStringIncludes(finished.stderr, "Wrote a.md");
-  assertEquals([...Deno.readDirSync(place.file("sub"))].map(({ name }) => name).sort(), [
-    "a.jsonl",
-    "a.md",
-  ]);
-});
-
 Deno.test("toolgate report ends with 0 and says what is not there", async (context) => {
   const cases: Record<string, [(place: Folder) => string[], RegExp]> = {
-    "a missing shard": [
-      (place) => [write(place, "1.jsonl", {}, { shard: { index: 1, of: 2 } })],
-      /\* 6 of 12 planned trials of 1\.jsonl have no result: shards are missing: 2\/2\. /,
-    ],
     "a missing shard, and a gate": [
       (place) => [
         write(place, "1.jsonl", { gate: { successRate: 0.5 } }, { shard: { index: 1, of: 2 } }),
       ],
       /INVALID: shards are missing: 2\/2\./,
-    ],
-    "a run that was cut short": [
-      (place) => [write(place, "a.jsonl", {}, { trials: (all) => all.slice(0, 5) })],
-      /\* 7 of 12 planned trials of a\.jsonl have no result\. All figures are of the other trials\./,
     ],
     "a torn last line": [
       (place) => {
@@ -168,22 +109,6 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
         return [path];
       },
       /\* Dropped a torn last line of .*a\.jsonl \(\d+ bytes\)\n\* 1 of 12 planned trials/,
-    ],
-    "no line at all": [
-      (place) => [place.write("a.jsonl", "")],
-      /^\* No trial has ended yet: there is nothing to report\.$/m,
-    ],
-    "a plan alone": [
-      (place) => [write(place, "a.jsonl", { gate: { successRate: 0.5 } }, { trials: () => [] })],
-      /nothing to report\.\n\* 12 of 12 planned[^]*INVALID: there are no trials/,
-    ],
-    "a spent budget": [
-      (place) => [
-        write(place, "a.jsonl", { budget: { tokens: 5 } }, {
-          trials: (all) => [...all.slice(0, 4), endLine(4, "the budget is out")],
-        }),
-      ],
-      /\* 8 of 12 planned trials of a\.jsonl were not run: the budget is out\./,
     ],
     "a sequential gate that had decided": [
       (place) => [
@@ -197,14 +122,6 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
         }),
       ],
       /\* \d+ of \d+ planned trials of a\.jsonl were not needed: the gate had decided\.[^]*PASS/,
-    ],
-    "no plan": [
-      (place) => [place.write("a.jsonl", linesOf([record(), record({ model: "n" })]))],
-      /\* Without a plan line it is unknown whether trials are missing/,
-    ],
-    "a baseline that is not there": [
-      (place) => [write(place, "a.jsonl", { gate: { baseline: { file: "none.json" } } })],
-      /INVALID: there is no baseline \S+none\.json/,
     ],
     "a baseline that cannot be used": [
       (place) => {
@@ -239,59 +156,6 @@ Deno.test("toolgate report --prices tells costs, in place of those of the plan",
   assertEquals(await costs("--prices", "p.jsonc"), [null, 0.06]);
 });
 
-Deno.test("toolgate report refuses a wrong command line, and loses nothing by it", async (context) => {
-  await using place = await folder();
-  write(place, "a.jsonl");
-  write(place, "journal.txt", { models: ["c"] });
-  write(place, "seed.jsonl", { seed: 2, models: ["d"] });
-  place.write("prices.jsonc", "{}");
-  place.write("text.txt", "hello\n");
-  place.write("old.html", "an earlier report");
-  Deno.symlinkSync(place.file("journal.txt"), place.file("link.txt"));
-  Deno.mkdirSync(place.file("folder"));
-  const before = contents(place);
-  const here = place.path;
-  const cases: [string[], RegExp][] = [
-    [[], /it takes one journal or more: none is given/],
-    [["--html", "old.html"], /it takes one journal or more: none is given/],
-    [["a.jsonl", "--htm", "x.html"], /there is no option --htm; did you mean --html\?/],
-    [["a.jsonl", "--json", "b.jsonl"], /--json must not be named like a journal: it is b\.jsonl/],
-    [["journal.txt", "--json", "./journal.txt"], /--json must not be a file that is read/],
-    [["journal.txt", "--markdown", `${here}/journal.txt`], /must not be a file that is read/],
-    [["journal.txt", "--html", "link.txt"], /must not be a file that is read: it is link/],
-    [["link.txt", "--html", "folder/../journal.txt"], /must not be a file that is read/],
-    [
-      ["a.jsonl", "--prices", "prices.jsonc", "--json", "prices.jsonc"],
-      /only another such report may be replaced/,
-    ],
-    [["a.jsonl", "--html", "folder"], /Cannot write the report to \S+\/folder: it is a folder/],
-    [
-      ["a.jsonl", "--json", "text.txt/r.json"],
-      /Cannot write the report to \S+\/text\.txt\/r\.json: /,
-    ],
-    [["a.jsonl", "--prices", "none.jsonc"], /Cannot read \S+\/none\.jsonc: there is no such file/],
-    [
-      ["a.jsonl", "seed.jsonl"],
-      /a\.jsonl and \S+\/seed\.jsonl together.*: they differ in seed; run them/,
-    ],
-    [
-      ["a.jsonl", "./a.jsonl"],
-      /a\.jsonl and \S+\/\.\/a\.jsonl together as a trial must be in one of them only: both have/,
-    ],
-    [["text.txt"], /text\.txt/],
-  ];
-  const all = await reports(place, cases.map(([arguments_]) => arguments_));
-  for (const [at, [arguments_, message]] of cases.entries()) {
-    await context.step(arguments_.join(" ") || "nothing", () => {
-      const finished = all[at]!;
-      assertEquals([finished.code, finished.stdout], [2, ""], finished.all);
-      assertMatch(finished.stderr, message);
-      assertEquals(finished.stderr.trimEnd().includes("\n"), false, finished.all);
-    });
-  }
-  assertEquals(contents(place), before);
-});
-
 Deno.test("toolgate report refuses plans that disagree on a price, unless prices are given", async () => {
   await using place = await folder();
   const price = { input: 1, output: 1 };
@@ -318,37 +182,6 @@ Deno.test("toolgate report refuses plans that disagree on a price, unless prices
     const { subjects } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
     assertEquals(subjects.map(({ cost }: { cost: number | null }) => cost), costs);
   }
-});
-
-Deno.test("toolgate report writes over no baseline", async (context) => {
-  await using place = await folder();
-  Deno.mkdirSync(place.file("dir1"));
-  Deno.symlinkSync(place.file("dir1"), place.file("dir2"));
-  Deno.symlinkSync(place.file("base.json"), place.file("link.json"));
-  place.write("base.json", "what was accepted");
-  const gate = (file: string) => ({ gate: { baseline: { file } } });
-  write(place, "a.jsonl", { models: ["a"], ...gate("base.json") });
-  write(place, "c.jsonl", { models: ["c"] });
-  const files = () => contents(place).filter(([name]) => name !== "r.html");
-  const before = files();
-  const baseline = /as only another such report may be replaced: another file is there/;
-  const cases: [string[], RegExp | undefined][] = [
-    [["a.jsonl", "--json", "base.json"], baseline],
-    [["c.jsonl", "a.jsonl", "--html", "r.html", "--json", "./base.json"], baseline],
-    [["a.jsonl", "--json", "link.json"], baseline],
-    [["a.jsonl", "--json", "dir2/../base.json"], baseline],
-    [["c.jsonl", "--html", "r.html"], undefined],
-  ];
-  const all = await reports(place, cases.map(([arguments_]) => arguments_));
-  for (const [at, [arguments_, message]] of cases.entries()) {
-    await context.step(arguments_.join(" "), () => {
-      const finished = all[at]!;
-      assertEquals(finished.code, message === undefined ? 0 : 2, finished.all);
-      if (message !== undefined) assertMatch(finished.stderr, message);
-    });
-  }
-  assertEquals(files(), before);
-  assertEquals([...Deno.readDirSync(place.file("dir1"))], []);
 });
 
 Deno.test("toolgate report lists just the trials that its tables count, while a run goes on", async () => {
@@ -418,52 +251,6 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
   const together = await report(place, own, path);
   assertEquals(together.code, 2, together.all);
   assertStringIncludes(together.stderr, "they differ in generator");
-});
-
-Deno.test("toolgate report tells that another model was served", async () => {
-  await using place = await folder();
-  const served = (name: string) => (trial: Trial) => ({
-    ...trial,
-    model: { ...trial.model, served: name },
-  });
-  for (const index of [1, 2]) {
-    write(place, `shards/${index}.jsonl`, { models: ["a"] }, {
-      shard: { index, of: 2 },
-      trials: (all) => all.map(served(`a-2026-0${index}`)),
-    });
-  }
-  const note = "a was served as a-2026-01 and as a-2026-02: its figures mix them.";
-  const both = await report(place, "shards", "--html", "r.html", "--markdown", "r.md");
-  assertEquals(both.code, 0, both.all);
-  assertStringIncludes(Deno.readTextFileSync(place.file("r.html")), `<li>${note}</li>`);
-  assertStringIncludes((await report(place, "shards")).stdout, `* ${note}\n`);
-  const one = await report(place, "shards/1.jsonl");
-  assertEquals([one.code, one.stdout.includes("served as")], [0, false], one.all);
-});
-
-Deno.test("toolgate report counts what spoiled trials took that were run again", async () => {
-  await using place = await folder();
-  const usage = (inputTokens: number) => ({ usage: { inputTokens, outputTokens: 0 } });
-  write(place, "a.jsonl", { models: ["a"], prices: { a: { input: 1, output: 0 } } }, {
-    trials: ([first, second, ...others]) => [
-      { ...first!, ...usage(100), outcome: "invalid", solved: false },
-      { ...second!, ...usage(20) },
-      { ...first!, ...usage(3000), outcome: "invalid", solved: false },
-      { ...first!, ...usage(7) },
-      ...others.map((one) => ({ ...one, ...usage(0) })),
-    ],
-  });
-  const finished = await report(place, "a.jsonl", "--json", "r.json");
-  assertEquals(finished.code, 0, finished.all);
-  const { trials, notes, subjects: [{ usage: used, cost, total }] } = JSON.parse(
-    Deno.readTextFileSync(place.file("r.json")),
-  );
-  assertEquals(notes, [
-    "1 of 6 trials were run again, as they had been invalid: figures are of their last runs, and the " +
-    "journal has the others too.",
-  ]);
-  assertEquals([trials, total.trials, total.valid], [6, 6, 6]);
-  assertEquals([used, cost], [{ inputTokens: 3127, outputTokens: 0 }, 3127 / 1e6]);
 });
 
 Deno.test("toolgate report --csv writes four files that another program reads, beside other reports", async () => {

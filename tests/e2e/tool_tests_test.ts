@@ -15,8 +15,6 @@ import { toolgate } from "../support/command_line.ts";
 const PASSING = ["assistant", "shop", "travel"].map((name) => `fixtures/tool_tests/${name}.ts`);
 const FAILING = ["calls", "gate", "outcomes", "unreachable"]
   .map((name) => `fixtures/tool_tests/failing/${name}.ts`);
-const [CALLS] = FAILING as [string];
-
 const place = await folder();
 Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
 const FILES = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
@@ -342,13 +340,6 @@ Deno.test("without a trial", () => {
   const kept = readLines(journal).find((line) => line.task?.case === "by calls")!;
   const { message } = kept.events.find(({ kind }: { kind: string }) => kind === "assertion");
   assertEquals(callsIn(message), 12);
-});
-
-Deno.test("toolTest() tells of --only with a model that the file has not chosen", async () => {
-  const id = "case=wrong%20order seed=1 model=other strategy=plain perturbation=none repetition=1";
-  const finished = await run(CALLS, { own: [`--only=${id}`] });
-  assertEquals(finished.code, 1, finished.all);
-  assertStringIncludes(finished.all, "; it has such a task for hasty, not for other");
 });
 
 Deno.test("toolTest() keeps the trials of each file in a folder", async (context) => {

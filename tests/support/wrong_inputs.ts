@@ -202,6 +202,75 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a project without a name", "init ", /no argument may be empty: one is/),
     command("a port that none is", "simulate --port 70000", /--port must be a whole number from 0 to 65535: it is 70000/),
     command("a port in use", "simulate --port $port", /Cannot serve on port \d+: Address already in use/),
+    command("a name that objects have", "constructor", /there is no command constructor; there are init, generate, run, gate, /),
+    command("help for no such command", "help repotr", /there is no command repotr; did you mean report\?/),
+    command("an option in front", "--out=x run", /a command must come before the option --out/),
+    command("an option like no other", "accept --zzz x", /there is no option --zzz; there are --out, --to, --name, --anchor, --prices, --unchecked \(see/),
+    command("an option twice", "generate --core 3 --core 4 --depth 1", /--core is given twice/),
+    command("no sizes of a task", "generate", /--core is needed/),
+    command("inputs that are no range", "generate --core 3 --depth 1 --inputs 3", /--inputs must be A\.\.B.*: it is 3/),
+    command("a file that nobody reads", "generate file --core 3 --depth 1", /it takes no file: file is given/),
+    command("two suites", "run suite.jsonc other.jsonc", /it takes one suite file: 2 are given/),
+    command("no time for a request", "run suite.jsonc --request-timeout 0", /--request-timeout must be a number above 0: it is 0/),
+    command("no such strategy", "run suite.jsonc --strategy wishful", /strateg.*must be one of plain, .*: it is wishful/),
+    command("no such API", "run suite.jsonc --api smoke", /--api must be one of chat, responses, react, xml, hermes: it is smoke/),
+    command("no such effort", "run suite.jsonc --reasoning-effort hard", /--reasoning-effort must be one of none, minimal, low, medium, high, xhigh, max: it is hard/),
+    command("no such shard", "run suite.jsonc --shard 4/3", /Cannot use shard 4\/3 as it must be I\/N/),
+    command("a shard of fresh tasks", "run fresh.jsonc --shard 1/2", /add --seed/),
+    command("nothing to resume", "run suite.jsonc --resume", /--resume needs --out/),
+    command("nothing to retry", "run suite.jsonc --out new.jsonl --retry-invalid", /--retry-invalid needs --resume/),
+    command("one trial into a journal", "run suite.jsonc --only core=1 --out new.jsonl", /--only goes without --out/),
+    command("one trial to go on with", "run suite.jsonc --only core=1 --resume", /--only goes without --resume/),
+    command("one trial of a shard", "run suite.jsonc --only core=1 --shard 1/2", /--only goes without --shard/),
+    command("one trial of a wave", "run suite.jsonc --only core=1 --wave 1", /--only goes without --wave/),
+    command("a journal's trial of another model", "run good.jsonl --only core=1 --model m", /a journal goes without --model, /),
+    command("a wave of a gate of fixed size", "run suite.jsonc --wave 1 --out new.jsonl", /--wave needs a sequential gate, after whose looks waves end: it has none/),
+    command("a wave without a journal", "run fresh.jsonc --seed 1 --wave 1", /--wave needs --out=FILE, in the folder that has the journals of all waves/),
+    command("a wave of fresh tasks", "run fresh.jsonc --wave 1 --out new.jsonl", /all waves need the same seed and it is "fresh": add --seed=N/),
+    command("no journal", "gate", /it takes a journal, or a folder with those of one run: none is given/),
+    command("three gates", "gate good.jsonl --history x --success-rate 0.5", /--success-rate goes without --history: they are two gates/),
+    command("a history and a baseline", "gate good.jsonl --history x --baseline y", /--history goes without --baseline: they are two gates/),
+    command("a history that is not there", "gate good.jsonl --history nowhere", /Cannot read the folder nowhere: there is no such file or folder/),
+    command("nothing to accept", "accept", /it takes a journal or a folder, or --anchor: none is given/),
+    command("a release without a name", "accept good.jsonl --to x", /--to goes with --name: the name of the release/),
+    command("a name without a history", "accept good.jsonl --name v1", /--name goes with --to: the history's folder/),
+    command("a release in a file", "accept good.jsonl --to x --name v1 --out b.json", /--out goes without --to/),
+    command("an anchor that is no release", "accept --to x --name v1 --anchor", /a release in the folder x: there is no v1/),
+    command("a record for no history", "history add good.jsonl", /--to is needed: the folder of the history/),
+    command("a file for a history", "history add good.jsonl --to other.jsonc", /other\.jsonc/),
+    command("nothing of a history", "history", /the command must be history add or history show: it is history /),
+    command("no history to show", "history show", /it takes the folder of a history, or several: none is given/),
+    command("a history of nothing", "history show folder", /Cannot use the history folder as it must have a record: there is none/),
+    command("no history to watch", "canary", /it takes the folder of a history, or several: none is given/),
+    command("a drop above all", "canary folder --drop 2", /at drop/),
+    command("a plan for a rate in percent", "plan --rate 80", /at successRate: must be at most 1: it is 80/),
+    command("a power like a coin's", "plan --power 0.4", /at power: must be above 0\.5: it is 0\.4/),
+    command("a plan without a margin", "plan --margin 0", /at margin: a sequential gate needs a margin above 0/),
+    command("a margin that takes too long", "plan --margin 0.0001", /Cannot run toolgate plan: .* at most 10000000 trials/),
+    command("graphs beside a suite", "plan suite.jsonc --graphs 5", /--graphs goes without a file: the suite file says what its gate is/),
+    command("nothing to check a gate with", "selfcheck", /it takes a suite file, or one journal or more: none is given/),
+    command("a check of replays", "selfcheck suite.jsonc --replay kept", /selfcheck: .*--replay/),
+    command("a margin above all", "selfcheck good.jsonl --margin 2", /at margin: must be below 1: it is 2/),
+    command("a reply that never comes", "simulate --latency 99999999999", /latency/),
+    command("no journal to report on", "report", /it takes one journal or more: none is given/),
+    command("data over what is read", "report journal.txt --json ./journal.txt", /--json must not be a file that is read/),
+    command("no such form of an export", "export good.jsonl --format alpaca", /--format must be one of openai-chat, hermes: it is alpaca/),
+    command("an export of failures", "export good.jsonl --format hermes --only failed", /--only must be one of solved: it is failed/),
+    command("an export of no such set", "export good.jsonl --format hermes --set no.jsonc", /there is no such file or folder/),
+    command("no method", "perturb query.json", /--method is needed/),
+    command("a method that changes nothing", "perturb --method none query.json", /--method must be one of RD, .*: it is none/),
+    command("a method twice", "perturb --method CP+CP query.json", /must not name a perturbation twice: CP/),
+    command("methods of two sources", "perturb --method CP+FK query.json", /methods of one source: it has one of a user's query, and one of a tool's/),
+    command("a tool in place of a query", "perturb --method CP tool.json", /tool\.json by CP, which changes a user's query:\n {2}at the top: /),
+    command("two documents", "perturb --method CP query.json tool.json", /it takes one file: 2 are given/),
+    command("a writer of nothing", "perturb --method RP_F query.json --writer m", /--writer goes with the methods CP and AN/),
+    command("a score of nothing", "score", /the command must be score callnavi or score stability or score traces: it is s/),
+    command("a score like no other", "score bfcl", /there is no command score bfcl; there are score callnavi, score stab/),
+    command("no predictions", "score callnavi set.jsonc", /it takes a call set and a file of predictions: 1 are given/),
+    command("no such rule", "score callnavi set.jsonc predictions.jsonl --rule lax", /--rule must be one of published, strict: it is lax/),
+    command("no such mode", "score callnavi set.jsonc predictions.jsonl --mode tools", /--mode must be one of parameters, routing: it is tools/),
+    command("no outputs", "score stability", /it takes one file: none is given/),
+    command("predictions in place of outputs", "score stability predictions.jsonl", /predictions\.jsonl, line 1:\n {2}at outputs: .*expected array/),
   ],
   suites: [
     command("no such file", "run no.jsonc", /Cannot read no\.jsonc: there is no such file or folder/),
@@ -215,6 +284,10 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("tasks of another form", "run tasks.jsonc", /Unrecognized key: "deep".*\n.*expected number or array, received string; and 1 more/),
     command("a call set that is not there", "run set_missing.jsonc", /Cannot read no_set\.jsonc: there is no such file/),
     command("a call set of another form", "run set_wrong.jsonc", /wrong_set\.jsonc:\n.*at functions: must have a domain[^]*at questions: must not be empty/),
+    command("another version", "run version.jsonc", /it is of version 2 of the format, and this toolgate reads 1/),
+    command("functions without end", "run large.jsonc", /at tasks\[0\]: connected must be at most 5000: it is 6000/),
+    command("too many functions together", "run many.jsonc", /core, connected and disconnected together must be at most 5000: they are 8000/),
+    command("outputs without end", "run outputs.jsonc", /inputs and outputs of all functions must be at most 20000: they are 900018/),
     command("UTF-16", "run utf16.jsonc", /utf16\.jsonc as its text must be UTF-8: it is UTF-16/),
     command("a journal", "run good.jsonl", /a journal is run with --only ID, and a suite as a whole/),
     command("a page", "run page.html", /page\.html: it is not JSON with comments/),
@@ -225,6 +298,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("none", "run suite.jsonc --model gpt-5", /^Cannot ask gpt-5 as OpenAI requires a key: OPENAI_API_KEY is not set/),
     command("with a line break", "run suite.jsonc --model gpt-5", /API key of OPENAI_API_KEY to gpt-5 as HTTP does not allow .*line breaks/, { env: { OPENAI_API_KEY: "sk-a\nb" } }),
     file("in the code", 'bench({ apiKey: "sk-a" });', /keys are not written here; apiKeyVariable of a model names/),
+    command("in a suite that is none", "run broken_key.jsonc", /JSON with comments: Cannot parse JSONC: unexpected token in JSONC at line 1, column 13$/),
     command("in the suite", "run key.jsonc", /keys are not written here; apiKeyVariable of a model names/),
     command("on the command line", "run suite.jsonc --api-key sk-a", /keys are never given on a command line/),
     command("in the address", "run suite.jsonc --base-url http://127.0.0.1/v1?key=k", /must have no user name, password or query/),
@@ -249,6 +323,8 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
   journals: [
     command("no such file", "gate no.jsonl", /Cannot read no\.jsonl: there is no such file or folder/),
     command("an empty file", "gate empty.jsonl", /empty\.jsonl/, { code: 3 }),
+    command("an empty one to accept", "accept empty.jsonl", /Cannot accept .*empty\.jsonl: their first line must be a plan/),
+    command("a folder without any", "gate folder --success-rate 0.5", /the folder .*folder has no journals, whose names end/),
     command("nothing but a plan", "gate plan.jsonl", /INVALID: there are no trials in plan\.jsonl/, { code: 3 }),
     command("two in one file", "gate mixed.jsonl", /mixed\.jsonl, line 5 as the checksum of a line must follow/),
     command("two of them", "accept good.jsonl other.jsonl", /it takes a journal, or a folder with those of one run: 2 are given/),
@@ -290,9 +366,6 @@ export const WITHOUT_PERMISSIONS: readonly Wrong[] = [
   file("no writing of reports", 'bench({ report: "results/a.html" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
   file("no reading of recordings", 'bench({ recordings: { mode: "replay", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
   file("no reading of recordings to add to", 'bench({ recordings: { mode: "auto", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
-  command("no writing of baselines", "accept good.jsonl", /it needs --allow-write=\.$/, { permissions: READ }),
-  command("no reading", "run suite.jsonc", /allow it with --allow-read=suite\.jsonc/, { permissions: ["--no-prompt"] }),
-  command("no writing", "run suite.jsonc --out results/a.jsonl", /allow it with --allow-write=results/, { permissions: READ_NET, notes: 1 }),
   command("no environment", "run suite.jsonc --model gpt-5", /OPENAI_API_KEY may not be read/, { permissions: READ_NET }),
 ];
 
@@ -335,6 +408,16 @@ export async function wrongProject(): Promise<Folder> {
   json("keys.jsonc", { ...SUITE, graph: 3, perturbation: ["RD"] });
   json("model.jsonc", { ...SUITE, models: ["sim:plannr"] });
   json("key.jsonc", { ...SUITE, models: [{ model: "gpt-5", apiKey: "sk-a" }] });
+  json("version.jsonc", { ...SUITE, v: 2 });
+  const sized = (name: string, task: object) => json(name, { ...SUITE, tasks: [task] });
+  sized("large.jsonc", { core: 9, depth: "all", irrelevant: [3, 6_000], connection: "half" });
+  sized("many.jsonc", { core: 4_000, depth: 9, disconnected: 4_000 });
+  sized("outputs.jsonc", { core: 9, depth: 3, outputs: [1, 100_000] });
+  json("fresh.jsonc", {
+    ...{ ...SUITE, seed: "fresh", graphs: undefined },
+    gate: { successRate: 0.9, margin: 0.2, sequential: true },
+  });
+  project.write("broken_key.jsonc", '{ "apiKey": hunter2hunter2 }');
   json("models.jsonc", { ...SUITE, models: [] });
   json("twice.jsonc", { ...SUITE, models: ["sim:planner", "sim:planner"] });
   json("tasks.jsonc", { ...SUITE, tasks: [{ core: "3", deep: 1 }] });
@@ -353,6 +436,7 @@ export async function wrongProject(): Promise<Folder> {
   const [plan, ...trials] = good.trimEnd().split("\n");
   const other = Deno.readTextFileSync(project.file("other.jsonl"));
   project.write("plan.jsonl", `${plan}\n`);
+  project.write("journal.txt", good);
   project.write("broken.jsonl", [plan, '{"v":1,"kind":', ...trials, ""].join("\n"));
   project.write("no_plan.jsonl", rechained(`${trials.join("\n")}\n`));
   project.write("mixed.jsonl", good + other);
