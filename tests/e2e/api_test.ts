@@ -105,22 +105,6 @@ Deno.test("toolgate run --api goes with thinking budgets and prices", async () =
   const names = ["m high", "m low", "m (hermes) high", "m (hermes) low"].sort();
   assertEquals(trials.map(({ model }) => model.requested).sort(), names);
   for (const name of names) assertEquals(plan.prices[name], prices.m);
-
-  const spoken = temporary.write(
-    "spoken.jsonc",
-    JSON.stringify({ ...SUITE, graphs: 1, models: [{ model: "m", api: "xml" }], prices }),
-  );
-  const more = await toolgate([
-    "run",
-    spoken,
-    "--base-url",
-    server.url,
-    "--max-usd",
-    "1",
-    ...efforts,
-  ]);
-  assertEquals(more.code, 0, more.all);
-  assertStringIncludes(more.stdout, "m (xml) high");
 });
 
 Deno.test("benchmark() and toolTest() take entries with an api", async () => {

@@ -212,41 +212,14 @@ Deno.test("wrong inputs are named in one line", async () => {
     "later.jsonl",
     rechained(text.replaceAll(/"startedAt":"\d{4}/g, '"startedAt":"2990')),
   );
-  place.write("later.json", "{}");
-  const lines: [line: string, message: string][] = [
-    [`history add ${file}`, "--to is needed: the folder of the history"],
-    [
-      `history add --to history`,
-      "it takes a journal, or a folder with those of one run: none is given",
-    ],
-    [`history add ${file} --to later.json`, "later.json"],
-    [`accept ${file} --to x`, "--to goes with --name: the name of the release"],
-    [`accept ${file} --to x --name v1 --out b.json`, "--out goes without --to"],
-    [`accept ${file} --name v1`, "--name goes with --to: the history's folder"],
-    [`accept --to x --name v1`, "it takes a journal or a folder, or --anchor: none is given"],
-    [`accept --to x --name v1 --anchor`, "a release in the folder x: there is no v1"],
+  const lines = [
     [`accept --to known --name v2 --anchor`, "there is no v2; there are v1"],
     [
       `gate ${other} --history known`,
       "compare the suite support with the history known as a run must have been accepted: none was",
     ],
     [`history add later.jsonl --to history`, "its run must have ended"],
-    [
-      `gate ${file} --history nowhere`,
-      "Cannot read the folder nowhere: there is no such file or folder",
-    ],
-    [
-      `gate ${file} --history x --baseline y`,
-      "--history goes without --baseline: they are two gates",
-    ],
-    [
-      `gate ${file} --history x --success-rate 0.5`,
-      "--success-rate goes without --history: they are two gates",
-    ],
-    ["canary", "it takes the folder of a history, or several: none is given"],
-    ["canary nowhere", "Cannot read the folder nowhere"],
-    ["canary history --drop 2", "at drop"],
-  ];
+  ] as const;
   for (const [line, message] of lines) {
     const ended = await at(line);
     assertEquals([ended.code, ended.stdout], [2, ""], ended.all);

@@ -1,6 +1,6 @@
 // Probes from the command line, in child processes, with models on a server that have one habit each.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { PROBES } from "../../lib/tasks/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -97,23 +97,6 @@ Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere
   for (const [isForced, choice] of choices) assertEquals(choice !== undefined, isForced);
 });
 
-Deno.test("toolgate run --resume goes on with probes, and asks nothing twice", async () => {
-  await using place = await folder();
-  await using server = habitServer();
-  const out = await journalOf(place, server.url);
-  const whole = Deno.readTextFileSync(out).split("\n");
-  place.write("out.jsonl", whole.slice(0, 20).join("\n") + "\n");
-  const before = server.requests.length;
-  const resumed = await toolgate([
-    ...["run", place.file("suite.jsonc"), "--out", out, "--resume", "--base-url", server.url],
-  ]);
-  assertEquals(resumed.code, 0, resumed.all);
-  assertStringIncludes(resumed.stderr, "19 of 36 trials are in ");
-  assert(server.requests.length - before <= 17 * 7, "seventeen trials were run");
-  const ids = trialsOf(out).map(({ id }) => id);
-  assertEquals([ids.length, new Set(ids).size], [36, 36]);
-});
-
 Deno.test("toolgate run --only runs a probe of a journal again, and tells its story", async () => {
   await using place = await folder();
   await using server = habitServer();
@@ -138,54 +121,6 @@ Deno.test("toolgate run --only runs a probe of a journal again, and tells its st
     told.push(name);
   }
   assertEquals(told.toSorted(), Object.keys(stories).toSorted());
-});
-
-Deno.test("toolgate report shows probes by their cases, in every format", async () => {
-  await using place = await folder();
-  await using server = habitServer();
-  const out = await journalOf(place, server.url);
-  const tables = await toolgate(["report", out]);
-  assertEquals(tables.code, 0, tables.all);
-  const files = ["html", "markdown", "json"].flatMap((format) => [
-    `--${format}`,
-    place.file(`report.${format}`),
-  ]);
-  const written = await toolgate(["report", out, ...files]);
-  assertEquals(written.code, 0, written.all);
-  for (const probe of PROBES) {
-    assertMatch(tables.stdout, new RegExp(`^${probe} +[\\d.]+% of `, "m"));
-  }
-  for (const name of [...SUITE.models, "aversion", "ignored_result", "forced_loop"]) {
-    assertStringIncludes(tables.stdout, String(name));
-  }
-  const markdown = Deno.readTextFileSync(place.file("report.markdown"));
-  for (const probe of PROBES) assertStringIncludes(markdown, probe);
-  JSON.parse(Deno.readTextFileSync(place.file("report.json")));
-});
-
-Deno.test("toolgate gate holds models to a ceiling of behaviours over probes", async () => {
-  await using place = await folder();
-  await using server = habitServer();
-  const out = await journalOf(place, server.url, {
-    graphs: 25,
-    tasks: [{ case: "all" }],
-    models: ["follows", "never-calls"],
-    gate: {
-      successRate: 0.4,
-      margin: 0.1,
-      atMost: { behaviours: { aversion: 0.2, forced_loop: 0.5 } },
-    },
-  });
-  const gate = await toolgate(["gate", out]);
-  assertEquals(gate.code, 1, gate.all);
-  const [follower, averse] = ["follows", "never-calls"].map((model) =>
-    new RegExp(`^${model}: [A-Z]+:(.+\n)+`, "m").exec(gate.stdout)?.[0] ?? gate.all
-  ) as [string, string];
-  assertMatch(follower, /^follows: PASS/m);
-  assertMatch(follower, /aversion: 0\.0%, ceiling 20\.0%/);
-  assertMatch(averse, /^never-calls: FAIL/m);
-  assertMatch(averse, /solved: 50 of 100 valid trials/);
-  assertMatch(averse, /aversion: 75\.0%, ceiling 20\.0%: exceeded/);
 });
 
 Deno.test("toolgate generate --trial prints a journal's probe as its model was asked it", async () => {

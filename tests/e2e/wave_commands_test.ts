@@ -231,46 +231,4 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
     }
     assertEquals([...Deno.readDirSync(spent)].map(({ name }) => name), ["1.jsonl"]);
   });
-  await context.step("and refuse what cannot be", async () => {
-    const fixed = place.write(
-      "fixed.jsonc",
-      JSON.stringify({ ...OPEN, gate: { successRate: 0.9 } }),
-    );
-    const next = place.file("next.jsonl");
-    const fresh = place.write("fresh.jsonc", JSON.stringify({ ...OPEN, seed: "fresh" }));
-    for (
-      const [line, message] of [
-        [
-          [fixed, "--wave", "1", "--out", next],
-          /--wave needs a sequential gate, after whose looks waves end: it has none/,
-        ],
-        [
-          [suite, "--wave", "1"],
-          /--wave needs --out=FILE, in the folder that has the journals of all waves/,
-        ],
-        [
-          [suite, "--wave", "3/3", "--out", `${results}/3.jsonl`],
-          /waves 1 to 2, of all shards: wave 2\/3 is missing/,
-        ],
-        [
-          [suite, "--wave", "2/3", "--out", place.file("no/2.jsonl")],
-          /must have the journals of wave 1, of all shards: \S+no has none of this suite/,
-        ],
-        [
-          [suite, "--wave", "2/3", "--out", out, "--resume"],
-          /it is of wave 1\/3: this is wave 2\/3/,
-        ],
-        [
-          [fresh, "--wave", "1", "--out", next],
-          /all waves need the same seed and it is "fresh": add --seed=N/,
-        ],
-        [[suite, "--wave", "1", "--only", "core=1"], /--only goes without --wave/],
-      ] as const
-    ) {
-      const ended = await toolgate(["run", ...line]);
-      assertEquals(ended.code, 2, ended.all);
-      assertMatch(ended.stderr, message);
-      assertEquals(ended.stderr.trimEnd().split("\n").length, 1, ended.all);
-    }
-  });
 });

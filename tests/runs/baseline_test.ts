@@ -37,13 +37,6 @@ Deno.test("readBaseline() takes no journal whose end is torn: trials may have be
   }
 });
 
-Deno.test("readBaseline() reads journals of other tools, which have no plan", () => {
-  using folder = new Folder();
-  const path = folder.write("other.jsonl", linesOf([record({ seed: 1 }), record({ seed: 2 })]));
-  const { plan, trials } = readBaseline(path);
-  assertEquals([plan, trials.length], [undefined, 2]);
-});
-
 Deno.test("readBaseline() refuses what no verdict can rest on, and names the file", () => {
   using folder = new Folder();
   const refused = (path: string, words: string) => {

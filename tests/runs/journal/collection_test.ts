@@ -43,30 +43,6 @@ function faultOf(...paths: (string | readonly string[])[]): string {
   return message;
 }
 
-Deno.test("readCollection() puts shards together in any order", () => {
-  using folder = new Folder();
-  const names = [1, 2, 3].map((index) =>
-    writeShard(folder, PLAN, { index, of: 3 }, `${index}.jsonl`)
-  );
-  const [one, two, three] = names as [string, string, string];
-  for (const paths of [[one, two, three], [three, one, two], [two, three, one]]) {
-    const { runs, trials, planned } = collect([paths]);
-    assertEquals([runs.length, planned], [1, PLAN.trials.length]);
-    assertEquals(runs[0]!.paths, paths);
-    assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
-  }
-});
-
-Deno.test("readCollection() reads what is there when a shard is missing, and which one is", () => {
-  using folder = new Folder();
-  const { runs, trials, planned } = collect([[
-    writeShard(folder, PLAN, { index: 1, of: 3 }, "1.jsonl"),
-    writeShard(folder, PLAN, { index: 3, of: 3 }, "3.jsonl"),
-  ]]);
-  assertEquals([trials.length, planned], [8, 12]);
-  assertEquals(runs[0]!.results.missing, "shards are missing: 2/3");
-});
-
 Deno.test("readCollection() puts models of several runs on the same tasks side by side", () => {
   using folder = new Folder();
   const { runs, trials, planned, suite } = collect([
@@ -105,31 +81,6 @@ Deno.test("readCollection() pairs strategies of several runs by their graphs", (
     ],
   );
   assertEquals([comparisons[0]!.success!.gained, comparisons[0]!.success!.lost], [0, 1]);
-});
-
-Deno.test("readCollection() puts shards of one run and another run together", () => {
-  using folder = new Folder();
-  const { runs, trials } = collect([
-    [2, 1].map((index) => writeShard(folder, PLAN, { index, of: 2 }, `${index}.jsonl`)),
-    writeSuite(folder, "c.jsonl", { models: ["c"] }),
-  ]);
-  assertEquals(runs.map(({ paths }) => paths.length), [2, 1]);
-  assertEquals(trials.length, 18);
-});
-
-Deno.test("readCollection() reads journals of other tools, and does not know what was planned", () => {
-  using folder = new Folder();
-  const path = folder.write("a.jsonl", linesOf([record(), record({ model: "n" })]));
-  const { planned, trials, suite, runs } = collect([path]);
-  assertEquals([planned, trials.length, suite], [undefined, 2, "s"]);
-  assertEquals(runs[0]!.results.notices.length, 1);
-});
-
-Deno.test("readCollection() reads an empty journal, and one whose run died in its plan", () => {
-  using folder = new Folder();
-  for (const text of ["", '{"v":1,"kind":"pl']) {
-    assertEquals(collect([folder.write("a.jsonl", text)]).trials, []);
-  }
 });
 
 Deno.test("readCollection() refuses tasks that are not the same, and says in what they differ", () => {
@@ -173,12 +124,6 @@ Deno.test("readCollection() refuses one journal twice, however it is named", () 
       `Cannot report on ${path} and ${again} together as a trial must be in one of them only: `,
     );
   }
-  // A folder has one run.
-  assertEquals(
-    faultOf([path, copy]),
-    `Cannot report on ${path} and ${copy}: the whole run is there twice: in ${path} and in ` +
-      `${copy}, and a folder has one run`,
-  );
 });
 
 Deno.test("readCollection() refuses one name for models that are asked in different ways", () => {
@@ -240,17 +185,6 @@ Deno.test("readCollection() refuses a journal with a plan beside one without", (
       `Cannot report on ${one} and ${other} together: only one of them has a plan`,
     );
   }
-});
-
-Deno.test("readCollection() refuses journals of several suites that have no plan", () => {
-  using folder = new Folder();
-  const one = folder.write("a.jsonl", linesOf([record()]));
-  const other = folder.write("b.jsonl", linesOf([record({ suite: "t", model: "n" })]));
-  assertEquals(
-    faultOf([one, other]),
-    `Cannot report on ${one} and ${other}: trials of several suites are mixed: s in ${one}, ` +
-      `t in ${other}; put those of each into a folder of its own`,
-  );
 });
 
 Deno.test("readCollection() lets nothing hostile of a journal into its messages", () => {

@@ -1,11 +1,4 @@
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertNotEquals,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { defined } from "../../../lib/base/json.ts";
@@ -239,15 +232,6 @@ Deno.test("readResults() finds a shard of another plan, and names the fields tha
     `${one} and ${other} are of different plans: they differ in seed, repetitions; ` +
       "all shards of a run take the same --seed",
   );
-});
-
-Deno.test("readResults() finds shards whose gates differ: neither may win silently", () => {
-  using folder = new Folder();
-  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
-  const lax = planSuite({ ...SUITE, gate: { successRate: 0.1 } });
-  const other = writeShard(folder, "2.jsonl", { index: 2, of: 2 }, lax);
-  assertNotEquals(readResults([one, other]).problem, undefined);
-  assertNotEquals(readResults([other, one]).problem, undefined);
 });
 
 Deno.test("readResults() finds shards that asked different servers", () => {
