@@ -21,7 +21,7 @@ const REPLY = '"role":"assistant"';
 const CONTENT = '"content":';
 
 /** What finds the answer to a request by its body; `undefined` for what is not of this work. */
-export function answersOf({ conversations }: Work): (body: string) => string | undefined {
+function answersOf({ conversations }: Work): (body: string) => string | undefined {
   const answers = new Map(
     conversations.map(({ prompt, answers }) => [JSON.stringify(prompt), answers]),
   );

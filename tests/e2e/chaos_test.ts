@@ -58,7 +58,7 @@ Deno.test("Run gets right through whatever a server does, and blames no model fo
   const told = `repeat with CHAOS_SEED=${SEED}`;
   using folder = new Folder();
   await using server = startChaosServer({ seed: SEED, rate: 0.3, retryAfter: "0.1" });
-  const plan = planAt(server.url, 75);
+  const plan = planAt(server.url, 50);
   // What takes longer counts as silent.
   const requestTimeout = Math.max(1_000, Math.ceil(10 * await slowestReply()));
   const journal = folder.file("a.jsonl");
@@ -94,14 +94,7 @@ Deno.test("Run gets right through whatever a server does, and blames no model fo
   assert(silent.length <= hung, `${silent.length} of ${hung} hung: ${told}`);
   const spoiled = trials.filter(({ outcome }) => outcome !== "solved" && outcome !== "time_limit");
   for (const { id, outcome, reason, failures } of spoiled) {
-    // A call that the server garbled before, its name or its arguments, is one that its model may have written.
-    const { events } = lines.find((line) => line.id === id);
-    const garbled = events.some(({ parsed }: { parsed?: string }) => parsed === "unreadable");
-    assertEquals(
-      [outcome, garbled ? [] : failures.filter(({ type }) => type !== "function_not_found")],
-      ["invalid", []],
-      `${id}: ${reason}; ${told}`,
-    );
+    assertEquals([outcome, failures], ["invalid", []], `${id}: ${reason}; ${told}`);
     assertMatch(reason!, /^Cannot .* \(([4-9]|\d\d) attempts\)$/, `${id}; ${told}`);
   }
   // About one request in two hundred fails four times, and a trial makes five.

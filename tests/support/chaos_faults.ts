@@ -1,9 +1,7 @@
 /**
  * What can become of a reply between a model and whoever asked for it: faults of network and server, and
- * replies that merely look odd.
+ * replies that merely look odd. What may be wrong within a body of JSON is made by tests/fuzz/.
  */
-
-import type { WireApi } from "../../lib/models/openai/openai.ts";
 
 // What a server answers is unmade here in every way there is: no type would hold.
 // deno-lint-ignore no-explicit-any
@@ -11,9 +9,6 @@ type Wild = any;
 
 /** One request, and the means to answer it: bytes on a socket. */
 export interface Exchange {
-  readonly api: WireApi;
-  /** The body of the request. */
-  readonly asked: Wild;
   /** The sound reply; whoever changes it changes its own copy. */
   reply(): Wild;
   /** Sends bytes or text. */
@@ -40,16 +35,14 @@ export interface ChaosKind {
   readonly silent: boolean;
   /** How often it is drawn for each time that a usual kind is. */
   readonly weight: number;
-  /** Whether it can happen to this reply; what cannot waits for the next. */
-  readonly fits: (exchange: Exchange) => boolean;
   readonly happen: (exchange: Exchange) => Promise<void> | void;
 }
 
 type Happen = ChaosKind["happen"];
-type Details = Partial<Pick<ChaosKind, "sound" | "silent" | "weight" | "fits">>;
+type Details = Partial<Pick<ChaosKind, "sound" | "silent" | "weight">>;
 
 function kind(name: string, happen: Happen, details: Details = {}): ChaosKind {
-  return { name, happen, sound: false, silent: false, weight: 2, fits: () => true, ...details };
+  return { name, happen, sound: false, silent: false, weight: 2, ...details };
 }
 
 function sound(name: string, happen: Happen, details: Details = {}): ChaosKind {
@@ -87,63 +80,6 @@ function saying(name: string, body: string, head: Head = {}, details: Details = 
 }
 
 const text = (exchange: Exchange): string => JSON.stringify(exchange.reply());
-
-/** A kind that changes the reply. */
-function editing(
-  name: string,
-  edit: (reply: Wild, exchange: Exchange) => void,
-  details: Details = {},
-): ChaosKind {
-  return kind(name, (exchange) => {
-    const reply = exchange.reply();
-    edit(reply, exchange);
-    return answer(exchange, JSON.stringify(reply));
-  }, details);
-}
-
-// Calls, whichever format they come in.
-
-const inChat = { fits: ({ api }: Exchange) => api === "chat" };
-const inResponses = { fits: ({ api }: Exchange) => api === "responses" };
-const isChat = (reply: Wild) => reply.choices !== undefined;
-
-function callsOf(reply: Wild): Wild[] {
-  return isChat(reply)
-    ? reply.choices[0].message.tool_calls ?? []
-    : reply.output.filter(({ type }: Wild) => type === "function_call");
-}
-
-/** Where the name and the arguments of a call stand. */
-const writtenOf = (call: Wild): Wild => call.function ?? call;
-
-const calling = { fits: (exchange: Exchange) => callsOf(exchange.reply()).length > 0 };
-
-function setIds(reply: Wild, id: (place: number) => unknown): void {
-  for (const [place, call] of callsOf(reply).entries()) {
-    call[isChat(reply) ? "id" : "call_id"] = id(place);
-  }
-}
-
-/** The ids of the calls that the conversation has already. */
-function earlierIds({ asked }: Exchange): string[] {
-  return (asked.messages ?? asked.input).flatMap((one: Wild): string[] =>
-    one.type === "function_call" ? [one.call_id] : (one.tool_calls ?? []).map(({ id }: Wild) => id)
-  );
-}
-
-const repeating = {
-  fits: (exchange: Exchange) => {
-    const calls = callsOf(exchange.reply()).length;
-    return calls > 0 && earlierIds(exchange).length >= calls;
-  },
-};
-
-/** Changes how many tokens a reply says to have taken. */
-function counting(name: string, value: unknown, details: Details = {}): ChaosKind {
-  return editing(name, ({ usage }) => {
-    for (const field of Object.keys(usage)) usage[field] = value;
-  }, details);
-}
 
 // Large bodies, which take no memory here.
 
@@ -385,92 +321,6 @@ export const CHAOS_KINDS: readonly ChaosKind[] = [
   }),
   sound("a byte order mark", (exchange) => answer(exchange, "\ufeff" + text(exchange))),
   saying("an error with 200", failed("No GPU is left")),
-  editing("an error beside the reply", (reply) => {
-    reply.error = { message: "upstream died", code: 502 };
-  }),
-
-  // Bodies that are mis-typed.
-  editing("choices that are no list", (reply) => reply.choices = { 0: reply.choices[0] }, inChat),
-  editing("no choices", (reply) => reply.choices = [], inChat),
-  editing("choices of null", (reply) => reply.choices = [null], inChat),
-  editing("a missing message", (reply) => delete reply.choices[0].message, inChat),
-  editing("content that is a number", (reply) => reply.choices[0].message.content = 7, inChat),
-  editing(
-    "a finish reason that is a number",
-    (reply) => reply.choices[0].finish_reason = 3,
-    inChat,
-  ),
-  editing("output that is no list", (reply) => reply.output = { 0: reply.output[0] }, inResponses),
-  editing("items of null", (reply) => reply.output = [null], inResponses),
-  editing("missing output", (reply) => delete reply.output, inResponses),
-  editing("a status of failure", (reply) => reply.status = "failed", inResponses),
-  editing("a status that is not final", (reply) => reply.status = "in_progress", inResponses),
-  editing("a model that is a number", (reply) => reply.model = 7),
-  editing("usage that is a list", (reply) => reply.usage = [1, 2]),
-  counting("usage in texts", "12"),
-  counting("negative usage", -5),
-  counting("huge usage", 1e10, { sound: true }),
-  counting("usage beyond all numbers", 1e308, { sound: true }),
-  sound("no usage", (exchange) => {
-    const { usage: _, ...reply } = exchange.reply();
-    return answer(exchange, JSON.stringify(reply));
-  }),
-  sound("no model", (exchange) => {
-    const { model: _, ...reply } = exchange.reply();
-    return answer(exchange, JSON.stringify(reply));
-  }),
-  sound("unknown fields", (exchange) => {
-    const body = text(exchange);
-    return answer(exchange, `{"__proto__":{"choices":1},"constructor":[[]],${body.slice(1)}`);
-  }),
-
-  // Calls that are mis-typed, or wrongly told apart.
-  editing("arguments that are a number", (reply) => {
-    for (const call of callsOf(reply)) writtenOf(call).arguments = 7;
-  }, calling),
-  editing("arguments that are a list", (reply) => {
-    for (const call of callsOf(reply)) writtenOf(call).arguments = [1];
-  }, calling),
-  editing("arguments that are an object", (reply) => {
-    for (const call of callsOf(reply)) {
-      writtenOf(call).arguments = JSON.parse(writtenOf(call).arguments);
-    }
-  }, { ...calling, sound: true }),
-  editing("a name that is missing", (reply) => {
-    for (const call of callsOf(reply)) delete writtenOf(call).name;
-  }, calling),
-  editing("ids that are numbers", (reply) => setIds(reply, (place) => place), calling),
-  editing("ids that are missing", (reply) => setIds(reply, () => undefined), {
-    ...calling,
-    sound: true,
-  }),
-  editing("ids that are empty", (reply) => setIds(reply, () => ""), { ...calling, sound: true }),
-  editing("ids of earlier calls", (reply, exchange) => {
-    const ids = earlierIds(exchange);
-    setIds(reply, (place) => ids[place]);
-  }, { ...repeating, sound: true }),
-  editing("a call that comes twice", (reply) => {
-    const list = isChat(reply) ? reply.choices[0].message.tool_calls : reply.output;
-    list.push(callsOf(reply)[0]);
-  }, calling),
-  editing("calls that are announced and missing", (reply) => {
-    delete reply.choices[0].message.tool_calls;
-  }, { fits: (exchange) => inChat.fits(exchange) && calling.fits(exchange) }),
-  editing("calls that are no list", (reply) => {
-    reply.choices[0].message.tool_calls = { 0: callsOf(reply)[0] };
-  }, { fits: (exchange) => inChat.fits(exchange) && calling.fits(exchange) }),
-  editing("an unknown finish reason", (reply) => {
-    if (isChat(reply)) reply.choices[0].finish_reason = "tool_use";
-    else reply.status = "done";
-  }, { sound: true }),
-  editing("no finish reason", (reply) => {
-    if (isChat(reply)) reply.choices[0].finish_reason = null;
-    else delete reply.status;
-  }, { sound: true }),
-  editing("two choices", (reply) => {
-    reply.choices.push({ ...reply.choices[0], index: 1 });
-  }, { ...inChat, sound: true }),
-
   // Bodies that are too long.
   sound("a long body", (exchange) => answer(exchange, text(exchange) + " ".repeat(2 * MiB))),
   ...HUGE_KINDS,

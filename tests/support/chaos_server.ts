@@ -102,7 +102,7 @@ export function startChaosServer(
     const api = path === "/v1/responses" ? "responses" : "chat";
     const sound = api === "chat" ? chatReply(asked) : responsesReply(asked);
     const exchange: Exchange = {
-      ...{ api, asked, retryAfter },
+      retryAfter,
       reply: () => JSON.parse(sound),
       send: (bytes) => connection.send(bytes),
       left: (milliseconds) => connection.left(milliseconds),
@@ -111,7 +111,7 @@ export function startChaosServer(
       restart: () => keep(restart()),
       elsewhere: `127.0.0.1:${(trap.addr as Deno.NetAddr).port}`,
     };
-    const drawn = draw(requests++, exchange);
+    const drawn = draw(requests++);
     if (drawn === undefined) return await connection.send(plain(sound));
     kinds.set(drawn.name, kinds.get(drawn.name)! + 1);
     await drawn.happen(exchange);
@@ -149,19 +149,18 @@ export function startChaosServer(
 
 /**
  * Draws what becomes of each request: kinds are dealt from a shuffled pack that holds each as often as it
- * weighs, so that none is missing for long. A kind that does not fit waits for a request that it fits.
+ * weighs, so that none is missing for long.
  */
 function drawer(seed: number, rate: number, kinds: readonly ChaosKind[]) {
   const stream = fork(seed, "chaos", "pack");
   const pack: ChaosKind[] = [];
-  return (request: number, exchange: Exchange): ChaosKind | undefined => {
+  return (request: number): ChaosKind | undefined => {
     if (kinds.length === 0 || fork(seed, "chaos", request).prng() >= rate) return undefined;
-    if (!pack.some(({ fits }) => fits(exchange))) {
+    if (pack.length === 0) {
       const fresh = kinds.flatMap((one) => Array<ChaosKind>(one.weight).fill(one));
       pack.push(...shuffle(fresh, stream));
     }
-    const place = pack.findIndex(({ fits }) => fits(exchange));
-    return pack.splice(place, 1)[0];
+    return pack.shift();
   };
 }
 
