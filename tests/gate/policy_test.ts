@@ -221,15 +221,6 @@ Deno.test("planSuite() lets a sequential gate set the number of graphs: its larg
   }
 });
 
-Deno.test("planSuite() refuses a number of graphs beside a sequential gate", () => {
-  const error = assertThrows(() => planSuite({ ...SMALL, gate: SEQUENTIAL }), InputError);
-  assertEquals(
-    error.message,
-    "Cannot plan suite small as a sequential gate sets the number of graphs itself: graphs is 3; " +
-      "leave it out",
-  );
-});
-
 Deno.test("planSuite() plans the fixed size for shards, none of which sees enough to stop", () => {
   for (const core of [[3], [3, 5], [3, 4, 5]]) {
     const suite = { ...UNSIZED, tasks: [{ core, depth: 2 }], gate: SEQUENTIAL };

@@ -1,6 +1,6 @@
 // Runs that end before all of their plan: by a sequential gate, or by a budget.
 
-import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { assert, assertEquals, assertLess } from "@std/assert";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
@@ -67,16 +67,6 @@ Deno.test("Run ends when its sequential gate has decided, and says which trials 
   assertEquals(run.stopped, undefined);
   // The journal has the plan, the trials and the end; what was needless has no line.
   assertEquals(folder.read("a.jsonl").trimEnd().split("\n").length, 2 + trials.length);
-});
-
-Deno.test("Run comes to the same verdict however many trials run at a time", async () => {
-  const verdicts = await Promise.all([1, 3, 20].map(async (concurrency) => {
-    const { connect } = shrugging();
-    using run = new Run(GATED, { connect, concurrency });
-    const trials = await run.all();
-    return decideTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
-  }));
-  for (const verdict of verdicts) assertEquals(verdict, verdicts[0]);
 });
 
 Deno.test("Run with a sequential gate begins trials in plan order, though they are asked for shuffled", async () => {
@@ -187,15 +177,6 @@ Deno.test("Run has one budget for all of its models, those of stages too", async
   }
 });
 
-Deno.test("Run does not say that it was stopped when its budget went with the last trial", async () => {
-  using folder = new Folder();
-  const journal = folder.file("a.jsonl");
-  const plan = { ...BUDGETED, budget: { tokens: 120 } };
-  using run = new Run(plan, { ...shrugging(), journal });
-  assertEquals((await run.all()).length, 10);
-  assertEquals([run.stopped, readResults([journal]).stopped], [undefined, undefined]);
-});
-
 Deno.test("Run of a shard has its share of the budget", async () => {
   using run = new Run(BUDGETED, { ...shrugging(), shard: { index: 1, of: 2 }, concurrency: 1 });
   // Each trial takes 12 tokens, and half of the budget is 18.
@@ -219,41 +200,4 @@ Deno.test("Run with resume counts what the journal has cost, invalid trials that
     assertEquals(asked, [BUDGETED.trials[retryInvalid ? 0 : 2]!.id]);
     assertEquals(run.stopped, REACHED);
   }
-});
-
-Deno.test("Run with resume goes on under a larger budget", async () => {
-  using folder = new Folder();
-  const journal = folder.file("a.jsonl");
-  {
-    using run = new Run(BUDGETED, { ...shrugging(), journal, concurrency: 1 });
-    await run.all();
-  }
-  const plan = { ...BUDGETED, budget: { tokens: 1_000 } };
-  using run = new Run(plan, { ...shrugging(), journal, resume: true });
-  assertEquals((await run.all()).length, 10);
-  assertEquals([run.stopped, readResults([journal]).stopped], [undefined, undefined]);
-});
-
-Deno.test("Run lets its gate end it before its budget does, and the budget before its gate", async () => {
-  using first = new Run(GATED, { ...shrugging(), concurrency: 1 });
-  const needed = (await first.all()).length;
-  for (const [more, stopped] of [[0, false], [-1, true]] as const) {
-    const tokens = 12 * (needed + more);
-    using run = new Run({ ...GATED, budget: { tokens } }, { ...shrugging(), concurrency: 1 });
-    assertEquals((await run.all()).length, needed + more);
-    assertEquals(run.stopped !== undefined, stopped);
-  }
-  assertGreater(needed, 1);
-});
-
-Deno.test("Run counts an invalid trial for the worst case of each bet", async () => {
-  const invalid = GATED.trials.slice(0, 2).map(({ id }) => id);
-  const { connect } = shrugging(invalid);
-  using run = new Run(GATED, { connect, concurrency: 1 });
-  const trials = await run.all();
-  const verdict = decideTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
-  assert(verdict.evidence !== undefined);
-  assertEquals([trials.length, verdict.evidence.unknown], [verdict.evidence.graphs, 2]);
-  using clean = new Run(GATED, { ...shrugging(), concurrency: 1 });
-  assertLess((await clean.all()).length, trials.length);
 });
