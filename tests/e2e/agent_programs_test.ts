@@ -8,9 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { InfrastructureError, TimeLimitError } from "../../lib/models/model.ts";
-import { scripted } from "../../lib/models/scripted.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
-import { runTrial } from "../../lib/trials/run_trial.ts";
 import { toolsHandler } from "../../lib/trials/tap/_tools_over_http.ts";
 import type { AgentOptions, AgentTask } from "../../lib/trials/own_agent.ts";
 import { type CommandAgent, commandAgent } from "../../lib/trials/tap/command.ts";
@@ -296,32 +294,6 @@ Deno.test("commandAgent() leaves no program behind when its own process exits", 
   await Deno.remove(file);
   await until(() => !pids.some(isAlive));
   assertEquals(pids.length, 2);
-});
-
-const mute = scripted("mute", () => ({ text: "Nobody asks." }));
-
-Deno.test("no program outlives its trial, whether a limit or the run ends it, however it takes that", async () => {
-  // It says that it has begun, and does not heed SIGTERM.
-  const script = 'trap "" TERM; echo $$ > "$PID_FILE"; while true; do sleep 0.05; done';
-  const ended = async (isLimited: boolean) => {
-    const file = await Deno.makeTempFile();
-    const controller = new AbortController();
-    const trial = runTrial({ core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 }, mute, {
-      agent: commandAgent({ command: ["sh", "-c", script], env: { PID_FILE: file } }),
-      signal: controller.signal,
-      limits: isLimited ? { seconds: 0.5 } : {},
-    }).then(({ outcome }) => outcome, (error) => error.message);
-    const pid = () => Number(Deno.readTextFileSync(file));
-    if (!isLimited) {
-      await until(() => pid() > 0);
-      controller.abort(new Error("stopped"));
-    }
-    const end = await trial;
-    assert(pid() > 0 && !isAlive(pid()), end);
-    await Deno.remove(file);
-    return end;
-  };
-  assertEquals(await Promise.all([true, false].map(ended)), ["time_limit", "stopped"]);
 });
 
 Deno.test("a tap works by fetch without the permission to listen", async () => {

@@ -49,23 +49,6 @@ Deno.test("toolgate run starts a suite's program in the folder of its file, or o
   }
 });
 
-Deno.test("toolgate run gives up the permission to run programs where a suite has none", async () => {
-  await using place = await folder();
-  const path = place.write("suite.jsonc", JSON.stringify(SUITE));
-  const ended = await toolgate(["run", path]);
-  assert(ended.revoked.includes("run"), ended.all);
-});
-
-Deno.test("a program that is not there ends the run at its first trial, and nothing is kept", async () => {
-  await using place = await folder();
-  const path = place.write("suite.jsonc", suiteWith({ command: ["no-such-agent", "--fast"] }));
-  const journal = place.file("out.jsonl");
-  const ended = await toolgate(["run", path, "--out", journal]);
-  assertEquals(ended.code, 2, ended.all);
-  assertStringIncludes(ended.stderr, "there is no program no-such-agent");
-  assertEquals(place.names(), ["suite.jsonc"]);
-});
-
 Deno.test("a program that fails is the agent's failure; of its variables the names are kept, and no value", async () => {
   await using place = await folder();
   const env = { SEARCH_API_KEY: "a1b2c3d4-correct-horse", SMTP_PASS: "abc123", MODE: "fast-one" };

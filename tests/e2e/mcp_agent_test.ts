@@ -5,18 +5,15 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import type { PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { type CommandAgent, commandAgent } from "../../lib/trials/tap/command.ts";
-import type { Trial } from "../../lib/trials/trial.ts";
 import type { McpOutcome, McpScript } from "../support/agents/mcp_client.ts";
-import { deno, folder, isAlive, readLines, ROOT, start, until } from "../support/child.ts";
-import { toolgate } from "../support/command_line.ts";
+import { deno, folder, isAlive, ROOT, start, until } from "../support/child.ts";
 import { Workplace } from "../support/documents.ts";
-import { coreInOrder, generatedFrom, rightArguments } from "../support/generated.ts";
+import { coreInOrder, rightArguments } from "../support/generated.ts";
 import { PYTHON3 } from "../support/python.ts";
 import { sayingServer } from "../support/saying_server.ts";
 
@@ -105,49 +102,6 @@ Deno.test("a Python client whose model is watched makes the mistakes that its mo
   assertEquals(overMcp.failures, overWire.failures);
   assert(overMcp.failures.length > 4);
   assertEquals([overMcp.outcome, overMcp.calls], [overWire.outcome, overWire.calls]);
-});
-
-Deno.test("20 trials of programs at once, each on its own functions", async () => {
-  await using place = await folder();
-  const suite = place.write(
-    "suite.jsonc",
-    JSON.stringify({
-      ...{ name: "at once", seed: 7, graphs: 20, models: ["sim:noisy?hallucinate=0.1&arity=0.1"] },
-      ...{ tasks: [{ core: 3, depth: 2, connected: 1 }] },
-      agent: { command: PYTHON, mcp: true },
-    }),
-  );
-  const journal = place.file("out.jsonl");
-  const ended = await toolgate(["run", suite, "--out", journal, "--concurrency=20"]);
-  assertEquals(ended.code, 0, ended.all);
-  const [plan, ...trials] = readLines(journal) as [PlanLine, ...Trial[]];
-  assertEquals(plan.resolved.agent, { command: PYTHON, mcp: true });
-  assertEquals([trials.length, new Set(trials.map(({ agent }) => agent))], [
-    20,
-    new Set(["watched" as const]),
-  ]);
-
-  const types = new Set<string>();
-  for (const { task, outcome, events, failures } of trials) {
-    assertEquals(outcome, "solved");
-    const names = generateTask(generatedFrom(task)).tools.map(({ name }) => name);
-    for (const { function: name, failure } of callsOf(events)) {
-      const isInvented = failure?.type === "function_not_found";
-      assert(names.includes(isInvented ? failure.detail.nearest! : name), name);
-      assert(!name.includes("toolgate"), name);
-    }
-    for (const { type } of failures) types.add(type);
-  }
-  assertEquals([...types].toSorted(), ["function_not_found", "wrong_number_of_inputs"]);
-
-  const changed = { ...JSON.parse(Deno.readTextFileSync(suite)) };
-  changed.agent.mcp = "stdio";
-  const resumed = await toolgate([
-    ...["run", place.write("changed.jsonc", JSON.stringify(changed)), "--out", journal],
-    "--resume",
-  ]);
-  assertEquals(resumed.code, 2, resumed.all);
-  assertStringIncludes(resumed.stderr, "it must be of the same plan: it differs in agent");
 });
 
 /** A program that writes where its configuration is, who may read it, and what is in it; then `end`. */

@@ -47,36 +47,23 @@ Deno.test("toolgate run draws a bar on a terminal, and tables after it", {
 Deno.test("toolgate run gives the cursor back when it is interrupted", {
   ignore: !script,
 }, async () => {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    await using temporary = await folder();
-    await using server = countingServer("sim:planner", 30);
-    const suite = temporary.write("suite.jsonc", suiteOf(20));
-    const out = temporary.file("out.jsonl");
-    const pidFile = temporary.file("pid");
-    const run = [...LAUNCH, "run", suite, "--base-url", server.url, "--out", out];
-    const child = onTerminal([Deno.execPath(), ...run], { columns: 80, pidFile });
-    await server.reached(40);
-    Deno.kill(Number(Deno.readTextFileSync(pidFile)), signal);
-    const { code, stdout, all } = await child.finished;
-    assertEquals(code, 3, all);
-    assertStringIncludes(stdout, HIDE);
-    const last = drawnIn(stdout).at(-1)!;
-    assert(stdout.lastIndexOf(SHOW) > stdout.lastIndexOf(last), "the cursor stays hidden");
-    const done = Number(/ (\d+)\/40 /.exec(last)![1]);
-    assert(done > 0 && done < 40, all);
-    assertStringIncludes(stdout, `${40 - done} trials were not run`);
-  }
-});
-
-Deno.test("toolgate run without a terminal writes plain lines, and no escape codes", async () => {
   await using temporary = await folder();
-  const suite = temporary.write("suite.jsonc", suiteOf(20, ["sim:planner"]));
-  const finished = await toolgate(["run", suite]);
-  assertEquals(finished.code, 0, finished.all);
-  // deno-lint-ignore no-control-regex
-  assertEquals(/[\x1b\r]/.test(finished.stderr + finished.stdout), false, finished.all);
-  const lines = finished.stderr.split("\n").filter((line) => /^\d+\/40 trials, /.test(line));
-  assertMatch(lines.at(-1)!, /^40\/40 trials, 40 solved \(100\.0%, .*\), 0 invalid, \d+ tokens$/);
+  await using server = countingServer("sim:planner", 30);
+  const suite = temporary.write("suite.jsonc", suiteOf(20));
+  const out = temporary.file("out.jsonl");
+  const pidFile = temporary.file("pid");
+  const run = [...LAUNCH, "run", suite, "--base-url", server.url, "--out", out];
+  const child = onTerminal([Deno.execPath(), ...run], { columns: 80, pidFile });
+  await server.reached(40);
+  Deno.kill(Number(Deno.readTextFileSync(pidFile)), "SIGINT");
+  const { code, stdout, all } = await child.finished;
+  assertEquals(code, 3, all);
+  assertStringIncludes(stdout, HIDE);
+  const last = drawnIn(stdout).at(-1)!;
+  assert(stdout.lastIndexOf(SHOW) > stdout.lastIndexOf(last), "the cursor stays hidden");
+  const done = Number(/ (\d+)\/40 /.exec(last)![1]);
+  assert(done > 0 && done < 40, all);
+  assertStringIncludes(stdout, `${40 - done} trials were not run`);
 });
 
 Deno.test("tables and verdicts fit the terminal, for commands and under deno test", {

@@ -166,25 +166,6 @@ Deno.test("toolgate run --only sends a journal's servers no key, and reads no va
   assertEquals(server.keys, []);
 });
 
-Deno.test("toolgate run refuses a server's address that holds a secret", async () => {
-  await using place = await folder();
-  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
-  const out = place.file("out.jsonl");
-  const addresses = [
-    "http://user:secret@127.0.0.1:9/v1",
-    "http://secret@127.0.0.1:9/v1",
-    "http://127.0.0.1:9/v1?key=secret",
-    "http://127.0.0.1:9/v1#secret",
-  ];
-  const all = addresses.map((url) => toolgate(["run", suite, "--out", out, "--base-url", url]));
-  for (const finished of await Promise.all(all)) {
-    assertEquals([finished.code, finished.stdout], [2, ""], finished.all);
-    assertStringIncludes(finished.stderr, "--base-url must have no user name, password or query");
-    assertEquals(finished.stderr.includes("secret"), false, finished.all);
-  }
-  assertEquals(place.names(), ["suite.jsonc"]);
-});
-
 Deno.test("benchmark() keeps its server in its journal, unless the address holds a secret", async () => {
   await using place = await folder();
   await using server = countingServer();

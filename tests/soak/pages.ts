@@ -2,7 +2,6 @@
 
 import "../e2e/pages/address.ts";
 import "../e2e/pages/call_sets.ts";
-import "../e2e/pages/kinds.ts";
 import "../e2e/pages/looks.ts";
 import "../e2e/pages/perturbations.ts";
 import "../e2e/pages/svg.ts";

@@ -3,15 +3,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { BrittlenessColumn } from "../../lib/reports/metrics/_brittleness.ts";
 import { comparePairs } from "../../lib/gate/comparison.ts";
-import { completePolicy } from "../../lib/gate/policy.ts";
-import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { renderTables } from "../../lib/reports/terminal.ts";
-import { clopperPearson, tango, wilson } from "../../lib/statistics/proportions.ts";
+import { tango, wilson } from "../../lib/statistics/proportions.ts";
 import { CaseExecutor } from "../../lib/trials/executors/case.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
-import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
@@ -224,35 +222,4 @@ Deno.test("every kind of report tells of missed calls", async () => {
   assertEquals(code, 0, stdout);
   assertStringIncludes(Deno.readTextFileSync(page), "Missed calls");
   assertEquals(JSON.parse(Deno.readTextFileSync(json)).missedCalls[1].rate, 1);
-});
-
-Deno.test("a gate holds a ceiling of missed calls, and needs to know them", async () => {
-  const idle: TrialSummary[] = [];
-  for (let seed = 1; seed <= 40; seed++) {
-    const spec = { ...SPEC, seed };
-    const model = seed <= 30 ? inProcess("sim:planner") : NONE;
-    const trial = await runTrial(spec, model);
-    idle.push(summarize({ ...trial, model: { ...trial.model, requested: "m", served: "m" } }));
-  }
-  const plan = idle.map((one) => ({ ...one, model: "m" }));
-  const verdictOf = (trials: readonly TrialSummary[], missedCalls: number) => {
-    const policy = completePolicy({
-      ...{ successRate: 0.3, margin: 0.1, coverage: 0.5, atMost: { missedCalls } },
-    });
-    return decideTrials(trials, plan, policy)[0]!.verdict;
-  };
-  const { lower } = clopperPearson(10, 40, 0.95);
-  const failed = verdictOf(idle, lower - 0.001);
-  assertEquals(failed.kind, "fail");
-  assertEquals(verdictOf(idle, lower + 0.001).kind, "pass");
-  // Trials that need no call do not dilute it: 10 of 20 are missed.
-  const some = idle.map((one, place) =>
-    place < 20 ? { ...one, missed: { needed: 0, missed: 0 } } : one
-  );
-  const half = clopperPearson(10, 20, 0.95).lower;
-  assertEquals(verdictOf(some, half + 0.001).kind, "pass");
-  assertEquals(verdictOf(some, half - 0.001).kind, "fail");
-  const unknown = verdictOf(idle.map(({ missed: _, ...one }) => one), 0.5);
-  assert(unknown.kind === "invalid");
-  assertStringIncludes(unknown.reason, "atMost.missedCalls cannot be checked");
 });

@@ -91,26 +91,6 @@ Deno.test("benchmark() without a gate: who makes something up has not abstained"
   assertMatch(told, /^AssertionError: The trial tells nothing of the model: SD misleads/m);
 });
 
-Deno.test("a gate holds models to flips, over journals as well", async () => {
-  await using temporary = await folder();
-  const suite = suiteFile(temporary, "flips", {
-    tasks: [{ core: 3, depth: 2, connected: 2 }],
-    models: [{ model: "sim:noisy?stale=0.15&seed=1", name: "drawing" }, "sim:planner"],
-    perturbations: ["none", "rename"],
-    gate: { successRate: 0.2, margin: 0.1, atMost: { flips: 0.05 } },
-  });
-  const journal = temporary.file("flips.jsonl");
-  const ran = await toolgate(["run", suite, "--out", journal]);
-  assertEquals(ran.code, 0, ran.all);
-  assertMatch(ran.stdout, /^Checks that should change nothing/m);
-  const gated = await toolgate(["gate", journal]);
-  // Its noise is drawn by the prompt, which names other variables.
-  assertEquals(gated.code, 1, gated.all);
-  assertMatch(gated.stdout, /drawing \+ rename.*FAIL/);
-  assertMatch(gated.stdout, /the share of trials whose outcome changes under the check: /);
-  assertMatch(gated.stdout, /sim:planner \+ rename.*PASS/);
-});
-
 Deno.test("run --perturbation takes the place of the suite's, and bad ones are told", async () => {
   await using temporary = await folder();
   const suite = suiteFile(temporary, "checks", { graphs: 2, perturbations: ["rename"] });

@@ -1,18 +1,10 @@
 // The HTML report in a real browser: questions of call sets, and cases of one's own.
 
-import {
-  assert,
-  assertEquals,
-  AssertionError,
-  assertMatch,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
 import type { QuestionSpec } from "../../../lib/tasks/task_kind.ts";
-import { CaseExecutor } from "../../../lib/trials/executors/case.ts";
-import type { ToolCase } from "../../../lib/trials/executors/tool_case.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { trialId } from "../../../lib/trials/trial_id.ts";
@@ -120,27 +112,6 @@ browserTest(
   },
 );
 
-browserTest(
-  "a page of answers that are only written says that no call could be made",
-  async (browser) => {
-    const task: QuestionSpec = {
-      set: "city",
-      question: "lib02",
-      difficulty: "easy",
-      mode: "routing",
-    };
-    await look(
-      browser,
-      [await asked(task, [{ text: "['getOpeningHours']" }], 0)],
-      async ({ page }) => {
-        assertStringIncludes((await page.textContent("#failures"))!, "No call could be made.");
-        // Without a call there is no table of them, nor a section for it.
-        assert(!(await page.textContent("main"))!.includes("calls if solved"));
-      },
-    );
-  },
-);
-
 browserTest("the broadest table of a call set fits a page", async (browser) => {
   const task: QuestionSpec = {
     set: "city",
@@ -170,56 +141,3 @@ browserTest("the broadest table of a call set fits a page", async (browser) => {
     assert(widths[0]! <= widths[1]!, `${widths.join(" in ")}`);
   });
 });
-
-browserTest(
-  "a case of one's own shows its turns and the assertion that failed",
-  async (browser) => {
-    const own: ToolCase = {
-      name: "refunds once",
-      tools: [],
-      prompt: "Refund my order.",
-      turns: ["Now the other one."],
-      assert: ({ seed }) => {
-        if (seed > 1) throw new AssertionError("refunded <b>twice</b>");
-      },
-    };
-    const trials = await Promise.all([1, 2].map((seed) => {
-      const task = { case: own.name, seed };
-      const key = {
-        model: "m",
-        strategy: "plain",
-        perturbation: "none",
-        task,
-        repetition: seed,
-      };
-      return runTrial(
-        { ...key, id: trialId(key), index: seed - 1, block: seed - 1 },
-        scripted("m", () => ({ text: "Done." })),
-        { suite: "cases", open: (_, options) => new CaseExecutor(own, task, options) },
-      );
-    }));
-    await look(browser, trials, async ({ page }) => {
-      assertEquals((await page.locator("nav a").allTextContents())[0], "results");
-      // Neither the one model nor the one test has a column.
-      assertEquals((await shownRows(page)).map((row) => row.slice(1, 4)), [
-        ["passed", "repetition 1", "0"],
-        ["failed", "repetition 2", "0"],
-      ]);
-      await goToTrial(page, 2);
-      const { summary, events, facts } = await readTrial(page);
-      // In the words of tests, as the list has it.
-      assertMatch(summary, /^failed after \d calls?; /);
-      const texts = events.map(({ text }) => text).join("\n");
-      assertStringIncludes(texts, "Now the other one.");
-      assertStringIncludes(texts, "refunded <b>twice</b>");
-      assertEquals(facts["task"], "refunds once");
-      const body = (await page.innerText("main")).split("\nWords\n")[0]!;
-      assert(
-        !/not generated:|\bgraph \d|fewest/.test(body),
-        "nothing is said of graphs or of fewest calls",
-      );
-      const columns = await page.locator("#heads th:visible").allTextContents();
-      assertEquals(columns.slice(0, 3), ["trial", "result", "of the test"]);
-    });
-  },
-);

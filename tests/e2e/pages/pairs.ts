@@ -485,20 +485,6 @@ browserTest(
   },
 );
 
-browserTest("the tasks of a pair with long names fit a phone", async (browser) => {
-  using folder = new Folder();
-  const models = ["old", "new"].map((age) => `${age}_model_of_a_vendor?with=several&long=options`);
-  const trials = models.map((model, index) =>
-    record({ model, index, outcome: index === 0 ? "solved" : "wrong_answer" })
-  );
-  const html = await writePage(folder, trials);
-  await using opened = await openReport(browser, html, { hash: "#?pair=0", width: 400 });
-  const { page, faults } = opened;
-  assertEquals(await page.locator("#pair tbody tr").count(), 1);
-  assertEquals(await page.evaluate(() => document.documentElement.scrollWidth), 400);
-  assertEquals(faults, []);
-});
-
 browserTest("any trial can stand beside another of its task", async (browser) => {
   using folder = new Folder();
   const trials = ["old", "new", "other"].map((model, index) => ({

@@ -105,26 +105,6 @@ Deno.test("runLoop() ends at the first call past the limit", async () => {
   assertEquals(events.at(-1)!.kind, "over_limit");
 });
 
-Deno.test("runLoop() ends when the tokens read and written are more than there may be", async () => {
-  const usage = { inputTokens: 60, outputTokens: 40 };
-  const model = replying({ ...SOURCES, usage }, { ...TARGET, usage }, { ...DONE, usage });
-  const { ending, executor } = await run(model, { tokens: 199 });
-  assertEquals(ending.kind, "token_limit");
-  assertEquals(executor.calls, 2);
-  assertEquals(model.requests.length, 2);
-  const enough = replying({ ...SOURCES, usage }, { ...DONE, usage });
-  assertEquals((await run(enough, { tokens: 200 })).ending.kind, "answer");
-});
-
-Deno.test("runLoop() takes a reply that was cut off for the end of the tokens", async () => {
-  for (const cut of [{ text: "omega = 44" }, SOURCES]) {
-    const { ending, executor, events } = await run(replying({ ...cut, finish: "length" }));
-    assertEquals(ending.kind, "token_limit");
-    assertEquals(executor.calls, 0);
-    assertEquals(events.length, 1);
-  }
-});
-
 Deno.test("runLoop() passes on what a model or an environment throws", async () => {
   for (const error of [new InfrastructureError("no network"), new TypeError("a slip")]) {
     const throwing: Model = {
@@ -144,41 +124,7 @@ Deno.test("runLoop() passes on what a model or an environment throws", async () 
   }
 });
 
-Deno.test("runLoop() passes the signal to the model, and rejects with its reason", async () => {
-  const controller = new AbortController();
-  const waiting: Model = {
-    name: "waiting",
-    simulated: true,
-    reply: ({ signal }) =>
-      new Promise((_, reject) => {
-        signal!.addEventListener("abort", () => reject(signal!.reason));
-        controller.abort(new RangeError("enough"));
-      }),
-  };
-  await assertRejects(() => run(waiting, {}, { signal: controller.signal }), RangeError, "enough");
-});
-
 // What strategies change
-
-Deno.test("runLoop() asks the model of its stage, and records no stage for replies of the loop", async () => {
-  const [own, other] = [parrot([DONE]), parrot([SOURCES, TARGET, DONE], "other")];
-  const { ending, session, events } = await run(own, {}, {
-    stage: "call",
-    models: new Map([["call", other]]),
-  });
-  assertEquals(ending, { kind: "answer", text: "omega = 444" });
-  assertEquals([own.requests.length, other.requests.length], [0, 3]);
-  assertEquals(other.requests.map(({ context }) => context.stage), ["call", "call", "call"]);
-  const replies = events.filter((event) => event.kind === "reply");
-  assertEquals(
-    replies.map(({ stage, model }) => [stage, model]),
-    new Array(3).fill([
-      undefined,
-      "other",
-    ]),
-  );
-  assertEquals([session.served, session.stages.length], [[], 1]);
-});
 
 Deno.test("runLoop() sends back what is written for calls, and keeps it in the trace", async () => {
   const model = replying(SOURCES, DONE);
