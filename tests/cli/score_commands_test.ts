@@ -1,6 +1,6 @@
 // The command that scores answers: in process, as a child would be slow, and a few times as users run it.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { scoreCalls, scoreStability } from "../../lib/cli/score.ts";
 import { InputError } from "../../lib/base/errors.ts";
@@ -63,19 +63,6 @@ logical error                    2           40.0%
 `,
   );
   assertEquals(stderr.trimEnd().split("\n"), [...loadCallSet(CITY).warnings]);
-});
-
-Deno.test("toolgate score callnavi calls a share 100.0% only where it is all", () => {
-  using place = new Folder();
-  const right = JSON.parse(Deno.readTextFileSync(PREDICTIONS).split("\n")[0]!);
-  const wrong = { ...right, prediction: "none" };
-  const { out } = run(
-    "callnavi",
-    FILE,
-    lines(place, ...Array(2500).fill(right), wrong),
-    "--partial",
-  );
-  assertMatch(out.join("\n"), /^easy +2501 +99\.96% /m);
 });
 
 Deno.test("toolgate score callnavi --json prints a line a prediction, in order, and a summary", async () => {
@@ -266,14 +253,6 @@ Deno.test("toolgate score tells bad input, with the file, the line and the rule"
     assertEquals([code, out], [2, []], arguments_.join(" "));
     assertMatch(err.join("\n"), message);
   }
-});
-
-Deno.test("toolgate score --help tells the options of each", async () => {
-  const help = await toolgate(["score", "--help"]);
-  assertEquals(help.code, 0);
-  for (const { help: own } of [scoreCalls, scoreStability]) assertStringIncludes(help.stdout, own);
-  const one = await toolgate(["help", "score", "stability"]);
-  assertEquals(one.stdout.includes("--rule"), false);
 });
 
 Deno.test("the commands of the fixtures' README run", async () => {

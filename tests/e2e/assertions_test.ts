@@ -81,19 +81,11 @@ toolTest("early", {
 Deno.test("rubrics, turns and calls that must never happen, in a project of one's own", async () => {
   await using place = await folder();
   place.write("own_test.ts", FILE);
-  const [plain, onGitHub] = await Promise.all(
-    [{}, { GITHUB_ACTIONS: "true" } as Record<string, string>].map((env, run) =>
-      start(Deno.execPath(), [
-        ...["test", "--no-check", `--config=${ROOT}/deno.json`, "-A", "own_test.ts"],
-        ...(run === 0 ? [] : ["--", "--out=other/"]),
-      ], { cwd: place.path, env: { ...env, GITHUB_WORKSPACE: place.path } }).finished
-    ),
-  ) as [
-    Awaited<ReturnType<typeof start>["finished"]>,
-    Awaited<ReturnType<typeof start>["finished"]>,
-  ];
-  assertEquals(plain.code, 1, plain.all);
-  assertMatch(plain.stdout, /1 passed \(?.*4 failed|1 passed \| 4 failed/s);
+  const { code, stdout, all } = await start(Deno.execPath(), [
+    ...["test", "--no-check", `--config=${ROOT}/deno.json`, "-A", "own_test.ts"],
+  ], { cwd: place.path, env: { GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: place.path } }).finished;
+  assertEquals(code, 1, all);
+  assertMatch(stdout, /1 passed \| 4 failed/);
   for (
     const line of [
       "The answer is not what judge fair finds right in polite, complete.",
@@ -104,9 +96,9 @@ Deno.test("rubrics, turns and calls that must never happen, in a project of one'
       "refund was not called after find_order.",
       "  call 2 (step 1) refund is of the same reply as call 1 (step 1) find_order, whose result the model had not seen",
     ]
-  ) assertStringIncludes(plain.stdout, line, plain.all);
+  ) assertStringIncludes(stdout, line, all);
   // What a model or a judge wrote gives no orders to the runner of a job.
-  for (const line of onGitHub.all.split("\n")) {
+  for (const line of all.split("\n")) {
     assert(!/^\s*::\w+::(It is curt|All fine)/.test(line), line);
   }
   const trialOf = (name: string): Trial =>

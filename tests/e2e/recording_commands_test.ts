@@ -118,6 +118,8 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
   assertStringIncludes(Deno.readTextFileSync(markdown), note);
   const json = JSON.parse(Deno.readTextFileSync(data));
   assertEquals([json.replayed, json.notes.some((one: string) => one.startsWith(note))], [6, true]);
+  const accepted = await toolgate(["accept", again, "--out", place.file("b.json")]);
+  assertMatch(accepted.stderr, / 6 were replayed from recordings: no model was asked/);
   // What was not replayed says nothing of the kind.
   assert(!(await toolgate(["gate", out])).stdout.includes("replayed"));
 
@@ -128,18 +130,6 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
     assertEquals(one.code, 0, one.all);
     assertStringIncludes(one.stdout, "mine: solved");
   }
-});
-
-Deno.test("a baseline of replays is told as that", async () => {
-  await using place = await folder();
-  const suite = place.write("suite.jsonc", JSON.stringify({ ...SUITE, models: ["sim:planner"] }));
-  const [kept, out] = [place.file("kept"), place.file("a.jsonl")];
-  const live = await toolgate(["run", suite, "--record", kept]);
-  assertEquals(live.code, 0, live.all);
-  await offline(["run", suite, "--replay", kept, "--out", out]);
-  const accepted = await toolgate(["accept", out]);
-  assertEquals(accepted.code, 0, accepted.all);
-  assertMatch(accepted.stderr, / 6 were replayed from recordings: no model was asked/);
 });
 
 Deno.test("toolgate run --replay ends with what is nearest when something was not recorded", async () => {
@@ -194,24 +184,6 @@ Deno.test("toolgate run --replay ends with what is nearest when something was no
     assertEquals([loop.code, server.trials - begun], [0, asked], loop.all);
     assertEquals(recordingsIn(place.file(folder)).length, 6);
   }
-});
-
-Deno.test("flags of recordings exclude each other, and need the tasks that were recorded", async () => {
-  await using place = await folder();
-  const fresh = place.write("fresh.jsonc", JSON.stringify({ ...SUITE, seed: "fresh" }));
-  const kept = place.file("kept");
-  Deno.mkdirSync(kept);
-  const both = await offline(["run", fresh, "--replay", kept, "--record", kept]);
-  assertEquals(both.code, 2, both.all);
-  assertStringIncludes(both.stderr, "Cannot use --record and --replay together");
-  for (const flag of ["--replay", "--auto"]) {
-    const run = await toolgate(["run", fresh, flag, kept]);
-    assertEquals(run.code, 2, run.all);
-    assertStringIncludes(run.stderr, 'its seed is "fresh": add --seed=NUMBER');
-  }
-  const none = await offline(["run", fresh, "--seed", "1", "--replay", place.file("none")]);
-  assertEquals(none.code, 2, none.all);
-  assertStringIncludes(none.stderr, "as it must be a folder of recordings: there is no such file");
 });
 
 const TESTS = `

@@ -1,9 +1,8 @@
 // Shards as users run them: processes side by side, and what is told of those that are not as they should be.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
-import { linesOf } from "../support/journals.ts";
-import { toolgate, toolgates } from "../support/command_line.ts";
+import { assertEquals } from "@std/assert";
+import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const SHARDS = [1, 2, 3];
 
@@ -99,67 +98,4 @@ Deno.test("deno test -- --shard of a file with several benchmarks comes to what 
     mixed.stdout,
     "suite strong\n\nINVALID: shards are missing: 1/3, 3/3.\n\nsuite weak\n\nINVALID: shards are missing: 2/3, 3/3.\n",
   );
-});
-
-Deno.test("toolgate gate and report name the shards that are not as they should be", async (context) => {
-  await using place = await folder();
-  const suite = place.write("suite.jsonc", SUITE);
-  const { journals, ended } = await runShards(place, suite, { 2: ["--max-tokens", "7500"] });
-  assertEquals(ended.map(({ code }) => code), [0, 3, 0], ended[1]!.all);
-  const [one, two, three] = journals as [string, string, string];
-  const lines = journals.map((path) => readLines(path));
-  const write = (name: string, rows: readonly unknown[], torn = "") =>
-    place.write(name, linesOf(rows) + torn);
-  const killed = write(
-    "other/killed.jsonl",
-    lines[2]!.slice(0, -2),
-    '{"v":1,"kind":"trial","id":"co',
-  );
-  const moved = write("other/moved.jsonl", [...lines[0]!, lines[2]!.at(-1)!]);
-
-  const lacking = lines[0]!.length - lines[1]!.length;
-  assert(lacking > 0, "the budget ended nothing");
-  const early = new RegExp(
-    `shard 2/3 \\(.+/2\\.jsonl\\) lacks \\d+ of its \\d+ trials: a shard's share of the budget of 7500 tokens`,
-  );
-  const cut = /shard 3\/3 \(.+killed\.jsonl\) lacks 2 of its \d+ trials: its run was cut short/;
-  const short = [one, two, three];
-  const cases: [string, string[], RegExp, RegExp?][] = [
-    ["one that ended early", short, early, early],
-    [
-      "one that was killed",
-      [one, two, killed],
-      new RegExp(`^(?![^]*Give the folder)[^]*${cut.source}`),
-      cut,
-    ],
-    [
-      "a missing one",
-      [one, two],
-      /are missing: 3\/3\.[^]*Give the folder with the journals of all/,
-      /are missing: 3\/3\./,
-    ],
-    ["a trial in two", [moved, two, three], /is both in .+3\.jsonl and in .+moved\.jsonl/],
-  ];
-  const [gates, reports] = await Promise.all(
-    ["gate", "report"].map((command) =>
-      toolgates(cases.map(([name, files]) => {
-        for (const file of files) {
-          const own = file.slice(file.lastIndexOf("/") + 1);
-          place.write(`${name}/${own}`, Deno.readTextFileSync(file));
-        }
-        return [command, place.file(name)];
-      }))
-    ),
-  );
-  for (const [at, [name, files, told, reported]] of cases.entries()) {
-    await context.step(name, () => {
-      const [gate, report] = [gates![at], reports![at]];
-      assertMatch(gate!.all, told);
-      assertEquals(gate!.code, 3, gate!.all);
-      // A budget leaves a verdict over the part that was run; nothing else does.
-      if (files !== short) assertStringIncludes(gate!.stdout, "INVALID: ");
-      assertEquals(report!.code, reported === undefined ? 2 : 0, report!.all);
-      assertMatch(report!.all, reported ?? told);
-    });
-  }
 });

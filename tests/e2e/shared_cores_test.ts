@@ -71,7 +71,7 @@ Deno.test("a sequential gate over shared core graphs counts these, and resumes t
   assertEquals(verdictIn((await toolgate(["gate", journal])).stdout), verdictIn(gate.stdout));
 });
 
-Deno.test("shards, baselines, recordings and --only take shared core graphs", async () => {
+Deno.test("baselines, reports and --only take shared core graphs", async () => {
   await using place = await folder();
   const models = [WEAK];
   const suite = place.write(
@@ -83,19 +83,9 @@ Deno.test("shards, baselines, recordings and --only take shared core graphs", as
     assertEquals(ended.code, 0, ended.all);
     return ended;
   };
-  const [whole, again] = ["whole.jsonl", "again.jsonl"].map(place.file) as [string, string];
-  const tapes = place.file("tapes");
-  await ok("run", suite, "--out", whole, "--record", tapes);
-  await ok("run", suite, "--out", again, "--replay", tapes);
-  const shards = [1, 2, 3].map((index) => place.file(`shards/${index}.jsonl`));
-  for (const [index, out] of shards.entries()) {
-    await ok("run", suite, "--out", out, "--shard", `${index + 1}/3`);
-  }
-  const [alone, merged] = [
-    await ok("gate", "--json", whole),
-    await ok("gate", "--json", place.file("shards")),
-  ];
-  assertEquals(JSON.parse(merged.stdout), JSON.parse(alone.stdout));
+  const whole = place.file("whole.jsonl");
+  await ok("run", suite, "--out", whole);
+  const alone = await ok("gate", "--json", whole);
   const { evidence } = JSON.parse(alone.stdout).verdicts[0];
   assertEquals([evidence.graphs, evidence.valid, evidence.method], [16, 16 * CELLS, "betting"]);
 

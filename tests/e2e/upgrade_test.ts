@@ -17,7 +17,6 @@ import { benchmark } from "../../lib/testing/benchmark.ts";
 import { countingServer, type Finished, folder, readLines, unwrapped } from "../support/child.ts";
 import { type CollectedRun, CollectedTests, type Selection } from "../support/collected.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
-import { withVariable } from "../support/surroundings.ts";
 
 /** Candidates, one for each verdict. */
 const GOOD = "sim:noisy?quit=0.02&seed=2";
@@ -36,8 +35,6 @@ Deno.test.afterAll(async () => {
 interface RunOptions extends Selection {
   /** Flags behind `--`. */
   readonly own?: readonly string[];
-  /** The file of the summary of the job. */
-  readonly summary?: string;
 }
 
 /** What benchmarks came to, and how many trials they asked the server for. */
@@ -48,13 +45,12 @@ interface Ran extends CollectedRun {
 /** Runs benchmarks, whose options are source text, by their names. */
 async function run(
   benchmarks: Readonly<Record<string, string>>,
-  { own = [], summary, ...selection }: RunOptions = {},
+  { own = [], ...selection }: RunOptions = {},
 ): Promise<Ran> {
   const before = server.trials;
   const calls = Object.entries(benchmarks)
     .map(([name, options]) => `benchmark(${JSON.stringify(name)}, { ${options} });`);
   const body = new Function("benchmark", "grid", calls.join("\n"));
-  using _ = withVariable("GITHUB_STEP_SUMMARY", summary);
   const finished = await CollectedTests.of(() => body(benchmark, grid), own).run(selection);
   return { ...finished, trials: server.trials - before };
 }
@@ -83,14 +79,10 @@ function decidedAfter({ stdout }: Finished): number {
 /** The usual runs: each is done when a test first asks for it. */
 const begun = new Map<string, Promise<Ran>>();
 const JOURNAL = place.file("bad.jsonl");
-const VERDICT = place.write("verdict.json", '{"verdict":"invalid"}');
-const SUMMARY = place.write("summary.md", "# A\n");
 
 function usual(candidate: string): Promise<Ran> {
-  const isGood = candidate === GOOD;
   const ran = begun.get(candidate) ?? upgrade(candidate, {
-    own: isGood ? [`--verdict=${VERDICT}`] : [`--out=${JOURNAL}`],
-    ...(isGood ? { summary: SUMMARY } : {}),
+    own: candidate === GOOD ? [] : [`--out=${JOURNAL}`],
   });
   begun.set(candidate, ran);
   return ran;
@@ -244,19 +236,4 @@ Deno.test("a budget ends a run with an honest partial verdict", async () => {
     finished.stdout,
     /^strict > .*\nerror: AssertionError: The trial was not run as the budget of 30000 tokens was reached/m,
   );
-});
-
-Deno.test("a verdict goes to a file as JSON and to the summary of the job", async () => {
-  const finished = await usual(GOOD);
-  assertEquals(finished.code, 0, finished.all);
-  const { verdict, verdicts: [{ kind, model, baseline, text, evidence }] } = JSON.parse(
-    Deno.readTextFileSync(VERDICT),
-  );
-  assertEquals(verdict, "pass");
-  assertEquals([kind, model, baseline], ["pass", GOOD, "sim:noisy?quit=0.03&seed=1"]);
-  assertStringIncludes(verdictIn(finished)!, text);
-  assertEquals(evidence.graphs, decidedAfter(finished));
-  const markdown = Deno.readTextFileSync(SUMMARY);
-  assertMatch(markdown, /^# A\n### upgrade: pass\n\n#### sim.*\(simulated/);
-  assertStringIncludes(markdown, "**PASS**: on the same graphs");
 });

@@ -203,16 +203,6 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
     Deno.copyFileSync(out, place.file("both/open.jsonl"));
     assertEquals((await toolgate(["gate", place.file("both")])).code, 4);
   });
-  await context.step("of one model while another one has decided", async () => {
-    const models = ["sim:noisy?quit=0.9", "sim:noisy?quit=0.1"];
-    const two = place.write("two.jsonc", JSON.stringify({ ...OPEN, name: "two", models }));
-    const ended = await toolgate(["run", two, "--wave", "1/2", "--out", place.file("two.jsonl")]);
-    assertEquals(ended.code, 0, ended.all);
-    assertMatch(
-      ended.stderr,
-      /^\d+ trials were not needed: the gate of sim:noisy\?quit=0\.9 had decided after \d+ graphs$/m,
-    );
-  });
   await context.step("with a spent budget", async () => {
     const spent = place.file("spent");
     for (const wave of [1, 2, 3]) {

@@ -62,15 +62,6 @@ function range(first: number, end: number): number[] {
   return Array.from({ length: end - first }, (_, index) => first + index);
 }
 
-Deno.test("LookAhead.get() gives the same result when asked again", async () => {
-  const bench = new Bench(3);
-  const first = bench.ahead.get(1);
-  assertEquals(bench.ahead.get(1) === first, true);
-  await bench.finishAll();
-  assertEquals([await first, await bench.ahead.get(1)], [10, 10]);
-  assertEquals(bench.started.filter((index) => index === 1).length, 1);
-});
-
 Deno.test("LookAhead.get() opens a window of four times the concurrency at once", async () => {
   const bench = new Bench(100, { concurrency: 3 });
   void bench.ahead.get(0);
@@ -169,18 +160,6 @@ Deno.test("LookAhead.get() with slowStart opens fully at a backward jump, for go
   assertEquals(bench.started.toSorted((one, other) => one - other), [...range(10, 48), 60]);
 });
 
-Deno.test("LookAhead.get() delivers a failure to whoever asks for that piece, and to nobody else", async () => {
-  const bench = new Bench(4, { concurrency: 4 });
-  const wanted = bench.ahead.get(0);
-  await bench.fail(2);
-  await bench.finish(0, 1, 3);
-  assertEquals(await wanted, 0);
-  assertEquals(await bench.ahead.get(1), 10);
-  await assertRejects(() => bench.ahead.get(2), Error, "piece 2");
-  await assertRejects(() => bench.ahead.get(2), Error, "piece 2");
-  assertEquals(await bench.ahead.get(3), 30);
-});
-
 Deno.test("LookAhead.get() leaves no failure unhandled that nobody asks for", async () => {
   const unhandled: unknown[] = [];
   const listen = (event: PromiseRejectionEvent) => {
@@ -209,14 +188,6 @@ Deno.test("LookAhead.get() takes work that throws at once for work that fails, a
   assertEquals(await ahead.get(0), 0);
   await assertRejects(() => ahead.get(1), Error, "at once 1");
   assertEquals(await ahead.get(4), 4);
-});
-
-Deno.test("LookAhead.all() gives all results in order", async () => {
-  const bench = new Bench(30, { concurrency: 4 });
-  const all = bench.ahead.all();
-  while (bench.running.length > 0) await bench.finish(bench.running.at(-1)!);
-  assertEquals(await all, range(0, 30).map((index) => 10 * index));
-  assertEquals(bench.most, 4);
 });
 
 Deno.test("LookAhead.all() after some pieces were asked for runs the others, and none again", async () => {

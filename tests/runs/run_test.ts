@@ -130,16 +130,6 @@ Deno.test("Run.trial() resolves only when the trial stands in the journal", asyn
   }
 });
 
-Deno.test("Run writes the plan first, then a line for each trial", async () => {
-  using folder = new Folder();
-  const path = await finishedJournal(folder);
-  const [plan, ...trials] = valuesIn(Deno.readTextFileSync(path));
-  assertEquals(plan, JSON.parse(JSON.stringify(planLine(PLAN))));
-  assertEquals(trials.map(({ kind }) => kind), ["trial", "trial", "trial", "trial"]);
-  assertEquals(readResults([path]).problem, undefined);
-  assertEquals(readResults([path]).trials.length, 4);
-});
-
 Deno.test("Run writes nothing before it is opened or asked", () => {
   using folder = new Folder();
   using run = new Run(PLAN, { ...shrugging(), journal: folder.file("a.jsonl") });
@@ -190,18 +180,6 @@ Deno.test("Run.trial() rejects when the disk of the journal is full", async () =
   }
 });
 
-Deno.test("Run refuses a journal that is there, unless it is to be resumed", async () => {
-  using folder = new Folder();
-  const journal = await finishedJournal(folder);
-  const before = Deno.readTextFileSync(journal);
-  assertThrows(
-    () => new Run(PLAN, { ...shrugging(), journal }),
-    InputError,
-    "there is such a file already",
-  );
-  assertEquals(Deno.readTextFileSync(journal), before);
-});
-
 Deno.test("Run with resume carries out the missing trials, and none again", async () => {
   for (const kept of [1, 2, 4, 5]) {
     using folder = new Folder();
@@ -222,22 +200,6 @@ Deno.test("Run with resume carries out the missing trials, and none again", asyn
     assertEquals(readResults([journal]).problem, undefined);
     assertEquals(before.length, 4);
   }
-});
-
-Deno.test("Run with resume of a torn journal drops the torn line, says so, and runs it again", async () => {
-  using folder = new Folder();
-  const journal = await finishedJournal(folder);
-  const bytes = Deno.readFileSync(journal);
-  const { length } = folder.read("a.jsonl").split("\n").at(-2)!;
-  Deno.writeFileSync(journal, bytes.subarray(0, bytes.length - length - 30));
-  const { asked, connect } = shrugging();
-  using run = new Run(PLAN, { connect, journal, resume: true });
-  assertEquals(run.notices.length, 1);
-  assertStringIncludes(run.notices[0]!, `Dropped a torn last line of ${journal} (`);
-  await run.all();
-  assertEquals(asked.length, 1);
-  assertEquals(readResults([journal]).trials.length, 4);
-  assertEquals(readResults([journal]).notices, []);
 });
 
 Deno.test("Run with resume begins a journal that is not there, is empty, or has a torn plan only", async () => {
@@ -354,6 +316,7 @@ Deno.test("Run refuses to resume the journal of another plan, and names what dif
     [{ ...SUITE, models: ["other"] }, "models"],
     [{ ...SUITE, tasks: [{ core: 3, depth: 1 }] }, "cells"],
     [{ ...SUITE, limits: { calls: 1 } }, "limits"],
+    [{ ...SUITE, strategies: [{ strategy: "repair", attempts: 2, name: "plain" }] }, "strategies"],
   ];
   using folder = new Folder();
   const journal = await finishedJournal(folder);
@@ -398,16 +361,52 @@ Deno.test("Run refuses to resume at another server, where another model may have
   }
 });
 
-Deno.test("Run refuses to resume a journal whose plan line was changed", async () => {
+Deno.test("Run refuses to resume under another gate: the old one would decide", async () => {
+  for (const records of [undefined, "kept/baseline.json"]) {
+    using folder = new Folder();
+    const journal = folder.file("a.jsonl");
+    const gated = (successRate: number): Plan => ({
+      ...planSuite({ ...SUITE, gate: { successRate } }),
+      records,
+    });
+    {
+      using run = new Run(gated(0.5), { ...shrugging(), journal });
+      await run.trial(0);
+    }
+    assertThrows(
+      () => new Run(gated(0.9), { ...shrugging(), journal, resume: true }),
+      InputError,
+      "it must declare the same gate: its gate differs",
+    );
+  }
+});
+
+Deno.test("Run refuses to resume a journal that is not of trials of its plan, and leaves it", async () => {
   using folder = new Folder();
-  const journal = await finishedJournal(folder);
-  const text = Deno.readTextFileSync(journal);
-  folder.write("a.jsonl", text.replace('"resolved":', '"budget":{"tokens":9},"resolved":'));
-  assertThrows(
-    () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
-    InputError,
-    `Cannot use ${journal}, line 1 as the checksum of a line must follow`,
-  );
+  const path = await finishedJournal(folder);
+  const whole = folder.read("a.jsonl");
+  const lines = valuesIn(whole);
+  const baseline = readBaseline(accept(folder, path));
+  const cases: [text: string, told: string, options?: Partial<RunOptions>][] = [
+    ["my only copy of something dear", ""],
+    [linesOf([record()]), "its first line must be a plan"],
+    [
+      rechained(whole.replace('"repetition":1', '"repetition":7')),
+      "it has a trial that is not in its plan",
+    ],
+    [linesOf([...lines, lines.at(-1)]), "it must have each trial once"],
+    [
+      whole.split("\n").slice(0, 2).join("\n") + "\n",
+      "the candidate must be another run: these are the trials of the baseline itself",
+      { baseline },
+    ],
+  ];
+  for (const [text, told, options] of cases) {
+    const journal = folder.write("b.jsonl", text);
+    const resume = () => new Run(PLAN, { ...shrugging(), journal, resume: true, ...options });
+    assertThrows(resume, InputError, told);
+    assertEquals(folder.read("b.jsonl"), text);
+  }
 });
 
 Deno.test("Run tells of each trial that it replaces, as readers of the journal do", async () => {
@@ -433,19 +432,6 @@ Deno.test("Run tells of each trial that it replaces, as readers of the journal d
   assertEquals(readResults([journal]).trials.map((trial) => trial.replaced), replaced);
 });
 
-Deno.test("Run refuses to continue a run that its baseline was made of", async () => {
-  using folder = new Folder();
-  const journal = await finishedJournal(folder);
-  const baseline = readBaseline(accept(folder, journal));
-  const lines = Deno.readTextFileSync(journal).split("\n");
-  folder.write("a.jsonl", lines.slice(0, 2).join("\n") + "\n");
-  assertThrows(
-    () => new Run(PLAN, { ...shrugging(), journal, resume: true, baseline }),
-    InputError,
-    "the candidate must be another run: these are the trials of the baseline itself",
-  );
-});
-
 Deno.test("Run refuses to resume the journal of another shard", () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
@@ -464,16 +450,6 @@ Deno.test("Run refuses to resume the journal of another shard", () => {
     () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
     InputError,
     "it is of shard 1/2: this is the whole run",
-  );
-});
-
-Deno.test("Run refuses to resume a journal without a plan", () => {
-  using folder = new Folder();
-  const journal = folder.write("a.jsonl", linesOf([record()]));
-  assertThrows(
-    () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
-    InputError,
-    "its first line must be a plan",
   );
 });
 
@@ -636,56 +612,6 @@ Deno.test("seedToResume() gives the seed of a journal, and none where there is n
   await run.all();
   assertEquals(asked, []);
   assert(parseTrialId(run.trials[0]!.id) !== undefined);
-});
-
-Deno.test("Run refuses to resume under another gate: the old one would decide", async () => {
-  using folder = new Folder();
-  const gated = planSuite({ ...SUITE, gate: { successRate: 0.5 } });
-  const journal = folder.file("a.jsonl");
-  {
-    using run = new Run(gated, { ...shrugging(), journal });
-    await run.all();
-  }
-  const other = planSuite({ ...SUITE, gate: { successRate: 0.9 } });
-  assertThrows(
-    () => new Run(other, { ...shrugging(), journal, resume: true }),
-    InputError,
-    "it must declare the same gate",
-  );
-});
-
-Deno.test("Run never cuts a file that is no journal", () => {
-  using folder = new Folder();
-  const journal = folder.write("notes.txt", "my only copy of something dear");
-  assertThrows(() => new Run(PLAN, { ...shrugging(), journal, resume: true }), InputError);
-  assertEquals(folder.read("notes.txt"), "my only copy of something dear");
-});
-
-Deno.test("Run refuses to resume a journal whose trials are not those of their ids", async () => {
-  using folder = new Folder();
-  const journal = await finishedJournal(folder);
-  const changed = folder.read("a.jsonl").replace('"repetition":1', '"repetition":7');
-  const path = folder.write("b.jsonl", rechained(changed));
-  assert(changed !== folder.read("a.jsonl"));
-  assertThrows(
-    () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
-    InputError,
-    "it has a trial that is not in its plan",
-  );
-  assertStringIncludes(readResults([path]).problem!, "a trial that its plan does not have");
-  assertEquals(readResults([journal]).problem, undefined);
-});
-
-Deno.test("Run refuses to resume a journal that has two endings of a trial", async () => {
-  using folder = new Folder();
-  await finishedJournal(folder);
-  const lines = valuesIn(folder.read("a.jsonl"));
-  const path = folder.write("b.jsonl", linesOf([...lines, lines.at(-1)]));
-  assertThrows(
-    () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
-    InputError,
-    "it must have each trial once",
-  );
 });
 
 Deno.test("Run tells of each trial as soon as it has ended and is kept, and how many are in flight", async () => {
@@ -859,21 +785,6 @@ Deno.test("Run asks with the texts that are set of a strategy", async () => {
   assertEquals(prompts.filter((prompt) => prompt.includes("has invalid arguments")).length, 2);
 });
 
-Deno.test("Run connects a model that is of the suite and of a stage once", async () => {
-  const { connected, asked, connect } = mending();
-  const plan = planSuite({
-    ...MENDING,
-    models: ["own", { model: "m", temperature: 0, name: "mender" }, "unused"],
-  });
-  const only = plan.trials.filter(({ model }) => model !== "unused");
-  using run = new Run(plan, { connect, only });
-  run.connect();
-  assertEquals(connected.toSorted(), ["mender", "own"]);
-  await run.all();
-  assertEquals(connected.length, 2);
-  assertEquals(countsOf(asked)["thrice, by another: mender for repair"], 12);
-});
-
 // Probes
 
 const PROBING = planSuite({
@@ -910,24 +821,6 @@ Deno.test("Run carries out probes, keeps them, and goes on where it ended", asyn
   }
 });
 
-Deno.test("Run says that the gate differs where both runs keep a baseline", async () => {
-  using folder = new Folder();
-  const [gated, other] = [0.5, 0.9].map((successRate): Plan => ({
-    ...planSuite({ ...SUITE, gate: { successRate } }),
-    records: "kept/baseline.json",
-  }));
-  const journal = folder.file("a.jsonl");
-  {
-    using run = new Run(gated!, { ...shrugging(), journal });
-    await run.all();
-  }
-  assertThrows(
-    () => new Run(other!, { ...shrugging(), journal, resume: true }),
-    InputError,
-    "it must declare the same gate: its gate differs",
-  );
-});
-
 Deno.test("Run.connect() fails before anything is run when the model of a stage cannot be had", () => {
   const { asked, connect } = mending();
   using run = new Run(MENDING_PLAN, {
@@ -938,18 +831,4 @@ Deno.test("Run.connect() fails before anything is run when the model of a stage 
   });
   assertThrows(() => run.connect(), InputError, "Cannot use model m");
   assertEquals(asked, []);
-});
-
-Deno.test("Run refuses to resume a journal whose strategies were set in another way", async () => {
-  using folder = new Folder();
-  const journal = folder.file("a.jsonl");
-  {
-    using run = new Run(MENDING_PLAN, { ...mending(), journal });
-    await run.all();
-  }
-  const [first, , third] = MENDING.strategies!;
-  const changed = { strategy: "repair", attempts: 2, name: "once" } as const;
-  const plan = planSuite({ ...MENDING, strategies: [first!, changed, third!] });
-  const run = () => new Run(plan, { ...mending(), journal, resume: true }).open();
-  assertThrows(run, InputError, "strategies");
 });

@@ -228,26 +228,6 @@ Deno.test("a wave of several machines has one budget, of which each spends its s
   assert((await runShard(folder, more, [1, 3])).asked > 0);
 });
 
-Deno.test("a gate over waves ends once nothing of the budget is left for another one", async () => {
-  using folder = new Folder();
-  using measured = new Folder();
-  await runShard(measured, openPlan(), [1, 1], { shards: 1 });
-  // The last trial of the first wave takes the rest of it.
-  const plan = openPlan({ budget: { tokens: tokensIn(measured) } });
-  await runShard(folder, plan, [1, 1], { shards: 1 });
-  const { verdict, verdicts } = await gateOver(folder, plan, undefined);
-  assertEquals(verdict, "undecided");
-  assertMatch(
-    verdicts[0]!.text,
-    /Not all of the plan was run: the budget of \d+ tokens was reached/,
-  );
-  for (const wave of [2, 3]) {
-    const { asked, stopped } = await runShard(folder, plan, [1, wave], { shards: 1 });
-    assertEquals(asked, 0);
-    assertMatch(stopped!, /^the budget of \d+ tokens was reached$/);
-  }
-});
-
 Deno.test("planWave() refuses what is no wave of the plan", () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");

@@ -323,7 +323,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
   journals: [
     command("no such file", "gate no.jsonl", /Cannot read no\.jsonl: there is no such file or folder/),
     command("an empty file", "gate empty.jsonl", /empty\.jsonl/, { code: 3 }),
-    command("an empty one to accept", "accept empty.jsonl", /Cannot accept .*empty\.jsonl: their first line must be a plan/),
+    command("an empty one to accept", "accept empty.jsonl", /Cannot accept .*empty\.jsonl: the first line of a journal must be a plan/),
     command("a folder without any", "gate folder --success-rate 0.5", /the folder .*folder has no journals, whose names end/),
     command("nothing but a plan", "gate plan.jsonl", /INVALID: there are no trials in plan\.jsonl/, { code: 3 }),
     command("two in one file", "gate mixed.jsonl", /mixed\.jsonl, line 5 as the checksum of a line must follow/),
@@ -351,6 +351,9 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a file to go on with", "run suite.jsonc --auto suite.jsonc", /^Cannot replay from suite\.jsonc as it must be a folder of recordings: it is a file$/),
     command("an empty folder", "run suite.jsonc --replay folder", /^Cannot replay from folder as it must have recordings: it is empty/),
     command("a file", "run suite.jsonc --record good.jsonl", /record in good\.jsonl as a folder must be writable/),
+    command("two modes", "run suite.jsonc --replay recs --record recs", /Cannot use --record and --replay together/),
+    command("fresh tasks", "run fresh.jsonc --replay recs", /its seed is "fresh": add --seed=NUMBER/),
+    command("fresh tasks to go on with", "run fresh.jsonc --auto recs", /its seed is "fresh": add --seed=NUMBER/),
     command("of another model", "run other.jsonc --replay recs --model sim:noisy?quit=0.5", /there is no recording of it \(request 1\): [^]*nearest: recs\//, { notes: 3 }),
     command("cut short", "run other.jsonc --replay cut", /recording cut\/\S+ as it must be JSON: it is none, or was cut short/, { notes: 3 }),
   ],
