@@ -328,7 +328,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("nothing but a plan", "gate plan.jsonl", /INVALID: there are no trials in plan\.jsonl/, { code: 3 }),
     command("two in one file", "gate mixed.jsonl", /mixed\.jsonl, line 5 as the checksum of a line must follow/),
     command("two of them", "accept good.jsonl other.jsonl", /it takes a journal, or a folder with those of one run: 2 are given/),
-    command("a shard alone", "gate shard.jsonl", /INVALID: shards are missing: 2\/2/, { code: 3 }),
+    command("a shard alone", "gate shard.jsonl", /shards are missing: 2\/2\.[^]*Give the folder with the journals of all/, { code: 3 }),
     command("an outcome changed", "gate edited.jsonl", /edited\.jsonl, line 2 as the checksum of a line must follow/),
     command("an outcome changed with its checksums", "gate unlike.jsonl", /unlike\.jsonl, line 2:\n.*solved must be true exactly when/),
     command("of another version", "gate other_version.jsonl", /other_version\.jsonl, line 1: it is of version 9 of the format, and this toolgate reads 1$/m),
