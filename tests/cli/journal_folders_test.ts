@@ -156,4 +156,6 @@ Deno.test("commands say what is wrong with a folder of journals", async () => {
   assertEquals(odd.code, 2, odd.all);
   assertMatch(odd.stderr, /names of files must be plain text/);
   assert(!/^::error/m.test(odd.stdout + odd.stderr), odd.all);
+  const named = await toolgate(["report", "\u001b[2J.jsonl"], { cwd });
+  assertMatch(named.stderr, /as names of journals must be plain text\n$/);
 });

@@ -2,7 +2,6 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { perturb } from "../../lib/cli/perturb.ts";
-import { InputError } from "../../lib/base/errors.ts";
 import { PERTURBATION_METHODS, PERTURBED } from "../../lib/perturbations/methods.ts";
 import { perturbTools } from "../../lib/perturbations/documents/perturb.ts";
 import { perturbQuery } from "../../lib/perturbations/queries/perturb.ts";
@@ -32,27 +31,9 @@ const QUERY = {
 };
 const RETURN = '{"user_id": 7, "dayName": "Monday", "max_temp": 21}';
 
-/** Runs the command in this process, as the command line does, and keeps what it writes. */
-async function run(
-  _: "perturb",
-  ...arguments_: string[]
-): Promise<{ code: number; out: string; err: string }> {
-  const { log, error } = console;
-  const [out, err]: [string[], string[]] = [[], []];
-  console.log = (line) => void out.push(String(line));
-  console.error = (line) => void err.push(String(line));
-  try {
-    return {
-      code: await perturb.read("perturb", arguments_).run(),
-      out: out.join("\n"),
-      err: err.join("\n"),
-    };
-  } catch (fault) {
-    if (!(fault instanceof InputError)) throw fault;
-    return { code: 2, out: out.join("\n"), err: [...err, fault.message].join("\n") };
-  } finally {
-    Object.assign(console, { log, error });
-  }
+async function run(...line: string[]): Promise<{ code: number; out: string; err: string }> {
+  const { code, stdout, stderr } = await toolgate(line);
+  return { code, out: stdout.trimEnd(), err: stderr.trimEnd() };
 }
 
 /** Files of all three kinds. */

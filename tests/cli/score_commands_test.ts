@@ -2,8 +2,6 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
-import { scoreCalls, scoreStability } from "../../lib/cli/score.ts";
-import { InputError } from "../../lib/base/errors.ts";
 import { ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
@@ -16,25 +14,13 @@ const [CITY, FILE, PREDICTIONS] = [
   `${SETS}/predictions.jsonl`,
 ];
 
-/** Runs the command in this process, as the command line does, and keeps what it writes. */
-function run(
-  kind: "callnavi" | "stability",
-  ...arguments_: string[]
-): { code: number; out: string[]; err: string[] } {
-  const { log, error } = console;
-  const [out, err]: [string[], string[]] = [[], []];
-  console.log = (line) => void out.push(String(line));
-  console.error = (line) => void err.push(String(line));
-  try {
-    const command = kind === "callnavi" ? scoreCalls : scoreStability;
-    // These two wait for nothing.
-    return { code: command.read(`score ${kind}`, arguments_).run() as number, out, err };
-  } catch (fault) {
-    if (!(fault instanceof InputError)) throw fault;
-    return { code: 2, out, err: [...err, fault.message] };
-  } finally {
-    Object.assign(console, { log, error });
-  }
+/** What `toolgate score` writes, by line. */
+async function run(
+  ...line: ["callnavi" | "stability", ...string[]]
+): Promise<{ code: number; out: string[]; err: string[] }> {
+  const { code, stdout, stderr } = await toolgate(["score", ...line]);
+  const [out, err] = [stdout, stderr].map((text) => text.split("\n").slice(0, -1));
+  return { code, out: out!, err: err! };
 }
 
 /** A file of JSON lines. */
@@ -89,11 +75,11 @@ Deno.test("toolgate score callnavi --json prints a line a prediction, in order, 
   });
 });
 
-Deno.test("toolgate score callnavi scores routing, and leaves out what it does not give", () => {
-  const { code, out } = run("callnavi", FILE, `${SETS}/routing.jsonl`, "--mode", "routing");
+Deno.test("toolgate score callnavi scores routing, and leaves out what it does not give", async () => {
+  const { code, out } = await run("callnavi", FILE, `${SETS}/routing.jsonl`, "--mode", "routing");
   assertEquals(code, 0);
   assertMatch(out.join("\n"), /^difficulty {2}predictions {2}routing exact\neasy +4 +100\.0%\n/m);
-  const json = run("callnavi", FILE, `${SETS}/routing.jsonl`, "--mode", "routing", "--json");
+  const json = await run("callnavi", FILE, `${SETS}/routing.jsonl`, "--mode", "routing", "--json");
   assertEquals(
     json.out[0],
     '{"id":"lib01","difficulty":"easy","syntaxValid":null,"structural":null,"exact":null,"routingExact":true}',
@@ -107,8 +93,8 @@ Deno.test("toolgate score callnavi scores routing, and leaves out what it does n
   assertEquals(summary.scores.routingExact.all, 5 / 8);
 });
 
-Deno.test("toolgate score callnavi scores YAML, of some questions", () => {
-  const { out } = run(
+Deno.test("toolgate score callnavi scores YAML, of some questions", async () => {
+  const { out } = await run(
     "callnavi",
     ...[FILE, `${SETS}/yaml.jsonl`, "--format", "yaml", "--partial", "--json"],
   );
@@ -116,7 +102,7 @@ Deno.test("toolgate score callnavi scores YAML, of some questions", () => {
   assertEquals(exact, [["lib01", true], ["tra01", true], ["tra03", false]]);
   const { summary } = JSON.parse(out.at(-1)!);
   assertEquals([summary.answered, summary.questions, summary.format], [3, 8, "yaml"]);
-  const { out: table } = run(
+  const { out: table } = await run(
     "callnavi",
     ...[FILE, `${SETS}/yaml.jsonl`, "--format", "yaml", "--partial"],
   );
@@ -124,7 +110,7 @@ Deno.test("toolgate score callnavi scores YAML, of some questions", () => {
   assertMatch(table.join("\n"), /^medium +0 +- +- +- +-$/m);
 });
 
-Deno.test("toolgate score callnavi takes several predictions of a question, and values as JSON", () => {
+Deno.test("toolgate score callnavi takes several predictions of a question, and values as JSON", async () => {
   using place = new Folder();
   const right = { API: ["findBook"], parameters: [{ title: "Tides of Ink" }] };
   const file = lines(
@@ -134,7 +120,7 @@ Deno.test("toolgate score callnavi takes several predictions of a question, and 
     { id: "lib01", prediction: right },
     { id: "lib01", prediction: JSON.stringify(right) },
   );
-  const { out } = run("callnavi", FILE, file, "--partial", "--json");
+  const { out } = await run("callnavi", FILE, file, "--partial", "--json");
   const printed = out.slice(0, -1).map((line) => JSON.parse(line));
   assertEquals(printed.map(({ id, exact }) => [id, exact]), [
     ["lib01", false],
@@ -146,12 +132,12 @@ Deno.test("toolgate score callnavi takes several predictions of a question, and 
   const { summary } = JSON.parse(out.at(-1)!);
   assertEquals([summary.predictions, summary.answered], [4, 2]);
   assertMatch(
-    run("callnavi", FILE, file, "--partial").out.join("\n"),
+    (await run("callnavi", FILE, file, "--partial")).out.join("\n"),
     /^city: 4 predictions for 2 of 8 questions/,
   );
 });
 
-Deno.test("toolgate score callnavi scores hostile predictions, and shows nothing that steers a terminal", () => {
+Deno.test("toolgate score callnavi scores hostile predictions, and shows nothing that steers a terminal", async () => {
   using place = new Folder();
   const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
   const nested = `{"id":"lib01","prediction":{"API":${deep},"parameters":[]}}\n`;
@@ -164,7 +150,7 @@ Deno.test("toolgate score callnavi scores hostile predictions, and shows nothing
   ];
   const rest = texts.map((prediction) => `${JSON.stringify({ id: "lib01", prediction })}\n`);
   const file = place.write("lines.jsonl", [nested, ...rest].join("\n"));
-  const { code, out } = run("callnavi", FILE, file, "--partial", "--json");
+  const { code, out } = await run("callnavi", FILE, file, "--partial", "--json");
   assertEquals(code, 0);
   assertEquals(out.length, 7);
   assertEquals(JSON.parse(out.at(-1)!).summary.scores.exact.easy, 0);
@@ -176,12 +162,12 @@ Deno.test("toolgate score callnavi scores hostile predictions, and shows nothing
       questions: [{ id: "q\u202e", question: "", calls: [{ function: "f\u001b" }] }],
     }),
   );
-  const shown = run("callnavi", evil, lines(place, { id: "q\u202e", prediction: "" }));
+  const shown = await run("callnavi", evil, lines(place, { id: "q\u202e", prediction: "" }));
   assertEquals(shown.code, 0);
   // deno-lint-ignore no-control-regex
   assert(!/[\u0000-\u0009\u000b-\u001f\u202e]/.test([...shown.out, ...shown.err].join("\n")));
   assertEquals(shown.err.length, 2);
-  const missing = run("callnavi", evil, lines(place));
+  const missing = await run("callnavi", evil, lines(place));
   // deno-lint-ignore no-control-regex
   assert(!/[\u0000-\u0009\u000b-\u001f\u202e]/.test(missing.err.join("\n")));
 });
@@ -203,12 +189,12 @@ Deno.test("toolgate score stability prints a line a line", async () => {
   ];
   assertEquals(stdout.trimEnd().split("\n"), plain);
   assertEquals(
-    run("stability", file, "--normalize").out[0],
+    (await run("stability", file, "--normalize")).out[0],
     '{"id":"a","election":0.5,"levenshtein":0.5}',
   );
 });
 
-Deno.test("toolgate score tells bad input, with the file, the line and the rule", () => {
+Deno.test("toolgate score tells bad input, with the file, the line and the rule", async () => {
   using place = new Folder();
   const write = (name: string, text: string) => place.write(name, text);
   const good = '{"id":"lib01","prediction":"x"}\n';
@@ -249,7 +235,7 @@ Deno.test("toolgate score tells bad input, with the file, the line and the rule"
     ],
   ];
   for (const [arguments_, message] of cases) {
-    const { code, out, err } = run(...arguments_);
+    const { code, out, err } = await run(...arguments_);
     assertEquals([code, out], [2, []], arguments_.join(" "));
     assertMatch(err.join("\n"), message);
   }
@@ -268,7 +254,7 @@ Deno.test("the commands of the fixtures' README run", async () => {
 outsideTest(
   "truths of CallNavi score 100% as predictions of its own (CallNavi 5.1, 6.3)",
   CALLNAVI,
-  (data) => {
+  async (data) => {
     using place = new Folder();
     const { questions } = loadCallSet(data);
     for (
@@ -284,7 +270,7 @@ outsideTest(
           prediction: JSON.stringify(mode === "routing" ? truth.API : truth),
         })),
       );
-      const { out } = run("callnavi", data, file, "--rule", rule!, "--mode", mode!, "--json");
+      const { out } = await run("callnavi", data, file, "--rule", rule!, "--mode", mode!, "--json");
       const { summary } = JSON.parse(out.at(-1)!);
       assertEquals(out.length, 730);
       assertEquals([summary.wrong, summary.answered], [0, 729]);
@@ -298,7 +284,7 @@ outsideTest(
   },
 );
 
-outsideTest("stability lines are those of another program", GOLDEN, (folder) => {
+outsideTest("stability lines are those of another program", GOLDEN, async (folder) => {
   using place = new Folder();
   const { records } = JSON.parse(Deno.readTextFileSync(`${folder}/stability.json`));
   const file = lines(
@@ -308,7 +294,7 @@ outsideTest("stability lines are those of another program", GOLDEN, (folder) => 
       outputs: one.outputs,
     })),
   );
-  const { out } = run("stability", file, "--normalize");
+  const { out } = await run("stability", file, "--normalize");
   assertEquals(
     out.map((line) => JSON.parse(line).election),
     records.map(

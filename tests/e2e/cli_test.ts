@@ -25,7 +25,6 @@ import {
   shell,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
-import { linesOf } from "../support/journals.ts";
 
 const QUICK = `${ROOT}/fixtures/suites/quick.jsonc`;
 
@@ -68,40 +67,6 @@ function totalsIn({ stdout }: Finished): number[] {
 // generate
 
 const SPEC = ["--core", "6", "--depth", "3", "--connected", "3", "--disconnected", "2"];
-
-Deno.test("toolgate generate prints a task with exactly the promised keys", async () => {
-  const finished = await toolgate(["generate", ...SPEC, "--seed", "11"]);
-  assertEquals(finished.code, 0, finished.all);
-  assertEquals(finished.stderr, "");
-  const task = JSON.parse(finished.stdout);
-  assertEquals(Object.keys(task), [
-    ...["version", "spec", "prompt", "inputs", "target", "minimumCalls", "values"],
-    ...["functions", "tools"],
-  ]);
-  assertEquals(task.version, 1);
-  assertEquals(task.spec.seed, 11);
-  assertEquals(Object.keys(task.target), ["variable", "value"]);
-  assertEquals(task.values[task.target.variable], task.target.value);
-  assertEquals(task.minimumCalls, 6);
-  for (const [name, value] of Object.entries(task.inputs)) {
-    assertStringIncludes(task.prompt, `Variable ${name} = ${value}`);
-    assertEquals(task.values[name], value);
-  }
-  assertEquals(task.functions.length, 11);
-  assertEquals(task.tools.length, 11);
-  const roles = Object.groupBy(task.functions, ({ role }: { role: string }) => role);
-  assertEquals(Object.entries(roles).map(([role, made]) => [role, made!.length]).sort(), [
-    ["connected", 3],
-    ["core", 6],
-    ["disconnected", 2],
-  ]);
-  for (const made of task.functions) {
-    assertEquals(Object.keys(made), ["name", "role", "parameters", "output", "dependsOn"]);
-    for (const variable of [...made.parameters, made.output]) {
-      assertEquals(Object.keys(variable), ["name", "type", "subtype"]);
-    }
-  }
-});
 
 Deno.test("toolgate generate gives the same bytes for the same seed alone", async () => {
   const beginnings = {
@@ -292,57 +257,6 @@ Deno.test("toolgate run --only runs a trial of a suite or a journal again, and t
     refused.stderr,
     /changed\.jsonl, line 1 as the checksum of a line must follow from it/,
   );
-});
-
-Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) => {
-  await using temporary = await folder();
-  const suite = temporary.write("suite.jsonc", suiteOf(["sim:planner"], 8));
-  const [one, two, other, whole] = ["1", "2", "other", "whole"].map((name) =>
-    temporary.file(`${name}.jsonl`)
-  ) as [string, string, string, string];
-  const runs = await toolgates([
-    ["run", suite, "--shard", "1/2", "--out", one],
-    ["run", suite, "--shard", "2/2", "--out", two],
-    ["run", suite, "--seed", "2", "--shard", "2/2", "--out", other],
-    ["run", suite, "--out", whole],
-  ]);
-  for (const run of runs) assertEquals(run.code, 0, run.all);
-  const [plan, first, ...others] = readLines(whole);
-  const model = { ...first.model, served: "sim:planner-2" };
-  const swapped = temporary.write(
-    "swapped.jsonl",
-    linesOf([plan, ...others, { ...first, model }]),
-  );
-  const rate = ["--success-rate", "0.6"];
-
-  /** A folder with copies of journals. */
-  const together = (name: string, ...files: readonly string[]) => {
-    for (const [place, file] of files.entries()) {
-      temporary.write(`${name}/${place}.jsonl`, Deno.readTextFileSync(file));
-    }
-    return temporary.file(name);
-  };
-  const good = await toolgate(["gate", together("good", one, two), ...rate]);
-  assertEquals(good.code, 0, good.all);
-  assertStringIncludes(good.stdout, "solved: 16 of 16 valid trials");
-  const cases = [
-    ["a missing shard", one, /INVALID: .*shards are missing: 2\/2/],
-    [
-      "a foreign shard",
-      together("foreign", one, other),
-      /INVALID: .*different plans: they differ in seed/,
-    ],
-    ["a changed served model", swapped, /INVALID: .*served model changed.*sim:planner-2/],
-  ] as const;
-  const told = await toolgates(cases.map(([, given]) => ["gate", given, ...rate]));
-  for (const [place, [name, , message]] of cases.entries()) {
-    await context.step(name, () => {
-      const finished = told[place]!;
-      assertEquals(finished.code, 3, finished.all);
-      assertMatch(finished.stdout, message);
-      assertNoStack(finished);
-    });
-  }
 });
 
 Deno.test("toolgate run ends with 3 when trials are invalid, and tries these again when told", async () => {

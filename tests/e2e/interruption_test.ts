@@ -223,26 +223,6 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-Deno.test("toolgate run, told twice to end, leaves a journal that can be continued", async () => {
-  await using temporary = await folder();
-  await using server = limitingServer({
-    replies: 100,
-    headers: { "retry-after": "90" },
-    latency: 5,
-  });
-  const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
-  const out = temporary.file("out.jsonl");
-  const arguments_ = ["run", suite, "--base-url", server.url, "--out", out, "--concurrency", "32"];
-  const child = beginToolgate(arguments_);
-  await allWait(server);
-  child.process.kill("SIGTERM");
-  child.process.kill("SIGINT");
-  const { code, all } = await child.finished;
-  assert([3, 130, 143].includes(code), all);
-  const resume = () => toolgate([...arguments_, "--resume"]);
-  await assertCompletes(trialsIn(out), server, resume, out);
-});
-
 Deno.test("limits by the minute hold for all requests of a run, and it ends while it waits", async () => {
   await using temporary = await folder();
   const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));

@@ -258,18 +258,6 @@ Deno.test("a report's rerun lines hand any path and any id to any shell", async 
   }
 });
 
-Deno.test("a journal whose name cannot be shown as it is is refused", async () => {
-  await using place = await folder();
-  const plan = planSuite({ ...SUITE, graphs: 1 });
-  const lines = [planLine(plan), ...plan.trials.map((one) => finish(one, { suite: "small" }))];
-  for (const name of ["new\nline", "\u001b[2J", "\u202egnp", "half\u200b"]) {
-    const journal = place.write(`${name}.jsonl`, linesOf(lines));
-    const ended = await toolgate(["report", journal]);
-    assertEquals([ended.code, ended.stdout], [2, ""], ended.all);
-    assertMatch(ended.stderr, /as names of journals must be plain text\n$/);
-  }
-});
-
 Deno.test("a report of a journal without a plan runs only simulated models again", async () => {
   await using place = await folder();
   const simulated = ODD.map((name, index) =>

@@ -17,7 +17,6 @@ import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { assertCallScore } from "../../lib/testing/assertions/trajectories.ts";
 import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
-import { Connections } from "../../lib/models/connect.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { type FaultId, FAULTS, isLost } from "../../lib/tools/fault.ts";
 import { InputError } from "../../lib/base/errors.ts";
@@ -515,29 +514,6 @@ Deno.test("what is denied is not to be had of another function, and custom tools
     InputError,
     "Cannot perturb a custom case by gone as it is for generated tasks",
   );
-});
-
-Deno.test("faults come over a real server, and to an agent of one's own", async () => {
-  const connections = new Connections();
-  const model = connections.model({ model: "sim:planner" });
-  const trial = await runTrial(SPEC, model, { perturbation: "rate_limit" });
-  assertEquals([trial.outcome, recoveryOf(trial.events)[0]?.end], ["solved", "recovered"]);
-
-  const task = generateTask({ ...SPEC, connected: 0 });
-  const own = await runTrial(task.spec, scripted("agent", [{ text: "" }]), {
-    perturbation: "timeout+slow",
-    async agent({ tools }) {
-      for (const made of coreInOrder(task)) {
-        const tool = tools.find(({ name }) => name === made.name)!;
-        const given = rightArguments(task, made);
-        const told = JSON.parse(await tool.execute(given));
-        if ("error" in told) await tool.execute(given);
-      }
-      return `${task.target.variable} = ${task.target.value}`;
-    },
-  });
-  assertEquals([own.outcome, own.grounded, own.calls], ["solved", true, 6]);
-  assertEquals(recoveryOf(own.events).map(({ end }) => end), ["recovered", "recovered"]);
 });
 
 const WEATHER: Tool = {

@@ -1,7 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { defined } from "../../../lib/base/json.ts";
 import {
   journalTrials,
   readJournalFile,
@@ -13,10 +11,9 @@ import { differences } from "../../../lib/runs/journal/_plan_differences.ts";
 import { readResults } from "../../../lib/runs/journal/results.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
-import { planHash } from "../../../lib/runs/resolved_suite.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../../lib/runs/shard_text.ts";
-import { SUITE as SUITE_RULES, type Suite } from "../../../lib/runs/suite.ts";
+import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
@@ -93,33 +90,13 @@ Deno.test("readJournalFile() refuses lines that nest deeper than others could fo
   assertThrows(() => readPlanLine(inPlan), InputError, "line 1: it must nest");
 });
 
-Deno.test("planLine() holds no credentials of a baseURL", () => {
-  const model = { model: "m", baseURL: "https://user:hunter22@example.com/v1" };
-  let text = "";
-  try {
-    const suite = parseWith(SUITE_RULES, { ...SUITE, models: [model] }, "the suite");
-    text = JSON.stringify(planLine(planSuite(suite)));
-  } catch (error) {
-    assert(error instanceof InputError);
-  }
-  assert(!text.includes("hunter22"), text);
-});
-
-Deno.test("readResults() reads a whole journal", () => {
-  using folder = new Folder();
-  const results = readResults([writeJournal(folder)]);
-  assertEquals(results.suite, "small");
-  assertEquals(results.problem, undefined);
-  assertEquals(results.notices, []);
-  assertEquals(results.gate, PLAN.gate);
-  assertEquals(results.planned, PLAN.trials);
-  assertEquals(results.trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
-});
-
 Deno.test("readResults() gives trials in plan order, however they were finished", () => {
   using folder = new Folder();
   const trials = PLAN.trials.map((planned) => finish(planned)).reverse();
   const results = readResults([writeJournal(folder, undefined, trials)]);
+  const { suite, problem, notices, gate } = results;
+  assertEquals([suite, problem, notices, gate], ["small", undefined, [], PLAN.gate]);
+  assertEquals(results.planned, PLAN.trials);
   assertEquals(results.trials.map(({ index }) => index), PLAN.trials.map(({ index }) => index));
 });
 
@@ -143,12 +120,6 @@ Deno.test("readResults() merges shards, in whatever order they are named", () =>
     assertEquals(results.trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
     assertEquals(results.planned, PLAN.trials);
   }
-});
-
-Deno.test("readResults() names missing shards", () => {
-  using folder = new Folder();
-  const path = writeShard(folder, "2.jsonl", { index: 2, of: 3 });
-  assertEquals(readResults([path]).problem, "shards are missing: 1/3, 3/3");
 });
 
 Deno.test("readResults() names some of very many missing shards", () => {
@@ -212,19 +183,15 @@ Deno.test("readResults() names a shard that is there twice", () => {
   );
 });
 
-Deno.test("readResults() finds shards of different runs", () => {
+Deno.test("readResults() finds a shard of another run or plan, and names the fields that differ", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
-  const other = writeShard(folder, "2.jsonl", { index: 2, of: 3 });
+  assertEquals(readResults([one]).problem, "shards are missing: 2/2");
+  const third = writeShard(folder, "3.jsonl", { index: 2, of: 3 });
   assertEquals(
-    readResults([one, other]).problem,
-    `the journals are not shards of one run: ${one} is shard 1/2, ${other} is shard 2/3`,
+    readResults([one, third]).problem,
+    `the journals are not shards of one run: ${one} is shard 1/2, ${third} is shard 2/3`,
   );
-});
-
-Deno.test("readResults() finds a shard of another plan, and names the fields that differ", () => {
-  using folder = new Folder();
-  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const plan = planSuite({ ...SUITE, seed: 2, repetitions: 2 });
   const other = writeShard(folder, "2.jsonl", { index: 2, of: 2 }, plan);
   assertEquals(
@@ -307,42 +274,6 @@ Deno.test("readResults() reads journals of other tools, as a plan of just their 
     [trials[1]!.id, "m"],
   ]);
   assertEquals(results.trials.map(({ solved }) => solved), [true, false]);
-});
-
-Deno.test("readResults() fills in what other tools may leave out", () => {
-  using folder = new Folder();
-  const bare = {
-    v: 1,
-    kind: "trial",
-    id: "one",
-    suite: "theirs",
-    model: { requested: "sim:x", served: "x" },
-    perturbation: null,
-    task: { case: "refund" },
-    outcome: "no_answer",
-    solved: false,
-    calls: 2,
-  };
-  // A transcript of their own has no place in what is kept of a whole run.
-  const file = folder.write("other.jsonl", linesOf([{ ...bare, mine: "long" }]));
-  const [trial] = readResults([file]).trials;
-  assertEquals<unknown>(defined(trial!), {
-    ...bare,
-    index: 0,
-    block: 0,
-    model: { requested: "sim:x", served: "x", simulated: true },
-    strategy: "plain",
-    perturbation: "none",
-    repetition: 1,
-    grounded: false,
-    minimumCalls: null,
-    failures: [],
-    behaviours: [],
-    usage: { inputTokens: 0, outputTokens: 0 },
-    startedAt: "",
-    durationMs: 0,
-    untold: true,
-  });
 });
 
 Deno.test("readResults() keeps what earlier tries of a trial took", () => {
@@ -525,20 +456,13 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed tria
       "it is of version 2 of the format, and this toolgate reads 1",
     ],
     [{ ...good, kind: "trail" }, noLine],
-    [{ ...good, id: "" }, "at id: "],
     [{ ...good, model: "m" }, "at model: "],
-    [{ ...good, outcome: "won" }, "at outcome: "],
     [
       { ...good, outcome: "no_answer" },
       "at solved: solved must be true exactly when outcome is solved",
     ],
-    [{ ...good, solved: "yes" }, "at solved: "],
-    [{ ...good, calls: -1 }, "at calls: "],
-    [{ ...good, repetition: 0 }, "at repetition: "],
-    [{ ...good, failures: [{ type: "x" }, { type: "x" }] }, "at failures[0].type: "],
+    [{ ...good, failures: [{ type: "x" }] }, "at failures[0].type: "],
     [{ ...good, failures: [{ type: "function_not_found" }] }, "at failures[0].call: "],
-    [{ ...good, usage: { inputTokens: 1 } }, "at usage.outputTokens: "],
-    [{ ...good, task: "core=3" }, "at task: "],
     [null, noLine],
   ];
   for (const [value, fault] of faults) {
@@ -583,11 +507,7 @@ Deno.test("differences() names the fields that differ, and only them", () => {
   );
   const limited = planSuite({ ...SUITE, limits: { calls: 3 } });
   assertEquals(differences(planLine(PLAN), planLine(limited)), ["limits"]);
-});
-
-Deno.test("differences() does not mind the order of keys, as planHash() does not", () => {
-  const one = planLine(planSuite({ ...SUITE, limits: { calls: 3, steps: 4 } }));
-  const other = planLine(planSuite({ ...SUITE, limits: { steps: 4, calls: 3 } }));
-  assertEquals(planHash(one), planHash(other));
-  assertEquals(differences(one, other), []);
+  const [one, two] = [{ calls: 3, steps: 4 }, { steps: 4, calls: 3 }]
+    .map((limits) => planLine(planSuite({ ...SUITE, limits })));
+  assertEquals(differences(one!, two!), [], "the order of keys is none of them");
 });
