@@ -9,65 +9,73 @@ import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import { hash64 } from "../base/random.ts";
 
+const content = z.union([z.string(), z.array(z.looseObject({ text: z.string().exactOptional() }))])
+  .nullable();
+
+const call = z.looseObject({
+  id: z.string(),
+  type: z.literal("function"),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+});
+
+const message = z.discriminatedUnion("role", [
+  z.looseObject({ role: z.enum(["system", "developer", "user"]), content }),
+  z.looseObject({
+    role: z.literal("assistant"),
+    content: content.exactOptional(),
+    tool_calls: z.array(call).nullable().exactOptional(),
+  }),
+  z.looseObject({ role: z.literal("tool"), tool_call_id: z.string(), content }),
+]);
+
+const tool = z.looseObject({
+  type: z.literal("function"),
+  function: z.looseObject({
+    name: z.string(),
+    description: z.string().exactOptional(),
+    parameters: z.custom<JsonObject>(isJsonObject, "Invalid input: expected object")
+      .exactOptional(),
+  }),
+});
+
+/** Checks the body of a request, and keeps unknown fields. */
+export const chatRequestSchema = z.looseObject({
+  model: z.string(),
+  messages: z.array(message).min(1),
+  tools: z.array(tool).nullable().exactOptional(),
+  // "none" forbids calls, "required" requires them in every reply, and an object those of its function. Other
+  // values leave the choice to the model.
+  tool_choice: z.unknown().exactOptional(),
+  parallel_tool_calls: z.boolean().nullable().exactOptional(),
+  // Changes the noise of a noisy model.
+  seed: z.int().nullable().exactOptional(),
+  stream: z.boolean().nullable().exactOptional(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullable().exactOptional() })
+    .nullable().exactOptional(),
+  n: z.literal(1, "Simulated models give one answer").nullable().exactOptional(),
+});
+
+/** A type without the index signature of objects that may have other fields, and read-only. */
+type Known<T> = T extends readonly (infer Item)[] ? readonly Known<Item>[]
+  : JsonObject extends T ? T
+  : T extends object
+    ? { readonly [Key in keyof T as string extends Key ? never : Key]: Known<T[Key]> }
+  : T;
+
 /** The content of a message: a text, a list of parts of which those with a `text` are read, or nothing. */
-export type ChatContent = string | readonly { readonly text?: string }[] | null;
+export type ChatContent = Known<z.infer<typeof content>>;
 
 /** A call in an assistant message. */
-export interface ChatCall {
-  /** The id that pairs the call with its result. */
-  readonly id: string;
-  /** The only type of tool. */
-  readonly type: "function";
-  /** The name, and the arguments as JSON text as the model wrote them. */
-  readonly function: { readonly name: string; readonly arguments: string };
-}
+export type ChatCall = Known<z.infer<typeof call>>;
 
 /** One message of a conversation. */
-export type ChatMessage =
-  | { readonly role: "system" | "developer" | "user"; readonly content: ChatContent }
-  | {
-    readonly role: "assistant";
-    readonly content?: ChatContent;
-    readonly tool_calls?: readonly ChatCall[] | null;
-  }
-  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: ChatContent };
+export type ChatMessage = Known<z.infer<typeof message>>;
 
 /** A function that a model may call (FuncBenchGen, appendix B.3). */
-export interface ChatTool {
-  /** The only type of tool. */
-  readonly type: "function";
-  /** The function's name, description and the JSON Schema of its arguments. */
-  readonly function: {
-    readonly name: string;
-    readonly description?: string;
-    readonly parameters?: JsonObject;
-  };
-}
+export type ChatTool = Known<z.infer<typeof tool>>;
 
 /** The body of a request. Other fields are accepted and ignored. */
-export interface ChatRequest {
-  /** The name of the model. */
-  readonly model: string;
-  /** The conversation so far; at least one message. */
-  readonly messages: readonly ChatMessage[];
-  /** The functions that the model may call. */
-  readonly tools?: readonly ChatTool[] | null;
-  /**
-   * `"none"` forbids calls, `"required"` requires them in every reply, and `{type: "function", function: {name}}`
-   * requires calls of that function. Other values leave the choice to the model.
-   */
-  readonly tool_choice?: unknown;
-  /** `false` allows only one call per reply. */
-  readonly parallel_tool_calls?: boolean | null;
-  /** Changes the noise of a noisy model. Default: 0. */
-  readonly seed?: number | null;
-  /** Whether the answer comes as a stream of chunks. Default: `false`. */
-  readonly stream?: boolean | null;
-  /** Only with `stream`: whether a last chunk contains the usage. Default: it does not. */
-  readonly stream_options?: { readonly include_usage?: boolean | null } | null;
-  /** Only one answer is supported. */
-  readonly n?: 1 | null;
-}
+export type ChatRequest = Known<z.infer<typeof chatRequestSchema>>;
 
 /** The body of a reply, with one choice. */
 export interface ChatAnswer {
@@ -121,45 +129,6 @@ export interface SimulatedModel {
    */
   reply(request: ChatRequest): ChatAnswer;
 }
-
-const content = z.union([z.string(), z.array(z.looseObject({ text: z.string().exactOptional() }))])
-  .nullable();
-
-const call = z.looseObject({
-  id: z.string(),
-  type: z.literal("function"),
-  function: z.looseObject({ name: z.string(), arguments: z.string() }),
-});
-
-/** Checks the body of a request, and keeps unknown fields. */
-export const chatRequestSchema = z.looseObject({
-  model: z.string(),
-  messages: z.array(z.discriminatedUnion("role", [
-    z.looseObject({ role: z.enum(["system", "developer", "user"]), content }),
-    z.looseObject({
-      role: z.literal("assistant"),
-      content: content.exactOptional(),
-      tool_calls: z.array(call).nullable().exactOptional(),
-    }),
-    z.looseObject({ role: z.literal("tool"), tool_call_id: z.string(), content }),
-  ])).min(1),
-  tools: z.array(z.looseObject({
-    type: z.literal("function"),
-    function: z.looseObject({
-      name: z.string(),
-      description: z.string().exactOptional(),
-      parameters: z.custom<JsonObject>(isJsonObject, "Invalid input: expected object")
-        .exactOptional(),
-    }),
-  })).nullable().exactOptional(),
-  tool_choice: z.unknown().exactOptional(),
-  parallel_tool_calls: z.boolean().nullable().exactOptional(),
-  seed: z.int().nullable().exactOptional(),
-  stream: z.boolean().nullable().exactOptional(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullable().exactOptional() })
-    .nullable().exactOptional(),
-  n: z.literal(1, "Simulated models give one answer").nullable().exactOptional(),
-}) satisfies z.ZodType<ChatRequest>;
 
 /** The value of a variable as a model sees it: a number, or a symbol for one such as `@x`. */
 export type Value = number | string;
