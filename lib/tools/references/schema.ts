@@ -9,6 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.t
 import { MAX_NAME_LENGTH } from "./syntax.ts";
 import { schemasFor, targetOf, typesOf } from "../schema/position.ts";
 import { inheritTrust } from "../schema/patterns.ts";
+import { HOLDERS, mapSchemas } from "../schema/subschemas.ts";
 import { schemaOf, type ToolSchema } from "../tool.ts";
 
 const NAME_PATTERN = "^@[A-Za-z_][A-Za-z0-9_]*$";
@@ -44,30 +45,6 @@ const REFERENCE: JsonObject = {
   pattern: REFERENCE_PATTERN,
 };
 
-/** The schemas under each keyword: of inner values ("position"), or of the same value ("branch"). */
-const KEYWORDS: ReadonlyMap<string, "position" | "branch"> = new Map([
-  ...[
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-  ].map((keyword) => [keyword, "position"] as const),
-  ...["anyOf", "oneOf", "allOf", "then", "else", "$defs", "definitions", "dependentSchemas"]
-    .map((keyword) => [keyword, "branch"] as const),
-]);
-/** Keywords that hold schemas by name, not one schema or a list. */
-const BY_NAME = new Set([
-  "properties",
-  "patternProperties",
-  "$defs",
-  "definitions",
-  "dependentSchemas",
-]);
 /** Keywords for people, which do not affect validation. */
 const ANNOTATIONS = new Set(["title", "description", "default", "examples", "deprecated"]);
 /** Keywords that are kept only at the root when the root is copied elsewhere. */
@@ -238,17 +215,13 @@ class Offer {
         if (
           this.#name !== undefined && keyword === "discriminator" && Object.hasOwn(schema, "oneOf")
         ) return [];
-        const kind = KEYWORDS.get(keyword);
-        if (kind === undefined) return [[keyword, value]];
-        const change = (inner: JsonValue): JsonValue => {
-          if (kind === "position") return this.#position(inner, depth + 1);
+        const role = HOLDERS.get(keyword)?.role;
+        if (role === undefined || role === "condition") return [[keyword, value]];
+        const isBranch = role === "branch" || role === "definition";
+        const changed = mapSchemas(keyword, value, (inner) => {
+          if (!isBranch) return this.#position(inner, depth + 1);
           return isJsonObject(inner) && depth < MAX_DEPTH ? this.#inside(inner, depth + 1) : inner;
-        };
-        const changed = Array.isArray(value)
-          ? value.map(change)
-          : BY_NAME.has(keyword) && isJsonObject(value)
-          ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, change(inner)]))
-          : change(value);
+        });
         // With references a value may fit several branches; only one fits once it is known.
         const relaxed = this.#name !== undefined && keyword === "oneOf" &&
           !Object.hasOwn(schema, "anyOf");
