@@ -4,13 +4,8 @@
  */
 
 import type { Message } from "../../tools/message.ts";
-import { messageOf, type RecordedMessage, type RecordedRequest, type Recording } from "./_file.ts";
-import {
-  type HashedPart,
-  hashedPart,
-  type HashedRequest,
-  type RecordedModelOptions,
-} from "./_request.ts";
+import type { RecordedRequest, Recording } from "./_file.ts";
+import type { HashedPart, HashedRequest, RecordedModelOptions } from "./_request.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 
 /** Stage of the requests of assertions: they have no number, and are found by their hash alone. */
@@ -39,54 +34,20 @@ export function toRecording(
 ): Omit<Recording, "draw"> {
   const models = new NumberedValues<RecordedModelOptions>();
   const tools = new NumberedValues<readonly ToolSchema[]>();
-  const replies = new Map<string, number>();
-  const requests: RecordedRequest[] = [];
-  for (const [index, { hashed, outcome = {}, ...place }] of entries.entries()) {
-    const { model, toolChoice, messages, hash } = hashed;
-    const continues = longestShared(messages, entries.slice(0, index));
-    const own = messages.slice(continues?.messages);
-    requests.push({
-      ...place,
-      hash,
-      model: models.placeOf(model),
-      ...(hashed.tools.value.length === 0 ? {} : { tools: tools.placeOf(hashed.tools) }),
-      toolChoice,
-      continues,
-      messages: own.map((message) => storedMessage(message, replies)),
-      ...outcome,
-    });
-    if (outcome.reply !== undefined) {
-      replies.set(hashedPart(messageOf(outcome.reply)).hash, index + 1);
-    }
-  }
-  return { ...{ trial }, seconds, ...{ models: models.values, tools: tools.values, requests } };
-}
-
-/** Returns a message, or the number of the request whose reply it repeats. */
-function storedMessage(
-  { value, hash }: HashedPart<Message>,
-  replies: ReadonlyMap<string, number>,
-): RecordedMessage {
-  const reply = replies.get(hash);
-  return reply === undefined ? value : { reply };
-}
-
-/** Returns the earlier request that shares the most first messages; the latest of those. */
-function longestShared(
-  messages: readonly HashedPart<Message>[],
-  before: readonly Entry[],
-): RecordedRequest["continues"] {
-  let longest: RecordedRequest["continues"];
-  for (let index = before.length - 1; index >= 0; index--) {
-    const { messages: own } = before[index]!.hashed;
-    const most = longest?.messages ?? 0;
-    // As a conversation grows, most earlier requests are too short to share more, and are skipped.
-    if (own.length <= most || messages.length <= most) continue;
-    const differs = messages.findIndex(({ hash }, place) => own[place]?.hash !== hash);
-    const shared = differs < 0 ? messages.length : differs;
-    if (shared > most) longest = { place: index + 1, messages: shared };
-  }
-  return longest;
+  const messages = new NumberedValues<Message>();
+  const requests = entries.map(({ hashed, outcome, ...place }): RecordedRequest => ({
+    ...place,
+    hash: hashed.hash,
+    model: models.placeOf(hashed.model),
+    tools: hashed.tools.value.length === 0 ? undefined : tools.placeOf(hashed.tools),
+    toolChoice: hashed.toolChoice,
+    messages: hashed.messages.map((message) => messages.placeOf(message)),
+    ...outcome,
+  }));
+  return {
+    ...{ trial, seconds, models: models.values, tools: tools.values },
+    ...{ messages: messages.values, requests },
+  };
 }
 
 /** A list of distinct values, numbered from 1. */

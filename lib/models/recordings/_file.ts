@@ -16,9 +16,6 @@ import { redactRecord } from "../../base/redact.ts";
 import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { PARSES } from "../../calls/trace.ts";
 
-/** A message; or the number, from 1, of the request in the file whose reply became this message. */
-export type RecordedMessage = Message | { readonly reply: number };
-
 /** The error of a request without a reply. */
 export interface RecordedError {
   /** Cause of the error: the time limit, the infrastructure, or the model itself. */
@@ -47,10 +44,8 @@ export interface RecordedRequest {
   readonly tools?: number;
   /** Whether the model had to call; omitted if not specified. */
   readonly toolChoice?: ToolChoice;
-  /** An earlier request, by its number from 1, and how many first messages are the same as in it. */
-  readonly continues?: { readonly place: number; readonly messages: number };
-  /** The messages after those. */
-  readonly messages: readonly RecordedMessage[];
+  /** The numbers of its messages in `messages`, from 1. */
+  readonly messages: readonly number[];
   /** The reply; omitted if there was none. */
   readonly reply?: ModelReply;
   /** Set if something that looks like a secret was removed from the reply. */
@@ -93,6 +88,8 @@ export interface Recording {
   readonly models: readonly RecordedModelOptions[];
   /** Each distinct list of tools. */
   readonly tools: readonly (readonly ToolSchema[])[];
+  /** Each distinct message. */
+  readonly messages: readonly Message[];
   /** Requests in the order in which they were made. */
   readonly requests: readonly RecordedRequest[];
 }
@@ -109,21 +106,19 @@ function splitLines(text: string): Lines {
 
 /** Returns the text of a recording file. */
 export function recordingText(recording: Recording): string {
-  const { trial, draw, replaced, replacedIdle, seconds, models, tools, requests } = recording;
+  const { trial, draw, replaced, replacedIdle, seconds, models, tools, ...said } = recording;
   const file = {
     ...{ v: 1, kind: "recording", trial, draw, replaced, replacedIdle, seconds, models, tools },
-    requests: requests.map(requestJson),
+    messages: said.messages.map((one) => ({ ...one, content: splitLines(one.content) })),
+    requests: said.requests.map(requestJson),
   };
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
 function requestJson(request: RecordedRequest) {
-  const { messages, reply, redacted, error, ...others } = request;
+  const { reply, redacted, error, ...others } = request;
   return {
     ...others,
-    messages: messages.map((message) =>
-      "reply" in message ? message : { ...message, content: splitLines(message.content) }
-    ),
     reply: reply && {
       ...reply,
       text: splitLines(reply.text),
@@ -146,24 +141,20 @@ const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object");
 const CALL = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() });
 const CARRIED = z.strictObject({ by: z.string(), items: z.array(OBJECT) });
 
-const MESSAGE = z.union([
-  z.strictObject({ reply: PLACE }),
-  z.discriminatedUnion("role", [
-    z.strictObject({ role: z.literal("system"), content: LINES }),
-    z.strictObject({ role: z.literal("user"), content: LINES }),
-    z.strictObject({
-      role: z.literal("assistant"),
-      content: LINES,
-      calls: z.array(CALL).default([]),
-      carried: CARRIED.exactOptional(),
-    }),
-    z.strictObject({
-      role: z.literal("tool"),
-      callId: z.string(),
-      name: z.string(),
-      content: LINES,
-    }),
-  ]),
+const MESSAGE = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.enum(["system", "user"]), content: LINES }),
+  z.strictObject({
+    role: z.literal("assistant"),
+    content: LINES,
+    calls: z.array(CALL).default([]),
+    carried: CARRIED.exactOptional(),
+  }),
+  z.strictObject({
+    role: z.literal("tool"),
+    callId: z.string(),
+    name: z.string(),
+    content: LINES,
+  }),
 ]);
 
 /** Tokens, in a file. */
@@ -203,8 +194,7 @@ const REQUEST = z.strictObject({
   model: PLACE,
   tools: PLACE.exactOptional(),
   toolChoice: TOOL_CHOICE.exactOptional(),
-  continues: z.strictObject({ place: PLACE, messages: PLACE }).exactOptional(),
-  messages: z.array(MESSAGE),
+  messages: z.array(PLACE),
   reply: REPLY.exactOptional(),
   redacted: z.literal(true).exactOptional(),
   error: z.strictObject({
@@ -229,27 +219,21 @@ const RECORDING = z.strictObject({
   seconds: z.number().min(0).exactOptional(),
   models: z.array(OBJECT),
   tools: z.array(z.array(OBJECT)),
+  messages: z.array(MESSAGE),
   requests: z.array(REQUEST),
 }).check(({ value, issues }) => {
+  const { models, tools, messages } = value;
   for (const [index, one] of value.requests.entries()) {
-    // A request may only refer to entries before it.
-    const wrong = one.model > value.models.length
-      ? ["model"]
-      : (one.tools ?? 0) > value.tools.length
-      ? ["tools"]
-      : (one.continues?.place ?? 0) > index
-      ? ["continues", "place"]
+    const wrong = one.model > models.length
+      ? "model"
+      : (one.tools ?? 0) > tools.length
+      ? "tools"
+      : one.messages.some((place) => place > messages.length)
+      ? "messages"
       : undefined;
-    const reply = one.messages.findIndex((message) =>
-      "reply" in message &&
-      // A number below 1 was reported by its own rule.
-      message.reply >= 1 &&
-      (message.reply > index || value.requests[message.reply - 1]!.reply === undefined)
-    );
-    const path = wrong ?? (reply < 0 ? undefined : ["messages", reply, "reply"]);
-    if (path === undefined) continue;
-    const message = "must be the number of an entry above it in this file";
-    issues.push({ code: "custom", message, path: ["requests", index, ...path], input: one });
+    if (wrong === undefined) continue;
+    const message = "must be of what the file has";
+    issues.push({ code: "custom", message, path: ["requests", index, wrong], input: one });
   }
   for (const [index, one] of value.requests.entries()) {
     if (isIntact(one as CheckedRequest)) continue;
@@ -319,29 +303,6 @@ export function readIfExists(path: string): string | undefined {
     if (error instanceof InputError) throw error;
     throw cannotFile(`read the recording ${path}`, error);
   }
-}
-
-/** Returns all messages of a request of a recording. */
-export function messagesOf({ requests }: Recording, request: RecordedRequest): Message[] {
-  const parts: Message[][] = [];
-  let kept = Infinity;
-  for (let one: RecordedRequest | undefined = request; one !== undefined;) {
-    const { continues, messages }: RecordedRequest = one;
-    const before = continues?.messages ?? 0;
-    parts.push(
-      messages.slice(0, Math.max(0, kept - before)).map((message) =>
-        "reply" in message ? messageOf(requests[message.reply - 1]!.reply!) : message
-      ),
-    );
-    kept = Math.min(kept, before);
-    one = continues === undefined ? undefined : requests[continues.place - 1]!;
-  }
-  return parts.reverse().flat();
-}
-
-/** Returns the message that a reply becomes in the conversation. */
-export function messageOf({ text, calls, carried }: ModelReply): Message {
-  return { role: "assistant", content: text, calls, carried };
 }
 
 /** Returns the path of a trial's recording in its folder, of names that every file system accepts. */

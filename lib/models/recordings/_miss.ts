@@ -5,8 +5,8 @@
  */
 
 import { InputError } from "../../base/errors.ts";
-import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
-import { messagesOf, type RecordedRequest, type Recording } from "./_file.ts";
+import { fieldOf, isJsonObject, type JsonValue, printable } from "../../base/json.ts";
+import type { RecordedRequest, Recording } from "./_file.ts";
 import type { HashedRequest } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { MARK } from "../../base/secrets.ts";
@@ -139,7 +139,7 @@ function differences(
     model: file.models[other.model - 1]!,
     tools: other.tools === undefined ? [] : file.tools[other.tools - 1]!,
     toolChoice: other.toolChoice,
-    messages: messagesOf(file, other),
+    messages: other.messages.map((place) => file.messages[place - 1]!),
   } as unknown as JsonValue;
   const currentRequest = {
     model: hashed.model.value,
@@ -148,9 +148,8 @@ function differences(
     messages: hashed.messages.map(({ value }) => value),
   } as unknown as JsonValue;
   // A secret that the recording replaced may still be the same.
-  const difference =
-    firstDifference(recordedRequest, currentRequest, { areSame: areSameApartFromSecrets }) ??
-      firstDifference(recordedRequest, currentRequest);
+  const difference = firstDifference(recordedRequest, currentRequest, areSameApartFromSecrets) ??
+    firstDifference(recordedRequest, currentRequest, Object.is);
   if (difference === undefined) {
     return ["its hash does not match its request: the file was changed"];
   }
@@ -172,11 +171,11 @@ interface MissDifference {
   readonly requested: string;
 }
 
-/** Returns whether two values that are neither lists nor objects are the same. */
-type SameValue = (recorded: JsonValue | undefined, requested: JsonValue | undefined) => boolean;
-
-/** Returns whether they are the same apart from secrets replaced in the recorded one. */
-const areSameApartFromSecrets: SameValue = (recorded, requested) => {
+/** Returns whether two values are the same apart from secrets replaced in the recorded one. */
+function areSameApartFromSecrets(
+  recorded: JsonValue | undefined,
+  requested: JsonValue | undefined,
+): boolean {
   if (typeof recorded !== "string" || typeof requested !== "string") return recorded === requested;
   const [head, ...others] = recorded.split(MARK);
   const last = others.pop();
@@ -189,35 +188,40 @@ const areSameApartFromSecrets: SameValue = (recorded, requested) => {
     at = found + part.length;
   }
   return at + last.length <= requested.length;
-};
+}
 
 /** Returns the first place where two values differ, in the order of their keys. */
 function firstDifference(
   recorded: JsonValue | undefined,
   requested: JsonValue | undefined,
-  { path = "", areSame = Object.is }: { readonly path?: string; readonly areSame?: SameValue } = {},
+  areSame: typeof areSameApartFromSecrets,
+  path = "",
 ): MissDifference | undefined {
   if (Array.isArray(recorded) && Array.isArray(requested)) {
     for (let index = 0; index < Math.max(recorded.length, requested.length); index++) {
-      const inner = firstDifference(recorded[index], requested[index], {
-        ...{ path: `${path}[${index}]`, areSame },
-      });
+      const inner = firstDifference(
+        recorded[index],
+        requested[index],
+        areSame,
+        `${path}[${index}]`,
+      );
       if (inner !== undefined) return inner;
     }
     return undefined;
   }
   if (isJsonObject(recorded) && isJsonObject(requested)) {
-    const part = (of: typeof requested, name: string) =>
-      Object.hasOwn(of, name) ? of[name] : undefined;
     for (const name of new Set([...Object.keys(recorded), ...Object.keys(requested)])) {
       const way = path === ""
         ? name
         : /^[\w$-]+$/.test(name)
         ? `${path}.${name}`
         : `${path}[${JSON.stringify(name)}]`;
-      const inner = firstDifference(part(recorded, name), part(requested, name), {
-        ...{ path: way, areSame },
-      });
+      const inner = firstDifference(
+        fieldOf(recorded, name),
+        fieldOf(requested, name),
+        areSame,
+        way,
+      );
       if (inner !== undefined) return inner;
     }
     return undefined;

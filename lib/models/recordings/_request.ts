@@ -130,7 +130,7 @@ export class RequestReader {
 }
 
 /** Returns a value without secrets, including `keys`, and its hash. */
-export function hashedPart<Value>(value: Value, keys?: Set<string>): HashedPart<Value> {
+function hashedPart<Value>(value: Value, keys: Set<string>): HashedPart<Value> {
   const clean = redactRecordValue(value, keys);
   return { value: clean, hash: sha256(canonicalJson(clean)) };
 }

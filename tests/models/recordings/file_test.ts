@@ -4,8 +4,6 @@ import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelReply } from "../../../lib/models/model.ts";
 import {
-  messageOf,
-  messagesOf,
   parseRecording,
   readRecording,
   type RecordedRequest,
@@ -75,8 +73,8 @@ const REQUEST: fc.Arbitrary<RecordedRequest> = fc.record({
   hash: HASH,
   model: fc.constant(1),
   tools: fc.constant(1),
-  toolChoice: fc.oneof(fc.constant("auto" as const), fc.record({ function: TEXT })),
-  messages: fc.array(MESSAGE, { maxLength: 4 }),
+  toolChoice: fc.oneof(fc.constant("auto" as const), fc.constant({ function: "f" })),
+  messages: fc.array(fc.constant(1), { maxLength: 4 }),
   reply: REPLY,
 }, { requiredKeys: ["request", "hash", "model", "messages", "reply"] });
 const RECORDING: fc.Arbitrary<Recording> = fc.record({
@@ -84,6 +82,7 @@ const RECORDING: fc.Arbitrary<Recording> = fc.record({
   draw: HASH,
   models: fc.constant([{ model: "m", temperature: 0.5 }]),
   tools: fc.array(fc.array(TOOL, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 2 }),
+  messages: fc.array(MESSAGE, { minLength: 1, maxLength: 4 }),
   requests: fc.array(REQUEST, { maxLength: 4 }),
 });
 
@@ -91,7 +90,7 @@ const REQUEST_1: RecordedRequest = {
   request: 1,
   hash: "0".repeat(64),
   model: 1,
-  messages: [{ role: "user", content: "Add." }],
+  messages: [1],
   reply: {
     text: "2",
     calls: [],
@@ -107,6 +106,7 @@ const SMALL: Recording = {
   draw: "2".repeat(64),
   models: [{ model: "m" }],
   tools: [],
+  messages: [{ role: "user", content: "Add." }],
   requests: [REQUEST_1],
 };
 
@@ -135,40 +135,10 @@ function sorted(value: unknown): string {
 Deno.test("recordingText() has a line for each line of a text", () => {
   const text = recordingText({
     ...SMALL,
-    requests: [{
-      ...REQUEST_1,
-      messages: [{ role: "user", content: `${"first ".repeat(20)}\nsecond` }],
-    }],
+    messages: [{ role: "user", content: `${"first ".repeat(20)}\nsecond` }],
   });
   const lines = text.split("\n").map((line) => line.trim());
   assert(lines.includes('"second"'));
-});
-
-Deno.test("messagesOf() puts together what requests share, at whatever depth", () => {
-  const message = (content: string): Message => ({ role: "user", content });
-  const [reply] = [REQUEST_1.reply!];
-  const requests: RecordedRequest[] = [
-    { ...REQUEST_1, messages: [message("1"), message("2")] },
-    { ...REQUEST_1, continues: { place: 1, messages: 2 }, messages: [{ reply: 1 }, message("3")] },
-    { ...REQUEST_1, continues: { place: 2, messages: 3 }, messages: [message("4")] },
-    { ...REQUEST_1, continues: { place: 3, messages: 1 }, messages: [] },
-  ];
-  const recording = parseRecording(recordingText({ ...SMALL, requests }), "a.json");
-  const all = recording.requests.map((request) => messagesOf(recording, request));
-  const said = messageOf(reply);
-  assertEquals(all, [
-    [message("1"), message("2")],
-    [message("1"), message("2"), said, message("3")],
-    [message("1"), message("2"), said, message("4")],
-    [message("1")],
-  ]);
-  // A conversation may be long.
-  const long = Array.from({ length: 20_000 }, (_, index): RecordedRequest => ({
-    ...REQUEST_1,
-    ...(index === 0 ? {} : { continues: { place: index, messages: index } }),
-    messages: [message(`${index}`)],
-  }));
-  assertEquals(messagesOf({ ...SMALL, requests: long }, long.at(-1)!).length, 20_000);
 });
 
 Deno.test("readRecording() gives nothing where there is no file", () => {
@@ -190,23 +160,19 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
     [{ ...whole, more: 1 }, "more"],
     [
       { ...whole, requests: [{ ...request, model: 2 }] },
-      "at requests[0].model: must be the number",
+      "at requests[0].model: must be of what the file has",
     ],
     [
       { ...whole, requests: [{ ...request, tools: 1 }] },
-      "at requests[0].tools: must be the number",
+      "at requests[0].tools: must be of what the file has",
     ],
     [
-      { ...whole, requests: [{ ...request, continues: { place: 1, messages: 1 } }] },
-      "at requests[0].continues.place",
-    ],
-    [
-      { ...whole, requests: [{ ...request, messages: [{ reply: 1 }] }] },
-      "at requests[0].messages[0].reply",
+      { ...whole, requests: [{ ...request, messages: [2] }] },
+      "at requests[0].messages: must be of what the file has",
     ],
     [{ ...whole, requests: [{ ...request, reply: undefined }] }, "either a reply or an error"],
     [{ ...whole, requests: [{ ...request, hash: "x" }] }, "at requests[0].hash"],
-    [{ ...whole, requests: [{ ...request, messages: [{ role: "user", content: 7 }] }] }, "at req"],
+    [{ ...whole, messages: [{ role: "user", content: 7 }] }, "at messages[0].content"],
     [
       {
         ...whole,
@@ -216,12 +182,8 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
     ],
     [{ ...whole, requests: [null] }, "at requests[0]: expected object"],
     [
-      { ...whole, requests: [{ ...request, messages: [{ reply: 0 }] }] },
-      "at requests[0].messages[0].reply: must be at least 1: it is 0",
-    ],
-    [
-      { ...whole, requests: [request, { ...request, messages: [{ reply: -3 }] }] },
-      "at requests[1].messages[0].reply: must be at least 1: it is -3",
+      { ...whole, requests: [{ ...request, messages: [0] }] },
+      "at requests[0].messages[0]: must be at least 1: it is 0",
     ],
   ];
   for (const [what, told] of bad) {
