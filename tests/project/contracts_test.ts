@@ -54,7 +54,7 @@ const RARE = Object.entries({
     "call.coerced call.by call.agentDid call.durationMs over_limit.arguments stage.unusable turn.text assertion.at " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
     "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit scored.judged.unavailable answer.rendered answer.said stop.at",
-  recording: "replaced replacedIdle messages[].carried",
+  recording: "replaced replacedIdle",
   request: "server occurrence toolChoice toolChoice.function " +
     "reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status redacted error error.kind " +
