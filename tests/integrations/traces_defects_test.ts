@@ -593,7 +593,7 @@ const WRONG: Readonly<Record<string, readonly [Json, string]>> = {
   ],
   "a result of a tool that is a text": [
     otlp(chat(0, [ask], [weather]), chat(20, [ask, weather, says("tool", text("21"))], [reply])),
-    "must have a part tool_call_response",
+    "must have a part with a result",
   ],
   "a part without a type that is no text": [
     [asked, { role: "assistant", content: [{ functionCall: { name: "wipe" } }] }, done],

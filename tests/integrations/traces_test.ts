@@ -662,7 +662,7 @@ Deno.test("readTrace() tells what is wrong with a trace, where, and nothing else
     ],
     [
       { steps: [{ content: [{ type: "hologram" }] }] },
-      'at steps[0].content[0].type: must be the type of a part of the AI SDK: it is "hologram"',
+      'at steps[0].content[0].type: must be the type of a part that is known: it is "hologram"',
     ],
     [{ resourceSpans: [] }, "must have spans with gen_ai.operation.name chat or invoke_agent"],
     [

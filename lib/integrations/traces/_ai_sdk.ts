@@ -4,7 +4,16 @@
  */
 
 import { readUsage } from "../../models/openai/reading.ts";
-import { lostIn } from "./_content.ts";
+import {
+  besideMessages,
+  instructionsIn,
+  messageItems,
+  messagesIn,
+  replyOf,
+  saidIn,
+  saidOf,
+  writtenIn,
+} from "./_content.ts";
 import {
   type Conversation,
   finishOf,
@@ -32,31 +41,19 @@ export function readSteps(part: Part): Conversation {
   const list = steps.items();
   return {
     items: [...said, ...list.flatMap(stepItems)],
-    tools: toolsIn(part),
+    tools: besideMessages(part).tools,
     model: list[0]?.get("model")?.textAt("modelId") ??
       list[0]?.get("response")?.textAt("modelId"),
   };
 }
 
-/** The instructions beside steps or messages, which are none of these. */
-function instructionsIn(part: Part): Item[] {
-  const at = part.first("instructions", "system");
-  return at === undefined ? [] : [{ kind: "system", text: textIn(at), at }];
-}
-
-/** Documents of tools, if those beside the steps are any: tools of the SDK are objects by name. */
-function toolsIn(part: Part): Part | undefined {
-  const tools = part.get("tools");
-  return Array.isArray(tools?.value) ? tools : undefined;
-}
-
 function stepItems(step: Part): Item[] {
-  const parts = step.need("content").items();
+  const content = saidIn(step.need("content"), ["call", "result"]);
   const response = step.get("response");
   const usage = step.get("usage");
   const performance = step.get("performance");
   const reply: Reply = {
-    ...replyOf(parts, step),
+    ...replyOf(step, content),
     usage: readUsage(usage?.get("inputTokens")?.value, usage?.get("outputTokens")?.value),
     served: response?.textAt("modelId"),
     durationMs: numberAt(performance, "responseTimeMs"),
@@ -68,8 +65,8 @@ function stepItems(step: Part): Item[] {
   const messages = response?.get("messages")?.items() ?? [];
   const last = messages.findLastIndex((message) => message.textAt("role") === "assistant");
   const told = messages.slice(last + 1).filter((message) => message.textAt("role") === "tool")
-    .flatMap((message) => message.need("content").items().flatMap(resultsIn));
-  const results = told.length > 0 ? told : parts.flatMap(resultsIn);
+    .flatMap((message) => saidIn(message.need("content"), ["result"]).results);
+  const results = told.length > 0 ? told : content.results;
   const times = performance?.get("toolExecutionMs");
   return [
     reply,
@@ -85,167 +82,40 @@ function numberAt(part: Part | undefined, name: string): number | undefined {
   return typeof value === "number" && value >= 0 ? Math.round(value) : undefined;
 }
 
-/** Parts that are neither said nor called, and no results. */
-const SILENT: readonly string[] = [
-  "reasoning",
-  "reasoning-file",
-  "custom",
-  "file",
-  "image",
-  "source",
-  "source-url",
-  "source-document",
-  "step-start",
-  "tool-approval-request",
-  "tool-approval-response",
-];
-
-const RESULTS: readonly string[] = ["tool-result", "tool-error"];
-
-/** Whether the provider ran the tool of a part itself. */
-const isOfProvider = (part: Part) => part.get("providerExecuted")?.value === true;
-
-/** The reply in the parts of a step or of a message. */
-function replyOf(parts: readonly Part[], at: Part): Reply {
-  const calls = parts.filter((part) => part.textAt("type") === "tool-call");
-  for (const part of parts) {
-    const type = part.need("type").text();
-    if ([...SILENT, ...RESULTS, "text", "tool-call"].includes(type) || type.startsWith("data-")) {
-      continue;
-    }
-    part.need("type").fail("must be the type of a part of the AI SDK");
-  }
-  const ownCalls = calls.filter(isOfProvider).map((part) => ({
-    function: part.need("toolName").text(),
-    arguments: inputOf(part),
-  }));
-  return {
-    kind: "reply",
-    text: parts.map((part) => part.textAt("type") === "text" ? part.need("text").text() : "").join(
-      "",
-    ),
-    calls: calls.filter((part) => !isOfProvider(part)).map((part) => ({
-      id: part.textAt("toolCallId"),
-      name: part.need("toolName").text(),
-      arguments: inputOf(part),
-    })),
-    ...(ownCalls.length === 0 ? {} : { ownCalls }),
-    at,
-  };
-}
-
-/** The arguments of a call: text that could not be read stays as it is. */
-function inputOf(part: Part): string {
-  const input = part.first("input", "args", "rawInput");
-  return input === undefined ? "{}" : textOf(input.value);
-}
-
-/** The result in a part; of one that is none nothing. */
-function resultsIn(part: Part): Result[] {
-  const type = part.textAt("type") ?? "";
-  if (!RESULTS.includes(type) || isOfProvider(part)) return [];
-  const id = part.textAt("toolCallId");
-  const output = type === "tool-error"
-    ? { text: textOf(part.get("error")?.value ?? ""), isError: true as const }
-    : outputOf(part);
-  return [{ kind: "result", ...output, at: part, id }];
-}
-
-/** The text of an output: in messages its type says what it is, in steps it is what the tool returned. */
-function outputOf(part: Part): Pick<Result, "text" | "isError" | "lost"> {
-  const output = part.first("output", "result");
-  const type = output?.textAt("type");
-  const value = output?.first("value", "reason");
-  switch (type) {
-    case "text":
-    case "json":
-      return { text: textOf(value?.value ?? null) };
-    case "error-text":
-    case "error-json":
-    case "execution-denied":
-      return { text: textOf(value?.value ?? type), isError: true };
-    case "content":
-      return { text: textIn(value), ...lostIn(value) };
-    default:
-      return { text: textOf(output?.value ?? null) };
-  }
-}
-
-/** The text of a text, or of a list of parts. */
-function textIn(part: Part | undefined): string {
-  if (part === undefined) return "";
-  if (typeof part.value === "string") return part.value;
-  if (!Array.isArray(part.value)) return part.textAt("content") ?? part.text();
-  return part.items().map((one) => one.textAt("text") ?? one.textAt("content") ?? "").join("");
-}
-
 /** Reads a list of `ModelMessage`, or an object with one as its `messages`. */
 export function readModelMessages(part: Part): Conversation {
-  const list = Array.isArray(part.value) ? part : part.need("messages");
-  const model = part.textAt("model");
-  return {
-    items: [...instructionsIn(part), ...list.items().flatMap(modelMessage)],
-    tools: toolsIn(part),
-    model,
-  };
+  return messagesIn(part, modelMessage);
 }
 
 function modelMessage(at: Part): Item[] {
-  const role = at.need("role").text();
-  const content = at.need("content");
-  if (role === "system" || role === "user") {
-    return [{ kind: role, text: textIn(content), at, ...lostIn(content) }];
-  }
-  if (role === "tool") return content.items().flatMap(resultsIn);
-  if (role !== "assistant") {
-    return at.need("role").fail("must be one of system, user, assistant and tool");
-  }
-  if (typeof content.value === "string") {
-    return [{ kind: "reply", text: content.value, calls: [], at }];
-  }
-  const parts = content.items();
-  // Results of the provider's calls are not marked here.
-  const own = new Set(parts.filter(isOfProvider).map((part) => part.textAt("toolCallId")));
-  const results = parts.filter((part) => !own.has(part.textAt("toolCallId"))).flatMap(resultsIn);
-  return [replyOf(parts, at), ...results];
+  return messageItems(at, saidIn(at.need("content"), ["call", "result"]));
 }
 
 /** Reads a list of `UIMessage`, or an object with one as its `messages`: each step of one begins a reply. */
 export function readUIMessages(part: Part): Conversation {
-  const list = Array.isArray(part.value) ? part : part.need("messages");
-  return {
-    items: [...instructionsIn(part), ...list.items().flatMap(uiMessage)],
-    tools: toolsIn(part),
-  };
+  return messagesIn(part, uiMessage);
 }
 
 function uiMessage(at: Part): Item[] {
-  const role = at.need("role").text();
   const parts = at.need("parts").items();
-  if (role === "system" || role === "user") {
-    const text = parts.map((one) => one.textAt("text") ?? "").join("");
-    return [{ kind: role, text, at, ...lostIn(at.get("parts")) }];
-  }
-  if (role !== "assistant") {
-    return at.need("role").fail("must be one of system, user and assistant");
-  }
+  if (at.textAt("role") !== "assistant") return messageItems(at, saidOf(parts, []));
   const steps: Part[][] = [[]];
   for (const one of parts) {
     if (one.textAt("type") === "step-start") steps.push([]);
     else steps.at(-1)!.push(one);
   }
   return steps.filter((step) => step.length > 0).flatMap((step): Item[] => {
-    const calls = step.filter((one) => isToolPart(one) && !isOfProvider(one));
-    const own = step.filter((one) => isToolPart(one) && isOfProvider(one)).map(uiCall);
-    const reply = replyOf(step.filter((one) => !isToolPart(one)), at);
+    const tools = step.filter(isToolPart);
+    const calls = tools.filter((one) => one.get("providerExecuted")?.value !== true);
+    const own = tools.filter((one) => !calls.includes(one)).map(uiCall);
     // A text that broke off stays so.
     const isCut = step.some((one) =>
       one.textAt("type") === "text" && one.textAt("state") === "streaming"
     );
     return [
       {
-        ...reply,
-        ...(isCut ? { finish: "other" as const } : {}),
+        ...replyOf(at, saidOf(step.filter((one) => !isToolPart(one)), [])),
+        finish: isCut ? "other" : undefined,
         calls: calls.map(uiCall),
         ...(own.length === 0 ? {} : {
           ownCalls: own.map(({ name, arguments: written }) => ({
@@ -270,7 +140,7 @@ function uiCall(part: Part): Reply["calls"][number] {
   return {
     id: part.textAt("toolCallId"),
     name: part.textAt("toolName") ?? part.need("type").text().slice("tool-".length),
-    arguments: inputOf(part),
+    arguments: writtenIn(part),
   };
 }
 

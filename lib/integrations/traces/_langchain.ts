@@ -4,9 +4,8 @@
  */
 
 import { isJsonObject } from "../../base/json.ts";
-import type { OwnCall } from "../../calls/trace.ts";
 import { readUsage } from "../../models/openai/reading.ts";
-import { lostIn, textIn } from "./_content.ts";
+import { messagesIn, saidIn } from "./_content.ts";
 import { type Conversation, finishOf, type Item, type Reply } from "./_conversation.ts";
 import { calledIn } from "./_openai.ts";
 import { type Part, textOf } from "./_part.ts";
@@ -60,32 +59,25 @@ function typeOf(part: Part): { readonly type: string; readonly fields: Part } | 
 
 /** Reads a list of messages, or a state with one as its `messages`. */
 export function readLangChain(part: Part): Conversation {
-  const list = Array.isArray(part.value) ? part : part.need("messages");
-  const items = list.items().map(message);
-  const tools = part.get("tools");
-  const served = items.find((item) => item.kind === "reply")?.served;
-  return {
-    items,
-    model: part.textAt("model") ?? served,
-    ...(Array.isArray(tools?.value) ? { tools } : {}),
-  };
+  const read = messagesIn(part, message);
+  const served = read.items.find((item) => item.kind === "reply")?.served;
+  return { ...read, model: read.model ?? served };
 }
 
-function message(at: Part): Item {
+function message(at: Part): Item[] {
   const { type, fields } = typeOf(at) ?? at.fail("must be a message of LangChain");
   const kind = Object.hasOwn(TYPES, type) ? TYPES[type]! : undefined;
-  const content = fields.get("content");
   const calls = kind === "reply" ? callsIn(fields) : [];
-  const ownCalls = kind === "reply" ? ownCallsIn(content) : [];
-  const text = textIn(content, [
-    ...(calls.length > 0 ? CALL_PARTS : []),
-    ...(kind === "reply" ? [...OWN_CALL_PARTS, ...OWN_RESULT_PARTS] : []),
+  const { text, lost, ownCalls } = saidIn(fields.get("content"), [
+    // The field `tool_calls` has them as well.
+    ...(calls.length > 0 ? ["call"] as const : []),
+    ...(kind === "reply" ? ["own"] as const : []),
   ]);
-  if (kind === "system" || kind === "user") return { kind, text, at: fields, ...lostIn(content) };
+  if (kind === "system" || kind === "user") return [{ kind, text, at: fields, lost }];
   if (kind === "result") {
     const isError = fields.textAt("status") === "error" ? true as const : undefined;
     const id = fields.textAt("tool_call_id");
-    return { kind, text, at, id, isError, ...lostIn(content) };
+    return [{ kind, text, at, id, isError, lost }];
   }
   if (kind === undefined) {
     return at.fail(
@@ -94,36 +86,12 @@ function message(at: Part): Item {
     );
   }
   const [usage, metadata] = [fields.get("usage_metadata"), fields.get("response_metadata")];
-  return {
-    ...{ kind, text, at },
-    calls,
-    ...(ownCalls.length === 0 ? {} : { ownCalls }),
+  return [{
+    ...{ kind, text, at, calls, ownCalls },
     usage: readUsage(usage?.get("input_tokens")?.value, usage?.get("output_tokens")?.value),
     served: metadata?.textAt("model_name") ?? metadata?.textAt("model"),
     finish: finishOf(metadata?.first(...REASONS)?.value),
-  };
-}
-
-/** Parts of calls that the field `tool_calls` has as well. */
-const CALL_PARTS: readonly string[] = [
-  ...["tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"],
-  "input_json_delta",
-];
-
-/** Parts of calls that the provider runs itself, and of their results. */
-const OWN_CALL_PARTS: readonly string[] = ["server_tool_call", "server_tool_use"];
-const OWN_RESULT_PARTS: readonly string[] = [
-  ...["server_tool_call_result", "server_tool_result", "web_search_tool_result"],
-  "code_execution_tool_result",
-];
-
-function ownCallsIn(content: Part | undefined): OwnCall[] {
-  if (!Array.isArray(content?.value)) return [];
-  return content.items().filter((part) => OWN_CALL_PARTS.includes(part.textAt("type") ?? ""))
-    .map((part) => ({
-      function: part.need("name").text(),
-      arguments: textOf(part.first("args", "input")?.value ?? {}),
-    }));
+  }];
 }
 
 /**

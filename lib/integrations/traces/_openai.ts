@@ -5,7 +5,7 @@
 
 import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { readUsage } from "../../models/openai/reading.ts";
-import { assertNoOtherCalls, lostIn, textIn } from "./_content.ts";
+import { assertNoOtherCalls, instructionsIn, saidIn } from "./_content.ts";
 import { type Conversation, finishOf, type Item, type Reply } from "./_conversation.ts";
 import { type Part, textOf } from "./_part.ts";
 
@@ -30,13 +30,9 @@ export function readChat(part: Part): Conversation {
       }),
     };
   });
-  // As bodies of other APIs and of clients have them.
-  const system = request.first("system", "instructions");
   return {
     items: [
-      ...(system === undefined
-        ? []
-        : [{ kind: "system" as const, text: textIn(system), at: system }]),
+      ...instructionsIn(request),
       ...list.items().map(chatItem),
       ...said,
     ],
@@ -61,19 +57,19 @@ function failureIn(at: Part | undefined): "other" | undefined {
 function chatItem(at: Part): Item {
   const role = at.need("role").text();
   assertNoOtherCalls(at, ["tool_calls", "function_call"]);
-  const content = at.get("content");
-  const text = textIn(content) || at.textAt("refusal") || "";
+  const { text: said, lost } = saidIn(at.get("content"));
+  const text = said || at.textAt("refusal") || "";
   switch (role) {
     case "system":
     case "developer":
       return { kind: "system", text, at };
     case "user":
-      return { kind: "user", text, at, ...lostIn(content) };
+      return { kind: "user", text, at, lost };
     case "tool":
     case "function": {
       const id = at.textAt("tool_call_id");
       const isError = isErrorIn(at);
-      return { kind: "result", text, at, id, isError, ...lostIn(content) };
+      return { kind: "result", text, at, id, isError, lost };
     }
     case "assistant": {
       const calls = at.get("tool_calls")?.items().map(chatCall) ?? [];
@@ -136,7 +132,6 @@ export function readResponses(part: Part): Conversation {
   const { request: asked, response } = exchange(part);
   const answer = response ?? (part.has("output") ? part : undefined);
   const input = Array.isArray(asked.value) ? asked : asked.need("input");
-  const instructions = asked.get("instructions");
   const said: Item[] = typeof input.value === "string"
     ? [{ kind: "user", text: input.value, at: input }]
     : input.items().flatMap(responseItem);
@@ -156,9 +151,7 @@ export function readResponses(part: Part): Conversation {
   });
   return {
     items: [
-      ...(instructions === undefined
-        ? []
-        : [{ kind: "system" as const, text: instructions.text(), at: instructions }]),
+      ...instructionsIn(asked),
       ...said,
       ...output.map((item, place) => place === last ? { ...item, ...told } as Item : item),
     ],
@@ -191,9 +184,11 @@ function responseItem(at: Part): Item[] {
   }
   if (type === "function_call_output" || type === "custom_tool_call_output") {
     const output = at.need("output");
-    const text = Array.isArray(output.value) ? textIn(output) : textOf(output.value);
+    const { text, lost } = Array.isArray(output.value)
+      ? saidIn(output)
+      : { text: textOf(output.value), lost: 0 };
     const id = at.textAt("call_id");
-    return [{ ...{ kind: "result", text, at }, id, isError: isErrorIn(at), ...lostIn(output) }];
+    return [{ ...{ kind: "result", text, at, lost }, id, isError: isErrorIn(at) }];
   }
   if (SILENT_ITEMS.includes(type)) return [];
   if (OWN_CALL.test(type)) {
@@ -205,10 +200,9 @@ function responseItem(at: Part): Item[] {
   }
   const role = at.need("role").text();
   assertNoOtherCalls(at);
-  const content = at.get("content");
-  const text = textIn(content);
+  const { text, lost } = saidIn(at.get("content"));
   if (role === "assistant") return [{ ...reply, text, ...finish }];
-  if (role === "user") return [{ kind: "user", text, at, ...lostIn(content) }];
+  if (role === "user") return [{ kind: "user", text, at, lost }];
   if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
   return at.need("role").fail("must be one of system, developer, user and assistant");
 }

@@ -29,6 +29,7 @@ import {
   textOfAttribute,
   type TraceSpan,
 } from "./_otel_spans.ts";
+import { messageItems, saidIn } from "./_content.ts";
 import { type Part, textOf } from "./_part.ts";
 
 /** Operations that ask a model. */
@@ -328,75 +329,17 @@ function instructionsIn(span: TraceSpan): Item[] {
   const at = typeof found.value === "string" && !/^\s*\[/.test(found.value)
     ? found
     : structured(found);
-  const text = Array.isArray(at.value) ? at.items().map(partText).join("") : at.text();
-  return [{ kind: "system", text, at }];
-}
-
-function partText(part: Part): string {
-  return part.textAt("type") === "text" ? part.textAt("content") ?? part.textAt("text") ?? "" : "";
+  return [{ kind: "system", text: saidIn(at).text, at }];
 }
 
 function messagesIn(span: TraceSpan, name: string): Item[] {
   const found = span.attribute(name);
-  return found === undefined ? [] : structured(found).items().flatMap(messageItems);
+  return found === undefined ? [] : structured(found).items().flatMap(itemsIn);
 }
 
-/** Parts that are neither said nor called, and no results. */
-const SILENT: readonly string[] = ["reasoning", "blob", "file", "uri", "thinking"];
-const KNOWN: readonly string[] = [
-  ...SILENT,
-  "text",
-  "tool_call",
-  "tool_call_response",
-  "server_tool_call",
-  "server_tool_call_response",
-];
-
-function messageItems(at: Part): Item[] {
-  const role = at.need("role").text();
-  const parts = at.need("parts").items();
-  const of = (type: string) => parts.filter((part) => part.textAt("type") === type);
-  for (const part of parts) {
-    if (KNOWN.includes(part.need("type").text())) continue;
-    part.need("type").fail("must be the type of a part of a message");
-  }
-  const text = parts.map(partText).join("");
-  const results = of("tool_call_response").map((part): Result => ({
-    kind: "result",
-    text: textOf(part.first("response", "result")?.value ?? null),
-    at: part,
-    id: part.textAt("id"),
-  }));
-  const lost = parts.filter((part) => SILENT.includes(part.textAt("type") ?? "")).length;
-  if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
-  if (role === "tool") {
-    if (results.length === 0 && text !== "") at.fail("must have a part tool_call_response");
-    return results;
-  }
-  if (role === "user") {
-    return [
-      ...results,
-      ...(results.length > 0 && text === "" ? [] : [{ kind: "user" as const, text, at, lost }]),
-    ];
-  }
-  if (role !== "assistant") {
-    return at.need("role").fail("must be one of system, user, assistant and tool");
-  }
-  const own = of("server_tool_call").map((part) => ({
-    function: part.textAt("name") ?? "",
-    arguments: textOf(part.first("arguments", "server_tool_call")?.value ?? {}),
-  }));
-  const reply: Reply = {
-    ...{ kind: "reply", text, at },
-    calls: of("tool_call").map((part) => ({
-      id: part.textAt("id"),
-      name: part.need("name").text(),
-      arguments: textOf(part.get("arguments")?.value ?? {}),
-    })),
-    ...(own.length === 0 ? {} : { ownCalls: own }),
-    finish: finishOf(at.textAt("finish_reason")),
-  };
-  return [reply, ...results];
+function itemsIn(at: Part): Item[] {
+  const said = saidIn(at.need("parts"), ["call", "result", "own"]);
+  return messageItems(at, said, { finish: finishOf(at.textAt("finish_reason")) });
 }
 
 /** The spans of tools, from which the results of one reply after the other are taken. */
