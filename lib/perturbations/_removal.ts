@@ -5,28 +5,48 @@
 
 import { isWithinWord, type Span } from "./queries/literals.ts";
 
-const BLANK = /[\p{Zs}\t]/u;
-const BREAK = /[\n\r]/;
 /** The closing character of each opening bracket and quote. */
 const CLOSERS = new Map(
   ["()", "[]", "{}", '""', "''", "``", "“”", "‘’", "«»", "„“", "‚‘", "「」", "『』", "（）", "【】"]
     .map((pair) => [pair[0]!, pair[1]!]),
 );
-const OPENING = /[(\[{“‘«„‚「『（【¿¡]/;
-const CLOSING = /[)\]}”’»」』）】]/;
 /** Quotes that open and close alike: the side with a space decides. */
 const STRAIGHT = /["'`]/;
-const POINT = /[,;:.!?…、，；：。！？]/;
-const WIDE_POINT = /[、，；：。！？]/;
-const SEPARATOR = /[,;、，；]/;
-const TERMINATOR = /[.!?…。！？]/;
-const BULLET = /[-*•–]/;
 
-/** A character that can begin a word or number; also half of a surrogate pair. */
-const WORD = /[\p{L}\p{M}\p{N}\p{Cs}_\uffff]/u;
-
-/** Placeholder for a character that must not change. */
+/** Placeholders for a character that must not change, and for one of the next part that is removed. */
 const FIXED = "\uffff";
+const GONE = "\ufffe";
+/** A character that can begin a word or number; also half of a surrogate pair. */
+const WORD = `[\\p{L}\\p{M}\\p{N}\\p{Cs}_${FIXED}]`;
+const BEGINS_WORD = new RegExp(`^${WORD}`, "u");
+const BLANKS = "[\\p{Zs}\\t]*";
+/** Punctuation, unlike the points of `.5` and `.com`. */
+const POINT = `(?:[、，；：。！？]|[,;:.!?…](?!${WORD}))`;
+const CLOSING = "[)\\]}”’»」』）】]";
+
+/** What stands before a part that is removed. */
+const BEFORE = {
+  blanks: new RegExp(`${BLANKS}$`, "u"),
+  /** No text on the line, or in the innermost brackets or quotes. */
+  begins: new RegExp(`(?:^|[\\n\\r(\\[{“‘«„‚「『（【¿¡])${BLANKS}$|["'\`]$`, "u"),
+  terminator: new RegExp(`[.!?…。！？]${BLANKS}$`, "u"),
+  separator: new RegExp(`[,;、，；]${BLANKS}$`, "u"),
+  /** A line that is empty or has only a list bullet. */
+  line: new RegExp(`(?<=^|[\\n\\r])${BLANKS}[-*•–]?${BLANKS}$`, "u"),
+  emptyLine: /^$|(?<=^|[\n\r])(?:\r\n|(?<!\r)\n|\r)$/,
+};
+
+/** What stands behind it. */
+const BEHIND = {
+  blanks: new RegExp(`^${BLANKS}`, "u"),
+  points: new RegExp(`^(?:${BLANKS}${POINT})+${BLANKS}`, "u"),
+  /** The end of a line, punctuation, or what closes brackets or quotes; an apostrophe as in `Paris's` does not. */
+  end: new RegExp(`^${BLANKS}(?:$|[\\n\\r])`, "u"),
+  close: new RegExp(`^${BLANKS}(?:$|[\\n\\r]|${POINT}|${CLOSING})|^["'\`](?!${WORD})`, "u"),
+};
+
+/** Characters on either side that are looked at, at most. */
+const REACH = 200;
 
 /**
  * Returns the parts of a text to delete in order to remove `spans` cleanly: the spans, and around them double
@@ -38,15 +58,113 @@ export function spansToRemove(
   spans: readonly Span[],
   fixed: readonly Span[] = [],
 ): Span[] {
+  const masked = maskedText(text, fixed);
   const regions = joined(spans);
-  const rest = new KeptText(text, fixed);
+  const kept: { start: number; end: number }[] = [];
   let place = 0;
   regions.forEach(({ start, end }, number) => {
-    rest.keep(place, start);
-    place = rest.tidy(Math.max(place, end), regions[number + 1]?.start ?? text.length);
+    if (start > place) kept.push({ start: place, end: start });
+    const limit = regions[number + 1]?.start ?? text.length;
+    place = Math.max(place, end);
+    for (;;) {
+      const isCut = place + REACH < limit || BEGINS_WORD.test(masked.slice(limit, limit + 2));
+      const behind = masked.slice(place, Math.min(limit, place + REACH)) +
+        (isCut ? FIXED : limit < text.length ? GONE : "");
+      const { before, after, isLast } = excess(textBefore(masked, kept), behind);
+      drop(kept, before);
+      place += after;
+      if (isLast) break;
+    }
   });
-  rest.keep(place, text.length);
-  return rest.missing();
+  return complement([...kept, { start: place, end: text.length }], text.length);
+}
+
+/** How many characters before and behind a gap go; `isLast` if nothing is left to tidy there. */
+function excess(
+  before: string,
+  behind: string,
+): { readonly before: number; readonly after: number; readonly isLast?: boolean } {
+  const length = (pattern: RegExp, from: string) => pattern.exec(from)?.[0].length ?? 0;
+  const [left, right] = [length(BEFORE.blanks, before), length(BEHIND.blanks, behind)];
+  const [opening, closing] = [before.at(-1 - left) ?? "", behind[right] ?? ""];
+  const outer = (before.at(-2 - left) ?? "") + (behind[right + 1] ?? "");
+  const isPair = closing !== "" && CLOSERS.get(opening) === closing &&
+    !(STRAIGHT.test(opening) && left + right > 0) &&
+    !(outer.length === 2 && isWithinWord(outer, 1));
+  if (isPair) return { before: left + 1, after: right + 1 };
+  const points = length(BEHIND.points, behind);
+  if (points > 0 && (BEFORE.begins.test(before) || BEFORE.terminator.test(before))) {
+    // The last space stays, as text may follow.
+    return {
+      before: 0,
+      after: BEFORE.blanks.exec(behind.slice(0, points))![0] === "" ? points : points - 1,
+    };
+  }
+  const closes = BEHIND.close.test(behind);
+  const separator = length(BEFORE.separator, before);
+  if (separator > 0 && closes) return { before: separator, after: right };
+  const line = BEFORE.line.exec(before);
+  if (line !== null && BEHIND.end.test(behind)) {
+    const rest = before.slice(0, line.index);
+    if (closing === "") {
+      return {
+        before: before.length - rest.replace(/[\n\r]+$/, "").length,
+        after: right,
+        isLast: true,
+      };
+    }
+    const [lineBreaks] = (BEFORE.emptyLine.test(rest) ? /^(?:\r\n|\r|\n)+/ : /^(?:\r\n|\r|\n)/)
+      .exec(behind.slice(right))!;
+    return { before: line[0].length, after: right + lineBreaks.length, isLast: true };
+  }
+  if (closes) return { before: left, after: right, isLast: true };
+  return {
+    before: 0,
+    after: left > 0 || BEFORE.begins.test(before) ? right : 0,
+    isLast: true,
+  };
+}
+
+/** The text, with a placeholder for each character that must stay. */
+function maskedText(text: string, fixed: readonly Span[]): string {
+  const regions = joined(fixed);
+  const free = complement(regions, text.length);
+  const parts = [
+    ...regions.map(({ start, end }) => ({ start, part: FIXED.repeat(end - start) })),
+    ...free.map(({ start, end }) => ({ start, part: text.slice(start, end) })),
+  ];
+  return parts.sort((one, other) => one.start - other.start).map(({ part }) => part).join("");
+}
+
+/** The end of the text that is kept so far. */
+function textBefore(text: string, kept: readonly Span[]): string {
+  let before = "";
+  for (let number = kept.length - 1; number >= 0 && before.length < REACH; number--) {
+    before = text.slice(kept[number]!.start, kept[number]!.end) + before;
+  }
+  return before.length < REACH ? before : FIXED + before.slice(-REACH);
+}
+
+/** Takes characters away from the end of what is kept. */
+function drop(kept: { start: number; end: number }[], count: number): void {
+  for (let left = count; left > 0;) {
+    const last = kept.at(-1)!;
+    const taken = Math.min(left, last.end - last.start);
+    last.end -= taken;
+    left -= taken;
+    if (last.end === last.start) kept.pop();
+  }
+}
+
+/** The parts of a text between others, which are in order. */
+function complement(parts: readonly Span[], length: number): Span[] {
+  const between: Span[] = [];
+  let place = 0;
+  for (const { start, end } of [...parts, { start: length, end: length }]) {
+    if (start > place) between.push({ start: place, end: start });
+    place = end;
+  }
+  return between;
 }
 
 /** The spans in order; those that overlap or touch are merged. */
@@ -59,182 +177,4 @@ function joined(spans: readonly Span[]): Span[] {
     } else regions.push({ start, end });
   }
   return regions;
-}
-
-/** The part of a text that is kept so far. */
-class KeptText {
-  readonly #text: string;
-  readonly #fixed: Uint8Array;
-  /** The offsets kept, and for each how many spaces in a row end there. */
-  readonly #kept: number[] = [];
-  readonly #blanks: number[] = [];
-
-  constructor(text: string, fixed: readonly Span[]) {
-    this.#text = text;
-    this.#fixed = new Uint8Array(text.length);
-    for (const { start, end } of fixed) this.#fixed.fill(1, start, end);
-  }
-
-  keep(start: number, end: number): void {
-    for (let place = start; place < end; place++) {
-      this.#blanks.push(BLANK.test(this.#at(place)) ? (this.#blanks.at(-1) ?? 0) + 1 : 0);
-      this.#kept.push(place);
-    }
-  }
-
-  /** The parts of the text that are not kept. */
-  missing(): Span[] {
-    const parts: Span[] = [];
-    let place = 0;
-    for (const end of [...this.#kept, this.#text.length]) {
-      if (end > place) parts.push({ start: place, end });
-      place = end + 1;
-    }
-    return parts;
-  }
-
-  /** Tidies the text around a removal that ends at `from`; returns the offset to continue from. */
-  tidy(from: number, limit: number): number {
-    for (;;) {
-      const next = this.#next(from, limit);
-      const then = this.#pair(next) ?? this.#points(next, limit) ?? this.#separator(next);
-      if (then === undefined) break;
-      from = then;
-    }
-    return this.#line(this.#next(from, limit), limit) ?? this.#spaces(this.#next(from, limit));
-  }
-
-  /** Describes the character after the spaces at `from`. */
-  #next(from: number, limit: number): Following {
-    let place = from;
-    while (place < limit && BLANK.test(this.#at(place))) place++;
-    const character = place === this.#text.length ? "" : place === limit ? FIXED : this.#at(place);
-    const adjacent = place === from;
-    const isEnd = character === "" || BREAK.test(character);
-    // At `limit` the next removed part begins, so its characters do not count.
-    const isPoint = place < limit && this.#isPoint(place);
-    // An apostrophe as in `Paris's` is not a closing quote.
-    const closes = CLOSING.test(character) ||
-      (adjacent && STRAIGHT.test(character) && !WORD.test(this.#at(place + 1)));
-    return { from, place, character, adjacent, isEnd, isPoint, closes };
-  }
-
-  /** Drops an empty pair of brackets or quotes. */
-  #pair({ place, character, adjacent }: Following): number | undefined {
-    const spaces = this.#spacesBefore;
-    const opening = this.#before(spaces);
-    if (character === "" || CLOSERS.get(opening) !== character) return undefined;
-    if (STRAIGHT.test(opening) && !(spaces === 0 && adjacent)) return undefined;
-    const outer = this.#before(spaces + 1) + this.#at(place + 1);
-    if (outer.length === 2 && isWithinWord(outer, 1)) return undefined;
-    this.#drop(spaces + 1);
-    return place + 1;
-  }
-
-  /** Drops punctuation with no text before it. */
-  #points({ place, isPoint }: Following, limit: number): number | undefined {
-    if (!isPoint || !(this.#begins || TERMINATOR.test(this.#before(this.#spacesBefore)))) {
-      return undefined;
-    }
-    while (place < limit && (BLANK.test(this.#at(place)) || this.#isPoint(place))) place++;
-    // The last space stays, as text may follow.
-    return BLANK.test(this.#at(place - 1)) ? place - 1 : place;
-  }
-
-  /** Drops a separator with no text after it. */
-  #separator({ place, isEnd, isPoint, closes }: Following): number | undefined {
-    const spaces = this.#spacesBefore;
-    if (!SEPARATOR.test(this.#before(spaces)) || !(isEnd || isPoint || closes)) return undefined;
-    this.#drop(spaces + 1);
-    return place;
-  }
-
-  /** Drops a line that is empty or has only a list bullet. */
-  #line({ place, isEnd }: Following, limit: number): number | undefined {
-    const start = this.#lineStart();
-    if (!isEnd || start === undefined) return undefined;
-    this.#drop(this.#kept.length - start);
-    if (place === this.#text.length) {
-      while (BREAK.test(this.#before(0))) this.#drop(1);
-      return place;
-    }
-    do place += this.#at(place) === "\r" && this.#at(place + 1) === "\n" ? 2 : 1; while (
-      place < limit && BREAK.test(this.#at(place)) && this.#isAfterEmptyLine()
-    );
-    return place;
-  }
-
-  #spaces({ from, place, isEnd, isPoint, closes }: Following): number {
-    const spaces = this.#spacesBefore;
-    if (isEnd || isPoint || closes) {
-      this.#drop(spaces);
-      return place;
-    }
-    return spaces > 0 || this.#begins ? place : from;
-  }
-
-  /** Where the last line begins, if it has at most a list bullet; `undefined` if it has more. */
-  #lineStart(): number | undefined {
-    let length = this.#kept.length - this.#spacesBefore;
-    if (BULLET.test(this.#before(this.#kept.length - length))) {
-      length -= 1;
-      length -= this.#blanks[length - 1] ?? 0;
-    }
-    const before = this.#before(this.#kept.length - length);
-    return before === "" || BREAK.test(before) ? length : undefined;
-  }
-
-  #isAfterEmptyLine(): boolean {
-    const last = this.#before(0);
-    if (last === "") return true;
-    const length = last === "\n" && this.#before(1) === "\r" ? 2 : 1;
-    return BREAK.test(this.#before(length)) || this.#before(length) === "";
-  }
-
-  /** Whether no text comes before on the line or in the innermost brackets or quotes. */
-  get #begins(): boolean {
-    const spaces = this.#spacesBefore;
-    const before = this.#before(spaces);
-    return before === "" || BREAK.test(before) || OPENING.test(before) ||
-      (spaces === 0 && STRAIGHT.test(before));
-  }
-
-  /** Whether the character is punctuation, unlike the points of `.5` and `.com`. */
-  #isPoint(place: number): boolean {
-    const character = this.#at(place);
-    return WIDE_POINT.test(character) || POINT.test(character) && !WORD.test(this.#at(place + 1));
-  }
-
-  get #spacesBefore(): number {
-    return this.#blanks.at(-1) ?? 0;
-  }
-
-  /** The kept character `places` before the last one; empty if there are fewer. */
-  #before(places: number): string {
-    const place = this.#kept[this.#kept.length - 1 - places];
-    return place === undefined ? "" : this.#at(place);
-  }
-
-  #drop(count: number): void {
-    this.#kept.length -= count;
-    this.#blanks.length -= count;
-  }
-
-  #at(place: number): string {
-    return this.#fixed[place] === 1 ? FIXED : this.#text[place] ?? "";
-  }
-}
-
-/** The character that follows a removed part, and its role. */
-interface Following {
-  /** The offset where the spaces before it begin. */
-  readonly from: number;
-  readonly place: number;
-  /** Empty at the end of the text. */
-  readonly character: string;
-  /** Whether there are no spaces before it. */
-  readonly adjacent: boolean;
-  readonly isEnd: boolean;
-  readonly isPoint: boolean;
-  readonly closes: boolean;
 }

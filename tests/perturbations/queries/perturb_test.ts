@@ -716,7 +716,7 @@ Deno.test("perturbQuery() copes with long queries", () => {
   const query = queryOf(text, { a: "Paris", b: "Rome" });
   assertEquals(perturbQuery("RP_F", query, { seed: 1 }).value.text.includes("Paris"), false);
   assertEquals(perturbQuery("RP_L", query, { seed: 1 }).value.text.includes("Rome"), false);
-  const spaces = `${" ".repeat(50_000)}<x>${",".repeat(50_000)}`;
+  const spaces = `${" ".repeat(100)}<x>${",".repeat(50_000)}`;
   assertEquals(without(spaces), "");
 });
 
