@@ -10,6 +10,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../base/json.ts";
+import { attempt } from "../../base/errors.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { assertEnding } from "../../tools/schema/ending.ts";
@@ -29,20 +30,12 @@ const MAX_VALUES = 5_000;
 /** Items of a list beyond the least, at most. */
 const MAX_MORE = 3;
 
-/** What {@linkcode Maker} does not follow to the letter: then the whole value is checked. */
-const LEFT_TO_CHECK = [
-  ...["not", "if", "oneOf", "contains", "patternProperties", "propertyNames", "dependentRequired"],
-  ...["dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"],
-  ...["additionalItems", "const"],
-];
-
-/** Those that are checked without compiling anything. */
-const EASY = ["type", "enum", "minLength", "maxLength"];
-
 /** Makes up values that fit one schema. */
 export class Mocks {
   readonly #schema: JsonObject;
+  readonly #unsafePatterns: boolean;
   readonly #checks: Checks;
+  #check: ValueCheck | undefined;
 
   /**
    * `unsafePatterns` is the option of tools.
@@ -52,6 +45,7 @@ export class Mocks {
   constructor(schema: JsonObject, unsafePatterns = false) {
     assertEnding(schema);
     this.#schema = schema;
+    this.#unsafePatterns = unsafePatterns;
     this.#checks = new Checks(schema, unsafePatterns);
   }
 
@@ -69,12 +63,17 @@ export class Mocks {
   ): { readonly value: JsonValue } | undefined {
     let found: { readonly value: JsonValue } | undefined;
     let fault: unknown;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const stream = fork(seed, "openapi", ...purpose, canonicalJson(input), attempt);
-      const maker = new Maker(this.#schema, { stream, input, checks: this.#checks, attempt });
+    for (let tries = 0; tries < ATTEMPTS; tries++) {
+      const stream = fork(seed, "openapi", ...purpose, canonicalJson(input), tries);
+      const maker = new Maker(this.#schema, {
+        stream,
+        input,
+        checks: this.#checks,
+        attempt: tries,
+      });
       try {
         const value = maker.make(this.#schema);
-        if (!maker.isSure && !this.#checks.fits(this.#schema, value)) continue;
+        if (this.#isWrong(value)) continue;
         found ??= { value };
         // A success is not to be taken for a failure, if another value will do.
         if (errorOfResult(JSON.stringify(value)) === undefined) return { value };
@@ -85,6 +84,13 @@ export class Mocks {
     }
     if (found === undefined && fault !== undefined) throw fault;
     return found;
+  }
+
+  /** Whether a value does not fit; where the whole schema cannot be checked, its parts have been. */
+  #isWrong(value: JsonValue): boolean {
+    this.#check ??= attempt(() => valueCheck(this.#schema, this.#unsafePatterns)) ??
+      (() => undefined);
+    return this.#check(value) !== undefined;
   }
 }
 
@@ -97,8 +103,6 @@ interface MockMaking {
 }
 
 class Maker {
-  /** Whether every keyword that was met was followed to the letter. */
-  isSure = true;
   readonly #root: JsonObject;
   readonly #stream: Stream;
   readonly #input: JsonObject;
@@ -128,7 +132,6 @@ class Maker {
   }
 
   #fitting(whole: JsonObject, depth: number): JsonValue {
-    if (LEFT_TO_CHECK.some((keyword) => Object.hasOwn(whole, keyword))) this.isSure = false;
     if (Object.hasOwn(whole, "const")) return whole["const"]!;
     const types = typesOf(whole);
     if (Array.isArray(whole["enum"])) return this.#listed(whole, types);
@@ -157,14 +160,9 @@ class Maker {
       if (next === false || waiting.size > MAX_VALUES) throw new Unfit();
       if (!isJsonObject(next)) continue;
       const { $ref, allOf, anyOf, oneOf, $defs: _, ...own } = next;
-      const parts = merged(whole, own as JsonObject);
-      whole = parts.schema;
-      if (!parts.isExact) this.isSure = false;
+      whole = merged(whole, own as JsonObject);
       if (typeof $ref === "string") {
-        const target = targetOf(this.#root, $ref);
-        // It is true or false.
-        if (target === undefined) this.isSure = false;
-        else waiting.add(target);
+        waiting.add(targetOf(this.#root, $ref) ?? true);
       }
       if (Array.isArray(allOf)) { for (const one of allOf) waiting.add(one); }
       if (Array.isArray(oneOf)) whole = { ...whole, oneOf };
@@ -201,26 +199,11 @@ class Maker {
     const values = (schema["enum"] as JsonValue[]).filter((value) =>
       (types === undefined || types.includes(typeOf(value)) ||
         types.includes("integer") && Number.isInteger(value)) &&
-      (typeof value === "object" && value !== null || this.#isPlainFit(schema, value))
+      (typeof value === "object" && value !== null || this.#checks.fitsPlain(schema, value))
     );
     const value = sample(values, this.#stream);
     if (value === undefined) throw new Unfit();
-    if (typeof value === "object" && value !== null) this.isSure = false;
     return value;
-  }
-
-  /** Whether a value without parts fits what a schema says of it beside its type and the values it lists. */
-  #isPlainFit(schema: JsonObject, value: JsonValue): boolean {
-    // Most lists of texts have a limit too, and compiling a check of each takes long.
-    if (typeof value === "string") {
-      const { length } = [...value];
-      if (length < sizeOf(schema, "minLength", 0)) return false;
-      if (length > sizeOf(schema, "maxLength", Infinity)) return false;
-    }
-    const isFree = Object.keys(schema).every((keyword) =>
-      !OF_PLAIN_VALUES.includes(keyword) || EASY.includes(keyword)
-    );
-    return isFree || this.#checks.fitsPlain(schema, value);
   }
 
   /** Chooses a type: seldom null, and deep within a value one without parts. */
@@ -491,17 +474,9 @@ const SMALLER = /^(?:exclusiveM|m)ax/;
 /** Keywords of which only the last counts, as they say nothing about a value. */
 const SILENT = new Set(["title", "description", "default", "examples", "example", "deprecated"]);
 
-/** A schema of several, and whether it says all that they say. */
-interface Merged {
-  readonly schema: JsonObject;
-  readonly isExact: boolean;
-}
-
-/** Returns what two schemas say of one value. */
-function merged(one: JsonObject, other: JsonObject): Merged {
-  if (Object.keys(one).length === 0) return { schema: other, isExact: true };
+/** Returns what two schemas say of one value, as far as one schema can: the value is checked by itself. */
+function merged(one: JsonObject, other: JsonObject): JsonObject {
   const schema = new Map(Object.entries(one));
-  let isExact = true;
   for (const [keyword, value] of Object.entries(other)) {
     const known = schema.get(keyword);
     if (known === undefined || SILENT.has(keyword)) schema.set(keyword, value);
@@ -514,15 +489,14 @@ function merged(one: JsonObject, other: JsonObject): Merged {
       schema.set(keyword, commonProperties(known, value));
     } else if (keyword === "items" || keyword === "additionalProperties") {
       schema.set(keyword, both(known, value));
-    } else if (JSON.stringify(known) !== JSON.stringify(value)) isExact = false;
+    }
   }
   const properties = schema.get("properties");
   if (isJsonObject(properties)) {
     const shut = [...closed(one, other), ...closed(other, one)];
     schema.set("properties", { ...properties, ...Object.fromEntries(shut) });
   }
-  const hasRules = [one, other].some((side) => isJsonObject(side["additionalProperties"]));
-  return { schema: Object.fromEntries(schema), isExact: isExact && !hasRules };
+  return Object.fromEntries(schema);
 }
 
 /** The properties of one schema that another one does not take, each with the schema that nothing fits. */
