@@ -38,7 +38,7 @@ import type { ModelEntry } from "../models/entry.ts";
 import { type Connections, identityOf } from "../models/connect.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
-import { autoSummary } from "../models/recordings/summary.ts";
+import { runsSummary } from "../models/recordings/summary.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { passes } from "./assertions/_trials.ts";
 import type { Baseline } from "../runs/baseline.ts";
@@ -302,7 +302,7 @@ function endWell(tested: TestedRun): void {
     const lines = recordings?.mode === "record" ? recordings.summary : recordings?.doubts;
     for (const line of lines ?? []) console.error(`${name}: ${line}`);
     if (auto !== undefined && --auto.open === 0) {
-      for (const line of autoSummary(auto.runs, "file")) console.error(line);
+      for (const line of runsSummary(auto.runs, "file")) console.error(line);
     }
     const ahead = run.begun - tested.asked;
     if (ahead > 0 && tested.asked > 0 && tested.decision === undefined) {

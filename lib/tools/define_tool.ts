@@ -6,7 +6,14 @@
 import { z } from "zod";
 import { FUNCTION, must, parseWith } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
-import { defined, isJsonObject, isObject, type JsonObject, printable } from "../base/json.ts";
+import {
+  defined,
+  isJsonObject,
+  isObject,
+  type JsonObject,
+  listText,
+  printable,
+} from "../base/json.ts";
 import {
   argumentReader,
   type ParametersSchema,
@@ -330,16 +337,16 @@ function tellStrictness({ name, strict, parameters }: Tool): void {
     if (additionalProperties !== false) open.push(path === "" ? "its parameters" : path);
   }
   const faults = [
-    ...(optional.length === 0 ? [] : [`every parameter must be required: ${few(optional)}`]),
-    ...(open.length === 0 ? [] : [`additionalProperties must be false: ${few(open)}`]),
+    ...(optional.length === 0
+      ? []
+      : [`every parameter must be required: ${listText(optional, MAX_TOLD)}`]),
+    ...(open.length === 0
+      ? []
+      : [`additionalProperties must be false: ${listText(open, MAX_TOLD)}`]),
   ];
-  const text = `Tool ${printable(name, 80)} is strict, and OpenAI refuses it: ${faults.join("; ")}`;
+  const why = printable(faults.join("; "), 1_000);
+  const text = `Tool ${printable(name, 80)} is strict, and OpenAI refuses it: ${why}`;
   if (faults.length === 0 || told.has(text)) return;
   told.add(text);
   console.error(text);
-}
-
-function few(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_TOLD).map((name) => printable(name, 100)).join(", ");
-  return names.length <= MAX_TOLD ? shown : `${shown} and ${names.length - MAX_TOLD} more`;
 }

@@ -87,7 +87,7 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
   }
   const { suite, out, kept, run } = model;
   assertStringIncludes(run.stderr, `Records model replies in ${kept}`);
-  assertStringIncludes(run.stderr, `6 trials were recorded in ${kept}`);
+  assertStringIncludes(run.stderr, `6 trials: 0 from recordings, 6 asked and recorded in ${kept}/`);
   assertEquals(recordingsIn(kept).length, 6);
 
   // The usual server is OpenAI's, which nobody has a key for here.
@@ -95,7 +95,7 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
   const replay = await offline(["run", suite, "--out", again, "--replay", kept]);
   assertEquals(replay.code, 0, replay.all);
   assertStringIncludes(replay.stderr, `Replays from ${kept}: no model is asked`);
-  assertStringIncludes(replay.stderr, "6 trials were replayed");
+  assertStringIncludes(replay.stderr, "6 trials: 6 from recordings");
   assertEquals(
     essence(again).slice(1),
     essence(out).slice(1),

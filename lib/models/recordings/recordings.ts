@@ -23,7 +23,7 @@ import { FolderUse, type UsedRecording } from "./_folder_use.ts";
 import { type Nearest, nearestTo } from "./_miss.ts";
 import type { RecordingMode, RecordingOptions } from "./options.ts";
 import { isSimulator, recordedModelOptions, serverOf } from "./_request.ts";
-import { autoSummary, type Doubts, doubtsOf, type RecordingCounts, runSummary } from "./summary.ts";
+import { type Doubts, doubtsOf, type RecordingCounts, runsSummary } from "./summary.ts";
 import { type ConnectableModel, TrialRecording } from "./_trial_recording.ts";
 
 /** The recordings of a run. */
@@ -69,19 +69,19 @@ export class Recordings {
       : `Records model replies in ${this.folder}`;
   }
 
-  /** What became of its trials; see {@linkcode autoSummary}. */
+  /** What became of its trials; see {@linkcode runsSummary}. */
   get counts(): RecordingCounts {
     return this.#counts;
   }
 
-  /** The number of recordings in its folder that are of no trial claimed in this process. */
+  /** The number of recordings in its folder that are of no trial claimed in this process; 0 but in mode `auto`. */
   get others(): number {
-    return this.#use.others();
+    return this.mode === "auto" ? this.#use.others() : 0;
   }
 
   /** Lines for the user after a run: how many trials were replayed and recorded, and {@linkcode doubts}. */
   get summary(): string[] {
-    return [...this.mode === "auto" ? autoSummary([this]) : runSummary(this), ...this.doubts];
+    return [...runsSummary([this]), ...this.doubts];
   }
 
   /** Lines for the user about recordings that are incomplete or missing. */

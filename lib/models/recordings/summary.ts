@@ -29,29 +29,17 @@ export interface Doubts {
 export interface RunRecordings {
   readonly folder: string;
   readonly counts: RecordingCounts;
-  /** The number of recordings in the folder that are of no trial of this process. */
+  /** The number of recordings in the folder that are of no trial of this process; 0 but in mode `auto`. */
   readonly others: number;
 }
 
-/** Returns the lines on a run in mode `record` or `replay`. */
-export function runSummary({ folder, counts: { replayed, recorded } }: RunRecordings): string[] {
-  return [
-    ...(replayed === 0 ? [] : [
-      `${count(replayed)} replayed from ${folder}: no model was asked for ${
-        replayed === 1 ? "it" : "these"
-      }`,
-    ]),
-    ...(recorded === 0 ? [] : [`${count(recorded)} recorded in ${folder}`]),
-  ];
-}
-
 /**
- * Returns one line on runs that share a folder in mode `auto`: how many trials its recordings answered, and how
- * many of its recordings are of none of their trials; nothing if there was no trial.
+ * Returns one line on runs that share a folder: how many trials its recordings answered, and how many of its
+ * recordings are of none of their trials; nothing if there was no trial.
  *
  * @param whole What the runs are all of: other files of a `deno test` may use the same folder.
  */
-export function autoSummary(
+export function runsSummary(
   runs: readonly RunRecordings[],
   whole: "run" | "file" = "run",
 ): string[] {

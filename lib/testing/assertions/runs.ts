@@ -127,70 +127,49 @@ export function assertAnswer(
     "the options of assertAnswer",
   );
   const matcher = isMatcher(expected) ? expected : matchingText(expected);
-  if (replies !== "last") return assertTexts(record, matcher, replies, message);
-  const { answer, calls } = record;
+  const { answer, texts, calls } = record;
   const { description } = matcher;
-  if (answer === null) {
-    if (mayBeAbsent(matcher)) return;
-    return fail({ what: `There is no answer, and it should be ${description}`, message, calls });
-  }
-  const shown = `the answer is ${quoted(answer)}`;
-  const verdict = verdictOf(matcher, answer);
-  if (typeof verdict === "string") {
-    const what =
-      `Whether the answer is ${description} cannot be decided, as the matcher threw: ${verdict}`;
-    return fail({ what, message, lines: [shown], calls });
-  }
-  if (verdict) return;
-  const lines = [
-    ...reasonsOf(matcher, answer),
-    shown,
-    // One line is compared at a glance.
-    ...(typeof expected === "string" && expected.includes("\n") ? diffLines(answer, expected) : []),
-  ];
-  fail({ what: `The answer is not ${description}`, message, lines, calls });
-}
-
-/** Texts that are shown, at most. */
-const MAX_TEXTS = 10;
-
-/** Asserts that one or every text of a run is right. */
-function assertTexts(
-  { texts, calls }: AnswerRecord,
-  matcher: Matcher,
-  replies: "any" | "every",
-  message: string | undefined,
-): void {
-  const all = textsOf(texts);
-  const { description } = matcher;
+  const isLast = replies === "last";
+  const all = !isLast ? textsOf(texts) : answer === null ? [] : [answer];
   if (all.length === 0) {
-    return fail({ what: `No reply has a text, and it should be ${description}`, message, calls });
+    if (isLast && mayBeAbsent(matcher)) return;
+    const none = isLast ? "There is no answer" : "No reply has a text";
+    return fail({ what: `${none}, and it should be ${description}`, message, calls });
   }
-  const verdicts = all.map((text) => verdictOf(matcher, text));
-  const [some, every] = [verdicts.includes(true), verdicts.every((one) => one === true)];
-  if (replies === "any" ? some : every) return;
   const wrong = all.flatMap((text, place) => {
-    const verdict = verdicts[place]!;
+    const verdict = verdictOf(matcher, text);
     if (verdict === true) return [];
-    const name = `reply ${place + 1} of ${all.length}`;
-    return [[
-      `${name} is ${quoted(text)}`,
-      ...(verdict === false ? reasonsOf(matcher, text) : [`the matcher threw: ${verdict}`])
-        .map((line) => `  ${line}`),
-    ]];
+    const name = isLast ? "the answer" : `reply ${place + 1} of ${all.length}`;
+    const reasons = verdict === false
+      ? reasonsOf(matcher, text)
+      : [`that cannot be decided, as the matcher threw: ${verdict}`];
+    return [[`${name} is ${quoted(text)}`, ...reasons.map((line) => `  ${line}`)]];
   });
+  if (wrong.length === 0 || replies === "any" && wrong.length < all.length) return;
   const more = wrong.length - MAX_TEXTS;
   fail({
-    what: replies === "any"
+    what: isLast
+      ? `The answer is not ${description}`
+      : replies === "any"
       ? `No reply is ${description}`
       : `${wrong.length} of ${all.length} replies ${
         wrong.length === 1 ? "is" : "are"
       } not ${description}`,
     message,
-    lines: [...wrong.slice(0, MAX_TEXTS).flat(), ...(more > 0 ? [`... ${more} more`] : [])],
+    lines: [
+      ...wrong.slice(0, MAX_TEXTS).flat(),
+      ...(more > 0 ? [`... ${more} more`] : []),
+      // One line is compared at a glance.
+      ...(isLast && typeof expected === "string" && expected.includes("\n")
+        ? diffLines(all[0]!, expected)
+        : []),
+    ],
     calls,
   });
 }
+
+/** Texts that are shown, at most. */
+const MAX_TEXTS = 10;
 
 /**
  * The texts of a record.

@@ -50,9 +50,9 @@ Deno.test("assertAnswer() shows the answer, and says where there is none", () =>
   assertEquals(
     messageOf(() => assertAnswer(answering("Hi"), judge)),
     [
-      "Whether the answer is kind words cannot be decided, as the matcher threw: " +
-      "the judge\\nwas not asked.",
+      "The answer is not kind words.",
       '  the answer is "Hi"',
+      "    that cannot be decided, as the matcher threw: the judge\\nwas not asked",
       ...calls,
     ].join("\n"),
   );
