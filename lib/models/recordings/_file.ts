@@ -8,90 +8,22 @@ import { assertVersion, isShallow, parseWith } from "../../base/input.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
-import type { Message, Usage } from "../../tools/message.ts";
+import type { Message } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";
 import { TOOL_CHOICE } from "../entry.ts";
 import type { RecordedModelOptions } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
-import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
+import type { ToolSchema } from "../../tools/tool.ts";
 import { PARSES } from "../../calls/trace.ts";
 
-/** The error of a request without a reply. */
-export interface RecordedError {
-  /** Cause of the error: the time limit, the infrastructure, or the model itself. */
-  readonly kind: "time_limit" | "infrastructure" | "other";
-  /** Its message. */
-  readonly message: string;
-  /** Set if the time of one request was up, and not that of the trial. */
-  readonly ofRequest?: true;
-}
-
-/** A request, and its reply or error. */
-export interface RecordedRequest {
-  /** Number of the request in its trial, from 1. */
-  readonly request: number;
-  /** The stage of the strategy, `judge`, or `assertion`; omitted in the agent loop. */
-  readonly stage?: string;
-  /** Occurrence number of the request; omitted for the first. */
-  readonly occurrence?: number;
-  /** SHA-256 of the request, in hexadecimal. */
-  readonly hash: string;
-  /** A hash of the address of the server that was asked; omitted without one. */
-  readonly server?: string;
-  /** Number of the model in `models`, from 1. */
-  readonly model: number;
-  /** Number of the list in `tools`, from 1; omitted without tools. */
-  readonly tools?: number;
-  /** Whether the model had to call; omitted if not specified. */
-  readonly toolChoice?: ToolChoice;
-  /** The numbers of its messages in `messages`, from 1. */
-  readonly messages: readonly number[];
-  /** The reply; omitted if there was none. */
-  readonly reply?: ModelReply;
-  /** Set if something that looks like a secret was removed from the reply. */
-  readonly redacted?: true;
-  /** The error; omitted if there was a reply. */
-  readonly error?: RecordedError;
-}
-
-/** A request as it stands in a file. */
-interface CheckedRequest extends RecordedRequest {
-  readonly checksum: string;
-}
-
 /** Whether a request is as it was recorded. */
-function isIntact({ checksum, ...request }: CheckedRequest): boolean {
+function isIntact({ checksum, ...request }: z.infer<typeof REQUEST>): boolean {
   return isShallow(request.reply) && checksum === checksumOf(request);
 }
 
 /** A hash of what a request came to, and of the request: replies that change places are noticed as well. */
 function checksumOf({ hash, reply, redacted, error }: RecordedRequest): string {
   return sha256(canonicalJson({ hash, reply, redacted, error }));
-}
-
-/** All requests to models in one trial. */
-export interface Recording {
-  /** The trial's id. */
-  readonly trial: string;
-  /**
-   * What distinguishes its replies from those that were drawn for other trials or at other times, although all may be the
-   * same; recordings that share a reply have it in common.
-   */
-  readonly draw: string;
-  /** Tokens of the invalid goes before it; omitted without any. */
-  readonly replaced?: Usage;
-  /** Set if those failed for nothing that a model can cause. */
-  readonly replacedIdle?: true;
-  /** Time limit of the trial, in seconds; omitted if there was none. */
-  readonly seconds?: number;
-  /** The options of each model. */
-  readonly models: readonly RecordedModelOptions[];
-  /** Each distinct list of tools. */
-  readonly tools: readonly (readonly ToolSchema[])[];
-  /** Each distinct message. */
-  readonly messages: readonly Message[];
-  /** Requests in the order in which they were made. */
-  readonly requests: readonly RecordedRequest[];
 }
 
 /** Bytes of a recording, at most: far more than any trial needs. */
@@ -135,13 +67,13 @@ const LINES = z.union([z.string(), z.array(z.string())], {
 }).transform((lines) => typeof lines === "string" ? lines : lines.join("\n"));
 const COUNT = z.int().min(0);
 const PLACE = z.int().min(1);
-// Not copied by a schema: it may have any keys and nest deep.
-const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object");
+/** The schema of objects that are not copied: they may have any keys and nest deep. */
+const objects = <T extends object>() => z.custom<T>(isJsonObject, "must be an object");
 
 const CALL = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() });
-const CARRIED = z.strictObject({ by: z.string(), items: z.array(OBJECT) });
+const CARRIED = z.strictObject({ by: z.string(), items: z.array(objects<JsonObject>()) });
 
-const MESSAGE = z.discriminatedUnion("role", [
+const MESSAGE: z.ZodType<Message> = z.discriminatedUnion("role", [
   z.strictObject({ role: z.enum(["system", "user"]), content: LINES }),
   z.strictObject({
     role: z.literal("assistant"),
@@ -164,7 +96,7 @@ export const USAGE = z.strictObject({
   estimated: z.literal(true).exactOptional(),
 });
 
-const REPLY = z.strictObject({
+const REPLY: z.ZodType<ModelReply> = z.strictObject({
   text: LINES,
   calls: z.array(CALL).default([]),
   finish: z.enum(["stop", "calls", "length", "filter", "other"]),
@@ -186,20 +118,28 @@ const REPLY = z.strictObject({
 export const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal");
 
 const REQUEST = z.strictObject({
+  // Its number in the trial.
   request: PLACE,
+  // The stage of the strategy, `judge`, or `assertion`; omitted in the agent loop.
   stage: z.string().exactOptional(),
+  // Omitted for the first of several in one place.
   occurrence: z.int().min(2).exactOptional(),
   hash: HASH,
+  // A hash of the address of the server that was asked; omitted without one.
   server: z.string().exactOptional(),
+  // Places in the lists of the file.
   model: PLACE,
   tools: PLACE.exactOptional(),
-  toolChoice: TOOL_CHOICE.exactOptional(),
   messages: z.array(PLACE),
+  toolChoice: TOOL_CHOICE.exactOptional(),
   reply: REPLY.exactOptional(),
+  // Set if something that looks like a secret was removed from the reply.
   redacted: z.literal(true).exactOptional(),
   error: z.strictObject({
+    // Its cause: the time limit, the infrastructure, or the model itself.
     kind: z.enum(["time_limit", "infrastructure", "other"]),
     message: LINES,
+    // Set if the time of one request was up, and not that of the trial.
     ofRequest: z.literal(true).exactOptional(),
   }).exactOptional(),
   checksum: z.string("must be a text"),
@@ -207,18 +147,29 @@ const REQUEST = z.strictObject({
   message: "must have either a reply or an error",
 });
 
+/** A request, and its reply or error. */
+export type RecordedRequest = Omit<z.infer<typeof REQUEST>, "checksum">;
+
+/** The error of a request without a reply. */
+export type RecordedError = NonNullable<RecordedRequest["error"]>;
+
 /** Checked first: the other rules do not apply to a file of another kind. */
 const HEAD = z.looseObject({ v: z.literal(1), kind: z.literal("recording") });
 
 const RECORDING = z.strictObject({
   ...HEAD.shape,
   trial: z.string(),
+  // What distinguishes its replies from those that were drawn for other trials or at other times, although all may be
+  // the same; recordings that share a reply have it in common.
   draw: HASH,
+  // Tokens of the invalid goes before it, and whether those failed for nothing that a model can cause.
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
+  // The time limit of the trial; omitted if there was none.
   seconds: z.number().min(0).exactOptional(),
-  models: z.array(OBJECT),
-  tools: z.array(z.array(OBJECT)),
+  // Each of these once.
+  models: z.array(objects<RecordedModelOptions>()),
+  tools: z.array(z.array(objects<ToolSchema>()).readonly()),
   messages: z.array(MESSAGE),
   requests: z.array(REQUEST),
 }).check(({ value, issues }) => {
@@ -236,7 +187,7 @@ const RECORDING = z.strictObject({
     issues.push({ code: "custom", message, path: ["requests", index, wrong], input: one });
   }
   for (const [index, one] of value.requests.entries()) {
-    if (isIntact(one as CheckedRequest)) continue;
+    if (isIntact(one)) continue;
     const message =
       "must be as it was recorded: it was changed, as its checksum is that of another one; record it again";
     const place = one.reply === undefined ? "error" : "reply";
@@ -244,8 +195,11 @@ const RECORDING = z.strictObject({
   }
 }).transform(({ requests, ...recording }) => ({
   ...recording,
-  requests: requests.map(({ checksum: _, ...request }) => request),
-})) as unknown as z.ZodType<Recording & { v: 1; kind: "recording" }>;
+  requests: requests.map(({ checksum: _, ...request }): RecordedRequest => request),
+}));
+
+/** All requests to models in one trial, in the order in which they were made. */
+export type Recording = Omit<z.infer<typeof RECORDING>, "v" | "kind">;
 
 /**
  * Reads a recording; `undefined` if there is no such file.

@@ -5,24 +5,20 @@
 
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
-import { HASH, parseText, readIfExists, type Recording, USAGE } from "./_file.ts";
-
-/** A mark of the invalid goes of a trial, beside its recording if it has one; it has no replies. */
-export interface InvalidMark extends Required<Pick<Recording, "trial" | "replaced">> {
-  /** The hash of the first request. */
-  readonly hash: string;
-  /** See {@linkcode Recording.replacedIdle}. */
-  readonly replacedIdle?: true;
-}
+import { HASH, parseText, readIfExists, USAGE } from "./_file.ts";
 
 const MARK = z.strictObject({
   v: z.literal(1),
   kind: z.literal("invalid"),
   trial: z.string(),
+  // That of the first request.
   hash: HASH,
   replaced: USAGE,
   replacedIdle: z.literal(true).exactOptional(),
-}).transform(({ v: _, kind: __, ...mark }): InvalidMark => mark);
+}).transform(({ v: _, kind: __, ...mark }) => mark);
+
+/** A mark of the invalid goes of a trial, beside its recording if it has one; it has no replies. */
+export type InvalidMark = z.infer<typeof MARK>;
 
 /** How the name of a mark ends: no reader takes it for a recording. */
 export const MARK_ENDING = ".invalid";
