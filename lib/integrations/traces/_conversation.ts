@@ -5,9 +5,8 @@
 
 import { countText } from "../../base/numbers.ts";
 import { defined } from "../../base/json.ts";
-import { MAX_KEPT_LENGTH, type OwnCall } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import type { FinishReason } from "../../models/model.ts";
-import type { Usage } from "../../tools/message.ts";
 import type {
   RecordedReply,
   RecordedReplyCall,
@@ -27,15 +26,9 @@ interface PromptText {
 }
 
 /** A reply of the model. */
-export interface Reply {
+export interface Reply extends Omit<RecordedReply, "calls"> {
   readonly kind: "reply";
-  readonly text: string;
   readonly calls: readonly Omit<RecordedReplyCall, "result">[];
-  readonly usage?: Usage;
-  readonly served?: string;
-  readonly durationMs?: number;
-  readonly finish?: FinishReason;
-  readonly ownCalls?: readonly OwnCall[];
   /** Set if it goes on with the reply before it, of which it is a part. */
   readonly continues?: true;
   readonly at: Part;
@@ -123,8 +116,7 @@ export interface Assembled {
   readonly notes: readonly string[];
 }
 
-interface OpenReply extends Omit<RecordedReply, "calls"> {
-  readonly calls: readonly Omit<RecordedReplyCall, "result">[];
+interface OpenReply extends Omit<Reply, "kind" | "continues" | "at"> {
   readonly results: Result[];
 }
 

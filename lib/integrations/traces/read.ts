@@ -306,13 +306,7 @@ export function fileTrace(found: FoundTrace): FileTrace {
 }
 
 /** A trace, as far as its id goes. */
-interface KnownTrace {
-  readonly source: string;
-  readonly model: string;
-  readonly case?: string;
-  readonly suite?: string;
-  readonly id?: string;
-}
+type KnownTrace = Pick<FileTrace, "source" | "model" | "case" | "suite" | "id">;
 
 /** Names of the id of a conversation, beside it or around it. */
 const NAMES = ["id", "trace_id", "traceId", "conversation_id", "conversationId"] as const;

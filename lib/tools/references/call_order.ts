@@ -154,46 +154,37 @@ function refuseUses(
   const unclear = new Map(unmet.filter(([name]) => places.has(name)));
   const unknown = new Map(unmet.filter(([name]) => !places.has(name)));
   const [odd] = unknown.keys();
-  const faults: [uses: Uses, is: string, are: string, why: string][] = [
-    [
-      own,
-      "is the call itself",
-      "are the call itself",
-      "no call can wait for what it returns itself",
-    ],
-    [unclear, "is the id of several calls", "are ids of several calls", numbers],
+  const faults: [uses: Uses, fault: string, why: string][] = [
+    [own, "the call itself", "no call can wait for what it returns itself"],
+    [unclear, "the id of several calls", numbers],
     [
       unknown,
-      "is no call of this reply",
-      "are no calls of this reply",
+      "no call of this reply",
       `${numbers}. Where the text itself is meant, write $$${odd?.slice(0, MAX_QUOTE_LENGTH)}`,
     ],
   ];
   const found = faults.filter(([{ size }]) => size > 0);
   if (found.length === 0) return undefined;
   return refuseOrder(
-    found.map(([uses, is, are, why]) => describe(uses, is, are, why)).join(". "),
+    found.map(([uses, fault, why]) => describe(uses, `is ${fault}`, why)).join(". "),
     new Map(found.flatMap(([uses]) => [...uses])),
   );
 }
 
 function refuseCircle(uses: Uses): Refusal {
   const why = "of calls that refer to each other in a circle none can be the first";
-  return refuseOrder(describe(uses, "leads in a circle", "lead in a circle", why), uses);
+  return refuseOrder(describe(uses, "leads in a circle", why), uses);
 }
 
 function refuseDepth(uses: Uses, length: number, depth: number): Refusal {
   const why = `a chain of calls that refer to each other may have ${depth}`;
-  return refuseOrder(
-    describe(uses, `makes it call ${length} of a chain`, `make it call ${length} of a chain`, why),
-    uses,
-  );
+  return refuseOrder(describe(uses, `makes it call ${length} of a chain`, why), uses);
 }
 
 /** Returns a message about names: the fault, the parameters that hold them, and the reason. */
-function describe(uses: Uses, is: string, are: string, why: string): string {
+function describe(uses: Uses, fault: string, why: string): string {
   const parameters = new Set([...uses.values()].flat());
-  return `${listReferences(uses.keys())} ${uses.size === 1 ? is : are}, as in ${
+  return `${uses.size === 1 ? "" : "each of "}${listReferences(uses.keys())} ${fault}, as in ${
     listWords(parameters)
   }: ${why}`;
 }

@@ -356,7 +356,7 @@ Deno.test("planCalls() refuses references to no call, and says how to write such
   const of = (...written: JsonObject[]) =>
     planCalls(written.map((given) => ({ arguments: given }))).refusals.get(0);
   assertEquals(of({ x: "$2.a", y: ["$HOME.b $0.c"], z: "$5" }), {
-    error: "$2, $HOME, $0 are no calls of this reply, as in x, y: its only call is $1. " +
+    error: "each of $2, $HOME, $0 is no call of this reply, as in x, y: its only call is $1. " +
       "Where the text itself is meant, write $$2",
     fault: { missing: [], unexpected: [], wrongType: ["x", "y"], malformed: false },
   });
