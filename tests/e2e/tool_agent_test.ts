@@ -181,7 +181,10 @@ Deno.test("toolSuite({ agent }) gates an agent, whose journal the command line r
   const journal = journalOf("gated sums")!.path;
   const gated = await toolgate(["gate", journal]);
   assertEquals(gated.code, 1, gated.all);
-  const [, line] = /^.*(deno test -A --no-check others_test\.ts -- --only='case=subtracts .*)$/m.exec(finished.all) ?? [];
+  const [, line] =
+    /^.*(deno test -A --no-check others_test\.ts -- --only='case=subtracts .*)$/m.exec(
+      finished.all,
+    ) ?? [];
   const again = await shell(
     `KEY=k ${line!.replace("-A", `-A --config=${ROOT}/deno.json`)}`,
     {
