@@ -31,12 +31,10 @@ export class Forms {
   #last: Form | undefined;
 
   /** Draws one of the forms used and tried the least. */
-  draw(stream: Stream): Form {
-    const uses = SENTENCES.map((form) =>
-      (this.#kept.get(form) ?? 0) + (this.#tried.get(form) ?? 0)
-    );
+  draw(forms: readonly Form[], stream: Stream): Form {
+    const uses = forms.map((form) => (this.#kept.get(form) ?? 0) + (this.#tried.get(form) ?? 0));
     const least = Math.min(...uses);
-    const form = sample(SENTENCES.filter((_, place) => uses[place] === least), stream)!;
+    const form = sample(forms.filter((_, place) => uses[place] === least), stream)!;
     this.#tried.set(form, (this.#tried.get(form) ?? 0) + 1);
     return this.#last = form;
   }
@@ -62,6 +60,8 @@ interface ReadValue {
   readonly say: (stream: Stream) => string;
   /** Returns another value of the same kind. */
   readonly near: (stream: Stream) => string | undefined;
+  /** Sentences for the other value. */
+  readonly sentences: readonly Form[];
 }
 
 /** Longer texts are treated as prose. */
@@ -70,13 +70,39 @@ const MAX_SPELLED_LENGTH = 24;
 const MAX_CODE_LENGTH = 40;
 const MAX_TRIES = 12;
 
-/** They fit values of any kind. */
-const SENTENCES: readonly Form[] = [
+const ANY_SENTENCES: readonly Form[] = [
   (near) => `Last time I asked about ${near}.`,
   (near) => `A friend of mine had ${near} instead.`,
   (near) => `Someone else mentioned ${near} yesterday.`,
+];
+const NUMBER_SENTENCES: readonly Form[] = [
+  ...ANY_SENTENCES,
   (near) => `It was ${near} the time before.`,
+];
+const DATE_SENTENCES: readonly Form[] = [
+  (near) => `My last request was for ${near}.`,
+  (near) => `My sister will go on ${near}.`,
+];
+const TIME_SENTENCES: readonly Form[] = [
+  (near) => `Yesterday it was at ${near}.`,
+  (near) => `My colleague begins at ${near}.`,
+];
+const MAIL_SENTENCES: readonly Form[] = [
+  (near) => `My old address was ${near}.`,
+  (near) => `My colleague is at ${near}.`,
+];
+const LINK_SENTENCES: readonly Form[] = [
+  (near) => `I had also seen ${near}.`,
+  (near) => `The link before was ${near}`,
+];
+const PLACE_SENTENCES: readonly Form[] = [
+  (near) => `Last year I asked about ${near}.`,
   (near) => `My sister prefers ${near}.`,
+  (near) => `A friend of mine has just come back from ${near}.`,
+];
+const CODE_SENTENCES: readonly Form[] = [
+  ...ANY_SENTENCES,
+  (near) => `My previous one was ${near}.`,
   (near) => `Do not mix it up with ${near}.`,
 ];
 
@@ -138,11 +164,14 @@ function numeric(value: number): ReadValue {
       return / [-+] /.test(phrase) ? `(${phrase})` : phrase;
     },
     near: (stream) => nearNumber(value, stream),
+    sentences: NUMBER_SENTENCES,
   };
 }
 
 function readMoment(text: string): ReadValue | undefined {
-  return dateOf(text) ?? readTime(text);
+  const date = dateOf(text);
+  const moment = date ?? readTime(text);
+  return moment && { ...moment, sentences: date === undefined ? TIME_SENTENCES : DATE_SENTENCES };
 }
 
 function readAddress(text: string): ReadValue | undefined {
@@ -155,6 +184,7 @@ function readAddress(text: string): ReadValue | undefined {
   return {
     say,
     near: (stream) => otherCharacter(text, stream),
+    sentences: isMail ? MAIL_SENTENCES : LINK_SENTENCES,
   };
 }
 
@@ -163,6 +193,7 @@ function readPlace(text: string): ReadValue | undefined {
   return place && {
     say: (stream) => stream.prng() < 0.8 ? place.description : `the place spelled ${spelled(text)}`,
     near: (stream) => sample(place.alike, stream),
+    sentences: PLACE_SENTENCES,
   };
 }
 
@@ -174,25 +205,22 @@ function readCode(text: string): ReadValue | undefined {
   return !isCode ? undefined : {
     say: () => `the code spelled ${spelled(text)}`,
     near: (stream) => otherCharacter(text, stream),
+    sentences: CODE_SENTENCES,
   };
 }
 
-/** Characters that may replace one another: a word with a vowel for a vowel still looks like one. */
-const ALIKE = [
-  ...["0123456789", "aeiou", "bcdfghjklmnpqrstvwxz", "AEIOU", "BCDFGHJKLMNPQRSTVWXZ"],
-].map((characters) => [...characters]);
+const ALPHABETS = ["0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 
 /** The text with one letter or digit changed; the part from the last point on, such as `.com`, stays. */
 function otherCharacter(text: string, stream: Stream): string | undefined {
   const end = text.lastIndexOf(".") > 0 ? text.lastIndexOf(".") : text.length;
   const start = Math.max(0, text.indexOf("://"));
-  const alikeAt = (place: number) => ALIKE.find((characters) => characters.includes(text[place]!));
   const places = Array.from({ length: end - start }, (_, place) => start + place)
-    .filter((place) => alikeAt(place) !== undefined && !/\p{M}/u.test(text[place + 1] ?? ""));
+    .filter((place) => /[A-Za-z0-9]/.test(text[place]!));
   const place = sample(places, stream);
   if (place === undefined) return undefined;
-  const others = alikeAt(place)!.filter((character) => character !== text[place]);
-  return text.slice(0, place) + sample(others, stream) + text.slice(place + 1);
+  const alphabet = ALPHABETS.find((letters) => letters.includes(text[place]!))!;
+  return text.slice(0, place) + sample([...alphabet], stream) + text.slice(place + 1);
 }
 
 const WORDS = (
@@ -205,11 +233,10 @@ const WORDS = (
 /** Any other text: spelled if it is one short word, otherwise given as two parts. */
 function readText(text: string): ReadValue {
   const isWord = [...text].length <= MAX_SPELLED_LENGTH && !/\s/.test(text);
-  const isName = /^[\p{L}\p{M}]{3,40}$/u.test(text);
   return {
     say: isWord ? (stream) => sayWord(text, stream) : (stream) => sayHalves(text, stream),
-    near: (stream) =>
-      (isName ? otherCharacter(text, stream) : undefined) ?? otherWord(text, stream),
+    near: (stream) => otherLetter(text, stream) ?? otherWord(text, stream),
+    sentences: ANY_SENTENCES,
   };
 }
 
@@ -232,6 +259,35 @@ function sayHalves(text: string, stream: Stream): string {
   return stream.prng() < 0.5
     ? `"${first.trim()}" followed by "${last.trim()}"${joint}`
     : `"${last.trim()}" preceded by "${first.trim()}"${joint}`;
+}
+
+/** Letters that may replace one another; others, such as y, stay. */
+const VOWELS = "aeiou";
+const CONSONANTS = "bcdfghjklmnpqrstvwxz";
+const SHORTEST_CHANGED = 3;
+
+/** A word with one letter changed, a vowel for a vowel; `undefined` if it is not a single word. */
+function otherLetter(text: string, stream: Stream): string | undefined {
+  const letters = text.match(/\p{L}/gu)?.length ?? 0;
+  if (
+    text.length > MAX_CODE_LENGTH || letters < SHORTEST_CHANGED || !/^[\p{L}\p{M}]+$/u.test(text)
+  ) {
+    return undefined;
+  }
+  const kindAt = (place: number) => letterKind(text[place]!);
+  const places = Array.from({ length: text.length }, (_, place) => place)
+    .filter((place) => kindAt(place) !== undefined && !/\p{M}/u.test(text[place + 1] ?? ""));
+  const place = sample(places, stream);
+  if (place === undefined) return undefined;
+  const before = text[place]!;
+  const others = [...kindAt(place)!].filter((letter) => letter !== before.toLowerCase());
+  const letter = sample(others, stream)!;
+  const after = before === before.toLowerCase() ? letter : letter.toUpperCase();
+  return text.slice(0, place) + after + text.slice(place + 1);
+}
+
+function letterKind(letter: string): string | undefined {
+  return [VOWELS, CONSONANTS].find((kind) => kind.includes(letter.toLowerCase()));
 }
 
 /** At most this many words of a text are repeated with one of them changed. */
@@ -286,7 +342,7 @@ export const WRITER: FormsWriter = {
     const reading = readingOf(parameter);
     return reading && firstFree(parameter, () => {
       const near = reading.near(stream);
-      return near && forms.draw(stream)(near);
+      return near && forms.draw(reading.sentences, stream)(near);
     });
   },
 };

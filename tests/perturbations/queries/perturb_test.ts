@@ -416,7 +416,7 @@ Deno.test("perturbQuery() with AN says the same of two parameters only where not
     for (
       const [query, near] of [[numbers, /\d+/], [times, /\d+:\d+/], [
         words,
-        /\b(?!(?:Last|Someone)\b)([A-Z][a-z]{4}|[a-z]{5,6}(?=\.| instead| yesterday| the time))/,
+        /\b(?!(?:Last|Someone)\b)([A-Z][a-z]{4}|[a-z]{5,6}(?=\.| instead| yesterday))/,
       ]] as const
     ) {
       const forms = formsOf(query, seed, near);
@@ -424,10 +424,10 @@ Deno.test("perturbQuery() with AN says the same of two parameters only where not
       assertEquals(new Set(forms).size, forms.length, forms.join(" | "));
     }
   }
-  // Of twelve parameters each of the six is said twice.
-  const many = Array.from({ length: 12 }, (_, number) => 731 - 41 * number);
+  // Of eight parameters each of the four is said twice.
+  const many = Array.from({ length: 8 }, (_, number) => 731 - 41 * number);
   const forms = formsOf(queryOf(`${many.join(", ")}.`, { many }), 5, /\d+/);
-  assertEquals([forms.length, new Set(forms).size], [12, 6]);
+  assertEquals([forms.length, new Set(forms).size], [8, 4]);
   for (const form of forms) assertEquals(forms.filter((one) => one === form).length, 2);
 });
 
