@@ -6,11 +6,10 @@
 import { canonicalJson } from "../base/json.ts";
 import { identityOf } from "../models/connect.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
-import { judge } from "../models/judge/judge.ts";
+import { type Judge, judge } from "../models/judge/judge.ts";
 import type { Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
-import type { AnswerJudge } from "../trials/run_trial.ts";
 import { stageEntries, type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Plan } from "./plan.ts";
@@ -36,7 +35,7 @@ export class RunModels {
   readonly #source: ModelSource;
   readonly #reachability: Reachability;
   readonly #models = new Map<string, Model>();
-  #answerJudge: AnswerJudge | undefined;
+  #answerJudge: Judge | undefined;
 
   /** Connects no model yet. */
   constructor(plan: Plan, source: ModelSource, reachability: Reachability) {
@@ -78,17 +77,12 @@ export class RunModels {
   }
 
   /** The judge of answers, if there is one. */
-  judge(planned: Asking): AnswerJudge | undefined {
+  judge(planned: Asking): Judge | undefined {
     const { judge: entry } = this.#plan.resolved;
     if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
     const { prompt, ...modelEntry } = entry;
     const model = this.#connect(modelEntry, planned);
-    const llmJudge = judge({ model, prompt });
-    this.#answerJudge = {
-      ...{ name: model.name, simulated: model.simulated },
-      score: (predicted, truth, options) => llmJudge.score(predicted, truth, options),
-    };
-    return this.#answerJudge;
+    return this.#answerJudge = judge({ model, prompt });
   }
 
   /** Distinguishes the models of trials, as far as some may be reached and others not. */

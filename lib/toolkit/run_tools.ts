@@ -124,8 +124,7 @@ export async function runTools(
   const opening: readonly Message[] = typeof messages === "string"
     ? [{ role: "user", content: messages }]
     : messages;
-  const { calls: callLimit = CALL_LIMIT, observation: longestResult, ...others } = limits;
-  const { parallel, depth } = limits;
+  const { calls: callLimit = CALL_LIMIT, observation: longestResult, parallel, depth } = limits;
   if (references) assertReferring("run tools", strategy);
   const perturbed = perturbWithoutQuestion("run tools", tools, perturbation);
   const loop = withStrategy(strategy, runLoop, settings);
@@ -141,7 +140,7 @@ export async function runTools(
   const session = new Session({
     model,
     models: new Map(Object.entries(models)),
-    limits: others,
+    limits,
     context: { trial: "", repetition: 1 },
     record: (event) => toolbox.record(event),
     signal,

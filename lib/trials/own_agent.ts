@@ -6,11 +6,13 @@
 import { cannot } from "../base/errors.ts";
 import type { Message } from "../tools/message.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
+import type { Executor } from "./executors/executor.ts";
 
 /**
  * What an agent of the user's own gets of a task: what a model would see, and nothing that leads to the answer.
  */
-export interface AgentTask {
+export interface AgentTask
+  extends Pick<Executor, "callLimit" | "calls" | "left" | "exhausted" | "step"> {
   /** The user message. */
   readonly prompt: string;
   /** The instructions before it; omitted without any. */
@@ -21,19 +23,6 @@ export interface AgentTask {
   readonly tools: readonly Tool[];
   /** Whether the agent may, must or must not call, or the function it must call; default: as it likes. */
   readonly toolChoice?: ToolChoice;
-  /** The number of calls that may be made. */
-  readonly callLimit: number;
-  /** The number of calls made within the limit, including refused ones. */
-  readonly calls: number;
-  /** The number of calls that may still be made. */
-  readonly left: number;
-  /** Whether a call past the limit was made, so that the trial is over. */
-  readonly exhausted: boolean;
-  /**
-   * Begins a new step. After the first use, only this begins steps: for agents that make the calls of one
-   * reply one after another.
-   */
-  step(): void;
 }
 
 /** How an agent asks the model under test, so that what the model says is seen. */

@@ -6,11 +6,11 @@
 import { converse, type Loop, runLoop } from "./agent/loop.ts";
 import type { Fixture, Presented, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
-import { defined, type JsonValue, printable } from "../base/json.ts";
-import type { JudgeScore } from "../models/judge/score.ts";
+import { defined, printable } from "../base/json.ts";
+import type { Judge } from "../models/judge/judge.ts";
 import { currentRecording, withinRecording } from "../models/recordings/scope.ts";
 import type { Message } from "../tools/message.ts";
-import { InfrastructureError, type Model, type RequestContext } from "../models/model.ts";
+import { InfrastructureError, type Model } from "../models/model.ts";
 import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
 import {
@@ -37,20 +37,6 @@ import { MisusedAssertion } from "../calls/assertion_text.ts";
 export interface StrategyChoice extends StrategyOptions {
   /** The id of a strategy, or several joined by `+`, the outermost first. */
   readonly strategy: string;
-}
-
-/** Judges how similar an answer and the truth are. */
-export interface AnswerJudge {
-  /** The name of the model. */
-  readonly name: string;
-  /** Whether it is a program that stands in for a model. */
-  readonly simulated: boolean;
-  /** Asks the model; a judge that cannot be reached gives no score. */
-  score(
-    predicted: JsonValue,
-    truth: JsonValue,
-    options: { readonly context: RequestContext; readonly signal?: AbortSignal },
-  ): Promise<JudgeScore>;
 }
 
 /** Options of {@linkcode runTrial}. */
@@ -80,7 +66,7 @@ export interface TrialOptions {
   /** Opens the task; default {@linkcode openTask}. */
   readonly open?: TaskOpener;
   /** Judges how similar an answer and the truth are, for tasks whose answers can be compared. */
-  readonly judge?: AnswerJudge;
+  readonly judge?: Pick<Judge, "name" | "simulated" | "score">;
   /** Whether the trial of a case keeps its transcript; default `all`. */
   readonly transcripts?: Transcripts;
   /** Aborts the trial, which then rejects with the signal's reason. */
@@ -183,12 +169,13 @@ export async function playTrial(
   };
   /** Whether the agent has answered, so that what is thrown now is not its own. */
   let hasAnswered = false;
-  const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
-    const { score, why, unfit, unavailable, usage, served } = await judge.score(predicted, truth, {
+  const { judge: asked } = options;
+  const askJudge: Work["judge"] = asked && (async (predicted, truth) => {
+    const { score, why, unfit, unavailable, usage, served } = await asked.score(predicted, truth, {
       context: { ...context, request: 1, stage: "judge" },
       signal,
     });
-    const { name: requested, simulated } = judge;
+    const { name: requested, simulated } = asked;
     const names = served === "" ? [] : [served];
     found.judging = { model: { requested, served: names, simulated }, usage };
     return defined({
@@ -197,7 +184,7 @@ export async function playTrial(
       unfit,
       unavailable,
     });
-  };
+  });
   const run = async () => {
     signal?.throwIfAborted();
     if (fixture.unready !== undefined) throw new InfrastructureError(fixture.unready);
@@ -220,7 +207,7 @@ export async function playTrial(
       turnsMs: turns.length === 0 ? undefined : turnsMs,
       unrepaired,
       signal,
-      judge: options.judge && askJudge(options.judge),
+      judge: askJudge,
     });
   };
   const { outcome, grounded } = await run().catch((thrown) => {

@@ -117,31 +117,21 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
   }
 }
 
-/** Options of {@linkcode converse}: the loop's options and the user's further messages. */
-interface ConversationOptions extends Omit<LoopOptions, "heard" | "bound"> {
-  /** The user's further messages, each sent after an answer; default none. */
-  readonly turns?: readonly string[];
-}
-
-/** The result of a conversation. */
-interface Conversation {
-  /** The last answer, or the limit that was reached. */
-  readonly ending: Ending;
-  /** All messages of the user, the model and the tools, without those that a strategy adds on the side. */
-  readonly messages: readonly Message[];
-  /** Milliseconds of each message of the user, the question first, as far as the conversation came. */
-  readonly turnsMs: readonly number[];
-  /** The given values by name, and with `indirection` every named result. */
-  readonly given: ReadonlyMap<string, JsonValue>;
-}
-
 /**
- * Runs the loop for the opening messages, and once more for each further turn.
+ * Runs the loop for the opening messages, and once more for each further turn: `turns` are the user's further messages,
+ * each sent after an answer. Returns
+ *
+ * - `ending`: the last answer, or the limit that was reached;
+ * - `messages`: all messages of the user, the model and the tools, without those that a strategy adds on the side;
+ * - `turnsMs`: the milliseconds of each message of the user, the question first, as far as the conversation came;
+ * - `given`: the given values by name, and with `indirection` every named result.
  */
 export async function converse(
   loop: Loop,
-  { turns = [], ...options }: ConversationOptions,
-): Promise<Conversation> {
+  { turns = [], ...options }: Omit<LoopOptions, "heard" | "bound"> & {
+    readonly turns?: readonly string[];
+  },
+) {
   const { environment, session } = options;
   const messages = [...options.messages];
   const given = new Map(environment.given);

@@ -12,7 +12,7 @@ import {
   turnsOf,
 } from "./tool_case.ts";
 import { type CaseSpec, isCase, type TaskSpec } from "../../tasks/task_kind.ts";
-import { openTask, type TaskOpener } from "./tasks.ts";
+import { openTask, type TaskOpener, type TaskOptions } from "./tasks.ts";
 import { type CaseSetUp, setUpCase } from "./_case_set_up.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
@@ -37,7 +37,6 @@ import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { perturbCase } from "../../perturbations/perturbed_case.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
-import type { ExecutorOptions } from "./executor_options.ts";
 import { type PreparedCall, schemaOf } from "../../tools/tool.ts";
 import { placeOf } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";
@@ -56,7 +55,6 @@ import {
   keptText,
   MisusedAssertion,
 } from "../../calls/assertion_text.ts";
-import type { RecordedRun } from "../recorded_run.ts";
 
 /** Returns what opens tasks: cases by name, under a variant of settings if there is one; others by `openTask()`. */
 export function caseOpener<State>(
@@ -90,14 +88,10 @@ const MAX_ASSERT = 600;
 /** The default call limit: stops a model that never stops calling. */
 const MAX_CALLS = 50;
 
-/** Options of {@linkcode CaseExecutor}. */
-interface CaseExecutorOptions extends Partial<ExecutorOptions> {
-  /** Perturbation of what the model sees; default `none`. */
-  readonly perturbation?: string;
+/** Options of {@linkcode CaseExecutor}. Where there is a record, the messages of the user are those of it. */
+interface CaseExecutorOptions extends Omit<TaskOptions, "variant"> {
   /** The clock of tools and assertions; default: that of the system. */
   readonly clock?: Clock;
-  /** What the model is judged by that it said before: the messages of the user are those of the record. */
-  readonly recorded?: RecordedRun;
 }
 
 /** A case in one trial. */

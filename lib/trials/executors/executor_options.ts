@@ -32,10 +32,8 @@ export interface ExecutorOptions {
   readonly waits?: boolean | undefined;
 }
 
-type Defaulted = "longestResult" | "references" | "parallel" | "depth" | "waits";
-
 /** The options of an {@linkcode Executor} with their defaults. */
-export type ExecutorSettings = ExecutorOptions & Required<Pick<ExecutorOptions, Defaulted>>;
+export type ExecutorSettings = Readonly<ReturnType<typeof executorSettings>>;
 
 /** Calls of a reply that run at the same time by default (Pipeline's `max_parallel`). */
 export const MAX_PARALLEL = 10;
@@ -45,7 +43,7 @@ export const MAX_PARALLEL = 10;
  *
  * @throws {RangeError} If a limit is out of its range.
  */
-export function executorSettings(options: ExecutorOptions): ExecutorSettings {
+export function executorSettings(options: ExecutorOptions) {
   const { callLimit, longestResult = Infinity } = options;
   const { references = false, parallel = MAX_PARALLEL, depth = MAX_DEPTH, waits = true } = options;
   const refuse = (what: string, rule: string, limit: number): never => {

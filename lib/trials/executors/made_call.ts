@@ -31,19 +31,7 @@ export interface CallPlace {
 /** What a call came to, as the tool left it: before perturbation, and before the text for the model. */
 export interface CallOutcome extends Omit<Answered, "call"> {
   /** The event fields it adds to the call. */
-  readonly event?: Pick<
-    CallEvent,
-    | "role"
-    | "returned"
-    | "guessed"
-    | "coerced"
-    | "error"
-    | "mistake"
-    | "fault"
-    | "withheld"
-    | "alsoWithheld"
-    | "durationMs"
-  >;
+  readonly event?: Partial<CallEvent>;
   /** What the tool threw, in place of a result; omitted if it returned. */
   readonly thrown?: { readonly error: unknown };
   /** The failure of the call. */

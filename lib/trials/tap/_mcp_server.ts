@@ -39,16 +39,10 @@ export interface McpTask {
   readonly submit: (answer: string) => void;
 }
 
-/** What the package makes of requests. */
-interface McpHandler {
-  fetch(request: Request, options?: { readonly parsedBody: JsonValue }): Promise<Response>;
-  close(): Promise<void>;
-}
-
 /** The MCP server of a trial, for one message of the user. */
 export class TrialMcpServer implements AsyncDisposable {
   readonly #task: McpTask;
-  #handler: Promise<McpHandler> | undefined;
+  #handler: ReturnType<typeof handlerOf> | undefined;
 
   /** Serves nothing yet. */
   constructor(task: McpTask) {
@@ -105,7 +99,7 @@ export class TrialMcpServer implements AsyncDisposable {
 }
 
 /** Loads the package, which only trials need that serve MCP, and lets it handle the protocol. */
-async function handlerOf({ tools, execute, submit }: McpTask): Promise<McpHandler> {
+async function handlerOf({ tools, execute, submit }: McpTask) {
   const { createMcpHandler, Server } = await import("@modelcontextprotocol/server").catch(
     (error) => {
       const reason = cutText(printable(redact(reasonOf(error)), 300), 300);
