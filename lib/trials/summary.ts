@@ -12,7 +12,7 @@ import {
   PARAMETER_FAILURE_TYPES,
   PARAMETER_FAILURES,
 } from "../calls/failure_types.ts";
-import { sumUsage, type Usage } from "../tools/message.ts";
+import { sumUsage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import {
   type AgentWork,
@@ -110,13 +110,6 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly untold?: true;
   /** Why a case is not solved, in one line: the assertion that failed, or what ended the trial; else omitted. */
   readonly why?: string;
-  /** Tokens of earlier attempts that ended with infrastructure errors; omitted without any. */
-  readonly replaced?: Usage;
-  /**
-   * Set if what it replaces had failed for nothing that a model can cause, such as a wrong key: it was then
-   * valid at the first go.
-   */
-  readonly replacedIdle?: true;
 }
 
 /** Replies with calls that are no calls. */

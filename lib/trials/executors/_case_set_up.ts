@@ -44,10 +44,7 @@ export interface CaseSetUp<State> {
  * @throws The reason of `signal`, once what was made is disposed of.
  */
 export async function setUpCase<State>(
-  { state: makeState, tools: offered, prompt: asked }: Pick<
-    ToolCase<State>,
-    "state" | "tools" | "prompt"
-  >,
+  { state: makeState, tools: offered, prompt: asked }: ToolCase<State>,
   { seconds, signal }: SetUpOptions,
 ): Promise<CaseSetUp<State>> {
   const limit = limitOf(seconds);
