@@ -11,6 +11,7 @@ import { perturbReturn } from "../../lib/perturbations/returns.ts";
 import { parseToolDocuments } from "../../lib/tools/documents.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
+import { sayingServer } from "../support/saying_server.ts";
 
 const TOOLS = [{
   name: "weather",
@@ -256,28 +257,12 @@ Deno.test("toolgate perturb takes documents, queries and returns that nest deepl
   }
 });
 
-/** A server whose model always says the same. */
-function saying(text: string) {
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () =>
-    Response.json({
-      id: "1",
-      object: "chat.completion",
-      created: 0,
-      model: "double",
-      choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: text } }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    }));
-  return {
-    options: ["--writer", "double", "--base-url", `http://127.0.0.1:${server.addr.port}/v1`],
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
-}
-
 Deno.test("toolgate perturb --writer lets a model write, and says where it could not", async () => {
   using place = new Folder();
   const { query } = files(place);
-  await using city = saying("the city of light");
-  const made = await toolgate(["perturb", "--method", "CP", query, ...city.options, "--json"]);
+  await using city = sayingServer([{ text: "the city of light" }]);
+  const writer = ["--writer", "double", "--base-url", city.url];
+  const made = await toolgate(["perturb", "--method", "CP", query, ...writer, "--json"]);
   assertEquals(made.code, 0, made.all);
   assertMatch(
     JSON.parse(made.stdout).after.text,

@@ -5,29 +5,23 @@ import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import type { ChatRequest } from "../../lib/simulated/_wire.ts";
 import { folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { type Asked, sayingServer } from "../support/saying_server.ts";
 
 type Sent = ChatRequest & Readonly<Record<string, unknown>>;
 
 /** What a server answers in place of a reply. */
 type Refusal = (sent: Sent) => object | undefined;
 
-/** A server of a model without mistakes, which refuses some requests with 400, and keeps them all. */
+/** A server of a model without mistakes, which refuses some requests with 400. */
 function pickyServer(refuse: Refusal = () => undefined) {
-  const requests: Sent[] = [];
   const planner = parseSimulatedModel("sim:planner");
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const sent: Sent = await request.json();
-    requests.push(sent);
+  return sayingServer(({ body }) => {
+    const sent = body as unknown as Sent;
     const error = refuse(sent);
     return error === undefined
       ? Response.json({ ...planner.reply(sent), model: sent.model })
       : Response.json({ error }, { status: 400 });
   });
-  return {
-    requests,
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
 }
 
 /** As OpenAI's reasoning models answer. */
@@ -53,9 +47,11 @@ const reasoning: Refusal = (sent) =>
 const SAMPLING = ["temperature", "top_p"] as const;
 
 /** What was sent of each model's sampling, once each. */
-function sampled(requests: readonly Sent[]): Map<string, string> {
+function sampled(requests: readonly Asked[]): Map<string, string> {
   return new Map(
-    requests.map((sent) => [sent.model, SAMPLING.map((field) => `${sent[field]}`).join(" ")]),
+    requests.map((
+      { body },
+    ) => [`${body["model"]}`, SAMPLING.map((field) => `${body[field]}`).join(" ")]),
   );
 }
 
@@ -82,7 +78,7 @@ Deno.test("the paper's suites sample with temperature 0 and top-p 1 (FuncBenchGe
   const run = (...flags: string[]) =>
     toolgate(["run", suite, "--base-url", server.url, "--concurrency", "1", ...flags]);
   assertEquals((await run("--model", "from-a-flag")).code, 0);
-  assertEquals(sampled(server.requests), new Map([["from-a-flag", "0 1"]]));
+  assertEquals(sampled(server.asked), new Map([["from-a-flag", "0 1"]]));
 });
 
 Deno.test("models keep the sampling that they name, null leaves it out, and flags win", async () => {
@@ -103,7 +99,7 @@ Deno.test("models keep the sampling that they name, null leaves it out, and flag
   assertEquals(usual.code, 0, usual.all);
   const defaults = "undefined undefined";
   assertEquals(
-    sampled(server.requests),
+    sampled(server.asked),
     new Map([
       ["usual", "0 1"],
       ["warm", "0.7 1"],
@@ -123,9 +119,9 @@ Deno.test("models keep the sampling that they name, null leaves it out, and flag
   const other = await run("--out", out, "--resume", "--temperature", "0.2");
   assertEquals(other.code, 2, other.all);
   assertMatch(other.stderr, /it differs in models, strategies/);
-  server.requests.length = 0;
+  const before = server.asked.length;
   await run("--temperature", "0.2", "--top-p", "default");
-  assertEquals([...sampled(server.requests).values()], [
+  assertEquals([...sampled(server.asked.slice(before)).values()], [
     "0.2 undefined",
     "0.2 undefined",
     "0.2 undefined",
@@ -155,7 +151,7 @@ Deno.test("a model that refuses a temperature ends the run with what to leave ou
       "in its entry, or with --temperature default: 400 Unsupported value: 'temperature' does not support 0",
   );
   // One request has told it, and nothing is in the way of the next run.
-  assertEquals([server.requests.length, refused.stdout], [1, ""]);
+  assertEquals([server.asked.length, refused.stdout], [1, ""]);
   const next = await run("--temperature", "default");
   assertEquals(next.code, 2, next.all);
   assertMatch(

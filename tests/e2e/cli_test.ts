@@ -25,6 +25,7 @@ import {
   shell,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
+import { sayingServer } from "../support/saying_server.ts";
 
 const QUICK = `${ROOT}/fixtures/suites/quick.jsonc`;
 
@@ -173,38 +174,23 @@ Deno.test("toolgate takes the models of a suite that names none from --model", a
 });
 
 Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models (FuncBenchGen 4.5)", async () => {
-  const asked: Record<string, unknown>[] = [];
-  await using server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    async (request) => {
-      asked.push(await request.json());
-      const message = { role: "assistant", content: "I cannot tell." };
-      const choices = [{ index: 0, finish_reason: "stop", message }];
-      return Response.json({ id: "1", object: "chat.completion", model: "x", choices });
-    },
-  );
+  await using server = sayingServer([{ text: "I cannot tell." }]);
   await using temporary = await folder();
   const prices = { m: { input: 1, output: 1 } };
   const suite = temporary.write("suite.jsonc", suiteOf(["m"], 1, { prices }));
   const out = temporary.file("out.jsonl");
-  const run = (...more: string[]) =>
-    toolgate(["run", suite, "--base-url", `http://127.0.0.1:${server.addr.port}/v1`, ...more]);
+  const run = (...more: string[]) => toolgate(["run", suite, "--base-url", server.url, ...more]);
+  const asked = () => server.asked.map(({ body }) => [body["model"], body["reasoning_effort"]]);
   const one = await run("--reasoning-effort", "low");
   assertEquals(one.code, 0, one.all);
-  assertEquals(asked.map(({ reasoning_effort: effort }) => effort), ["low", "low"]);
+  assertEquals(asked(), [["m", "low"], ["m", "low"]]);
   assertStringIncludes(one.stdout, "Success by cell: m\ncell ");
   const efforts = ["--reasoning-effort", "minimal", "--reasoning-effort", "high"];
   const two = await run(...efforts, "--max-usd", "1", "--out", out);
   assertEquals(two.code, 0, two.all);
-  assertEquals(
-    asked.slice(2).map(({ model, reasoning_effort: effort }) => [model, effort]).sort(),
-    [
-      ["m", "high"],
-      ["m", "high"],
-      ["m", "minimal"],
-      ["m", "minimal"],
-    ],
-  );
+  assertEquals(asked().slice(2).map(([, effort]) => effort).sort(), [
+    ...["high", "high", "minimal", "minimal"],
+  ]);
   assertEquals(
     new Set(readLines(out).slice(1).map(({ model }) => model.requested)),
     new Set(["m minimal", "m high"]),

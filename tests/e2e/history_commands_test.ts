@@ -1,14 +1,10 @@
 // `history add`, `accept --to`, `gate --history` and `canary`, as users run them after `run`.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { scripted } from "../../lib/models/scripted.ts";
-import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
-import { toolTest } from "../../lib/testing/tool_test.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
 import { casePlan, caseTrials } from "../support/case_suites.ts";
 import { folder, readLines } from "../support/child.ts";
-import { CollectedTests } from "../support/collected.ts";
 import { type Ended, toolgate, toolgates } from "../support/command_line.ts";
 import { dateAfter, recordFile, writeRecords } from "../support/history.ts";
 import { linesOf, rechained } from "../support/journals.ts";
@@ -247,24 +243,4 @@ Deno.test("a gate on other graphs does not propose a sequential one, which canno
   const ended = await at("gate few.jsonl --history few --margin 0.02");
   assertStringIncludes(ended.stdout, "further trials of the candidate would decide: plan");
   assert(!ended.stdout.includes("sequential"), ended.all);
-});
-
-Deno.test("own tests of another seed than the release's are refused by naming the seed", async () => {
-  const clerk = scripted("clerk", () => ({ text: "Hello" }));
-  for (const seed of [1, 2]) {
-    const ended = await CollectedTests.of(() =>
-      toolTest("greets", {
-        ...{ model: clerk, tools: [], prompt: "Hello?", trials: 20 },
-        gate: { successRate: 0.7, margin: 0.2 },
-        assert: (run) => assertAnswer(run, /Hello/),
-      }), [`--seed=${seed}`, `--out=${place.file(`own-${seed}.jsonl`)}`]).run();
-    assertEquals(ended.code, 0, ended.all);
-  }
-  await at("accept own-1.jsonl --to own --name v1");
-  const ended = await at("gate own-2.jsonl --history own");
-  assertEquals(ended.code, 2, ended.all);
-  assertStringIncludes(
-    ended.stderr,
-    "both must be of the same case: they differ in seed (1 there, 2 here)",
-  );
 });

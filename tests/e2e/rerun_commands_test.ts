@@ -14,7 +14,7 @@ import { linesOf } from "../support/journals.ts";
 import { finish, HOSTILE, record } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { writeReport } from "../support/report_page.ts";
-import { completion } from "../support/wire_servers.ts";
+import { sayingServer } from "../support/saying_server.ts";
 
 const SUITE = {
   name: "small",
@@ -96,23 +96,16 @@ Deno.test("toolgate run asks a model's own server again, unless another is named
   assertEquals([own.trials, usual.trials, other.trials], [2 + 1, 0, 1]);
 });
 
-/** A server that solves no task, and keeps the headers of requests. */
-function listening() {
-  const keys: (string | null)[] = [];
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
-    keys.push(request.headers.get("authorization"));
-    return Response.json(completion({ content: "no" }));
-  });
-  return {
-    keys,
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
-}
-
 Deno.test("toolgate run --only sends a journal's servers no key, and reads no variable that it names", async () => {
   await using place = await folder();
-  await using server = listening();
+  await using server = sayingServer([{ text: "no" }]);
+  let seen = 0;
+  /** The keys that came since it was last asked for them. */
+  const keys = () => {
+    const last = server.asked.slice(seen).map(({ headers }) => headers.get("authorization"));
+    seen += last.length;
+    return last;
+  };
   const env = { OPENAI_API_KEY: "key-of-openai-12345", AWS_SECRET: "secret-of-another-67890" };
   const elsewhere = "https://models.example/v1";
   const bare = { model: "mine" };
@@ -135,14 +128,14 @@ Deno.test("toolgate run --only sends a journal's servers no key, and reads no va
     const asked = await only(journal({ models }, baseURL));
     assertEquals(asked.code, 0, asked.all);
     assertStringIncludes(asked.stderr, `No key is sent to ${new URL(server.url).host}`);
-    assertEquals(server.keys.splice(0), ["Bearer none"]);
+    assertEquals(keys(), ["Bearer none"]);
   }
   const variable = { ...bare, apiKeyVariable: "AWS_SECRET", baseURL: server.url };
   assertEquals((await only(journal({ models: [variable] }))).code, 0);
-  assertEquals(server.keys.splice(0), ["Bearer none"]);
+  assertEquals(keys(), ["Bearer none"]);
   const named = await only(journal({ models: [bare] }, elsewhere), "--base-url", server.url);
   assertEquals(named.code, 0, named.all);
-  assertEquals(server.keys.splice(0), [`Bearer ${env.OPENAI_API_KEY}`]);
+  assertEquals(keys(), [`Bearer ${env.OPENAI_API_KEY}`]);
 
   const unnamed = await only(journal({ models: [bare] }, elsewhere));
   assertEquals(unnamed.code, 2, unnamed.all);
@@ -163,7 +156,7 @@ Deno.test("toolgate run --only sends a journal's servers no key, and reads no va
     assertMatch(stderr, rule);
     assertEquals(/key-of-openai|secret-of-another/.test(all), false, all);
   }
-  assertEquals(server.keys, []);
+  assertEquals(keys(), []);
 });
 
 Deno.test("benchmark() keeps its server in its journal, unless the address holds a secret", async () => {

@@ -190,6 +190,8 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a baseline over a suite", "accept good.jsonl --out suite.jsonc", /only a baseline may be replaced: another file is there/),
     command("more cases than can be counted", "plan --cases 99999999999", /--cases must be a whole number from 1 to 300000: it is 99999999999/),
     command("no such gate", "selfcheck good.jsonl --gate foo", /--gate must be one of rate, upgrade: it is foo/),
+    command("a fault without a number", "run suite.jsonc --perturbation timeout:none", /a whole number from 1 to 99, such as timeout:2: timeout:none/),
+    command("a fault, which is of no file", "perturb --method timeout tool.json", /--method must be one of RD, /),
     command("no such method", "perturb --method XX tool.json", /--method must be one of RD, .*it is XX/),
     command("a query in place of a tool", "perturb --method RD query.json", /which changes a tool document:[^]*Unrecognized key: "query"/),
     command("no such score", "score callnav", /there is no command score callnav; did you mean score callnavi\?/),

@@ -40,8 +40,7 @@ import { runTrial } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { askedIn, CITY, cityPlan } from "../support/call_sets.ts";
-import { folder, readLines } from "../support/child.ts";
-import { toolgate } from "../support/command_line.ts";
+import { readLines } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
 import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
@@ -769,41 +768,4 @@ Deno.test("toolTest() runs cases under faults, and judges them by the user's own
     "stubborn timeout recovered 1",
   ]);
   assert(lines.every(({ changed }) => changed === undefined));
-});
-
-Deno.test("run takes faults on the command line, and perturb says that they are of no file", async () => {
-  await using temporary = await folder();
-  const journal = temporary.file("trials.jsonl");
-  const suite = temporary.write(
-    "s.jsonc",
-    JSON.stringify({
-      ...{ name: "s", seed: 1, graphs: 2, models: ["sim:planner"] },
-      tasks: [{ core: 3, depth: 1 }],
-    }),
-  );
-  const flags = ["--perturbation", "timeout:2", "--perturbation", "none", "--out", journal];
-  const ran = await toolgate(["run", suite, ...flags]);
-  assertEquals(ran.code, 0, ran.all);
-  const [, ...lines] = readLines(journal);
-  assertEquals(
-    lines.map(({ perturbation, calls, outcome }) => `${perturbation} ${calls} ${outcome}`).sort(),
-    ["none 3 solved", "none 3 solved", "timeout:2 5 solved", "timeout:2 5 solved"],
-  );
-  // The id of a trial runs it again.
-  const { id } = lines.find(({ perturbation }) => perturbation === "timeout:2");
-  const again = await toolgate(["run", suite, ...flags.slice(0, 2), "--only", id]);
-  assertStringIncludes(again.stdout, "(fault: timeout)");
-  const wrong = await toolgate(["run", suite, "--perturbation", "timeout:none"]);
-  assertEquals(wrong.code, 2, wrong.all);
-  assertStringIncludes(
-    wrong.stderr,
-    "a whole number from 1 to 99, such as timeout:2: timeout:none",
-  );
-  const file = temporary.write("tool.json", "{}");
-  const perturbed = await toolgate(["perturb", "--method", "timeout", file]);
-  assertEquals(perturbed.code, 2, perturbed.all);
-  assertStringIncludes(
-    perturbed.stderr,
-    "--method must be one of RD, ",
-  );
 });
