@@ -1,6 +1,6 @@
 // `history show` in a folder that has nothing else.
 
-import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Folder, folder } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { dateAfter, writeRecords } from "../support/history.ts";
@@ -35,26 +35,4 @@ Deno.test("history show takes a suite", async () => {
   const weekly = await history(place, "show", "runs", "others", "--suite", "weekly");
   assertMatch(weekly.stdout, /^weekly\n/, weekly.all);
   assertEquals(weekly.stdout.match(/^2026-\d\d-\d\d/gm), ["2026-05-01"]);
-});
-
-Deno.test("history show --json prints all of it as data", async () => {
-  await using place = await placeWith(2);
-  const { code, stdout, all } = await history(place, "show", "runs", "--json");
-  assertEquals(code, 0, all);
-  const report = JSON.parse(stdout);
-  assertEquals([report.v, report.kind, report.suite], [1, "history", "nightly"]);
-  assertEquals(report.streams.length, 1);
-  assertEquals(report.streams[0].points.map((one: { valid: number }) => one.valid), [20, 20]);
-});
-
-Deno.test("history show --html writes a page in place of tables", async () => {
-  await using place = await placeWith(2);
-  const { code, stdout, stderr, all } = await history(
-    ...[place, "show", "runs", "--html", "pages/history.html"] as const,
-  );
-  assertEquals([code, stdout, stderr], [0, "", "Wrote pages/history.html\n"], all);
-  const page = Deno.readTextFileSync(place.file("pages/history.html"));
-  assertStringIncludes(page, "<title>nightly: toolgate history</title>");
-  assertMatch(page, /<\/html>\n$/);
-  assertNotMatch(page, /id="graphviz"/);
 });

@@ -104,6 +104,7 @@ Deno.test("toolgate generate --trial gives the prompt of a journal's trial", asy
       tasks: [
         { core: 4, depth: 2, linking: "names", inputs: [2, 3], cues: ["none", "names"] },
         { core: 3, depth: 1, outputs: [2, 3], names: ["helpful", "misleading"] },
+        { case: "all" },
       ],
     }),
   );
@@ -117,10 +118,11 @@ Deno.test("toolgate generate --trial gives the prompt of a journal's trial", asy
     const { prompt } = JSON.parse(finished.stdout);
     assert(server.begun.has(prompt), `no trial got this prompt: ${prompt}`);
   }
-  const ofCase = (name: string) => ids[0].replace(/core=.* model/, `case=${name} seed=1 model`);
+  const graph: string = ids.find((id) => id.startsWith("core="));
+  const ofCase = (name: string) => graph.replace(/core=.* model/, `case=${name} seed=1 model`);
   for (
     const [line, message] of [
-      [[ids[0], "--core", "4"], /--trial goes without --core/],
+      [[graph, "--core", "4"], /--trial goes without --core/],
       [[ofCase("mine")], /of a test of your own: it is c/],
       [
         [ofCase("oracle"), "--format", "dot"],

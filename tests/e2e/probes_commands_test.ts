@@ -4,7 +4,6 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { PROBES } from "../../lib/tasks/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { type Folder, folder, readLines } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { habitServer } from "../support/probing.ts";
@@ -33,52 +32,6 @@ async function journalOf(
   assertEquals(run.code, 0, run.all);
   return out;
 }
-
-/** Outcomes and behaviours of a model, by probe. */
-function toldOf(trials: readonly Trial[], model: string): Record<string, string> {
-  const own = trials.filter((trial) => trial.model.requested === model);
-  return Object.fromEntries(PROBES.map((probe) => {
-    const told = own.filter(({ task }) => "case" in task && task.case === probe)
-      .map(({ outcome, behaviours }) => [outcome, ...behaviours].join(" "));
-    return [probe, [...new Set(told)].join(", ")];
-  }));
-}
-
-Deno.test("toolgate run carries out probes as it does tasks, and keeps what models did", async () => {
-  await using place = await folder();
-  await using server = habitServer();
-  const out = await journalOf(place, server.url);
-  assertEquals(readLines(out).filter(({ kind }) => kind === "trial").length, 36);
-  const trials = trialsOf(out);
-  assertEquals(toldOf(trials, "follows"), {
-    lying_calculator: "solved",
-    mental_arithmetic: "solved",
-    oracle: "solved",
-    forced_choice: "call_limit forced_loop",
-    oracle_conflict: "solved",
-    forced_function: "call_limit forced_loop",
-  });
-  assertEquals(toldOf(trials, "trusts-itself"), {
-    lying_calculator: "wrong_answer ignored_result",
-    mental_arithmetic: "solved",
-    oracle: "wrong_answer ignored_result",
-    forced_choice: "solved",
-    oracle_conflict: "wrong_answer ignored_result",
-    forced_function: "solved",
-  });
-  assertEquals(toldOf(trials, "never-calls"), {
-    lying_calculator: "wrong_answer aversion",
-    mental_arithmetic: "solved aversion",
-    oracle: "wrong_answer aversion",
-    forced_choice: "solved",
-    oracle_conflict: "wrong_answer aversion",
-    forced_function: "solved",
-  });
-  for (const { id, task, strategy, repetition } of trials) {
-    const key = parseTrialId(id)!;
-    assertEquals([key.task, key.strategy, key.repetition], [task, strategy, repetition]);
-  }
-});
 
 Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere else (Indirection, Inflexible)", async () => {
   await using place = await folder();
@@ -121,27 +74,6 @@ Deno.test("toolgate run --only runs a probe of a journal again, and tells its st
     told.push(name);
   }
   assertEquals(told.toSorted(), Object.keys(stories).toSorted());
-});
-
-Deno.test("toolgate generate --trial prints a journal's probe as its model was asked it", async () => {
-  await using place = await folder();
-  await using server = habitServer();
-  const out = await journalOf(place, server.url, { graphs: 1, models: ["never-calls"] });
-  for (const { id, task } of trialsOf(out)) {
-    const json = await toolgate(["generate", "--trial", id]);
-    assertEquals(json.code, 0, json.all);
-    const printed = JSON.parse(json.stdout);
-    assertEquals(Object.keys(printed), ["version", "case", "seed", "prompt", "tools"]);
-    assertEquals({ case: printed.case, seed: printed.seed }, task as unknown);
-    const asked = server.requests.find(({ messages: [first] }) =>
-      first!.content === printed.prompt
-    );
-    assertEquals(asked?.tools as unknown, printed.tools);
-    const list = await toolgate([
-      ...["generate", "--trial", id, "--format", "tools"],
-    ]);
-    assertEquals([list.code, JSON.parse(list.stdout)], [0, printed.tools]);
-  }
 });
 
 Deno.test("toolgate run --strategy keeps what the suite sets of a strategy by its name", async () => {
