@@ -4,6 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import { readTolerantJson } from "../base/json_repair.ts";
 import { type FunctionReading, readListedFunctions } from "./_functions.ts";
 import { inOrder, type KnownValues, link, type Links, producersFor } from "./_linking.ts";
 import { leanOnNames } from "./_name_reading.ts";
@@ -102,19 +103,8 @@ function findList(text: string, mark: string) {
 
 /** The JSON value that begins at `start`, and the offset of its end. */
 function findJson(text: string, start: number) {
-  if (start === -1) return undefined;
-  let depth = 0;
-  let quoted = false;
-  for (let place = start; place < text.length; place++) {
-    const character = text[place]!;
-    if (character === '"') quoted = !quoted;
-    else if (quoted && character === "\\") place++;
-    else if (!quoted && "[{".includes(character)) depth++;
-    else if (!quoted && "]}".includes(character) && --depth === 0) {
-      return { value: parseJson(text.slice(start, place + 1)), end: place + 1 };
-    }
-  }
-  return undefined;
+  const read = start === -1 ? undefined : readTolerantJson(text, start);
+  return read && { value: parseJson(read.json), end: read.end };
 }
 
 /** The functions of an answer like `{"API": ["name"], "parameters": [{"parameter": "value"}]}`. */

@@ -491,20 +491,7 @@ function merged(one: JsonObject, other: JsonObject): JsonObject {
       schema.set(keyword, both(known, value));
     }
   }
-  const properties = schema.get("properties");
-  if (isJsonObject(properties)) {
-    const shut = [...closed(one, other), ...closed(other, one)];
-    schema.set("properties", { ...properties, ...Object.fromEntries(shut) });
-  }
   return Object.fromEntries(schema);
-}
-
-/** The properties of one schema that another one does not take, each with the schema that nothing fits. */
-function closed(one: JsonObject, other: JsonObject): [string, JsonValue][] {
-  const { additionalProperties, properties: known, patternProperties } = other;
-  if (additionalProperties !== false || patternProperties !== undefined) return [];
-  const names = Object.keys(isJsonObject(one["properties"]) ? one["properties"] : {});
-  return names.filter((name) => !Object.hasOwn(Object(known), name)).map((name) => [name, false]);
 }
 
 function asList(value: JsonValue): JsonValue[] {
