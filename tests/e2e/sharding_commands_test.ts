@@ -1,8 +1,11 @@
-// Shards as users run them: processes side by side, and what is told of those that are not as they should be.
+// Shards as users run them, which come to what one run comes to.
 
 import { assertEquals } from "@std/assert";
-import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { type Finished, type Folder, folder } from "../support/child.ts";
+import { CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
+import { grid } from "../../lib/runs/suite.ts";
+import { benchmark } from "../../lib/testing/benchmark.ts";
 
 const SHARDS = [1, 2, 3];
 
@@ -54,31 +57,21 @@ Deno.test("toolgate run --shard in processes side by side comes to what one run 
 
 Deno.test("deno test -- --shard of a file with several benchmarks comes to what one run comes to", async () => {
   await using place = await folder();
-  const file = place.write(
-    "several.ts",
-    `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};
+  const register = () => {
     for (const [name, model] of [["weak", "sim:noisy?quit=0.5"], ["strong", "sim:planner"]]) {
-      benchmark(name, {
-        model,
-        tasks: grid({ core: [1, 4], depth: [0, 2] }),
-        seed: "fresh",
-        graphs: 10,
-        gate: { successRate: 0.7, margin: 0.3 },
+      benchmark(name!, {
+        ...{ model: model!, tasks: grid({ core: [1, 4], depth: [0, 2] }), seed: "fresh" },
+        ...{ graphs: 10, gate: { successRate: 0.7, margin: 0.3 } },
       });
-    }`,
-  );
-  const run = (...own: string[]) =>
-    deno([
-      ...["test", "--no-check", "--no-prompt", "--config=deno.json", "--allow-net=127.0.0.1"],
-      ...[`--allow-read=${place.path}`, `--allow-write=${place.path}`, file],
-      ...["--", "--seed=9", ...own],
-    ]);
-  const [whole, ...shards] = await Promise.all([
-    run(`--verdict=${place.path}/verdicts/`),
-    ...SHARDS.map((index) => run(`--shard=${index}/3`, `--out=${place.path}/results/`)),
-  ]);
+    }
+  };
+  const run = (...own: string[]) => CollectedTests.of(register, ["--seed=9", ...own]).run();
+  const whole = await run(`--verdict=${place.path}/verdicts/`);
   assertEquals(whole.code, 1, whole.all);
-  for (const shard of shards) assertEquals(shard.code, 0, shard.all);
+  for (const index of SHARDS) {
+    const shard = await run(`--shard=${index}/3`, `--out=${place.path}/results/`);
+    assertEquals(shard.code, 0, shard.all);
+  }
   const merged = await toolgate(["gate", "--json", place.file("results")]);
   assertEquals(merged.code, 1, merged.all);
   const reports = merged.stdout.split(/^(?=\{)/m).map((one) => JSON.parse(one));
