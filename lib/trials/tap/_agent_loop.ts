@@ -21,8 +21,8 @@ import { toolsHandler } from "./_tools_over_http.ts";
 
 /** Returns the loop that lets an agent work on a task. */
 export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: string): Loop {
-  return async ({ session, environment, messages, task: how, heard = () => {} }) => {
-    const shown = how?.present?.(messages, environment.tools) ??
+  return async ({ session, environment, messages, heard = () => {} }) => {
+    const shown = fixture.present?.(messages, environment.tools) ??
       { messages, tools: environment.tools };
     const tools = shown.tools.map((tool): Tool => ({
       ...tool as Tool,
