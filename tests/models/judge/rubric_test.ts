@@ -102,10 +102,10 @@ Deno.test("a failure names each criterion below its threshold, with score, thres
   const { message } = assertThrows(() => assertAnswer(ANSWER, settled), Error);
   assertEquals(message.split("\n").slice(0, 5), [
     "The answer is not what judge strict finds right in polite, true.",
-    "  polite has 3 of 5, and needs 4: So much for polite.",
-    "  true has 4 of 5, and needs 5: So much for true.",
-    "  the mean of all is 3.5, and needs 4.2",
     '  the answer is "Thanks! 30 euros."',
+    "    polite has 3 of 5, and needs 4: So much for polite.",
+    "    true has 4 of 5, and needs 5: So much for true.",
+    "    the mean of all is 3.5, and needs 4.2",
   ]);
   // A mean is never shown as one that would do.
   const thirds = replying(rating({ a: 5, b: 5, c: 4 })).own
