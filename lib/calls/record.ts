@@ -109,8 +109,8 @@ export type SaidAndMade =
   };
 
 /**
- * Returns the calls of a trace; what the strategy `retry` made again is one call, with its last result. A trace cuts texts to 10,000 characters: `uncut` has the whole texts, by
- * the numbers of calls.
+ * Returns the calls of a trace; what the strategy `retry` made again is one call, with its last result. A trace cuts
+ * texts to 10,000 characters: `uncut` has the whole texts, by the numbers of calls.
  */
 export function recordedCalls(
   events: readonly TraceEvent[],

@@ -59,10 +59,13 @@ export interface Ceilings {
   readonly p95Seconds?: number;
 }
 
-/** How many things of a planned trial, or of a graph, a ceiling looks at, how many of them are known, and show it. */
+/** What a ceiling counts in a planned trial, or in a graph. */
 export interface Tally {
+  /** The number of things that show what is bounded. */
   readonly solved: number;
+  /** The number of things of which it is known whether they show it. */
   readonly valid: number;
+  /** The number of all of them. */
   readonly trials: number;
 }
 
@@ -85,7 +88,7 @@ export type CeilingMeasure =
   | { readonly of: "shift"; readonly shows: (trial: Failed) => boolean }
   /** The mean over valid trials: if that is above the limit. */
   | { readonly of: "mean"; readonly amount: (trial: TrialSummary, prices: Prices) => number }
-  /** The same of all valid trials for each that is solved: if its lower bound is, or nothing was had for it. */
+  /** The amount of all valid trials for each solved one: if its lower bound is above the limit, or none is solved. */
   | { readonly of: "price"; readonly amount: (trial: TrialSummary, prices: Prices) => number }
   /** What this share of trials stays within: if its lower bound is above the limit. */
   | {

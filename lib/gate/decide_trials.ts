@@ -1,5 +1,5 @@
 /**
- * Decides over trials: one verdict for each model, strategy and perturbation.
+ * Decides over trials: one verdict for each model, strategy, perturbation and variant.
  * @module
  */
 
@@ -266,7 +266,7 @@ function decideVariant(
   const fresh = other && changedOf(other.graphs);
   // An interrupted run can be continued; a baseline from a file cannot. A reason that ended the run after
   // the last planned trial left nothing out.
-  // Of a baseline on other graphs nothing but the first ones may be there, and then no more will be.
+  // A baseline on other graphs may have only its first graphs, and never gets more.
   const cut = other?.open && `the baseline ends after ${other.graphs.length} ${unit.many}`;
   const early = open.length === 0 ? cut : stopped ?? (file === undefined ? undefined : ended);
   const end: WaveEnd = waves === undefined || open.length === 0 || early !== undefined

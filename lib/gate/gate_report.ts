@@ -232,11 +232,11 @@ function verdictSentences(
   const { evidence, cases } = verdict;
   const every = cases && everyWords(cases, policy.every!);
   // Where the cases decide alone, their mean is not worth a word.
-  const isMeant = !decidesByCases(policy);
+  const decidesByMean = !decidesByCases(policy);
   const isMeanProved = evidence.lower >= pass;
   if (verdict.kind === "undecided") {
     const questions = [
-      ...(isMeant && !isMeanProved ? [words.question] : []),
+      ...(decidesByMean && !isMeanProved ? [words.question] : []),
       ...(every === undefined || casesKind(cases!) === "pass" ? [] : [every.pass]),
     ];
     return {
@@ -245,7 +245,7 @@ function verdictSentences(
     };
   }
   const exceeded = verdict.ceilings?.filter((check) => check.exceeded) ?? [];
-  const isMeanFailed = isMeant && !isMeanProved && evidence.upper < fail;
+  const isMeanFailed = decidesByMean && !isMeanProved && evidence.upper < fail;
   const failing = [
     ...(isMeanFailed || every?.fail === undefined ? [words.fail] : []),
     every?.fail ?? [],
@@ -268,10 +268,10 @@ function verdictSentences(
     ? evidence.upper < fail
       ? [`It is also proved that ${words.fail}, but by less than the margin.`]
       : []
-    : isMeant && observed >= pass && every?.fail === undefined
+    : decidesByMean && observed >= pass && every?.fail === undefined
     ? ["The observed value is within the margin, but this is not proved."]
     : [];
-  const passing = [isMeant ? words.pass : [], every?.pass ?? []].flat().join("; ");
+  const passing = [decidesByMean ? words.pass : [], every?.pass ?? []].flat().join("; ");
   return {
     claim: `${isPass ? passing : failing}.`,
     others: [

@@ -1,6 +1,7 @@
 /**
- * Waves: contiguous runs of whole blocks of the plan of a sequential gate, by which machines that each see only a part
- * of every block still stop as one machine would: after each wave the gate looks at all blocks so far.
+ * Waves: which blocks of a plan each has, and whether the run goes on after one. A wave has whole blocks of the plan of
+ * a sequential gate, one after the other. Machines that each see only a part of every block still stop as one machine
+ * would, as the gate looks at all blocks so far after each wave.
  * @module
  */
 

@@ -31,7 +31,7 @@ export interface PlayedAgain {
 /** Where a trial is. */
 type KeptTrial = readonly [file: JournalFile, id: string];
 
-/** Trials that a gate plays again, at most. */
+/** Trials that `gate`, `accept` and `history add` each play again, at most. */
 const SAMPLE_SIZE = 200;
 
 /**

@@ -333,7 +333,7 @@ export class Run implements Disposable, AsyncDisposable {
     if (place !== undefined) {
       return this.#values!.complete(wholeTrial(this.#options.journal!, place));
     }
-    if (!this.#isWatched) return await this.#inTurn(planned);
+    if (!this.#judgesReachability) return await this.#inTurn(planned);
     const key = this.#reachKey(planned);
     await this.#reachability.enter(key);
     return await this.#inTurn(planned).finally(() => this.#reachability.leave(key));
@@ -347,8 +347,8 @@ export class Run implements Disposable, AsyncDisposable {
     return await running;
   }
 
-  /** One trial alone has its own story. */
-  get #isWatched(): boolean {
+  /** A trial that is run alone shows its own error. */
+  get #judgesReachability(): boolean {
     return this.#options.only === undefined;
   }
 
@@ -407,7 +407,7 @@ export class Run implements Disposable, AsyncDisposable {
     // Without a recorded reply there is no trial, however it ended.
     if (recording?.fault !== undefined) throw recording.fault;
     const reachKey = this.#reachKey(planned);
-    if (this.#isWatched) this.#reachability.judge(reachKey, result);
+    if (this.#judgesReachability) this.#reachability.judge(reachKey, result);
     // Nothing is kept of a run that could not begin, so that the same command can be given again.
     const fault = this.#reachability.faultOf(reachKey);
     if (fault?.atFirst && result.permanent !== undefined) return result;

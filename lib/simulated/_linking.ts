@@ -1,5 +1,6 @@
 /**
- * Dependencies: which function produces which variable, and which functions a variable depends on.
+ * Linking: which function a simulated model believes to produce which variable, from what it has read, and which
+ * functions a variable depends on.
  * @module
  */
 

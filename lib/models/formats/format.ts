@@ -8,7 +8,7 @@
  * | written | read as |
  * | --- | --- |
  * | JSON with small faults | JSON, repaired (see `base/json_repair.ts`) |
- * | a name or arguments in another place or under another key | a call, repaired (see `json_calls.ts`) |
+ * | a name or arguments in another place or under another key | a call, repaired (see `_json_calls.ts`) |
  * | several calls in one pair of tags; in ReAct, several actions in one reply | these calls, repaired |
  * | tags not closed, in capital letters, or of another format; labels in other signs | a call, repaired |
  * | `<function=NAME>` or `<invoke name="NAME">` around the JSON of arguments | a call, repaired |

@@ -1,5 +1,6 @@
 /**
- * What an HTTP error of a server means: whose fault it is, and whether asking again may help.
+ * What an HTTP error of a server means: whose fault it is, and why asking again cannot help. Which statuses are asked
+ * again otherwise is in `endpoint.ts`.
  * @module
  */
 
@@ -21,7 +22,7 @@ export interface ErrorMeaning {
   readonly why?: string;
   /** What must change before any request can succeed; only with `why`. */
   readonly permanent?: Permanent;
-  /** Whether only the service can have caused it; default `unclear`. */
+  /** `infrastructure` if only the service can have caused it; default `unclear`. */
   readonly fault?: FailedAttempt["cause"];
 }
 

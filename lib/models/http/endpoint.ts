@@ -11,7 +11,7 @@ import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
 import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
-import type { Asking } from "./retry.ts";
+import type { AskedServer } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import type { APIError } from "openai";
@@ -147,7 +147,7 @@ export interface Requests {
    */
   send(path: string, body: object, signal: AbortSignal): Promise<Response>;
   /** Whether the server has answered any request since a time, or answers a small one now. */
-  readonly isAlive: Asking["isAlive"];
+  readonly isAlive: AskedServer["isAlive"];
 }
 
 /** Returns the requests to an endpoint; its client is created with the first one. */

@@ -52,7 +52,7 @@ export type Attempt<
 export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
 
 /** The server of a request, of which an attempt may get no answer. */
-export interface Asking {
+export interface AskedServer {
   /** The model and its host, for messages. */
   readonly who: string;
   /**
@@ -77,10 +77,8 @@ export interface Asking {
  * `timeLimit` is the model's fault, and a `requestTimeout` one that may pass.
  *
  * With a limiter, each attempt first waits for a permit. A rate limit (429) while other requests are under
- * way does not count as a retry, as slowing down helps then. Nor does one of a single request under way,
- * until nothing but refusals has come for 90 seconds, or one of a request that alone is refused for so
- * long, more than eight times: then the attempt is the last one if it was refused more than `retries` times, and after ten minutes
- * in any case. With `retries` 0 it is the last one at once.
+ * way does not count as a retry, as slowing down helps then. The table in `base/attempts.ts` says how long a
+ * request that is only refused goes on. With `retries` 0 the first refusal is the last one.
  *
  * The returned function throws
  * - {@linkcode InfrastructureError} if the last attempt failed; the message says how many were made,
@@ -98,7 +96,7 @@ export function retrying<
 >(
   attempt: Attempt<Request, Reply>,
   policy: RetryPolicy = {},
-  server?: Asking,
+  server?: AskedServer,
 ): (request: Request) => Promise<Reply & Pick<ModelReply, "duration" | "failed">> {
   const { retries = 3, requestTimeout = 300_000, backoff = 500 } = policy;
   if (!Number.isInteger(retries) || retries < 0) {

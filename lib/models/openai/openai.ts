@@ -1,16 +1,5 @@
 /**
  * OpenAI models: models behind OpenAI's chat completions or responses, at OpenAI or at any compatible server.
- *
- * | file | content |
- * | --- | --- |
- * | `wire_format.ts` | interface of a wire format, and the options |
- * | `reading.ts` | reading of replies, common to both formats |
- * | `chat.ts` | chat completions |
- * | `fields.ts` | fields of their messages that servers add, and how they are sent back |
- * | `items.ts` | items of responses, and how they are sent back |
- * | `responses.ts` | responses |
- * | `event_stream.ts` | streamed replies, put together into whole ones |
- * | `refused_option.ts` | options that a server does not take |
  * @module
  */
 

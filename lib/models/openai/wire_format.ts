@@ -1,6 +1,6 @@
 /**
  * Wire formats: write conversations for OpenAI's and compatible servers, and read their replies. The two
- * formats are in `chat.ts` and `responses.ts`.
+ * formats are in `_chat.ts` and `_responses.ts`.
  * @module
  */
 

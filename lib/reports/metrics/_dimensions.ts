@@ -10,11 +10,12 @@
  * | `multi_step_planning` | trials on tasks of depth 1 or more, and on cases of two right calls or more | whether the task was solved |
  * | `error_recovery` | functions in trials that a fault made fail | whether the fault ended in the right way: recovered or, where permission is denied for good, given up |
  *
- * These are the article's definitions, `article`, which tables and figures show. Beside them stand finer scores of the first two and the mean with these: the F1 score of the two sets, and the
- * share of all calls to existing functions whose arguments are right.
+ * These are the article's definitions, `article`, which tables and figures show. Beside them stand finer scores of
+ * the first two and the mean with these: the F1 score of the two sets, and the share of all calls to existing functions
+ * whose arguments are right.
  *
  * The first four are over unperturbed trials on generated tasks, and on cases whose right calls are known
- * (`dimension_scores.ts` defines them in full); the last one is over trials whose perturbations are all
+ * (`dimensionsOf()` of `trials/summary.ts` defines them in full); the last one is over trials whose perturbations are all
  * faults (`recovery.ts`), without `slow` ones, from which there is nothing to recover. Trials that do not
  * count, as the infrastructure failed or the perturbation found nothing to change, are left out.
  *

@@ -50,8 +50,8 @@ export function matrixTables(report: MatrixReport): Table[] {
   const names = new Set(others!.flatMap((one) => one.cells.map(({ name }) => name)));
   const words = reportWords(report);
   return [
-    ...tableOf(shown!, cells, words, { id: "matrix", section: "matrix", title: words.byCell }),
-    ...tableOf(
+    ...matrixTable(shown!, cells, words, { id: "matrix", section: "matrix", title: words.byCell }),
+    ...matrixTable(
       others!,
       [...names].map((name) => ({ name, why: "" })),
       words,
@@ -61,7 +61,7 @@ export function matrixTables(report: MatrixReport): Table[] {
 }
 
 /** Returns a table of variants and cells, none without them; all that is known of a single variant. */
-function tableOf(
+function matrixTable(
   variants: readonly (VariantMetrics & { readonly why: string; readonly called: string })[],
   cells: Report["matrix"]["cells"],
   words: ReportWords,

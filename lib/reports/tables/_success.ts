@@ -1,5 +1,5 @@
 /**
- * Tables of success: of all trials, in breakdowns, of repeated tasks and by cell.
+ * Tables of success: of all trials, in breakdowns and of repeated tasks; `_matrix.ts` has those by cell.
  * @module
  */
 

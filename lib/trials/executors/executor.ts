@@ -260,7 +260,7 @@ export abstract class Executor<Accepted extends object = object>
   protected abstract judge(call: PreparedCall, place: CallPlace): CallOutcome | undefined;
 
   /** The event fields of a call whose result was lost to a fault. */
-  protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
+  protected lostFields(_: PreparedCall): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
     return {};
   }
 
@@ -443,7 +443,7 @@ export abstract class Executor<Accepted extends object = object>
     if (this.#closed) return { content: TRIAL_OVER };
     if (content !== undefined) {
       const details = error === undefined ? {} : { error: printable(error, 1000) };
-      return { content, event: { ...this.kept(call), fault: kind, ...details } };
+      return { content, event: { ...this.lostFields(call), fault: kind, ...details } };
     }
     const withFault = (outcome: CallOutcome): CallOutcome => ({
       ...outcome,

@@ -313,7 +313,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   }
 
   /** The role of a function and the variables that it would have returned. */
-  protected override kept(
+  protected override lostFields(
     { name }: PreparedCall,
   ): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
     const taskFunction = this.#functions.get(name)!;
