@@ -165,6 +165,16 @@ Deno.test("a file is named with _ exactly where only its own room imports it", (
   assertEquals(wrong.map(({ name }) => name), []);
 });
 
+Deno.test("comments of lib/ name files that exist", () => {
+  const paths = SOURCES.map(({ name }) => `/${name}.ts`);
+  const wrong = SOURCES.flatMap(({ name, text }) =>
+    [...text.matchAll(/^\s*(?:\/\/|\/?\*).*`(?!tests\/)([\w./-]+\.ts)`/gm)]
+      .filter(([, file]) => !paths.some((path) => path.endsWith(`/${file}`)))
+      .map(([, file]) => `${name} names ${file}`)
+  );
+  assertEquals(wrong, []);
+});
+
 Deno.test("no modules import each other in a circle", () => {
   const byName = new Map(SOURCES.map((source) => [source.name, source]));
   const done = new Set<string>();
