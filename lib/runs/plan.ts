@@ -3,7 +3,6 @@
  * @module
  */
 
-import type { CaseParts } from "../trials/executors/tool_case.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined, listText, printable } from "../base/json.ts";
@@ -43,9 +42,7 @@ import {
   allChoices,
   countTrials,
   listTrials,
-  type PlannedVariant,
   type ResolvedSuite,
-  type TestSettings,
   unitsPerBlock,
 } from "./resolved_suite.ts";
 import { type Cell, grid, type Suite } from "./suite.ts";
@@ -88,7 +85,7 @@ export interface PlanData {
   readonly records?: string | undefined;
   /** Set if recorded conversations stand for what models say, so that no trial can be added to these. */
   readonly traces?: true | undefined;
-  /** See {@linkcode TaskSource.leftOut}. */
+  /** The tests beside the cases that are not run; omitted if there are none. */
   readonly leftOut?: LeftOut | undefined;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
@@ -104,6 +101,8 @@ export interface Plan extends PlanData {
   readonly open?: TaskOpener;
   /** See {@linkcode TaskSource.isAlone}. */
   readonly isAlone?: TaskSource["isAlone"];
+  /** Impossible crossings that were left out. */
+  readonly skipped?: number;
 }
 
 /** The names of tests of a suite that are not in its plan. */
@@ -115,25 +114,16 @@ export interface LeftOut {
 }
 
 /** A source of tasks that cannot be made from their specs alone. */
-export interface TaskSource {
+export interface TaskSource
+  extends Pick<ResolvedSuite, "cases" | "tests" | "parts" | "variants">, Pick<PlanData, "leftOut"> {
   /** The cells of the suite's entries; random choices are drawn from the seed. */
   readonly cells: (seed: number) => readonly Cell[];
   /** Opens these and all other tasks. */
   readonly open: TaskOpener;
-  /** A hash of each case's question and assertions. */
-  readonly cases?: Readonly<Record<string, string>>;
-  /** What holds for the trials of single cases in place of the suite's. */
-  readonly tests?: Readonly<Record<string, TestSettings>>;
   /** Whether a trial of a case must not run beside others for which this holds; default: none. */
   readonly isAlone?: (task: TaskSpec) => boolean;
-  /** The hashes of each case and of what is under test with it. */
-  readonly parts?: Readonly<Record<string, CaseParts>>;
-  /** See {@linkcode ResolvedSuite.variants}. */
-  readonly variants?: Readonly<Record<string, PlannedVariant>>;
   /** The call sets and their paths, by name. */
   readonly sets?: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }>;
-  /** The tests beside the cases that are not run; omitted if there are none. */
-  readonly leftOut?: LeftOut;
 }
 
 /** Options of {@linkcode planSuite}. */
@@ -165,7 +155,7 @@ export const MAX_PLANNED = 300_000;
 export function planSuite(
   suite: Suite,
   { source = `suite ${suite.name}`, sharded = false, tasks }: PlanOptions = {},
-): Plan & { readonly skipped: number } {
+): Plan {
   const seed = suiteSeed(suite);
   const grids = suite.tasks.map((sizes, index) => {
     // The source of tasks adds the cells of call sets.

@@ -190,7 +190,7 @@ export function planRun(request: RunRequest): PlannedRun {
   // Journals keep plans, and no secret may reach a journal.
   const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
   const { sources, file } = request;
-  const plan: typeof planned = {
+  const plan: Plan = {
     ...planned,
     baseURL: isKept ? baseURL : undefined,
     ownCode: request.ownCode || !isKept || undefined,
@@ -213,7 +213,7 @@ export function planRun(request: RunRequest): PlannedRun {
     ? whole
     : { ...whole, cases: { ...whole.cases, removed: [] } };
   tellCases(baseline, plan.gate, printer);
-  const skipped = plan.skipped + (request.skipped ?? 0);
+  const skipped = (plan.skipped ?? 0) + (request.skipped ?? 0);
   if (skipped > 0) {
     printer.note(`skipped ${skipped} impossible crossings (depth must be below core)`);
   }
@@ -302,7 +302,7 @@ export function planWithSets(
   suite: Suite,
   { subject, printer, source, setPath, baselinePath }: Omit<RunRequest, "suite" | "settings">,
   sharded = false,
-): ReturnType<typeof planSuite> {
+): Plan {
   const sets = source === undefined ? questionSource(suite.tasks, setPath) : undefined;
   const warnings = sets?.warnings ?? [];
   for (const warning of warnings.slice(0, MAX_WARNINGS)) printer.warn(printable(warning, 2_000));

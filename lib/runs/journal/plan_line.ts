@@ -108,28 +108,8 @@ export function planLine(
   shard: Shard = { index: 1, of: 1 },
   wave?: Wave,
 ): PlanLine {
-  const { suite, gate, rule, budget, prices, baseURL, places, resolved } = plan;
-  const { ownCode, sources, file, records, traces, leftOut } = plan;
-  const line: PlanLine = {
-    v: 1,
-    kind: "plan",
-    suite,
-    shard,
-    wave,
-    gate,
-    rule,
-    budget,
-    prices,
-    baseURL,
-    places,
-    ownCode,
-    sources,
-    file,
-    records,
-    traces,
-    leftOut,
-    resolved,
-  };
+  const { trials: _, callSets: __, open: ___, isAlone: ____, skipped: _____, ...data } = plan;
+  const line: PlanLine = { v: 1, kind: "plan", shard, wave, ...data };
   const clean = redactRecordValue(line);
   if (clean === line) return line;
   const fields = (one: PlanLine) => ({ ...one, ...one.resolved, resolved: undefined });
