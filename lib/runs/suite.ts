@@ -28,6 +28,7 @@ import {
   SURFACES,
 } from "../tasks/graphs/graph.ts";
 import { cannot } from "../base/errors.ts";
+import { sum } from "../base/numbers.ts";
 import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import {
   type CaseSpec,
@@ -363,34 +364,19 @@ const MAX_CROSSINGS = 1_000_000;
 
 /** The number of crossings, including impossible ones, which take time to skip. */
 function countCrossings(sizes: Grid): number {
-  const { connected = 0, disconnected = 0, irrelevant, connection = "connected" } = sizes;
-  const { core, depth } = sizes;
-  const depths = listOf(core).reduce(
-    (sum, one) => sum + (depth === "all" ? Math.max(1, one - 1) : listOf(depth).length),
-    0,
-  );
-  const pairs = irrelevant === undefined ? [connected, disconnected] : [irrelevant, connection];
-  return pairs.reduce<number>(
-    (product, list) => product * listOf<unknown>(list).length,
-    depths * countKinds(sizes),
-  );
-}
-
-/** Everything about the functions of a task but their number. */
-type Kind = Pick<GraphSpec, "linking" | "outputs" | "names" | "cues">;
-
-/** The number of {@linkcode kindsOf}, without listing them. */
-function countKinds(sizes: Grid): number {
-  const { linking = "types", names = "random", cues = "none" } = sizes;
-  return [linking, names, cues].reduce<number>(
-    (product, list) => product * listOf<unknown>(list).length,
-    outputRanges(sizes).length,
+  const { core, depth, connected, disconnected, irrelevant, connection } = sizes;
+  const depths = depth === "all"
+    ? sum(listOf(core), (one) => Math.max(1, one - 1))
+    : listOf(core).length * listOf(depth).length;
+  const { linking, names, cues } = sizes;
+  return [connected, disconnected, irrelevant, connection, linking, names, cues].reduce<number>(
+    (product, list) => product * Math.max(1, listOf<unknown>(list).length),
+    depths * outputRanges(sizes).length,
   );
 }
 
 /** Crosses what is said about functions. */
-function kindsOf(sizes: Grid): Kind[] {
-  if (countKinds(sizes) > MAX_CROSSINGS) return [];
+function kindsOf(sizes: Grid): Pick<GraphSpec, "linking" | "outputs" | "names" | "cues">[] {
   return listOf(sizes.linking ?? "types").flatMap((linking) =>
     outputRanges(sizes).flatMap((outputs) =>
       listOf(sizes.names ?? "random").flatMap((names) =>
