@@ -9,11 +9,11 @@ import type { Prices } from "../models/prices.ts";
 import { bettingRatioBound } from "../statistics/betting_bound.ts";
 import { bisectWhole } from "../statistics/distributions.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { cellDraws, freshBounds } from "./_fresh_draws.ts";
+import { cellDraws, FRESH_DRAWS } from "./_fresh_draws.ts";
 import { type CeilingMeasure, ceilingsOf, isValid, type LimitedCeiling } from "./ceilings.ts";
 import type { CeilingCheck } from "./decide.ts";
 import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
-import { differenceBounds, rateBounds, sumUnits } from "./evidence.ts";
+import { DIFFERENCES, evidenceOf, rateBounds, rateOf, sumUnits } from "./evidence.ts";
 import type { CompletePolicy } from "./policy.ts";
 import { hasFailedFirst, isCounted, isUnwatched, unwatchedText } from "./variant.ts";
 
@@ -119,10 +119,10 @@ function measured(
         candidate: unitFor(candidate),
         baseline: unitFor(baseline),
       }));
-      const { difference: seen, lower } = fresh === undefined
-        ? differenceBounds(pairs, policy, anytime)
-        : freshBounds(cellDraws(graphs, fresh, unitFor), policy, anytime);
-      return { seen, lower, shows };
+      const evidence = fresh === undefined
+        ? evidenceOf(pairs, DIFFERENCES, policy, anytime)
+        : evidenceOf(cellDraws(graphs, fresh, unitFor), FRESH_DRAWS, policy, anytime);
+      return { seen: rateOf(evidence), lower: evidence.lower, shows };
     }
     case "mean":
       return { seen: mean(valid.map((trial) => measure.amount(trial, prices))), lower: null };

@@ -4,22 +4,18 @@
  */
 
 import { sum } from "../base/numbers.ts";
-import type { Bounds } from "../statistics/proportions.ts";
 import { stratifiedDifference, type Stratum } from "../statistics/two_samples.ts";
 import type { DecisionGraph } from "./decisions.ts";
 import {
-  bound,
   DIFFERENCES,
   laterAttempts,
   type Measure,
   type Pair,
-  rateOf,
   RATES,
   sumUnits,
   type Unit,
   unitSample,
 } from "./evidence.ts";
-import type { CompletePolicy } from "./policy.ts";
 
 /** The graphs of one cell, or of cells that share core graphs, that either side ran on: different ones. */
 export interface CellDraws {
@@ -131,15 +127,4 @@ export function unmatchedCells(
   return size === 0
     ? undefined
     : `${size} of ${own.union(other).size} cells have graphs of one of the two runs alone`;
-}
-
-/** Returns the observed difference between different graphs, the mean over cells, with the bounds of the gate. */
-export function freshBounds(
-  cells: readonly CellDraws[],
-  policy: CompletePolicy,
-  anytime: boolean,
-): Bounds & { readonly difference: number } {
-  const { bounds, method } = bound(cells, FRESH_DRAWS, policy, anytime);
-  const evidence = FRESH_DRAWS.describe(cells, bounds, method);
-  return { ...bounds, difference: rateOf(evidence) };
 }

@@ -109,25 +109,16 @@ export const YEARLY_ERROR = 0.05;
 /** Days of a year. */
 const YEAR = 365;
 
-const DEFAULTS: CompleteCanaryPolicy = {
-  tolerance: 0.01,
-  drop: 0.05,
-  confidence: 0.95,
-  coverage: 0.95,
-  models: 1,
-  stopped: false,
-};
-
-const POLICY: z.ZodType<CanaryPolicy> = z.strictObject({
-  tolerance: z.number().min(0).lt(1).optional(),
-  drop: z.number().gt(0).lt(1).optional(),
-  confidence: z.number().gt(0.5).lt(1).optional(),
-  coverage: z.number().gt(0).max(1).optional(),
-  models: z.int().min(1).max(1_000_000).optional(),
-  stopped: z.boolean().optional(),
+const POLICY = z.strictObject({
+  tolerance: z.number().min(0).lt(1).default(0.01),
+  drop: z.number().gt(0).lt(1).default(0.05),
+  confidence: z.number().gt(0.5).lt(1).default(0.95),
+  coverage: z.number().gt(0).max(1).default(0.95),
+  models: z.int().min(1).max(1_000_000).default(1),
+  stopped: z.boolean().default(false),
 }).refine(
   // Else a rate that is lower by the drop is no drift, however many trials the reference has.
-  ({ tolerance = DEFAULTS.tolerance, drop = DEFAULTS.drop }) => tolerance < drop,
+  ({ tolerance, drop }) => tolerance < drop,
   { path: ["tolerance"], message: "tolerance (default 0.01) must be below drop (default 0.05)" },
 );
 
@@ -137,7 +128,7 @@ const POLICY: z.ZodType<CanaryPolicy> = z.strictObject({
  * @throws {InputError} If it is not usable.
  */
 export function completeCanary(policy: CanaryPolicy): CompleteCanaryPolicy {
-  return { ...DEFAULTS, ...defined(parseWith(POLICY, policy, "the policy of a drift canary")) };
+  return parseWith(POLICY, policy, "the policy of a drift canary");
 }
 
 /** What is bet against, and how. */

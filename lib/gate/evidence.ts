@@ -319,14 +319,15 @@ export function rateBounds(
   return bound(units, RATES, policy, anytime).bounds;
 }
 
-/** Returns the difference of pairs, each graph weighing the same, with bounds as {@linkcode rateBounds}. */
-export function differenceBounds(
-  pairs: readonly Pair[],
+/** Returns what units show, with bounds as {@linkcode rateBounds}. */
+export function evidenceOf<T>(
+  units: readonly T[],
+  measure: Measure<T>,
   policy: CompletePolicy,
   anytime: boolean,
-): Bounds & { readonly difference: number } {
-  const { bounds } = bound(pairs, DIFFERENCES, policy, anytime);
-  return { ...bounds, difference: pairedDifference(pairs).difference };
+): Evidence {
+  const { bounds, method } = bound(units, measure, policy, anytime);
+  return measure.describe(units, bounds, method);
 }
 
 /** Returns the observed rate or difference; NaN if no graph has a valid trial of both. */

@@ -46,17 +46,10 @@ export interface SelfCheckOptions {
 }
 
 /**
- * The outcomes of one graph's valid trials, all of one model; of a core graph that several cells share, those in
- * each cell.
+ * The outcomes of one graph's valid trials, all of one model, in each of its cells: mostly one, several where they
+ * share a core graph.
  */
-export type Outcomes = readonly boolean[] | readonly (readonly boolean[])[];
-
-/** The outcomes of a graph in each of its cells, mostly one. */
-type Parts = readonly (readonly boolean[])[];
-
-function partsOf(graph: Outcomes): Parts {
-  return typeof graph[0] === "object" ? graph as Parts : [graph as readonly boolean[]];
-}
+export type Outcomes = readonly (readonly boolean[])[];
 
 /**
  * Resamples gates from the trials of one model: an upgrade gate decides between two arms of it, an absolute
@@ -75,10 +68,9 @@ export function selfCheck(
 ): Check[] {
   const complete = completePolicy(policy);
   const arms = isUpgrade(complete) ? 2 : 1;
-  const all = cells.map((graphs) => graphs.map(partsOf));
   const trials = arms *
-    Math.floor(Math.max(0, ...all.flat(2).map((part) => part.length)) / arms);
-  const usable = all.map((graphs) =>
+    Math.floor(Math.max(0, ...cells.flat(2).map((part) => part.length)) / arms);
+  const usable = cells.map((graphs) =>
     graphs.filter((parts) => parts.every((part) => part.length >= trials))
   ).filter((graphs) => graphs.length > 0);
   if (trials === 0 || usable.length === 0) {
@@ -107,7 +99,7 @@ export function selfCheck(
 
 /** The trials to draw from. */
 interface Source {
-  readonly cells: readonly (readonly Parts[])[];
+  readonly cells: readonly (readonly Outcomes[])[];
   /** The number of trials per graph, or part of it, and arm. */
   readonly trials: number;
 }
@@ -167,7 +159,7 @@ function drawGates<T>(
   policy: CompletePolicy,
   { cells }: Source,
   measure: UnitMeasure<T>,
-  draw: (prng: Prng, graph: Parts) => T,
+  draw: (prng: Prng, graph: Outcomes) => T,
 ): Truth["draw"] {
   const rule = policy.sequential ? sequentialRule(policy, cells.length) : undefined;
   const blocks = rule === undefined
@@ -190,7 +182,7 @@ function drawTrials(prng: Prng, part: readonly boolean[], count: number): boolea
 }
 
 /** Draws two arms of different trials of one graph, and spoils solved ones of the first at random. */
-function drawPair(prng: Prng, graph: Parts, trials: number, spoiled: number): Pair {
+function drawPair(prng: Prng, graph: Outcomes, trials: number, spoiled: number): Pair {
   const drawn = graph.map((part) => drawTrials(prng, part, 2 * trials));
   const candidate = drawn.flatMap((part) =>
     part.slice(0, trials).map((solved) => solved && !(prng() < spoiled))

@@ -19,34 +19,27 @@ import { rateSampleSize } from "../statistics/sample_size.ts";
 import { bisect } from "../statistics/distributions.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 
-/** The rule by which a sequential gate stops, as fixed in its plan. */
-export interface SequentialRule {
-  /** The signed stakes of the bets that end with pass and with fail. */
-  readonly lambda: { readonly pass: number; readonly fail: number };
-  /** The error of passing: the highest probability that a model at the edge of the margin passes. */
-  readonly alpha: number;
-  /** The error of failing: the highest probability that a model that is just good enough fails. */
-  readonly beta: number;
-  /** The number of units, that is graphs, between two looks: one of every cell. */
-  readonly blockSize: number;
-  /** The number of units that a gate of fixed size would need. */
-  readonly fixedSize: number;
-  /** The number of units at which the gate ends undecided: 1.5 times the fixed size, in whole blocks. */
-  readonly largestSize: number;
-}
-
 const error = z.number().gt(0).lt(0.5);
 const units = z.int().min(1);
 
 /** The schema of rules in plans. */
-export const SEQUENTIAL_RULE: z.ZodType<SequentialRule> = z.strictObject({
+export const SEQUENTIAL_RULE = z.strictObject({
+  /** The signed stakes of the bets that end with pass and with fail. */
   lambda: z.strictObject({ pass: z.number().gt(0), fail: z.number().lt(0) }),
+  /** The error of passing: the highest probability that a model at the edge of the margin passes. */
   alpha: error,
+  /** The error of failing: the highest probability that a model that is just good enough fails. */
   beta: error,
+  /** The number of units, that is graphs, between two looks: one of every cell. */
   blockSize: units,
+  /** The number of units that a gate of fixed size would need. */
   fixedSize: units,
+  /** The number of units at which the gate ends undecided: 1.5 times the fixed size, in whole blocks. */
   largestSize: units,
 });
+
+/** The rule by which a sequential gate stops, as fixed in its plan. */
+export type SequentialRule = Readonly<z.infer<typeof SEQUENTIAL_RULE>>;
 
 /**
  * The value of one unit: the mean outcome of a graph, 0..1, or the difference of two, -1..1. With invalid

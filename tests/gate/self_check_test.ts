@@ -10,14 +10,14 @@ import {
 } from "@std/assert";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { fork } from "../../lib/base/random.ts";
-import { type Check, type Outcomes, selfCheck } from "../../lib/gate/self_check.ts";
+import { type Check, selfCheck } from "../../lib/gate/self_check.ts";
 import { wilson } from "../../lib/statistics/proportions.ts";
 import { drawsOf, noiseOf } from "../support/error_rates.ts";
 
 const GATES = drawsOf(1_500);
 
 /** The trials of one model that solves so large a share: graphs differ in how hard they are. */
-function graphs(count: number, rate: number, trials = 2): Outcomes[] {
+function graphs(count: number, rate: number, trials = 2): boolean[][] {
   const { prng } = fork(1, "graphs", rate);
   return Array.from({ length: count }, (_, place) => {
     const spread = Math.min(rate, 1 - rate) * (place % 2 === 0 ? 0.5 : -0.5);
@@ -26,8 +26,8 @@ function graphs(count: number, rate: number, trials = 2): Outcomes[] {
 }
 
 /** Checks a gate over one cell. */
-function check(some: readonly Outcomes[], policy: GatePolicy, gates = GATES): Check[] {
-  return selfCheck([some], policy, { gates });
+function check(some: readonly boolean[][], policy: GatePolicy, gates = GATES): Check[] {
+  return selfCheck([some.map((graph) => [graph])], policy, { gates });
 }
 
 /** The most errors that these gates come to. */
@@ -94,7 +94,7 @@ Deno.test("selfCheck() takes repetitions of a graph together, half of them in ea
 
 Deno.test("selfCheck() draws as many graphs of each cell, however many each has", () => {
   // Of the easy cell a tenth was left; by graphs it would hardly count.
-  const cells = [new Array(90).fill([false]), new Array(9).fill([true])];
+  const cells = [new Array(90).fill([[false]]), new Array(9).fill([[true]])];
   const [just] = selfCheck(cells, { successRate: 0.99, margin: 0.05 }, { gates: 50 });
   // With as many of either the rate is one half, always.
   assertEquals(just!.gates, { pass: 0, fail: 0, undecided: 50, invalid: 0 });
@@ -140,7 +140,7 @@ Deno.test("selfCheck() draws as many graphs as there are", () => {
 
 Deno.test("selfCheck() gives the same checks for the same seed, and others for another", () => {
   const of = (seed?: number) =>
-    selfCheck([graphs(60, 0.8)], { baseline: "itself" }, {
+    selfCheck([graphs(60, 0.8).map((graph) => [graph])], { baseline: "itself" }, {
       gates: 200,
       ...(seed === undefined ? {} : { seed }),
     });
@@ -149,7 +149,7 @@ Deno.test("selfCheck() gives the same checks for the same seed, and others for a
 });
 
 Deno.test("selfCheck() leaves out truths that cannot be", () => {
-  const truths = (rate: readonly Outcomes[], policy: GatePolicy) =>
+  const truths = (rate: readonly boolean[][], policy: GatePolicy) =>
     check(rate, policy, 10).map(({ error }) => error);
   const [all, none] = [new Array(20).fill([true, true]), new Array(20).fill([false, false])];
   // Nothing is above a rate of 1, and nothing can be spoiled of what was not solved.
@@ -161,14 +161,14 @@ Deno.test("selfCheck() leaves out truths that cannot be", () => {
 });
 
 Deno.test("selfCheck() needs a valid trial, and two of a graph to compare", () => {
-  const once: Outcomes[] = [[true], [false], []];
+  const once = [[true], [false], []];
   assertThrows(
-    () => selfCheck([once], { baseline: "itself" }),
+    () => selfCheck([once.map((graph) => [graph])], { baseline: "itself" }),
     RangeError,
     "Cannot check the gate as it needs graphs with two valid trials or more: there are none",
   );
   assertThrows(
-    () => selfCheck([[[]]], { successRate: 0.9 }),
+    () => selfCheck([[[[]]]], { successRate: 0.9 }),
     RangeError,
     "Cannot check the gate as it needs graphs with a valid trial: there are none",
   );

@@ -198,7 +198,7 @@ Deno.test("reportProblem() and its Markdown are an invalid verdict over all, wit
 });
 
 Deno.test("renderChecks() is a table of what was true, what may happen and what did", () => {
-  const checks = selfCheck([new Array(90).fill([true, true])], { baseline: "itself" }, {
+  const checks = selfCheck([new Array(90).fill([[true, true]])], { baseline: "itself" }, {
     gates: 50,
   });
   const [header, alike, worse, ...others] = renderChecks(checks).split("\n");
