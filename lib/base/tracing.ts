@@ -7,6 +7,7 @@
  */
 
 import { environmentVariable } from "./environment.ts";
+import { attempt } from "./errors.ts";
 import { defined } from "./json.ts";
 
 /** Attributes; undefined ones are left out. Whole numbers are made by {@linkcode TrialSpans.whole}. */
@@ -140,8 +141,8 @@ export class TrialSpans {
       if (span === undefined || !this.#open.delete(leave)) return;
       // What a trial leaves behind may never end, and spans that do not are never sent.
       if (enter !== undefined) this.#open.forEach((one) => one());
-      quietly(() => this.#describe(span!, first, describe(ended)));
-      quietly(() => span!.end());
+      attempt(() => this.#describe(span!, first, describe(ended)));
+      attempt(() => span!.end());
     };
     let result: T;
     try {
@@ -156,7 +157,7 @@ export class TrialSpans {
           span = started;
           this.#open.add(leave);
           if (enter === undefined) run();
-          else quietly(() => enter(run));
+          else attempt(() => enter(run));
         });
       }, work);
     } catch (error) {
@@ -188,13 +189,13 @@ export class TrialSpans {
 /** Returns the spans of a trial that begins; `undefined` where none are made. */
 export function spansFor(trial: string): TrialSpans | undefined {
   const api = registeredApi();
-  return api && quietly(() => new TrialSpans(api, trial));
+  return api && attempt(() => new TrialSpans(api, trial));
 }
 
 /** Returns the spans of the trial that is running; `undefined` outside of trials, and where none are made. */
 export function currentSpans(): TrialSpans | undefined {
   const api = registeredApi();
-  return api && quietly(() => api.context.active().getValue(TRIAL) as TrialSpans | undefined);
+  return api && attempt(() => api.context.active().getValue(TRIAL) as TrialSpans | undefined);
 }
 
 /**
@@ -205,14 +206,14 @@ export function inThisContext<Given extends unknown[], T>(
   work: (...given: Given) => T,
 ): (...given: Given) => T {
   const api = registeredApi();
-  const active = api && quietly(() => api.context.active());
+  const active = api && attempt(() => api.context.active());
   if (active === undefined) return work;
   return (...given) => once((run) => api!.context.with(active, run), () => work(...given));
 }
 
 function registeredApi(): Required<Api> | undefined {
   const key = Symbol.for("opentelemetry.js.api.1");
-  return quietly(() => {
+  return attempt(() => {
     const api = (globalThis as { readonly [key: symbol]: Api | undefined })[key];
     // It may be there for measurements alone.
     return api?.trace && api.context ? api as Required<Api> : undefined;
@@ -230,16 +231,8 @@ function once<T>(by: (run: () => void) => unknown, work: () => T): T {
       ended = { error };
     }
   };
-  quietly(() => by(run));
+  attempt(() => by(run));
   run();
   if ("error" in ended!) throw ended.error;
   return ended!.value;
-}
-
-function quietly<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }

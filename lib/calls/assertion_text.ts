@@ -4,7 +4,7 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import { InputError, isErrorOf, reasonOf } from "../base/errors.ts";
+import { attempt, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { printableLines } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import { atPlace, thrownText } from "../base/user_code.ts";
@@ -78,11 +78,9 @@ export class MisusedAssertion extends InputError {
 
 /** Whether an error, or its class, has a name; of a hostile one nothing can be asked. */
 export function isNamed(error: unknown, name: string): boolean {
-  try {
-    return error instanceof Error && (error.name === name || error.constructor.name === name);
-  } catch {
-    return false;
-  }
+  return attempt(() =>
+    error instanceof Error && (error.name === name || error.constructor.name === name)
+  ) ?? false;
 }
 
 /** Terminal colour codes. */

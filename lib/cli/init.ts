@@ -13,7 +13,7 @@ import test from "../../fixtures/project/tool_tests/weather_test.ts" with { type
 import { applyEdits, type JSONPath, modify } from "jsonc-parser";
 import { z } from "zod";
 import { userPath } from "../base/command_line.ts";
-import { cannot } from "../base/errors.ts";
+import { attempt, cannot } from "../base/errors.ts";
 import { readExactly, readJsonc } from "../base/input.ts";
 import {
   isMissing,
@@ -395,9 +395,5 @@ function readLine(path: string): string | undefined {
 
 /** Returns the text of a file; `undefined` if there is none, or it may not be read. */
 function readIfThere(path: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.readTextFileSync(path));
 }

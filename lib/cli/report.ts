@@ -45,7 +45,7 @@ import {
   UNCHECKED_OPTION,
 } from "./journals.ts";
 import { readText } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
+import { attempt, InputError } from "../base/errors.ts";
 import type { AcceptedResults } from "../gate/comparison.ts";
 import { plannedDecisions } from "../gate/decisions.ts";
 import { isUpgrade } from "../gate/policy.ts";
@@ -338,13 +338,9 @@ function baselineNames(files: readonly string[]): ReadonlyMap<string, string> {
 
 /** Whether an operand is a file of accepted results, and no journal. */
 function isBaseline(operand: string): boolean {
-  if (!/\.jsonc?$/.test(operand)) return false;
-  try {
-    return isRecord(readText(userPath(operand)));
-  } catch {
-    // Reading it as a journal gives the error.
-    return false;
-  }
+  // Reading as a journal what cannot be read gives the error.
+  return /\.jsonc?$/.test(operand) &&
+    (attempt(() => isRecord(readText(userPath(operand)))) ?? false);
 }
 
 /**

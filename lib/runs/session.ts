@@ -183,7 +183,10 @@ export function planRun(request: RunRequest): PlannedRun {
       `Cannot run ${subject}: all ${parts} need the same seed and it is "fresh": add --seed=N`,
     );
   }
-  assertRecorded(subject, settings, { agent, fresh: isFresh && only === undefined });
+  const recordings = recordingOptions(settings.recordings, subject);
+  if (recordings !== undefined) {
+    assertRecordable(subject, recordings, { agent, fresh: isFresh && only === undefined });
+  }
   const isFixed = shard !== undefined && asked === undefined;
   const planned = planWithSets({ ...suite, seed }, request, isFixed);
   const { baseURL } = settings;
@@ -331,16 +334,6 @@ function assertSettings(
   if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }
 
-/** Checks the recordings before anything is planned. */
-function assertRecorded(
-  subject: string,
-  { recordings }: Settings,
-  kind: { readonly agent: boolean; readonly fresh: boolean },
-): void {
-  const checked = recordingOptions(recordings, subject);
-  if (checked !== undefined) assertRecordable(subject, checked, kind);
-}
-
 /** Prints what the gate can decide and what the run may cost, before anything is spent. */
 export function printForecast(plan: Plan, { note, warn }: Printer): void {
   const gateForecast = forecast(plan);
@@ -386,22 +379,18 @@ export class RunSession {
    */
   begin(options: Partial<RunOptions>): Run {
     const { plan, settings, baseline, subject, agent, wave } = this.#planned;
-    const { journal, concurrency, shard, resume, retryInvalid, transcripts } = settings;
     const { recordings } = this;
     const run = new Run(plan, {
+      ...settings,
       connect: (entry) => this.connections.model(entry),
-      concurrency,
-      shard,
       wave: wave?.wave,
       earlier: wave?.earlier?.trials,
-      resume,
-      retryInvalid,
       recordings,
       baseline,
-      transcripts,
       agent,
+      only: undefined,
       // One trial alone belongs to no run.
-      journal: options.only === undefined ? journal : undefined,
+      journal: options.only === undefined ? settings.journal : undefined,
       ...options,
     });
     recordings?.claim(run.trials, subject, plan.trials);

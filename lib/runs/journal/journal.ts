@@ -43,25 +43,19 @@ export interface JournalFile {
   readonly last: RunLine | undefined;
 }
 
-/** A line about a run: that it was continued, or that no trial is left to run. */
-export interface RunLine {
-  readonly v: 1;
-  readonly kind: "resume" | "end";
-  /** When it was written, in ISO 8601. */
-  readonly time: string;
-  /** The number of trials that the journal has by then. */
-  readonly trials: number;
-  /** Why no more are run, such as a budget; omitted if all that was needed was run. */
-  readonly reason?: string | undefined;
-}
-
-const RUN_LINE: z.ZodType<RunLine> = z.looseObject({
+const RUN_LINE = z.looseObject({
   v: z.literal(1),
   kind: z.enum(["resume", "end"]),
+  /** When it was written, in ISO 8601. */
   time: z.string(),
+  /** The number of trials that the journal has by then. */
   trials: z.int().min(0),
+  /** Why no more are run, such as a budget; omitted if all that was needed was run. */
   reason: z.string().optional(),
 });
+
+/** A line about a run: that it was continued, or that no trial is left to run. */
+export type RunLine = Readonly<z.infer<typeof RUN_LINE>>;
 
 /**
  * Reads and checks one journal.

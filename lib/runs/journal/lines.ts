@@ -5,7 +5,7 @@
  * @module
  */
 
-import { cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { attempt, cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { assertVersion, isUtf16 } from "../../base/input.ts";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
@@ -331,11 +331,7 @@ export class JournalWriter implements Disposable {
 
 /** Whether a path is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */
 export function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
 }
 
 /**
@@ -346,7 +342,15 @@ export function isFolder(path: string): boolean {
  * @throws {InputError} If it cannot be read, or a name is not plain text: nobody has typed it, and it is printed as it is.
  */
 export function journalsIn(folder: string, shown = folder, ending = ".jsonl"): string[] {
-  const names = readNames(folder, shown, ending);
+  let names: string[];
+  try {
+    names = [...Deno.readDirSync(folder)]
+      .filter(({ name }) => name.endsWith(ending) && !name.startsWith("."))
+      .filter((entry) => entry.isFile || entry.isSymlink && maybeFile(`${folder}/${entry.name}`))
+      .map(({ name }) => name).sort();
+  } catch (error) {
+    throw cannotFile(`read the folder ${shown}`, error);
+  }
   const odd = names.find((name) => printable(name, Infinity) !== name);
   if (odd === undefined) return names;
   throw cannot(
@@ -363,20 +367,5 @@ export function pathIn(folder: string, name: string): string {
 
 /** Whether a link leads to a file, or to nothing: reading it shows that. Of a device or a pipe reading may never end. */
 function maybeFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return true;
-  }
-}
-
-function readNames(folder: string, shown: string, ending: string): string[] {
-  try {
-    return [...Deno.readDirSync(folder)]
-      .filter(({ name }) => name.endsWith(ending) && !name.startsWith("."))
-      .filter((entry) => entry.isFile || entry.isSymlink && maybeFile(`${folder}/${entry.name}`))
-      .map(({ name }) => name).sort();
-  } catch (error) {
-    throw cannotFile(`read the folder ${shown}`, error);
-  }
+  return attempt(() => Deno.statSync(path).isFile) ?? true;
 }

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { assertShallow, parseWith } from "../../base/input.ts";
-import { cannot } from "../../base/errors.ts";
+import { attempt, cannot } from "../../base/errors.ts";
 import { type JsonValue, printable } from "../../base/json.ts";
 import { MAX_TRIALS, type Plan, type PlanData } from "../plan.ts";
 import { countTrials, listTrials } from "../resolved_suite.ts";
@@ -160,9 +160,5 @@ export function planOfLine(line: PlanLine): Plan | undefined {
 /** The trials of a plan line; `undefined` if they cannot be listed. */
 export function trialsOfLine(line: PlanLine): readonly PlannedTrial[] | undefined {
   if (countTrials(line.resolved) > MAX_TRIALS) return undefined;
-  try {
-    return listTrials(line.resolved);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => listTrials(line.resolved));
 }

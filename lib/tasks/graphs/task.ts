@@ -335,30 +335,16 @@ class TaskMaker {
 }
 
 /** A task as plain JSON, for people and other programs, with roles, dependencies and answers. */
-export interface TaskJson {
-  /** The version of the generator. */
-  readonly version: number;
-  /** The spec that it was generated from. */
-  readonly spec: CompleteGraphSpec;
-  /** The user message. */
-  readonly prompt: string;
+export interface TaskJson extends Omit<Task, "inputs" | "values" | "functions" | "tools"> {
   /** The values that the prompt gives. */
   readonly inputs: Readonly<Record<string, number>>;
-  /** The variable asked for, and the right answer. */
-  readonly target: { readonly variable: string; readonly value: number };
-  /** The fewest calls that solve it. */
-  readonly minimumCalls: number;
   /** All outputs and given inputs. */
   readonly values: Readonly<Record<string, number>>;
   /** The functions, in the order of `tools`. */
-  readonly functions: readonly {
-    readonly name: string;
-    readonly role: Role;
-    readonly parameters: readonly Variable[];
-    readonly output: Variable;
-    readonly outputs?: readonly Variable[];
-    readonly dependsOn: readonly string[];
-  }[];
+  readonly functions: readonly (
+    & Omit<TaskFunction, "parameters">
+    & { readonly parameters: readonly Variable[] }
+  )[];
   /** The tools that the model sees. */
   readonly tools: readonly OpenAITool[];
 }
