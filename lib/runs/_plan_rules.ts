@@ -29,6 +29,9 @@ import type { GraphSpec } from "../tasks/graphs/graph.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import type { Cell, JudgeEntry, Suite } from "./suite.ts";
 
+/** What is wrong with a plan: the rule that it breaks, and how. */
+export type PlanFault = readonly [rule: string, state?: string];
+
 /** Strategies that have no effect where no calls are made. */
 const OF_CALLS: readonly StrategyId[] = [
   "restate",
@@ -44,7 +47,7 @@ export function judgeEntry(judge: string | JudgeEntry): JudgeEntry {
 }
 
 /** Checks the parts of a suite that questions restrict, as their number is fixed. */
-export function assertQuestions(source: string, suite: Suite, cells: readonly Cell[]): void {
+export function questionsFault(suite: Suite, cells: readonly Cell[]): PlanFault | undefined {
   const { graphs, gate, judge, perturbations = [], strategies = [] } = suite;
   const questions = cells.filter(isQuestion);
   const first = questions[0];
@@ -81,62 +84,57 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     : written !== undefined && unfit !== undefined
     ? `the strategy ${unfit} changes calls, and in mode ${written.mode} none are made: take mode tools`
     : undefined;
-  if (fault !== undefined) throw cannot(`plan ${source}`, fault);
+  return fault === undefined ? undefined : [fault];
 }
 
 /**
  * Checks a suite whose cells share core graphs: some must, and for a gate each core must be in equally many cells.
  * Otherwise the mean over cores, which a gate bounds, would not be that over trials.
  */
-export function assertPair(
-  source: string,
+export function pairFault(
   cells: readonly Cell[],
   gate: CompletePolicy | undefined,
-): void {
+): PlanFault | undefined {
   const cores = [...Map.groupBy(cells, (cell) => canonicalJson(coreOf(cell))).values()];
   if (cores.length === cells.length) {
-    throw cannot(
-      `plan ${source}`,
+    return [
       'pair "distractors" is for cells that differ only in their irrelevant functions',
       "no two of them do; leave it out, or give several counts or connections",
-    );
+    ];
   }
-  if (gate === undefined) return;
+  if (gate === undefined) return undefined;
   const [first, ...others] = cores.toSorted((one, other) => one.length - other.length);
   const last = others.at(-1) ?? first!;
-  if (first!.length === last.length) return;
+  if (first!.length === last.length) return undefined;
   const [few, many] = [first!, last].map(([cell]) => {
     const { connected: _, disconnected: __, ...core } = { ...cell } as Partial<GraphSpec>;
     return canonicalJson(core);
   });
-  throw cannot(
-    `plan ${source}`,
+  return [
     'with pair "distractors" a gate needs each core in equally many cells',
     `${few} is in ${first!.length}, ${many} in ${last.length}`,
-  );
+  ];
 }
 
 /** Checks that `few_shot` has something to show before every question: another one, or given examples. */
-export function assertShots(
-  source: string,
+export function shotsFault(
   strategies: readonly (string | StrategyEntry)[],
   questions: readonly QuestionSpec[],
   sets: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }> | undefined,
-): void {
+): PlanFault | undefined {
   const lacksGiven = strategies.map(strategyChoice).some(({ strategy, examples }) =>
     examples === undefined && strategiesIn(strategy).includes("few_shot")
   );
-  if (!lacksGiven || sets === undefined) return;
+  if (!lacksGiven || sets === undefined) return undefined;
   for (const { set: name, question } of questions) {
     const { set, path } = sets.get(name)!;
     if (hasExamples(set, question)) continue;
-    throw cannot(
-      `plan ${source}`,
+    return [
       `few_shot needs another question in the set, with other words and other calls than ${
         printable(question, 100)
       }`,
       `${path} has ${countText(set.questions.length, "question")}; give examples in its entry`,
-    );
+    ];
   }
 }
 
@@ -158,8 +156,7 @@ export function assertReferences(
 }
 
 /** Checks the gate against the rest of the suite. */
-export function assertGate(
-  source: string,
+export function gateFault(
   gate: CompletePolicy | undefined,
   models: readonly string[],
   {
@@ -171,118 +168,107 @@ export function assertGate(
     perturbations = ["none"],
     variants,
   }: Suite & { readonly variants: readonly string[] },
-): void {
+): PlanFault | undefined {
   if (gate?.sequential && graphs !== undefined) {
-    throw cannot(
-      `plan ${source}`,
+    return [
       "a sequential gate sets the number of graphs itself",
       `graphs is ${graphs}; leave it out`,
-    );
+    ];
   }
   const ceilings = gate === undefined ? [] : ceilingsOf(gate.atMost);
-  if (gate !== undefined) {
-    assertSolvable(source, perturbations);
-    for (const ceiling of ceilings) assertNeeds(source, ceiling, perturbations, strategies);
-  }
-  if (gate !== undefined && isUpgrade(gate)) {
-    assertBaseline(source, gate.baseline, {
-      model: models,
-      strategy: strategies.map(strategyName),
-      perturbation: perturbations,
-      variant: variants,
-    });
-  }
-  if (budget?.usd === undefined && !ceilings.some(({ needs }) => needs?.prices)) return;
+  const planned = {
+    model: models,
+    strategy: strategies.map(strategyName),
+    perturbation: perturbations,
+    variant: variants,
+  };
+  const fault = gate && (solvableFault(perturbations) ??
+    ceilings.map((ceiling) => needsFault(ceiling, perturbations, strategies))
+      .find((one) => one !== undefined) ??
+    (isUpgrade(gate) ? baselineFault(gate.baseline, planned) : undefined));
+  if (fault !== undefined) return fault;
+  if (budget?.usd === undefined && !ceilings.some(({ needs }) => needs?.prices)) return undefined;
   const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
   const judges = judge === undefined ? [] : [modelName(judgeEntry(judge))];
   assertPriced([...models, ...others, ...judges], prices);
 }
 
 /** Checks that `every` can be decided: each case has enough trials, independent ones, to reach the floor. */
-export function assertEvery(
-  source: string,
+export function everyFault(
   gate: CompletePolicy | undefined,
   { cells, graphs, repetitions }: {
     readonly cells: readonly Cell[];
     readonly graphs: number;
     readonly repetitions: number;
   },
-): void {
-  if (gate?.every === undefined) return;
+): PlanFault | undefined {
+  if (gate?.every === undefined) return undefined;
   const { every, confidence } = gate;
   const other = cells.find((cell) => !isCase(cell));
   if (other !== undefined) {
-    throw cannot(
-      `plan ${source}`,
+    return [
       "gate.every is about cases of your own tests",
       `there is ${canonicalJson(other)}; leave out every, or bound the rate of all by successRate`,
-    );
+    ];
   }
   if (repetitions > 1) {
-    throw cannot(
-      `plan ${source}`,
+    return [
       "gate.every needs independent trials: graphs sets their number",
       `repetitions is ${repetitions}`,
-    );
+    ];
   }
   const needed = fewestClean(every, confidence);
-  if (graphs >= needed) return;
-  throw cannot(
-    `plan ${source}`,
+  if (graphs >= needed) return undefined;
+  return [
     `gate.every ${every} takes at least ${needed} trials of each case, all of them solved, to be proved ` +
-      `with ${percent(confidence)} confidence`,
+    `with ${percent(confidence)} confidence`,
     `there are ${graphs}`,
-  );
+  ];
 }
 
 /** Removing perturbations make abstaining right, so that no success gate can apply. */
-function assertSolvable(source: string, perturbations: readonly string[]): void {
+function solvableFault(perturbations: readonly string[]): PlanFault | undefined {
   const removing = perturbations.find(isRemoving);
-  if (removing === undefined) return;
-  throw cannot(
-    `plan ${source}`,
+  if (removing === undefined) return undefined;
+  return [
     `a gate asks for tasks to be solved, and under ${removing} none can be`,
     "leave out the gate or the perturbation",
-  );
+  ];
 }
 
 /** Checks that there is what a ceiling is about: without it, it would always be kept, or could not be checked. */
-function assertNeeds(
-  source: string,
+function needsFault(
   { path, needs = {} }: LimitedCeiling,
   perturbations: readonly string[],
   strategies: readonly (string | StrategyEntry)[],
-): void {
+): PlanFault | undefined {
   const { words, perturbation: isOf, beside, strategy } = needs;
   const lacksPerturbation = isOf !== undefined && !perturbations.some(isOf) ||
     beside !== undefined && !perturbations.includes(beside);
   const lacksStrategy = strategy !== undefined &&
     !strategies.some((entry) => strategiesIn(strategyId(entry)).includes(strategy));
-  if (!lacksPerturbation && !lacksStrategy) return;
-  throw cannot(
-    `plan ${source}`,
+  if (!lacksPerturbation && !lacksStrategy) return undefined;
+  return [
     `gate.atMost.${path} ${words}`,
     lacksStrategy
       ? `the strategies are ${strategies.map(strategyName).join(", ")}`
       : `perturbations are ${perturbations.join(", ")}`,
-  );
+  ];
 }
 
 /** Entries with different options under one name would look like one model. */
-export function assertStageModels(
-  source: string,
+export function stageModelsFault(
   models: readonly ModelEntry[],
   strategies: readonly (string | StrategyEntry)[],
-): void {
+): PlanFault | undefined {
   const seen = new Map(models.map((entry) => [modelName(entry), canonicalJson(entry)]));
   for (const entry of strategies.flatMap((one) => [...stageEntries(one).values()])) {
     const [name, options] = [modelName(entry), canonicalJson(entry)];
     if ((seen.get(name) ?? options) !== options) {
-      throw cannot(
-        `plan ${source}`,
+      return [
         "a name must stand for one model",
         `the options of ${name} differ between models and the stages of strategies`,
-      );
+      ];
     }
     seen.set(name, options);
   }
@@ -292,47 +278,42 @@ export function assertStageModels(
  * The baseline must be one of the run's variants, and not the only one: a gate that compares nothing would
  * pass.
  */
-function assertBaseline(
-  source: string,
+function baselineFault(
   { file, missing: _, ...choice }: BaselineChoice,
   planned: Readonly<Record<keyof typeof choice, readonly string[]>>,
-): void {
-  if (file !== undefined) return;
+): PlanFault | undefined {
+  if (file !== undefined) return undefined;
   const chosen = Object.entries(choice) as [keyof typeof choice, string][];
   if (choice.variant !== undefined && planned.variant.length === 0) {
-    throw cannot(
-      `plan ${source}`,
+    return [
       "gate.baseline.variant must be one of its variants",
       `it is ${printable(choice.variant, 100)}, and there are no variants`,
-    );
+    ];
   }
   const absent = chosen.find(([field, name]) => !planned[field].includes(name));
   if (absent !== undefined) {
     const [field, name] = absent;
     const names = field === "strategy" ? "strategies" : `${field}s`;
-    throw cannot(
-      `plan ${source}`,
+    return [
       `gate.baseline must be one of its ${names}, or a file, as { file: "baseline.json" }`,
       `it is ${name}, and the ${names} are ${planned[field].join(", ")}` +
-        didYouMean(name, planned[field]),
-    );
+      didYouMean(name, planned[field]),
+    ];
   }
-  if (chosen.some(([field]) => planned[field].length > 1)) return;
-  throw cannot(
-    `plan ${source}`,
+  if (chosen.some(([field]) => planned[field].length > 1)) return undefined;
+  return [
     "gate.baseline must leave something to compare with it",
     "all trials are the baseline's",
-  );
+  ];
 }
 
-export function assertDistinct(source: string, field: string, names: readonly string[]): void {
+export function distinctFault(field: string, names: readonly string[]): PlanFault | undefined {
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
-  if (duplicate === undefined) return;
-  throw cannot(
-    `plan ${source}`,
+  if (duplicate === undefined) return undefined;
+  return [
     `${field} must have distinct names`,
     `${duplicate} is there twice${
       field === "perturbations" ? "" : "; an entry may have a name of its own"
     }`,
-  );
+  ];
 }

@@ -16,15 +16,16 @@ import {
 import { perturbationsIn } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import {
-  assertDistinct,
-  assertEvery,
-  assertGate,
-  assertPair,
-  assertQuestions,
   assertReferences,
-  assertShots,
-  assertStageModels,
+  distinctFault,
+  everyFault,
+  gateFault,
   judgeEntry,
+  pairFault,
+  type PlanFault,
+  questionsFault,
+  shotsFault,
+  stageModelsFault,
 } from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
@@ -170,34 +171,34 @@ export function planSuite(
   });
   const all = [...grids.flatMap(({ cells }) => cells), ...tasks?.cells(seed) ?? []];
   const cells = [...new Map(all.map((cell) => [canonicalJson(cell), cell])).values()];
-  assertQuestions(source, suite, cells);
+  const refuse = (fault: PlanFault | undefined) => {
+    if (fault !== undefined) throw cannot(`plan ${source}`, ...fault);
+  };
+  refuse(questionsFault(suite, cells));
   const { sampling } = suite;
   const models = suite.models.map((entry) =>
     withSampling(typeof entry === "string" ? { model: entry } : entry, sampling)
   );
-  assertDistinct(source, "models", models.map(modelName));
+  refuse(distinctFault("models", models.map(modelName)));
   const strategies = (suite.strategies ?? ["plain"])
     .map((entry) => sampledStrategy(briefStrategy(entry), sampling));
-  assertDistinct(source, "strategies", strategies.map(strategyName));
-  assertStageModels(source, models, strategies);
+  refuse(distinctFault("strategies", strategies.map(strategyName)));
+  refuse(stageModelsFault(models, strategies));
   if (!cells.every((cell) => isGenerated(cell) || isQuestion(cell))) {
     for (const entry of strategies) assertExamples(`plan ${source}`, strategyChoice(entry));
   }
-  assertShots(source, strategies, cells.filter(isQuestion), tasks?.sets);
+  refuse(shotsFault(strategies, cells.filter(isQuestion), tasks?.sets));
   const perturbations = suite.perturbations?.length ? suite.perturbations : ["none"];
-  assertDistinct(
-    source,
-    "perturbations",
-    perturbations.map((id) => perturbationsIn(id).join("+") || id),
-  );
+  const canonical = perturbations.map((id) => perturbationsIn(id).join("+") || id);
+  refuse(distinctFault("perturbations", canonical));
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
   const judge = suite.judge === undefined ? undefined : judgeEntry(suite.judge);
   const choices = allChoices({ models, strategies, tests: tasks?.tests });
   const prices = suite.prices && pricesFor(suite.prices, { ...choices, judge });
   const variants = Object.keys(tasks?.variants ?? {});
-  assertGate(source, gate, names, { ...suite, prices, strategies, perturbations, variants });
-  if (suite.pair !== undefined) assertPair(source, cells, gate);
+  refuse(gateFault(gate, names, { ...suite, prices, strategies, perturbations, variants }));
+  if (suite.pair !== undefined) refuse(pairFault(cells, gate));
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
   assertUnperturbed(`plan ${source}`, cells, perturbations);
   const blockSize = unitsPerBlock({ pair: suite.pair, cells });
@@ -225,13 +226,13 @@ export function planSuite(
     parts: tasks?.parts,
     variants: tasks?.variants,
   });
-  assertEvery(source, gate, resolved);
+  refuse(everyFault(gate, resolved));
   const count = countTrials(resolved);
   if (count > MAX_PLANNED) {
-    throw cannot(`plan ${source}`, `it must have at most ${MAX_PLANNED} trials`, `it has ${count}`);
+    refuse([`it must have at most ${MAX_PLANNED} trials`, `it has ${count}`]);
   }
-  if (rule !== undefined) assertChanging(source, resolved, tasks?.open);
-  if (gate !== undefined) assertSolvable(source, resolved, tasks?.open);
+  if (rule !== undefined) refuse(idleFault(resolved, tasks?.open));
+  if (gate !== undefined) refuse(obstacleFault(resolved, tasks?.open));
   return defined({
     suite: suite.name,
     resolved,
@@ -295,15 +296,14 @@ function planRule(source: string, gate: CompletePolicy, blockSize: number): Sequ
 }
 
 /** A sequential gate looks at whole blocks, from which no trial may be missing. */
-function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpener): void {
-  if (resolved.perturbations.every((id) => id === "none")) return;
+function idleFault(resolved: ResolvedSuite, open?: TaskOpener): PlanFault | undefined {
+  if (resolved.perturbations.every((id) => id === "none")) return undefined;
   for (const { task, perturbation, variant } of listTrials({ ...resolved, ...ONE_OF_EACH })) {
     if (changesTask(task, perturbation, open, variant)) continue;
-    throw cannot(
-      `plan ${source}`,
+    return [
       "a sequential gate needs perturbations that change every task",
       `${perturbation} finds nothing to change in ${JSON.stringify(task)}`,
-    );
+    ];
   }
 }
 
@@ -311,24 +311,22 @@ function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpen
 const MAX_LOOKED_AT = 500;
 
 /** A gate asks for tasks to be solved, so that perturbations of documents must leave them an answer. */
-function assertSolvable(source: string, resolved: ResolvedSuite, open?: TaskOpener): void {
+function obstacleFault(resolved: ResolvedSuite, open?: TaskOpener): PlanFault | undefined {
   const cells = resolved.cells.filter((cell) => isGenerated(cell));
   const perturbations = resolved.perturbations.filter((id) =>
     perturbationsIn(id).some((part) => isOn(part, "document"))
   );
   const few = { ...resolved, ...ONE_OF_EACH, cells, perturbations };
-  if (countTrials(few) === 0) return;
+  if (countTrials(few) === 0) return undefined;
   const graphs = Math.ceil(MAX_LOOKED_AT / (cells.length * perturbations.length));
   const trials = listTrials({ ...few, graphs: Math.min(few.graphs, graphs) });
   const found = trials.slice(0, MAX_LOOKED_AT)
     .find(({ task, perturbation }) => obstacleOf(task, perturbation, open) !== undefined);
-  if (found === undefined) return;
-  throw cannot(
-    `plan ${source}`,
+  return found && [
     `a gate asks for tasks to be solved, and under ${found.perturbation} not all can be, as descriptions ` +
-      "alone link parameters",
+    "alone link parameters",
     'set cues: "names" for the tasks, or leave out the gate or the perturbation',
-  );
+  ];
 }
 
 /** Neither a task nor its perturbation depends on these. */
