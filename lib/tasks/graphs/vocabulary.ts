@@ -8,7 +8,6 @@ import type { Stream } from "../../base/random.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz";
 const BASE = ALPHABET.length;
-const PAIRS = [...ALPHABET].flatMap((first) => [...ALPHABET].map((second) => first + second));
 /** Letters from one draw: its 32 bits are enough for these and a choice of lengths. */
 const LETTERS_A_DRAW = 6;
 /** How many words of each length there are, and how many shorter ones, with the empty one. */
@@ -61,12 +60,9 @@ function wordNumber(word: string): number {
 
 /** Spells a word of at most six letters, whose number is a small integer: others are slow to divide. */
 function spellWord(spelled: number, length: number): string {
-  let rest = spelled | 0;
-  let letters = length % 2 === 0 ? "" : ALPHABET[rest % BASE]!;
-  if (length % 2 !== 0) rest = (rest / BASE) | 0;
-  for (let left = length >> 1; left > 0; left--) {
-    letters = PAIRS[rest % (BASE * BASE)]! + letters;
-    rest = (rest / (BASE * BASE)) | 0;
+  let letters = "";
+  for (let rest = spelled | 0; letters.length < length; rest = (rest / BASE) | 0) {
+    letters = ALPHABET[rest % BASE]! + letters;
   }
   return letters;
 }
