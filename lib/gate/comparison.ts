@@ -253,13 +253,10 @@ function comparePair(
   isReference: boolean,
   prices: Prices,
 ): ComparedPair[] {
-  const shared = [...own.graphs].flatMap(([key, { trials }]): SharedGraph[] => {
-    const other = others.graphs.get(key);
-    return other === undefined ? [] : [{ key, candidate: trials, baseline: other.trials }];
-  });
+  const shared = sharedGraphs(own.graphs, others.graphs);
   if (shared.length === 0) return [];
-  const candidate = meanEffort(shared.flatMap((graph) => graph.candidate), prices);
-  const baseline = meanEffort(shared.flatMap((graph) => graph.baseline), prices);
+  const candidate = meanEffort(shared.flatMap((graph) => graph.candidate.trials), prices);
+  const baseline = meanEffort(shared.flatMap((graph) => graph.baseline.trials), prices);
   const tasks = tasksOf(shared);
   const cases = tasks.filter((task) => task.case !== undefined);
   const changes = changesOf(tasks);
@@ -273,7 +270,7 @@ function comparePair(
     cores: unitNames(own.trials.map(({ task }) => task)) === CORES || undefined,
     changed: cases.length < 2 ? undefined : changedCases(cases, 0.95, false),
     effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
-    test: testOf(validPairs(own.graphs, others.graphs, ({ solved }) => solved)),
+    test: testOf(validPairs(shared, ({ solved }) => solved)),
     gained: changes.filter(({ change }) => change > 0).map(({ changed }) => changed),
     lost: changes.filter(({ change }) => change < 0).map(({ changed }) => changed),
   }];
@@ -303,10 +300,13 @@ interface SharedTask extends Pair {
 }
 
 function tasksOf(shared: readonly SharedGraph[]): SharedTask[] {
-  const byTask = Map.groupBy(shared, ({ key, candidate: [first] }) => caseOf(first!.task) ?? key);
+  const byTask = Map.groupBy(
+    shared,
+    ({ key, candidate }) => caseOf(candidate.trials[0]!.task) ?? key,
+  );
   return [...byTask.values()].map((graphs): SharedTask => {
-    const own = graphs.flatMap(({ candidate }) => candidate);
-    const others = graphs.flatMap(({ baseline }) => baseline);
+    const own = graphs.flatMap(({ candidate }) => candidate.trials);
+    const others = graphs.flatMap(({ baseline }) => baseline.trials);
     return {
       case: caseOf(own[0]!.task)!,
       candidate: unitOf(own),
@@ -346,13 +346,13 @@ export function compareSuccess(
 }
 
 function compareGraphs(own: Graphs, others: Graphs): SuccessCompared {
-  const pairs = validPairs(own, others, ({ solved }) => solved);
-  const all = new Set([...own.keys(), ...others.keys()]);
+  const shared = sharedGraphs(own, others);
+  const pairs = validPairs(shared, ({ solved }) => solved);
   return {
     graphs: pairs.length,
-    leftOut: all.size - pairs.length,
+    leftOut: own.size + others.size - shared.length - pairs.length,
     success: pairedSuccess(pairs),
-    missed: pairedSuccess(validPairs(own, others, ({ missed }) => missed)),
+    missed: pairedSuccess(validPairs(shared, ({ missed }) => missed)),
   };
 }
 
@@ -365,11 +365,9 @@ export function compareShares(
   others: readonly TrialSummary[],
   shows: (trial: TrialSummary) => boolean,
 ): PairedSuccess | null {
-  const [one, other] = [own, others].map(groupGraphs) as [
-    Map<string, TrialSummary[]>,
-    Map<string, TrialSummary[]>,
-  ];
-  return pairedSuccess(validPairs(one, other, (trials) => unitOf(trials, trials.length, shows)));
+  const unitIn = ({ trials }: ComparedGraph) =>
+    unitOf(trials as readonly TrialSummary[], trials.length, shows);
+  return pairedSuccess(validPairs(sharedGraphs(graphsOf(own), graphsOf(others)), unitIn));
 }
 
 /** Tango's bounds are one-sided: two of them leave out 5% together. */
@@ -435,11 +433,9 @@ interface ComparedGraph {
   readonly missed: Unit;
 }
 
-/** The trials of both variants on one graph, valid or not. */
-interface SharedGraph {
+/** What both variants came to on one graph, by valid trials or not. */
+interface SharedGraph extends Record<keyof Pair, ComparedGraph> {
   readonly key: string;
-  readonly candidate: readonly ScoredTrial[];
-  readonly baseline: readonly ScoredTrial[];
 }
 
 /** Groups trials by variant, and those of each by graph. */
@@ -455,13 +451,9 @@ function variantsOf(trials: readonly ScoredTrial[]): VariantTrials[] {
     .map(({ subject, items }) => ({ subject, trials: items, graphs: graphsOf(items) }));
 }
 
-function groupGraphs<T extends ScoredTrial>(trials: readonly T[]): Map<string, T[]> {
-  return Map.groupBy(trials, ({ task }) => unitKey(task));
-}
-
 function graphsOf(trials: readonly ScoredTrial[]): Graphs {
   return new Map(
-    [...groupGraphs(trials)].map(([key, own]) => {
+    [...Map.groupBy(trials, ({ task }) => unitKey(task))].map(([key, own]) => {
       const needing = own.filter(needsCalls);
       const missed = unitOf(needing, needing.length, missesCall);
       return [key, { trials: own, solved: unitOf(own), missed }];
@@ -469,16 +461,20 @@ function graphsOf(trials: readonly ScoredTrial[]): Graphs {
   );
 }
 
-/** Returns the graphs with a valid trial of both. */
-function validPairs<Graph>(
-  own: ReadonlyMap<string, Graph>,
-  others: ReadonlyMap<string, Graph>,
-  unitIn: (graph: Graph) => Unit,
-): Pair[] {
-  return [...own].flatMap(([key, graph]) => {
-    const other = others.get(key);
-    if (other === undefined) return [];
-    const pair = { candidate: unitIn(graph), baseline: unitIn(other) };
-    return pair.candidate.valid > 0 && pair.baseline.valid > 0 ? [pair] : [];
+function sharedGraphs(own: Graphs, others: Graphs): SharedGraph[] {
+  return [...own].flatMap(([key, candidate]) => {
+    const baseline = others.get(key);
+    return baseline === undefined ? [] : [{ key, candidate, baseline }];
   });
+}
+
+/** Returns the graphs with a valid trial of both. */
+function validPairs(
+  shared: readonly SharedGraph[],
+  unitIn: (graph: ComparedGraph) => Unit,
+): Pair[] {
+  return shared.map((graph) => ({
+    candidate: unitIn(graph.candidate),
+    baseline: unitIn(graph.baseline),
+  })).filter(({ candidate, baseline }) => candidate.valid > 0 && baseline.valid > 0);
 }

@@ -188,7 +188,7 @@ export function stateDifference(
         if (own !== undefined && next !== undefined) compare(inner, name, own, next);
         else add(inner, name, own, next);
       }
-    } else if (!isSame(one, other)) {
+    } else if (!util.isDeepStrictEqual(one, other)) {
       add(path, name, one, other);
     }
   };
@@ -201,9 +201,11 @@ export function stateDifference(
     // What stands before and behind the changes is the same: an item that is taken out moves all that follow.
     const most = Math.min(one.length, other.length);
     let start = 0;
-    while (start < most && isSame(one[start]!, other[start]!)) start++;
+    while (start < most && util.isDeepStrictEqual(one[start]!, other[start]!)) start++;
     let end = 0;
-    while (end < most - start && isSame(one.at(-1 - end)!, other.at(-1 - end)!)) end++;
+    while (end < most - start && util.isDeepStrictEqual(one.at(-1 - end)!, other.at(-1 - end)!)) {
+      end++;
+    }
     const [left, right] = [
       one.slice(start, one.length - end),
       other.slice(start, other.length - end),
@@ -256,25 +258,6 @@ function classOf(value: object): string | undefined {
 
 function isProxy(value: object): boolean {
   return util.types.isProxy(value);
-}
-
-/** Whether two values are the same; what was hidden counts as the same. */
-function isSame(one: Node, other: Node): boolean {
-  switch (one.kind) {
-    case "text":
-      return other.kind === "text" && one.value === other.value;
-    case "word":
-      return other.kind === "word" && one.text === other.text;
-    case "list":
-      return other.kind === "list" && one.items.length === other.items.length &&
-        one.items.every((item, index) => isSame(item, other.items[index]!));
-    case "fields":
-      return other.kind === "fields" && one.fields.size === other.fields.size &&
-        one.fields.entries().every(([name, inner]) => {
-          const next = other.fields.get(name);
-          return next !== undefined && isSame(inner, next);
-        });
-  }
 }
 
 /** Returns the path of a field, as JavaScript writes it. */
