@@ -94,15 +94,20 @@ export function forecast(plan: Plan): Forecast | undefined {
   };
   const whole = isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
   if (cases.length === 0) return whole;
-  const own = caseForecast(gate, { cases: cases.length, trials: resolved.graphs });
+  const own = { cases: cases.length, trials: resolved.graphs };
   // Where the cases decide alone, their mean has nothing to detect.
-  const mean = decidesByCases(gate) ? { lines: [], warnings: [] } : whole;
+  const { lines, warnings } = decidesByCases(gate) ? NOTHING : whole;
+  const every = gate.every === undefined ? NOTHING : everyForecast(gate, gate.every, own);
+  // A single case is what the gate decides on.
+  const changed = isUpgrade(gate) && cases.length > 1 ? [changedLine(gate, own)] : [];
   return {
     ...whole,
-    lines: [...mean.lines, ...own.lines],
-    warnings: [...mean.warnings, ...own.warnings],
+    lines: [...lines, ...every.lines, ...changed],
+    warnings: [...warnings, ...every.warnings],
   };
 }
+
+const NOTHING = { lines: [], warnings: [] };
 
 interface Size {
   readonly graphs: number;
@@ -323,22 +328,20 @@ function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
       } looked at (one of each cell): ${rates}`;
     const cues = 'rates of success; with "cues": "names" they can be solved';
     return [
-      ...(unchanged === 0 ? [] : [
-        `${perturbation} finds nothing to change ${looked(unchanged)} all rates` +
-        (plain ? '; with "surface": "rich" there is more to change' : ""),
-      ]),
-      ...(unlinked === 0
+      unchanged === 0
         ? []
-        : [`under ${perturbation} nothing leads to the answer ${looked(unlinked)} ${cues}`]),
-      ...(misleading === 0
+        : `${perturbation} finds nothing to change ${looked(unchanged)} all rates` +
+          (plain ? '; with "surface": "rich" there is more to change' : ""),
+      unlinked === 0
         ? []
-        : [`under ${perturbation} documents mislead ${looked(misleading)} ${cues}`]),
-      ...(isRemoving(perturbation)
-        ? [
-          `under ${perturbation} no task can be solved, and abstaining is right: ${rates} rates of success`,
-        ]
-        : []),
-    ];
+        : `under ${perturbation} nothing leads to the answer ${looked(unlinked)} ${cues}`,
+      misleading === 0
+        ? []
+        : `under ${perturbation} documents mislead ${looked(misleading)} ${cues}`,
+      isRemoving(perturbation)
+        ? `under ${perturbation} no task can be solved, and abstaining is right: ${rates} rates of success`
+        : [],
+    ].flat();
   });
   return [...incomparable, ...ineffective];
 }
@@ -359,19 +362,6 @@ const GOOD = 0.1;
 
 /** Trials of a case that are looked at, at most. */
 const MAX_TRIALS = 2_000;
-
-/** What a gate says about each case: lines to print, and warnings. */
-function caseForecast(
-  policy: CompletePolicy,
-  size: CaseSize,
-): { readonly lines: readonly string[]; readonly warnings: readonly string[] } {
-  const every = policy.every === undefined ? NOTHING : everyForecast(policy, policy.every, size);
-  // A single case is what the gate decides on.
-  const changed = isUpgrade(policy) && size.cases > 1 ? [changedLine(policy, size)] : [];
-  return { lines: [...every.lines, ...changed], warnings: every.warnings };
-}
-
-const NOTHING = { lines: [], warnings: [] };
 
 /** What a suite of cases takes, in trials of each. */
 interface CaseNeeds {
