@@ -7,25 +7,14 @@
 import { sum } from "../base/numbers.ts";
 import {
   bound,
-  DIFFERENCES,
   type Evidence,
   lackOfCoverage,
   type Measure,
-  type Pair,
   rateOf,
   RATES,
-  type Unit,
   type UnitMeasure,
 } from "./evidence.ts";
-import {
-  type CompletePolicy,
-  completePolicy,
-  decidesByCases,
-  hypothesesOf,
-  type RatePolicy,
-  readPolicy,
-  type UpgradePolicy,
-} from "./policy.ts";
+import { type CompletePolicy, completePolicy, decidesByCases, hypothesesOf } from "./policy.ts";
 import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
 import {
   type CaseCheck,
@@ -147,47 +136,14 @@ export interface DecideOptions {
 }
 
 /**
- * Decides an absolute gate: it passes if the lower bound of the success rate reaches
- * `successRate - margin`, fails if the upper bound is below `successRate`, and is undecided otherwise. It
- * is invalid without trials or with too few valid ones.
+ * Decides over the units of any measure, also over a run in waves that may go on: a gate passes if the lower bound
+ * reaches the requirement less the margin, fails if the upper bound is below the requirement, and is undecided
+ * otherwise. It is invalid without trials or with too few valid ones.
  *
- * Bounds are Clopper and Pearson's if every graph ran once. Repetitions of a graph are not independent, so
- * then they are betting bounds on graph means. Invalid and missing trials count as the worst case of each
- * bound: trials may fail to end more often on hard tasks, and leaving them out would let a gate pass on
- * unobserved results.
- *
- * @throws {InputError} If the policy is not usable.
+ * Bounds are exact, or score bounds of pairs, if every graph ran once. Repetitions of a graph are not independent, so
+ * then they are betting bounds on graph means. Invalid and missing trials count as the worst case of each bound: trials
+ * may fail to end more often on hard tasks, and leaving them out would let a gate pass on unobserved results.
  */
-export function decide(
-  units: readonly Unit[],
-  policy: RatePolicy,
-  options: DecideOptions = {},
-): Verdict {
-  return conclude(units, RATES, readPolicy(policy, "the policy of decide()"), options) as Verdict;
-}
-
-/**
- * Decides an upgrade gate: with d the candidate's success rate less the baseline's, it passes if the lower
- * bound of d reaches `-margin`, fails if the upper bound is below 0, and is undecided otherwise.
- *
- * Bounds are Tango's score bounds for paired proportions if every graph ran once with either model, else
- * betting bounds on the differences of graph means. Invalid and missing trials on either side count as the
- * worst case of each bound.
- *
- * @throws {InputError} If the policy is not usable.
- * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
- * paired-sample design", 1998.
- */
-export function decideUpgrade(
-  pairs: readonly Pair[],
-  policy: UpgradePolicy,
-  options: DecideOptions = {},
-): Verdict {
-  const complete = readPolicy(policy, "the policy of decideUpgrade()");
-  return conclude(pairs, DIFFERENCES, complete, options) as Verdict;
-}
-
-/** Decides over the units of any measure, also over a run in waves that may go on. */
 export function conclude<T>(
   units: readonly T[],
   measure: Measure<T> | UnitMeasure<T>,

@@ -3,10 +3,10 @@
  * @module
  */
 
-import type { Pair, Unit } from "../gate/evidence.ts";
+import { DIFFERENCES, type Pair, RATES, type Unit } from "../gate/evidence.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { countText, percent, points } from "../base/numbers.ts";
-import { decide, decideUpgrade } from "../gate/decide.ts";
+import { conclude } from "../gate/decide.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { Obstacle } from "../perturbations/methods.ts";
@@ -129,7 +129,7 @@ function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
     // Repetitions may all be alike, and then count as one.
     (repetitions > 1 ? `, at least if their ${parts} differ` : "");
   const best = new Array<Unit>(graphs).fill(solvedUnit(repetitions));
-  const { kind } = decide(best, policy, { advise: false });
+  const { kind } = conclude(best, RATES, policy, { advise: false });
   const vain = kind === "pass" ? undefined : `all ${graphs} ${unit.many} were solved`;
   return fixedForecast(policy, size, { detectable, line, vain }, () => {
     const rates = { rate: successRate, margin, confidence };
@@ -153,7 +153,7 @@ function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
     `, where one in ${oneDecimal(1 / discordance)} ${unit.many} is solved by only one of them`;
   const solved = solvedUnit(repetitions);
   const tied = new Array<Pair>(graphs).fill({ candidate: solved, baseline: solved });
-  const { kind } = decideUpgrade(tied, policy, { advise: false });
+  const { kind } = conclude(tied, DIFFERENCES, policy, { advise: false });
   const vain = kind === "pass" ? undefined : `both solved all ${graphs} ${unit.many}`;
   return fixedForecast(policy, size, { detectable, line, vain }, () => {
     const power = margin === 0 ? 0 : pairedGatePower(graphs, margin, discordance, 0, confidence);

@@ -9,7 +9,8 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
-import { decide, type Verdict, withCeilings } from "../../lib/gate/decide.ts";
+import { type Verdict, withCeilings } from "../../lib/gate/decide.ts";
+import { decide } from "../support/deciding.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
 import { completePolicy, type RatePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule, stakesOf } from "../../lib/gate/sequential.ts";

@@ -9,13 +9,8 @@ import {
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import type { FailedAttempt } from "../../lib/calls/trace.ts";
-import {
-  type CeilingCheck,
-  decide,
-  decideUpgrade,
-  type TrialsVerdict,
-  type Verdict,
-} from "../../lib/gate/decide.ts";
+import type { CeilingCheck, TrialsVerdict, Verdict } from "../../lib/gate/decide.ts";
+import { decide, decideUpgrade } from "../support/deciding.ts";
 import { decideTrials, exitCodeOf, worstKind } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import {

@@ -9,7 +9,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import { decideUpgrade } from "../../lib/gate/decide.ts";
+import { decideUpgrade } from "../support/deciding.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/gate_report.ts";
 import type { FreshEvidence } from "../../lib/gate/evidence.ts";

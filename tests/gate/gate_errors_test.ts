@@ -5,7 +5,8 @@
 import { assertEquals, assertGreater, assertGreaterOrEqual, assertLessOrEqual } from "@std/assert";
 import type { Prng } from "@std/random";
 import { type Pair, pairSample, type Unit, unitSample } from "../../lib/gate/evidence.ts";
-import { decide, type DecideOptions, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
+import type { DecideOptions, Verdict } from "../../lib/gate/decide.ts";
+import { decide, decideUpgrade } from "../support/deciding.ts";
 import {
   completePolicy,
   type GatePolicy,

@@ -14,7 +14,7 @@ import {
   pairSample,
   type Unit,
 } from "../../lib/gate/evidence.ts";
-import { decideUpgrade } from "../../lib/gate/decide.ts";
+import { decideUpgrade } from "../support/deciding.ts";
 import { completePolicy, type UpgradePolicy } from "../../lib/gate/policy.ts";
 import { stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";

@@ -4,7 +4,8 @@
 
 import { assertEquals, assertGreater, assertLessOrEqual, assertStringIncludes } from "@std/assert";
 import type { Prng } from "@std/random";
-import { decideUpgrade, type TrialsVerdict } from "../../lib/gate/decide.ts";
+import type { TrialsVerdict } from "../../lib/gate/decide.ts";
+import { decideUpgrade } from "../support/deciding.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";

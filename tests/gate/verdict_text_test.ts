@@ -6,13 +6,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { percent, points } from "../../lib/base/numbers.ts";
-import {
-  type CeilingCheck,
-  decide,
-  decideUpgrade,
-  type Verdict,
-  withCeilings,
-} from "../../lib/gate/decide.ts";
+import { type CeilingCheck, type Verdict, withCeilings } from "../../lib/gate/decide.ts";
+import { decide, decideUpgrade } from "../support/deciding.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import type { Evidence } from "../../lib/gate/evidence.ts";
 import { describeVerdict, reportVerdicts, verdictNumbers } from "../../lib/gate/gate_report.ts";

@@ -2,7 +2,8 @@ import { completePolicy } from "../../../lib/gate/policy.ts";
 import { assertEquals, AssertionError, assertStringIncludes, assertThrows } from "@std/assert";
 import { assertSolved, passes } from "../../../lib/testing/assertions/_trials.ts";
 import type { Failure } from "../../../lib/calls/failure_types.ts";
-import { decide, type Verdict } from "../../../lib/gate/decide.ts";
+import type { Verdict } from "../../../lib/gate/decide.ts";
+import { decide } from "../../support/deciding.ts";
 import { callEvent, once, record, type TrialTraits } from "../../support/records.ts";
 
 const FAILURE: Failure = {
