@@ -3,6 +3,7 @@
  * @module
  */
 
+import { firstClash } from "../base/clash.ts";
 import defer * as fileNames from "node:path";
 import { userPath } from "../base/command_line.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
@@ -11,7 +12,7 @@ import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file
 import { commandWidth } from "../base/terminal_width.ts";
 import { isLeftOut } from "../gate/compared_cases.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
-import type { Price, Prices } from "../models/prices.ts";
+import type { Prices } from "../models/prices.ts";
 import { assertCsvFolder, CSV_FILES, writeCsv } from "../reports/csv.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { writeHtml } from "../reports/html.ts";
@@ -249,19 +250,12 @@ function seedOf({ runs }: Collection): number | undefined {
 
 /** Returns the prices of all plans, which must agree. */
 function pricesOf({ runs }: Collection, error: Rest["error"]): Prices {
-  const all = new Map<string, Price>();
-  for (const { results } of runs) {
-    for (const [name, price] of Object.entries(results.prices ?? {})) {
-      const before = all.get(name);
-      if (before !== undefined && canonicalJson(before) !== canonicalJson(price)) {
-        throw error(
-          `the plans must have the same price for ${name}, or --prices must be given: they differ`,
-        );
-      }
-      all.set(name, price);
-    }
-  }
-  return Object.fromEntries(all);
+  const all = runs.flatMap(({ results }) => Object.entries(results.prices ?? {}));
+  const [one] = firstClash(all, ([name]) => name, ([, price]) => canonicalJson(price)) ?? [];
+  if (one === undefined) return Object.fromEntries(all);
+  throw error(
+    `the plans must have the same price for ${one[0]}, or --prices must be given: they differ`,
+  );
 }
 
 /** Returns the failed trials of tool tests; tables tell more of generated tasks than single trials do. */

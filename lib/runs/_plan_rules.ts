@@ -3,6 +3,7 @@
  * @module
  */
 
+import { firstClash } from "../base/clash.ts";
 import { isFault } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
@@ -261,17 +262,12 @@ export function stageModelsFault(
   models: readonly ModelEntry[],
   strategies: readonly (string | StrategyEntry)[],
 ): PlanFault | undefined {
-  const seen = new Map(models.map((entry) => [modelName(entry), canonicalJson(entry)]));
-  for (const entry of strategies.flatMap((one) => [...stageEntries(one).values()])) {
-    const [name, options] = [modelName(entry), canonicalJson(entry)];
-    if ((seen.get(name) ?? options) !== options) {
-      return [
-        "a name must stand for one model",
-        `the options of ${name} differ between models and the stages of strategies`,
-      ];
-    }
-    seen.set(name, options);
-  }
+  const stages = strategies.flatMap((entry) => [...stageEntries(entry).values()]);
+  const [one] = firstClash([...models, ...stages], modelName, canonicalJson) ?? [];
+  return one && [
+    "a name must stand for one model",
+    `the options of ${modelName(one)} differ between models and the stages of strategies`,
+  ];
 }
 
 /**

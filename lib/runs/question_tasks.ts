@@ -3,6 +3,7 @@
  * @module
  */
 
+import { firstClash } from "../base/clash.ts";
 import { shuffle } from "@std/random";
 import type { CallFormat, CallMode } from "../tasks/questions/scoring.ts";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "../tasks/questions/question_set.ts";
@@ -39,18 +40,15 @@ export function questionSource(
   if (entries.length === 0) return undefined;
   const paths = [...new Set(entries.map((entry) => locate(entry.set)))];
   const byPath = new Map(paths.map((path) => [path, loadCallSet(path)]));
-  const sets = new Map<string, { path: string; set: CallSet }>();
-  for (const [path, set] of byPath) {
-    const other = sets.get(set.name);
-    if (other !== undefined) {
-      throw cannot(
-        `use the call sets ${other.path} and ${path} in one suite`,
-        "their names must differ",
-        `both are called ${printable(set.name, 100)}`,
-      );
-    }
-    sets.set(set.name, { path, set });
+  const [one, other] = firstClash(byPath, ([, { name }]) => name) ?? [];
+  if (one !== undefined) {
+    throw cannot(
+      `use the call sets ${one[0]} and ${other![0]} in one suite`,
+      "their names must differ",
+      `both are called ${printable(one[1].name, 100)}`,
+    );
   }
+  const sets = new Map(Array.from(byPath, ([path, set]) => [set.name, { path, set }]));
   return {
     sets,
     warnings: [...byPath.values()].flatMap(({ warnings }) => warnings),

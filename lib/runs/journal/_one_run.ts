@@ -3,6 +3,7 @@
  * @module
  */
 
+import { firstClash } from "../../base/clash.ts";
 import { commandLine } from "../../base/command_line.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { planHash } from "../resolved_suite.ts";
@@ -159,15 +160,11 @@ function unlikeSettings(one: JournalFile, other: JournalFile): string | undefine
 
 /** Says that test files were run with different versions of what both import. */
 function sharedCode(files: readonly JournalFile[]): string | undefined {
-  const seen = new Map<string, { readonly file: JournalFile; readonly hash: string }>();
-  for (const file of files) {
-    for (const [path, hash] of Object.entries(sourcesFromHere(file.plan!))) {
-      const before = seen.getOrInsert(path, { file, hash });
-      if (before.hash !== hash) {
-        return differentCode(before.file, file, [printable(path, 200)]);
-      }
-    }
-  }
+  const sources = files.flatMap((file) =>
+    Object.entries(sourcesFromHere(file.plan!)).map(([path, hash]) => ({ file, path, hash }))
+  );
+  const [one, other] = firstClash(sources, ({ path }) => path, ({ hash }) => hash) ?? [];
+  return one && differentCode(one.file, other!.file, [printable(one.path, 200)]);
 }
 
 function differentCode(one: JournalFile, other: JournalFile, paths: readonly string[]): string {
@@ -233,33 +230,24 @@ export function missingInWaves(
   return [...planned].filter(([key]) => !present.has(key)).map(([, text]) => text);
 }
 
-/** Why trials, or the replies that they replay, are there twice. */
+/**
+ * Why trials, or the replies that they replay, are there twice: shards that replay in processes of their own may take the
+ * same recording for different trials.
+ */
 export function doubledProblem(files: readonly JournalFile[]): string | undefined {
-  const seen = new Map<string, string>();
-  for (const { path, trials, doubled } of files) {
-    if (doubled !== undefined) return `trial ${printable(doubled)} is in ${path} twice`;
-    for (const { id } of trials) {
-      const before = seen.get(id);
-      if (before !== undefined) {
-        return `trial ${printable(id)} is both in ${before} and in ${path}`;
-      }
-    }
-    for (const { id } of trials) seen.set(id, path);
+  const again = files.find(({ doubled }) => doubled !== undefined);
+  if (again !== undefined) return `trial ${printable(again.doubled!)} is in ${again.path} twice`;
+  const trials = files.flatMap(({ path, trials }) =>
+    trials.map(({ id, draw }) => ({ id, draw, path }))
+  );
+  const [one, other] = firstClash(trials, ({ id }) => id) ?? [];
+  if (one !== undefined) {
+    return `trial ${printable(one.id)} is both in ${one.path} and in ${other!.path}`;
   }
-  return drawnProblem(files);
-}
-
-/** Shards that replay in processes of their own may take the same recording for different trials. */
-function drawnProblem(files: readonly JournalFile[]): string | undefined {
-  const seen = new Map<string, string>();
-  for (const { id, draw } of files.flatMap(({ trials }) => trials)) {
-    if (draw === undefined) continue;
-    const before = seen.get(draw);
-    if (before !== undefined) {
-      return `trials ${printable(before)} and ${printable(id)} have the same recorded replies`;
-    }
-    seen.set(draw, id);
-  }
+  const drawn = firstClash(trials.filter(({ draw }) => draw !== undefined), ({ draw }) => draw);
+  if (drawn === undefined) return undefined;
+  const [first, second] = drawn.map(({ id }) => printable(id));
+  return `trials ${first} and ${second} have the same recorded replies`;
 }
 
 function foreignProblem({ files, planned = [] }: Part): string | undefined {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { firstClash } from "../../base/clash.ts";
 import defer * as paths from "node:path/posix";
 import type { JournalFile } from "./journal.ts";
 import type { PlanLine } from "./plan_line.ts";
@@ -40,17 +41,13 @@ export function testsOf({ resolved: { cells, cases = {} } }: PlanLine): string[]
 
 /** Says which test is in the journals of two test files; `undefined` if none is. */
 export function sharedTest(files: readonly JournalFile[]): string | undefined {
-  const seen = new Map<string, JournalFile>();
-  for (const file of files) {
-    for (const name of testsOf(file.plan!) ?? []) {
-      const before = seen.get(name) ?? file;
-      if (planHash(before.plan!) !== planHash(file.plan!)) {
-        return `the test ${printable(name, 100)} is in ${before.path} and in ${file.path}, ` +
-          "which are of different plans";
-      }
-      seen.set(name, before);
-    }
-  }
+  const tests = files.flatMap(({ path, plan }) => {
+    const hash = planHash(plan!);
+    return (testsOf(plan!) ?? []).map((name) => ({ name, path, hash }));
+  });
+  const [one, other] = firstClash(tests, ({ name }) => name, ({ hash }) => hash) ?? [];
+  return one && `the test ${printable(one.name, 100)} is in ${one.path} and in ${other!.path}, ` +
+      "which are of different plans";
 }
 
 /**

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { firstClash } from "../../base/clash.ts";
 import defer * as fileNames from "node:path";
 import { type ComparedCases, leftOutLines } from "../../gate/compared_cases.ts";
 import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
@@ -262,50 +263,47 @@ function assertSameTasks(one: CollectedRun, other: CollectedRun): ComparedCases 
 
 /** Entries with different options under one name would look like one model or strategy. */
 function assertSameNames(runs: readonly CollectedRun[]): void {
-  const seen = new Map<string, { readonly path: string; readonly options: string }>();
-  for (const { paths, results: { plan } } of runs) {
+  const entries = runs.flatMap(({ paths: [path], results: { plan } }) => {
     const { models = [], strategies = [] } = plan?.resolved ?? {};
-    const entries = [
-      ...[...models, ...strategies.flatMap((entry) => [...stageEntries(entry).values()])]
-        .map((entry) => ["model", modelName(entry), entry] as const),
-      ...strategies.map((entry) => ["strategy", strategyName(entry), entry] as const),
+    const stages = strategies.flatMap((entry) => [...stageEntries(entry).values()]);
+    return [
+      ...[...models, ...stages].map((entry) => ({
+        path,
+        entry,
+        kind: "model",
+        name: modelName(entry),
+      })),
+      ...strategies.map((entry) => ({ path, entry, kind: "strategy", name: strategyName(entry) })),
     ];
-    for (const [kind, name, entry] of entries) {
-      const [key, options, path] = [`${kind} ${name}`, canonicalJson(entry), paths[0]!];
-      const before = seen.get(key) ?? { path, options };
-      if (before.options !== options) {
-        throw cannot(
-          `report on ${before.path} and ${path} together`,
-          `a name must stand for one ${kind}`,
-          `the options of ${name} differ`,
-        );
-      }
-      seen.set(key, before);
-    }
-  }
+  });
+  const clash = firstClash(
+    entries,
+    ({ kind, name }) => `${kind} ${name}`,
+    ({ entry }) => canonicalJson(entry),
+  );
+  if (clash === undefined) return;
+  const [{ path, kind, name }, other] = clash;
+  throw cannot(
+    `report on ${path} and ${other.path} together`,
+    `a name must stand for one ${kind}`,
+    `the options of ${name} differ`,
+  );
 }
 
 /** A trial that is in two runs would count twice. */
 function assertDistinct(runs: readonly CollectedRun[]): void {
-  const seen = new Map<string, string>();
-  for (const { paths, results, label } of runs) {
-    // Another run of a trial has its label, and began at another time.
-    const keys = new Map(
-      results.trials.flatMap((trial) =>
-        (label === undefined ? [trial.id] : [attemptKey(trial), drawKey(trial)].filter(Boolean))
-          .map((key) => [key, trial.id] as const)
-      ),
-    );
-    for (const [key, id] of keys) {
-      const before = seen.get(key);
-      if (before !== undefined) {
-        throw cannot(
-          `report on ${before} and ${paths[0]} together`,
-          "a trial must be in one of them only",
-          `both have ${id}`,
-        );
-      }
-      seen.set(key, paths[0]!);
-    }
-  }
+  const trials = runs.flatMap((run) =>
+    run.results.trials.flatMap((trial) =>
+      // Another run of a trial has its label, and began at another time.
+      (run.label === undefined ? [trial.id] : [attemptKey(trial), drawKey(trial)].filter(Boolean))
+        .map((key) => ({ key, id: trial.id, run }))
+    )
+  );
+  const [one, other] = firstClash(trials, ({ key }) => key, ({ run }) => run) ?? [];
+  if (one === undefined) return;
+  throw cannot(
+    `report on ${one.run.paths[0]} and ${other!.run.paths[0]} together`,
+    "a trial must be in one of them only",
+    `both have ${other!.id}`,
+  );
 }

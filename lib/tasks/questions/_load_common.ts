@@ -3,6 +3,7 @@
  * @module
  */
 
+import { firstClash } from "../../base/clash.ts";
 import { z } from "zod";
 import {
   isJsonObject,
@@ -140,19 +141,13 @@ export function assemble({ name, domains: drafts, questions: questionDrafts }: S
 
 /** @throws {InputError} If two questions have the same id; the message names the places of both. */
 function assertIds(questions: readonly QuestionDraft[]): void {
-  const places = new Map<string, QuestionDraft>();
-  for (const draft of questions) {
-    const { question: { id }, source, path } = draft;
-    const before = places.get(id);
-    if (before !== undefined) {
-      throw cannot(
-        `use ${source}`,
-        `${path}.id must be another than those before`,
-        `${JSON.stringify(id)} is at ${before.path} of ${before.source}, too`,
-      );
-    }
-    places.set(id, draft);
-  }
+  const [before, again] = firstClash(questions, ({ question }) => question.id) ?? [];
+  if (before === undefined) return;
+  throw cannot(
+    `use ${again!.source}`,
+    `${again!.path}.id must be another than those before`,
+    `${JSON.stringify(before.question.id)} is at ${before.path} of ${before.source}, too`,
+  );
 }
 
 type Warn = (text: string) => void;
