@@ -19,9 +19,6 @@ export interface LookAheadOptions {
   readonly inOrder?: boolean;
 }
 
-/** What became of a piece, each a bit. */
-const [STARTED, FORGOTTEN] = [1, 2];
-
 /**
  * Runs pieces of work, numbered from 0, ahead of requests for their results.
  *
@@ -45,22 +42,14 @@ export class LookAhead<T> {
   #furthest = -1;
   #next = 0;
   #running = 0;
-  /** What became of each piece, by its number: a set of a long run's would take much more memory. */
-  readonly #states: Uint8Array;
-  #started = 0;
+  readonly #started = new Set<number>();
+  readonly #forgotten = new Set<number>();
   readonly #urgent: number[] = [];
 
   constructor(count: number, work: (index: number) => Promise<T>, options: LookAheadOptions = {}) {
     this.#count = count;
-    this.#states = new Uint8Array(count);
     this.#work = work;
-    const { concurrency = 8 } = options;
-    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
-      throw new RangeError(
-        `Cannot look ahead as concurrency must be a whole number from 1 on: it is ${concurrency}`,
-      );
-    }
-    this.#concurrency = concurrency;
+    this.#concurrency = options.concurrency ?? 8;
     this.#largest = 4 * this.#concurrency;
     this.#slowStart = options.slowStart ?? false;
     this.#inOrder = options.inOrder ?? false;
@@ -69,12 +58,12 @@ export class LookAhead<T> {
 
   /** The number of started pieces. */
   get started(): number {
-    return this.#started;
+    return this.#started.size;
   }
 
   /** The result of one piece; asking again returns the same promise. */
   get(index: number): Promise<T> {
-    if (this.#is(index, FORGOTTEN)) {
+    if (this.#forgotten.has(index)) {
       throw new Error(`Cannot get the result of ${index} as it was forgotten`);
     }
     if (this.#slowStart) {
@@ -92,7 +81,7 @@ export class LookAhead<T> {
     this.#furthest = Math.max(this.#furthest, index);
     const waits = this.#inOrder && !this.#slowStart;
     if (!waits) {
-      if (!this.#is(index, STARTED) && !this.#results.has(index)) this.#urgent.push(index);
+      if (!this.#started.has(index) && !this.#results.has(index)) this.#urgent.push(index);
       // A shuffling runner has passed pieces that are still open: look there again.
       this.#next = this.#slowStart ? index : Math.min(this.#next, index);
     }
@@ -108,7 +97,7 @@ export class LookAhead<T> {
     this.#window = this.#largest;
     const results: T[] = [];
     for (let index = 0; index < this.#count; index++) {
-      if (!this.#is(index, FORGOTTEN)) results.push(await this.get(index));
+      if (!this.#forgotten.has(index)) results.push(await this.get(index));
     }
     return results;
   }
@@ -117,13 +106,9 @@ export class LookAhead<T> {
   forget(index: number): void {
     const entry = this.#results.get(index);
     if (entry === undefined) return;
-    this.#states[index]! |= FORGOTTEN;
+    this.#forgotten.add(index);
     const release = () => void this.#results.delete(index);
     entry.promise.then(release, release);
-  }
-
-  #is(index: number, state: number): boolean {
-    return (this.#states[index]! & state) !== 0;
   }
 
   #entry(index: number): PromiseWithResolvers<T> {
@@ -149,13 +134,12 @@ export class LookAhead<T> {
     const from = this.#inOrder && !this.#slowStart ? this.#furthest : this.#last;
     const end = Math.min(this.#count, from + this.#window);
     for (; this.#next < end; this.#next++) {
-      if (!this.#is(this.#next, STARTED)) return this.#next++;
+      if (!this.#started.has(this.#next)) return this.#next++;
     }
   }
 
   #start(index: number): void {
-    this.#states[index]! |= STARTED;
-    this.#started++;
+    this.#started.add(index);
     const { resolve, reject } = this.#entry(index);
     this.#running++;
     Promise.try(this.#work, index).then(resolve, reject).finally(() => {
