@@ -17,7 +17,6 @@ import {
   TimeLimitError,
 } from "../../../lib/models/model.ts";
 import type { ModelEntry } from "../../../lib/models/entry.ts";
-import { scripted } from "../../../lib/models/scripted.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import type { RecordingMode } from "../../../lib/models/recordings/options.ts";
 import type { TrialRecording } from "../../../lib/models/recordings/_trial_recording.ts";
@@ -30,7 +29,6 @@ import { Recordings } from "../../../lib/models/recordings/recordings.ts";
 import { Run, type RunOptions } from "../../../lib/runs/run.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import fc from "../../support/fast_check.ts";
 import { Folder } from "../../support/folders.ts";
 import { assertLinear } from "../../support/growth.ts";
 import { inProcess } from "../../support/in_process.ts";
@@ -712,11 +710,6 @@ Deno.test("Recordings of other trials, and files that are none, are refused", as
   assertStringIncludes(await missed(folder, {}), "must be of the trial core=2");
   folder.write(file!, text.slice(0, 300));
   assertStringIncludes(await missed(folder, {}), `${file} as it must be JSON`);
-  folder.write(file!, text.replace('"v": 1', '"v": 2'));
-  assertStringIncludes(
-    await missed(folder, {}),
-    "it is of version 2 of the format, and this toolgate reads 1",
-  );
   assertThrows(
     () => new Recordings({ folder: folder.file("none"), mode: "replay" }),
     InputError,
@@ -760,50 +753,6 @@ Deno.test("Recordings.claim() lets one benchmark of a process record a trial", (
   folder.write("README.md", "none yet");
   open("replay").claim(trials, "benchmark two");
   open("auto").claim(trials, "benchmark two");
-});
-
-Deno.test("Recordings keep any conversation, of whatever texts", async () => {
-  const text = fc.oneof(
-    fc.string({ unit: fc.character() }),
-    fc.constantFrom("", "\r\n", "\ud800", "__proto__", "a\n\nb"),
-  );
-  const turn = fc.record({
-    ask: text,
-    text,
-    calls: fc.array(fc.record({ id: text, name: text, arguments: text }), { maxLength: 2 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 4 }), async (turns) => {
-      using folder = new Folder();
-      const talk = async (
-        ask: (request: Partial<ModelRequest>, number?: number) => Promise<ModelReply>,
-      ) => {
-        const messages: ModelRequest["messages"][number][] = [];
-        const said: unknown[] = [];
-        for (const [index, turn] of turns.entries()) {
-          messages.push({ role: "user", content: turn.ask });
-          const { text, calls } = await ask({ messages: [...messages] }, index + 1);
-          said.push([text, calls]);
-          messages.push({ role: "assistant", content: text, calls });
-        }
-        return said;
-      };
-      let next = 0;
-      const answer = () => {
-        const { text, calls } = turns[next++]!;
-        return Promise.resolve(reply(text, { calls }));
-      };
-      let [live, again]: [unknown, unknown] = [undefined, undefined];
-      await exchange(folder, { mode: "record", answer }, async (ask) => {
-        live = await talk(ask);
-      });
-      await exchange(folder, { mode: "replay" }, async (ask) => {
-        again = await talk(ask);
-      });
-      assertEquals(again, live);
-    }),
-    { numRuns: 40 },
-  );
 });
 
 // Runs
@@ -864,25 +813,6 @@ Deno.test("a run is replayed as it was, without a model", async () => {
       .length,
     recorded.length,
   );
-});
-
-Deno.test("a repeated trial has a recording of its own", async () => {
-  using folder = new Folder();
-  const suite: Suite = {
-    ...SUITE,
-    models: ["m"],
-    strategies: ["plain"],
-    perturbations: ["none"],
-    repetitions: 3,
-  };
-  let said = 0;
-  const connect: RunOptions["connect"] = ({ model }) =>
-    scripted(model, () => ({ text: `It is ${++said}.` }));
-  const recorded = await runIn(folder, "record", { connect, concurrency: 4 }, suite);
-  const replayed = await runIn(folder, "replay", { concurrency: 1 }, suite);
-  assertEquals(replayed.map(essence), recorded.map(essence));
-  const answers = recorded.map(({ events }) => events.find(({ kind }) => kind === "reply"));
-  assertEquals(new Set(answers.map((event) => JSON.stringify(event))).size, recorded.length);
 });
 
 Deno.test("a miss ends its trial alone, and nothing of it is in the journal", async () => {
