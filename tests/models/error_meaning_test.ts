@@ -122,9 +122,11 @@ Deno.test("a question or reply that a content filter stopped is filtered, and no
 
 Deno.test("an error says whether asking again may draw another reply, and what must change", async () => {
   const kinds = [
-    [429, error("Slow down"), { retryable: true, fault: "infrastructure" }],
+    [429, error("Slow down"), { retryable: true, fault: "infrastructure", rateLimited: true }],
+    [408, {}, { retryable: true }],
+    [422, error("no"), { retryable: false, rateLimited: false }],
     [502, {}, { retryable: true, fault: "infrastructure" }],
-    [503, {}, { retryable: true, fault: "infrastructure" }],
+    [503, {}, { retryable: true, fault: "infrastructure", rateLimited: false }],
     [504, {}, { retryable: true, fault: "infrastructure" }],
     [529, error("Overloaded"), { retryable: true, fault: "infrastructure" }],
     [500, error("The server had an error while processing your request"), {

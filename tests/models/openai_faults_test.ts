@@ -99,14 +99,6 @@ for (const { api, replyName, hello, calling } of WIRES) {
 
   // Faults of the server.
 
-  for (const code of [408, 409, 429, 500, 502, 503, 504, 529]) {
-    test(`openai() retries a ${code}`, async () => {
-      await using server = serving(status(code, { error: { message: "Later" } }), sound);
-      assertEquals((await server.model().reply(asked())).text, "hello");
-      assertEquals(server.received.length, 2);
-    });
-  }
-
   test("openai() reports a 429 after its retries", async () => {
     await using server = serving(status(429, { error: { message: "Slow down" } }));
     const error = await refusedBy(server);
@@ -114,13 +106,6 @@ for (const { api, replyName, hello, calling } of WIRES) {
     assertStringIncludes(error.message, "429 Slow down (4 attempts)");
     assertEquals(error.rateLimited, true);
   });
-
-  for (const code of [400, 500, 503]) {
-    test(`openai() takes no ${code} for a rate limit`, async () => {
-      await using server = serving(status(code, { error: { message: "No" } }));
-      assertEquals((await refusedBy(server, { retries: 0 })).rateLimited, false);
-    });
-  }
 
   for (
     const fault of [
@@ -155,15 +140,6 @@ for (const { api, replyName, hello, calling } of WIRES) {
     assertNotMatch(message, /\n/);
     assertLess(message.length, 500);
   });
-
-  for (const code of [400, 401, 403, 404, 422]) {
-    test(`openai() does not retry a ${code}`, async () => {
-      await using server = serving(status(code, { error: { message: "Never" } }));
-      const error = await refusedBy(server);
-      assertEquals([server.received.length, error.retryable], [1, false]);
-      assertStringIncludes(error.message, `${code} Never (1 attempt)`);
-    });
-  }
 
   test("openai() finds the reason where other servers put it", async () => {
     await using server = serving(status(422, { detail: "No field left" }));

@@ -1,21 +1,17 @@
 // What is read of replies: the same in every wire format.
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { defined, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
+import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { InfrastructureError, type ModelReply } from "../../../lib/models/model.ts";
 import { openai, type WireApi } from "../../../lib/models/openai/openai.ts";
 import { takenOver } from "../../../lib/trials/summary.ts";
-import fc from "../../support/fast_check.ts";
 import { outsideTest, WIRE_REPLIES } from "../../support/outside_data.ts";
 import {
-  ADD,
   answering,
   asked,
   CONVERSATION,
   KEY,
-  refusedBy,
   serversOf,
-  status,
   whole,
   WIRES,
 } from "../../support/wire_servers.ts";
@@ -85,20 +81,6 @@ for (const { api, hello, calling } of WIRES) {
       "call 3 had no id and was given call_3",
       "call 4 had no id and was given call_4",
     ]);
-  });
-
-  test("openai() gives every call an id of its own, whatever ids there are (Indirection, How Function Calls Work)", async () => {
-    const id = fc.constantFrom(null, "", "call_1", "call_2", "call_2_2", "call_3", "x");
-    const some = fc.uniqueArray(id, { maxLength: 6, selector: (one) => one || Symbol() });
-    await fc.assert(
-      fc.asyncProperty(some, async (ids) => {
-        await using server = serving(answering(calling(...ids.map((id) => ({ id })))));
-        const { calls } = await server.model().reply(asked());
-        assertEquals(new Set(calls.map((call) => call.id)).size, ids.length);
-        for (const [index, id] of ids.entries()) if (id) assertEquals(calls[index]?.id, id);
-      }),
-      { numRuns: 50 },
-    );
   });
 
   test("openai() gives other ids to calls that have those of earlier ones", async () => {
@@ -256,56 +238,6 @@ for (const { api, hello, calling } of WIRES) {
         : (body["input"] as any)[1];
       assertEquals([sent.name, sent.arguments], [sentName, sentArguments]);
     }
-  });
-
-  test("openai() makes a reply of an error that is the model's own doing, and asks no second time", async () => {
-    const groq = {
-      message:
-        "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
-      type: "invalid_request_error",
-      code: "tool_use_failed",
-      failed_generation: '<function=add{"left": one}</function>',
-    };
-    const ollama = `error parsing tool call: raw='{"left": one}', err=invalid character 'o'`;
-    const filter = { message: "The response was filtered", code: "content_filter" };
-    const none = { calls: [], finish: "filter" };
-    const unreadable = { finish: "calls", parsed: "unreadable" };
-    const table: [code: number, error: JsonObject, expected: JsonObject][] = [
-      [400, groq, {
-        ...unreadable,
-        calls: [{ id: "call_1", name: "add", arguments: '{"left": one}' }],
-        written: groq.failed_generation,
-      }],
-      [500, { message: ollama }, {
-        ...unreadable,
-        calls: [{ id: "call_1", name: "", arguments: '{"left": one}' }],
-        written: '{"left": one}',
-      }],
-      [400, filter, none],
-    ];
-    for (const [code, error, expected] of table) {
-      await using server = serving(status(code, { error }), answering(hello()));
-      const reply = await server.model().reply(asked({ tools: [ADD] }));
-      const { text, calls, finish, parsed, written } = reply;
-      assertEquals<unknown>(
-        { text, calls, finish, ...defined({ parsed, written }) },
-        { text: "", ...expected },
-      );
-      assertEquals(server.received.length, 1);
-    }
-  });
-
-  test("openai() can do nothing with arguments that nest without end", async () => {
-    // Keys that are numbers are written by a part of the engine that recurses.
-    const deep = '{"0":'.repeat(200_000) + "1" + "}".repeat(200_000);
-    const reply = JSON.stringify(calling({ arguments: 0 }))
-      .replace('"arguments":0', `"arguments":{"a":${deep}}`);
-    await using server = breaking(whole(reply));
-    assertMatch((await refusedBy(server, { retries: 0 })).message, /nests? too deep/);
-    // As text they are text.
-    const written = calling({ arguments: `{"a":${deep}}` });
-    await using other = serving(answering(written));
-    assertEquals((await other.model().reply(asked())).calls.length, 1);
   });
 }
 
