@@ -133,8 +133,6 @@ function assertIdle(limiter: RateLimiter, clock: VirtualClock): void {
 
 const times = (count: number, takes = 100) => Array.from({ length: count }, () => ({ takes }));
 
-// Without limits
-
 // How many at a time
 
 Deno.test("RateLimiter.refused() halves those under way, once for all that were", () => {
@@ -176,23 +174,6 @@ Deno.test("RateLimiter.succeeded() allows no more than is asked for", () => {
     else for (const place of asked()) limiter.succeeded(place, undefined);
   }
   assertEquals(limiter.most, 3);
-});
-
-Deno.test("RateLimiter.enter() lets those go first that ask again", async () => {
-  using clock = new VirtualClock();
-  const limiter = new RateLimiter({ clock });
-  placeIn(limiter);
-  limiter.refused(placeIn(limiter), 90_000);
-  const order: string[] = [];
-  const enter = async (name: string, again: boolean) => {
-    const place = await limiter.enter({}, again);
-    order.push(`${name} at ${clock.now()}`);
-    limiter.failed(place);
-  };
-  const all = [enter("new", false), enter("again", true), enter("again too", true)];
-  limiter.failed({ era: 0, reserved: 0 });
-  await Promise.all(all);
-  assertEquals(order, ["again at 90000", "again too at 90000", "new at 90000"]);
 });
 
 Deno.test("retrying() with a limiter asks again before what is new is asked", async () => {
@@ -487,15 +468,6 @@ Deno.test("RateLimiter lets no more tokens be taken within any 60 seconds than i
       assertIdle(limiter, clock);
     },
   ));
-});
-
-Deno.test("RateLimiter counts tokens for a whole minute", async () => {
-  using clock = new VirtualClock();
-  const limiter = new RateLimiter({ clock, tokensPerMinute: 100 });
-  limiter.succeeded(placeIn(limiter), 100);
-  await clock.pause(MINUTE - 1_000);
-  limiter.failed(await limiter.enter({}));
-  assertEquals(clock.now(), MINUTE);
 });
 
 Deno.test("RateLimiter corrects what it expects of requests by what they take", async () => {

@@ -8,7 +8,6 @@ import { RESPONSES } from "../../../lib/models/openai/_responses.ts";
 import { wholeBody } from "../../../lib/models/openai/_event_stream.ts";
 import type { ReplySource, WireApi, WireReply } from "../../../lib/models/openai/wire_format.ts";
 import fc from "../../support/fast_check.ts";
-import { outsideTest, WIRE_REPLIES } from "../../support/outside_data.ts";
 import { ADD, call, callItem, completion, response, said } from "../../support/wire_servers.ts";
 
 const FORMATS = { chat: CHAT, responses: RESPONSES };
@@ -322,32 +321,6 @@ Deno.test("wholeBody() takes a failed response for none that is good, whatever e
     assertThrows(() => readStream("responses", failed(more)), InfrastructureError, "an error");
   }
 });
-
-outsideTest(
-  "wholeBody() gives what is read as recorded replies of real servers, streamed in pieces",
-  WIRE_REPLIES,
-  (path) => {
-    const writing: Writing = {
-      ...{ lengths: [[1], [3, 5], [], [2, 2, 2]], order: [0, 2, 1] },
-      ...{ lineBreak: "\n", hasBom: false, hasDone: true, hasEventNames: true },
-      ...{ isSpread: false, comments: true },
-    };
-    let streamed = 0;
-    for (const line of Deno.readTextFileSync(`${path}/replies.jsonl`).trimEnd().split("\n")) {
-      const { source, api, status, body } = JSON.parse(line);
-      const isStreamable = status === 200 &&
-        (api === "chat" ? body.choices?.[0]?.message : body.status === "completed");
-      if (!isStreamable) continue;
-      streamed++;
-      const text = api === "chat"
-        ? writeCompletion(body, writing)
-        : writeResponse(body, writing, streamed % 2 === 0);
-      const read = outcome(() => readStream(api, text));
-      assertEquals(read, outcome(() => readBody(api, body)), source);
-    }
-    assert(streamed > 100, `${streamed}`);
-  },
-);
 
 // Deviations of servers. Each group of calls is what the chunks before it mean.
 
