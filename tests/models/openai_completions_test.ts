@@ -165,18 +165,6 @@ for (const [name, answer, message] of UNUSABLE) {
   });
 }
 
-Deno.test("completionsScorer() refuses what nests too deep", async () => {
-  const deep = `{"error":${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}}`;
-  await using server = serving(() =>
-    new Response(deep, { headers: { "content-type": "application/json" } })
-  );
-  await assertRejects(
-    () => scorerOf(server, { retries: 0 }).score("a b"),
-    InfrastructureError,
-    "Cannot use the reply of words",
-  );
-});
-
 const FAULTS:
   readonly (readonly [name: string, answer: () => Response, message: RegExp, attempts: number])[] =
     [

@@ -16,7 +16,6 @@ import {
   type Prices,
   type Spender,
   Spending,
-  spentUsage,
   trialCost,
 } from "../../lib/models/prices.ts";
 import { HOSTILE, record, STEERING } from "../support/records.ts";
@@ -83,16 +82,6 @@ Deno.test("trialCost() prices other models that took part by their own names, an
   assertAlmostEquals(trialCost(STAGED, DOLLARS), 60 + 600, 1e-9);
   assertAlmostEquals(trialCost({ ...STAGED, stages: [] }, DOLLARS), 120, 1e-9);
   assertEquals(trialCost(record(), { m: { input: 1e6, output: 0 } }), 10);
-});
-
-Deno.test("trialCost() has spoiled tries at the price of the trial's own model", () => {
-  assertAlmostEquals(
-    trialCost({ ...STAGED, replaced: usageOf(7, 1) }, DOLLARS),
-    60 + 600 + 9,
-    1e-9,
-  );
-  assertEquals(spentUsage({ ...STAGED, replaced: usageOf(7, 1) }), usageOf(107, 11));
-  assertEquals(spentUsage(STAGED), STAGED.usage);
 });
 
 Deno.test("trialCost() gives nothing back where stages took more than there was", () => {
@@ -182,12 +171,6 @@ Deno.test("Spending.reached is told from the trial on that reaches a budget of d
   assertEquals(spending.reached, undefined);
   spending.add(spender(0, 101));
   assertEquals(spending.reached, "the budget of $0.02 was reached");
-});
-
-Deno.test("Spending.add() counts invalid trials too: they are paid for", () => {
-  const spending = new Spending({ tokens: 100 });
-  spending.add(spender(100, 0, "invalid"));
-  assertStringIncludes(spending.reached!, "100 tokens");
 });
 
 Deno.test("Spending.add() counts tokens of stages once, at their own price, and spoiled tries", () => {

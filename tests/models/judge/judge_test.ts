@@ -375,21 +375,6 @@ function judgeAt(answer: (attempt: number) => Response | Promise<Response>, more
   };
 }
 
-Deno.test("a judge behind a server is asked by the wire format, and its reply read", async () => {
-  await using at = judgeAt(() => completion("Nearly. [[0.875]]"));
-  const { durationMs, ...score } = await at.own.score({ x: 1 }, { x: 2 });
-  assertEquals(score, {
-    score: 0.875,
-    text: "Nearly. [[0.875]]",
-    usage: { inputTokens: 11, outputTokens: 7 },
-    served: "judge-2",
-  });
-  assert(durationMs >= 0);
-  const [{ model, messages, tools }] = at.bodies as [JsonObject];
-  const content = JUDGE_PROMPT.replace("{predicted}", '{"x":1}').replace("{truth}", '{"x":2}');
-  assertEquals([model, messages, tools], ["judge", [{ role: "user", content }], undefined]);
-});
-
 Deno.test("the entry of a model says where and how it is asked", async () => {
   await using at = judgeAt(() => completion("[[1]]"));
   const entry = { model: "own", baseURL: at.baseURL, temperature: 0, body: { top_k: 1 } };
