@@ -13,17 +13,11 @@ import {
   type DocumentMethod,
   isOn,
   PERTURBATION_METHODS,
-  PERTURBED,
 } from "../../../lib/perturbations/methods.ts";
-import { tool } from "../../../lib/tools/define_tool.ts";
-import { parseToolDocuments } from "../../../lib/tools/documents.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import type { Tool, ToolSchema } from "../../../lib/tools/tool.ts";
-import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
 import { applyChanges } from "../../support/changes.ts";
 import fc from "../../support/fast_check.ts";
-import { call } from "../../support/handmade.ts";
-import { MCP, outsideTest } from "../../support/outside_data.ts";
 
 const DOCUMENT_METHODS = PERTURBATION_METHODS.filter((id): id is DocumentMethod =>
   isOn(id, "document")
@@ -191,26 +185,6 @@ Deno.test("withoutExamples() leaves other texts alone", () => {
       "line\n\n\nline\t\ud800",
     ]
   ) assertEquals(withoutExamples(text), text);
-});
-
-Deno.test("withoutExamples() leaves exactly the sentences that are no examples", () => {
-  const plain = fc.constantFrom(
-    "The city.",
-    "It is required (always).",
-    "Größe in m² – 5.5!",
-    "名前。",
-  );
-  const example = fc.constantFrom(
-    "Example: Paris.",
-    "For example, use 'St. Ives'.",
-    "E.g. Rome (Italy).",
-    "(e.g. Paris, Rome)",
-    "Examples: 1.5, 2.5.",
-  );
-  fc.assert(fc.property(fc.array(fc.oneof(plain, example)), (sentences) => {
-    const kept = sentences.filter((sentence) => !/example|e\.g\./i.test(sentence));
-    assertEquals(withoutExamples(sentences.join(" ")), kept.join(" "));
-  }));
 });
 
 // WD
@@ -860,36 +834,3 @@ Deno.test("perturbTools() by RD and RE leaves nothing to do", () => {
     assertSame(perturbTools(method, once, seed).value, once);
   }, ["RD", "RE"]);
 });
-
-// Tools of public MCP servers in MCP's own form, under all perturbations of documents.
-
-outsideTest(
-  "all tools of public MCP servers are taken and perturbed in MCP's own form",
-  MCP,
-  async (path) => {
-    type Given = JsonObject & {
-      readonly server: string;
-      readonly name: string;
-      readonly inputSchema: JsonObject;
-    };
-    const all: readonly Given[] = JSON.parse(Deno.readTextFileSync(`${path}/tools.json`));
-    let changed = 0;
-    for (const [server, own] of Map.groupBy(all, ({ server }) => server)) {
-      const documents = parseToolDocuments({ tools: own }, server);
-      assertEquals(documents.length, own.length);
-      const tools = own.map((one) => tool({ ...one, returns: "done" }));
-      using toolbox = new Toolbox(tools);
-      const results = await toolbox.execute(tools.map(({ name }) => call(name, { no_such: 1 })));
-      assert(results.every(({ content }) => content !== ""));
-      for (const method of PERTURBATION_METHODS.filter((one) => PERTURBED[one] === "document")) {
-        const given = perturbTools(method as DocumentMethod, documents, 1);
-        const made = perturbTools(method as DocumentMethod, tools, 1);
-        // What servers declare of their results is known to both.
-        assertEquals(given.changes, made.changes, `${server} ${method}`);
-        changed += given.changes.length;
-      }
-    }
-    assertEquals(all.length, 152);
-    assert(changed > 1_000, `${changed} changes`);
-  },
-);
