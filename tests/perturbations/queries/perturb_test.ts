@@ -442,18 +442,6 @@ Deno.test("perturbQuery() with AN goes on with other sentences where some would 
   }
 });
 
-Deno.test("perturbQuery() with AN never says of one word what another parameter has", () => {
-  const text = "Ghent or Gheat, Ghest, Ghert or Ghept";
-  const query = queryOf(text, { list: text.split(/,? or |, /) });
-  assertEquals(query.parameters.length, 5);
-  for (let seed = 1; seed <= 60; seed++) {
-    const made = perturbQuery("AN", query, { seed });
-    for (const { value } of query.parameters) {
-      assert(!made.changes.some((change) => String(change.after).includes(String(value))));
-    }
-  }
-});
-
 Deno.test("perturbQuery() and findParameters() take a query of a thousand parameters", () => {
   const words = Array.from({ length: 1_000 }, (_, number) => `item ${number * 7919 % 100_003}x`);
   const text = words.join(", ");

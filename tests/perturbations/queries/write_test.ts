@@ -5,7 +5,6 @@ import {
   assertNotEquals,
   assertRejects,
   assertStringIncludes,
-  assertThrows,
 } from "@std/assert";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { fork } from "../../../lib/base/random.ts";
@@ -15,7 +14,7 @@ import { complicateNumber } from "../../../lib/perturbations/queries/_numbers.ts
 import { modelWriter } from "../../../lib/perturbations/queries/model_writer.ts";
 import { findParameters, type Query } from "../../../lib/perturbations/queries/parameters.ts";
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
-import { Forms, WRITER } from "../../../lib/perturbations/queries/_query_writer.ts";
+import { WRITER } from "../../../lib/perturbations/queries/_query_writer.ts";
 import fc from "../../support/fast_check.ts";
 
 const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
@@ -127,16 +126,6 @@ Deno.test("complicateNumber() uses sums, differences and words for most numbers"
     const kinds = SEEDS.map((seed) => complicateNumber(value, fork(seed)))
       .map((told) => / ([-+]) /.exec(told)?.[1] ?? "words");
     assertEquals([...new Set(kinds)].sort(), ["+", "-", "words"], String(value));
-  }
-});
-
-Deno.test("complicateNumber() refuses what is no number", () => {
-  for (const value of [NaN, Infinity, -Infinity]) {
-    const error = assertThrows(() => complicateNumber(value, fork(1)), RangeError);
-    assertEquals(
-      error.message,
-      `Cannot put a number into words as it must be finite: it is ${value}`,
-    );
   }
 });
 
@@ -274,28 +263,6 @@ Deno.test("WRITER.distract() changes one letter of a single word, to one of its 
     for (const sentence of said("distract", word)) {
       assertMatch(sentence!, / (about|had|mentioned) .*[A-Za-z]{5,}(\.| instead| yesterday)/);
     }
-  }
-});
-
-Deno.test("Forms counts those that were written, and tries others before one comes again", () => {
-  const [one, other] = [(near: string) => `1 ${near}`, (near: string) => `2 ${near}`];
-  const drawn = (isWritten: boolean) =>
-    SEEDS.map((seed) => {
-      const forms = new Forms();
-      const first = forms.draw([one, other], fork(seed));
-      forms.settle(isWritten);
-      return forms.draw([one, other], fork(seed, "again")) === first;
-    });
-  assert(!drawn(true).includes(true));
-  assertEquals(new Set(drawn(false)), new Set([true, false]));
-  const forms = new Forms();
-  const tried = [1, 2].map((seed) => forms.draw([one, other], fork(seed)));
-  assertEquals(new Set(tried), new Set([one, other]));
-  forms.settle(true);
-  // What was tried without being written is left.
-  for (const seed of SEEDS) {
-    assertEquals(forms.draw([one, other], fork(seed)), tried[0]);
-    forms.settle(false);
   }
 });
 
