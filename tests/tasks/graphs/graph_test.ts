@@ -1,7 +1,7 @@
-import { assert, assertEquals, assertGreater, assertNotEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import fc from "../../support/fast_check.ts";
-import { ancestors, everySpec, longestPaths, specs } from "../../support/generated.ts";
+import { everySpec, longestPaths, specs } from "../../support/generated.ts";
 
 const PLAIN: GraphSpec = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 1 };
 
@@ -29,23 +29,6 @@ Deno.test("generateGraph() makes no cycle and no edge twice (FuncBenchGen 3.2, A
       assertEquals(new Set(of).size, of.length);
       for (const parent of of) assert(Number.isInteger(parent) && parent in parents);
     }
-  });
-});
-
-Deno.test("generateGraph() keeps the longest core path at depth, and it ends at the target (FuncBenchGen 3.2, A.1)", () => {
-  everySpec((spec) => {
-    const { parents, target } = generateGraph(spec);
-    const lengths = longestPaths(parents.slice(0, spec.core));
-    assertEquals(Math.max(...lengths), spec.depth);
-    assertEquals(lengths[target], spec.depth);
-  });
-});
-
-Deno.test("generateGraph() makes every core function, and nothing else, an ancestor of the target (FuncBenchGen 3.2)", () => {
-  everySpec((spec) => {
-    const { parents, target } = generateGraph(spec);
-    const needed = [...ancestors(parents, target)].sort((one, other) => one - other);
-    assertEquals(needed, Array.from({ length: spec.core }, (_, node) => node));
   });
 });
 
@@ -86,14 +69,6 @@ Deno.test("generateGraph() adds at most extraEdges edges, and none when there ar
   }));
 });
 
-Deno.test("generateGraph() adds edges between core functions where there is room for them (FuncBenchGen A.1)", () => {
-  let edges = 0;
-  for (let seed = 0; seed < 50; seed++) {
-    edges += edgesOf(generateGraph({ ...PLAIN, core: 10, depth: 5, seed }).parents) - 9;
-  }
-  assertGreater(edges / 50, 2);
-});
-
 Deno.test("generateGraph() makes a star of depth 1 and a path of depth core - 1 (FuncBenchGen 3.2, 4.4)", () => {
   fc.assert(fc.property(fc.integer({ min: 2, max: 60 }), fc.maxSafeNat(), (core, seed) => {
     const star = generateGraph({ ...PLAIN, core, depth: 1, seed });
@@ -108,14 +83,6 @@ Deno.test("generateGraph() makes a star of depth 1 and a path of depth core - 1 
       assert(of.some((parent) => places[parent] === places[node]! - 1));
     });
   }));
-});
-
-Deno.test("generateGraph() draws the shape between star and path at random (FuncBenchGen A.2)", () => {
-  const shapes = new Set<string>();
-  for (let seed = 0; seed < 50; seed++) {
-    shapes.add(JSON.stringify(generateGraph({ ...PLAIN, core: 12, depth: 4, seed }).parents));
-  }
-  assertEquals(shapes.size, 50);
 });
 
 Deno.test("generateGraph() attaches new core functions all over the graph, not just at the target (FuncBenchGen A.1)", () => {
