@@ -168,13 +168,6 @@ Deno.test("parseAnswer() gives a safe integer or null for any text, and never mi
   );
 });
 
-Deno.test("parseAnswer() gives no number beyond the safe integers", () => {
-  for (const groups of [5, 6, 10, 1000]) {
-    const value = parseAnswer(`bujxe = 999${",999".repeat(groups)}`, "bujxe");
-    assert(value === null || Number.isSafeInteger(value), `${groups} groups: ${value}`);
-  }
-});
-
 Deno.test("parseAnswer() reads what a sentence states, among any other words and numbers", () => {
   const other = fc.oneof(fc.nat().map(String), fc.constantFrom("alpha = 7", "so", "no, ", "x1"));
   const sides = fc.array(other).map((words) => words.join(" "));

@@ -12,8 +12,6 @@ import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { BIG_SPECS, fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";
-import { parseSimulatedModel } from "../../../lib/simulated/_names.ts";
-import { makePrompt, makeTool, replyTo } from "../../support/simulated_world.ts";
 import { inProcess } from "../../support/in_process.ts";
 
 const KINDS = ["helpful", "misleading"] as const;
@@ -159,19 +157,6 @@ Deno.test("types and subtypes link everyday names as they link random ones, and 
   );
 });
 
-Deno.test("generateTask() keeps the core and its names when irrelevant functions differ", () => {
-  fc.assert(
-    fc.property(namedSpecs(30), fc.nat({ max: 40 }), (spec, more) => {
-      const core = (task: Task) => taskToJson(task).functions.filter(({ role }) => role === "core");
-      const one = generateTask({ ...spec, connected: 0, disconnected: 0 });
-      const other = generateTask({ ...spec, connected: more, disconnected: 3 });
-      assertEquals(core(other), core(one));
-      assertEquals(other.prompt, one.prompt);
-    }),
-    { numRuns: 30 },
-  );
-});
-
 Deno.test("names and outputs leave graph, inputs' number and defaults as they are", () => {
   const plain = generateTask(SPEC);
   for (const names of KINDS) {
@@ -284,27 +269,6 @@ Deno.test("functions that a check adds to a large task have names that it does n
     assert(written.length > namesOf(task).written.length);
     const letters = written.map((name) => name.replaceAll("_", ""));
     assertEquals(new Set(letters).size, letters.length);
-  }
-});
-
-Deno.test("sim:planner?reads=names calls the function whose name tells of the target, whatever descriptions say", () => {
-  const tools = [
-    makeTool("find_guest_age", "Processes variable lobby_size to produce variable room_price", [
-      "lobby_size",
-    ]),
-    makeTool("find_room_price", "Processes variable lobby_size to produce variable guest_age", [
-      "lobby_size",
-    ]),
-  ];
-  const prompt = makePrompt("room_price", new Map([["lobby_size", 731]]));
-  for (
-    const [model, called] of [
-      ["sim:planner", "find_guest_age"],
-      ["sim:planner?reads=names", "find_room_price"],
-    ] as const
-  ) {
-    const { calls } = replyTo(parseSimulatedModel(model), prompt, tools);
-    assertEquals(calls, [[called, { lobby_size: 731 }]]);
   }
 });
 
