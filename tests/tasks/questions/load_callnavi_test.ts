@@ -1,12 +1,4 @@
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertNotEquals,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
-import { resultsFault } from "../../../lib/tasks/questions/_check_results.ts";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import type { CallSet } from "../../../lib/tasks/questions/question_set.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { InputError } from "../../../lib/base/errors.ts";
@@ -405,24 +397,4 @@ Deno.test("a file in Results declares what the calls of a domain return, or is r
   }
   const { message } = assertThrows(() => loadWith([], "moon"), InputError);
   assertMatch(message, /Results\/moon\.json as there must be questions of moon/);
-});
-
-Deno.test("resultsFault() wants values that stand for placeholders, also within objects and lists", () => {
-  const known = { where: { city: "$$$", floor: 1 }, days: ["mon", "$$$"] };
-  const faultOf = (values: JsonObject) =>
-    resultsFault([{ arguments: known, values, result: "booked" }])?.message;
-  assertEquals(faultOf({ where: { city: "Ulm", floor: 1 }, days: ["mon", "tue"] }), undefined);
-  const others: readonly JsonObject[] = [
-    { where: { town: "Ulm", floor: 1 } },
-    { where: { city: "Ulm" } },
-    { where: { city: "Ulm", floor: 2 } },
-    { where: { city: "Ulm", floor: 1, door: 3 } },
-    { where: "Ulm" },
-    { days: ["sun", "tue"] },
-    { days: ["mon"] },
-    { days: { 0: "mon", 1: "tue" } },
-  ];
-  for (const values of others) {
-    assertStringIncludes(faultOf(values) ?? "", "it is another one", JSON.stringify(values));
-  }
 });

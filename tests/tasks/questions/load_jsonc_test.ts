@@ -299,7 +299,7 @@ Deno.test("calls may declare their results, and the real values of placeholders"
 
 Deno.test("results that cannot answer every call, or values that are none, are refused with their places", () => {
   const [first, second] = LOOKED_UP.calls;
-  const broken: readonly (readonly [calls: unknown[], path: string, rule: string])[] = [
+  const broken: readonly (readonly [calls: readonly unknown[], path: string, rule: string])[] = [
     [[{ ...first, result: undefined }, second], "[0].result", "all have a result"],
     [
       [{ ...first, result: undefined }, { ...second, result: undefined }],
@@ -312,6 +312,13 @@ Deno.test("results that cannot answer every call, or values that are none, are r
     [[first, { ...second, values: { what: "$$$" } }], "[1].values.what", "must be a real value"],
     [[{ ...first, values: { what: "x" } }, second], "[0].values.what", 'the argument is "it"'],
     [[first, { ...second, values: "x" }], "[1].values", "must be an object"],
+    ...[{ town: "Ulm", floor: 1 }, { city: "Ulm", floor: 2 }, { city: "Ulm" }, "Ulm"].map((where) =>
+      [
+        [first, { ...second, arguments: { where: { city: "$$$", floor: 1 } }, values: { where } }],
+        "[1].values.where",
+        "it is another one",
+      ] as const
+    ),
   ];
   for (const [calls, path, rule] of broken) {
     const questions = [{ ...ASKED, calls }];
