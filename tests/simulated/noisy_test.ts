@@ -2,14 +2,14 @@
 // Runs without counters of lines.
 
 import { assert, assertEquals, assertGreater, assertNotEquals, assertNotMatch } from "@std/assert";
-import { fork, hash64 } from "../../lib/base/random.ts";
+import { hash64 } from "../../lib/base/random.ts";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { callsOf, type Parse, type ReplyEvent } from "../../lib/calls/trace.ts";
 import { inTextFormat } from "../../lib/models/formats/_adapter.ts";
-import { type Api, formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
+import { type Api, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
-import { type Break, breakText, drawBreak } from "../../lib/simulated/_breaking.ts";
+import { type Break, drawBreak } from "../../lib/simulated/_breaking.ts";
 import { drawReaction, type Reaction } from "../../lib/simulated/_reactions.ts";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { startSimulatedServer } from "../../lib/simulated/server.ts";
@@ -17,7 +17,6 @@ import type { ChatMessage, SimulatedModel } from "../../lib/simulated/_wire.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import fc from "../support/fast_check.ts";
 import { inProcess } from "../support/in_process.ts";
 import {
   assertRate,
@@ -315,62 +314,7 @@ Deno.test("simulated models give the answers that they have always given", () =>
 
 // Simulated models that break the form of their calls, at stated rates and in ways that are told.
 
-const CALLS = fc.array(
-  fc.record({
-    name: fc.constantFrom("func_a", "func_b"),
-    arguments: fc.dictionary(
-      fc.stringMatching(/^[a-z]{4,6}(_id|Id)?$/),
-      fc.oneof(
-        { weight: 5, arbitrary: fc.integer({ min: -999, max: 999 }) as fc.Arbitrary<unknown> },
-        fc.constantFrom("731", "@bujxe", "$1.bujxe", 'it\'s "so"\n', true, null, [731], { x: 1 }),
-      ),
-      { maxKeys: 4 },
-    ),
-  }),
-  { minLength: 1, maxLength: 4 },
-);
-
 const PARSED: Readonly<Record<Break, Parse>> = { mendable: "repaired", hopeless: "unreadable" };
-
-Deno.test("breakText() writes what can be mended without a loss, or not at all", () => {
-  for (const id of TEXT_FORMATS) {
-    const format = formatOf(id);
-    const repairs = new Set<string>();
-    fc.assert(
-      fc.property(
-        CALLS,
-        fc.constantFrom("I call.", "I call the functions whose inputs are known."),
-        fc.constantFrom<Break>("mendable", "hopeless"),
-        fc.nat(),
-        (given, text, kind, seed) => {
-          const calls = (format.parallel ? given : given.slice(0, 1)).map((call, place) => ({
-            id: `call_1_${place + 1}`,
-            type: "function" as const,
-            function: { name: call.name, arguments: JSON.stringify(call.arguments) },
-          }));
-          const stream = fork(seed, "test");
-          const written = breakText(format, { text, calls }, { kind, stream });
-          const read = format.read(written, ["func_a", "func_b"]);
-          assertEquals(read.parsed, PARSED[kind], written);
-          assertEquals(read.calls.map(({ name }) => name), calls.map((call) => call.function.name));
-          const same = read.calls.filter((call, place) => {
-            const own = calls[place]!.function.arguments;
-            try {
-              assertEquals(JSON.parse(call.arguments), JSON.parse(own));
-              return true;
-            } catch {
-              return false;
-            }
-          });
-          assertEquals(same.length, calls.length - (kind === "hopeless" ? 1 : 0), written);
-          for (const repair of read.repairs) repairs.add(repair.replace(/\d+/, "N"));
-        },
-      ),
-      { numRuns: 60 },
-    );
-    assertGreater(repairs.size, 4, [...repairs].join("; "));
-  }
-});
 
 Deno.test("sim:noisy breaks calls of its own in several ways, whichever of them it is", () => {
   const names = ["b", "c", "d"];
@@ -510,16 +454,6 @@ Deno.test("drawBreak() draws at its rates, for each seed, repetition, question, 
   assertEquals(some((n) => drawBreak(`p${n}`, 1, draws)), 3);
   assertEquals(some((step) => drawBreak("p", step, draws)), 3);
   assertEquals(some((attempt) => drawBreak("p", 1, { ...draws, attempt })), 3);
-  fc.assert(fc.property(fc.string(), fc.nat(), fc.nat(), (prompt, step, seed) => {
-    const draw = (rates: Partial<typeof RATES>) =>
-      drawBreak(prompt, step, { rates, seed, repetition: 0 });
-    assertEquals(draw({}), undefined);
-    assertEquals(draw({ hopeless: 1 }), undefined);
-    assertEquals(draw({ breakFormat: 1 }), "mendable");
-    assertEquals(draw({ breakFormat: 1, hopeless: 1 }), "hopeless");
-    const drawn = draw(RATES);
-    assert(drawn === undefined || drawn === draw({ breakFormat: 1, hopeless: 0.4 }));
-  }));
 });
 
 // Simulated models whose tools fail: they try again, give up or invent, at stated rates.
@@ -734,22 +668,6 @@ Deno.test("sim:planner asks a tool that answers questions again where it fails",
 });
 
 Deno.test("drawReaction() draws for each seed, repetition, question and function by itself", () => {
-  const share = fc.double({ min: 0, max: 1, noNaN: true });
-  fc.assert(
-    fc.property(fc.string(), fc.string(), fc.nat(), share, (prompt, name, seed, giveup) => {
-      const draw = (rates: Parameters<typeof drawReaction>[2]["rates"]) =>
-        drawReaction(prompt, name, { rates, seed, repetition: seed });
-      assertEquals(
-        [{}, { giveup: 1 }, { invent: 1 }].map(draw),
-        ["retry", "giveup", "invent"],
-      );
-      const drawn = draw({ giveup });
-      assertEquals(draw({ giveup }), drawn);
-      // Whoever gives up at a rate gives up at a higher one.
-      if (drawn === "giveup") assertEquals(draw({ giveup: Math.min(1, giveup + 0.1) }), "giveup");
-      else assertEquals(draw({ giveup, invent: 1 - giveup }), "invent");
-    }),
-  );
   const some = (of: (n: number) => [prompt: string, name: string, seed: number, again: number]) =>
     new Set(Array.from({ length: 40 }, (_, n) => {
       const [prompt, name, seed, repetition] = of(n);

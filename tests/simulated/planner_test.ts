@@ -6,7 +6,6 @@ import {
   assertEquals,
   assertGreater,
   assertLess,
-  assertMatch,
   assertNotEquals,
   assertNotMatch,
   assertThrows,
@@ -31,7 +30,6 @@ import {
   assertRate,
   calling,
   execute,
-  isFaithful,
   makePrompt,
   makeTool,
   makeWorld,
@@ -108,21 +106,6 @@ Deno.test("simulated models estimate tokens as characters by four", () => {
   });
 });
 
-for (const linking of ["types", "names"] as const) {
-  Deno.test(`sim:planner solves random tasks linked by ${linking}`, () => {
-    for (let seed = 0; seed < 16; seed++) {
-      const core = 1 + seed % 25;
-      const world = makeWorld({ core, connected: seed % 7, disconnected: seed % 4, linking, seed });
-      for (const restate of [false, true]) {
-        const { calls, steps, text } = talk(planner, world, { restate });
-        assertSolved(world, text);
-        assertEquals(calls.length, core, "no call too many");
-        assertEquals(steps.length, world.depth + 1, "all that can be called is called in parallel");
-      }
-    }
-  });
-}
-
 Deno.test("sim:planner solves every generated task with the fewest calls and no failure", async () => {
   const connections = new Connections();
   const overHttp = connections.model({ model: "sim:planner" });
@@ -165,14 +148,6 @@ Deno.test("sim:planner says that a value cannot be determined", () => {
     assert(text.startsWith("I cannot determine the value of "), state);
     assertNotMatch(text, /\d/, state);
   }
-});
-
-Deno.test("sim:planner retries a refused call twice, then gives up", () => {
-  const world = makeWorld({ core: 5, shape: "path", seed: 4 });
-  const second = [...world.functions.keys()][1]!;
-  const { calls, text } = talk(planner, world, { broken: (name) => name === second });
-  assertEquals(calls.map((call) => call.name).slice(1), [second, second, second]);
-  assert(text.startsWith("I cannot determine"));
 });
 
 Deno.test("sim:planner reads results tolerantly", () => {
@@ -231,17 +206,6 @@ Deno.test("readConversation() takes time that is linear in hostile texts", () =>
     return readConversation({ model: "sim:planner", messages, tools });
   };
   for (const [before, repeated] of hostile) assertLinear(read, before, repeated, 10_000);
-});
-
-Deno.test("sim:planner keeps names of Object.prototype apart", () => {
-  const tools = [
-    makeTool("toString", "Processes variable constructor to produce variable valueOf", [
-      "constructor",
-    ]),
-    makeTool("func_a", "Processes variable valueOf to produce variable __proto__", ["valueOf"]),
-  ];
-  const prompt = makePrompt("__proto__", new Map([["constructor", 7]]));
-  assertEquals(callsOf(prompt, tools), [["toString", { constructor: 7 }]]);
 });
 
 Deno.test("parseSimulatedModel() refuses what it does not know", () => {
@@ -512,24 +476,6 @@ Deno.test("sim:noisy confuses names as it confuses values, and believes what it 
   }
 });
 
-Deno.test("sim:noisy?arity= leaves out the name of the result too", async () => {
-  const some = await Promise.all(
-    tasks(20).map((task) =>
-      attempt(task, { model: "sim:noisy?arity=.5", strategy: "indirection" })
-    ),
-  );
-  const unnamed = some.flatMap(writtenIn).filter(({ result }) => result === undefined);
-  assert(unnamed.length > 10, `${unnamed.length}`);
-});
-
-Deno.test("sim:planner answers in values where it is given values", () => {
-  const tools = [makeTool("func_a", "Processes variable a to produce variable b", ["a"])];
-  const prompt = makePrompt("b", new Map([["a", 731]]));
-  const { message } = replyTo(parseSimulatedModel("sim:planner"), prompt, tools);
-  assertMatch(message.tool_calls![0]!.function.arguments as string, /\d/);
-  assertNotMatch(JSON.stringify(message), /@/);
-});
-
 // sim:noisy?memory=k: values that stand more than k messages back are misread, unless restated.
 
 const VALUES = { given: 101, alpha: 202, beta: 303, gamma: 404 };
@@ -651,16 +597,6 @@ Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant func
     }
   }
   assertGreater(Math.min(...Object.values(seen)), 8, JSON.stringify(seen));
-});
-
-Deno.test("memory=k misreads nothing where every result restates all", () => {
-  const model = parseSimulatedModel("sim:noisy?memory=1&distract=.5");
-  for (let seed = 0; seed < 10; seed++) {
-    const world = makeWorld({ core: 10, connected: 4, seed });
-    const { steps, text } = talk(model, world, { restate: true });
-    for (const { known, calls } of steps) for (const call of calls) assert(isFaithful(call, known));
-    assertEquals(text, `${world.target} = ${world.values.get(world.target)}`);
-  }
 });
 
 /** Depths of the tasks below, and the kinds of their ten irrelevant functions. */
