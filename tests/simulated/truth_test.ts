@@ -8,10 +8,9 @@ import { callsOf } from "../../lib/calls/trace.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { Judge, JUDGE_PROMPT } from "../../lib/models/judge/judge.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
-import { type Plan, planSuite } from "../../lib/runs/plan.ts";
-import { questionSource } from "../../lib/runs/question_tasks.ts";
+import type { Plan } from "../../lib/runs/plan.ts";
 import { Run } from "../../lib/runs/run.ts";
-import type { QuestionSet, Suite } from "../../lib/runs/suite.ts";
+import type { QuestionSet } from "../../lib/runs/suite.ts";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { truthsOf } from "../../lib/simulated/_truth.ts";
 import {
@@ -34,7 +33,6 @@ import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { CITY, CITY_PATH, cityPlan } from "../support/call_sets.ts";
 import fc from "../support/fast_check.ts";
-import { CALLNAVI, outsideTest } from "../support/outside_data.ts";
 import {
   EVERY_MISTAKE,
   knownIn,
@@ -179,24 +177,6 @@ Deno.test("sim:truth repairs the arguments of a call that does not fit its schem
     ["repair", true],
   ]);
   assertEquals(renewals.map(({ failures }) => failures.length), [1, 0]);
-});
-
-outsideTest("sim:truth solves published questions in every mode", CALLNAVI, async (path) => {
-  for (const rule of SCORING_RULES) {
-    const suite: Suite = {
-      name: "published",
-      seed: 1,
-      tasks: [{ set: path, rule, mode: ["parameters", "routing", "tools"] }],
-      models: ["sim:truth"],
-    };
-    const plan = planSuite(suite, { tasks: questionSource(suite.tasks, (own) => own)! });
-    // All of them, and by one rule alone, take nine seconds.
-    const trials = plan.trials.filter((_, place) => fc.IS_SOAK || place % 45 === 0);
-    const unsolved = (await runOver({ ...plan, trials })).filter(({ solved }) => !solved).map((
-      { id },
-    ) => id);
-    assertEquals(unsolved, []);
-  }
 });
 
 const model = truthModel("", CITY);
@@ -563,20 +543,6 @@ Deno.test("sim:truth draws by the couple, the seed and the repetition whether th
   assertEquals(drawn("?judge=1", 1).includes("false"), false);
 });
 
-Deno.test("sim:truth judges in a suite what it has answered itself", async () => {
-  const plan = cityPlan({ mode: ["parameters", "tools"] }, {
-    models: ["sim:truth?value=1"],
-    judge: "sim:truth",
-  });
-  const connections = new Connections({ sets: plan.callSets ?? [] });
-  using run = new Run(plan, { connect: (entry) => connections.model(entry) });
-  for (const trial of await run.all()) {
-    const { scores, judged } = summarize(trial).scored!;
-    assertEquals(judged!.score === 1, scores.exact, trial.id);
-    assert(judged!.score! > 0, trial.id);
-  }
-});
-
 Deno.test("sim:truth takes for a judge's prompt only what is one", () => {
   const prompt = fillPrompt(JUDGE_PROMPT, { predicted: "{}", truth: "{}" });
   const unknown = "I do not know.";
@@ -706,22 +672,6 @@ Deno.test("sim:truth makes false just that of any names and values", () => {
   // Names in brackets have no room for brackets and both kinds of quotes.
   const plainName = fc.stringMatching(/^[\w.:'-]{1,6}$/);
   fc.assert(fc.property(sets(plainName), (set) => assertTable(set)), { numRuns: 60 });
-});
-
-Deno.test("sim:truth makes mistakes together as it makes them alone", () => {
-  const anySet = sets(fc.stringMatching(/^[\w.:-]{1,6}$/));
-  const check = (set: CallSet, wanted: readonly AnswerMistake[], seed: number) => {
-    const rates = wanted.map((one) => `${one}=1`);
-    const model = truthModel(`?${[...rates, `seed=${seed}`].join("&")}`, set);
-    for (const known of knownIn(set)) {
-      for (const way of WAYS) {
-        const made = wanted.filter((one) => possibleMistakes(known, way.mode).includes(one));
-        assertEquals(scoresOf(model, known, way), scoresWith(made, way.mode));
-      }
-    }
-  };
-  const mistakes = fc.subarray(EVERY_MISTAKE);
-  fc.assert(fc.property(anySet, mistakes, fc.nat(), check), { numRuns: 100 });
 });
 
 Deno.test("drawMistakes() tells which mistakes sim:truth makes, each at its rate", () => {
