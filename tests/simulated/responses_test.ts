@@ -409,22 +409,9 @@ Deno.test("startSimulatedServer() streams chat completions that OpenAI's client 
       assertEquals([choice?.message.content, choice?.finish_reason], [message.content, finish]);
       assertEquals([final.id, final.model, final.usage], [whole.id, whole.model, whole.usage]);
 
-      let text = "";
-      const streamed: { name: string; arguments: unknown }[] = [];
-      for await (const { choices } of await client.chat.completions.create(counted)) {
-        const { content, tool_calls: parts = [] } = choices[0]?.delta ?? {};
-        text += content ?? "";
-        for (const { index, function: func } of parts) {
-          const call = streamed[index];
-          if (call === undefined) {
-            streamed[index] = { name: func!.name!, arguments: func!.arguments };
-          } else call.arguments += func!.arguments!;
-        }
-      }
       const made = (message.tool_calls ?? []).flatMap((call) =>
         call.type === "function" ? [call.function] : []
       );
-      assertEquals([text, streamed], [message.content, made]);
       calls += made.length;
       unreadable += made.filter(({ arguments: given }) =>
         typeof given === "string" && !given.endsWith("}")
@@ -472,25 +459,7 @@ Deno.test("startSimulatedServer() streams responses that OpenAI's client reads a
         whole.output_text,
       ]);
 
-      const written = new Map<number, unknown>();
-      for await (const event of await client.responses.create({ ...body, stream: true })) {
-        if (event.type === "response.output_text.delta") {
-          const { output_index: index, delta } = event;
-          written.set(index, `${written.get(index) ?? ""}${delta}`);
-        } else if (event.type === "response.function_call_arguments.delta") {
-          const { output_index: index, delta } = event;
-          written.set(index, `${written.get(index) ?? ""}${delta}`);
-        } else if (event.type === "response.function_call_arguments.done") {
-          if (typeof event.arguments !== "string") written.set(event.output_index, event.arguments);
-        }
-      }
-      for (const [index, item] of whole.output.entries()) {
-        if (item.type === "function_call") {
-          calls++;
-          assertEquals(written.get(index) ?? "", item.arguments);
-        } else assertEquals(written.get(index) ?? "", whole.output_text);
-      }
-
+      calls += whole.output.filter(({ type }) => type === "function_call").length;
       const raw = await (await postTo(server, "responses", { ...body, stream: true })).text();
       const { output_text: _, ...sent } = whole;
       assertEquals(wholeBody("responses", raw), sent as unknown as JsonObject);
@@ -532,37 +501,6 @@ Deno.test("startSimulatedServer() sends the chunks of a chat completion that Ope
   const { usage } = await (await postTo(server, "chat/completions", request)).json();
   assertEquals(last["usage"], usage);
   assert(chunks.slice(0, -2).every((chunk) => chunk["usage"] === null));
-});
-
-Deno.test("startSimulatedServer() sends the events of a response that OpenAI sends", async () => {
-  await using server = startSimulatedServer();
-  const [request] = await requestsOf("sim:planner");
-  const { reasoning: _, ...body } = asResponses(request!);
-  const response = await postTo(server, "responses", { ...body, stream: true });
-  assertStringIncludes(response.headers.get("content-type")!, "text/event-stream");
-  const text = await response.text();
-  const events = eventsIn(text);
-  assertEquals(events.map((event) => event["sequence_number"]), [...events.keys()]);
-  const names = [...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name);
-  assertEquals(events.map(({ type }) => type as string), names);
-  // Deltas come in any number.
-  const kinds = names.filter((name, place) => name !== names[place - 1])
-    .map((name) => name!.replace("response.", ""));
-  const call = [
-    "output_item.added",
-    "function_call_arguments.delta",
-    "function_call_arguments.done",
-    "output_item.done",
-  ];
-  const message = ["content_part.added", "output_text.delta", "output_text.done"];
-  const head = [
-    ...["created", "in_progress", "output_item.added", "output_item.done", "output_item.added"],
-    ...[...message, "content_part.done", "output_item.done", ...call],
-  ];
-  assertEquals(kinds.slice(0, head.length), head);
-  assertEquals(kinds.at(-1), "completed");
-  const { response: begun } = events[0] as unknown as { response: JsonObject };
-  assertEquals([begun["status"], begun["output"], begun["usage"]], ["in_progress", [], null]);
 });
 
 Deno.test("completionChunks() and responseEvents() cut no character in two", () => {

@@ -344,43 +344,6 @@ Deno.test("sim:planner is told in words that it must call", async () => {
   }
 });
 
-Deno.test("sim:noisy reacts alike to tools that fail, in every format", async () => {
-  let recovered = 0;
-  for (const perturbation of ["timeout", "malformed_return:2", "permission_denied", "flaky"]) {
-    for (let seed = 0; seed < 2; seed++) {
-      const spec = { core: 5, depth: 3, connected: 1, disconnected: 0, seed };
-      const name = `sim:noisy?giveup=.3&invent=.3&seed=${seed}`;
-      const [chat, ...texts] = await Promise.all(
-        (["chat", "xml", "hermes"] as const).map(async (id) =>
-          storyOf(await runTrial(spec, modelIn(name, id), { perturbation }))
-        ),
-      );
-      for (const text of texts) assertEquals(text, chat);
-      const react = modelIn("sim:planner", "react");
-      const { outcome } = await runTrial(spec, react, { perturbation, limits: { calls: 40 } });
-      if (perturbation === "permission_denied") assertEquals(outcome, "abstained");
-      else if (outcome === "solved") recovered++;
-    }
-  }
-  assert(recovered >= 4, `${recovered}`);
-});
-
-Deno.test("sim:noisy mends calls in any format when it is asked to", async () => {
-  for (const id of TEXT_FORMATS) {
-    const model = modelIn("sim:noisy?breakFormat=.4&hopeless=1&seed=1", id);
-    let mended = 0;
-    for (let seed = 0; seed < 4; seed++) {
-      const spec = { core: 5, depth: 3, connected: 1, disconnected: 0, seed };
-      const trial = await runTrial(spec, model, { strategy: { strategy: "repair" } });
-      assertEquals(trial.outcome, "solved");
-      mended += trial.events.filter((event) =>
-        event.kind === "repair" && event.repaired !== undefined
-      ).length;
-    }
-    assert(mended > 1, `${mended}`);
-  }
-});
-
 Deno.test("sim:truth makes the same calls in every format", () => {
   const known = knownIn(CITY);
   for (const options of ["", "?route=.4&key=.4&value=.4&extra=.4&seed=2"]) {
