@@ -6,7 +6,6 @@ import type { GraphSpec } from "../../lib/tasks/graphs/graph.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import type { ChatTool } from "../../lib/simulated/_wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
-import { inventNames } from "../../lib/simulated/_mistakes.ts";
 import { readInputs, readRestated, readValue } from "../../lib/simulated/_reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
@@ -24,7 +23,6 @@ import {
   answerOf,
   assertPerfect,
   attempt,
-  EVERY,
   type Work,
   type WorkOptions,
 } from "../support/strategy_runs.ts";
@@ -319,15 +317,6 @@ Deno.test("readValue() takes names that differ in letter case and underscores, a
   }
 });
 
-Deno.test("inventNames() invents names for names of every kind, and knows what they stand for", () => {
-  const names = ["func_yep", "getUser", "get_user_ID", "F7", "bujxe_id", "a_"];
-  const { inventedNames, meant } = inventNames(new Map(names.map((name) => [name, 1])));
-  const invented = names.map((name) => inventedNames.get(name)!);
-  assert(invented.every((name) => !names.includes(name)));
-  assertEquals(new Set(invented).size, names.length);
-  assertEquals(invented.map((name) => meant.get(name)), names);
-});
-
 // Generated tasks that are perturbed, or edited by hand.
 
 /** Tasks of both surfaces. */
@@ -551,25 +540,6 @@ Deno.test("WT: sim:planner gives the right values in the types that it is told",
   );
 });
 
-Deno.test("WT: sim:noisy errs as it always does, and writes what it means in the types that it is told", async () => {
-  const mistakes = "early=.3&stale=.2&distract=.5&hallucinate=.2&copy=.3&memory=4&quit=.02";
-  let wrong = 0;
-  for (const task of tasks(8)) {
-    const model = `sim:noisy?${mistakes}&seed=${task.spec.seed}`;
-    const plain = await attempt(task, { model, ...lenient(task) });
-    // Of a boolean its value cannot be read.
-    const telling = withTypes(task, WRONG.slice(0, 3));
-    const told = await attempt(telling, { model, ...lenient(task) });
-    assertConforming(telling, told);
-    assertEquals(callsIn(told), callsIn(plain));
-    assertEquals(answerOf(told), answerOf(plain));
-    const all = withTypes(task, WRONG);
-    assertConforming(all, await attempt(all, { model, ...lenient(task) }));
-    wrong += plain.calls.filter((call) => call.failure).length;
-  }
-  assertGreater(wrong, 8, "there were mistakes of all kinds");
-});
-
 Deno.test("WT: it hurts where arguments are refused, and not where names stand for values", async () => {
   for (const task of tasks(5)) {
     const perturbed = withTypes(task, [WRONG[0]!, WRONG[1]!, WRONG[3]!]);
@@ -629,29 +599,5 @@ Deno.test("with cues a careful model solves tasks whatever descriptions and type
       [1, isDescribed ? 1 : 0, id.includes("WT") ? 0 : 1],
       id,
     );
-  }
-});
-
-Deno.test("without cues what descriptions withhold is abstained from, and what they make wrong misleads any model", async () => {
-  for (const id of ["RD", "WD", "RD+WT"]) {
-    assertEquals(
-      new Set(await solvedUnder(id, "sim:planner", "none") as string[]),
-      new Set(["unlinked: abstained"]),
-    );
-  }
-  assertEquals(
-    new Set(await solvedUnder("SD", "sim:planner", "none") as string[]),
-    new Set(["misleading: wrong_answer"]),
-  );
-  assertEquals(await solvedUnder("WT", "sim:planner", "none"), 1);
-});
-
-Deno.test("a rich surface: sim:planner solves every task, whatever the strategy", async () => {
-  for (const strategy of EVERY) {
-    for (const linking of ["types", "names"] as const) {
-      for (const task of tasks(2, { linking })) {
-        assertPerfect(task, await attempt(task, { strategy }));
-      }
-    }
   }
 });
