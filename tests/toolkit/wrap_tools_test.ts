@@ -379,30 +379,6 @@ Deno.test("indirect() refuses what is given under no name", () => {
   assertEquals(symbols.names(), ["__proto__", "toString"]);
 });
 
-Deno.test("what indirect() recorded runs again on other inputs, and looks are no loophole", async () => {
-  const { tools, trace } = indirect(ARITHMETIC, { given: { X: 3, Y: 8 }, dereference: true });
-  const call = (name: string, input: JsonObject) => named(tools, name).execute(input);
-  await call("eval", { expression: "@X+@Y", result: "@SumXY" });
-  await call("divide", { left: "@SumXY", right: 2, result: "@Mean" });
-  await call("divide", { left: "@Mean", right: "@X", result: "@Ratio" });
-  await call("dereference", { name: "@SumXY" });
-  await call("divide", { left: 11, right: 2, result: "@Copied" });
-  const options = (output: string) => ({
-    name: "lifted",
-    inputs: { X: "number", Y: "number" } as const,
-    output: { name: output, type: "number" } as const,
-  });
-  const ratio = defineFrom(trace, options("Ratio"));
-  assertEquals(ratio.calls.length, 3);
-  assertEquals(await runDefinition(ratio, ARITHMETIC, { X: 2, Y: 6 }), 2);
-  await assertRejects(
-    () => runDefinition(ratio, ARITHMETIC, { X: 0, Y: 6 }),
-    DefinitionError,
-    'Cannot run lifted as call 3, divide({"left":3,"right":0}), failed: The result is not finite',
-  );
-  assertThrows(() => defineFrom(trace, options("Copied")), InputError, "follows names only");
-});
-
 Deno.test("what was done with parts of values runs again on other values", async () => {
   const find = tool("find", ({ id }) => JSON.stringify({ ...ORDER, total: Number(id) * 10 }), {
     id: { type: "integer" },

@@ -416,23 +416,6 @@ Deno.test("createToolExecutor() tells a model no secrets", async () => {
   assert(requests.length > 0 && !JSON.stringify(requests).includes("abc.def"));
 });
 
-Deno.test("createToolExecutor() asks a model no more often for one call than it may", async () => {
-  const refused = new ToolError("validation", "No");
-  for (const attempts of [1, 2, 5]) {
-    // Each reply conforms, and the tool refuses each.
-    let city = 0;
-    const model = scripted("mender", () => ({ text: JSON.stringify({ city: `${++city}` }) }));
-    const search = double("search", refused);
-    const execution = await executed([search], { repair: { model, attempts } });
-    assertEquals([city, search.inputs.length], [attempts, attempts + 1]);
-    assertEquals(course(execution).at(-1), "repair: search validation");
-  }
-  const { model, requests } = listening({ text: "I do not know." });
-  const execution = await executed([double("search", refused)], { repair: { model } });
-  assertEquals(requests.length, 2);
-  assertEquals(course(execution), ["search validation"]);
-});
-
 Deno.test("createToolExecutor() says so when the model that repairs fails", async () => {
   const fail = (error: unknown): Model => ({
     ...scripted("x", [{}]),
@@ -560,29 +543,6 @@ Deno.test("createToolExecutor() survives an alternative that throws or is none",
     assertEquals(course(execution).at(-1), expected);
     assert(!execution.ok);
   }
-});
-
-Deno.test("createToolExecutor() has one budget of retries for a call and its alternatives", async () => {
-  const search = double("search", BUSY, LOST);
-  const other = double("search_v2", SLOW);
-  const alternatives = { search: "search_v2" };
-  const execution = await executed([search, other], { alternatives, retries: 2, backoff: 0 });
-  assertEquals(course(execution), [
-    "search rate_limit",
-    "retry: search not_found",
-    "alternative: search_v2 timeout",
-    "retry: search_v2 timeout",
-  ]);
-});
-
-Deno.test("createToolExecutor() does nothing about permissions (Pipeline, Robust Tool Execution)", async () => {
-  const { model, requests } = listening(MENDED);
-  const execution = await executed(
-    [double("search", new ToolError("permission", "Not you")), double("search_v2", "ok")],
-    { repair: { model }, alternatives: { search: "search_v2" } },
-  );
-  assertEquals(course(execution), ["search permission"]);
-  assertEquals(requests, []);
 });
 
 // Cancelling
