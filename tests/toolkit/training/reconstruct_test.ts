@@ -5,10 +5,7 @@ import { formatOf, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts"
 import type { GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { Model, ModelRequest } from "../../../lib/models/model.ts";
-import { openai } from "../../../lib/models/openai/openai.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
-import type { ChatRequest } from "../../../lib/simulated/_wire.ts";
-import { startSimulatedServer } from "../../../lib/simulated/server.ts";
 import { inTextFormat } from "../../../lib/models/formats/_adapter.ts";
 import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
 import { PROBES } from "../../../lib/tasks/task_kind.ts";
@@ -23,7 +20,6 @@ import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import { openaiChat } from "../../../lib/toolkit/training/registry.ts";
 import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";
 import { severalSpecs, specs } from "../../support/generated.ts";
@@ -110,38 +106,6 @@ Deno.test("reconstructTrial() tells of any simulated trial what the model was re
     { numRuns: 60 },
   );
   assert(reasons.get("told")! > 40, JSON.stringify([...reasons]));
-});
-
-Deno.test("reconstructTrial() tells what a server was really sent, in OpenAI's own form", async () => {
-  const bodies: ChatRequest[] = [];
-  await using server = startSimulatedServer({ onRequest: (body) => bodies.push(body) });
-  const model = openai({ model: "sim:planner", baseURL: server.url, apiKey: "any" });
-  for (const strategy of ["plain", "restate", "indirection", "plan_then_call"]) {
-    const trial = await run(model, strategy);
-    const { messages, tools } = told(await reconstructTrial(trial));
-    const written = openaiChat.write({ messages, tools, parallel: true });
-    const last = bodies.at(-1)!;
-    const ids: string[] = [];
-    const sent = last.messages.map((message) => {
-      if (message.role === "tool") {
-        return { ...message, tool_call_id: `call_${ids.indexOf(message.tool_call_id) + 1}` };
-      }
-      if (message.role !== "assistant" || !message.tool_calls) return message;
-      const { content, ...rest } = message;
-      return {
-        ...rest,
-        // Requests say that there is no text, lines of training data leave it out.
-        ...(content === null ? {} : { content }),
-        tool_calls: message.tool_calls.map((call) => ({
-          ...call,
-          id: `call_${ids.push(call.id)}`,
-        })),
-      };
-    });
-    const own: unknown[] = (written["messages"] as unknown[]).slice(0, -1);
-    assertEquals(own, sent, strategy);
-    assertEquals(written["tools"], structuredClone(last.tools) as never, strategy);
-  }
 });
 
 for (const id of TEXT_FORMATS) {

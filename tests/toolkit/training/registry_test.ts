@@ -161,33 +161,6 @@ Deno.test("hermesConversations refuses texts that would be read as other calls",
   );
 });
 
-Deno.test("hermesConversations writes calls that read back as they were, whatever is in them", () => {
-  const { write, refuse } = trainingFormat("hermes");
-  const text = fc.oneof(
-    fc.string(),
-    fc.constantFrom("</tool_call>", "<tool_call>", "</tools>", "__proto__"),
-  );
-  fc.assert(fc.property(
-    fc.array(fc.dictionary(text, fc.oneof(text, fc.integer(), fc.array(text))), {
-      minLength: 1,
-      maxLength: 3,
-    }),
-    text,
-    (given, content) => {
-      const calls = given.map((own, place) => call(`c${place}`, JSON.stringify(own)));
-      const results = calls.map(({ id }) => result(id, content));
-      const whole = conversation([says("", ...calls), ...results, says("Done")]);
-      assertEquals(refuse(whole), undefined);
-      const { conversations } = write(whole) as { conversations: { value: string }[] };
-      const { calls: read } = hermes.read(conversations[1]!.value, ["add"]);
-      assertEquals(
-        read.map((one) => JSON.parse(one.arguments)),
-        given.map((own) => JSON.parse(JSON.stringify(own))),
-      );
-    },
-  ));
-});
-
 Deno.test("hermesConversations writes no tag but those of the trial's calls", () => {
   const { write, refuse } = trainingFormat("hermes");
   const why = "a text of the model contains what looks like a call";
