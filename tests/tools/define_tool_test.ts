@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { assertTools, type OwnToolOptions, tool } from "../../lib/tools/define_tool.ts";
 import { providerNames } from "../../lib/tools/provider_names.ts";
-import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import fc from "../support/fast_check.ts";
@@ -352,96 +351,6 @@ Deno.test("tool() tells the model what it returns, and how it is used (Pipeline,
   assertEquals([own.strict, own.examples], [true, [{ x: 1 }]]);
   assertEquals(own.returns?.["required"], ["y"]);
   assertEquals("strict" in echo(z.object({})), false);
-});
-
-/** A zod schema, the JSON Schema that says the same, and values around it. */
-interface Said {
-  readonly zod: z.ZodType;
-  readonly json: JsonObject;
-}
-
-const { said: SAID } = fc.letrec<{ said: Said; leaf: Said; object: Said; array: Said }>((tie) => ({
-  leaf: fc.constantFrom<Said>(
-    { zod: z.string(), json: { type: "string" } },
-    { zod: z.string().min(2), json: { type: "string", minLength: 2 } },
-    { zod: z.number(), json: { type: "number" } },
-    { zod: z.int().min(0).max(5), json: { type: "integer", minimum: 0, maximum: 5 } },
-    { zod: z.boolean(), json: { type: "boolean" } },
-    { zod: z.null(), json: { type: "null" } },
-    { zod: z.enum(["a", "b"]), json: { enum: ["a", "b"] } },
-    {
-      zod: z.union([z.int(), z.string()]),
-      json: { anyOf: [{ type: "integer" }, { type: "string" }] },
-    },
-  ),
-  array: tie("said").map(({ zod, json }) => ({
-    zod: z.array(zod).max(3),
-    json: { type: "array", items: json, maxItems: 3 },
-  })),
-  object: fc.dictionary(
-    fc.constantFrom("a", "b", "__proto__x", "constructor", "7", "ключ"),
-    fc.tuple(tie("said"), fc.boolean()),
-    { maxKeys: 4 },
-  ).map((fields) => {
-    const entries = Object.entries(fields);
-    return {
-      zod: z.object(Object.fromEntries(
-        entries.map(([key, [{ zod }, isOptional]]) => [key, isOptional ? zod.optional() : zod]),
-      )),
-      json: {
-        type: "object",
-        properties: Object.fromEntries(entries.map(([key, [{ json }]]) => [key, json])),
-        required: entries.flatMap(([key, [, isOptional]]) => isOptional ? [] : [key]),
-        additionalProperties: false,
-      },
-    };
-  }),
-  said: fc.oneof({ maxDepth: 3 }, tie("leaf"), tie("object"), tie("array")),
-}));
-
-/** A value that a JSON Schema of these may take, or nearly does. */
-function near(schema: JsonObject): fc.Arbitrary<JsonValue> {
-  const stray = fc.constantFrom<JsonValue>("a", "ab", 3, 7, 1.5, true, null, [], {}, { z: 1 });
-  const own = (): fc.Arbitrary<JsonValue> => {
-    switch (schema["type"]) {
-      case "object": {
-        const properties = schema["properties"] as Record<string, JsonObject>;
-        const fields = Object.entries(properties).map(([key, one]) => [key, near(one)] as const);
-        return fc.record(Object.fromEntries(fields), { requiredKeys: [] }) as fc.Arbitrary<
-          JsonValue
-        >;
-      }
-      case "array":
-        return fc.array(near(schema["items"] as JsonObject), { maxLength: 4 });
-      default:
-        return stray;
-    }
-  };
-  return fc.oneof({ weight: 6, arbitrary: own() }, { weight: 1, arbitrary: stray });
-}
-
-Deno.test("tool() refuses by a zod schema what the same JSON Schema refuses, and nothing else", async () => {
-  const counts = { taken: 0, refused: 0 };
-  const objects = SAID.filter(({ json }) => json["type"] === "object");
-  await fc.assertAll(
-    fc.asyncProperty(
-      objects.chain((said) => fc.tuple(fc.constant(said), near(said.json))),
-      async ([{ zod, json }, given]) => {
-        const outcomes = await Promise.all([zod, json].map(async (parameters) => {
-          const content = await resultOf(echo(parameters), given);
-          return content.startsWith('{"error":"The arguments') ? "refused" : content;
-        }));
-        assertEquals(outcomes[0], outcomes[1]);
-        const [one, other] = [echo(zod).parameters, json].map((parameters) =>
-          argumentCheck({ ...NAMED, parameters })(given) === undefined
-        );
-        assertEquals(one, other, "the JSON Schema that is made of it takes the same");
-        counts[outcomes[0] === "refused" ? "refused" : "taken"]++;
-      },
-    ),
-    { numRuns: 120 },
-  );
-  assert(counts.taken > 20 && counts.refused > 20, JSON.stringify(counts));
 });
 
 Deno.test("tool() refuses what is no tool, in one message", () => {

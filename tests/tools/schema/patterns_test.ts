@@ -12,7 +12,6 @@ import { compilePattern } from "../../../lib/tools/schema/patterns.ts";
 import { Position } from "../../../lib/tools/schema/position.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { violationsOf } from "../../../lib/tools/schema/violations.ts";
-import fc from "../../support/fast_check.ts";
 import { assertLinear } from "../../support/growth.ts";
 
 /** Texts of all kinds that patterns tell apart. */
@@ -177,81 +176,6 @@ Deno.test("compilePattern() counts further than its engine does", () => {
     for (const text of right) assert(test(text), `${pattern} ${text.length}`);
     for (const text of wrong) assert(!test(text), `${pattern} ${text.length}`);
   }
-});
-
-/** Patterns of ECMAScript. `\B` is left out: V8 finds it between the halves of one character. */
-function patterns(): fc.Arbitrary<string> {
-  const set = fc.constantFrom(
-    ...["a", "b", "c", "_", "-", "0", "é", "\u{1f600}", "\\u00e9", "\\u{1f600}", "\\ud83d\\ude00"],
-    ...[
-      "\\ud83d",
-      "\\/",
-      "\\n",
-      "\\x41",
-      "\\cA",
-      "\\$",
-      ".",
-      "\\d",
-      "\\D",
-      "\\w",
-      "\\W",
-      "\\s",
-      "\\S",
-    ],
-    ...[
-      "\\p{L}",
-      "\\P{L}",
-      "[]",
-      "[^]",
-      "[a-c]",
-      "[^a-c]",
-      "[\\d_]",
-      "[^\\s\\w]",
-      "[\\W\\d]",
-      "[\\0]",
-    ],
-    ...["[\\p{L}-]", "[\\b-]", "[a\\-z]", "[\\u{1f600}-\\u{1f610}]", "[-a]", "[a-]", "[\\]a]"],
-  );
-  const count = fc.constantFrom(
-    ...["", "", "", "*", "+", "?", "{2}", "{1,3}", "{0,2}", "{2,}", "*?", "+?", "{0}"],
-  );
-  const { pattern } = fc.letrec<{ pattern: string; sequence: string; atom: string }>((tie) => ({
-    pattern: fc.oneof(
-      { weight: 3, arbitrary: tie("sequence") },
-      fc.tuple(tie("sequence"), tie("sequence")).map(([one, other]) => `${one}|${other}`),
-    ),
-    sequence: fc.array(
-      fc.oneof({ weight: 5, arbitrary: tie("atom") }, fc.constantFrom("^", "$", "\\b")),
-      { maxLength: 4 },
-    ).map((parts) => parts.join("")),
-    atom: fc.tuple(
-      fc.oneof(
-        { maxDepth: 3 },
-        set,
-        tie("pattern").map((inner) => `(?:${inner})`),
-        tie("pattern").map((inner) => `(${inner})`),
-      ),
-      count,
-    ).map((parts) => parts.join("")),
-  }));
-  const aheads = fc.array(fc.tuple(fc.constantFrom("(?=", "(?!"), pattern), { maxLength: 2 });
-  return fc.tuple(aheads, pattern).map(([some, rest]) =>
-    some.length === 0
-      ? rest
-      : `^${some.map(([kind, inner]) => `${kind}${inner})`).join("")}(?:${rest})`
-  );
-}
-
-Deno.test("compilePattern() answers as JavaScript does, whatever the pattern", () => {
-  const texts = fc.array(
-    fc.array(fc.constantFrom(...TEXTS), { maxLength: 4 }).map((parts) => parts.join("")),
-    { minLength: 1, maxLength: 8 },
-  );
-  fc.assert(fc.property(patterns(), texts, (pattern, given) => {
-    const own = new RegExp(pattern, "u");
-    const linear = compilePattern(pattern, "linear");
-    for (const text of given) assertEquals(linear.test(text), own.test(text), text);
-  }));
 });
 
 Deno.test("compilePattern() takes needless escapes and lone braces for characters", () => {

@@ -55,29 +55,6 @@ Deno.test("multipleOf takes fractions for what they are meant to be", () => {
   );
 });
 
-Deno.test("pattern is read by code points, and as programs often write it where that is no pattern", () => {
-  const table: [value: string, pattern: string, right: boolean][] = [
-    ["a-b.c", "^[\\w-.]+$", true],
-    ["a b", "^[\\w-.]+$", false],
-    ["a_b", "^a\\_b$", true],
-    ["ab", "^a\\_b$", false],
-    // One character of two halves is one, and classes of Unicode are known.
-    ["\u{1f600}", "^.$", true],
-    ["\u{1f600}", "^[\\u{1f600}-\\u{1f64f}]$", true],
-    ["é", "^\\p{L}$", true],
-    ["p{L}", "^\\p{L}$", false],
-  ];
-  for (const [value, pattern, right] of table) {
-    assertEquals(conforms(value, { type: "string", pattern }), right, `${value} ${pattern}`);
-    const named = { type: "object", patternProperties: { [pattern]: { type: "integer" } } };
-    assertEquals(conforms({ [value]: "text" }, named), !right, `${value} as a key ${pattern}`);
-    assertEquals(conforms(pattern, { format: "regex" }), true);
-  }
-  // Two patterns of one schema are read each in its own way.
-  const both = { allOf: [{ pattern: "^[\\w-.]+$" }, { pattern: "^.$" }] };
-  assert(conforms("a", both) && !conforms("ab", both) && !conforms("\u{1f600}", both));
-});
-
 Deno.test("what is no pattern at all is refused", () => {
   for (const $schema of DIALECTS) {
     const dialect: JsonObject = $schema === undefined ? {} : { $schema };
