@@ -13,31 +13,16 @@ import { makeReport } from "../../lib/reports/report.ts";
 import { renderGate, renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import {
-  callEvents,
   crossed,
   failureOf,
   HOSTILE,
   manyRecords,
-  NOT_FOUND,
   planOf,
   record,
   records,
   STEERING,
-  traced,
   type TrialTraits,
-  wrongValue,
 } from "../support/records.ts";
-
-Deno.test("renderTables() shows each cell's trials, rate, interval, calls and invalid trials", () => {
-  const text = renderTables([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]);
-  const [title, header, row] = text.split("\n");
-  assertEquals(title, "Success by cell: m");
-  assertMatch(
-    header!,
-    /cell +trials +solved +95% interval +calls if solved +if not +fewest calls +invalid/,
-  );
-  assertMatch(row!, /^core 3, .* 11 +80\.0% +49\.0% to 94\.3% +3\.0 +3\.0 +3\.0 +1$/);
-});
 
 Deno.test("renderTables() sums up all cells only when there are several", () => {
   const one = manyRecords(8, 10);
@@ -56,29 +41,6 @@ Deno.test("renderTables() aligns columns, whatever the width of the characters",
   const rows = text.split("\n").slice(1, 5);
   assertEquals(rows.length, 4);
   assertEquals(new Set(rows.map((row) => stringWidth(row))).size, 1, text);
-});
-
-Deno.test("renderTables() shows the share of each failure type, roots and cascades", () => {
-  const root = { ...NOT_FOUND, root: true };
-  const text = renderTables([
-    traced(callEvents(5, {
-      1: root,
-      2: { ...wrongValue(1), root: true },
-      3: { ...wrongValue(1, 2), root: false },
-      4: { ...wrongValue(1, 3), root: false },
-    })),
-  ]);
-  assertMatch(text, /^model +wrong calls +function_not_found +incorrect_value$/m);
-  // Types that no call had would only take room.
-  assertNotMatch(text, /wrong_number_of_inputs/);
-  assertMatch(text, /^m +all +4 +1 \(25\.0%\) +3 \(75\.0%\)$/m);
-  assertMatch(text, /^ +roots +2 +1 \(50\.0%\) +1 \(50\.0%\)\n +cascades +2 +0 +2 \(100\.0%\)$/m);
-});
-
-Deno.test("renderTables() counts behaviours, and has no table without any", () => {
-  const text = renderTables([record({ behaviours: ["silent"], grounded: false })]);
-  assertMatch(text, /^Behaviours: silent 1, ungrounded 1$/m);
-  assertNotMatch(renderTables([record()]), /behaviours/i);
 });
 
 Deno.test("tables tell how trials ended before an answer, where any did", () => {
@@ -100,30 +62,6 @@ Deno.test("tables tell how trials ended before an answer, where any did", () => 
   const many = renderTables([...ended, ...others]);
   assertMatch(many, /^How trials ended\n.*\bcall_limit +filtered +invalid\nm .* 1 +2 +1\n/m);
   assertNotMatch(renderTables([record(), ...others]), /How trials ended/);
-});
-
-Deno.test("renderTables() marks simulated models, and only them", () => {
-  const text = renderTables([
-    record({ model: "sim:planner", simulated: true }),
-    record({ model: "real" }),
-  ]);
-  assertMatch(text, /^\(simulated: a program, no language model\)\nSuccess\n/);
-  assertMatch(text, /^sim:planner \(simulated\) +100\.0% of 1 /m);
-  assertMatch(text, /^real +100\.0% of 1 /m);
-  assertNotMatch(renderTables([record({ model: "real" })]), /simulated/);
-});
-
-Deno.test("renderTables() tells of repeated graphs how often one, and how often all trials solve", () => {
-  const trials = [2, 1, 0, 2].flatMap((solved, seed) =>
-    [1, 2].map((repetition) =>
-      record({ seed, repetition, outcome: repetition <= solved ? "solved" : "no_answer" })
-    )
-  );
-  assertMatch(
-    renderTables(trials),
-    /^Repeated tasks: k 2, pass@k 75\.0%, pass\^k 50\.0%, tasks 4, with fewer than k valid trials 0$/m,
-  );
-  assertNotMatch(renderTables(manyRecords(3, 4)), /pass@/);
 });
 
 /** The report as a terminal shows it. */
@@ -152,31 +90,6 @@ Deno.test("renderReport() begins with the suite, the headline and what to know, 
     /^Success by cell: sim:a \(simulated\)\n.* 4 +75\.0% .* 1 of 4 trials: wrong answer$/s,
   );
   assertEquals(calls, "no call was wrong");
-});
-
-Deno.test("renderReport() begins with the verdict in a line where a gate decided", () => {
-  const gate = completePolicy({ successRate: 0.8 });
-  const gateOf = (trials: readonly Trial[]) =>
-    reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate);
-  const lineOf = (...models: (readonly Trial[])[]) =>
-    renderReport(makeReport(models.flat(), { suite: "quick", gates: models.map(gateOf) }))
-      .split("\n\n")[1];
-  const [good, bad] = [manyRecords(95, 100), manyRecords(5, 100, { model: "n" })];
-  assertEquals(
-    lineOf(good),
-    "PASS: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points. " +
-      "Measured: 95.0% of 100.",
-  );
-  assertEquals(lineOf(bad), "FAIL: the true success rate is below 80.0%. Measured: 5.0% of 100.");
-  assertEquals(lineOf(good, bad), "FAIL: of 2 verdicts 1 fail, 1 pass");
-  assertEquals(
-    lineOf(good, good.map((trial) => ({ ...trial, model: { ...trial.model, requested: "o" } }))),
-    "PASS: all 2 verdicts",
-  );
-});
-
-Deno.test("renderReport() of nothing says so", () => {
-  assertEquals(rendered([]), "quick\n\n* No trial has ended yet: there is nothing to report.");
 });
 
 Deno.test("renderReport() shows up to 24 cells, and their sums where there are more", () => {
@@ -227,17 +140,6 @@ Deno.test("renderReport() lets no escape sequence through, wherever it stands", 
 });
 
 const PAIRS = /^Pairs compared\n\(each pair .*\)\ncandidate +against +tasks +.*\n/m;
-
-Deno.test("renderTables() compares pairs where there are several", () => {
-  const trials = crossed({ both: 20, gained: 10, lost: 2, neither: 8 });
-  const text = renderTables(trials);
-  assertMatch(text, PAIRS);
-  assertMatch(text, /^m \+ restate +plain +40 .* \+3\.5 to \+36\.6 +10 +2 +0\.0386 +-6$/m);
-  assertNotMatch(text, /extra cost/);
-  const priced = renderTables(trials, { prices: { m: { input: 100, output: 0 } } });
-  assertMatch(priced, /^m \+ restate +plain +40 .* +-6 +-\$0\.000485$/m);
-  assertNotMatch(renderTables(manyRecords(3, 4)), /Pairs/);
-});
 
 Deno.test("renderGate() has tables, verdicts, and beneath them pairs, each once", () => {
   const trials = [...crossed({ both: 60, gained: 5 }), ...crossed({ lost: 1 }, { model: HOSTILE })];
@@ -340,23 +242,6 @@ Deno.test("success along a size that is one for all is not told again", () => {
   assertEquals(has(sized(2, [[5, 2], [5, 4]])), [false, true]);
   assertEquals(has(sized(2, [[5, 2], [6, 2]])), [true, false]);
   assertEquals(has(sized(2, [[5, 2]])), [false, false]);
-});
-
-Deno.test("perturbations of one size are told once each before what they did", () => {
-  const ids = ["none", "RD", "RE", "WD", "WT", "SD", "CO", "CF"];
-  const titles = rendered(
-    ids.map((perturbation) => record({ perturbation, behaviours: ["silent"] })),
-  )
-    .split("\n\n").map((part) => part.split("\n")[0]!);
-  assertMatch(
-    titles[1]!,
-    /^The worst of 7: no difference found between m \+ RD and m on 1 task \(/,
-  );
-  assertEquals(titles.slice(2).map((title) => title.split(" (")[0]), [
-    ...["Success", "Pairs compared", "Success by cell: m", "no call was wrong", "Effort"],
-    ...["Failure rates under perturbations: m", "Behaviours"],
-    "Success by cell, under perturbations",
-  ]);
 });
 
 Deno.test("renderReport() has tables in the order of the sections: sizes behind what compares", () => {

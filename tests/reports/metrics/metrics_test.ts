@@ -18,7 +18,7 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { trialId } from "../../../lib/trials/trial_id.ts";
 import { seedOf } from "../../support/generated.ts";
-import { record, records, stageOf } from "../../support/records.ts";
+import { record, records } from "../../support/records.ts";
 
 const USED = { inputTokens: 1, outputTokens: 1 };
 const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
@@ -27,13 +27,6 @@ const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
 function failure(type: Failure["type"], root = true): Failure {
   return { type, root, call: 1, step: 1, function: "func_abc", detail: {} } as unknown as Failure;
 }
-
-Deno.test("tally() counts trials, valid ones and solved ones", () => {
-  const { trials, valid, solved, rate } = tally(
-    records(["solved", "wrong_answer", "invalid", "no_answer", "solved", "call_limit"]),
-  );
-  assertEquals({ trials, valid, solved, rate }, { trials: 6, valid: 5, solved: 2, rate: 0.4 });
-});
 
 Deno.test("tally() has nothing to say of no trials, and of invalid ones alone", () => {
   const nothing = {
@@ -148,14 +141,6 @@ Deno.test("measure() has the tokens of judges that tool tests asked beside those
   assertEquals("judging" in measure([record()])[0]!, false);
 });
 
-Deno.test("measure() prices other models that took part by their own names", () => {
-  const usage = { inputTokens: 100, outputTokens: 0 };
-  const trials = [record({ usage, stages: [stageOf("large", 40)] })];
-  const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
-  assertAlmostEquals(measure(trials, prices)[0]!.cost!, 60 + 400, 1e-9);
-  assertEquals(measure(trials, { m: prices.m })[0]!.cost, null);
-});
-
 Deno.test("tally() has the mean calls of solved and of failed trials, and the fewest (FuncBenchGen 4.1)", () => {
   const { callsSolved, callsFailed, minimumCalls } = tally([
     record({ seed: 1, calls: 3, minimumCalls: 3 }),
@@ -190,70 +175,6 @@ Deno.test("measure() keeps subjects and cells apart, in the order in which they 
   assertEquals(measured[1]!.total.trials, 1);
 });
 
-Deno.test("measure() counts failures by type, roots apart from cascades, all types in order (FuncBenchGen 4.6)", () => {
-  const trials = [
-    record({
-      seed: 1,
-      outcome: "wrong_answer",
-      failures: [
-        failure("value_not_yet_known"),
-        failure("incorrect_value", false),
-        failure("incorrect_value", false),
-      ],
-    }),
-    record({ seed: 2, failures: [failure("incorrect_value"), failure("function_not_found")] }),
-  ];
-  assertEquals(measure(trials)[0]!.failures, [
-    { type: "function_not_found", roots: 1, cascades: 0 },
-    { type: "wrong_number_of_inputs", roots: 0, cascades: 0 },
-    { type: "value_not_yet_known", roots: 1, cascades: 0 },
-    { type: "incorrect_value", roots: 1, cascades: 2 },
-  ]);
-});
-
-Deno.test("measure() counts the trials that show a behaviour, and ungrounded solutions", () => {
-  const trials = [
-    record({ seed: 1, behaviours: ["silent"] }),
-    record({ seed: 2, behaviours: ["silent", "aversion"], outcome: "wrong_answer" }),
-    record({ seed: 3, behaviours: ["silent"], outcome: "invalid" }),
-    record({ seed: 4, grounded: false }),
-    record({ seed: 5, grounded: false, outcome: "no_answer" }),
-  ];
-  assertEquals({ ...measure(trials)[0]!.behaviours }, { silent: 2, aversion: 1, ungrounded: 1 });
-});
-
-Deno.test("measure() counts how trials ended, all ways in order", () => {
-  const trials = records(["no_answer", "solved", "invalid", "no_answer", "step_limit"]);
-  assertEquals(measure(trials)[0]!.outcomes, [
-    { outcome: "solved", trials: 1 },
-    { outcome: "wrong_answer", trials: 0 },
-    { outcome: "no_answer", trials: 2 },
-    { outcome: "abstained", trials: 0 },
-    { outcome: "call_limit", trials: 0 },
-    { outcome: "step_limit", trials: 1 },
-    { outcome: "time_limit", trials: 0 },
-    { outcome: "token_limit", trials: 0 },
-    { outcome: "filtered", trials: 0 },
-    { outcome: "agent_error", trials: 0 },
-    { outcome: "invalid", trials: 1 },
-  ]);
-});
-
-Deno.test("measure() has the cost of all trials of a model with a price, and of no other", () => {
-  const usage = { inputTokens: 400_000, outputTokens: 50_000 };
-  const trials = [
-    ...records(["solved", "invalid"], { model: "a", usage }),
-    record({ model: "b", usage }),
-    record({ model: "toString", usage }),
-  ];
-  const prices = { a: { input: 2, output: 10 } };
-  const costs = measure(trials, prices).map(({ cost }) => cost);
-  // Twice 0.4 * 2 and 0.05 * 10 dollars.
-  assertAlmostEquals(costs[0]!, 2.6, 1e-9);
-  assertEquals(costs.slice(1), [null, null]);
-  assertEquals(measure(trials).map(({ cost }) => cost), [null, null, null]);
-});
-
 Deno.test("cellName() tells everything but the seed", () => {
   const inputs = [1, 3] as const;
   const trial = record({ task: { ...CELL, seed: 7, linking: "names", inputs } });
@@ -265,23 +186,6 @@ Deno.test("cellName() tells everything but the seed", () => {
     cellName({ ...trial, task: { case: "refunds" } as unknown as Trial["task"] }),
     "refunds",
   );
-});
-
-Deno.test("measure() sums what strategies did in valid trials, and has nothing where they did nothing", () => {
-  const work = { asked: 3, unusable: 1, sentBack: 2, mended: 1 };
-  const trials = [
-    { ...record({ seed: 1 }), work },
-    record({ seed: 2 }),
-    { ...record({ seed: 3, outcome: "no_answer" }), work: { ...work, unusable: 0, asked: 1 } },
-    { ...record({ seed: 4, outcome: "invalid" }), work },
-    record({ model: "n" }),
-    { ...record({ model: "o", outcome: "invalid" }), work },
-  ];
-  assertEquals(measure(trials).map((one) => one.work), [
-    { asked: 4, unusable: 1, sentBack: 4, mended: 2 },
-    null,
-    null,
-  ]);
 });
 
 /** What strategies did in a trial of `strategy`, of a model that says `texts` when it is asked beside the loop. */
