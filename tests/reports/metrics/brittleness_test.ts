@@ -19,7 +19,7 @@ import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { inProcess } from "../../support/in_process.ts";
-import { scored, scoredAll, TYPES_BY_LETTER } from "../../support/parameter_scores.ts";
+import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import {
   failureOf,
   manyRecords,
@@ -47,15 +47,6 @@ function rateOf(own: BrittlenessColumn, type: ParameterFailureType): ParameterFa
 
 function flips(trials: readonly TrialSummary[], perturbation = "rename"): Flips {
   return only(trials).flips.find((own) => own.perturbation === perturbation)!;
-}
-
-/** A cell of the transfer matrix as `[of, together, later, either]`, by the letters of its types. */
-function cellOf(trials: readonly TrialSummary[], letters: string): number[] {
-  const [from, to] = [...letters].map((letter) =>
-    TYPES_BY_LETTER[letter as keyof typeof TYPES_BY_LETTER]
-  );
-  const cell = only(trials).transfer.find((own) => own.from === from && own.to === to)!;
-  return [cell.of, cell.together, cell.later, cell.either];
 }
 
 /** Perturbed trials with these failures; a matrix is of all of them. */
@@ -325,27 +316,6 @@ Deno.test("measureBrittleness() has differences over decided and known trials on
   assertEquals([of("task_deviation")!.gained, of("task_deviation")!.difference], [1, 1]);
   // Tasks 1 and 2: the others have no known and counted trial without the perturbation.
   assertEquals(of("missing_information")!.interval, tango(0, 0, 2, 0.975));
-});
-
-Deno.test("measureBrittleness() tells what comes together in one call, and what later (Butterfly A.1)", () => {
-  const trials = perturbed("RD", "R D", "D R", "R", "D", "M");
-  // Of four with R: one has D in the same call, one in a later call.
-  assertEquals(cellOf(trials, "RD"), [4, 1, 1, 2]);
-  assertEquals(cellOf(trials, "DR"), [4, 1, 1, 2]);
-  assertEquals(cellOf(trials, "RM"), [4, 0, 0, 0]);
-  assertEquals(cellOf(trials, "NM"), [0, 0, 0, 0]);
-});
-
-Deno.test("measureBrittleness() has transfer over perturbed and unperturbed trials that count", () => {
-  const trials = [
-    ...scoredAll(["RD"]),
-    ...scoredAll(["RD", "R"], { perturbation: "RD" }),
-    scored("RD", { perturbation: "rename" }),
-    scored("RD", { perturbation: "CF", ...UNCHANGED }),
-    scored("RD", { perturbation: "CF", outcome: "invalid" }),
-    record({ perturbation: "CF" }),
-  ];
-  assertEquals(cellOf(trials, "RD"), [4, 3, 0, 3]);
 });
 
 const SCORED = fc.record({

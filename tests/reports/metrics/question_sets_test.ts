@@ -7,14 +7,8 @@ import { wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES, type Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { variantLabel } from "../../../lib/gate/variant.ts";
-import { record, type TrialTraits } from "../../support/records.ts";
-import {
-  answered,
-  question,
-  scoresOf,
-  unanswered,
-  type Worth,
-} from "../../support/question_scores.ts";
+import { record } from "../../support/records.ts";
+import { answered, question, unanswered } from "../../support/question_scores.ts";
 
 function onlyRow(trials: readonly TrialSummary[]): CallSetRow {
   const [metrics, ...others] = measureCallSets(trials);
@@ -167,21 +161,6 @@ Deno.test("measureCallSets() has intervals from questions where these were repea
   assertEquals([scores.exact.all, scores.exact.counts.all], [0.5, 6]);
 });
 
-Deno.test("measureCallSets() tells what answers were worth before they were repaired", () => {
-  const repaired = (id: string, worth: Worth) =>
-    answered(question(id), "exact", { answer: { unrepaired: scoresOf(worth) } });
-  const row = onlyRow([
-    repaired("q1", "nothing"),
-    repaired("q2", "structure"),
-    answered(question("q3", medium), "exact"),
-    unanswered(question("q4", hard), { outcome: "time_limit" }),
-  ]);
-  assertEquals(row.scores.exact.all, 0.75);
-  const { repaired: count, exact, structure, syntax } = row.unrepaired!;
-  assertEquals([count, exact.easy, exact.medium, exact.all], [2, 0, 1, 0.25]);
-  assertEquals([structure.all, syntax.all, syntax.counts.all], [0.5, 0.5, 4]);
-});
-
 /** Trials that are exact or not, with what a judge says of each. */
 function judged(pairs: readonly (readonly [exact: boolean, score: number | null])[], model = "m") {
   return pairs.map(([exact, score], place) =>
@@ -270,52 +249,6 @@ Deno.test("measureCallSets() sets beside the judge's mean what is right of the a
   assertAlmostEquals(more[0]!.correlation!.r, 1, 1e-12);
   const without = onlyRow(judged([[true, null]])).judging!;
   assertEquals([without.mean, without.right], [null, null]);
-});
-
-Deno.test("measureCallSets() tells who judged, under which names, and what it took", () => {
-  const by = (requested: string, served: readonly string[], simulated = false) => ({
-    model: { requested, served, simulated },
-    usage: { inputTokens: 100, outputTokens: 10 },
-  });
-  const trial = (id: string, judging: ReturnType<typeof by>, traits: TrialTraits = {}) =>
-    answered(question(id), "exact", { judging, answer: { judged: { score: 1 } }, ...traits });
-  const { judges, usage } = onlyRow([
-    trial("q1", by("big", ["big-1"])),
-    trial("q2", by("__proto__", [], true)),
-    trial("q3", by("big", ["big-2"])),
-    trial("q4", by("big", ["big-1"])),
-    trial("q7", by("small", ["big-3"])),
-    trial("q8", by("big", ["big-1"], true)),
-    // It was paid for all the same.
-    trial("q5", by("big", ["big-1"]), { outcome: "invalid" }),
-    answered(question("q6"), "exact"),
-  ]).judging!;
-  assertEquals(judges, [
-    { requested: "big", served: ["big-1", "big-2"], simulated: false },
-    { requested: "__proto__", served: [], simulated: true },
-    { requested: "small", served: ["big-3"], simulated: false },
-    { requested: "big", served: ["big-1"], simulated: true },
-  ]);
-  assertEquals(usage, { inputTokens: 700, outputTokens: 70 });
-});
-
-Deno.test("measureCallSets() correlates the judge's means with shares over three models or more (CallNavi 6.4)", () => {
-  const trials = [
-    ...judged([[true, 0.9], [true, 1]], "a"),
-    ...judged([[true, 0.6], [false, 0.4]], "b"),
-    ...judged([[false, 0], [false, 0.1]], "c"),
-  ];
-  const { correlation } = measureCallSets(trials)[0]!;
-  // Means 0.95, 0.5 and 0.05 against 1, 0.5 and 0: a line.
-  assertAlmostEquals(correlation!.r, 1, 1e-12);
-  assertEquals(correlation!.n, 3);
-  assertEquals(measureCallSets(trials.slice(0, 4))[0]!.correlation, null);
-  // A model that was not judged is none of the three.
-  const [unjudged] = measureCallSets([
-    ...trials.slice(0, 4),
-    answered(question("q"), "exact", { model: "d" }),
-  ]);
-  assertEquals(unjudged!.correlation, null);
 });
 
 Deno.test("measureCallSets() has the stability of repeated questions, as they are and normalized (CallNavi 5.3, 6.4.1)", () => {
