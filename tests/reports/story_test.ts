@@ -253,9 +253,3 @@ Deno.test("describeFailure() says where, what and why, for each type", () => {
     assertEquals(describeFailure(failure), `call 4 (step 2) func_xyz: ${text}`);
   }
 });
-
-Deno.test("describeTrial() shows a short trace whole", () => {
-  const story = describeTrial(traced(callEvents(10)));
-  assertEquals(story.includes("..."), false);
-  assertEquals(story.match(/\d+\. step/g)?.length, 10);
-});

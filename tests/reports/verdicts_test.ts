@@ -14,7 +14,6 @@ import {
 } from "../../lib/gate/gate_report.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { assertInert, unescaped } from "../support/markdown.ts";
 import { asJson, HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 
 const POLICY = completePolicy({ successRate: 0.8 });
@@ -145,40 +144,6 @@ Deno.test("verdictsToMarkdown() is a heading, and for each subject a heading, a 
 
 **INVALID**: none of 1 planned trials is valid; most often (1 of 1) as \\[502](x).`,
   );
-});
-
-Deno.test("verdictsToMarkdown() lets no hostile name become Markdown or HTML", () => {
-  const names = [
-    "<script>alert(1)</script>",
-    "<!-- comment -->",
-    "[click](https://evil.example)",
-    "![image](https://evil.example/x.png)",
-    "https://evil.example",
-    "www.evil.example",
-    "WWW.EVIL.EXAMPLE",
-    "`code` *bold* _it_ ~~gone~~ $x$",
-    "# heading",
-    "| cell | cell |",
-    "&lt;b&gt; &#60;b&#62;",
-    "\\<b>",
-    "@everyone :tada: #1",
-    "{{ liquid }}",
-  ];
-  for (const name of names) {
-    const lines = verdictsToMarkdown(name, judgedOf(manyRecords(95, 100, { model: name })), POLICY)
-      .trimEnd().split("\n");
-    assertInert(lines.join("\n"));
-    assertEquals(unescaped(lines[0]!), `### ${name}: pass`);
-    assertEquals(unescaped(lines[2]!), `#### ${name}`);
-  }
-});
-
-Deno.test("verdictsToMarkdown() lets no line break or escape sequence of a name through", () => {
-  const model = `c\n\n# d\r\n- e ${HOSTILE}`;
-  const text = verdictsToMarkdown("a\n# b", judgedOf(manyRecords(95, 100, { model })), POLICY);
-  assertNotMatch(text, STEERING);
-  const starts = text.split("\n").filter((line) => line !== "").map((line) => line.split(" ")[0]);
-  assertEquals(starts, ["###", "####", "**PASS**:", "-", "-"]);
 });
 
 Deno.test("reportProblem() and its Markdown are an invalid verdict over all, with the reason", () => {

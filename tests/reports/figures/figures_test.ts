@@ -356,18 +356,6 @@ Deno.test("breakdownFigure() has no whisker where there is no interval", async (
   }
 });
 
-Deno.test("headlineFigures() has no whisker where there is no interval", async () => {
-  const trials = [
-    ...manyRecords(18, 20, { model: "sure" }),
-    ...[1, 2].map((repetition) => record({ model: "unsure", repetition })),
-  ];
-  const [{ note }] = headlineFigures(makeReport(trials, { suite: "s" })) as [Figure];
-  assertEquals(note, "whiskers: 95% intervals; points of a single task have none");
-  const root = await drawn(drawHeadline(trials));
-  assertEquals(marksOf(root, "symbol").length, 2);
-  assertEquals(marksOf(root, "rule").length, 1);
-});
-
 Deno.test("bars of 20 series have a look each, as seriesMark() says", async () => {
   const names = Array.from({ length: 20 }, (_, place) => `model ${place}`);
   const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8]]));

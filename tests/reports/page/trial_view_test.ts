@@ -131,31 +131,6 @@ Deno.test("viewTrial() shows what happened in order, and says a final reply once
   ]);
 });
 
-Deno.test("viewTrial() shows the words of a reply that no answer came of", () => {
-  const reply = { kind: "reply", inputTokens: 1, outputTokens: 1, durationMs: 1 } as const;
-  for (const reason of ["token_limit", "time_limit"] as const) {
-    const { events } = viewTrial(
-      traced([
-        { ...reply, request: 1, text: "First", calls: 1 },
-        callEvent(1),
-        { ...reply, request: 2, text: "I think that\nx =", calls: 0 },
-        { kind: "stop", reason, message: "over" },
-      ], { outcome: reason }),
-      undefined,
-      undefined,
-    );
-    assertEquals(
-      events.map(readEvent),
-      [
-        ["said", "reply 1", "First"],
-        ["call", "call 1, step 1", false],
-        ["said", "reply 2", "I think that\nx ="],
-        ["stop", `stopped: ${reason}`, "over"],
-      ],
-    );
-  }
-});
-
 Deno.test("viewTrial() shows what runs a trial again as it is, or not at all", () => {
   const rerunOf = (rerun: string | undefined) => viewTrial(traced([]), rerun, undefined).rerun;
   for (const line of ["deno test", "it's \\ $(x)", "long ".repeat(600)]) {
@@ -264,16 +239,6 @@ Deno.test("viewTrial() tells a wrong argument that is not among the inputs all t
   const view = failed({ type: "incorrect_value", detail: { arguments: [wrong] } });
   assertEquals(view.inputs, [["para = 5"]]);
   assertStringIncludes(view.why!, "gone expects the value of vari but got 5");
-});
-
-Deno.test("viewTrial() names the function that may have been meant", () => {
-  const near = failed({ type: "function_not_found", detail: { nearest: "func_abc" } });
-  assertEquals(
-    near.why,
-    "\u2717 function not found (root): there is no such function, the nearest is func_abc",
-  );
-  const none = failed({ type: "function_not_found", detail: { nearest: null } });
-  assertEquals(none.why, "\u2717 function not found (root): there is no such function");
 });
 
 Deno.test("viewTrial() shows what went back, where it says more than what was returned", () => {
