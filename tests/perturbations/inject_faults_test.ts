@@ -45,64 +45,12 @@ function kindsOf(faults: readonly AimedFault[], calls: readonly string[], seed =
 const hitsAll = () => true;
 const hits = (name: string) => (tool: string) => tool === name;
 
-Deno.test("faultInjector() hits the first calls of the tools that it is told of", () => {
-  const faults = [{ kind: "timeout", times: 2, hits: hits("a") }] as const;
-  assertEquals(kindsOf(faults, ["b", "a", "b", "a", "a", "b"]), [
-    ...["-", "timeout", "-", "timeout", "-", "-"],
-  ]);
-  assertEquals(kindsOf([{ kind: "not_found", hits: hitsAll }], ["a", "b", "a", "b"]), [
-    ...["not_found", "not_found", "-", "-"],
-  ]);
-  const denied = [{ kind: "permission_denied", hits: hits("a") }] as const;
-  assertEquals(
-    new Set(kindsOf(denied, new Array(500).fill("a"))),
-    new Set(["permission_denied"]),
-  );
-});
-
 Deno.test("faultInjector() lets a fault count only what the ones before it let through", () => {
   const faults = [
     { kind: "timeout", times: 2, hits: hits("a") },
     { kind: "rate_limit", times: 1, hits: hits("a") },
   ] as const;
   assertEquals(kindsOf(faults, ["a", "a", "a", "a"]), ["timeout", "timeout", "rate_limit", "-"]);
-});
-
-Deno.test("faultInjector() with the same seed gives the same faults, whatever the order of calls", () => {
-  const fault = fc.record({
-    kind: fc.constantFrom(...FAULTS),
-    times: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
-    rate: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
-    tool: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),
-  });
-  const calls = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 5, maxLength: 40 });
-  const orders = calls.chain((own) =>
-    fc.tuple(fc.constant(own), fc.shuffledSubarray(own, { minLength: own.length }))
-  );
-  fc.assert(
-    fc.property(
-      fc.array(fault, { minLength: 1, maxLength: 3 }),
-      orders,
-      fc.maxSafeNat(),
-      (some, [one, other], seed) => {
-        const faults = some.map(({ kind, times, rate, tool }): AimedFault => ({
-          kind,
-          ...(times === undefined ? {} : { times }),
-          ...(rate === undefined ? {} : { rate }),
-          hits: (name) => tool === undefined || tool === name,
-        }));
-        const byTool = (calls: readonly string[]) => {
-          const kinds = kindsOf(faults, calls, seed);
-          return Object.fromEntries(
-            ["a", "b", "c"].map((
-              name,
-            ) => [name, kinds.filter((_, place) => calls[place] === name)]),
-          );
-        };
-        assertEquals(byTool(one), byTool(other));
-      },
-    ),
-  );
 });
 
 Deno.test("faultInjector() draws as often as it is told, and otherwise for other seeds and tools", () => {
@@ -144,11 +92,6 @@ Deno.test("faultInjector() says what went wrong as tools of one's own say it, an
   assertMatch(said["permission_denied"]!, /permission denied.*do not retry/i);
   assertMatch(said["invalid_argument"]!, /invalid argument/i);
   assertMatch(said["flaky"]!, /temporarily unavailable/i);
-});
-
-Deno.test("faultInjector() lets slow calls run late", () => {
-  const inject = faultInjector([{ kind: "slow", hits: hitsAll }], { seed: 1 });
-  assertEquals([inject("a"), inject("a")], [{ kind: "slow", delay: 100 }, undefined]);
 });
 
 /** A tool that tells how often it was run. */

@@ -2,7 +2,6 @@ import { assert, assertEquals, assertNotMatch, assertRejects, assertThrows } fro
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import {
   Definition,
   type DefinitionParts,
@@ -17,12 +16,10 @@ import {
 } from "../../../lib/toolkit/definitions/run.ts";
 import { indirect } from "../../../lib/toolkit/wrap_tools.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { ARITHMETIC, EVAL } from "../../support/arithmetic_tools.ts";
 import { echoTool, MEAN, OPTIONS } from "../../support/definitions.ts";
 import fc from "../../support/fast_check.ts";
-import { coreInOrder } from "../../support/generated.ts";
 import { HOSTILE, STEERING } from "../../support/records.ts";
 
 /** A definition of one call whose output is what the tool returns. */
@@ -120,7 +117,7 @@ Deno.test("runDefinition() tells which call failed, of which arguments, and why"
   assertNotMatch(message, STEERING);
 });
 
-Deno.test("runDefinition() checks the output's type, and reads results as valueOfResult() does", async () => {
+Deno.test("runDefinition() checks the output's type, and reads results as valueOfResult() or `read` does", async () => {
   for (
     const [text, type, value] of [
       ["3", "integer", 3],
@@ -142,6 +139,9 @@ Deno.test("runDefinition() checks the output's type, and reads results as valueO
     );
     assertEquals(error.call, undefined);
   }
+  const read = (text: string, { name }: Tool) => `${name}: ${text}`;
+  const own = runDefinition(echoing("string"), [echoTool(() => "3")], {}, { read });
+  assertEquals(await own, "echo: 3");
 });
 
 Deno.test("runDefinition() gives tools what they may change", async () => {
@@ -211,38 +211,6 @@ Deno.test("definitionTool() makes a tool, which other definitions can call (Indi
   assertEquals(await runDefinition(outer, [mean], { P: 10, Q: 20 }), 7.5);
   const text = definitionTool(echoing("string"), [echoTool(() => '"3"')]);
   assertEquals(await text.execute({}), '"3"');
-});
-
-Deno.test("a generated task, done with names, becomes a definition that does it again (Indirection, Adding a Level of Indirection)", async () => {
-  const task = generateTask({ core: 8, depth: 4, connected: 2, disconnected: 2, seed: 5 });
-  const read = (text: string) => Object.values(JSON.parse(text))[0] as JsonValue;
-  using executor = createExecutor(task);
-  const given = Object.fromEntries(task.inputs);
-  const { tools, trace, resolve } = indirect(executor.tools, { given, read });
-  const order = coreInOrder(task);
-  for (const { name, parameters, output } of order) {
-    const written = Object.fromEntries(
-      parameters.map((parameter) => [parameter.name, `@${parameter.variable}`]),
-    );
-    const tool = tools.find((tool) => tool.name === name)!;
-    assertEquals(await tool.execute({ ...written, result: `@${output.name}` }), `@${output.name}`);
-  }
-  assertEquals(resolve(`@${task.target.variable}`), String(task.target.value));
-  assertEquals(executor.answer(resolve(`@${task.target.variable}`)).outcome, "solved");
-  const definition = defineFrom(trace, {
-    name: "solve",
-    inputs: Object.fromEntries(Object.keys(given).map((name) => [name, "integer"])),
-    output: { name: task.target.variable, type: "integer" },
-  });
-  assertEquals(definition.calls.length, task.minimumCalls);
-  using again = createExecutor(task);
-  const value = await runDefinition(definition, again.tools, given, { read });
-  assertEquals(value, task.target.value);
-  // A generated task's functions know one input only: on others they are wrong.
-  using other = createExecutor(task);
-  const changed = Object.fromEntries(Object.keys(given).map((name) => [name, 1]));
-  const wrong = await runDefinition(definition, other.tools, changed, { read });
-  assert(wrong !== task.target.value);
 });
 
 /** A step of a program: a tool, and what it works on: an input, an earlier result or a number. */
