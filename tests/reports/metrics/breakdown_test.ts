@@ -4,7 +4,6 @@ import {
   breakDown,
   CONNECTION_NAMES,
   connectionName,
-  type Series,
 } from "../../../lib/reports/metrics/_breakdown.ts";
 import type { GraphSpec } from "../../../lib/tasks/graphs/graph.ts";
 import { tally as tallyOf } from "../../../lib/reports/metrics/metrics.ts";
@@ -414,23 +413,4 @@ Deno.test("connectionName() names what grids of the paper's connections make, od
   }
   assertEquals(connectionName({ connected: 7, disconnected: 3 }), "mixed");
   assertEquals(connectionName({ connected: 3, disconnected: 5 }), "mixed");
-});
-
-Deno.test("breakDown() repeats Table 2: success by core size, with calls (FuncBenchGen 4.2)", () => {
-  // Five tasks of each size; GPT-5's share falls, and its failures take more calls.
-  const solved = { 5: [5, 5, 6, 6], 10: [12] };
-  const failed = { 5: [8], 10: [13, 13, 14, 12] };
-  const trials = [5, 10].flatMap((core) => {
-    const of = (calls: readonly number[], outcome: Trial["outcome"], first: number) =>
-      calls.map((count, place) =>
-        record({ task: sized(core, { seed: first + place }), outcome, calls: count })
-      );
-    const [good, bad] = [solved, failed].map((one) => one[core as 5 | 10]);
-    return [...of(good!, "solved", 0), ...of(bad!, "call_limit", 10)];
-  });
-  const [{ tallies }] = find(breakDown(trials), "core").series as [Series];
-  assertEquals(
-    tallies.map((tally) => [tally!.rate, tally!.callsSolved, tally!.callsFailed]),
-    [[0.8, 5.5, 8], [0.2, 12, 13]],
-  );
 });

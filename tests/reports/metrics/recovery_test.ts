@@ -3,13 +3,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { FAULTS } from "../../../lib/tools/fault.ts";
 import type { Model } from "../../../lib/models/model.ts";
-import { drawReaction } from "../../../lib/simulated/_reactions.ts";
-import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import type { RecoveryEnd } from "../../../lib/calls/recovery.ts";
 import { measureRecovery } from "../../../lib/reports/metrics/_recovery.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
-import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";
@@ -126,23 +123,6 @@ Deno.test("a simulated model that tries again recovers always, one that does not
   for (const { faults } of [meek!, bold!]) {
     assertEquals(faults.map(({ rate }) => rate), faults.map(() => 0));
   }
-});
-
-Deno.test("a simulated model that gives up at times does so as it was drawn", async () => {
-  const rates = { giveup: 0.3, invent: 0.2 };
-  const trials = await trialsOf(inProcess("sim:noisy?giveup=0.3&invent=0.2&seed=5"), ["timeout"]);
-  const drawn = { retry: "recovered", giveup: "gave_up", invent: "hallucinated" } as const;
-  const ends = { recovered: 0, gave_up: 0, hallucinated: 0 };
-  for (const { task, events } of trials) {
-    const { prompt } = perturbTask(generateTask(task as ReturnType<typeof specOf>), "timeout");
-    const failed = events.find((event) => event.kind === "call" && event.fault === "timeout");
-    if (failed?.kind !== "call") throw new TypeError("no function failed");
-    const draws = { rates, seed: 5, repetition: 1 };
-    ends[drawn[drawReaction(prompt, failed.function, draws)]]++;
-  }
-  const [metrics] = measureRecovery(trials);
-  assertEquals(metrics!.total.ends, { ...ends, repeated: 0 });
-  assert(Object.values(ends).every((count) => count > 0), JSON.stringify(ends));
 });
 
 Deno.test("where permission is denied for good, only who says so is right", async () => {
