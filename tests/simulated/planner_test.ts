@@ -12,7 +12,6 @@ import {
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
-import { Connections } from "../../lib/models/connect.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { readConversation } from "../../lib/simulated/_reading.ts";
@@ -22,8 +21,6 @@ import type { GraphSpec } from "../../lib/tasks/graphs/graph.ts";
 import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import fc from "../support/fast_check.ts";
-import { specs } from "../support/generated.ts";
 import { assertLinear } from "../support/growth.ts";
 import { inProcess } from "../support/in_process.ts";
 import {
@@ -104,19 +101,6 @@ Deno.test("simulated models estimate tokens as characters by four", () => {
     completion_tokens: completion,
     total_tokens: total,
   });
-});
-
-Deno.test("sim:planner solves every generated task with the fewest calls and no failure", async () => {
-  const connections = new Connections();
-  const overHttp = connections.model({ model: "sim:planner" });
-  const check = async (spec: Parameters<typeof runTrial>[0], model = inProcess("sim:planner")) => {
-    const { outcome, grounded, calls, minimumCalls, failures } = await runTrial(spec, model);
-    assertEquals([outcome, grounded, calls, failures], ["solved", true, minimumCalls, []]);
-  };
-  await fc.assert(fc.asyncProperty(specs(40), (spec) => check(spec)), { numRuns: 12 });
-  for (const seed of [1, 2, 3]) {
-    await check({ core: 10, depth: 6, connected: 5, disconnected: 5, seed }, overHttp);
-  }
 });
 
 Deno.test("sim:planner copes with 1,200 functions", () => {
