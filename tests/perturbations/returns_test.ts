@@ -14,6 +14,11 @@ const ON_RETURNS = PERTURBATION_METHODS.filter((id): id is ReturnMethod =>
 );
 const ON_KEYS = ["FK", "CK", "UK"] as const;
 
+Deno.test("there are the six methods on documents, four on questions and five on returns (Butterfly 4.1, 4.2, 4.3)", () => {
+  const paper = "RD RE WD WT SD CO RP_F RP_L CP AN FK AP CK UK CF".split(" ");
+  assertEquals([...PERTURBATION_METHODS].sort(), paper.sort());
+});
+
 /** What each method makes of a text; left out where it changes nothing. */
 const CASES: readonly (readonly [
   what: string,
@@ -108,7 +113,7 @@ const CASES: readonly (readonly [
 ];
 
 for (const [what, text, after] of CASES) {
-  Deno.test(`each method, of ${what}`, () => {
+  Deno.test(`each method, of ${what} (Butterfly 4.3, A.3.3)`, () => {
     for (const method of ON_RETURNS) {
       const { value, changed } = perturbReturn(method, text);
       assertEquals([method, value], [method, after[method] ?? text]);
