@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { backoffAfter, retryAfterOf } from "../../lib/base/attempts.ts";
 import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
 import fc from "../support/fast_check.ts";
@@ -28,27 +28,12 @@ Deno.test("backoffAfter() lies in the upper half of the step, for any draw", () 
   ));
 });
 
-Deno.test("SYSTEM_CLOCK.pause() waits, and goes on with time", async () => {
-  const before = SYSTEM_CLOCK.now();
-  assert(Math.abs(before - Date.now()) < 86_400_000, "it is the time of day");
-  await SYSTEM_CLOCK.pause(20);
-  assert(SYSTEM_CLOCK.now() - before >= 19);
-});
-
-Deno.test("SYSTEM_CLOCK.pause() throws the signal's reason at once", async () => {
-  const reason = new RangeError("stop");
-  await assertRejects(() => SYSTEM_CLOCK.pause(1e9, AbortSignal.abort(reason)), RangeError, "stop");
-  const controller = new AbortController();
-  const paused = SYSTEM_CLOCK.pause(1e9, controller.signal);
-  controller.abort(reason);
-  await assertRejects(() => paused, RangeError, "stop");
-});
-
 Deno.test("SYSTEM_CLOCK.pause() does not end at once where a timer would overflow", async () => {
   const controller = new AbortController();
   const paused = SYSTEM_CLOCK.pause(2 ** 40, controller.signal).then(() => "woke", () => "stopped");
   await SYSTEM_CLOCK.pause(15);
   controller.abort();
+  assert(Math.abs(SYSTEM_CLOCK.now() - Date.now()) < 86_400_000, "it is the time of day");
   assertEquals(await paused, "stopped");
 });
 

@@ -73,7 +73,7 @@ Deno.test("SYSTEM_CLOCK.after() leaves no timer behind", async () => {
   }
 });
 
-Deno.test("SYSTEM_CLOCK.pause() waits as long as it is told, and stops where a signal aborts", async () => {
+Deno.test("SYSTEM_CLOCK.pause() waits as long as it is told, and stops where a signal aborts, or has", async () => {
   using timers = new Timers();
   let over = false;
   const pause = SYSTEM_CLOCK.pause(50).then(() => over = true);
@@ -86,4 +86,6 @@ Deno.test("SYSTEM_CLOCK.pause() waits as long as it is told, and stops where a s
   const stopped = SYSTEM_CLOCK.pause(50, stop.signal).catch((reason) => reason);
   stop.abort("enough");
   assertEquals([await stopped, timers.waiting], ["enough", 0]);
+  const late = SYSTEM_CLOCK.pause(50, stop.signal).catch((reason) => reason);
+  assertEquals([await late, timers.waiting], ["enough", 0]);
 });

@@ -4,7 +4,6 @@
 
 import { assert } from "@std/assert";
 import { readJsonc } from "../../lib/base/input.ts";
-import { Connections } from "../../lib/models/connect.ts";
 import { modelName } from "../../lib/models/entry.ts";
 import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
@@ -21,12 +20,10 @@ export interface Part {
   readonly core?: number;
   readonly graphs?: number;
   readonly keep?: (trial: Plan["trials"][number]) => boolean;
-  /** Whether models are asked as they are outside of tests, which is slower: by this, formats write and read texts. */
-  readonly connected?: true;
 }
 
 /** Runs a suite of the project. */
-export async function trialsOf(name: string, { core, keep, connected, ...part }: Part = {}) {
+export async function trialsOf(name: string, { core, keep, ...part }: Part = {}) {
   const path = `${ROOT}/fixtures/suites/${name}.jsonc`;
   const suite = { ...readJsonc(path, SUITE), ...part };
   const [first] = suite.tasks as readonly [Grid];
@@ -34,12 +31,11 @@ export async function trialsOf(name: string, { core, keep, connected, ...part }:
   const whole = planSuiteFile({ ...suite, tasks }, path);
   const plan = { ...whole, trials: whole.trials.filter(keep ?? (() => true)) };
   const truths = truthsOf(plan.callSets ?? []);
-  const connections = new Connections();
   using run = new Run(plan, {
-    connect: (entry) =>
-      connected
-        ? connections.model(entry)
-        : { ...inProcess(entry.model, undefined, truths), name: modelName(entry) },
+    connect: (entry) => ({
+      ...inProcess(entry.model, undefined, truths),
+      name: modelName(entry),
+    }),
   });
   return { plan, trials: await run.all(), scores: await run.scores() };
 }
