@@ -8,7 +8,7 @@ import { z } from "zod";
 import { isWithin, printable } from "./json.ts";
 import { didYouMean, nearestName, nearestOrAll } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
-import { cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
+import { attempt, cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
 
 /**
  * Reads a file.
@@ -184,13 +184,9 @@ export const whole = (least: number): z.ZodType<number> =>
 
 /** A value in a message: as JSON, if it is any. */
 function shown(value: unknown): string {
-  try {
-    // JSON has no NaN.
-    const text = typeof value === "number" ? String(value) : JSON.stringify(value);
-    return printable(text ?? `a ${typeof value}`, 100);
-  } catch {
-    return `a ${typeof value}`;
-  }
+  // JSON has no NaN.
+  const text = attempt(() => typeof value === "number" ? String(value) : JSON.stringify(value));
+  return printable(text ?? `a ${typeof value}`, 100);
 }
 
 /** Faults that are shown, at most: a message has at most three lines. */

@@ -54,14 +54,8 @@ export function assertReplaceable(
   },
 ): void {
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return;
-  let text: string;
-  try {
-    // Of a device nothing can be lost, and of anything else writing gives the error.
-    if (!Deno.statSync(path).isFile) return;
-    text = Deno.readTextFileSync(path);
-  } catch {
-    return;
-  }
+  // Of a device nothing can be lost, and of anything else writing gives the error.
+  const text = attempt(() => Deno.statSync(path).isFile && Deno.readTextFileSync(path)) || "";
   const value = parseJson(text);
   if (text === "" || isOwn(value !== undefined && isJsonObject(value) ? value : {}, text)) return;
   throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
@@ -172,11 +166,8 @@ export class Output implements Disposable {
   [Symbol.dispose](): void {
     this.#file.close();
     if (this.#part === this.#path) return;
-    try {
-      Deno.removeSync(this.#part);
-    } catch {
-      // It was moved to its place.
-    }
+    // It may have been moved to its place.
+    attempt(() => Deno.removeSync(this.#part));
   }
 }
 
@@ -303,11 +294,9 @@ export function writeAll(file: Pick<Deno.FsFile, "writeSync">, text: string): vo
 export function resolvePath(path: string): string {
   const whole = paths.resolve(path);
   for (let parent = whole; paths.dirname(parent) !== parent; parent = paths.dirname(parent)) {
-    try {
-      return paths.join(Deno.realPathSync(parent), paths.relative(parent, whole));
-    } catch {
-      // It may not exist yet, nor its folders.
-    }
+    // It may not exist yet, nor its folders.
+    const real = attempt(() => Deno.realPathSync(parent));
+    if (real !== undefined) return paths.join(real, paths.relative(parent, whole));
   }
   return whole;
 }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { attempt } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
 
@@ -151,16 +152,13 @@ const WATCH = 'read -r _; kill -s KILL -- "-$1"; [ -z "$2" ] || PATH=/bin:/usr/b
 function watch(group: number, file = ""): AsyncDisposable | undefined {
   // Asked before: the runtime would else ask the user.
   if (!mayRun()) return undefined;
-  let watcher: Deno.ChildProcess;
-  try {
-    watcher = new Deno.Command("/bin/sh", {
+  const watcher = attempt(() =>
+    new Deno.Command("/bin/sh", {
       ...{ args: ["-c", WATCH, "sh", `${group}`, file], cwd: "/", env: {}, clearEnv: true },
       ...{ detached: true, stdin: "piped", stdout: "null", stderr: "null" },
-    }).spawn();
-  } catch {
-    return undefined;
-  }
-  return {
+    }).spawn()
+  );
+  return watcher && {
     async [Symbol.asyncDispose]() {
       // Before its input ends, as the group's number may be another's by now.
       kill(watcher, "SIGKILL");
@@ -173,31 +171,15 @@ function watch(group: number, file = ""): AsyncDisposable | undefined {
 /** Sends a signal to all processes of a group, and to its first one, which may have left it. */
 function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
   // Windows has no groups that can be signalled, and a permission for some programs alone signals none.
-  const sendToAll = () => mayRun() && Deno.kill(-child.pid, signal);
-  for (const send of [sendToAll, () => child.kill(signal)]) {
-    try {
-      send();
-    } catch {
-      // They have ended.
-    }
-  }
+  attempt(() => mayRun() && Deno.kill(-child.pid, signal));
+  attempt(() => child.kill(signal));
 }
 
 /** Ends all groups when this process exits. */
 function killAll(): void {
   for (const [pid, file] of running) {
-    for (
-      const end of [
-        () => mayRun() && Deno.kill(-pid, "SIGKILL"),
-        () => file && Deno.removeSync(file),
-      ]
-    ) {
-      try {
-        end();
-      } catch {
-        // It has ended, or was removed.
-      }
-    }
+    attempt(() => mayRun() && Deno.kill(-pid, "SIGKILL"));
+    attempt(() => file && Deno.removeSync(file));
   }
 }
 
