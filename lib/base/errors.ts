@@ -60,6 +60,19 @@ export function cannotFile(action: string, error: unknown): InputError {
   return new InputError(`Cannot ${action}: ${fileReason(error)}`);
 }
 
+/**
+ * Returns what work with a file gives.
+ *
+ * @throws {InputError} If it fails; the message names the action.
+ */
+export function orCannot<T>(action: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw cannotFile(action, error);
+  }
+}
+
 /** Returns what work returns; `undefined` if it throws. */
 export function attempt<T>(work: () => T): T | undefined {
   try {

@@ -4,7 +4,7 @@
  */
 
 import defer * as paths from "node:path";
-import { attempt, cannot, cannotFile, type InputError } from "./errors.ts";
+import { attempt, cannot, cannotFile, type InputError, orCannot } from "./errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
 
 /**
@@ -15,11 +15,10 @@ import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
 export function makeFolder(path: string, what: string): void {
   const folder = folderOf(path);
   if (folder === "") return;
-  try {
-    Deno.mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    throw cannotFile(`write ${what} ${path}: its folder`, error);
-  }
+  orCannot(
+    `write ${what} ${path}: its folder`,
+    () => Deno.mkdirSync(folder, { recursive: true }),
+  );
 }
 
 /** The folder of a path; empty for the working folder. */
@@ -78,13 +77,10 @@ export function assertBegins(
 ): void {
   if (isMissing(path)) return;
   const bytes = new Uint8Array(start.length);
-  let length: number | null;
-  try {
+  const length = orUnwritable(shown, what, () => {
     using file = Deno.openSync(path);
-    length = file.readSync(bytes);
-  } catch (error) {
-    throw unwritable(shown, what, error);
-  }
+    return file.readSync(bytes);
+  });
   if (length === null || new TextDecoder().decode(bytes) === start) return;
   throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
 }
@@ -98,11 +94,7 @@ function open(path: string, what: string, how: Deno.OpenOptions, shown = path): 
     if (!(error instanceof Deno.errors.NotFound)) throw unwritable(shown, what, error);
   }
   makeFolder(shown, what);
-  try {
-    return Deno.openSync(path, options);
-  } catch (error) {
-    throw unwritable(shown, what, error);
-  }
+  return orUnwritable(shown, what, () => Deno.openSync(path, options));
 }
 
 /** Options of {@linkcode Output}. */
@@ -146,20 +138,13 @@ export class Output implements Disposable {
 
   /** Appends text. */
   write(text: string): void {
-    try {
-      writeAll(this.#file, text);
-    } catch (error) {
-      throw unwritable(this.#path, this.#what, error);
-    }
+    orUnwritable(this.#path, this.#what, () => writeAll(this.#file, text));
   }
 
   /** Moves the file to its place. */
   finish(): void {
-    try {
-      if (this.#part !== this.#path) Deno.renameSync(this.#part, this.#path);
-    } catch (error) {
-      throw unwritable(this.#path, this.#what, error);
-    }
+    if (this.#part === this.#path) return;
+    orUnwritable(this.#path, this.#what, () => Deno.renameSync(this.#part, this.#path));
   }
 
   /** Closes the file; an unfinished one is deleted. */
@@ -299,6 +284,19 @@ export function resolvePath(path: string): string {
     if (real !== undefined) return paths.join(real, paths.relative(parent, whole));
   }
   return whole;
+}
+
+/**
+ * Returns what work with a file that is written gives.
+ *
+ * @throws {InputError} If it fails.
+ */
+export function orUnwritable<T>(path: string, what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw unwritable(path, what, error);
+  }
 }
 
 /** Makes the error for a file that cannot be written. */

@@ -18,8 +18,8 @@ import { readExactly, readJsonc } from "../base/input.ts";
 import {
   isMissing,
   isThere,
+  orUnwritable,
   resolvePath,
-  unwritable,
   writeNewOutput,
 } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -120,11 +120,7 @@ function written(
     ];
   }
   if (added.length === 0) return [`left   ${name}: it has all`];
-  try {
-    Deno.writeTextFileSync(path, text);
-  } catch (error) {
-    throw unwritable(path, "the file", error);
-  }
+  orUnwritable(path, "the file", () => Deno.writeTextFileSync(path, text));
   return [`added  to ${name}:`, ...added.map((one) => `         ${one}`)];
 }
 

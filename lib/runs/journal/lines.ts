@@ -5,7 +5,7 @@
  * @module
  */
 
-import { attempt, cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { attempt, cannot, InputError, orCannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { assertVersion, isUtf16 } from "../../base/input.ts";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
@@ -196,20 +196,12 @@ const MAX_LINE_LENGTH = 2 ** 28;
 const decoder = new TextDecoder();
 
 function openFile(path: string): Deno.FsFile {
-  try {
-    return Deno.openSync(path);
-  } catch (error) {
-    throw cannotFile(`read ${path}`, error);
-  }
+  return orCannot(`read ${path}`, () => Deno.openSync(path));
 }
 
 /** Reads the next bytes; returns the filled part of `chunk`, which is empty at the end of the file. */
 function fill(chunk: Uint8Array<ArrayBuffer>, file: Deno.FsFile, path: string): Uint8Array {
-  try {
-    return chunk.subarray(0, file.readSync(chunk) ?? 0);
-  } catch (error) {
-    throw cannotFile(`read ${path}`, error);
-  }
+  return orCannot(`read ${path}`, () => chunk.subarray(0, file.readSync(chunk) ?? 0));
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {
@@ -342,15 +334,10 @@ export function isFolder(path: string): boolean {
  * @throws {InputError} If it cannot be read, or a name is not plain text: nobody has typed it, and it is printed as it is.
  */
 export function journalsIn(folder: string, shown = folder, ending = ".jsonl"): string[] {
-  let names: string[];
-  try {
-    names = [...Deno.readDirSync(folder)]
-      .filter(({ name }) => name.endsWith(ending) && !name.startsWith("."))
-      .filter((entry) => entry.isFile || entry.isSymlink && maybeFile(`${folder}/${entry.name}`))
-      .map(({ name }) => name).sort();
-  } catch (error) {
-    throw cannotFile(`read the folder ${shown}`, error);
-  }
+  const entries = orCannot(`read the folder ${shown}`, () => [...Deno.readDirSync(folder)]);
+  const names = entries.filter(({ name }) => name.endsWith(ending) && !name.startsWith("."))
+    .filter((entry) => entry.isFile || entry.isSymlink && maybeFile(`${folder}/${entry.name}`))
+    .map(({ name }) => name).sort();
   const odd = names.find((name) => printable(name, Infinity) !== name);
   if (odd === undefined) return names;
   throw cannot(

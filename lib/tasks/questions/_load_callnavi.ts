@@ -7,7 +7,7 @@ import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
-import { attempt, cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { attempt, cannot, InputError, orCannot } from "../../base/errors.ts";
 import { resultsFault } from "./_check_results.ts";
 import {
   assemble,
@@ -158,11 +158,7 @@ function withResults(drafts: readonly QuestionDraft[], source: string): Question
 
 /** Returns the JSON files of a folder by their names without the extension, sorted by name. */
 function jsonFiles(folder: string): Map<string, string> {
-  try {
-    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
-    const files = names.filter((name) => name.endsWith(".json")).sort();
-    return new Map(files.map((name) => [name.slice(0, -".json".length), paths.join(folder, name)]));
-  } catch (error) {
-    throw cannotFile(`read ${folder}`, error);
-  }
+  const entries = orCannot(`read ${folder}`, () => [...Deno.readDirSync(folder)]);
+  const files = entries.map(({ name }) => name).filter((name) => name.endsWith(".json")).sort();
+  return new Map(files.map((name) => [name.slice(0, -".json".length), paths.join(folder, name)]));
 }

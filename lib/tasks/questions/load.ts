@@ -6,7 +6,7 @@
 import type { CallSet } from "./question_set.ts";
 import { loadCallNavi } from "./_load_callnavi.ts";
 import { loadJsonc } from "./_load_jsonc.ts";
-import { cannot, cannotFile } from "../../base/errors.ts";
+import { cannot, orCannot } from "../../base/errors.ts";
 
 /**
  * Loads a call set: a folder in CallNavi's published layout, with `APIs/DOMAIN.json` and
@@ -20,19 +20,11 @@ import { cannot, cannotFile } from "../../base/errors.ts";
  * @see CallNavi, section 4 and appendix A.
  */
 export function loadCallSet(path: string): CallSet {
-  if (isFolder(path)) return loadCallNavi(path);
+  if (orCannot(`read ${path}`, () => Deno.statSync(path).isDirectory)) return loadCallNavi(path);
   if (/\.jsonc?$/.test(path)) return loadJsonc(path);
   throw cannot(
     `load a call set from ${path}`,
     "it must be a folder, or a .json or .jsonc file",
     "it is neither",
   );
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch (error) {
-    throw cannotFile(`read ${path}`, error);
-  }
 }
