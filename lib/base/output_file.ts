@@ -4,7 +4,7 @@
  */
 
 import defer * as paths from "node:path";
-import { attempt, cannot, cannotFile, type InputError, orCannot } from "./errors.ts";
+import { attempt, cannot, cannotFile, InputError, orCannot } from "./errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
 
 /**
@@ -214,12 +214,12 @@ export function writeNewOutput(path: string, text: string, what: string): boolea
 }
 
 /** Opens a file where there is none; `undefined` if one is there. */
-function openNew(path: string, what: string): Deno.FsFile | undefined {
+export function openNew(path: string, what: string): Deno.FsFile | undefined {
   try {
     return Deno.openSync(path, { write: true, createNew: true });
   } catch (error) {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw unwritable(path, what, error);
-    if (!leadsNowhere(path)) return undefined;
+    if (!isLink(path) || !isMissing(path)) return undefined;
     throw cannot(`write ${what} ${path}`, "it must be a file", "it is a link to nowhere");
   }
 }
@@ -236,11 +236,6 @@ export function assertCreatable(path: string, what: string): void {
   if (file === undefined) return;
   file.close();
   Deno.removeSync(path);
-}
-
-/** Whether what is at a path is a link to a file that does not exist. */
-export function leadsNowhere(path: string): boolean {
-  return isLink(path) && isMissing(path);
 }
 
 /** Whether there is nothing at a path. Where that cannot be read, something may be there. */
@@ -295,7 +290,7 @@ export function orUnwritable<T>(path: string, what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw unwritable(path, what, error);
+    throw error instanceof InputError ? error : unwritable(path, what, error);
   }
 }
 

@@ -9,7 +9,7 @@ import { attempt, cannot, InputError, orCannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { assertVersion, isUtf16 } from "../../base/input.ts";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
-import { leadsNowhere, makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
+import { makeFolder, openNew, orUnwritable, unwritable, writeAll } from "../../base/output_file.ts";
 
 /** The place of a line in its file. */
 export interface JournalPlace {
@@ -242,16 +242,9 @@ export class JournalWriter implements Disposable {
    */
   static create(path: string): JournalWriter {
     makeFolder(path, "the journal");
-    try {
-      return new JournalWriter(path, Deno.openSync(path, { write: true, createNew: true })).#lock();
-    } catch (error) {
-      if (error instanceof InputError) throw error;
-      if (error instanceof Deno.errors.AlreadyExists) {
-        if (!leadsNowhere(path)) throw JournalWriter.existing(path);
-        throw cannot(`begin the journal ${path}`, "it must be a file", "it is a link to nowhere");
-      }
-      throw unwritable(path, "the journal", error);
-    }
+    const file = openNew(path, "the journal");
+    if (file === undefined) throw JournalWriter.existing(path);
+    return new JournalWriter(path, file).#lock();
   }
 
   /** The error for a journal that already exists: finished work is never overwritten. */
@@ -269,7 +262,7 @@ export class JournalWriter implements Disposable {
    * @throws {InputError} If it cannot be written.
    */
   static append(path: string, end: JournalEnd): JournalWriter {
-    try {
+    return orUnwritable(path, "the journal", () => {
       const file = Deno.openSync(path, { read: true, write: true });
       const writer = new JournalWriter(path, file, end.sum);
       writer.#lock();
@@ -281,10 +274,7 @@ export class JournalWriter implements Disposable {
       writer.#file.seekSync(0, Deno.SeekMode.End);
       if (end.unended) writer.#write("\n");
       return writer;
-    } catch (error) {
-      if (error instanceof InputError) throw error;
-      throw unwritable(path, "the journal", error);
-    }
+    });
   }
 
   /**
