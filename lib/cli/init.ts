@@ -139,28 +139,12 @@ const PACKAGE = z.looseObject({
   devDependencies: z.record(z.string(), z.string()).optional(),
 });
 
-/** The `deno.json` of a project, as far as it finds toolgate and runs its tests. */
-interface ProjectConfig {
-  readonly name: string;
-  readonly text: string;
-  /** What is added to a file that is there; omitted for a new one. */
-  readonly added?: readonly string[];
-  /** What is there with another content, and what follows from that. */
-  readonly left: readonly string[];
-  /** The names of the tasks in this project. */
-  readonly tasks: ReadonlyMap<string, string>;
-  /** The test, with the zod that it needs. */
-  readonly test: string;
-  /** Where the clone is, seen from the project. */
-  readonly link?: string;
-}
-
 /**
  * Plans what `deno.json` or `deno.jsonc` in a folder gets.
  *
  * @throws {InputError} If it or a `package.json` cannot be used.
  */
-function planConfig(folder: string, clone: Clone | undefined): ProjectConfig {
+function planConfig(folder: string, clone: Clone | undefined) {
   const at = (name: string) => `${folder}/${name}`;
   const name = isMissing(at("deno.json")) && !isMissing(at("deno.jsonc"))
     ? "deno.jsonc"
@@ -243,6 +227,7 @@ function planConfig(folder: string, clone: Clone | undefined): ProjectConfig {
   return {
     name,
     text,
+    // Omitted for a new file.
     added: before === undefined ? undefined : added,
     left,
     tasks,
@@ -259,7 +244,7 @@ function linkTo(clone: Clone, folder: string): string {
 /** The workflow of a project: with its tasks, and with the clone that it links to. */
 function workflowOf(
   folder: string,
-  { tasks, link }: ProjectConfig,
+  { tasks, link }: Pick<ReturnType<typeof planConfig>, "tasks" | "link">,
   clone: Clone | undefined,
 ): string {
   const step = /^ {6}# deno\.json links .*\n {6}- name: Get toolgate\n(?: {8}.*\n)+/m;

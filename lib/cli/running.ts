@@ -185,23 +185,6 @@ function crossedPrices(
   };
 }
 
-/** What trials came to. */
-interface Finished {
-  readonly finished: readonly TrialSummary[];
-  /** How many a gate has made unnecessary, and what it decided. */
-  readonly spared: number;
-  readonly decided: readonly string[];
-  /** How many a baseline does not reach. */
-  readonly beyond: number;
-}
-
-/** What a run came to. */
-export interface Ended extends Finished, Pick<Run, "fault" | "stopped"> {
-  /** How many trials there were. */
-  readonly all: number;
-  readonly isInterrupted: boolean;
-}
-
 /**
  * Runs a plan, and shows the forecast and the progress.
  *
@@ -215,7 +198,7 @@ export async function runPlanned(
     readonly opened?: (running: Run) => void;
     readonly see?: (trial: Trial) => void;
   } = {},
-): Promise<Ended> {
+) {
   const { plan } = planned;
   const progress = new Progress(plan);
   const limiters = new RateLimiters((line) => progress.note(line));
@@ -247,7 +230,7 @@ export async function finish(
   progress: Progress,
   signal: AbortSignal,
   see: (trial: Trial) => void = () => {},
-): Promise<Finished> {
+) {
   const finished: TrialSummary[] = [];
   const decided = new Set<string>();
   const needless = { gate: 0, baseline: 0, budget: 0, fault: 0 };
@@ -276,7 +259,14 @@ export async function finish(
     stop();
     signal.removeEventListener("abort", stop);
   }
-  return { finished, spared: needless.gate, decided: [...decided], beyond: needless.baseline };
+  return {
+    finished,
+    /** How many a gate has made unnecessary, and what it decided. */
+    spared: needless.gate,
+    decided: [...decided],
+    /** How many a baseline does not reach. */
+    beyond: needless.baseline,
+  };
 }
 
 /** Stops a run cleanly at the first interrupt; a second one ends the process at once. */

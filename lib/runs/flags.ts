@@ -76,14 +76,6 @@ export const wholeFrom =
 export const number = (given: string, refuse: Refuse): number =>
   /^-?(\d+\.?\d*|\.\d+)$/.test(given) ? Number(given) : refuse("must be a number");
 
-/** What a command line has. */
-export interface ReadArguments {
-  /** The values of the flags that were given, by option. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** What is no flag, in order. */
-  readonly operands: readonly string[];
-}
-
 /**
  * Reads a command line.
  *
@@ -96,7 +88,7 @@ export function readArguments(
   arguments_: readonly string[],
   fail: (reason: string) => InputError,
   unknown: (argument: string) => void = () => {},
-): ReadArguments {
+) {
   const isValued = ({ value }: NamedFlag) => value !== undefined;
   const valued = flags.filter(isValued).map(({ name }) => name);
   const parsed: Readonly<Record<string, unknown>> = parseArgs(

@@ -18,16 +18,6 @@ import { type JournalFile, wholeTrial } from "./journal/journal.ts";
 import type { PlanLine } from "./journal/plan_line.ts";
 import { withCallSets } from "./question_tasks.ts";
 
-/** What playing trials again came to. */
-export interface PlayedAgain {
-  /** How many trials gave what their lines say. */
-  readonly agree: number;
-  /** Those that did not, each as a sentence with file, line, trial and field. */
-  readonly disagreements: readonly string[];
-  /** Notices about trials that stand as recorded although their truth is data. */
-  readonly notices: readonly string[];
-}
-
 /** Where a trial is. */
 type KeptTrial = readonly [file: JournalFile, id: string];
 
@@ -52,8 +42,12 @@ export async function playSample(files: readonly JournalFile[]): Promise<string[
   return [...(agree === 0 ? [] : [`${played}: all agree`]), ...notices];
 }
 
-/** Plays all trials of journals again, whose plans must have them. */
-export async function playAll(files: readonly JournalFile[]): Promise<PlayedAgain> {
+/**
+ * Plays all trials of journals again, whose plans must have them. Returns how many gave what their lines say, a sentence
+ * with file, line, trial and field for each other one, and notices about trials that stand as recorded although their
+ * truth is data.
+ */
+export async function playAll(files: readonly JournalFile[]) {
   return await play(placesOf(files));
 }
 
@@ -61,7 +55,7 @@ function placesOf(files: readonly JournalFile[]): KeptTrial[] {
   return files.flatMap((file) => file.trials.map(({ id }): KeptTrial => [file, id]));
 }
 
-async function play(places: readonly KeptTrial[]): Promise<PlayedAgain> {
+async function play(places: readonly KeptTrial[]) {
   const players = new Map<JournalFile, (trial: Trial) => Promise<Derivation>>();
   const disagreements: string[] = [];
   const recorded = new Map<string, number>();

@@ -3,9 +3,9 @@
  * @module
  */
 
-import { cannot, cannotFile } from "../base/errors.ts";
+import { cannot, orCannot } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
-import { removeIfThere } from "../base/output_file.ts";
+import { isMissing, removeIfThere } from "../base/output_file.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/lines.ts";
 import type { Baseline } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
@@ -25,7 +25,7 @@ import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";
 import { shardOf } from "./_assign_shards.ts";
 import { assertSamePart, uncomparedNotice } from "./_resuming.ts";
-import type { Shard } from "./shard_text.ts";
+import type { FlagsOf } from "./options.ts";
 import type { Wave } from "../gate/waves.ts";
 import { Reachability, type RunFault } from "./_reachability.ts";
 import { type ModelSource, RunModels } from "./_run_models.ts";
@@ -35,7 +35,7 @@ import type { Agent } from "../trials/own_agent.ts";
 import { runTrial } from "../trials/run_trial.ts";
 import type { RecordedRun } from "../trials/recorded_run.ts";
 import type { Trial } from "../trials/trial.ts";
-import type { Transcripts } from "../trials/transcript.ts";
+import type { RunSettings } from "./option_types.ts";
 import {
   type EarlierAttempts,
   hasForbiddenCall,
@@ -50,25 +50,23 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
 export type { RunFault } from "./_reachability.ts";
 
 /** Options of {@linkcode Run}. */
-export interface RunOptions extends ModelSource {
-  /** Trials that run at the same time; default 8. */
-  readonly concurrency?: number;
+export interface RunOptions
+  extends
+    ModelSource,
+    Pick<RunSettings, "concurrency" | "journal" | "transcripts">,
+    Pick<FlagsOf<"run">, "shard"> {
+  /** Continues the journal: its trials are not run again. */
+  readonly resume?: boolean;
+  /** When resuming, runs invalid trials again. */
+  readonly retryInvalid?: boolean;
   /** Whether some trials may never be requested; see {@linkcode LookAhead}. */
   readonly slowStart?: boolean;
-  /** Runs only this part of the plan. */
-  readonly shard?: Shard;
   /** Runs only this wave of the plan, or the shard of it. */
   readonly wave?: Wave;
   /** The trials of earlier waves. */
   readonly earlier?: readonly TrialSummary[];
   /** Runs only these trials. */
   readonly only?: readonly PlannedTrial[];
-  /** The file to which finished trials are appended. */
-  readonly journal?: string;
-  /** Continues the journal: its trials are not run again. */
-  readonly resume?: boolean;
-  /** When resuming, runs invalid trials again. */
-  readonly retryInvalid?: boolean;
   /** The baseline of the gate, if it comes from a file. */
   readonly baseline?: Baseline;
   /** Works on tasks instead of the agent loop. */
@@ -79,8 +77,6 @@ export interface RunOptions extends ModelSource {
   readonly recorded?: (planned: PlannedTrial) => TrialTrace | undefined;
   /** Whether a trial of the plan is left out, as nothing was said in it; default: none is. */
   readonly leaves?: (planned: PlannedTrial) => boolean;
-  /** Of which trials of cases transcripts are kept; default `all`. A trial that is run alone always has one. */
-  readonly transcripts?: Transcripts;
   /**
    * Receives each trial as soon as it has ended and is stored, in any order. Trials of a resumed journal come
    * first, before anything is run.
@@ -492,12 +488,9 @@ function withoutRule({ rule: _, ...plan }: Plan): Plan {
 }
 
 function exists(path: string): boolean {
-  try {
-    const { isDirectory } = Deno.statSync(path);
-    if (isDirectory) throw new Deno.errors.IsADirectory();
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw cannotFile(`use the journal ${path}`, error);
-  }
+  if (isMissing(path)) return false;
+  orCannot(`use the journal ${path}`, () => {
+    if (Deno.statSync(path).isDirectory) throw new Deno.errors.IsADirectory();
+  });
+  return true;
 }

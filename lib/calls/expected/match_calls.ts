@@ -44,12 +44,6 @@ export interface CallMatching {
   readonly unexpected: readonly number[];
 }
 
-/** Result of comparing calls with a trajectory. */
-export interface TrajectoryComparison extends CallMatching {
-  /** Whether the calls are as the mode requires. */
-  readonly holds: boolean;
-}
-
 /**
  * Checks expected calls.
  *
@@ -92,7 +86,7 @@ export function compareTrajectory(
   record: MadeCalls,
   expected: readonly CallExpectation[],
   mode: TrajectoryMode,
-): TrajectoryComparison {
+): CallMatching & { readonly holds: boolean } {
   if (!TRAJECTORY_MODES.includes(mode)) {
     throw cannot(
       "compare calls",
@@ -210,30 +204,14 @@ function lengthBefore(ends: readonly Link[], place: number): number {
   return length < 0 ? ends.length : length;
 }
 
-/** How many calls are right. Shares are from 0 to 1. */
-export interface CallScore {
-  /** The share of the calls made that were expected; if none was made, 1 if none was expected, else 0. */
-  readonly precision: number;
-  /** The share of the expected calls that were made; if none was expected, 1 if none was made, else 0. */
-  readonly recall: number;
-  /** The harmonic mean of both; 0 if both are 0. */
-  readonly f1: number;
-  /** Number of calls that were expected, made, and not refused. */
-  readonly matched: number;
-  /** Number of calls made, refused ones included. */
-  readonly made: number;
-  /** Number of calls expected. */
-  readonly expected: number;
-}
-
 /**
  * Scores the calls that were made, in any order: each matches at most one expected call, and as many match
  * as possible. A refused call counts as made and matches none; a call that an injected fault kept from its
- * result does not count.
+ * result does not count. Where there is nothing to share, a share is 1 if nothing was expected and made, else 0.
  *
  * @throws {InputError} If an expected call is invalid, or there is no such tool.
  */
-export function scoreCalls(record: MadeCalls, expected: readonly CallExpectation[]): CallScore {
+export function scoreCalls(record: MadeCalls, expected: readonly CallExpectation[]) {
   const matched = expected.length - matchCalls(record, expected).missing.length;
   const made = record.calls.filter((call) => !isLost(call)).length;
   const isEmpty = made + expected.length === 0;

@@ -194,13 +194,9 @@ export function isEmpty({ plan, trials }: JournalFile): boolean {
 }
 
 /** A journal with missing trials. */
-interface ShortShard {
-  readonly file: JournalFile;
-  readonly lacking: number;
-  readonly planned: number;
-}
+type ShortShard = ReturnType<typeof shortShards>[number];
 
-function shortShards({ files, shards, waves }: Part): ShortShard[] {
+function shortShards({ files, shards, waves }: Part) {
   const planned = new Map<string, number>();
   for (const [place, index] of shards.entries()) {
     const key = partKey({ shard: { index, of: 0 }, wave: { index: waves[place]!, of: 0 } });
