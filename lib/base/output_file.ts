@@ -127,10 +127,9 @@ export class Output implements Disposable {
     }
     // Nobody can guess the name, and put a file there or a link.
     const part = `${path}.${crypto.randomUUID()}.part`;
-    const file = !links
-      ? open(part, what, { createNew: true }, path)
-      : isReplaceable(path, part)
-      ? openIfAllowed(part, what)
+    const file = !links ? open(part, what, { createNew: true }, path) : isReplaceable(path, part)
+      // The permission may cover only the final path.
+      ? attempt(() => open(part, what, { createNew: true }))
       : undefined;
     this.#part = file === undefined ? path : part;
     this.#file = file ?? open(path, what, { truncate: true });
@@ -170,11 +169,6 @@ function isReplaceable(path: string, part: string): boolean {
   } catch (error) {
     return error instanceof Deno.errors.NotFound;
   }
-}
-
-/** Opens a part file; `undefined` if the permission covers only the final path. */
-function openIfAllowed(path: string, what: string): Deno.FsFile | undefined {
-  return attempt(() => open(path, what, { createNew: true }));
 }
 
 /**

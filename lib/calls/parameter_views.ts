@@ -9,13 +9,7 @@ import type { ExpectedCall } from "../tools/expected_call.ts";
 import { viewCalls } from "./parameter_failure.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { ToolSchema } from "../tools/tool.ts";
-import {
-  type CallEvent,
-  callsOf,
-  MAX_KEPT_LENGTH,
-  type ParameterView,
-  type TraceEvent,
-} from "./trace.ts";
+import { type CallEvent, callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "./trace.ts";
 
 /** The parameter failures of one trial. */
 export interface ParameterScore {
@@ -62,17 +56,16 @@ export function withViews(
   const byCall = new Map(calls.map(({ call }, place) => [call, views[place]!]));
   return events.map((event) => {
     const view = event.kind === "call" ? byCall.get(event.call) : undefined;
-    return view === undefined || isRight(view) ? event : { ...event, parameters: view };
+    if (view === undefined) return event;
+    const { oracle, failures, undecided } = view;
+    const isRight = oracle !== null && failures.length === 0 && undecided === undefined;
+    return isRight ? event : { ...event, parameters: view };
   });
 }
 
 /** Returns whether a call was refused only because a call that it refers to has no result. */
 function dependedOnFailedCall({ failure }: CallEvent): boolean {
   return failure?.type === "wrong_number_of_inputs" && !failure.root;
-}
-
-function isRight({ oracle, failures, undecided }: ParameterView): boolean {
-  return oracle !== null && failures.length === 0 && undecided === undefined;
 }
 
 /** Sums up the views of a trace. */

@@ -152,9 +152,10 @@ of tool tests.`,
       const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
       accepted.push(acceptedFor(results, baseline, { name, label }));
     }
+    const seeds = [...new Set(runs.map(({ results }) => results.plan?.resolved.seed))];
     const content = makeReport(trials, {
       suite: collection.suite,
-      seed: seedOf(collection),
+      seed: seeds.length === 1 ? seeds[0] : undefined,
       references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
       planned,
       models: runs.flatMap(({ results: { plan } }) =>
@@ -240,12 +241,6 @@ function assertReplaceableOutputs(outputs: Outputs, report: Report): void {
       });
     }
   }
-}
-
-/** Returns the seed of all plans; `undefined` where they differ, or there is no plan. */
-function seedOf({ runs }: Collection): number | undefined {
-  const seeds = new Set(runs.map(({ results }) => results.plan?.resolved.seed));
-  return seeds.size === 1 ? [...seeds][0] : undefined;
 }
 
 /** Returns the prices of all plans, which must agree. */

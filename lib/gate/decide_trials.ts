@@ -273,7 +273,9 @@ function decideVariant(
     ? {}
     : waveEnd(waves, open, planned, scores);
   const why = early ?? end.stopped;
-  const [before, left] = [all, graphs].map(countTasks) as [number, number];
+  const [before, left] = [all, graphs].map((some) =>
+    sum(some, ({ tasks }) => new Set(tasks).size)
+  ) as [number, number];
   const sizes = [...graphs, ...fresh ?? []].map(({ tasks }) => new Set(tasks).size);
   const fault = left < before && (left === 0 || rule !== undefined)
     ? `${printable(perturbation)} found nothing to change in ${before - left} of ${before} tasks`
@@ -349,10 +351,6 @@ function changedPart(graph: DecisionGraph, scores: FinishedTrials): DecisionGrap
   ]
     .map((names) => names.filter(isChanged)) as [string[], string[], string[], string[]];
   return { ...graph, tasks, candidate, baseline, unperturbed };
-}
-
-function countTasks(graphs: readonly DecisionGraph[]): number {
-  return sum(graphs, ({ tasks }) => new Set(tasks).size);
 }
 
 /** The first graphs of a decision whose trials have all ended, in whole blocks. */

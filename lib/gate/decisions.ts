@@ -143,19 +143,16 @@ function graphOf<T extends PlannedKey>(
 
 /** The graphs of a baseline that ran on different ones, in the order of its plan. */
 function freshGraphs(
-  { trials, planned = trials.map(asPlanned) }: ComparedFile,
+  { trials, planned }: ComparedFile,
   baseline: Variant,
 ): DecisionGraph[] {
-  const own = planned.filter((trial) => variantKey(trial) === variantKey(baseline));
+  // Without a plan, the trials that are there are all.
+  const all = planned ?? trials.map((one) => ({ ...one, model: one.model.requested, block: 0 }));
+  const own = all.filter((trial) => variantKey(trial) === variantKey(baseline));
   return byGraph(own).map((graph) => ({
     ...graphOf(graph, (trial) => comparedName(trial, true)),
     cell: cellOf(graph),
   }));
-}
-
-/** Without a plan, the trials that are there are all. */
-function asPlanned(trial: ScoredTrial): PlannedKey {
-  return { ...trial, model: trial.model.requested, block: 0 };
 }
 
 /** The key of the cells of a graph: its tasks without their seeds. */

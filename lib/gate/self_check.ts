@@ -6,7 +6,7 @@
  * observed one.
  */
 
-import { type Prng, shuffle } from "@std/random";
+import { type Prng, sample, shuffle } from "@std/random";
 import { mean } from "../base/numbers.ts";
 import { DIFFERENCES, type Pair, RATES, type Unit, type UnitMeasure } from "./evidence.ts";
 import { conclude, type Verdict } from "./decide.ts";
@@ -166,14 +166,10 @@ function drawGates<T>(
     ? Math.max(...cells.map((graphs) => graphs.length))
     : rule.largestSize / cells.length;
   return (prng) => {
-    const block = () => cells.map((graphs) => draw(prng, pick(prng, graphs)));
+    const block = () => cells.map((graphs) => draw(prng, sample(graphs, { prng })!));
     const units = Array.from({ length: blocks }, block).flat();
     return conclude(units, measure, policy, { advise: false, rule }) as Verdict;
   };
-}
-
-function pick<T>(prng: Prng, items: readonly T[]): T {
-  return items[Math.floor(prng() * items.length)]!;
 }
 
 /** Returns `count` different trials of one graph in one cell, in random order. */

@@ -78,7 +78,8 @@ export class Reachability {
   /** Waits until a trial of a model may begin. */
   async enter(model: string): Promise<void> {
     const reached = this.#of(model);
-    while (isClosed(reached) && reached.inFlight > 0 && this.fault === undefined) {
+    const isClosed = () => !reached.replied && reached.unanswered < MAX_ALONE;
+    while (isClosed() && reached.inFlight > 0 && this.fault === undefined) {
       await new Promise<void>((resolve) => reached.waiting.push(resolve));
     }
     reached.inFlight++;
@@ -117,11 +118,6 @@ export class Reachability {
       () => ({ replied: false, inFlight: 0, unanswered: 0, waiting: [], streak: undefined }),
     );
   }
-}
-
-/** Whether only one trial of a model may be in flight. */
-function isClosed({ replied, unanswered }: ReachedModel): boolean {
-  return !replied && unanswered < MAX_ALONE;
 }
 
 /** Lets those that wait look again. */

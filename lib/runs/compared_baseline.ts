@@ -103,7 +103,8 @@ export function comparedPlans(
     if (cases === undefined) return { resolved: fields };
     const { cells: _, cases: __, tests = {}, ...setting } = fields;
     // Of a suite in several files the baseline has the tests of all of them.
-    const compared = Object.entries(tests).filter(([name]) => !isOnlyThere(cases, name));
+    const alone = [...cases.changed, ...cases.added, ...cases.removed];
+    const compared = Object.entries(tests).filter(([name]) => !alone.includes(name));
     return {
       resolved: {
         ...setting,
@@ -154,11 +155,6 @@ function assertVariant({ file, trials }: Baseline, gate: GatePolicy | undefined)
         ? ", and there are none"
         : `, and there are ${printable(known.join(", "), 200)}${didYouMean(variant, known)}`),
   );
-}
-
-/** Whether a case is in one of two plans alone, or another one in each. */
-function isOnlyThere({ changed, added, removed }: ComparedCases, name: string): boolean {
-  return [changed, added, removed].some((names) => names.includes(name));
 }
 
 /** The parts of a plan that describe its cases. */

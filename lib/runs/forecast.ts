@@ -150,7 +150,9 @@ function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
     (detectable === null
       ? "are too few to tell two models that are alike from any drop"
       : `tell two models that are alike from a drop of ${points(detectable)}`) +
-    `, where one in ${oneDecimal(1 / discordance)} ${unit.many} is solved by only one of them`;
+    `, where one in ${
+      Number((1 / discordance).toFixed(1))
+    } ${unit.many} is solved by only one of them`;
   const solved = solvedUnit(repetitions);
   const tied = new Array<Pair>(graphs).fill({ candidate: solved, baseline: solved });
   const { kind } = conclude(tied, DIFFERENCES, policy, { advise: false });
@@ -344,10 +346,6 @@ function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
     ].flat();
   });
   return [...incomparable, ...ineffective];
-}
-
-function oneDecimal(value: number): string {
-  return String(Number(value.toFixed(1)));
 }
 
 /** The size of a suite of cases. */

@@ -6,13 +6,7 @@
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined, listText, printable } from "../base/json.ts";
-import {
-  type ModelEntry,
-  modelName,
-  type Sampling,
-  withApiPrices,
-  withSampling,
-} from "../models/entry.ts";
+import { modelName, type Sampling, withApiPrices, withSampling } from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import {
@@ -157,7 +151,9 @@ export function planSuite(
   suite: Suite,
   { source = `suite ${suite.name}`, sharded = false, tasks }: PlanOptions = {},
 ): Plan {
-  const seed = suiteSeed(suite);
+  // It is 0 where it decides nothing.
+  const drawn = () => usesSeed(suite) ? freshSeed() : 0;
+  const seed = suite.seed === "fresh" ? drawn() : suite.seed;
   const grids = suite.tasks.map((sizes, index) => {
     // The source of tasks adds the cells of call sets.
     if ("set" in sizes) return { cells: [], skipped: 0 };
@@ -260,24 +256,13 @@ export function usesSeed({ tasks, perturbations = [] }: Suite): boolean {
     : tasks.some((entry) => !("set" in entry) || entry.sample !== undefined);
 }
 
-/** The suite's seed; `fresh` becomes 0 where it decides nothing. */
-function suiteSeed(suite: Suite): number {
-  if (suite.seed !== "fresh") return suite.seed;
-  return usesSeed(suite) ? freshSeed() : 0;
-}
-
-/** The models that a strategy asks at stages. */
-function stageModels(entry: string | StrategyEntry): ModelEntry[] {
-  return [...stageEntries(entry).values()];
-}
-
 /** The prices of all models in a suite; a model costs the same through each API. */
 export function pricesFor(
   prices: Prices,
   { models, strategies, judge }: Pick<ResolvedSuite, "models" | "strategies" | "judge">,
 ): Prices {
-  const judges = judge === undefined ? [] : [judge];
-  return withApiPrices(prices, [...models, ...strategies.flatMap(stageModels), ...judges]);
+  const stages = strategies.flatMap((entry) => [...stageEntries(entry).values()]);
+  return withApiPrices(prices, [...models, ...stages, ...judge === undefined ? [] : [judge]]);
 }
 
 function fromSets(

@@ -180,7 +180,8 @@ export function connectPlanned(
   const address = named === undefined ? own ?? planned : undefined;
   const model = printable(modelName(entry));
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
-  if (url !== undefined && !isOwn(url)) {
+  // Nobody can listen to what is sent to OpenAI by https.
+  if (url !== undefined && !(url.protocol === "https:" && isOpenAI(url))) {
     const advice = `add --base-url=${shellQuote(url.href)}`;
     if (!isLoopback(url)) {
       throw cannot(
@@ -203,11 +204,6 @@ export function connectPlanned(
     );
   }
   return connections.model({ ...entry, baseURL: address });
-}
-
-/** Whether an address is OpenAI's, reached in a way that nobody can listen to. */
-function isOwn(url: URL): boolean {
-  return url.protocol === "https:" && isOpenAI(url);
 }
 
 /** Whether an address is on this machine. */

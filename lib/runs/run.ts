@@ -187,7 +187,7 @@ export class Run implements Disposable, AsyncDisposable {
     }
     // A part of the plan cannot decide what the whole needs, unless it is a wave; its budget applies all the same.
     const isPart = options.only !== undefined || shard !== undefined && wave === undefined;
-    const watched = isPart ? withoutRule(plan) : plan;
+    const watched = isPart ? { ...plan, rule: undefined } : plan;
     this.#stopping = new Stopping(watched, options.baseline, {
       earlier,
       shards: shard?.of,
@@ -480,11 +480,6 @@ export class Run implements Disposable, AsyncDisposable {
 function byCase(trials: readonly PlannedTrial[]): readonly PlannedTrial[] {
   const groups = Map.groupBy(trials, ({ task, index }) => isCase(task) ? task.case : index);
   return [...groups.values()].flat();
-}
-
-/** A plan without its stopping rule. */
-function withoutRule({ rule: _, ...plan }: Plan): Plan {
-  return plan;
 }
 
 function exists(path: string): boolean {

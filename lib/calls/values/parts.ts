@@ -81,7 +81,9 @@ export const OPAQUE = [Promise, WeakMap, WeakSet, WeakRef];
 
 /** Returns the text of an object that is compared by its text alone; `undefined` for all others. */
 export function comparableText(value: object): string | undefined {
-  if (value instanceof Date) return dateText(value);
+  if (value instanceof Date) {
+    return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+  }
   const isText = [RegExp, URL, URLSearchParams].some((kind) => value instanceof kind);
   return isText ? String(value) : undefined;
 }
@@ -102,11 +104,6 @@ export function itemsOf(value: object): readonly unknown[] | Uint8Array | undefi
 export function hasFields(value: object): boolean {
   return comparableText(value) === undefined && itemsOf(value) === undefined &&
     ![Map, Set, ...OPAQUE].some((kind) => value instanceof kind);
-}
-
-/** Formats a date as ISO 8601, or as `Invalid Date`. */
-function dateText(value: Date): string {
-  return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
 }
 
 /** Returns the class name of an object. */

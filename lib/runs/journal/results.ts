@@ -113,6 +113,7 @@ export function readResults(
   const waves = inWaves && problem === undefined ? wavesSoFar(parts[0]!) : undefined;
   if (files.length > 1 || first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
   const trials = files.flatMap((file) => file.trials);
+  const reasons = short.map(({ file }) => file.last?.reason);
   return {
     paths,
     suite,
@@ -121,7 +122,8 @@ export function readResults(
     gate,
     rule,
     prices: plan.prices,
-    stopped: problem === undefined ? stoppedBy(short) : undefined,
+    // Trials may be missing only if the journal says why.
+    stopped: problem === undefined && !reasons.includes(undefined) ? reasons[0] : undefined,
     plan,
     notices,
     problem,
@@ -214,12 +216,6 @@ function shortNotice({ file: { path, plan, last }, lacking, planned }: ShortShar
   const which = shard.of === 1 && wave === undefined ? path : `${partText(shard, wave)} (${path})`;
   return `${which} lacks ${lacking} of its ${planned} trials: ` +
     (last?.reason ?? "its run was cut short, or goes on; it can be continued with --resume");
-}
-
-/** Trials may be missing only if the journal says why. */
-function stoppedBy(short: readonly ShortShard[]): string | undefined {
-  const reasons = short.map(({ file }) => file.last?.reason);
-  return reasons.includes(undefined) ? undefined : reasons[0];
 }
 
 /** At most this many other missing shards are named beside one. */

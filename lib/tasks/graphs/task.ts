@@ -99,11 +99,6 @@ function consumedOf(outputs: readonly Variable[], stream: Stream | undefined): r
   return outputs.filter((one) => one === certain || stream.prng() < FURTHER_SHARE);
 }
 
-/** Skips the shuffle for single items, as most functions have only one parent. */
-function shuffleIfNeeded(items: readonly number[], stream: Stream): readonly number[] {
-  return items.length > 1 ? shuffle(items, stream) : items;
-}
-
 /** A function with the random number that determines its place among the tools. */
 interface OrderedFunction {
   readonly place: number;
@@ -169,7 +164,9 @@ class TaskMaker {
       }
     }
     for (let node = first; node < end; node++) {
-      const parents = shuffleIfNeeded(this.#graph.parents[node]!, order);
+      const own = this.#graph.parents[node]!;
+      // Most functions have only one parent.
+      const parents = own.length > 1 ? shuffle(own, order) : own;
       const parameters: Parameter[] = [];
       for (const parent of parents) {
         const consumed = consumedOf(this.#outputs[parent]!, further);
