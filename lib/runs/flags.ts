@@ -3,6 +3,7 @@
  * @module
  */
 
+import { breakLines } from "../base/wrap.ts";
 import { parseArgs } from "@std/cli/parse-args";
 import type { InputError } from "../base/errors.ts";
 
@@ -142,17 +143,7 @@ export function flagHelp(flags: readonly NamedFlag[]): string {
   return flags.map(({ name, value, help }) => {
     const head = `  --${name}${value === undefined ? "" : ` ${value}`}`;
     const start = head.length < INDENT ? head.padEnd(INDENT) : `${head}\n${" ".repeat(INDENT)}`;
-    return start + wrapped(help.replaceAll("`", ""));
+    const lines = breakLines(help.replaceAll("`", ""), MAX_LINE_LENGTH - INDENT);
+    return start + lines.join(`\n${" ".repeat(INDENT)}`);
   }).join("\n");
-}
-
-/** Breaks a sentence of `--help` into lines. */
-function wrapped(text: string): string {
-  let column = INDENT;
-  return text.split(" ").map((word, place) => {
-    const fits = column + word.length <= MAX_LINE_LENGTH;
-    column = (fits ? column : INDENT) + word.length + 1;
-    if (place === 0) return word;
-    return fits ? ` ${word}` : `\n${" ".repeat(INDENT)}${word}`;
-  }).join("");
 }
