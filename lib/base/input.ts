@@ -53,6 +53,19 @@ export function readExactly(path: string): string {
   }
 }
 
+/** Returns all bytes of some parts, in order. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let size = 0;
+  for (const part of parts) {
+    bytes.set(part, size);
+    size += part.length;
+  }
+  return bytes;
+}
+
 /** Whether a text begins with a mark of UTF-16, as programs of Windows write it. */
 export function isUtf16([first, second]: Uint8Array): boolean {
   return first === 0xff && second === 0xfe || first === 0xfe && second === 0xff;

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { concatBytes } from "./input.ts";
 import { attempt } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
@@ -120,8 +121,14 @@ export async function runGroup(program: Program): Promise<GroupEnded> {
 
   const outputReader = child.stdout.getReader();
   const errorReader = child.stderr.getReader();
-  const output = readStart(outputReader, () => stopped.resolve("output"));
-  const errors = readEnd(errorReader);
+  const output = readText(outputReader, (kept, chunk) => {
+    if (kept.length + chunk.length > MAX_OUTPUT) stopped.resolve("output");
+    return kept.length < MAX_OUTPUT ? concatBytes([kept, chunk]).subarray(0, MAX_OUTPUT) : kept;
+  });
+  const errors = readText(
+    errorReader,
+    (kept, chunk) => concatBytes([kept, chunk]).subarray(-MAX_ERRORS),
+  );
   const written = write(child.stdin, input);
   await Promise.race([ended, stopped.promise]);
   clearTimeout(timer);
@@ -131,7 +138,7 @@ export async function runGroup(program: Program): Promise<GroupEnded> {
   await within(GRACE, Promise.all([output, errors, written]));
   await Promise.all([outputReader.cancel(), errorReader.cancel()]);
   return {
-    ...{ code, output: decode(await output), errors: decode(await errors) },
+    ...{ code, output: await output, errors: await errors },
     ...(by === null ? {} : { by }),
     // The first reason counts, whichever way it then ended.
     stopped: await Promise.race([stopped.promise, undefined]),
@@ -229,37 +236,16 @@ async function write(stdin: WritableStream<Uint8Array>, input: string): Promise<
   }
 }
 
-type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
-
-/** Reads the first bytes; `onMore` is called once there are more. */
-async function readStart(reader: ByteReader, onMore: () => void): Promise<readonly Uint8Array[]> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
+/** Reads a stream to its end, and returns as text what `keep` keeps of its bytes. */
+async function readText(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  keep: (kept: Uint8Array, chunk: Uint8Array) => Uint8Array,
+): Promise<string> {
+  let kept = new Uint8Array(0) as Uint8Array;
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    const left = MAX_OUTPUT - bytes;
-    if (read.value.length > left) onMore();
-    if (left > 0) chunks.push(read.value.subarray(0, left));
-    bytes += Math.min(left, read.value.length);
+    kept = keep(kept, read.value);
   }
-  return chunks;
-}
-
-/** Reads everything and keeps the last bytes. */
-async function readEnd(reader: ByteReader): Promise<readonly Uint8Array[]> {
-  let kept = new Uint8Array(0);
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    const next = new Uint8Array(kept.length + read.value.length);
-    next.set(kept);
-    next.set(read.value, kept.length);
-    kept = next.slice(-MAX_ERRORS);
-  }
-  return [kept];
-}
-
-function decode(chunks: readonly Uint8Array[]): string {
-  const decoder = new TextDecoder();
-  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") +
-    decoder.decode();
+  return new TextDecoder().decode(kept);
 }
 
 /** Returns those of some variables that may be read without a prompt and are set. */

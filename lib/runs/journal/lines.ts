@@ -7,7 +7,7 @@
 
 import { attempt, cannot, InputError, orCannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
-import { assertVersion, isUtf16 } from "../../base/input.ts";
+import { assertVersion, concatBytes, isUtf16 } from "../../base/input.ts";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import { makeFolder, openNew, orUnwritable, unwritable, writeAll } from "../../base/output_file.ts";
 
@@ -113,7 +113,7 @@ export function* journalLines(
     let from = 0;
     for (let end; (end = filled.indexOf(LINE_BREAK, from)) >= 0; from = end + 1) {
       // Lines are separated before decoding, as a chunk may end within a character.
-      const bytes = concat([...pending, filled.subarray(from, end)]);
+      const bytes = concatBytes([...pending, filled.subarray(from, end)]);
       pending = [];
       const text = decoder.decode(bytes);
       const value = checked(text);
@@ -130,7 +130,7 @@ export function* journalLines(
       throw new InputError(`Cannot use ${path}: line ${line} is longer than any line of a journal`);
     }
   }
-  const bytes = concat(pending);
+  const bytes = concatBytes(pending);
   const text = decoder.decode(bytes);
   const value = checked(text);
   if (value === undefined) {
@@ -202,18 +202,6 @@ function openFile(path: string): Deno.FsFile {
 /** Reads the next bytes; returns the filled part of `chunk`, which is empty at the end of the file. */
 function fill(chunk: Uint8Array<ArrayBuffer>, file: Deno.FsFile, path: string): Uint8Array {
   return orCannot(`read ${path}`, () => chunk.subarray(0, file.readSync(chunk) ?? 0));
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1) return only;
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let size = 0;
-  for (const part of parts) {
-    bytes.set(part, size);
-    size += part.length;
-  }
-  return bytes;
 }
 
 /** The notice of a torn last line. */
