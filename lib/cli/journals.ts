@@ -69,15 +69,11 @@ export function isFolder(operand: string): boolean {
   return journals.isFolder(userPath(operand));
 }
 
-/** Journals of one suite. */
-export interface SuiteJournals {
-  /** The name of the suite or, of journals whose run died before they had one, of the journals. */
-  readonly suite: string;
-  readonly journals: readonly string[];
-}
-
-/** Returns the journals of each suite, by name: empty ones by themselves, unless there is only one suite. */
-export function journalsBySuite(journals: readonly string[]): SuiteJournals[] {
+/**
+ * Returns the journals of each suite, by name: empty ones by themselves, unless there is only one suite. The name of those
+ * whose run died before they had one is that of the journals.
+ */
+export function journalsBySuite(journals: readonly string[]) {
   if (journals.length === 1) return [{ suite: "", journals }];
   const suites = Map.groupBy(journals, (journal) => suiteOf(userPath(journal)));
   const empty = suites.get(undefined) ?? [];

@@ -136,22 +136,15 @@ function changedSuite(
   return parseWith(SUITE, JSON.parse(JSON.stringify(changed)), `${path} with the options given`);
 }
 
-/** A model of the suite, changed by flags. */
-interface Crossed {
-  readonly entry: ModelEntry;
-  /** The name that it had before. */
-  readonly before: string;
-}
-
-/** Returns each model with each API and each thinking budget; of several, names include them. */
+/** Returns each model with each API and each thinking budget, of several with these in its name, and its name before. */
 function crossedModels(
   entries: readonly ModelEntry[],
   { api: apis = [], reasoningEffort: efforts = [] }: FlagsOf<"run">,
-): Crossed[] {
+) {
   const orNone = <T>(list: readonly T[]) => list.length === 0 ? [undefined] : list;
   const crossed = entries.flatMap((old) =>
     orNone(apis).flatMap((api) =>
-      orNone(efforts).map((reasoningEffort): Crossed => {
+      orNone(efforts).map((reasoningEffort) => {
         let entry = old;
         if (api !== undefined) {
           const name = old.name && apis.length > 1 ? `${old.name} (${api})` : old.name;
@@ -174,7 +167,7 @@ function crossedModels(
 function crossedPrices(
   prices: Prices,
   entries: readonly ModelEntry[],
-  crossed: readonly Crossed[],
+  crossed: ReturnType<typeof crossedModels>,
 ): Prices {
   const base = withApiPrices(prices, entries);
   const more = crossed.map(({ entry, before }) => [modelName(entry), before] as const)

@@ -197,18 +197,12 @@ export function describeVerdict(
   return [`${verdict.kind.toUpperCase()}: ${claim}`, ...others].join(" ");
 }
 
-/** A verdict in sentences: what it says, and how sure that is. */
-interface VerdictSentences {
-  readonly claim: string;
-  readonly others: readonly string[];
-}
-
-/** Returns a verdict in sentences. */
+/** Returns a verdict in sentences: what it says, and how sure that is. */
 function verdictSentences(
   verdict: TrialsVerdict,
   policy: CompletePolicy,
   { baseline = "the baseline", unit = GRAPHS, next = "as the one before" }: VerdictNames = {},
-): VerdictSentences {
+) {
   if (verdict.kind === "invalid") return { claim: `${verdict.reason}.`, others: [] };
   const words = meanWords(policy, verdict.evidence, baseline, unit);
   if (verdict.kind === "continue") {
