@@ -47,12 +47,6 @@ Deno.test("hermes writes calls and results in JSON of one line each (Pipeline, S
 testSamples(hermes, [
   { what: "a call", reply: tagged(ONE), parsed: "strict", calls: [A] },
   {
-    what: "a call on one line",
-    reply: `<tool_call>${ONE}</tool_call>`,
-    parsed: "strict",
-    calls: [A],
-  },
-  {
     what: "calls with words around them",
     reply: `I add.\n${tagged(ONE)}\nAnd:\n${tagged(TWO)}\nDone.`,
     parsed: "strict",
@@ -64,24 +58,6 @@ testSamples(hermes, [
     reply: tagged('{"id": "1", "name": "add", "arguments": {"a": 1}}'),
     parsed: "strict",
     calls: [A],
-  },
-  {
-    what: "a call in Python's signs",
-    reply: tagged("{'name': 'add', 'arguments': {'a': 1, 'ok': True,}}"),
-    parsed: "repaired",
-    calls: [["add", { a: 1, ok: true }]],
-    repairs: [
-      "call 1 had single quotes",
-      "call 1 had True, False or None",
-      "call 1 had a trailing comma",
-    ],
-  },
-  {
-    what: "a fence within the tags",
-    reply: tagged("```json\n" + ONE + "\n```"),
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had a code fence"],
   },
   {
     what: "a fence around the tags",

@@ -152,13 +152,6 @@ testSamples(react, [
     ],
   },
   {
-    what: "input within a fence",
-    reply: 'Action: add\nAction Input:\n```json\n{"a": 1}\n```',
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had a code fence"],
-  },
-  {
     what: "everything within a fence",
     reply: "```\nThought: I add.\n" + ONE + "\n```",
     parsed: "repaired",

@@ -313,7 +313,7 @@ const ASKED: ModelRequest = { messages: [USER], tools: [ADD, FIND], context: CON
 const CALL = { name: "add", arguments: '{"a": 20, "b": 22}' };
 
 for (const format of ALL_FORMATS) {
-  const { id, parallel } = format;
+  const { id } = format;
   const reply = async (said: Partial<ModelReply>, request: Partial<ModelRequest> = {}) => {
     const inner = parrot([said]);
     const given = await inTextFormat(inner, id).reply({ ...ASKED, ...request });
@@ -358,12 +358,6 @@ for (const format of ALL_FORMATS) {
     });
   });
 
-  Deno.test(`inTextFormat() gives every call in ${id} an id of its own`, async () => {
-    const calls = parallel ? [CALL, CALL, CALL] : [CALL];
-    const { given } = await reply({ text: format.writeCalls("", calls) });
-    assertEquals(given.calls.map((call) => call.id), calls.map((_, index) => `call_${index + 1}`));
-  });
-
   Deno.test(`inTextFormat() tells how calls in ${id} could be read`, async () => {
     const repaired = await reply({ text: written.replaceAll('"', "'") });
     assertEquals(repaired.given.parsed, "repaired");
@@ -385,17 +379,6 @@ for (const format of ALL_FORMATS) {
     assertEquals(broken.given.parsed, "unreadable");
     const both = await reply({ text: written.replace("22", "f(22)"), calls: [native] });
     assertEquals(both.given.parsed, "unreadable");
-  });
-
-  Deno.test(`inTextFormat() makes the usual choice where a request in ${id} makes none`, async () => {
-    const inner = parrot([{ text: written }]);
-    const model = inTextFormat(inner, id, { toolChoice: "required" });
-    await model.reply(ASKED);
-    await model.reply({ ...ASKED, toolChoice: "auto" });
-    assertEquals(inner.requests.map(({ messages }) => messages), [
-      format.present([USER], ASKED.tools, "required"),
-      format.present([USER], ASKED.tools),
-    ]);
   });
 }
 
@@ -449,14 +432,6 @@ Deno.test("replies in the article's own forms of XML and ReAct are read strictly
       }]]);
     }
   }));
-});
-
-Deno.test("functions are told with name, description and parameters, and ReAct stops at an observation (Pipeline, Structured Output for Tool Invocation)", () => {
-  for (const id of ["xml", "react", "hermes"] as const) {
-    const told = formatOf(id).describe([ADD]);
-    for (const part of [ADD.name, ADD.description, '"integer"']) assert(told.includes(part), id);
-  }
-  assertEquals(formatOf("react").stop.map((stop) => stop.trim()), ["Observation:"]);
 });
 
 Deno.test("textCalls() finds the calls in the forms of all families of models, whole and broken", () => {

@@ -38,12 +38,6 @@ Deno.test("xml writes calls and results as elements (Pipeline, Structured Output
 testSamples(xml, [
   { what: "a call", reply: used(NAME, GIVEN), parsed: "strict", calls: [A] },
   {
-    what: "a call on one line",
-    reply: `<tool_use>${NAME}${GIVEN}</tool_use>`,
-    parsed: "strict",
-    calls: [A],
-  },
-  {
     what: "a call with spaces around everything",
     reply:
       '<tool_use>\n  <name> add </name>\n\n  <arguments>\n{\n "a": 1}\n</arguments>\n </tool_use>',
@@ -63,13 +57,6 @@ testSamples(xml, [
     reply: used(NAME, '<arguments>{"t": "</arguments></tool_use><tool_use><think>"}</arguments>'),
     parsed: "strict",
     calls: [["add", { t: "</arguments></tool_use><tool_use><think>" }]],
-  },
-  {
-    what: "arguments in Python's signs, within a fence",
-    reply: used(NAME, "<arguments>```json\n{'a': 1,}\n```</arguments>"),
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had single quotes", "call 1 had a trailing comma", "call 1 had a code fence"],
   },
   {
     what: "tags that are left open, one after the other",
