@@ -288,14 +288,6 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
   assertEquals([...(await figuresOf(trials)).keys()], ["overview", "comparisons", "failures"]);
 });
 
-Deno.test("no legend of models stands over figures of strategies alone", async () => {
-  const trials = modelNames(2).flatMap((model) =>
-    ["plain", "restate"].flatMap((strategy) => trialsOf([model], { strategy }))
-  ).filter(({ task }) => generatedFrom(task).core === 5 && generatedFrom(task).depth === 2);
-  const figures = await figuresOf(trials);
-  assertEquals(figures.get("strategy-5")!.legend, ["strategy", "plain", "restate"]);
-});
-
 /** The terms that a page explains, and their meanings. */
 function wordsOf(page: string): Map<string, string> {
   const [, words = ""] = page.split(/id="words"\s*>/);
