@@ -1,15 +1,10 @@
-// Recovery rates: of trials made by hand, and of simulated models whose reactions are known.
+// Recovery rates, of trials made by hand.
 
-import { assert, assertEquals } from "@std/assert";
-import { FAULTS } from "../../../lib/tools/fault.ts";
-import type { Model } from "../../../lib/models/model.ts";
+import { assertEquals } from "@std/assert";
 import type { RecoveryEnd } from "../../../lib/calls/recovery.ts";
 import { measureRecovery } from "../../../lib/reports/metrics/_recovery.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
-import { runTrial } from "../../../lib/trials/run_trial.ts";
-import type { Trial } from "../../../lib/trials/trial.ts";
-import { inProcess } from "../../support/in_process.ts";
 import { variantName } from "../../../lib/gate/variant.ts";
 import { faulted } from "../../support/records.ts";
 
@@ -88,55 +83,4 @@ Deno.test("measureRecovery() clusters episodes by their tasks", () => {
   assertEquals(timeout!.interval, clusteredInterval([[1, 0], [1, 1], [0]]));
   const none = measureRecovery([faulted([])]);
   assertEquals(none, []);
-});
-
-/** Faults that go away when a call is made again. */
-const TRANSIENT = FAULTS.filter((kind) => kind !== "permission_denied" && kind !== "slow");
-const SEEDS = Array.from({ length: 12 }, (_, place) => place + 1);
-const specOf = (seed: number) => ({ core: 4, depth: 2, connected: 1, disconnected: 1, seed });
-
-async function trialsOf(model: Model, ids: readonly string[] = TRANSIENT): Promise<Trial[]> {
-  const trials = [];
-  for (const perturbation of ids) {
-    for (const seed of SEEDS) trials.push(await runTrial(specOf(seed), model, { perturbation }));
-  }
-  return trials;
-}
-
-Deno.test("a simulated model that tries again recovers always, one that does not never", async () => {
-  const single = TRANSIENT.filter((kind) => kind !== "flaky");
-  const [planner] = measureRecovery(await trialsOf(inProcess("sim:planner"), single));
-  const { total } = planner!;
-  assertEquals([total.episodes, total.ends.recovered, total.attempts], [
-    ...[single.length * SEEDS.length, single.length * SEEDS.length, 1],
-  ]);
-  assertEquals(
-    planner!.faults.map(({ fault, rate }) => [fault, rate]),
-    single.map((id) => [id, 1]),
-  );
-
-  const [meek] = measureRecovery(await trialsOf(inProcess("sim:noisy?giveup=1")));
-  assert(meek!.total.episodes >= single.length * SEEDS.length);
-  assertEquals(meek!.total.ends.gave_up, meek!.total.episodes);
-  const [bold] = measureRecovery(await trialsOf(inProcess("sim:noisy?invent=1")));
-  assertEquals(bold!.total.ends.hallucinated, bold!.total.episodes);
-  for (const { faults } of [meek!, bold!]) {
-    assertEquals(faults.map(({ rate }) => rate), faults.map(() => 0));
-  }
-});
-
-Deno.test("where permission is denied for good, only who says so is right", async () => {
-  for (
-    const [model, outcome, end] of [
-      ["sim:planner", "abstained", "gave_up"],
-      ["sim:noisy?giveup=1", "abstained", "gave_up"],
-      ["sim:noisy?invent=1", "wrong_answer", "hallucinated"],
-    ] as const
-  ) {
-    const trials = await trialsOf(inProcess(model), ["permission_denied"]);
-    assertEquals(new Set(trials.map((one) => one.outcome)), new Set([outcome]));
-    const [metrics] = measureRecovery(trials);
-    assertEquals(metrics!.total.ends[end], SEEDS.length);
-    assertEquals(metrics!.total.rate, outcome === "abstained" ? 1 : 0);
-  }
 });
