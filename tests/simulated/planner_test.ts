@@ -374,10 +374,6 @@ const QUESTION = fillPrompt(PROMPTS.indirection.use, {
   question: makePrompt("b", new Map([["a", 731]])).replace("= 731", "= @a"),
   parameters: "the parameter result",
 });
-const CALLED: ChatMessage[] = [
-  { role: "user", content: QUESTION },
-  calling(["1", "func_a", '{"a":"@a","result":"@first"}']),
-];
 
 Deno.test("simulated models give a refused call another name, and two calls of a reply two names", () => {
   const tools = [symbolic("func_a")];
@@ -395,39 +391,6 @@ Deno.test("simulated models give a refused call another name, and two calls of a
   const distracted = parseSimulatedModel("sim:noisy?distract=1");
   const { calls } = replyTo(distracted, QUESTION, [symbolic("func_a"), symbolic("func_b")]);
   assertEquals(calls.map(([, { result }]) => result), ["@b", "@b_2"]);
-});
-
-Deno.test("readConversation() reads names where values are hidden", () => {
-  const ask = (result: string) =>
-    readConversation({
-      model: "sim:planner",
-      messages: [...CALLED, returning("1", result)],
-      tools: [symbolic("func_a")],
-    });
-  const { target, inputs, functions, symbols } = ask("@first");
-  assertEquals([target, [...inputs]], ["b", [["a", "@a"]]]);
-  const { parameters, result } = functions.get("func_a")!;
-  assertEquals([parameters.map(({ name }) => name), result], [["a"], "result"]);
-  assert(["@a", "@first"].every((name) => symbols.has(name)));
-  const table: [text: string, value: unknown, restated: Record<string, string>][] = [
-    ["@first", "@first", {}],
-    [" @first \n", "@first", {}],
-    ['"@first"', "@first", {}],
-    ['@first\n{"known_variables":{"a":"@a","b":"@first"}}', "@first", { a: "@a", b: "@first" }],
-    ['{"error":"taken"}', undefined, {}],
-    ['{"error":"taken","known_variables":{"a":"@a"}}', undefined, { a: "@a" }],
-    ['{"b":55}', 55, {}],
-    ["The name is @first", undefined, {}],
-    ["", undefined, {}],
-  ];
-  for (const [text, value, restated] of table) {
-    const { calls: [call], restated: read } = ask(text);
-    assertEquals(
-      [call!.values.get("b"), Object.fromEntries(read)] as unknown[],
-      [value, restated],
-      text,
-    );
-  }
 });
 
 Deno.test("sim:noisy confuses names as it confuses values, and believes what it gets", async () => {

@@ -94,18 +94,11 @@ Deno.test("argumentCheck() refuses schemas that no check of a value comes to an 
 
 Deno.test("schemaOfWords() knows words for types, and takes all others for descriptions", () => {
   const table: [JsonValue, JsonObject][] = [
-    ["string", { type: "string" }],
-    ["str", { type: "string" }],
-    ["number", { type: "number" }],
-    ["float", { type: "number" }],
-    ["int", { type: "integer" }],
-    ["integer", { type: "integer" }],
-    ["bool", { type: "boolean" }],
-    ["boolean", { type: "boolean" }],
-    ["object", { type: "object" }],
-    ["dict", { type: "object" }],
-    ["array", { type: "array" }],
-    ["list", { type: "array" }],
+    ...Object.entries({
+      ...{ string: "string", str: "string", number: "number", float: "number", int: "integer" },
+      ...{ integer: "integer", bool: "boolean", boolean: "boolean", object: "object" },
+      ...{ dict: "object", array: "array", list: "array" },
+    }).map(([word, type]): [JsonValue, JsonObject] => [word, { type }]),
     ["", { type: "string" }],
     ["String", { type: "string", description: "String" }],
     ["VISA/MASTER", { type: "string", description: "VISA/MASTER" }],
@@ -178,13 +171,4 @@ Deno.test("acceptText() and acceptTypeOf() extend a schema, and return it unchan
     }),
     { numRuns: 60 },
   );
-  assertEquals(acceptTypeOf({ type: "integer" }, 2), { type: "integer" });
-  assertEquals(acceptTypeOf({ type: "integer" }, 2.5), { type: ["integer", "number"] });
-  assertEquals(acceptTypeOf({ type: ["object", "string"] }, 1), {
-    type: ["object", "string", "number"],
-  });
-  assertEquals(acceptText({ type: "object", properties: { a: { type: "number" } } }), {
-    type: ["object", "string"],
-    properties: { a: { type: ["number", "string"] } },
-  });
 });
