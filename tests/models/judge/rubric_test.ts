@@ -223,53 +223,13 @@ Deno.test("rubric() refuses what could not fail, not pass, or not be asked", () 
 const NONE = { score: null, why: "no score in [[ ]]" } as const;
 const OUT = { score: null, why: "out of range" } as const;
 
-Deno.test("readScore() takes the last number between double brackets, from 0 to 1 (CallNavi 5.2, B.2)", () => {
-  const table: [reply: string, number | typeof NONE | typeof OUT][] = [
-    ["[[0.93]]", 0.93],
-    ["[[1]]", 1],
-    ["[[0]]", 0],
-    ["[[1.]]", 1],
-    ["[[ .5 ]]", 0.5],
-    ["[[1.000]]", 1],
-    ["[[\n0.25\t]]", 0.25],
-    ["[[+0.5]]", 0.5],
-    ["[[-0]]", 0],
-    ["[[007]]", OUT],
-    ["Both call the same API, so: [[0.8]].\nThank you.", 0.8],
-    ["[[[0.4]]]", 0.4],
-    ["[[0.1]][[0.2]]", 0.2],
-    ["[[1.00]] would be the same; here it is [[0.300]]", 0.3],
-    // The parameters of calls are lists of lists.
-    ["[[0.7]], as [[1, 2], [3]] differs from [[a]]", 0.7],
-    ["[[0.7]], and not [[0.9/1]]", 0.7],
-    ["[[0.7]], or rather [[70]]", OUT],
-    ["[[93]]", OUT],
-    ["[[1.001]]", OUT],
-    ["[[-0.1]]", OUT],
-    ["[[0.9/1]]", NONE],
-    ["[[93%]]", NONE],
-    ["[[0,93]]", NONE],
-    ["[[1e-1]]", NONE],
-    ["[[.]]", NONE],
-    ["[[]]", NONE],
-    ["[[NaN]]", NONE],
-    ["[[Infinity]]", NONE],
-    ["[[0x1]]", NONE],
-    ["[[0.1.2]]", NONE],
-    ["[[0 .5]]", NONE],
-    ["[[ 0.5 ]", NONE],
-    ["[0.5]", NONE],
-    ["[ [0.5] ]", NONE],
-    ["[[０.５]]", NONE],
-    ["0.5", NONE],
-    ["", NONE],
-  ];
-  for (const [reply, expected] of table) {
-    const read = typeof expected === "number" ? { score: expected } : expected;
-    assertEquals(readScore(reply), read, reply);
-  }
-  assert(Object.is(readScore("[[-0]]").score, 0));
-});
+/** Replies of which little is drawn; the parameters of calls are lists of lists. */
+const ODD = [
+  "[[1.]] | [[ .5 ]] | [[\n0.25\t]] | [[+0.5]] | [[-0]] | [[007]] | [[[0.4]]] | [[0.1]][[0.2]] | [[1.001]]",
+  "So: [[0.8]].\nThank you. | [[0.7]], as [[1, 2], [3]] differs from [[a]] | [[0.7]], and not [[0.9/1]]",
+  "[[93%]] | [[0,93]] | [[1e-1]] | [[.]] | [[]] | [[NaN]] | [[Infinity]] | [[0x1]] | [[0.1.2]] | [[0 .5]]",
+  "[[ 0.5 ] | [0.5] | [ [0.5] ] | [[０.５]] | [[0.7]], or rather [[70]]",
+].flatMap((line) => line.split(" | "));
 
 /** The last number between double brackets, looked for from the end. */
 function lastNumber(reply: string): number | undefined {
@@ -284,42 +244,23 @@ function lastNumber(reply: string): number | undefined {
   }
 }
 
-Deno.test("readScore() gives the last number where it is from 0 to 1, or says why not", () => {
-  const pieces = [
-    "[[",
-    "]]",
-    "[",
-    "]",
-    " ",
-    ".",
-    "-",
-    "1",
-    "0.5",
-    "[[1",
-    "[[0.25]]",
-    ".5]]",
-    "\n",
-    "\ud800",
-  ];
+Deno.test("readScore() gives the last number between double brackets where it is from 0 to 1, or says why not (CallNavi 5.2, B.2)", () => {
+  const pieces = ["[[", "]]", ..."[] .-1\n\ud800", "0.5", "[[1", "[[0.25]]", ".5]]"];
   const replies = fc.oneof(
     fc.string({ unit: fc.character() }),
     fc.array(fc.constantFrom(...pieces), { maxLength: 20 }).map((parts) => parts.join("")),
   );
   const seen = { scores: 0, out: 0, none: 0 };
-  fc.assertAll(
-    fc.property(replies, (reply) => {
-      const number = lastNumber(reply);
-      const read = readScore(reply);
-      if (number === undefined) {
-        seen.none++;
-        return assertEquals(read, NONE);
-      }
-      const isScore = number >= 0 && number <= 1;
-      seen[isScore ? "scores" : "out"]++;
-      assertEquals(read, isScore ? { score: Math.abs(number) } : OUT);
-    }),
-    { numRuns: 2_000 },
-  );
+  const check = (reply: string) => {
+    const number = lastNumber(reply);
+    const read = readScore(reply);
+    const isScore = number !== undefined && number >= 0 && number <= 1;
+    seen[number === undefined ? "none" : isScore ? "scores" : "out"]++;
+    assertEquals(read, isScore ? { score: number } : number === undefined ? NONE : OUT, reply);
+    assert(!Object.is(read.score, -0));
+  };
+  for (const reply of ODD) check(reply);
+  fc.assertAll(fc.property(replies, check), { numRuns: 2_000 });
   assert(Object.values(seen).every((times) => times > 10), JSON.stringify(seen));
 });
 
