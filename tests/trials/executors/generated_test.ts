@@ -16,13 +16,7 @@ import { FAILURE_TYPES, type WrongArgument } from "../../../lib/calls/failure_ty
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { generateTask, type Task } from "../../../lib/tasks/graphs/task.ts";
 import type { TaskFunction } from "../../../lib/tasks/graphs/wording.ts";
-import {
-  type ResultWriter,
-  type Tool,
-  type ToolCall,
-  type ToolResult,
-  wrapEnvironment,
-} from "../../../lib/tools/tool.ts";
+import type { Tool, ToolCall } from "../../../lib/tools/tool.ts";
 import { callsOf, failuresOf } from "../../../lib/calls/trace.ts";
 import fc from "../../support/fast_check.ts";
 import { coreInOrder, specs } from "../../support/generated.ts";
@@ -167,70 +161,6 @@ Deno.test("execute() refuses an unknown function and tells the nearest name (Fun
   assertEquals(typeof JSON.parse(event.result).error, "string");
 });
 
-Deno.test("execute() checks the schema before availability and value (FuncBenchGen 4.6)", async () => {
-  const event = await after([call("func_tgt", { one: 1, more: 2 })]);
-  assertEquals(event.failure, {
-    type: "wrong_number_of_inputs",
-    detail: { missing: ["two"], unexpected: ["more"], wrongType: [], malformed: false },
-    root: true,
-  });
-  assertEquals(event.returned, undefined);
-  assertEquals(event.role, "core");
-  assertEquals(typeof JSON.parse(event.result).error, "string");
-});
-
-Deno.test("execute() checks availability before value (FuncBenchGen 4.6)", async () => {
-  const event = await after([SRC], [call("func_tgt", { one: 1, two: 2 })]);
-  assertEquals(event.failure?.type, "value_not_yet_known");
-  assertEquals(wrongArguments(event.failure), [
-    { parameter: "one", variable: "alpha", given: 1, origin: "fabricated" },
-    { parameter: "two", variable: "beta", given: 2, origin: "fabricated" },
-  ]);
-});
-
-Deno.test("execute() calls a wrong value incorrect once its variable is established (FuncBenchGen 4.6)", async () => {
-  const event = await after([SRC, OTH], [call("func_tgt", { one: 111, two: 2 })]);
-  assertEquals(event.failure, {
-    type: "incorrect_value",
-    detail: { arguments: [{ parameter: "two", variable: "beta", given: 2, origin: "fabricated" }] },
-    root: true,
-  });
-  assertEquals(event.returned?.variable, "omega");
-});
-
-Deno.test("execute() calls a wrong value of an input variable incorrect from the start (FuncBenchGen 4.6)", async () => {
-  const event = await after([call("func_src", { given: 730 })]);
-  assertEquals(event.failure?.type, "incorrect_value");
-});
-
-Deno.test("execute() marks right values that could not be known as guessed, no failure", async () => {
-  const event = await after([TGT]);
-  assertEquals(event.guessed, true);
-  assertEquals(event.failure, undefined);
-  assertEquals(event.returned, { variable: "omega", value: 444 });
-  assertEquals((await after([SRC], [TGT])).guessed, true);
-  assertEquals((await after([SRC, OTH], [TGT])).guessed, undefined);
-});
-
-Deno.test("execute() never holds the inputs of disconnected functions for established", async () => {
-  const first = call("func_dis", { never: 731 });
-  const event = await after([first], [SRC], [first]);
-  assertEquals(event.failure, {
-    type: "value_not_yet_known",
-    detail: {
-      arguments: [{
-        parameter: "never",
-        variable: "never",
-        given: 731,
-        origin: "other_variable",
-        originVariable: "given",
-      }],
-    },
-    root: true,
-  });
-  assertNotEquals(event.returned!.value, 555);
-});
-
 Deno.test("execute() marks whole numbers written as text, and takes them", async () => {
   const event = await after([call("func_src", { given: "731" })]);
   assertEquals(event.coerced, ["given"]);
@@ -244,39 +174,6 @@ Deno.test("execute() marks whole numbers written as text, and takes them", async
 
 // Steps
 
-Deno.test("execute() hides the returns of a reply's calls from each other (FuncBenchGen 3.1, 4.6)", async () => {
-  const early = call("func_con", { con: 7 });
-  assertEquals((await after([SRC, early])).failure?.type, "value_not_yet_known");
-  assertEquals((await after([SRC], [early])).failure?.type, "incorrect_value");
-  assertEquals((await after([SRC, OTH, TGT])).guessed, true);
-});
-
-Deno.test("execute() takes a wrong return for a return: its variable is established (FuncBenchGen 4.6)", async () => {
-  const event = await after([call("func_src", { given: 1 })], [call("func_con", { con: 7 })]);
-  assertEquals(event.failure?.type, "incorrect_value");
-});
-
-Deno.test("execute() takes a refused call for no return: nothing is established (FuncBenchGen 4.6)", async () => {
-  const refused = [call("func_src", { given: 731, more: 1 }), call("func_scr", { given: 731 })];
-  const event = await after(refused, [call("func_con", { con: 7 })]);
-  assertEquals(event.failure?.type, "value_not_yet_known");
-});
-
-Deno.test("Tool.execute() shares a step among calls that begin together", async () => {
-  const executor = patient();
-  const results = await Promise.all([
-    tool(executor, "func_src").execute({ given: 731 }),
-    tool(executor, "func_con").execute({ con: 7 }),
-    tool(executor, "func_oth").execute({ also: 205 }),
-  ]);
-  assertEquals(results[0], '{"alpha":111}');
-  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1, 1]);
-  assertEquals(failuresOf(executor.events).map(({ type }) => type), ["value_not_yet_known"]);
-  await tool(executor, "func_con").execute({ con: 7 });
-  assertEquals(lastCall(executor).step, 2);
-  assertEquals(lastCall(executor).failure?.type, "incorrect_value");
-});
-
 Deno.test("Tool.execute() shares a step among calls that an async agent begins in turns", async () => {
   const executor = patient();
   const later = async (turns: number, name: string, input: JsonObject) => {
@@ -289,29 +186,6 @@ Deno.test("Tool.execute() shares a step among calls that an async agent begins i
   ]);
   assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1]);
   assertEquals(lastCall(executor).guessed, true);
-});
-
-Deno.test("GeneratedTaskExecutor.step() sets the steps by hand from its first use on", async () => {
-  const executor = patient();
-  executor.step();
-  await tool(executor, "func_src").execute({ given: 731 });
-  await tool(executor, "func_con").execute({ con: 111 });
-  assertEquals(lastCall(executor).guessed, true);
-  executor.step();
-  await Promise.all([
-    tool(executor, "func_con").execute({ con: 111 }),
-    tool(executor, "func_oth").execute({ also: 205 }),
-  ]);
-  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1, 2, 2]);
-  assertEquals(callsOf(executor.events)[2]!.guessed, undefined);
-});
-
-Deno.test("GeneratedTaskExecutor.step() sets the steps of execute(), too", async () => {
-  const executor = patient();
-  executor.step();
-  await executor.execute([SRC]);
-  await executor.execute([OTH]);
-  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1]);
 });
 
 Deno.test("Tool.execute() counts steps on after a call that could not be recorded", async () => {
@@ -347,26 +221,6 @@ Deno.test("execute() calls a value that nobody has returned yet fabricated", asy
   }
 });
 
-Deno.test("execute() tells the call that a wrong value was returned by", async () => {
-  const executor = patient();
-  await executor.execute([OTH, call("func_dis", { never: 3 }), call("func_src", { given: 2 })]);
-  const value = lastValue(executor);
-  await executor.execute([call("func_tgt", { one: value, two: 222 })]);
-  assertEquals(lastCall(executor).failure, {
-    type: "incorrect_value",
-    detail: {
-      arguments: [{
-        parameter: "one",
-        variable: "alpha",
-        given: value,
-        origin: "wrong_return",
-        originCall: 3,
-      }],
-    },
-    root: false,
-  });
-});
-
 Deno.test("execute() tells the producer's call if two calls returned a wrong value", async () => {
   // Two functions that return the same wrong value, found by trial.
   const seen = new Map<number, number>();
@@ -388,17 +242,6 @@ Deno.test("execute() tells the producer's call if two calls returned a wrong val
   throw new Error("no two functions returned the same wrong value");
 });
 
-Deno.test("execute() calls a failure a cascade only if all its wrong values were returned", async () => {
-  const wrong = call("func_src", { given: 1 });
-  const value = (await after([wrong])).returned!.value;
-  const failures = async (one: number, two: number) =>
-    (await after([wrong, OTH], [call("func_tgt", { one, two })])).failure?.root;
-  assertEquals(await failures(value, 222), false);
-  assertEquals(await failures(value, value), false);
-  assertEquals(await failures(value, 3), true);
-  assertEquals(await failures(value, 731), true);
-});
-
 // Limits
 
 Deno.test("execute() answers twice as many calls as are needed, and no more (FuncBenchGen 4.1)", async () => {
@@ -416,14 +259,6 @@ Deno.test("execute() answers twice as many calls as are needed, and no more (Fun
   assertEquals(executor.calls, 6);
   assertEquals(executor.events.at(-1), { kind: "over_limit", function: "func_oth", limit: 6 });
   assertEquals(executor.answer("omega = 444"), { outcome: "call_limit", grounded: false });
-});
-
-Deno.test("execute() may end at the limit without being over it", async () => {
-  const executor = createExecutor(TASK, { callLimit: 3 });
-  await executor.execute([SRC, OTH]);
-  await executor.execute([TGT]);
-  assertEquals(executor.exhausted, false);
-  assertEquals(executor.answer("omega = 444"), { outcome: "solved", grounded: true });
 });
 
 // Answers
@@ -476,16 +311,6 @@ Deno.test("execute() rejects, and does not throw, when the trial is over", async
   const executor = patient();
   executor.answer("omega = 444");
   await assertRejects(() => executor.execute([SRC]), Error, "the trial is over");
-});
-
-Deno.test("GeneratedTaskExecutor[Symbol.dispose]() ends the trial", () => {
-  let kept: GeneratedTaskExecutor;
-  {
-    using executor = patient();
-    kept = executor;
-  }
-  assertThrows(() => kept.answer("omega = 444"), Error, "the trial is over");
-  kept[Symbol.dispose]();
 });
 
 // Hostile calls
@@ -683,122 +508,6 @@ Deno.test("execute() classifies every call by exactly one type, and as a second 
 });
 
 // What stands around an executor
-
-Deno.test("GeneratedTaskExecutor.refuse() says before a call what execute() would refuse, and counts nothing", async () => {
-  const executor = createExecutor(TASK);
-  const refused = ["[", "{}", '{"given":"x"}', '{"given":1,"more":2}'];
-  for (const written of refused) {
-    const { error, fault } = executor.refuse(call("func_src", written))!;
-    assertEquals(executor.calls, refused.indexOf(written));
-    const [{ content }] = [...await executor.execute([call("func_src", written)])] as [ToolResult];
-    assertEquals(content, JSON.stringify({ error }), written);
-    assertEquals<unknown>(lastCall(executor).failure!.detail, fault, written);
-  }
-  assertEquals(executor.refuse(SRC), undefined);
-  assertEquals(
-    executor.refuse(call("func_src", { given: 1 })),
-    undefined,
-    "a wrong value conforms",
-  );
-  assertEquals(executor.refuse(call("func_src", '{"given":"731"}')), undefined);
-  assertEquals(executor.refuse(call("nobody", "[")), undefined, "a name is no matter of a schema");
-});
-
-Deno.test("execute() judges the arguments that names stand for, and keeps what was written", async () => {
-  const executor = createExecutor(TASK);
-  const written = '{"given":"@Given"}';
-  await executor.execute([
-    { ...call("func_src", written), resolved: '{"given":731}' },
-    { ...call("func_src", written), resolved: '{"given":732}' },
-    { ...SRC, resolved: SRC.arguments },
-    call("func_src", written),
-  ]);
-  const [right, wrong, same, plain] = callsOf(executor.events);
-  assertEquals([right!.arguments, right!.resolved], [written, '{"given":731}']);
-  assertEquals([right!.failure, right!.returned?.value], [undefined, 111]);
-  assertEquals(wrong!.failure!.type, "incorrect_value");
-  assertEquals("resolved" in same!, false);
-  assertEquals(plain!.failure!.type, "wrong_number_of_inputs");
-});
-
-Deno.test("execute() counts calls that are refused around it by their fault, and returns nothing", async () => {
-  const executor = createExecutor(TASK);
-  const fault = { missing: ["result"], unexpected: [], wrongType: [], malformed: false };
-  const [result] = await executor.execute([{ ...SRC, refusal: { error: "no name", fault } }]);
-  assertEquals(result!.content, '{"error":"no name"}');
-  const { failure, returned } = lastCall(executor);
-  assertEquals<unknown>(failure, { type: "wrong_number_of_inputs", detail: fault, root: true });
-  assertEquals([executor.calls, returned], [1, undefined]);
-});
-
-Deno.test("execute() counts calls that are answered around it, which are no failures", async () => {
-  const executor = createExecutor(TASK, { callLimit: 1 });
-  const look = { ...call("dereference", { name: "@Given" }), answer: "731" };
-  assertEquals((await executor.execute([look]))[0]!.content, "731");
-  assertEquals(callsOf(executor.events), [{
-    kind: "call",
-    call: 1,
-    step: 1,
-    function: "dereference",
-    arguments: '{"name":"@Given"}',
-    result: "731",
-  }]);
-  await executor.execute([look]);
-  assertEquals([executor.calls, executor.exhausted], [1, true]);
-});
-
-Deno.test("execute() has the texts of a step written at once, with what is known at its end", async () => {
-  const executor = createExecutor(TASK, { callLimit: 4 });
-  const seen: [answered: unknown[], known: unknown][] = [];
-  const write: ResultWriter = (answered, known) => {
-    seen.push([answered.map(({ call, content, value }) => [call.id, content, value]), [...known]]);
-    return answered.map(({ call }, place) => `${place} ${call.name}`);
-  };
-  const given = [["given", 731], ["also", 205]];
-  const refused = { ...SRC, arguments: "{}" };
-  const results = await executor.execute([SRC, refused], write);
-  assertEquals(results.map(({ content }) => content), ["0 func_src", "1 func_src"]);
-  const error = executor.refuse(refused)!.error;
-  assertEquals(seen[0], [
-    [[SRC.id, '{"alpha":111}', 111], [refused.id, JSON.stringify({ error }), undefined]],
-    [...given, ["alpha", 111]],
-  ]);
-  const last = await executor.execute([OTH, TGT, SRC, SRC], write);
-  assertEquals(last.slice(0, 2).map(({ content }) => content), ["0 func_oth", "1 func_tgt"]);
-  assertEquals(seen[1]![0].length, 2, "calls past the limit are not written");
-  for (const { content } of last.slice(2)) assertStringIncludes(content, "No more than 4 calls");
-  assertEquals(callsOf(executor.events).map(({ result }) => result), [
-    ...["0 func_src", "1 func_src", "0 func_oth", "1 func_tgt"],
-  ]);
-});
-
-Deno.test("answer() keeps the text that people are to read beside the one that was judged", () => {
-  const executor = createExecutor(TASK);
-  assertEquals(executor.answer("omega = 444", "omega is @Omega=444").outcome, "solved");
-  assertEquals(executor.events, [{
-    kind: "answer",
-    text: "omega = 444",
-    rendered: "omega is @Omega=444",
-    value: 444,
-  }]);
-});
-
-Deno.test("GeneratedTaskExecutor.given has what the prompt gives, and nothing else", () => {
-  assertEquals([...createExecutor(TASK).given], [["given", 731], ["also", 205]]);
-});
-
-Deno.test("wrapEnvironment() replaces the given parts of an environment, and no others", async () => {
-  const executor = createExecutor(TASK, { callLimit: 1 });
-  const given = new Map([["x", 1]]);
-  const environment = wrapEnvironment(executor, { given });
-  assertEquals(environment.tools, executor.tools);
-  assertEquals(environment.given, given);
-  assertEquals(environment.refuse(call("func_src", "[")), executor.refuse(call("func_src", "[")));
-  assertEquals(environment.exhausted, false);
-  assertEquals((await environment.execute([SRC]))[0]!.content, '{"alpha":111}');
-  await environment.execute([SRC]);
-  assertEquals([environment.exhausted, executor.exhausted], [true, true]);
-});
 
 Deno.test("views hold each core function against its best call, in whatever order calls were made", async () => {
   const task = generateTask({ core: 3, depth: 1, connected: 1, disconnected: 0, seed: 4 });
