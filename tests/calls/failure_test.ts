@@ -7,10 +7,9 @@ import {
   FAILURE_TYPES,
   type FailureCause,
   functionNotFound,
-  isRoot,
   type Knowledge,
 } from "../../lib/calls/failure_types.ts";
-import { impossibleFailures, viewCalls } from "../../lib/calls/parameter_failure.ts";
+import { impossibleFailures } from "../../lib/calls/parameter_failure.ts";
 import { rougeL } from "../../lib/calls/values/text.ts";
 import type { ExpectedCall } from "../../lib/tools/expected_call.ts";
 import type { SchemaFault } from "../../lib/tools/tool.ts";
@@ -70,12 +69,6 @@ function assertFault(written: string | JsonObject, fault: Partial<SchemaFault>, 
   const expected = { type: "wrong_number_of_inputs", detail: { ...WELL, ...fault } };
   assertEquals<unknown>(checkSchema(of, textOf(written)), expected, textOf(written));
 }
-
-Deno.test("checkSchema() gives the values in the function's order", () => {
-  for (const written of ['{"two":2,"one":1}', { two: 2, one: 1 }]) {
-    assertEquals(checkSchema(TARGET, textOf(written)), { values: [1, 2], coerced: [] });
-  }
-});
 
 Deno.test("checkSchema() takes every JSON form of a whole number", () => {
   for (
@@ -163,14 +156,6 @@ Deno.test("checkSchema() is not fooled by names that objects inherit", () => {
   );
 });
 
-Deno.test("checkSchema() takes any text, and calls only true objects well-formed", () => {
-  fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-    const checked = checkSchema(TARGET, text);
-    if (!("type" in checked)) assertEquals(checked.values.length, 2);
-    else assertEquals(checked.type, "wrong_number_of_inputs");
-  }));
-});
-
 const NOTHING: Knowledge = {
   isEstablished: () => false,
   ownerOf: () => undefined,
@@ -180,19 +165,6 @@ const NOTHING: Knowledge = {
 function check(values: number[], known: Partial<Knowledge>): FailureCause | undefined {
   return checkValues(TARGET, values, TASK.values, { ...NOTHING, ...known });
 }
-
-Deno.test("checkValues() finds nothing wrong with right values, known or not", () => {
-  assertEquals(check([111, 222], {}), undefined);
-  assertEquals(check([111, 222], { isEstablished: () => true }), undefined);
-});
-
-Deno.test("checkValues() reports availability first, of any argument of a call that is wrong (FuncBenchGen 4.6)", () => {
-  const isEstablished = (variable: string) => variable === "alpha";
-  assertEquals(check([1, 2], { isEstablished })?.type, "value_not_yet_known");
-  assertEquals(check([111, 2], { isEstablished })?.type, "value_not_yet_known");
-  assertEquals(check([1, 222], { isEstablished })?.type, "value_not_yet_known");
-  assertEquals(check([111, 222], { isEstablished }), undefined);
-});
 
 Deno.test("checkValues() prefers a wrong return to another variable as origin, and asks rightly", () => {
   const asked: unknown[] = [];
@@ -216,22 +188,6 @@ Deno.test("checkValues() prefers a wrong return to another variable as origin, a
       },
     ],
   });
-});
-
-Deno.test("isRoot() is false only when every wrong argument was returned wrongly", () => {
-  const wrong = { parameter: "one", variable: "alpha", given: 7 };
-  const spoiled = { ...wrong, origin: "wrong_return" as const, originCall: 1 };
-  const made = { ...wrong, origin: "fabricated" as const };
-  const owned = { ...wrong, origin: "other_variable" as const, originVariable: "given" };
-  const root = (...all: (typeof spoiled | typeof made | typeof owned)[]) =>
-    isRoot({ type: "incorrect_value", detail: { arguments: all } });
-  assertEquals(root(spoiled), false);
-  assertEquals(root(spoiled, spoiled), false);
-  assertEquals(root(spoiled, made), true);
-  assertEquals(root(owned, spoiled), true);
-  assertEquals(root(made), true);
-  assertEquals(isRoot({ type: "function_not_found", detail: { nearest: null } }), true);
-  assertEquals(isRoot({ type: "wrong_number_of_inputs", detail: WELL }), true);
 });
 
 const closed = { additionalProperties: false };
@@ -299,49 +255,6 @@ Deno.test("impossibleFailures() counts a schema that refuses all keys among thos
 });
 
 // The Butterfly paper's cases of parameter failures, by what its figures show of them, and its similarity of texts.
-
-const TEXT = { type: "string" };
-
-/** The types of failures of one call, with the parameters that show them. */
-function failuresOf(
-  tool: string,
-  schema: JsonObject,
-  given: JsonObject,
-  right: JsonObject,
-): string[] {
-  const [view] = viewCalls(
-    [{ tool, arguments: given, written: JSON.stringify(given) }],
-    [{ tool, arguments: right }],
-    () => schema,
-  );
-  return view!.failures.map(({ type, parameter }) => `${type} ${parameter}`).sort();
-}
-
-Deno.test("a call without the country that the question names is missing information, as in Figure 6 (Butterfly 3, A.4)", () => {
-  const schema = {
-    type: "object",
-    properties: { names: TEXT, country_id: TEXT },
-    required: ["names"],
-  };
-  const right = { names: "Alex", country_id: "US" };
-  assertEquals(failuresOf("predict_gender", schema, { names: "Alex" }, right), [
-    "missing_information /country_id",
-  ]);
-  assertEquals(failuresOf("predict_gender", schema, right, right), []);
-});
-
-Deno.test("a parameter that the tool does not know is a hallucinated name, as in Figure 8 (Butterfly 3, A.4)", () => {
-  const schema = {
-    type: "object",
-    properties: { board: TEXT, page: TEXT },
-    required: ["board"],
-  };
-  const right = { board: "mu", page: "5" };
-  assertEquals(failuresOf("get_threads", schema, { board: "mu", page_size: "5" }, right), [
-    "hallucination_name /page_size",
-    "missing_information /page",
-  ]);
-});
 
 /** The length of the longest common subsequence, by trying what to leave out. */
 function common(one: readonly string[], other: readonly string[]): number {
