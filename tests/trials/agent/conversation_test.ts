@@ -8,7 +8,6 @@ import { tool } from "../../../lib/tools/define_tool.ts";
 import { type Limits, Session } from "../../../lib/trials/agent/session.ts";
 import { withStrategy } from "../../../lib/trials/strategies/registry.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
-import fc from "../../support/fast_check.ts";
 import { listened } from "../../support/strategy_runs.ts";
 
 const DOUBLE = tool({
@@ -142,32 +141,4 @@ Deno.test("converse() leaves out what a strategy says beside the conversation", 
     ...["user: Double 1.", "assistant: ", "tool: 2", "assistant: Done."],
     ...["user: Again.", "assistant: ", "tool: 2", "assistant: Done."],
   ]);
-});
-
-Deno.test("converse() has every message once and in order, however many turns there are", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.record({ user: fc.string(), calls: fc.nat({ max: 3 }), answer: fc.string() }), {
-        minLength: 1,
-        maxLength: 5,
-      }),
-      async (turns) => {
-        const script = turns.flatMap(({ calls, answer }) => [
-          ...Array.from({ length: calls }, () => call(1)),
-          { text: answer },
-        ]);
-        const { messages, ending } = await talk(script, turns.map(({ user }) => user));
-        assertEquals(ending.kind, "answer");
-        assertEquals(
-          said(messages),
-          turns.flatMap(({ user, calls, answer }) => [
-            `user: ${user}`,
-            ...Array.from({ length: calls }, () => ["assistant: ", "tool: 2"]).flat(),
-            `assistant: ${answer}`,
-          ]),
-        );
-      },
-    ),
-    { numRuns: 50 },
-  );
 });

@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { defined } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
-import {
-  InfrastructureError,
-  type Model,
-  type ModelReply,
-  TimeLimitError,
-} from "../../../lib/models/model.ts";
+import { type Model, type ModelReply, TimeLimitError } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import {
   isLimited,
@@ -80,28 +75,6 @@ Deno.test("Session.ask() gives the reply, and records it", async () => {
   assertEquals(session.stages, []);
 });
 
-Deno.test("Session.ask() counts requests on, whoever asks, and tells stages and trials", async () => {
-  const model = parrot([{ text: "Yes." }]);
-  const { session, events } = open(model);
-  await said(session, undefined, "plan", "plan", undefined);
-  const context = { trial: "a trial", repetition: 2 };
-  assertEquals(model.requests.map((request) => request.context), [
-    { ...context, request: 1 },
-    { ...context, request: 2, stage: "plan" },
-    { ...context, request: 3, stage: "plan" },
-    { ...context, request: 4 },
-  ]);
-  assertEquals(repliesIn(events).map(({ request }) => request), [1, 2, 3, 4]);
-});
-
-Deno.test("Session.ask() marks the replies beside the loop by their stage, and those alone", async () => {
-  const { session, events } = open(parrot([{ text: "Yes." }]));
-  await session.ask(question("plan", { aside: true }));
-  await session.ask(question("call"));
-  await session.ask(question(undefined, { aside: true }));
-  assertEquals(repliesIn(events).map(({ stage }) => stage), ["plan", undefined, undefined]);
-});
-
 Deno.test("Session.ask() hands on copies of the messages, and tools without a way to call them", async () => {
   const model = parrot([{}]);
   const { session } = open(model);
@@ -137,14 +110,6 @@ Deno.test("Session.ask() hands on the choice of tools wherever there are tools t
 });
 
 // Other models
-
-Deno.test("Session.ask() asks the model of a stage, and the trial's own where it has none", async () => {
-  const [own, planner] = [parrot([{ text: "own" }]), parrot([{ text: "planned" }], "planner")];
-  const { session, events } = open(own, { models: new Map([["plan", planner]]) });
-  assertEquals(await said(session, "plan", "call", undefined), ["planned", "own", "own"]);
-  assertEquals(repliesIn(events).map(({ model }) => model), ["planner", undefined, undefined]);
-  assertEquals(own.requests.map(({ context }) => context.request), [2, 3]);
-});
 
 Deno.test("Session.stages tells other models apart, each with its own usage and served names", async () => {
   const own = parrot([{ usage: { inputTokens: 1, outputTokens: 2 } }]);
@@ -304,29 +269,6 @@ Deno.test("Session.ask() takes a reply with fields of its own for a reply", asyn
 });
 
 // What goes wrong
-
-Deno.test("Session.ask() passes on what a model throws, and charges nothing for it", async () => {
-  for (const error of [new InfrastructureError("no network"), new TypeError("a slip")]) {
-    const broken: Model = { name: "b", simulated: true, reply: () => Promise.reject(error) };
-    const { session, events } = open(broken);
-    await assertRejects(
-      () => session.ask(question()),
-      error.constructor as ErrorConstructor,
-      error.message,
-    );
-    assertEquals([events, session.usage], [[], { inputTokens: 0, outputTokens: 0 }]);
-  }
-});
-
-Deno.test("Session.ask() asks nobody when it is aborted, whichever model it would be", async () => {
-  const [own, other] = [parrot([{}]), parrot([{}], "other")];
-  const signal = AbortSignal.abort(new RangeError("enough"));
-  const { session } = open(own, { signal, models: new Map([["plan", other]]) });
-  for (const stage of [undefined, "plan"]) {
-    await assertRejects(() => session.ask(question(stage)), RangeError, "enough");
-  }
-  assertEquals([own.requests, other.requests], [[], []]);
-});
 
 Deno.test("Session.ask() rejects once it is aborted, though the model takes no notice", async () => {
   const controller = new AbortController();
