@@ -14,14 +14,12 @@ import { assertSolved } from "../../lib/testing/assertions/_trials.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
-import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { briefSpec, generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
-import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { PROBES } from "../../lib/tasks/task_kind.ts";
-import { OUTCOMES, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import {
   parseTrialId,
@@ -187,52 +185,7 @@ Deno.test("runTrial() rejects with the reason, though neither model nor agent ta
   await assertRejects(() => run([{}], { signal: aborting(), agent }), RangeError, "enough");
 });
 
-Deno.test("runTrial() runs a planned trial in its place", async () => {
-  const key: TrialKey = {
-    model: "parrot",
-    strategy: "plain",
-    perturbation: "none",
-    task: SPEC,
-    repetition: 3,
-  };
-  const planned = { ...key, id: trialId(key), index: 17, block: 4 };
-  let context: unknown;
-  const model = scripted("parrot", (request) => {
-    context = request.context;
-    return {};
-  });
-  const trial = await runTrial(planned, model);
-  assertEquals(context, { trial: planned.id, repetition: 3, request: 1 });
-  assertEquals(
-    [trial.id, trial.index, trial.block, trial.repetition],
-    [planned.id, 17, 4, 3],
-  );
-});
-
-Deno.test("runTrial() refuses a spec that no task can be made from", async () => {
-  await assertRejects(
-    () => runTrial({ ...SPEC, depth: 9 }, scripted("parrot", [{}])),
-    RangeError,
-    "depth is 9, core is 4",
-  );
-});
-
 // Agents of one's own
-
-Deno.test("runTrial() lets an agent of one's own work on the task", async () => {
-  const agent: Agent = async ({ tools }) => {
-    for (const made of coreInOrder(TASK)) {
-      const tool = tools.find(({ name }) => name === made.name)!;
-      await tool.execute(rightArguments(TASK, made));
-    }
-    return `${TASK.target.variable} = ${TASK.target.value}`;
-  };
-  const trial = await run([{ text: "never asked" }], { agent });
-  assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 4]);
-  assertEquals(trial.failures, []);
-  assertEquals(callsOf(trial.events).map(({ step }) => step), [1, 2, 3, 4]);
-  assertEquals(trial.events.filter(({ kind }) => kind === "reply"), []);
-});
 
 Deno.test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
   const model = scripted("parrot", [{}]);
@@ -479,53 +432,6 @@ Deno.test("parseTrialId() takes any text without an error", () => {
 
 // Records
 
-Deno.test("TRIAL_LINE takes what runTrial() records, unchanged, however the trial ended", async () => {
-  const wrong = { ...perfect()[0]!, calls: [{ name: "nobody", arguments: "[" }] };
-  const trials = await Promise.all([
-    run(perfect()),
-    run([wrong, ...perfect()]),
-    run(perfect(TASK, 1)),
-    run([{ text: "" }]),
-    run([wrong]),
-    run(perfect(), { limits: { steps: 1 } }),
-    runTrial(SPEC, failing(new InfrastructureError("no network"))),
-    run([{}], { agent: () => Promise.resolve("42") }),
-  ]);
-  assertEquals(new Set(trials.map(({ outcome }) => outcome)).size, 6);
-  for (const trial of trials) {
-    assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
-    assertEquals(journalled(trial), trial);
-  }
-});
-
-Deno.test("TRIAL_LINE takes records of random calls, unchanged", async () => {
-  const scripts = fc.array(
-    fc.record({
-      text: fc.string(),
-      calls: fc.array(
-        fc.record({
-          name: fc.oneof(fc.string(), fc.constantFrom(...TASK.functions.map(({ name }) => name))),
-          arguments: fc.oneof(fc.json(), fc.string()),
-        }),
-        { maxLength: 3 },
-      ),
-    }),
-    { minLength: 1, maxLength: 5 },
-  );
-  await fc.assert(
-    fc.asyncProperty(scripts, async (script) => {
-      const trial = await run(script);
-      const { outcome, solved, failures, events, calls } = trial;
-      assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
-      assert(outcome !== "invalid" && OUTCOMES.includes(outcome));
-      assertEquals(solved, outcome === "solved");
-      assertEquals(failures, failuresOf(events));
-      assertEquals(calls, callsOf(events).length);
-    }),
-    { numRuns: 50 },
-  );
-});
-
 Deno.test("TRIAL_LINE rejects records that contradict themselves or are none", async () => {
   const good = journalled(await run(perfect())) as Record<string, unknown>;
   assert(TRIAL_LINE.safeParse(good).success);
@@ -730,97 +636,4 @@ Deno.test("runTrial() works by the strategy that its name is the id of, unless t
     assertEquals(usage, { inputTokens: 18, outputTokens: 12 });
   }
   assertEquals([plain.strategy, named.strategy], ["plan_then_call", "my own"]);
-});
-
-Deno.test("runTrial() asks with what is set of the strategy", async () => {
-  const requests: ModelRequest[] = [];
-  await runTrial(ofStrategy("n"), planning("parrot", "PLAN", requests), {
-    strategy: {
-      strategy: "plan_then_call",
-      prompts: { plan_then_call: { plan: "PLAN IT: {question} {tools}" } },
-    },
-  });
-  assertStringIncludes(requests[0]!.messages.at(-1)!.content, "PLAN IT: ");
-  assertStringIncludes(requests[0]!.messages.at(-1)!.content, TASK.prompt);
-});
-
-Deno.test("runTrial() refuses what does not go with the strategy", async () => {
-  for (
-    const strategy of [
-      { strategy: "restate", attempts: 1 },
-      { strategy: "plain", rounds: 1 },
-      { strategy: "repair", prompts: { repair: { fix: "no words" } } },
-      { strategy: "repair+repair" },
-    ]
-  ) {
-    await assertRejects(
-      () => runTrial(ofStrategy("n"), planning("parrot", ""), { strategy }),
-      InputError,
-      "Cannot use the strategy",
-    );
-  }
-});
-
-Deno.test("runTrial() records what other models took part, apart from the trial's own", async () => {
-  const planner = { ...planning("planner", "PLAN"), simulated: false };
-  const options: TrialOptions = { stageModels: new Map([["plan", planner]]) };
-  const own = planning("parrot", "none of mine");
-  const trial = await runTrial(ofStrategy("plan_then_call"), own, options);
-  assertEquals(trial.outcome, "solved");
-  assertEquals(trial.model, { requested: "parrot", served: "parrot", simulated: true });
-  assertEquals(trial.stages, [{
-    stage: "plan",
-    model: { requested: "planner", served: ["planner"], simulated: false },
-    usage: { inputTokens: 3, outputTokens: 2 },
-  }]);
-  assertEquals(trial.usage, { inputTokens: 18, outputTokens: 12 }, "theirs is among it");
-  assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
-  assertEquals(summarize(trial).stages, trial.stages, "what gates and reports read has it");
-  const alone = await runTrial(ofStrategy("plan_then_call"), own);
-  assertEquals([alone.stages, summarize(alone).stages], [undefined, undefined]);
-});
-
-Deno.test("TRIAL_LINE takes every kind of event that strategies record, unchanged", async () => {
-  const kinds = new Set<string>();
-  const wrong = { name: TASK.functions[0]!.name, arguments: {} };
-  const clumsy = scripted(
-    "clumsy",
-    ({ context }) =>
-      context.stage === "repair" || context.request > 3
-        ? { text: `${TASK.target.variable} = @Nothing` }
-        : { calls: [wrong] },
-  );
-  for (const strategy of STRATEGIES) {
-    for (const model of [clumsy, planning("parrot", TASK.functions[0]!.name)]) {
-      const trial = await runTrial(ofStrategy(strategy), model);
-      for (const { kind } of trial.events) kinds.add(kind);
-      assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial), strategy);
-    }
-  }
-  assertEquals([...kinds].toSorted(), ["answer", "call", "repair", "reply", "stage"]);
-});
-
-Deno.test("runTrial() judges the values that names stand for, and keeps the text for people", async () => {
-  const spec: GraphSpec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 4 };
-  const task = generateTask(spec);
-  const { target: { variable, value }, functions: [made] } = task;
-  const { outcome, grounded, events, failures } = await runTrial(
-    { ...ofStrategy("indirection"), task: spec },
-    scripted("named", [
-      {
-        calls: [{
-          name: made!.name,
-          arguments: { ...rightArguments(task, made!), result: "@Wanted" },
-        }],
-      },
-      { text: `${variable} = @Wanted` },
-    ]),
-  );
-  assertEquals([outcome, grounded, failures], ["solved", true, []]);
-  assertEquals(events.at(-1), {
-    kind: "answer",
-    text: `${variable} = ${value}`,
-    rendered: `${variable} = @Wanted=${value}`,
-    value,
-  });
 });
