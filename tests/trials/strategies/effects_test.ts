@@ -46,18 +46,6 @@ function assertLifted(better: readonly Trial[], worse: readonly Trial[]): void {
   assertLess(exact, 0.01, `${gained} gained, ${lost} lost`);
 }
 
-function graphsOf(trials: readonly Trial[]): GraphSpec[] {
-  return trials.map(({ task }) => task as GraphSpec);
-}
-
-Deno.test("restate helps a model that takes stale values", async () => {
-  const model = "sim:noisy?stale=.15&seed=1";
-  const usual = await trialsOf("plain", model);
-  const restated = await trialsOf("restate", model);
-  assertLifted(restated, usual);
-  assertLess(failuresIn(restated), 0.9 * failuresIn(usual));
-});
-
 Deno.test("restate helps a model that forgets (FuncBenchGen 4.6.1)", async () => {
   const model = "sim:noisy?memory=3&seed=1";
   const usual = await trialsOf("plain", model);
@@ -74,33 +62,6 @@ Deno.test("indirection leaves nothing to copy wrongly (Indirection, Concluding T
   assertEquals(solvedOf(named), named.length);
   assertLifted(named, usual);
 });
-
-Deno.test("repair mends calls that lack an argument", async () => {
-  const model = "sim:noisy?arity=.15&seed=1";
-  const usual = await trialsOf("plain", model);
-  const repaired = await trialsOf("repair", model);
-  const refused = failuresIn(usual, "wrong_number_of_inputs");
-  assertGreater(refused, 20);
-  // One in .15 * .15 of those that would be refused is not mended in two attempts.
-  assertLess(failuresIn(repaired, "wrong_number_of_inputs"), 0.08 * refused);
-  const extra = (trials: readonly Trial[]) =>
-    trials.reduce((sum, { calls, minimumCalls }) => sum + calls - minimumCalls!, 0);
-  assertEquals(extra(repaired), failuresIn(repaired));
-  assertEquals(repaired.filter(({ failures }) => failures.length === 0).every(isMinimal), true);
-  assertEquals(solvedOf(repaired), repaired.length);
-
-  const limits = (trials: readonly Trial[]) => ({ calls: graphsOf(trials)[0]!.core });
-  const tight = await trialsOf("plain", model, { limits: limits(usual) });
-  const mended = await trialsOf("repair", model, { limits: limits(usual) });
-  assertLifted(mended, tight);
-  // What is left to fail are calls that no attempt has mended.
-  const unlucky = mended.filter(({ failures }) => failures.length > 0).length;
-  assertEquals(solvedOf(mended), mended.length - unlucky);
-});
-
-function isMinimal({ calls, minimumCalls }: Trial): boolean {
-  return calls === minimumCalls;
-}
 
 Deno.test("repair mends each call with the chance of its attempts", async () => {
   const rate = 0.3;

@@ -655,25 +655,3 @@ function garbage(): fc.Arbitrary<ScriptedReply> {
   const call = fc.record({ name, arguments: fc.oneof(given, text) });
   return fc.record({ text, calls: fc.array(call, { maxLength: 3 }) });
 }
-
-Deno.test("plain changes nothing at all", async () => {
-  const bare: ModelRequest[] = [];
-  using executor = createExecutor(TASK, { callLimit: 20 });
-  const session = new Session({
-    model: listened(scripted("script", clumsy), bare),
-    context: { trial: "a trial", repetition: 1 },
-    record: (event) => executor.record(event),
-  });
-  const ending = await runLoop({
-    session,
-    environment: executor,
-    messages: [{ role: "user", content: TASK.prompt }],
-  });
-  const { requests, ...done } = await work("plain", clumsy, { task: TASK });
-  assertEquals(requests, bare);
-  assertEquals(done.ending, ending);
-  assertEquals(requests[0]!.messages, [{ role: "user", content: TASK.prompt }]);
-  assertEquals<unknown>(requests[0]!.tools, JSON.parse(JSON.stringify(TASK.tools)));
-  assertEquals(requests.every(({ context }) => context.stage === undefined), true);
-  assertEquals(new Set(done.events.map(({ kind }) => kind)), new Set(["reply", "call", "answer"]));
-});

@@ -127,29 +127,6 @@ Deno.test("route_then_fill keeps system messages for both stages", async () => {
   assertEquals(said(requests[1]!.messages), said(messages));
 });
 
-Deno.test("route_then_fill lets one model route and another one fill (CallNavi 7.1)", async () => {
-  const usage = { inputTokens: 5, outputTokens: 2 };
-  const router = scripted("router", [{ text: "['func_src']", usage }]);
-  const filler = scripted("filler", [{ text: "omega = 1", usage, served: "filler-2" }]);
-  const done = await work("route_then_fill", () => {
-    throw new Error("nobody asks this one");
-  }, { models: { route: router, fill: filler } });
-  assertEquals(done.session.stages, [
-    {
-      stage: "route",
-      model: { requested: "router", served: ["router"], simulated: true },
-      usage,
-    },
-    {
-      stage: "fill",
-      model: { requested: "filler", served: ["filler-2"], simulated: true },
-      usage,
-    },
-  ]);
-  assertEquals(done.session.served, []);
-  assertEquals(done.session.usage, { inputTokens: 10, outputTokens: 4 });
-});
-
 Deno.test("route_then_fill uses a text of the user's own", async () => {
   const prompts = { route_then_fill: { route: "{tools} for {question}" } };
   const { requests } = await work("route_then_fill", [{ text: "['func_src']" }, {}], {
