@@ -35,7 +35,6 @@ import type { Tool } from "../../../lib/tools/tool.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import fc from "../../support/fast_check.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { forever } from "../../support/strategy_runs.ts";
 
@@ -468,30 +467,6 @@ Deno.test("a case cannot begin with what are no tools and no question", async ()
     assertMatch(error.message, message);
     assertEquals(disposed, 1);
   }
-});
-
-Deno.test("a case records whatever a model writes, and never breaks of it", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(
-        fc.record({
-          name: fc.oneof(fc.constant("book"), fc.string()),
-          arguments: fc.oneof(fc.json(), fc.string()),
-        }),
-        { maxLength: 4 },
-      ),
-      fc.string({ unit: fc.character() }),
-      async (calls, answer) => {
-        const run = await runOf({ expected: EXPECTED }, { model: [{ calls }, { text: answer }] });
-        assertEquals(run.answer, calls.length === 0 ? "" : answer);
-        assertEquals(
-          run.calls.map(({ tool, written }) => [tool, written]),
-          calls.map(({ name, arguments: written }) => [name, written]),
-        );
-      },
-    ),
-    { numRuns: 100 },
-  );
 });
 
 Deno.test("caseDigest() tells how expected calls are compared", () => {

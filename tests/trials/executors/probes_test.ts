@@ -2,11 +2,9 @@
 
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Behaviour } from "../../../lib/calls/failure_types.ts";
-import type { ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
 import { isProbe, type ProbeId, PROBES, type ProbeSpec } from "../../../lib/tasks/task_kind.ts";
-import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Outcome } from "../../../lib/trials/trial.ts";
@@ -24,10 +22,6 @@ const SPECS: fc.Arbitrary<ProbeSpec> = fc.record({
 /** Whether every reply must call a function that cannot help. */
 function isForced(probe: ProbeId): boolean {
   return probe.startsWith("forced_");
-}
-
-function everyProbe(): ProbeSpec[] {
-  return PROBES.flatMap((probe) => SEEDS.map((seed) => ({ case: probe, seed })));
 }
 
 /** The arguments of an only parameter. */
@@ -170,15 +164,6 @@ Deno.test("the lying calculator is wrong by 1 to 9, and lies alike whenever it i
     Array.from({ length: 30 }, (_, seed) => returned({ case: "lying_calculator", seed }, "1 + 1")),
   );
   assert(new Set(lies.flat()).size > 5, "it lies otherwise in other trials");
-});
-
-Deno.test("the other calculators are right", async () => {
-  for (const probe of ["mental_arithmetic", "forced_choice"] as const) {
-    assertEquals(
-      await returned({ case: probe, seed: 1 }, "2 * (3 + 4) ^ 2", "1 / 4", "0 - 7"),
-      ["98", "0.25", "-7"],
-    );
-  }
 });
 
 Deno.test("a calculator answers what is no expression with an error, and goes on", async () => {
@@ -408,30 +393,6 @@ Deno.test("runTrial() tells who ignores the oracle in words from who reports its
   }
 });
 
-Deno.test("runTrial() forces calls where the probe does, and leaves them free elsewhere (Indirection, Inflexible)", async () => {
-  for (const spec of everyProbe()) {
-    const requests: ModelRequest[] = [];
-    const model = habitual("follows");
-    await runTrial(spec, {
-      ...model,
-      reply: (request) => {
-        requests.push(request);
-        return model.reply(request);
-      },
-    });
-    const [first, ...others] = new Set(requests.map((request) => request.toolChoice));
-    assertEquals<unknown>([first, others], [
-      spec.case === "forced_choice"
-        ? "required"
-        : spec.case === "forced_function"
-        ? { function: "eval" }
-        : undefined,
-      [],
-    ]);
-    if (!isForced(spec.case)) assert(!("toolChoice" in requests[0]!));
-  }
-});
-
 Deno.test("runTrial() asks a probe of an agent of one's own, and sees whether it called", async () => {
   const spec = { case: "oracle", seed: 1 } as const;
   const asking = await runTrial(spec, habitual("follows"), {
@@ -445,13 +406,3 @@ Deno.test("runTrial() asks a probe of an agent of one's own, and sees whether it
 });
 
 // Records
-
-Deno.test("openTask() opens probes as fixtures of their own limits, or of those given", () => {
-  for (const spec of everyProbe()) {
-    using usual = openTask(spec);
-    assertEquals(usual.prompt, new ProbeExecutor(spec).prompt);
-    using one = openTask(spec, { callLimit: 0 });
-    assert(one instanceof ProbeExecutor);
-    assertEquals(one.callLimit, 0);
-  }
-});

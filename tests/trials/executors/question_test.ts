@@ -170,24 +170,6 @@ Deno.test("what cannot be repaired stays what it was, after as many attempts as 
   assertEquals([repair?.attempts, repair?.repaired], [3, undefined]);
 });
 
-Deno.test("strategies work on what is written down: routing first, or from the last call backward", async () => {
-  const model = writing((truth, { messages }) => {
-    const last = messages.at(-1)!.content;
-    const { API, parameters } = JSON.parse(truth);
-    if (last.includes("the correct API names to call")) return `['${API.join("', '")}']`;
-    if (last.includes("correct last one task API name")) {
-      return JSON.stringify({ API: API.slice(-1), parameters: parameters.slice(-1) });
-    }
-    if (last.includes("fill in the missing information")) return `${truth} <!stop>`;
-    if (last.includes("write a plan")) return "1. Call what is right.";
-    return truth;
-  });
-  const strategies = ["route_then_fill", "backward", "plan_then_call"];
-  for (const trial of await runAll(model, {}, { strategies })) {
-    assertEquals([trial.strategy, trial.outcome], [trial.strategy, "solved"]);
-  }
-});
-
 /** Infers the right list, and says something else when it is asked anything more. */
 function inferring(write: (list: string) => string = (list) => `${list} <!stop>`): Model {
   return writing((truth, { messages }) => {
@@ -445,18 +427,6 @@ Deno.test("the right functions and arguments with a wrong value are structural, 
       heads!.includes(head) ? [row![heads!.indexOf(head)]] : []
     )[0];
   assertEquals(["syntax", "structure", "exact: easy"].map(cell), ["100.0%", "100.0%", "0.0%"]);
-});
-
-Deno.test("strategy repair sends back a sentence where YAML is asked for", async () => {
-  const model = writing((truth, { messages }) =>
-    messages.at(-1)!.content.startsWith("The following answer cannot be read")
-      ? writeYaml(JSON.parse(truth))
-      : "I am sorry, I cannot help."
-  );
-  for (const trial of await runAll(model, { output: "yaml" }, { strategies: ["repair"] })) {
-    assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
-    assertEquals(scoredIn(trial).unrepaired?.syntaxValid, false);
-  }
 });
 
 const PARCELS = `${ROOT}/fixtures/call_sets/parcels.jsonc`;

@@ -1,15 +1,6 @@
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
-import { scripted } from "../../../lib/models/scripted.ts";
-import { runTools } from "../../../lib/toolkit/run_tools.ts";
 import { tool as define } from "../../../lib/tools/define_tool.ts";
 import type { SchemaFault, Tool, ToolCall } from "../../../lib/tools/tool.ts";
 import { Toolbox, type ToolboxOptions } from "../../../lib/trials/executors/toolbox.ts";
@@ -537,29 +528,6 @@ Deno.test("Toolbox.execute() gives a result for each call, whatever the texts in
     }),
     { numRuns: 200 },
   );
-});
-
-Deno.test("runTools() waits for no tool longer than it may", async () => {
-  const endless = {
-    name: "endless",
-    description: "Never returns",
-    parameters: { type: "object", properties: {} },
-    execute: () => new Promise<string>(() => {}),
-  };
-  const model = scripted("caller", [{ calls: [{ name: "endless", arguments: {} }] }]);
-  const { ending } = await runTools(model, [endless], {
-    messages: "Go on.",
-    limits: { seconds: 0.05 },
-  });
-  assertEquals(ending.kind, "time_limit");
-  const reason = new Error("enough");
-  const controller = new AbortController();
-  const running = runTools(model, [endless], {
-    messages: "Go on.",
-    signal: controller.signal,
-  });
-  controller.abort(reason);
-  assertEquals(await assertRejects(() => running), reason);
 });
 
 Deno.test("Toolbox() offers tools whose schema refers to itself, and takes what is no text for JSON", async () => {
