@@ -12,7 +12,6 @@ import type { Trial } from "../../lib/trials/trial.ts";
 import { dimensionsOf } from "../../lib/trials/summary.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import fc from "../support/fast_check.ts";
-import { rightArguments } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
 import { record, type TrialTraits } from "../support/records.ts";
 
@@ -354,33 +353,6 @@ Deno.test("dimensionsOf() of a case is at peace with arguments that nest deep", 
     events: [call, again],
   }));
   assertEquals(told?.argument_correctness, 1);
-});
-
-Deno.test("dimensionsOf() of whoever calls what is needed, in order, is 1 throughout (Pipeline, Evaluation Framework)", async () => {
-  for (const seed of [1, 2, 3]) {
-    const spec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed };
-    const task = generateTask(spec);
-    const core = task.functions.filter(({ role }) => role === "core");
-    const { variable, value } = task.target;
-    const model = scripted("ready", ({ messages }) => {
-      const returned = new Set(
-        messages.flatMap((message) => message.role === "tool" ? [message.name] : []),
-      );
-      const next = core.find(({ name, dependsOn }) =>
-        !returned.has(name) && dependsOn.every((other) => returned.has(other))
-      );
-      return next === undefined
-        ? { text: `${variable} = ${value}` }
-        : { calls: [{ name: next.name, arguments: rightArguments(task, next) }] };
-    });
-    assertEquals(dimensionsOf(await runTrial(spec, model)), {
-      ...ALL_RIGHT,
-      tool_selection: 1,
-      argument_correctness: 1,
-      result_interpretation: 1,
-      multi_step_planning: 1,
-    });
-  }
 });
 
 Deno.test("dimensionsOf() stays from 0 to 1, whatever was called, and knows no order of calls", () => {

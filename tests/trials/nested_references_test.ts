@@ -32,8 +32,7 @@ import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { toolTest } from "../../lib/testing/tool_test.ts";
 import { folder, readLines } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
-import fc from "../support/fast_check.ts";
-import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
+import { coreInOrder, rightArguments } from "../support/generated.ts";
 import { SMALL } from "../support/suites.ts";
 
 const SPEC = { core: 5, depth: 4, connected: 2, disconnected: 2, seed: 11 };
@@ -76,19 +75,6 @@ Deno.test("runTrial() solves a deep task in one reply of nested calls (Pipeline,
   // It reads back as a journal has it.
   const line = JSON.parse(JSON.stringify(trial));
   assertEquals(parseWith(TRIAL_LINE, line, "a line"), line);
-});
-
-Deno.test("runTrial() solves any task in one reply of nested calls, whatever their order", async () => {
-  await fc.assert(fc.asyncProperty(specs(15), fc.maxSafeNat(), async (spec, seed) => {
-    const task = generateTask(spec);
-    const trial = await runTrial(spec, scripted("nester", nesting(task, seed)), {
-      references: true,
-      limits: { depth: spec.depth + 1 },
-    });
-    assertEquals(trial.outcome, "solved");
-    assertEquals(trial.failures, []);
-    assertEquals(trial.calls, trial.minimumCalls!);
-  }));
 });
 
 Deno.test("runTrial() makes chains no longer than its limit (Pipeline, Advanced Call Patterns)", async () => {

@@ -1001,18 +1001,6 @@ for (const [what, given] of Object.entries(FAILING)) {
   });
 }
 
-Deno.test("a tap says what to do where nothing listens", async () => {
-  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  const baseURL = `http://127.0.0.1:${listener.addr.port}/v1`;
-  listener.close();
-  const { trial } = await trying([DONE], looping(), { entry: { baseURL } });
-  assertMatch(
-    outcomeOf(trial),
-    /^invalid: .*nothing listens at 127\.0\.0\.1:\d+: start the server, or check the address/,
-  );
-  assertEquals(trial.permanent, "refused");
-});
-
 Deno.test("a stream that breaks off makes no reply", async () => {
   const text = 'data: {"choices":[{"index":0,"delta":{"content":"Do"}}]}\n\n';
   await using server = serversOf("chat").breaking({
@@ -1357,31 +1345,6 @@ Deno.test("nothing is sent or recorded once the trial is over", async () => {
   assertMatch(outside!, /404|TypeError/);
   assertMatch(calling!, /over/);
   assertEquals([asked.length, booked, JSON.stringify(trial)], [1, [], before]);
-});
-
-Deno.test("a tap serves every turn of a conversation", async () => {
-  const seen: string[][] = [];
-  const agent: Agent = async (task, options) => {
-    seen.push([...task.history.map(({ role, content }) => `${role} ${content}`), task.prompt]);
-    return await looping()(task, options);
-  };
-  const script = [
-    { calls: [booking(1)] },
-    DONE,
-    { calls: [NO_SUCH] },
-    { text: "Sure." },
-  ];
-  const { trial } = await trying(script, agent, { own: { turns: ["Sure?"] } });
-  assertEquals(rows(trial), [[1, "book", undefined, undefined], [
-    3,
-    "no_such",
-    "function_not_found",
-    undefined,
-  ]]);
-  assertEquals(seen, [
-    ["Book a room."],
-    ["user Book a room.", "assistant ", "tool 1", "assistant Done.", "Sure?"],
-  ]);
 });
 
 // Generated tasks
