@@ -50,108 +50,36 @@ const ALL_RIGHT = { exact_selection: 1, first_arguments: 1 } as const;
 
 const WRONG_ANSWER = { outcome: "wrong_answer" } as const;
 
+const FIGURES = [
+  ...["exact_selection", "first_arguments", "tool_selection", "argument_correctness"] as const,
+  ...["result_interpretation", "multi_step_planning"] as const,
+];
+
 Deno.test("dimensionsOf() of a generated task looks at calls, their arguments and what came of them (Pipeline, Evaluation Framework)", () => {
-  const cases: [letters: string, traits: TrialTraits, told: ReturnType<typeof dimensionsOf>][] = [
-    ["abc", {}, {
-      ...ALL_RIGHT,
-      tool_selection: 1,
-      argument_correctness: 1,
-      result_interpretation: 1,
-      multi_step_planning: 1,
-    }],
+  const none = undefined;
+  const cases: [letters: string, traits: TrialTraits, told: (number | undefined)[]][] = [
+    ["abc", {}, [1, 1, 1, 1, 1, 1]],
     // Whoever mends a call has selected nothing else.
-    ["abBc", {}, {
-      ...ALL_RIGHT,
-      tool_selection: 1,
-      argument_correctness: 0.75,
-      result_interpretation: 1,
-      multi_step_planning: 1,
-    }],
+    ["abBc", {}, [1, 1, 1, 0.75, 1, 1]],
     // Four functions were called, three of them needed.
-    ["abdc", {}, {
-      exact_selection: 0,
-      first_arguments: 1,
-      tool_selection: 6 / 7,
-      argument_correctness: 1,
-      result_interpretation: 1,
-      multi_step_planning: 1,
-    }],
-    ["abc", WRONG_ANSWER, {
-      ...ALL_RIGHT,
-      tool_selection: 1,
-      argument_correctness: 1,
-      result_interpretation: 0,
-      multi_step_planning: 0,
-    }],
+    ["abdc", {}, [0, 1, 6 / 7, 1, 1, 1]],
+    ["abc", WRONG_ANSWER, [1, 1, 1, 1, 0, 0]],
     // The answer was not to be had.
-    ["abCx", WRONG_ANSWER, {
-      exact_selection: 0,
-      first_arguments: 1,
-      tool_selection: 6 / 7,
-      argument_correctness: 2 / 3,
-      multi_step_planning: 0,
-    }],
-    ["aaa", WRONG_ANSWER, {
-      exact_selection: 0,
-      first_arguments: 1,
-      tool_selection: 0.5,
-      argument_correctness: 1,
-      multi_step_planning: 0,
-    }],
+    ["abCx", WRONG_ANSWER, [0, 1, 6 / 7, 2 / 3, none, 0]],
+    ["aaa", WRONG_ANSWER, [0, 1, 0.5, 1, none, 0]],
     // The first call decides, and one of a function that is not needed has none of the right arguments.
-    ["Abc", {}, {
-      exact_selection: 1,
-      first_arguments: 0,
-      tool_selection: 1,
-      argument_correctness: 2 / 3,
-      result_interpretation: 1,
-      multi_step_planning: 1,
-    }],
-    ["dabc", {}, {
-      exact_selection: 0,
-      first_arguments: 0,
-      tool_selection: 6 / 7,
-      argument_correctness: 1,
-      result_interpretation: 1,
-      multi_step_planning: 1,
-    }],
-    ["x", WRONG_ANSWER, {
-      exact_selection: 0,
-      first_arguments: 0,
-      tool_selection: 0,
-      multi_step_planning: 0,
-    }],
-    ["", { outcome: "no_answer" }, {
-      exact_selection: 0,
-      tool_selection: 0,
-      multi_step_planning: 0,
-    }],
+    ["Abc", {}, [1, 0, 1, 2 / 3, 1, 1]],
+    ["dabc", {}, [0, 0, 6 / 7, 1, 1, 1]],
+    ["x", WRONG_ANSWER, [0, 0, 0, none, none, 0]],
+    ["", { outcome: "no_answer" }, [0, none, 0, none, none, 0]],
     // What was guessed rightly was to be had; a right answer that nothing had returned was not.
-    ["c", { grounded: true }, {
-      exact_selection: 0,
-      first_arguments: 1,
-      tool_selection: 0.5,
-      argument_correctness: 1,
-      result_interpretation: 1,
-      multi_step_planning: 1,
-    }],
-    ["c", { grounded: false }, {
-      exact_selection: 0,
-      first_arguments: 1,
-      tool_selection: 0.5,
-      argument_correctness: 1,
-      multi_step_planning: 1,
-    }],
-    ["abc", { grounded: false }, {
-      ...ALL_RIGHT,
-      tool_selection: 1,
-      argument_correctness: 1,
-      result_interpretation: 0,
-      multi_step_planning: 1,
-    }],
+    ["c", { grounded: true }, [0, 1, 0.5, 1, 1, 1]],
+    ["c", { grounded: false }, [0, 1, 0.5, 1, none, 1]],
+    ["abc", { grounded: false }, [1, 1, 1, 1, 0, 1]],
   ];
-  for (const [letters, traits, told] of cases) {
-    assertEquals(dimensionsOf(trial(letters, traits)), told, letters);
+  for (const [letters, traits, expected] of cases) {
+    const told = dimensionsOf(trial(letters, traits))!;
+    assertEquals(FIGURES.map((figure) => told[figure]), expected, letters);
   }
 });
 
