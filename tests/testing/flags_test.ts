@@ -70,13 +70,6 @@ Deno.test("parseFlags() refuses a flag whose value is missing", () => {
   }
 });
 
-Deno.test("parseFlags() refuses what is no shard", () => {
-  assertEquals(
-    faultOf("--shard=6/5"),
-    "Cannot use shard 6/5 as it must be I/N with 1 <= I <= N, such as 2/5",
-  );
-});
-
 Deno.test("parseFlags() leaves alone what may well be the user's own", () => {
   for (const flag of ["--speed=2", "--send", "--self", "--share=1", "--reporter=x", "--verbose"]) {
     assertEquals(parse([flag, "--seed=7"]).seed, 7, flag);

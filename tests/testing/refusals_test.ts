@@ -61,17 +61,12 @@ const WRONG: readonly (readonly [options: string, message: RegExp, ...flags: str
   [TASK, /--require-gate needs all trials/, "--require-gate", "--shard=1/2"],
   [TASK, /--retry-invalid needs --resume/, "--retry-invalid"],
   [`${TASK}, gate: { successRate: 0.5 }`, /--shard needs --out=FILE/, "--shard=1/2"],
-  [`${TASK}, gate: { successRate: 0.8, margin: 0, sequential: true }`, /needs a margin above 0/],
-  [`${TASK}, gate: { successRate: 0.8, baseline: "a" }`, /give either successRate or baseline/],
-  [`${TASK}, gate: { baseline: "gpt-5" }`, /gate\.baseline must be one of its models/],
-  [`${TASK}, gate: { baseline: "sim:planner" }`, /must leave something to compare with it/],
   [`${TASK}, gate: { baseline: { perturbation: "none" } }`, /must leave something to compare/],
   [
     `${TASK}, gate: { baseline: "a", margin: 0.2 }`,
     /discordance \(default 0\.2\) must be above/,
   ],
   [`${TASK}, gate: { successRate: 0.8, atMost: { usd: 1 } }`, /price table must have it/],
-  [`${TASK}, gate: { successRate: 0.8, atMost: { failures: { typo: 0.1 } } }`, /typo/],
   [
     `${MODEL}, ${RATE}`,
     /--verdict needs a gate that decides/,

@@ -743,17 +743,6 @@ Deno.test("refused calls never make an assertion of calls that should be there p
   assert(differing > 15, `${differing} differing`);
 });
 
-Deno.test("assertNotCalled() compares within matchers as it compares elsewhere", () => {
-  const record = recordOf(made("s", { to: { k: "admin", y: 2 } }));
-  const to = anyOf({ k: "admin" }, { k: "root" });
-  const expected = { tool: "s", arguments: { to } };
-  assertNotCalled(record, expected);
-  for (const how of [{ match: "partial" }, { ignore: ["to.y"] }] as const) {
-    assertThrows(() => assertNotCalled(record, { ...expected, ...how }), AssertionError);
-    assertCalled(record, { ...expected, ...how });
-  }
-});
-
 Deno.test("after and before compare by replies, for every attempt", () => {
   const at = (tool: string, step: number, rest = {}) => made(tool, {}, { step, ...rest });
   const lost = { fault: "timeout" as const, error: "lost" };
