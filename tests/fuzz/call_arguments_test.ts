@@ -24,7 +24,6 @@ import {
   changed,
   changedText,
   fuzz,
-  HOSTILE_TEXTS,
   nested,
   objectOf,
   seldom,
@@ -376,23 +375,3 @@ for (const [before, repeated] of SHAPES) {
     await Promise.resolve();
   });
 }
-
-Deno.test("hostile texts are no names of results either", async () => {
-  // What nobody can write is no name of a parameter.
-  const names = HOSTILE_TEXTS.filter((name) => name.isWellFormed());
-  const tools = names.map((name): Tool => ({
-    name: name || "empty",
-    description: name,
-    parameters: { type: "object", properties: objectOf([[name, { type: "string" }]]) },
-    execute: (given) => Promise.resolve(JSON.stringify(given)),
-  }));
-  const toolbox = new Toolbox(tools);
-  const calls = tools.map(({ name }, place) => ({
-    id: name,
-    name,
-    arguments: JSON.stringify(objectOf([[names[place]!, name]])),
-  }));
-  const results = await toolbox.execute(calls);
-  assertAnswered(results, calls);
-  assertEquals(results.map(({ content }) => content), calls.map((call) => call.arguments));
-});

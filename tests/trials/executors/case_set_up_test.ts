@@ -174,14 +174,6 @@ Deno.test("what a set-up makes after its time goes as well", async () => {
   assertEquals(await gone.promise, "gone");
 });
 
-Deno.test("a limit of one second is named as one", async () => {
-  const trial = await tryCase({ state: () => new Promise(() => {}) }, { limits: { seconds: 1 } });
-  assertEquals(
-    trial.reason,
-    "set-up failed: state did not end within 1 second (limits.seconds)",
-  );
-});
-
 Deno.test("a trial that is told to stop while it is set up, or while its model works, disposes of what was made", async () => {
   const stopping = [
     ["tools that hang", (stop: () => void) => ({ tools: () => (stop(), hanging()) }), []],

@@ -7,7 +7,6 @@ import { Toolbox, type ToolboxOptions } from "../../../lib/trials/executors/tool
 import { type CallEvent, callsOf, EVENT } from "../../../lib/calls/trace.ts";
 import type { Fault } from "../../../lib/tools/fault.ts";
 import { z } from "zod";
-import fc from "../../support/fast_check.ts";
 import { call } from "../../support/handmade.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -500,34 +499,6 @@ Deno.test("Toolbox.execute() shows no control characters of arguments", async ()
   const { result } = await one(own, { "\u001b[2J\u202e": "1" });
   // deno-lint-ignore no-control-regex
   assert(!/[\u0000-\u001f\u202e]/.test(JSON.parse(result).error), result);
-});
-
-Deno.test("Toolbox.execute() gives a result for each call, whatever the texts in it", async () => {
-  const names = fc.oneof(fc.constantFrom("weather", "echo"), fc.string());
-  const texts = fc.oneof(
-    fc.string({ unit: fc.character() }),
-    fc.json(),
-    fc.jsonValue().map(String),
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(names, texts), { maxLength: 6 }), async (drawn) => {
-      using toolbox = new Toolbox([tool("weather", STRICT), tool("echo")]);
-      const calls = drawn.map(([name, written]) => call(name, written));
-      const refused = calls.map((one) => toolbox.refuse(one) !== undefined);
-      const results = await toolbox.execute(calls);
-      assertEquals(results.map(({ name }) => name), drawn.map(([name]) => name));
-      const events = callsOf(toolbox.events);
-      assertEquals(events.map(({ call }) => call), drawn.map((_, place) => place + 1));
-      for (const [place, { failure }] of events.entries()) {
-        const known = ["weather", "echo"].includes(drawn[place]![0]);
-        assertEquals(
-          failure?.type,
-          !known ? "function_not_found" : refused[place] ? "wrong_number_of_inputs" : undefined,
-        );
-      }
-    }),
-    { numRuns: 200 },
-  );
 });
 
 Deno.test("Toolbox() offers tools whose schema refers to itself, and takes what is no text for JSON", async () => {
