@@ -1,8 +1,6 @@
 // Faults in the way of calls, seen from outside: in trials of every kind of task, in journals, on the command
 // line and in `deno test`.
 
-// Imported first, as it takes what is registered once this file is loaded.
-import { type CollectedRun, CollectedTests } from "../support/collected.ts";
 import {
   assert,
   assertEquals,
@@ -13,7 +11,6 @@ import {
 } from "@std/assert";
 import { assertRight } from "../../lib/testing/assertions/_trials.ts";
 import { assertNoFailedCalls } from "../../lib/testing/assertions/calls.ts";
-import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { assertCallScore } from "../../lib/testing/assertions/trajectories.ts";
 import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
@@ -32,15 +29,12 @@ import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
-import { toolTest } from "../../lib/testing/tool_test.ts";
-import { tool } from "../../lib/tools/define_tool.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
-import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { askedIn, CITY, cityPlan } from "../support/call_sets.ts";
-import { readLines } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
 import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
@@ -690,82 +684,4 @@ Deno.test("plans refuse faults where no calls are made, and gates where nothing 
   const gate = { successRate: 0.8, margin: 0.2, sequential: true };
   const plan = planSuite({ ...suite, perturbations: ["timeout:2", "flaky:0.1"], gate });
   assert(plan.trials.some(({ id }) => id.includes("perturbation=timeout:2")));
-});
-
-const JOURNALS = `${Deno.makeTempDirSync()}/`;
-
-const cases = CollectedTests.ofFile(() => {
-  const weather = tool({
-    name: "weather",
-    description: "Tells the weather of a city",
-    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
-    returns: { sky: "clear" },
-  });
-  const call = { name: "weather", arguments: { city: "Rome" } };
-  const expected = [{ tool: "weather", arguments: { city: "Rome" } }];
-  const common = {
-    tools: [weather],
-    prompt: "What is the weather?",
-    expected,
-    trials: 2,
-    journal: JOURNALS,
-  };
-  toolTest("tries again", {
-    ...common,
-    perturbation: ["none", "timeout", "malformed_return:2", "slow", "permission_denied"],
-    model: scripted("stubborn", ({ messages }) => {
-      const results = messages.flatMap(({ role, content }) => role === "tool" ? [content] : []);
-      if (results.some((text) => text.includes("clear"))) return { text: "It is clear." };
-      return results.some((text) => text.includes("denied"))
-        ? { text: "It is denied, so that I cannot tell." }
-        : { calls: [call] };
-    }),
-    assert(run) {
-      const isDenied = run.calls.some(({ fault }) => fault === "permission_denied");
-      assertAnswer(run, isDenied ? "cannot tell" : "clear");
-      assertTrajectory(run, isDenied ? [] : expected, "exact");
-    },
-  });
-  toolTest("never does", {
-    ...common,
-    perturbation: "timeout",
-    model: scripted(
-      "bold",
-      ({ context }) => context.request === 1 ? { calls: [call] } : { text: "It is clear." },
-    ),
-    assert: (run) => assertTrajectory(run, expected, "exact"),
-  });
-});
-
-let finished: CollectedRun;
-Deno.test.beforeAll(async () => void (finished = await cases.run()));
-Deno.test.afterAll(() => Deno.removeSync(JOURNALS, { recursive: true }));
-
-Deno.test("toolTest() runs cases under faults, and judges them by the user's own assertions", () => {
-  const failed = finished.tests.filter(({ ended }) => ended === "FAILED");
-  assertEquals([finished.tests.length, failed.map(({ name }) => name)], [
-    12,
-    ["never does > trial 1", "never does > trial 2"],
-  ]);
-  const lines: Trial[] = [...Deno.readDirSync(JOURNALS)]
-    .flatMap(({ name }) => readLines(JOURNALS + name).slice(1));
-  assertEquals(lines.length, 12);
-  const ends = lines.map((trial) =>
-    [
-      trial.model.requested,
-      trial.perturbation,
-      ...recoveryOf(TRIAL_LINE.parse(trial).events).map(({ end, attempts }) =>
-        `${end} ${attempts}`
-      ),
-    ].join(" ")
-  );
-  assertEquals([...new Set(ends)].sort(), [
-    "bold timeout hallucinated 0",
-    "stubborn malformed_return:2 recovered 2",
-    "stubborn none",
-    "stubborn permission_denied gave_up 0",
-    "stubborn slow recovered 0",
-    "stubborn timeout recovered 1",
-  ]);
-  assert(lines.every(({ changed }) => changed === undefined));
 });

@@ -243,17 +243,6 @@ Deno.test("a fault withholds all outputs of its function, and making up any of t
   assertEquals(recoveryOf([call]).map(({ end }) => end), ["gave_up"]);
 });
 
-Deno.test("sim:noisy uses returns too early, and confuses outputs as it confuses variables", async () => {
-  const totals = { early: 0, stale: 0 };
-  for (let seed = 1; seed <= 8; seed++) {
-    for (const mistake of ["early", "stale"] as const) {
-      const trial = await runTrial({ ...SPEC, seed }, inProcess(`sim:noisy?${mistake}=1`));
-      totals[mistake] += trial.failures.length;
-    }
-  }
-  assert(totals.early > 8 && totals.stale > 8, JSON.stringify(totals));
-});
-
 Deno.test("the story and the page of a trial name every output that a call returned", async () => {
   for (const id of ["plain", "indirection"]) {
     const trial: Trial = await runTrial(SPEC, inProcess("sim:planner"), {

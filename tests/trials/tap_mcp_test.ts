@@ -1,7 +1,7 @@
 // Agents that are clients of MCP: their calls are judged as those over the wire, seen or unseen, whatever their host
 // makes of the names.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
@@ -246,13 +246,6 @@ Deno.test("a call that a host did not wait for counts", async () => {
   assertEquals(callsOf(trial.events).map(({ result }) => result), ["done"]);
   // Its result may come too late for the host.
   await Promise.allSettled([calling!]);
-});
-
-Deno.test("a task with a submit_answer of its own makes the trial of such an agent invalid", async () => {
-  const agent: Agent = async (_, { mcpURL }) => await mcpURL();
-  const trial = await runTrial(OWN, MUTE, { agent, open: ownTools([named("submit_answer")]) });
-  assertEquals([trial.outcome, trial.permanent], ["invalid", "command"]);
-  assertStringIncludes(trial.reason!, "the task has a function of the name submit_answer itself");
 });
 
 Deno.test("each message of the user has an answer of its own", async () => {

@@ -1253,29 +1253,6 @@ Deno.test("filtered, cut and dear replies end a trial as they do without an agen
   }
 });
 
-for (
-  const [limits, outcome] of [
-    [{ tokens: 150 }, "token_limit"],
-    [{ steps: 1 }, "step_limit"],
-    [{ calls: 1 }, "call_limit"],
-  ] as const
-) {
-  Deno.test(`a tap holds an agent to its limit: ${outcome}`, async () => {
-    let signal: AbortSignal | undefined;
-    const { trial, asked } = await trying(
-      [{ calls: [booking(1), booking(2)] }],
-      (task, options) => {
-        signal = options.signal;
-        return looping()(task, options);
-      },
-      { limits },
-    );
-    assertEquals(trial.outcome, outcome);
-    assertStringIncludes(String(signal!.reason), "The trial is over");
-    assert(asked.length <= (outcome === "token_limit" ? 2 : 1), `${asked.length}`);
-  });
-}
-
 for (const where of ["its server", "another address"] as const) {
   Deno.test(`a tap waits no longer than the trial may for ${where}`, async () => {
     const over = Promise.withResolvers<void>();

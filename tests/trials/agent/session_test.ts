@@ -270,6 +270,16 @@ Deno.test("Session.ask() takes a reply with fields of its own for a reply", asyn
 
 // What goes wrong
 
+Deno.test("Session.ask() asks nobody when it is aborted, whichever model it would be", async () => {
+  const [own, other] = [parrot([{}]), parrot([{}], "other")];
+  const signal = AbortSignal.abort(new RangeError("enough"));
+  const { session } = open(own, { signal, models: new Map([["plan", other]]) });
+  for (const stage of [undefined, "plan"]) {
+    await assertRejects(() => session.ask(question(stage)), RangeError, "enough");
+  }
+  assertEquals([own.requests, other.requests], [[], []]);
+});
+
 Deno.test("Session.ask() rejects once it is aborted, though the model takes no notice", async () => {
   const controller = new AbortController();
   const seen: (AbortSignal | undefined)[] = [];
