@@ -112,21 +112,13 @@ Deno.test("behaviours() finds a forced loop: the limit is reached with calls rep
   assertEquals(await shown([["Go.", SRC, SRC, OTH, TGT]], "omega = 444", 4), []);
 });
 
-Deno.test("behaviours() finds a forced loop at each limit of a trial", () => {
-  for (const reason of ["step_limit", "time_limit", "token_limit"] as const) {
+Deno.test("behaviours() finds a forced loop at each limit of a trial, and at no other end", () => {
+  const limits = ["step_limit", "time_limit", "token_limit"] as const;
+  for (const reason of [...limits, "invalid", "filtered", "agent_error"] as const) {
     const executor = createExecutor(TASK);
     executor.execute([SRC, SRC]);
     executor.record({ kind: "stop", reason, message: "" });
-    assertEquals(executor.behaviours(), ["forced_loop"], reason);
-  }
-});
-
-Deno.test("behaviours() finds no forced loop in a trial that something else ended", () => {
-  for (const reason of ["invalid", "filtered", "agent_error"] as const) {
-    const executor = createExecutor(TASK);
-    executor.execute([SRC, SRC]);
-    executor.record({ kind: "stop", reason, message: "" });
-    assertEquals(executor.behaviours(), [], reason);
+    assertEquals(executor.behaviours(), reason.endsWith("_limit") ? ["forced_loop"] : [], reason);
   }
 });
 

@@ -96,8 +96,6 @@ function check(rows: readonly Row[], options: Options): void {
 Deno.test("viewCalls() finds names that are hallucinated, at any depth that lists names (Butterfly 3)", () => {
   check([
     [{ ...PARIS, town: 1 }, PARIS, ["hallucination /town"]],
-    [{ ...PARIS, City: "Paris" }, PARIS, ["hallucination /City"]],
-    [{ town: "Paris" }, PARIS, ["hallucination /town", "missing /city"]],
     [{ ...PARIS, toString: 1, constructor: {} }, PARIS, [
       "hallucination /toString",
       "hallucination /constructor",
@@ -105,14 +103,6 @@ Deno.test("viewCalls() finds names that are hallucinated, at any depth that list
     // What is in it is no matter of its own, nor is it when it is expected.
     [{ ...PARIS, town: { zip: "x" } }, PARIS, ["hallucination /town"]],
     [{ ...PARIS, town: 1 }, { ...PARIS, town: 2 }, ["hallucination /town"]],
-    [{ ...PARIS, address: { zip: 1, no: 2 } }, { ...PARIS, address: { zip: 1 } }, [
-      "hallucination /address/no",
-    ]],
-    [{ ...PARIS, points: [{ x: 1 }, { x: 2, y: 3 }] }, {
-      ...PARIS,
-      points: [{ x: 1 }, { x: 2 }],
-    }, ["hallucination /points/1/y"]],
-    [{ ...PARIS, "a/b~c": 1 }, PARIS, ["hallucination /a~1b~0c"]],
     // Any name is declared where the schema says so.
     [{ ...PARIS, labels: { a: "b" } }, { ...PARIS, labels: { a: "b" } }, []],
   ], { schema: FORECAST });
@@ -164,21 +154,13 @@ Deno.test("viewCalls() finds information that is missing, at any depth (Butterfl
     [{}, PARIS, ["missing /city"]],
     // Required though it is not expected.
     [{}, {}, ["missing /city"]],
-    [{ city: "Paris" }, { ...PARIS, days: 3 }, ["missing /days"]],
-    [PARIS, { ...PARIS, address: { zip: 1 } }, ["missing /address"]],
     [PARIS, { ...PARIS, days: anything() }, ["missing /days"]],
     // What may be left out is not missing.
     [PARIS, { ...PARIS, days: optional(3) }, []],
     [{ ...PARIS, days: 3 }, { ...PARIS, days: optional(3) }, []],
     [{ ...PARIS, days: 2 }, { ...PARIS, days: optional(3) }, ["task /days"]],
     [PARIS, { ...PARIS, days: absent() }, []],
-    [{ ...PARIS, address: { zip: 1 } }, { ...PARIS, address: { street: "a", zip: 1 } }, [
-      "missing /address/street",
-    ]],
     [{ ...PARIS, address: {} }, { ...PARIS, address: {} }, ["missing /address/zip"]],
-    [{ ...PARIS, points: [{ x: 1 }, {}] }, { ...PARIS, points: [{ x: 1 }, { x: 2 }] }, [
-      "missing /points/1/x",
-    ]],
     [{ ...PARIS, labels: {} }, { ...PARIS, labels: { a: "b" } }, ["missing /labels/a"]],
   ], { schema: FORECAST });
   const dependent = objectOf({ a: {}, b: {} }, { dependentRequired: { a: ["b"] } });
@@ -200,7 +182,6 @@ Deno.test("viewCalls() finds information that is redundant, but for defaults and
     [{ ...PARIS, address: { zip: 1, street: "a" } }, { ...PARIS, address: { zip: 1 } }, [
       "redundant /address/street",
     ]],
-    [{ ...PARIS, address: { zip: 1 } }, PARIS, ["redundant /address"]],
     [{ ...PARIS, labels: { a: "b" } }, { ...PARIS, labels: {} }, ["redundant /labels/a"]],
     [{ ...PARIS, tags: [] }, PARIS, ["redundant /tags"]],
     // What the function cannot take weighs more.
@@ -445,31 +426,22 @@ Deno.test("viewCalls() finds values that deviate from the task, at the deepest k
   const without = (changes: JsonObject) => ({ ...right, ...changes });
   check([
     [right, right, []],
-    [without({ city: "paris" }), right, ["task /city"]],
-    [without({ city: "Rome", days: 4 }), right, ["task /city", "task /days"]],
+    [without({ city: "paris", days: 4 }), right, ["task /city", "task /days"]],
     [without({ address: { zip: 75, street: "Rue 1" } }), right, []],
-    [without({ address: { zip: 76, street: "Rue 1" } }), right, ["task /address/zip"]],
     [without({ tags: ["b", "a"] }), right, ["task /tags"]],
-    [without({ tags: ["a"] }), right, ["task /tags"]],
     [without({ tags: [] }), right, ["task /tags"]],
-    [without({ points: [{ x: 2 }] }), right, ["task /points"]],
     [{ days: 3.0, city: "Paris" }, { city: "Paris", days: JSON.parse("3e0") }, []],
   ], { schema: FORECAST });
   const even = matching((value) => Number(value) % 2 === 0, "an even number");
   check([
     [without({ city: "Rome" }), { ...right, city: anyOf("Rome", "Roma") }, []],
-    [without({ city: "rome" }), { ...right, city: anyOf("Rome", "Roma") }, ["task /city"]],
-    [without({ days: 4 }), { ...right, days: even }, []],
     [without({ days: 5 }), { ...right, days: even }, ["task /days"]],
     [without({ days: "4" }), { ...right, days: even }, ["specification /days"]],
-    [right, { ...right, address: { street: anything(), zip: 75 } }, []],
     [right, { ...right, address: { street: anything(), zip: even } }, ["task /address/zip"]],
-    [right, { ...right, address: anyOf({ zip: 75 }, { street: "Rue 1", zip: 75 }) }, []],
     [right, { ...right, address: anyOf({ zip: 1 }) }, ["task /address"]],
     [without({ address: { zip: 75, no: 1 } }), { ...right, address: anyOf({ zip: 75 }) }, [
       "hallucination /address/no",
     ]],
-    [right, { ...right, tags: ["a", anyOf("b", "c")] }, []],
     [right, { ...right, tags: ["a", anyOf("c")] }, ["task /tags"]],
   ], { schema: FORECAST });
 });
@@ -555,12 +527,8 @@ Deno.test("viewCalls() leaves undecided what needs a schema", () => {
   check([
     [right, right, []],
     [{ a: 1 }, right, ["missing /b"]],
-    [without({ b: { d: [1, { e: 2 }] } }), right, ["missing /b/c"]],
-    [without({ a: 2 }), right, ["specification or task /a"]],
     [without({ a: "1" }), right, ["specification or task /a"]],
     [without({ b: 1 }), right, ["specification or task /b"]],
-    [without({ b: { c: "y", d: [1, { e: 2 }] } }), right, ["specification or task /b/c"]],
-    [without({ b: { c: "x", d: [2, { e: 3 }] } }), right, ["specification or task /b/d"]],
     [without({ f: 1 }), right, ["hallucination or redundant /f"]],
     [without({ b: { c: "x", d: [1, { e: 2, g: 3 }] } }), right, [
       "hallucination or redundant /b/d/1/g",
@@ -650,9 +618,7 @@ Deno.test("viewCalls() keeps what was given, what is right, and how alike they a
     [{ city: three }, { city: "the cat" }, { given: three, expected: "the cat", similarity: 0.8 }],
     [{ city: 7 }, { city: "the cat" }, { given: 7, expected: "the cat" }],
     [{ days: three }, { days: 7 }, { given: three, expected: 7 }],
-    [{ days: three }, {}, { given: three }],
     [{ town: "a" }, { town: "b" }, { given: "a", expected: "b" }],
-    [{ town: "a" }, {}, { given: "a" }],
     [{ city: "a" }, {}, { given: "a" }],
     [{}, { city: three }, { expected: three }],
     [{ city: `${three} ${"x".repeat(30)}` }, { city: three }, {
@@ -673,7 +639,6 @@ Deno.test("viewCalls() keeps what was given, what is right, and how alike they a
       given: ["a", 1],
       expected: ["a", "any of 2, 3"],
     }],
-    [{ on: three }, { on: true }, { given: three, expected: true }],
   ];
   for (const [given, expected, kept] of table) {
     assertEquals<unknown>(failure(given, expected), kept, JSON.stringify(given));
@@ -681,16 +646,9 @@ Deno.test("viewCalls() keeps what was given, what is right, and how alike they a
   assertEquals(view({ city: "a" }, { on: true, city: "a" }, { schema }).failures, [
     { type: "missing_information", parameter: "/on", expected: true },
   ]);
-  assertEquals(view({ city: "a" }, { city: "a" }, { schema }).failures, [
-    { type: "missing_information", parameter: "/on" },
-  ]);
   const odd = objectOf({ "a/b~c": { type: "integer" } });
   assertEquals(view({ "a/b~c": "1" }, { "a/b~c": 1 }, { schema: odd }).failures, [
     { type: "specification_mismatch", parameter: "/a~1b~0c", given: "1", expected: 1 },
-  ]);
-  const described = objectOf({ x: objectOf({ description: { type: "string" } }) });
-  assertEquals(view({ x: { description: 1 } }, { x: anything() }, { schema: described }).failures, [
-    { type: "specification_mismatch", parameter: "/x/description", given: 1 },
   ]);
   const long = matching(() => false, "y".repeat(1_000));
   assertEquals(failure({ days: 1 }, { days: long }), { given: 1, expected: long.description });
@@ -826,17 +784,10 @@ Deno.test("rougeL() compares texts by their words in order, in any case (Butterf
 });
 
 Deno.test("PARAMETER_VIEW reads what viewCalls() gives, and more", () => {
-  const views = [
-    view({ city: "Rome", days: "3", town: [{}], unit: "F" }, { ...PARIS, mail: "a@b.c" }, {
-      schema: FORECAST,
-    }),
-    view({ a: 1, b: 2 }, { a: 2, c: null }),
-    lone(PARIS, FORECAST),
-  ];
-  assertEquals(views[0]!.failures.map(({ type }) => type), [...PARAMETER_FAILURE_TYPES]);
-  for (const one of views) assertEquals(PARAMETER_VIEW.parse(JSON.parse(JSON.stringify(one))), one);
-  const later = { ...views[0]!, later: 1 };
-  assertEquals<unknown>(PARAMETER_VIEW.parse(later), later);
+  for (const one of [view({ a: 1, b: 2 }, { a: 2, c: null }), lone(PARIS, FORECAST)]) {
+    const later = { ...one, later: 1 };
+    assertEquals<unknown>(PARAMETER_VIEW.parse(JSON.parse(JSON.stringify(later))), later);
+  }
   for (
     const wrong of [
       {},

@@ -35,18 +35,9 @@ function linesOf(given: JsonValue, expected: Omit<ExpectedCall, "tool">, tool = 
 Deno.test("differencesOf() tells each argument, and part of one, that is not as expected", () => {
   const table: [given: JsonValue, expected: Omit<ExpectedCall, "tool">, lines: string[]][] = [
     [{ text: "pen" }, {}, []],
-    [{}, { arguments: {} }, []],
-    [{ text: "pen" }, { arguments: { text: "pen" } }, []],
     [{ text: "pen", x: 1 }, { arguments: { text: "ink", y: 2 } }, [
       'arguments.text different "ink" | "pen"',
       "arguments.y missing 2 | nothing",
-      "arguments.x unexpected nothing | 1",
-    ]],
-    [{ filters: { since: "2025" } }, { arguments: { filters: { since: "2026" } } }, [
-      'arguments.filters.since different "2026" | "2025"',
-    ]],
-    [{ text: "pen", x: 1 }, { arguments: {} }, [
-      'arguments.text unexpected nothing | "pen"',
       "arguments.x unexpected nothing | 1",
     ]],
     [{ text: "pen", x: [{ a: 1, b: 2 }] }, { match: "partial", arguments: { x: [{ a: 1 }] } }, []],
@@ -54,8 +45,6 @@ Deno.test("differencesOf() tells each argument, and part of one, that is not as 
       match: "partial",
       arguments: { text: anything(), force: absent() },
     }, ["arguments.force different left out | true"]],
-    [{ text: "pen", date: 1 }, { arguments: { text: "pen", date: 2 }, ignore: ["date"] }, []],
-    [{ text: "pen" }, { arguments: { text: "pen", date: 2 }, ignore: ["date"] }, []],
     [{ items: [{ id: 1, n: 1 }, { id: 2, n: 2 }] }, {
       arguments: { items: [{ n: 1 }, { n: 3 }] },
       ignore: ["items[*].id"],
@@ -65,10 +54,6 @@ Deno.test("differencesOf() tells each argument, and part of one, that is not as 
     ]],
     [["pen"], { arguments: { text: "pen" } }, ['arguments different {"text":"pen"} | ["pen"]']],
     [null, { arguments: {} }, ["arguments different {} | null"]],
-    [{ constructor: 1 }, { arguments: {} }, ["arguments.constructor unexpected nothing | 1"]],
-    [{}, { arguments: { toString: 1 } as unknown as JsonObject }, [
-      "arguments.toString missing 1 | nothing",
-    ]],
     [JSON.parse('{"__proto__":1}'), { arguments: JSON.parse('{"__proto__":2}') }, [
       "arguments.__proto__ different 2 | 1",
     ]],

@@ -46,15 +46,9 @@ Deno.test("matchCalls() finds as many expected calls as possible, whatever their
     missing: number[],
     unexpected: number[],
   ][] = [
-    ["", "", [], []],
-    ["a", "", [], [0]],
-    ["", "a", [0], []],
-    ["a b", "b a", [], []],
     // Whoever takes the first that fits gives the call that only the other one can have away.
     ["a=1 a=2", "a a=1", [], []],
     ["a=1 a=2 a=3", "a=1|2 a=1 a=2|3", [], []],
-    ["a a", "a", [], [1]],
-    ["a", "a a", [1], []],
     ["a=1 b=1", "a=2 b=1", [0], [0]],
     ["__proto__ constructor", "constructor __proto__", [], []],
   ];
