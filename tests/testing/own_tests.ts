@@ -197,28 +197,6 @@ export function registerOwnTests() {
         throw new TypeError("boo");
       },
     });
-    toolTest("state throws a text", {
-      ...own,
-      state() {
-        throw "boo";
-      },
-    });
-    toolTest("state is rejected", {
-      ...own,
-      state: () => Promise.reject(new Error("late")),
-    });
-    toolTest("tools throw", {
-      ...own,
-      tools() {
-        throw new TypeError("boo");
-      },
-    });
-    toolTest("prompt throws", {
-      ...own,
-      prompt() {
-        throw new TypeError("boo");
-      },
-    });
     toolTest("tools are none", { ...own, tools: () => undefined });
     toolTest("tools share a name", { ...own, tools: () => [add, add] });
     toolTest("tools are no tools", { ...own, tools: () => [{ name: "add" }] });
@@ -232,12 +210,6 @@ export function registerOwnTests() {
       model: scripted("m", () => {
         throw new TypeError("boo");
       }),
-    });
-    toolTest("assert throws a text", {
-      ...own,
-      assert() {
-        throw "boo";
-      },
     });
     toolTest("assert throws later", {
       ...own,

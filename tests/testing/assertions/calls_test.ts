@@ -377,7 +377,6 @@ Deno.test("assertions that could not fail, or are used wrongly, are refused", ()
   const noTool = "there is no tool of this name, and the nearest is weather";
   const table: [assertion: () => unknown, message: string][] = [
     [() => assertCalled(TRIP, "wether"), noTool],
-    [() => assertNotCalled(TRIP, "wether"), noTool],
     [() => assertCallCount(TRIP, "wether", 0), noTool],
     [() => assertCallOrder(TRIP, ["locate", "wether"]), noTool],
     [() => assertTrajectory(TRIP, ["wether"], "subset"), noTool],
@@ -387,14 +386,12 @@ Deno.test("assertions that could not fail, or are used wrongly, are refused", ()
       "Cannot expect a call of f as its arguments must be those of the tool: there is no idd, but id",
     ],
     [() => assertNotCalled(TRIP, call), 'Unrecognized key: "arguements"'],
-    [() => assertTrajectory(TRIP, ["locate", call], "subset"), 'Unrecognized key: "arguements"'],
     [
       () => assertNotCalled(TRIP, { tool: "weather", arguments: { a: undefined as never } }),
       "arguments.a is undefined",
     ],
     [() => assertCalled(TRIP, "weather", { time: 2 } as never), 'Unrecognized key: "time"'],
     [() => assertCalled(TRIP, "weather", { times: 0 }), "at times: must be at least 1"],
-    [() => assertCalled(TRIP, "weather", { times: 1.5 }), "at times: "],
     [() => assertCalled(TRIP, "weather", "twice" as never), "the options of assertCalled"],
     [() => assertNotCalled(TRIP, "send_mail", {} as never), "the message, the last argument"],
     [() => assertCallCount(TRIP, "weather", -1), "must be at least 0: it is -1"],
@@ -585,16 +582,11 @@ Deno.test("assertions say that a call would be as expected, but met a fault", ()
     "  arguments.sum is different: expected 8, but it is 7",
     ...made,
   ]);
-  const missing = (place: string) => [
-    `expected call 2 of 2 was not made${place}: pay({"sum":7})`,
+  assertEquals(told(() => assertTrajectory(LOST, ["login", pay(7)])), [
+    'expected call 2 of 2 was not made: pay({"sum":7})',
     ...nearest.map((line) => `  ${line}`),
-  ];
-  const expected = ["login", pay(7)];
-  assertEquals(told(() => assertCallOrder(LOST, expected)), [
-    ...missing(" after call 1 (step 1) login"),
     ...made,
   ]);
-  assertEquals(told(() => assertTrajectory(LOST, expected)), [...missing(""), ...made]);
   assertEquals(told(() => assertCallCount(LOST, undefined, 2)), [
     "call 2 met the fault malformed_return and does not count",
     ...made,
@@ -635,13 +627,7 @@ Deno.test("a call that was refused is none of the expected ones; one that threw 
       ...PAID_LINES,
     ].join("\n"),
   );
-  assertCallScore(PAID, ["pay", "refund"], { recall: 0.5, precision: 1 / 3 });
-  for (
-    const assertion of [
-      () => assertCallScore(PAID, ["pay", "pay", "refund"], { recall: 0.5 }),
-      () => assertCallScore(PAID, ["pay"], { precision: 0.5 }),
-    ]
-  ) assertThrows(assertion, AssertionError);
+  assertThrows(() => assertCallScore(PAID, ["pay"], { precision: 0.5 }), AssertionError);
   assertEquals(
     messageOf(() => assertCalled(PAID, "refund")),
     [
@@ -748,8 +734,6 @@ Deno.test("after and before compare by replies, for every attempt", () => {
   const lost = { fault: "timeout" as const, error: "lost" };
   /** Calls, and whether each payment came after a login. */
   const table: [ReturnType<typeof at>[], boolean | string][] = [
-    [[at("login", 1), at("pay", 2)], true],
-
     [
       [at("login", 1), at("pay", 1)],
       "call 2 (step 1) pay is of the same reply as call 1 (step 1) login",
