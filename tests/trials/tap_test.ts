@@ -222,12 +222,6 @@ interface Handled {
 }
 
 const HANDLED: Readonly<Record<string, Handled>> = {
-  "carried out": {
-    calls: [booking(1), booking(2)],
-    handle: carryOut,
-    recorded: [[1, "book", undefined, undefined], [1, "book", undefined, undefined]],
-    booked: ["Rome 1", "Rome 2"],
-  },
   "hidden from the model": {
     calls: [NO_SUCH, booking(1)],
     handle: (message, task) =>

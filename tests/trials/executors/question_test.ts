@@ -311,29 +311,6 @@ Deno.test("a perturbation changes the functions that are told of, and the questi
   assert(trials.some(({ perturbation, changed }) => perturbation === "WT" && changed !== false));
 });
 
-Deno.test("hostile answers score false and throw nothing", async () => {
-  const hostile = [
-    "",
-    "null",
-    "5",
-    "[".repeat(50_000),
-    '{"__proto__": {"API": []}, "API": {"length": 1}, "parameters": [null]}',
-    "\ud800",
-    `{"API": ["${"x".repeat(200_000)}"], "parameters": []}`,
-    "a: &a [*a]",
-  ];
-  for (const text of hostile) {
-    for (const mode of ["parameters", "routing"] as const) {
-      for (const output of ["json", "yaml"] as const) {
-        for (const trial of await runAll(scripted("m", [{ text }]), { mode, output })) {
-          assertEquals(trial.solved, false);
-          assertEquals(trial.outcome, text.trim() === "" ? "no_answer" : "wrong_answer");
-        }
-      }
-    }
-  }
-});
-
 Deno.test("a judge of names is handed names alone", async () => {
   const asked: string[] = [];
   const judge = scripted("judge", ({ messages }) => {

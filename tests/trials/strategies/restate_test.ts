@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { withKnownVariables } from "../../../lib/trials/strategies/restate.ts";
 import { generateTask } from "../../../lib/tasks/graphs/task.ts";
@@ -35,42 +35,6 @@ Deno.test("restate lists inputs and returns beside what the function itself retu
     [{ beta: 222, known_variables: { ...INPUTS, alpha: 111, beta: 222 } }],
     [{ omega: 444, known_variables: { ...INPUTS, alpha: 111, beta: 222, omega: 444 } }],
   ]);
-});
-
-Deno.test("restate lists the same for all calls of a reply: what is known at its end", async () => {
-  const known = { ...INPUTS, alpha: 111, beta: 222 };
-  assertEquals(await resultsOf([SRC, OTH]), [
-    [{ alpha: 111, known_variables: known }, { beta: 222, known_variables: known }],
-  ]);
-});
-
-Deno.test("restate lists wrong values too, and the last return wins (FuncBenchGen 4.6.1)", async () => {
-  const wrong = { ...SRC, arguments: '{"given":732}' };
-  const steps = await resultsOf([wrong], [SRC], [SRC, wrong]);
-  const alpha = steps[0]![0]!["alpha"]!;
-  assertNotEquals(alpha, 111);
-  assertEquals(steps, [
-    [{ alpha, known_variables: { ...INPUTS, alpha } }],
-    [{ alpha: 111, known_variables: { ...INPUTS, alpha: 111 } }],
-    // Each result gives its own return, though a later one of the same step wins.
-    [
-      { alpha: 111, known_variables: { ...INPUTS, alpha } },
-      { alpha, known_variables: { ...INPUTS, alpha } },
-    ],
-  ]);
-});
-
-Deno.test("restate lists what is known beside the error of a refused call, which adds nothing", async () => {
-  const [refused, [later]] = await resultsOf(
-    [call("func_nix", {}), { ...SRC, arguments: "{}" }],
-    [SRC],
-  ) as [Result[], [Result]];
-  assertEquals(refused.length, 2);
-  for (const { error, ...rest } of refused) {
-    assertEquals(typeof error, "string");
-    assertEquals(rest, { known_variables: INPUTS });
-  }
-  assertEquals(later["known_variables"], { ...INPUTS, alpha: 111 });
 });
 
 Deno.test("restated() keeps names of Object.prototype apart, and texts that are no object", () => {
