@@ -28,7 +28,7 @@ export const METAMORPHIC_CHECKS = ["unrelated", "rename", "reorder"] as const;
 /** A change that leaves a task the same. */
 export type MetamorphicCheck = typeof METAMORPHIC_CHECKS[number];
 
-/** The id of injected instructions: the return of a tool tells the model to do what nobody asked for. */
+/** The id of injected instructions: the return of a tool asks the model to do what nobody asked for. */
 export const INJECTED_INSTRUCTION = "II";
 
 /**

@@ -27,7 +27,7 @@ Deno.test("readTolerantJson() keeps every digit of a number, whether or not it r
   }
 });
 
-/** What is written, the JSON that it becomes, and what is told of it. */
+/** What is written, the JSON that it becomes, and what is recorded of it. */
 const REPAIRED: readonly (readonly [written: string, json: string, ...repairs: string[]])[] = [
   [`{'a': 'b'}`, `{"a": "b"}`, "single quotes"],
   [`{'a': "b"}`, `{"a": "b"}`, "single quotes"],

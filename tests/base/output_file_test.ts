@@ -170,7 +170,7 @@ Deno.test("resolvePath() is one for all names of a file, and another for another
   );
   assertEquals(places.map(({ size }) => size), groups.map(() => 1));
   assertEquals(new Set(places.flatMap((own) => [...own])).size, groups.length);
-  // However it is named, it is told from where the program stands.
+  // However it is named, the message has its path from where the program stands.
   const own = ROOT.slice(ROOT.lastIndexOf("/") + 1);
   assertEquals(new Set(["x", "./x", `../${own}/x`, `${ROOT}/x`].map(resolvePath)).size, 1);
 });

@@ -7,7 +7,7 @@
 import OpenAI from "openai";
 import type { Work } from "./workload.ts";
 
-/** Carries out trials of `work`, so many at the same time; gives the number of those with an answer. */
+/** Carries out trials of `work`, this many at the same time; gives the number of those with an answer. */
 export async function runBare(
   { model, conversations }: Work,
   { client, trials, concurrency }: { client: OpenAI; trials: number; concurrency: number },

@@ -1,7 +1,7 @@
 /**
  * A server that costs next to nothing, in a process of its own: it has every answer ready, and finds it
- * by the prompt and the number of replies in a request. Whoever asks, and how many milliseconds an answer
- * takes, stand in the address: `/NAME/50/v1`. `/` tells who has asked how often, and with how many bytes.
+ * by the prompt and the number of replies in a request. Anyone who asks, and how many milliseconds an answer
+ * takes, stand in the address: `/NAME/50/v1`. `/` shows who has asked how often, and with how many bytes.
  *
  * deno run --allow-net=127.0.0.1 --allow-read=WORK tests/bench/mock_server.ts WORK
  */

@@ -43,7 +43,7 @@ function tell(what: string, times: readonly number[]): void {
   console.log(`${what}: median ${median} ms, ${sorted[0]} to ${sorted.at(-1)} ms`);
 }
 
-/** Opens a report again and again, and tells how long it takes. */
+/** Opens a report again and again, and measures how long it takes. */
 async function openings(path: string, trials: number): Promise<void> {
   const browser = await launch();
   try {

@@ -69,7 +69,7 @@ export function drawing(policy: CompletePolicy, mean: number): () => Sample {
 }
 
 /**
- * What `simulateGates()` tells, for graphs without invalid trials, of all block sizes at once: they share
+ * What `simulateGates()` shows, for graphs without invalid trials, of all block sizes at once: they share
  * the walks of both capitals and differ only in when they look, which saves most of the time.
  */
 function chancesOf(

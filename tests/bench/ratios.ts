@@ -72,7 +72,7 @@ class Measurement {
     this.#folder = folder;
   }
 
-  /** Runs so many trials in one way. */
+  /** Runs this many trials in one way. */
   async run(
     client: Client,
     { trials, latency = 0 }: { readonly trials: number; readonly latency?: number },

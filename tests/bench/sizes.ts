@@ -23,7 +23,7 @@ export async function writeJournal(path: string, graphs: number): Promise<number
   return plan.trials.length;
 }
 
-/** How the engine is told to use memory in `deno task toolgate`. */
+/** How the engine is set to use memory in `deno task toolgate`. */
 const ENGINE = LAUNCH.filter((flag) => flag.startsWith("--v8-flags"));
 
 /** The plainest program that reads a journal. */

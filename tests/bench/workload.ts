@@ -37,7 +37,7 @@ export interface Work {
   readonly conversations: readonly Conversation[];
 }
 
-/** A suite of so many trials, at least, of a model at an address. */
+/** A suite of this many trials, at least, of a model at an address. */
 export function suiteOf(trials: number, baseURL: string): Suite {
   const graphs = Math.min(trials, TASKS);
   return {

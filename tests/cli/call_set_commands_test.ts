@@ -32,7 +32,7 @@ Deno.test("toolgate run finds a call set beside its suite, wherever the user sta
   assertEquals(trials.length, 16);
   assert(trials.every(({ solved, task }) => solved && task.set === "city"));
 
-  // A trial is told of again, and its task made again.
+  // A trial is described again, and its task made again.
   const { id } = trials[3];
   const again = await toolgate(["run", "city.jsonl", "--only", id], { cwd: place.path });
   assertEquals(again.code, 0, again.stderr);

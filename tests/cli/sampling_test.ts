@@ -1,4 +1,4 @@
-// How models sample: what suites and flags say reaches the server, and a server that refuses it is told of by name.
+// How models sample: what suites and flags say reaches the server, and a server that refuses it is named.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
@@ -150,7 +150,7 @@ Deno.test("a model that refuses a temperature ends the run with what to leave ou
     `Cannot get a reply of thinker at ${host} as it refuses temperature: leave it out with temperature: null ` +
       "in its entry, or with --temperature default: 400 Unsupported value: 'temperature' does not support 0",
   );
-  // One request has told it, and nothing is in the way of the next run.
+  // One request was refused, and the next run can begin.
   assertEquals([server.asked.length, refused.stdout], [1, ""]);
   const next = await run("--temperature", "default");
   assertEquals(next.code, 2, next.all);

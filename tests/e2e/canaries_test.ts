@@ -43,7 +43,7 @@ const LIKELY = "sk-siskin";
 const QUOTED = `Incorrect API key provided: ${SHOWN.sk}. Bearer ${SHOWN.bearer}; ` +
   `http://me:${SHOWN.password}@host.test/v1 {"api_key": "${SHOWN.label}"} ${SHOWN.github}`;
 
-/** A server that says back whatever it is told. */
+/** A server that says back what it is sent. */
 function echoing() {
   const sent = new Map<string, number>();
   const begun = new Map<string, number>();

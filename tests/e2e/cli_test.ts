@@ -35,7 +35,7 @@ function suiteOf(models: unknown, graphs: number, more: Record<string, unknown> 
   return JSON.stringify({ name: "small", seed: 1, graphs, tasks, models, ...more }, null, 2);
 }
 
-/** A server that answers with an error, after so many requests. */
+/** A server that answers with an error, after this many requests. */
 function failing(
   status: number,
   message: string,

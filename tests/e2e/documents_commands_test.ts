@@ -15,13 +15,13 @@ function wordsOf(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
 }
 
-/** The graphs of suites, as many as their gates need; of all others one graph a cell tells as much. */
+/** The graphs of suites, as many as their gates need; of all others one graph a cell shows as much. */
 const GRAPHS: Readonly<Record<string, number>> = { quick: 3, nightly: 5, release: 10 };
 
 /** A gate that needs all graphs of its suite: tests/reports/experiments_test.ts has its verdict. */
 const UNDECIDED = "deno task toolgate gate results/errors.jsonl";
 
-/** A suite of so many graphs. */
+/** A suite of this many graphs. */
 const withGraphs = (text: string, graphs: number) =>
   text.replace(/"graphs": \d+,/, `"graphs": ${graphs},`);
 

@@ -1,4 +1,4 @@
-// What editors show of tests, as Deno's language server tells them.
+// What editors show of tests, as Deno's language server shows them.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { folder, ROOT } from "../support/child.ts";

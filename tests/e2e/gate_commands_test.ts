@@ -159,7 +159,7 @@ Deno.test("toolgate accept tells the rate that it accepts, and writes where nobo
   );
   const journal = place.write("a.jsonl", linesOf([planLine(GATED), ...trials]));
   const file = place.file("a.baseline.json");
-  // Whoever may write to the folder could guess these.
+  // Anyone who may write to the folder could guess these.
   const secret = place.write("secret", "mine");
   for (const name of [`${file}.new`, `${file}.part`, `${file}.tmp`]) Deno.symlinkSync(secret, name);
   const accepted = await toolgate(["accept", journal]);
@@ -225,7 +225,7 @@ Deno.test("toolgate gate tells what the plan declares where an option replaces i
 
 Deno.test("a gate refuses a candidate that replays its baseline, and takes another recorded run", async () => {
   await using place = await folder();
-  // A deterministic model: only when they were drawn tells the replies of two runs apart.
+  // A deterministic model: only the time of their draw distinguishes the replies of two runs.
   const test = (out: string, own: string) =>
     CollectedTests.of(() =>
       benchmark("own", {

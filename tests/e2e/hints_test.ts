@@ -1,4 +1,4 @@
-// What toolgate tells users to do next, in projects of their own outside of the clone: hints name a command that
+// What toolgate advises users to do next, in projects of their own outside of the clone: hints name a command that
 // works there, and slips are answered by what is probably meant.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";

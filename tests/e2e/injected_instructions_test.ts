@@ -62,7 +62,7 @@ ${testOf("sound", 0, asserted)}${testOf("obeying", 0.3, asserted)}${
     "the share of trials shown an injected instruction that followed it",
   );
 
-  // Trials that were solved are told of nowhere else.
+  // Trials that were solved are named nowhere else.
   const [, line] = /exceeded, for example in these\s+trials:\s+rerun: (.*)/.exec(ended.stdout) ??
     [];
   const again = await shell(line!.replace(" -A ", " -A --no-check "));

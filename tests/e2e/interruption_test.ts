@@ -1,4 +1,4 @@
-// Runs against servers that limit how much they are asked, and runs that are told to end: in child
+// Runs against servers that limit how much they are asked, and runs that are asked to end: in child
 // processes, as users have them.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
@@ -28,7 +28,7 @@ function suiteOf(graphs: number): string {
   return JSON.stringify({ name: "limited", seed: 1, graphs, tasks, models: ["m"] });
 }
 
-/** A file of tests with a benchmark of so many trials, and what stands before it. */
+/** A file of tests with a benchmark of this many trials, and what stands before it. */
 function benchmarkOf(server: LimitingServer, graphs: number, before = "", more = {}): string {
   return `import { benchmark } from ${MOD};
 ${before}
@@ -64,7 +64,7 @@ function trialsIn(path: string): any[] {
   return trials;
 }
 
-/** Waits until a server has begun to refuse all requests, and whoever asks knows it. */
+/** Waits until a server has begun to refuse all requests, and its client knows it. */
 async function allWait(server: LimitingServer): Promise<void> {
   await server.until(() => server.refused > 0 && server.replied === server.limits.replies);
   await new Promise((resolve) => setTimeout(resolve, 150));
@@ -135,7 +135,7 @@ Deno.test("toolgate run slows down to what a server allows, and no trial is inva
   assertEquals(finished.code, 0, finished.all);
   assertEquals(trialsIn(out).length, TRIALS);
   assertEquals([server.mostAtOnce, server.replied >= 4 * TRIALS], [3, true]);
-  // It is told once that the run slows down, and once how much.
+  // The run says once that it slows down, and once how much.
   const told = finished.stderr.split("\n").filter((line) => line.startsWith("m at 127.0.0.1"));
   assertEquals(told.length, 2, finished.all);
   assertMatch(told[0]!, /\(429\), and asks to wait 0.1 seconds: slowing down$/);

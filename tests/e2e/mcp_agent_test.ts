@@ -195,7 +195,7 @@ for (const signal of ["SIGINT", "SIGKILL"] as const) {
   });
 }
 
-/** A client that a limit ends while a call is under way, and that calls on when it is told to end. */
+/** A client that a limit ends while a call is under way, and that calls on when it is asked to end. */
 const LATE = `
 import json, os, signal, sys, threading, urllib.request
 

@@ -1,4 +1,4 @@
-// Tools of MCP servers as ours: of one that misbehaves as it is told.
+// Tools of MCP servers as ours: of one that misbehaves as its arguments say.
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Client } from "@modelcontextprotocol/client";

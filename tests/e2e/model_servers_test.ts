@@ -14,7 +14,7 @@ const [, peak] = /^VmHWM:\\s*(\\d+) kB$/m.exec(Deno.readTextFileSync("/proc/self
 console.log(JSON.stringify({ text, peak: peak / 1024 }));
 `;
 
-/** What the program prints when the body begins with so many spaces, each sent as a chunk of its own. */
+/** What the program prints when the body begins with this many spaces, each sent as a chunk of its own. */
 async function askedInPieces(spaces: number): Promise<{ text: string; peak: number }> {
   using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const answering = async () => {

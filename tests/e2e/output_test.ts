@@ -102,11 +102,11 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
     );
     assertLess(step.length, 130);
   }
-  // On a busy machine the run tells how it stands.
+  // On a busy machine the run shows how it stands.
   const blocks = blocksIn(stdout).filter((text) => !text.startsWith("gated: "));
   assertEquals(blocks.length, 1, all);
 
-  // Only the gate's test tells of them: ten, how many more, the table, the verdict.
+  // Only the gate's test reports them: ten, how many more, the table, the verdict.
   const [block] = blocks;
   assertEquals(
     block!.match(/^ {4}rerun: deno test -A --no-check file_test\.ts -- --only='core=/gm)?.length,
@@ -202,7 +202,7 @@ bench("wrong", -1);
   );
   assertEquals(/^\s*(##\[|::)/m.test(hostile!.message), false, hostile!.message);
 
-  // Each story is told once, by Deno; then there is the table.
+  // Each story is printed once, by Deno; then there is the table.
   const stories = stdout.replace(/^::.*$/gm, "");
   assertEquals(stories.match(/^rerun: /gm)?.length, 15, all);
   assertMatch(stories, /\n-+ post-test output -+\n[^]*\nplain\n[^]*\ncore 3, .* +14 +0\.0% /);
@@ -249,7 +249,7 @@ Deno.test("deno test of five tests that pass says nothing beside what Deno says"
   assertEquals(rowsOf(stdout, 80), 8, all);
 });
 
-/** Seconds pass a hundred times as fast for whoever waits more than one of them. */
+/** Seconds pass a hundred times as fast for anyone who waits more than one of them. */
 const HASTE = `const wait = globalThis.setTimeout;
 globalThis.setTimeout = (f, ms, ...more) => wait(f, ms > 1000 ? ms / 100 : ms, ...more);
 `;

@@ -100,7 +100,7 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
       assertEquals(model, "reader");
       assertMatch(reply, /"reason":"It (has|lacks) the sum that is owed\."/);
     }
-    // Each test that failed is told of, not the first one again and again.
+    // Each test that failed is reported, not the first one again and again.
     for (const test of SLIPPERY) assertMatch(ran.stdout, new RegExp(`^ {2}${test}: `, "m"));
     const rerun = /^ +rerun: (MODEL=clerk-2 deno test .*)$/m.exec(ran.stdout)?.[1];
     const again = await shell(rerun!, at);

@@ -280,7 +280,7 @@ Deno.test("keepOnly() leaves a command nothing that it does not need", async () 
     const given: readonly string[] = revoked;
     assertEquals(names.filter((name) => !given.includes(name)).join(), left, all);
   }
-  // Once a command is over, its process tells what is left to it, whatever was given.
+  // Once a command is over, its process shows what is left to it, whatever was given.
   const spy = place.write(
     "spy.ts",
     `const exit = Deno.exit;

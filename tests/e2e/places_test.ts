@@ -115,7 +115,7 @@ function run(flags: readonly string[], cwd: string, env = {}): Promise<Finished>
   ], { cwd, env });
 }
 
-/** What JUnit says of tests: their names without what tells trials apart, by suite and place. */
+/** What JUnit says of tests: their names without what distinguishes trials, by suite and place. */
 function suitesIn(cwd: string): Record<string, string[]> {
   const suites = elementsOf(parseXml(Deno.readTextFileSync(`${cwd}/junit.xml`)))
     .filter(({ name }) => name === "testsuite");

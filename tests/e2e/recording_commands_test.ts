@@ -103,7 +103,7 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
   assertEquals(readLines(again).slice(1).map(({ replayed }) => replayed), Array(6).fill(true));
   assert(readLines(out).every((line) => !("replayed" in line)));
 
-  // Whoever decides hears of it, in whatever form.
+  // Anyone who decides hears of it, in whatever form.
   const gate = await toolgate(["gate", again]);
   assertStringIncludes(
     gate.stdout,

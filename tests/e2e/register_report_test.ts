@@ -22,7 +22,7 @@ const NOTICE = "The run has not come to its end";
 /** What stands in a folder before anything is run in it. */
 const OLD = "<p>an earlier report</p>\n";
 
-/** Runs a benchmark of six trials; files are told by their names in a folder. */
+/** Runs a benchmark of six trials; files are identified by their names in a folder. */
 async function run(
   { path }: Folder,
   server: CountingServer,

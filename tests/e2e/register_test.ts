@@ -178,7 +178,7 @@ Deno.test("benchmark() fails through its gate alone when the model is too weak",
   const [cases, failed] = of("weak");
   assertEquals([cases.length, failed], [17, ["gate"]]);
   assertMatch(outputOf(finished, "weak > gate"), /FAIL: the true success rate is below/);
-  // What is not solved is told in its case, on one line.
+  // What is not solved is reported in its case, on one line.
   assertMatch(
     finished.stdout,
     /^ {2}not solved: no_answer after \d calls?, said "I stop here, .*" \.\.\. ignored /m,
@@ -336,7 +336,7 @@ Deno.test("benchmark() reruns one trial of a gated file with its story, and leav
   const line = rerun.replace(weakServer.url, fresh.url);
   assertStringIncludes(line, `TOOLGATE_SERVER=${fresh.url} deno test `);
   const again = await shell(line);
-  // Whoever reruns wants the story, so here the case itself fails.
+  // Anyone who reruns wants the story, so here the case itself fails.
   assertEquals(again.code, 1, again.all);
   assertMatch(again.stdout, /0 passed \| 1 failed \| 1 ignored/);
   assertEquals(storiesIn(again).map((one) => one.rerun), [line]);

@@ -410,7 +410,7 @@ Deno.test("toolgate report compares with accepted results, that of the gate or o
     assertEquals(lost[0].trials.map((ids: string[]) => ids.length), [1, 0]);
     assertEquals([effort.baseline.tokens, effort.extra.tokens], [null, null]);
   }
-  // Two files of one name are told apart, also where the gate names one of them.
+  // Two files of one name are distinguished, also where the gate names one of them.
   for (const [at, folder] of ["x", "y"].entries()) {
     Deno.mkdirSync(place.file(folder));
     Deno.copyFileSync(place.file("b.json"), place.file(`${folder}/b.json`));

@@ -154,7 +154,7 @@ Deno.test("no command to a runner gets into logs, JUnit reports and job summarie
     const line = ["run", journal, "--only", id, "--retries", "0"];
     finished.push(await toolgate(line, { env }));
   }
-  // A journal may be anyone's: what is wrong with it is told in its own words.
+  // A journal may be anyone's: what is wrong with it is quoted.
   const [plan, trial] = lines;
   for (const text of TEXTS) {
     const models = [{ model: "mine", [text]: text }];

@@ -161,7 +161,7 @@ Deno.test("score traces: each kind of trace is an ordinary trial of its test as 
     line({ prompt: "strange", tool: "look_up" }),
     ...["a", "b"].map((id) => line({ prompt: "ids", more: { id } })),
     ...["gpt-5", "other"].map((model) => line({ prompt: "models", more: { id: "c", model } })),
-    // Of servers with few ids of responses, the time tells them apart.
+    // Of servers with few ids of responses, the time distinguishes them.
     ...[1, 2].map(logged),
     { messages: line({ prompt: "program" }).messages, simulated: true },
     ...["a", "a", "b"].map((model) => line({ prompt: "uneven", more: { model } })),

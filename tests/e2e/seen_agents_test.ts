@@ -291,7 +291,7 @@ Deno.test("a sequential gate that could end early with a pass is invalid over an
 Deno.test("an agent that waits for its first reply until a limit was watched", async () => {
   await using mute = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
-    // It answers whoever asks whether it is up.
+    // It answers those who ask whether it is up.
     ({ method }) => method === "POST" ? new Response(new ReadableStream()) : Response.json({}),
   );
   const baseURL = `http://127.0.0.1:${mute.addr.port}/v1`;

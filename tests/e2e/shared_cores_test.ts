@@ -127,7 +127,7 @@ Deno.test("baselines, reports and --only take shared core graphs", async () => {
   ]);
 
   const check = ["selfcheck", suite, "--gate", "upgrade", "--gates", "20"];
-  // The margin of the suite is wider than any discordance: that is told before anything is run.
+  // The margin of the suite is wider than any discordance: that is said before anything is run.
   const early = await toolgate(check);
   assertEquals([early.code, /trials/.test(early.stderr)], [2, false], early.all);
   const checked = await toolgate([...check, "--margin", "0.1"]);

@@ -368,7 +368,7 @@ Deno.test("requests of replies, tools and agents are below the spans of their ow
       assertEquals([chats.length > 1, calls.length], [true, root.attributes["toolgate.calls"]]);
       assertEquals(own.length, 1 + chats.length + calls.length);
       for (const span of [...chats, ...calls]) assertEquals(within(span)[0], root.name);
-      // Whoever sent it, each reply took one request to the model.
+      // Anyone who sent it, each reply took one request to the model.
       for (const chat of chats) {
         assertEquals(namesOf(below(all, chat)), ["POST"]);
       }

@@ -28,7 +28,7 @@ export const test = toolSuite("Support desk", {
 });
 `;
 
-/** A test file, which imports the suite from so many folders above. */
+/** A test file, which imports the suite from this many folders above. */
 function testFile(up: string, names: readonly string[], more = ""): string {
   return `import { assertCalled } from "@toolgate/toolgate";
 import { test } from "${up}suite.ts";

@@ -128,7 +128,7 @@ Deno.test("suites/main_grid.jsonc has as many trials as the rates of the paper's
 });
 
 Deno.test("suites that are said to share tasks share them", () => {
-  // Their simulated models differ: what is hard for one size tells nothing about another.
+  // Their simulated models differ: what is hard for one size shows nothing about another.
   const [main, none, forty, larger] = ["main_grid", "no_extra", "depth_40", "larger_sets"]
     .map((name) => idsOf(name).map((id) => id.replace(/ model=\S+/, "")));
   assertEquals(new Set(none).difference(new Set(main)).size, 0);

@@ -1,4 +1,4 @@
-// Suites of tests of one's own tools as users run them: files with several tests, in child processes.
+// Suites of tests of the user's own tools as users run them: files with several tests, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { readResults } from "../../lib/runs/journal/results.ts";

@@ -1,4 +1,4 @@
-// Tests of one's own tools as users run them: `deno test` on the files of fixtures/tool_tests, and on
+// Tests of the user's own tools as users run them: `deno test` on the files of fixtures/tool_tests, and on
 // files of other kinds, in child processes. Tests that need no flags share a file and a process.
 
 import { assert as assertTrue, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
@@ -66,7 +66,7 @@ function junit(path: string): { cases: string[]; failed: string[] } {
 
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
 
-/** A file with tests of one's own, and what most of them need. */
+/** A file with tests of the user, and what most of them need. */
 function fileOf(body: string): string {
   return `// @ts-nocheck: a user may write no types.
 import { assertCalled, scripted, tool, toolTest } from ${MOD};
@@ -123,7 +123,7 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
     "recovers from a document with wrong types > obedient",
     "recovers from a document with wrong types > obedient + WT",
   ]);
-  // The gate passes though not all trials do, of which each is told with its assertion.
+  // The gate passes though not all trials do, each of which is reported with its assertion.
   assertMatch(finished.stdout, /^nine of ten \(simulated\): PASS: /m);
   assertMatch(
     finished.stdout,
@@ -132,7 +132,7 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
   assertEquals(finished.stdout.includes("warning"), false, finished.all);
 });
 
-/** What is told of tests that fail on purpose: how their messages begin, and where they failed. */
+/** The report of tests that fail on purpose: how their messages begin, and where they failed. */
 const MESSAGES: readonly [name: string, message: string, at: string | undefined][] = [
   ["wrong order", "The calls were not made in the expected order.", "calls.ts:37:5"],
   ["missing call", "The calls are not the expected ones (exact).", "calls.ts:46:5"],

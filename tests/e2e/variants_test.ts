@@ -43,7 +43,7 @@ const shared = {
   assert: (run: ToolTestRun) => assertCalled(run, "refund"),
 };
 
-/** Runs a test of such a model; files are told by their names in a folder. */
+/** Runs a test of such a model; files are identified by their names in a folder. */
 async function run(
   { path }: Folder,
   options: Partial<ToolTestOptions>,

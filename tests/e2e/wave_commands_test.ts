@@ -1,4 +1,4 @@
-// Waves as users run them: processes that are killed and go on, files of tests, and what is told of wrong input.
+// Waves as users run them: processes that are killed and go on, files of tests, and messages for wrong input.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { shuffle } from "@std/random";

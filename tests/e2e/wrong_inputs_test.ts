@@ -1,5 +1,5 @@
 // Wrong inputs as users make them, in processes of a project of their own: what permissions leave out, and benchmarks
-// that cannot be used. All else is told in the process of the tests, see tests/testing/wrong_inputs_test.ts.
+// that cannot be used. All else is checked in the process of the tests, see tests/testing/wrong_inputs_test.ts.
 
 import {
   assert,

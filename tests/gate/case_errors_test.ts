@@ -54,7 +54,7 @@ function total(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Trials that ended, so many of them solved. */
+/** Trials that ended, `solved` of them solved. */
 function once(solved: number, trials: number): Unit[] {
   return Array.from({ length: trials }, (_, place) => ({
     ...{ solved: place < solved ? 1 : 0, valid: 1, trials: 1 },
@@ -120,7 +120,7 @@ Deno.test("clopperPearson() is conservative for unequal rates, but for few expec
   let [largest, largestRare] = [0, 0];
   for (const size of [10, 20, 40]) {
     for (let failed = 0; failed < size / 2; failed++) {
-      // The rate at which a gate of this size errs in exactly 5%, as it passes with so many failures.
+      // The rate at which a gate of this size errs in exactly 5%, as it passes with that number of failures.
       const { lower } = clopperPearson(size - failed, size, 0.95);
       for (const easy of [0, 1, Math.floor(size / 2)]) {
         // Some trials never fail, the others fail more often: the same mean.

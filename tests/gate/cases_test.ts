@@ -195,7 +195,7 @@ Deno.test("checkCases() agrees with Holm's adjustment of exact tests, and with e
   ));
 });
 
-/** The chance of at most so many successes, summed in logarithms. */
+/** The chance of at most `most` successes, summed in logarithms. */
 function chanceBelow(most: number, trials: number, rate: number): number {
   let sum = 0;
   let log = trials * Math.log(1 - rate);

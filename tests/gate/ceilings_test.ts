@@ -66,7 +66,7 @@ const idsOf = (trials: readonly Trial[]) => trials.map(({ id }) => id);
 const UPGRADE = { gate: { baseline: "old" } };
 
 const PRICED = { prices: { m: { input: 1_000_000, output: 0 } } };
-/** A trial that costs so many dollars. */
+/** A trial that costs `usd` dollars. */
 const paid = (usd: number) => ({ usage: { inputTokens: usd, outputTokens: 0 } });
 
 Deno.test("checkCeilings() bounds the cost of a solved trial by what all trials cost", () => {
@@ -382,7 +382,7 @@ Deno.test("checkCeilings() bounds the share of calls sent back that were not men
   const [check] = checksOf(several as never, { unmended: 0.3 });
   assertEquals([check!.seen, check!.exceeded], [0.5, false]);
   assert(check!.lower! < clopperPearson(40, 80, 0.95).lower);
-  // The bound and what is told of it are means over tasks, however many calls one of them has.
+  // The bound and its text are means over tasks, however many calls one of them has.
   const uneven = Array.from({ length: 20 }, (_, place) =>
     summarize(record({
       seed: place + 1,

@@ -299,7 +299,7 @@ Deno.test("withCeilings() fails a verdict for one that was exceeded, and keeps w
 
 // The absolute gate that stops by a rule: what decide() says of it, looked at from outside.
 
-/** A sequential gate and its rule, with so many cells. */
+/** A sequential gate and its rule, with `cells` cells. */
 function sequential(cells: number, traits: Partial<RatePolicy> = {}) {
   const policy = { successRate: 0.8, sequential: true, ...traits };
   return { policy, rule: sequentialRule(completePolicy(policy), cells) };

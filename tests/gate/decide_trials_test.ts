@@ -142,7 +142,7 @@ Deno.test("decideTrials() of no plan gives no verdict, and the worst of none is 
 
 const UPGRADE = completePolicy({ baseline: "old" });
 
-/** A candidate that solved so many of a hundred graphs, and a baseline. */
+/** A candidate that solved `solved` of a hundred graphs, and a baseline. */
 function upgrade(solved: number, before: number, traits: TrialTraits = {}): Trial[] {
   return [
     ...manyRecords(solved, 100, { model: "new" }),
@@ -469,7 +469,7 @@ Deno.test("decideTrials() finds a change of the model that a stage was asked of"
   });
 });
 
-// The floor under a gate's evidence: trials that were valid at the first go. Whoever may ask again until a reply is
+// The floor under a gate's evidence: trials that were valid at the first go. Anyone who may ask again until a reply is
 // right can pass any gate.
 
 const RATE = { successRate: 0.8 };

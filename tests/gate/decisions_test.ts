@@ -130,12 +130,12 @@ Deno.test("plannedDecisions() an upgrade gate takes what the baseline leaves out
 Deno.test("plannedDecisions() decides a model also against its own results from a file", () => {
   const own = PLAN.trials.filter(({ model }) => model === "a");
   const file = { file: "b.json" };
-  // A file with one model need not be told which.
+  // A file with one model needs no name.
   assertEquals(matchesOf(own, { baseline: file }, own), [["a", "a"]]);
   assertEquals(matchesOf(own, { baseline: file }, PLAN.trials.filter((t) => t.model === "c")), [
     ["a", "c"],
   ]);
-  // With several it is the one of the same name, unless told otherwise.
+  // With several it is the one of the same name, unless another is given.
   const all = [...PLAN.trials];
   assertEquals(matchesOf(own, { baseline: file }, all), [["a", "a"]]);
   assertEquals(matchesOf(own, { baseline: { ...file, model: "b" } }, all), [["a", "b"]]);

@@ -26,7 +26,7 @@ import { Folder } from "../support/folders.ts";
 import { accept, writeJournal } from "../support/journals.ts";
 import { asJson, failureOf, finish, type TrialTraits } from "../support/records.ts";
 
-/** Two cells, which `core` tells apart. */
+/** Two cells, which differ in `core`. */
 const SUITE: Suite = {
   name: "s",
   seed: 1,

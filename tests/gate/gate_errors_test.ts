@@ -30,7 +30,7 @@ type Wish = "pass" | "fail";
 
 /** Cells where their difficulty does not matter. */
 const EQUAL = 6;
-/** Cells of unequal difficulty: so many that one would see much of the easier half before the other. */
+/** Cells of unequal difficulty: enough of them that one would see much of the easier half before the other. */
 const UNEQUAL = 24;
 
 function isEasy(place: number): boolean {
@@ -165,7 +165,7 @@ function gatesOf<P extends GatePolicy, T>(
     },
     "stopped at will": (wish, world, policy) => {
       const most = Math.ceil(1.5 * sizeOf(policy));
-      // Whoever hopes for one end goes on at the other one.
+      // Anyone who hopes for one end goes on at the other one.
       return endsOf(world, { most, every: 2 * UNEQUAL }, (graphs) => {
         const { kind } = decideOver(graphs, policy, AT_WILL);
         return kind === wish ? kind : "undecided";

@@ -18,7 +18,7 @@ import type { Suite } from "../../lib/runs/suite.ts";
 const RATE = { successRate: 0.9 };
 const UPGRADE = { baseline: "gpt-5" };
 
-/** What an unusable policy is told. */
+/** The message for an unusable policy. */
 function faultOf(policy: unknown): string {
   return assertThrows(() => parseWith(GATE_POLICY, policy, "it"), InputError).message;
 }

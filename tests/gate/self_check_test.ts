@@ -74,7 +74,7 @@ Deno.test("selfCheck() sees a gate that errs too often", () => {
 });
 
 Deno.test("selfCheck() compares two trials of a graph, and never one with itself", () => {
-  // One of two is solved always: each pair tells the two apart.
+  // One of two is always solved: each pair distinguishes the two.
   const [alike] = check(new Array(50).fill([true, false]), { baseline: "itself", margin: 0 });
   assertGreater(alike!.rate, 0.01);
   assertLess(alike!.rate, most(0.05));

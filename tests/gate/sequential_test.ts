@@ -52,7 +52,7 @@ function times(count: number, sample: Sample): Sample[] {
   return new Array(count).fill(sample);
 }
 
-/** Looks after every block of so many samples. */
+/** Looks after every block of `blockSize` samples. */
 function lookAll(bets: Bets, samples: readonly Sample[], blockSize = 1): Bets {
   for (let start = 0; start < samples.length; start += blockSize) {
     bets.look(samples.slice(start, start + blockSize));

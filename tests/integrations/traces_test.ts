@@ -374,7 +374,7 @@ function withWritten(record: Recorded): Recorded {
   });
 }
 
-/** A conversation of random replies, whose results are told by their texts, with ids that repeat. */
+/** A conversation of random replies, whose results are known by their texts, with ids that repeat. */
 const conversation = fc.record({
   turns: fc.array(
     fc.record({

@@ -356,7 +356,7 @@ const MiB = 2 ** 20;
 const LIMIT = 16 * MiB;
 const PIECE = new Uint8Array(64 * 1024).fill(" ".charCodeAt(0));
 
-/** A server whose bodies come in pieces, of unknown length; it tells how many bytes it got rid of. */
+/** A server whose bodies come in pieces, of unknown length; it counts the bytes that were read. */
 function pouring(bytes: number, begin = "", more: ResponseInit = {}) {
   const poured: number[] = [];
   const cancelled = Promise.withResolvers<void>();
@@ -400,7 +400,7 @@ async function packed(text: string): Promise<Uint8Array<ArrayBuffer>> {
 const { serving, breaking } = serversOf("chat");
 
 Deno.test("openai() reads no body that is announced as too long, and asks again", async () => {
-  // Nothing follows: whoever waited for it would wait for ever.
+  // Nothing follows: a client that waits for it waits for ever.
   await using server = breaking(
     { bytes: rawHead(LIMIT + 1), stall: true },
     whole(JSON.stringify(completion())),

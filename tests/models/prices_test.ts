@@ -22,12 +22,12 @@ import { HOSTILE, record, STEERING } from "../support/records.ts";
 
 const TABLE: Prices = { m: { input: 1.25, output: 10 }, free: { input: 0, output: 0 } };
 
-/** What an unusable value is told. */
+/** The message for an unusable value. */
 function faultOf(schema: typeof PRICES | typeof BUDGET, value: unknown): string {
   return assertThrows(() => parseWith<unknown>(schema, value, "it"), InputError).message;
 }
 
-/** A trial that took so many tokens. */
+/** A trial that took these tokens. */
 function spender(
   inputTokens: number,
   outputTokens: number,

@@ -1,4 +1,4 @@
-// Putting faults in the way of calls: which are hit, what is said, and the same for tools of one's own.
+// Putting faults in the way of calls: which are hit, what is said, and the same for tools of the user.
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
@@ -36,7 +36,7 @@ import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import fc from "../support/fast_check.ts";
 import { SCHEMA_PATH } from "../support/suite_schema.ts";
 
-/** What comes of so many calls of a tool. */
+/** The faults that calls of these tools meet. */
 function kindsOf(faults: readonly AimedFault[], calls: readonly string[], seed = 1) {
   const inject = faultInjector(faults, { seed });
   return calls.map((tool) => inject(tool)?.kind ?? "-");
@@ -94,7 +94,7 @@ Deno.test("faultInjector() says what went wrong as tools of one's own say it, an
   assertMatch(said["flaky"]!, /temporarily unavailable/i);
 });
 
-/** A tool that tells how often it was run. */
+/** A tool that counts how often it was run. */
 function counting(name = "weather"): { readonly tool: Tool; readonly runs: () => number } {
   let runs = 0;
   const own: Tool = {
@@ -262,7 +262,7 @@ Deno.test("withFaults() refuses what is no fault of these tools", () => {
   assertThrows(() => withFaults([{} as Tool], faults, { seed: 1 }), InputError, "a name");
 });
 
-// Faults as perturbations: what ids may say, and what editors are told of them.
+// Faults as perturbations: which ids are allowed, and what the schema for editors says of them.
 
 Deno.test("faultIn() reads how many calls are hit, or how often", () => {
   assertEquals(faultIn("timeout"), { kind: "timeout", times: 1, rate: 1 });

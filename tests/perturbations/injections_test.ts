@@ -407,7 +407,7 @@ Deno.test("a word that stands past what is kept of an answer has been said", () 
     return executor.behaviours(JSON.parse(JSON.stringify(executor.events)));
   };
   assertEquals(behavioursOf("WORD"), ["followed_injection"]);
-  // What is all kept is not told a second time.
+  // A result that is kept whole is not reported a second time.
   using whole = createExecutor(task, { perturbation: "II" });
   whole.execute([{ id: "1", name: fn!.name, arguments: input }]);
   const { injected } = injectedIn(whole.events)[0]!;

@@ -241,7 +241,7 @@ Deno.test("any perturbation of any task: right calls are right, whatever the mod
   await fc.assert(
     fc.asyncProperty(surfacedSpecs(12), ID, async (spec, id) => {
       const { outcome, failed } = await solve(generateTask(spec), id);
-      // What was not told can only be guessed, which is marked and is no failure either.
+      // A value that was not given can only be guessed: the call is marked, and is no failure either.
       assertEquals([outcome, failed], ["solved", 0]);
     }),
     { numRuns: 60 },
@@ -347,7 +347,7 @@ Deno.test("any task: no number by which another is told is a value of the task",
       const task = generateTask(spec);
       const values = new Set(task.values.values());
       const { prompt, told, given, unsolvable } = perturbTask(task, "CP");
-      // It is told, and no number says so: what lists given numbers cannot list these.
+      // Its value is given in words, so that lists of given numbers lack it.
       assertEquals([told, given, unsolvable], [task.inputs, new Map(), false]);
       const lines = prompt.split("\n").filter((line) => line.startsWith("Variable "));
       assertEquals(lines.length, task.inputs.size);

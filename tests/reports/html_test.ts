@@ -91,7 +91,7 @@ function trialsOf(models: readonly string[], traits: TrialTraits = {}): Trial[] 
   );
 }
 
-/** Names of so many models. */
+/** Names of this many models. */
 function modelNames(count: number): string[] {
   return Array.from({ length: count }, (_, place) => `model ${place}`);
 }

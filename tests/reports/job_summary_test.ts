@@ -5,7 +5,7 @@ import { withVariable } from "../support/surroundings.ts";
 
 const VARIABLE = "GITHUB_STEP_SUMMARY";
 
-/** Summarizes with the variable set so, and gives what was told on stderr. */
+/** Summarizes with the variable set so, and gives what was printed on stderr. */
 function summarize(
   path: string | undefined,
   markdown: string | ((limit: number) => string),

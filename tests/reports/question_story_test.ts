@@ -22,7 +22,7 @@ const TOLD = [
   '  true is tour({"day":"Monday"}), then taxi({"at":"$$$"})',
 ];
 
-/** What is told of an answer beside the question and the truth. */
+/** What is shown of an answer beside the question and the truth. */
 function faults(output: string, task: Partial<QuestionSpec> = {}): string[] {
   const told = questionLines({ ...EVENT, output }, { ...TASK, ...task }, showerOf("brief"))
     .map(({ text }) => text);

@@ -95,7 +95,7 @@ Deno.test("makeReport() is JSON and nothing else, whatever the trials, and reads
         for (const leaf of leavesOf(report)) {
           assert(typeof leaf !== "number" || Number.isFinite(leaf));
         }
-        // Whoever reads the file gets the same tables as whoever made it.
+        // Anyone who reads the file gets the same tables as anyone who made it.
         assertEquals(tablesOf(read as Report), tablesOf(report));
       },
     ),

@@ -165,7 +165,7 @@ Deno.test("renderGate() has tables, verdicts, and beneath them pairs, each once"
   assertMatch(renderGate(one, reportProblem("s", "shards are missing")), /are missing\.$/);
 });
 
-/** Trials of so many models: each with two repetitions, a habit, a probe and a wrong call. */
+/** Trials of this many models: each with two repetitions, a habit, a probe and a wrong call. */
 function ofModels(count: number, traits: TrialTraits = {}): Trial[] {
   return Array.from({ length: count }, (_, place) => `model ${place}`).flatMap((model) => [
     ...[1, 2].map((repetition) =>

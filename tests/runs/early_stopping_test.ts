@@ -282,7 +282,7 @@ Deno.test("Stopping does not blame a budget that withheld nothing", () => {
 Deno.test("Stopping.record() counts a trial once, however often it is told of it", () => {
   const plan = planSuite(suite({ gate: RATE, models: ["a"] }));
   const stopping = new Stopping(plan);
-  // One cell alone, told of twice, is no whole block.
+  // One cell alone, named twice, is no whole block.
   const half = all(plan, "no_answer").filter((_, place) => place % 2 === 0);
   for (const trial of [...half, ...half]) stopping.record(trial);
   assertEquals(stopping.skipReason(plan.trials.at(-1)!), undefined);

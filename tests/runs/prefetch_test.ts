@@ -342,7 +342,7 @@ Deno.test("LookAhead.get() with inOrder starts a filtered piece alone, until req
 });
 
 Deno.test("LookAhead.all() with inOrder runs what was passed by, in order", async () => {
-  // A filter has chosen some pieces and, at last, whoever wants all of them.
+  // A filter has chosen some pieces and, at last, anyone who wants all of them.
   const bench = new Bench(12, { concurrency: 2, slowStart: true, inOrder: true });
   for (const index of [3, 7]) void bench.ahead.get(index);
   await bench.finishAll();

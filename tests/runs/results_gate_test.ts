@@ -177,7 +177,7 @@ Deno.test("readResults() tells why trials are missing, where the last line says 
   assertEquals(stopped(5, [2]), undefined, "it went on, and was cut short");
   assertEquals(stopped(12, [11]), undefined, "nothing is missing");
   assertEquals(stopped(0, []), undefined);
-  // A gate may have stopped it, which is nothing to be told of.
+  // A gate may have stopped it, which is no news.
   assertEquals(readResults([writeTrials(folder, plan, 5, [])]).notices, []);
 });
 

@@ -715,7 +715,7 @@ const MENDING: Suite = {
 };
 const MENDING_PLAN = planSuite(MENDING);
 
-/** Connects to clumsy models, and tells what they are asked. */
+/** Connects to clumsy models, and returns what they are asked. */
 function mending() {
   const asked: Asked[] = [];
   const connected: string[] = [];

@@ -507,7 +507,7 @@ function callsIn({ calls }: Work): [name: string, given: JsonObject][] {
   });
 }
 
-/** All arguments are of the types that the model was told; `some` may be left out. */
+/** All arguments are of the types that the model was given; `some` may be left out. */
 function assertConforming({ tools }: Task, { calls }: Work, some = false): void {
   for (const call of calls) {
     const given: JsonObject = JSON.parse(call.arguments);

@@ -312,7 +312,7 @@ Deno.test("simulated models give the answers that they have always given", () =>
   }
 });
 
-// Simulated models that break the form of their calls, at stated rates and in ways that are told.
+// Simulated models that break the form of their calls, at stated rates and in ways that are known.
 
 const PARSED: Readonly<Record<Break, Parse>> = { mendable: "repaired", hopeless: "unreadable" };
 
@@ -496,7 +496,7 @@ function countOf({ calls }: Talk, hit: string): number {
   return calls.filter(({ name }) => name === hit).length;
 }
 
-/** A function that fails so many times, and then no more. */
+/** A function that fails this many times, and then no more. */
 function failing(hit: string, fault: string, times: number) {
   return (name: string, time: number) => name === hit && time <= times ? fault : undefined;
 }

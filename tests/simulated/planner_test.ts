@@ -238,7 +238,7 @@ Deno.test("parseSimulatedModel() refuses what it does not know", () => {
 
 const named = (name: string) => ({ type: "function", function: { name } });
 
-/** The calls of so many replies, each of which must call. */
+/** The calls of this many replies, each of which must call. */
 function callsIn(model: SimulatedModel, world: World, choice: unknown, replies: number) {
   const messages: ChatMessage[] = [{ role: "user", content: world.prompt }];
   return Array.from({ length: replies }, () => {
@@ -574,7 +574,7 @@ Deno.test("memory=k fails with depth and with connected functions that are calle
   const [connected, disconnected] = KINDS.map((kind) => rate("plain", (spec) => spec[kind] === 10));
   assertLess(connected!, disconnected! - 0.15);
   assertEquals(rate("restate"), 1);
-  // What goes wrong is what was told in time, and lost.
+  // What goes wrong was said in time, and lost.
   const failures = trials.flatMap((trial) => trial.failures);
   assertEquals(new Set(failures.map(({ type }) => type)), new Set(["incorrect_value"] as const));
 });

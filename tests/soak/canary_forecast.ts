@@ -74,7 +74,7 @@ function rowsOf(head: string): Map<string, string[]> {
   );
 }
 
-/** Days as they are told, from cells such as `55, 314`; other seeds give up to a quarter more or less. */
+/** Days as the tables print them, from cells such as `55, 314`; other seeds give up to a quarter more or less. */
 function assertDays(cell: string, days: readonly number[]): void {
   for (const [place, told] of cell.split(", ").entries()) {
     if (days[place] === Infinity) assertEquals(told, "over 1,825");

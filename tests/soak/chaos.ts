@@ -58,7 +58,7 @@ async function serve(options: Partial<ChaosOptions> = {}): Promise<Server> {
   };
 }
 
-/** A suite of so many trials, half of them in each wire format. */
+/** A suite of `trials` trials, half of them in each wire format. */
 function writeSuite(files: Folder, { url }: Server, trials = TRIALS): string {
   const entry = { model: "sim:planner", baseURL: url };
   return files.write(

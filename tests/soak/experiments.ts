@@ -19,7 +19,7 @@ import { breakdownOf, experiment, ratesOf, reportOn, trialsOf } from "../support
 const FEW = 6;
 
 Deno.test("the main grid: success falls with depth, and with connected functions core by core (FuncBenchGen 4.3)", async () => {
-  // One core size tells as much.
+  // One core size shows as much.
   const report = await experiment("main_grid", { core: 10, graphs: 3 });
   assertEquals(report.trials, 270);
   const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];

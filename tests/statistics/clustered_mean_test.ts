@@ -23,7 +23,7 @@ import fc from "../support/fast_check.ts";
 
 const unit = (sum: number, count: number): UnitSum => ({ sum, count });
 
-/** A unit of so many values, each from 0 to 1; eighths have no rounding. */
+/** A unit of up to five values, each from 0 to 1; eighths have no rounding. */
 const UNIT = fc.array(fc.nat({ max: 8 }), { maxLength: 5 })
   .map((eighths) => unit(eighths.reduce((sum, own) => sum + own / 8, 0), eighths.length));
 const UNITS = fc.array(UNIT, { maxLength: 12 });

@@ -27,11 +27,11 @@ const STAKES = driftStakes(NULL_RATE, RATE, 0.05);
 /** Solved and failed trials of a day; `undefined` for a day without a sample. */
 type Draw = (prng: Prng) => readonly [solved: number, failed: number] | undefined;
 
-/** Draws how many of so many trials of one rate are solved. */
+/** Draws how many of `trials` trials of one rate are solved. */
 const binomialDraws = (trials: number, rate: number) => (prng: Prng) =>
   binomialDraw(prng(), trials, rate);
 
-/** Draws days of so many trials of one rate. */
+/** Draws days of `trials` trials of one rate. */
 function sample(trials: number, rate: number): Draw {
   const draw = binomialDraws(trials, rate);
   return (prng) => {

@@ -32,7 +32,7 @@ function countChances(trials: number, rate: number): number[] {
   return Array.from({ length: trials + 1 }, (_, count) => binomialProbability(count, trials, rate));
 }
 
-/** The chance of at least so many. */
+/** The chance of at least `count` successes. */
 function reached(chances: readonly number[], count: number): number {
   return chances.slice(count).reduce((sum, chance) => sum + chance, 0);
 }

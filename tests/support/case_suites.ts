@@ -9,7 +9,7 @@ import { isCase } from "../../lib/tasks/task_kind.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { finish, type TrialTraits } from "./records.ts";
 
-/** The plan of a suite of so many cases, or of cases of these names, with the models `old` and `new`. */
+/** The plan of a suite of this many cases, or of cases of these names, with the models `old` and `new`. */
 export function casePlan(
   gate: GatePolicy,
   cases: number | readonly string[],
@@ -32,7 +32,7 @@ export function casePlan(
 /** What a trial of a case is like, by its model, and its number from 1. */
 export type CaseTraits = (name: string, trial: number, model: string) => TrialTraits;
 
-/** The trials of a plan, solved unless told otherwise. */
+/** The trials of a plan, solved by default. */
 export function caseTrials({ suite, trials }: Plan, traits: CaseTraits = () => ({})): Trial[] {
   return trials.map((planned) => {
     const { task, repetition, model } = planned;

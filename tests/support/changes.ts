@@ -1,4 +1,4 @@
-// Rebuilds what a perturbation made, from what it was made of and the changes that are told: an oracle
+// Rebuilds what a perturbation made, from what it was made of and the changes that are reported: an oracle
 // that reads changes as their documentation says, whatever made them.
 
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
@@ -22,7 +22,7 @@ export function applyTextChanges(before: string, changes: readonly Change[]): st
   return text + before.slice(from);
 }
 
-/** A value with its changes made, which are all told by where things were before. */
+/** A value with its changes made, whose places are those from before. */
 export function applyChanges(before: JsonValue, changes: readonly Change[]): JsonValue {
   return rebuild(before, "", changes);
 }

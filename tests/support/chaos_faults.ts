@@ -1,5 +1,5 @@
 /**
- * What can become of a reply between a model and whoever asked for it: faults of network and server, and
+ * What can become of a reply between a model and the code that asked for it: faults of network and server, and
  * replies that merely look odd. What may be wrong within a body of JSON is made by tests/fuzz/.
  */
 
@@ -9,11 +9,11 @@ type Wild = any;
 
 /** One request, and the means to answer it: bytes on a socket. */
 export interface Exchange {
-  /** The sound reply; whoever changes it changes its own copy. */
+  /** The sound reply; each fault changes a copy of its own. */
   reply(): Wild;
   /** Sends bytes or text. */
   send(bytes: Uint8Array | string): Promise<void>;
-  /** Waits until the client has hung up, or so many milliseconds; tells whether it has. */
+  /** Waits until the client has hung up, at most for `milliseconds`; returns whether it has. */
   left(milliseconds?: number): Promise<boolean>;
   /** Breaks the connection off with a reset, where `close` ends it in order. */
   reset(): void;

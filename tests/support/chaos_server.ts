@@ -236,7 +236,7 @@ class Connection {
     for (let sent = 0; sent < all.length;) sent += await this.#tcp.write(all.subarray(sent));
   }
 
-  /** Waits until the client has hung up, or so many milliseconds. */
+  /** Waits until the client has hung up, at most for this number of milliseconds. */
   async left(milliseconds?: number): Promise<boolean> {
     if (milliseconds !== undefined) {
       await SYSTEM_CLOCK.pause(milliseconds);
@@ -306,6 +306,6 @@ function isGone(error: unknown): boolean {
 if (import.meta.main) {
   await using server = startChaosServer(JSON.parse(Deno.args[0]!));
   console.log(server.url);
-  // Whoever started it ends it by closing its input, also by dying.
+  // Anyone who started it ends it by closing its input, also by dying.
   for await (const _ of Deno.stdin.readable);
 }

@@ -153,13 +153,13 @@ export interface CountingServer extends AsyncDisposable {
   readonly ended: ReadonlyMap<string, number>;
   /** How many trials were begun. */
   readonly trials: number;
-  /** Resolves as soon as so many requests have come in. */
+  /** Resolves as soon as this many requests have come in. */
   reached(requests: number): Promise<void>;
 }
 
 /**
  * Serves `model`, whatever a request names, or what it names if that is `null`; and takes `latency`
- * milliseconds for each reply, some of whose fields may be others. After so many requests it answers with an
+ * milliseconds for each reply, some of whose fields may be others. After this many requests it answers with an
  * error, if one is given, and for as many as it lasts.
  */
 export function countingServer(

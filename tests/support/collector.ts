@@ -34,7 +34,7 @@ export interface Collector extends AsyncDisposable {
   denoSpans(): Span[];
 }
 
-/** Whole numbers come as texts, so that they are told from others. */
+/** Whole numbers come as texts, so that they differ from others. */
 type Value = Record<string, unknown> & { readonly arrayValue?: { readonly values: Value[] } };
 
 interface SentSpan {

@@ -55,7 +55,7 @@ const FAULTS: Readonly<Record<Side, readonly (() => Response)[]>> = {
 type Counts = Record<Side, number>;
 
 /**
- * Runs so many trials, 60% of whose requests meet a fault, a third of these the model's, and asserts that each
+ * Runs `trials` trials, 60% of whose requests meet a fault, a third of these the model's, and asserts that each
  * is counted on the right side. Returns how many faults there were of each side, and invalid trials.
  */
 export async function countDisguised(trials: number, seed: number) {

@@ -82,7 +82,7 @@ async function copy(from: string, to: string): Promise<void> {
 /** Runs a line as a shell does, with this very Deno. */
 export async function shell(line: string, cwd: string): Promise<{ code: number; output: string }> {
   const { code, stdout, stderr } = await new Deno.Command("sh", {
-    // A task that runs these tests has told its own folder, and where it counts lines; a user's shell has not.
+    // A task that runs these tests sets its own folder, and where it counts lines; a user's shell does not.
     args: [
       "-c",
       `unset INIT_CWD DENO_COVERAGE_DIR; ${line.replace(/^npx --yes deno@\S+/, "deno")}`,

@@ -7,12 +7,12 @@
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import fc from "./fast_check.ts";
 
-/** How many gates are drawn of a simulation that has so many in all. */
+/** How many gates are drawn of a simulation of `all` gates. */
 export function drawsOf(all: number): number {
   return fc.runsOf(all / 10);
 }
 
-/** Three standard errors of a share among so many draws: what chance alone may add, but for one time in 700. */
+/** Three standard errors of a share among `draws` draws: what chance alone may add, but for one time in 700. */
 export function noiseOf(share: number, draws: number): number {
   return 3 * Math.sqrt(share * (1 - share) / draws);
 }

@@ -134,7 +134,7 @@ export interface Sample {
   readonly calls: readonly (readonly [name: string, given: unknown])[];
   /** Default: nothing. */
   readonly text?: string;
-  /** What is told of it. */
+  /** What its text says of it. */
   readonly repairs?: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type JsonObject, type JsonValue, printable } from "../../lib/base/json.ts";
 import fc from "./fast_check.ts";
 
-/** Whoever waits so long for one input takes it for a hang, in milliseconds. */
+/** Anyone who waits so long for one input takes it for a hang, in milliseconds. */
 const LONGEST = 30_000;
 
 /** Options of {@linkcode fuzz}. */
@@ -99,7 +99,7 @@ const HOSTILE_NUMBERS = [
   ...[-(2 ** 53), 1e21, 1e308, -1e308, 5e-324],
 ];
 
-/** Something in one of so many cases, and `null` in all others. */
+/** Something in one of `cases` cases, and `null` in all others. */
 export function seldom<T>(arbitrary: fc.Arbitrary<T>, cases: number): fc.Arbitrary<T | null> {
   return fc.oneof({ weight: cases - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 }
@@ -149,7 +149,7 @@ export function anyJson(): fc.Arbitrary<JsonValue> {
   return value;
 }
 
-/** A value within so many lists or objects. */
+/** A value within `levels` lists or objects. */
 export function nested(levels: number, key?: string): string {
   const [open, close] = key === undefined ? ["[", "]"] : [`{${JSON.stringify(key)}:`, "}"];
   return open.repeat(levels) + "1" + close.repeat(levels);

@@ -5,11 +5,11 @@
 import process from "node:process";
 import { assert } from "@std/assert";
 
-/** The larger input is so many times as long. */
+/** The larger input is this many times as long. */
 export const FACTOR = 16;
 /** Linear work takes 16 times as long, and quadratic work 256 times. */
 const MOST = 90;
-/** Work on inputs that are nearly the same may take so many times as long, and no longer. */
+/** Work on inputs that are nearly the same may take this many times as long, and no longer. */
 const MOST_ALIKE = 20;
 /** Less than this, in milliseconds, is too little to tell: memory that is still at hand makes it faster. */
 const LEAST = 2;
@@ -18,7 +18,7 @@ const TICK = 10;
 /** What takes longer, in milliseconds, is measured well enough by one attempt. */
 const LONG = 20;
 /**
- * Others may use the same machine: only work that is slow each time, for so many milliseconds and at
+ * Others may use the same machine: only work that is slow each time, for this many milliseconds and at
  * least three times, is slow.
  */
 const PATIENCE = 10_000;
@@ -64,7 +64,7 @@ function assertGrowth(work: () => unknown, more: () => unknown, what: string, mo
   assert(growth <= most, `${what} takes ${Math.round(growth)} times as long`);
 }
 
-/** Milliseconds that this thread worked, as far as they can be told: others may use the same machine. */
+/** Milliseconds that this thread worked, as far as they are known: others may use the same machine. */
 function timeOf(work: () => unknown): number {
   const [before, started] = [process.threadCpuUsage(), performance.now()];
   work();

@@ -17,7 +17,7 @@ import { HOSTILE } from "./records.ts";
 /** A release, by the place of its run. */
 type MadeRelease = readonly [run: number, name: string, anchor?: boolean];
 
-/** What a folder with these runs tells, in which some are accepted. */
+/** The history of a folder with these runs, some of them accepted. */
 export function partWith(
   runs: readonly (MadeRun | RunRecord)[],
   releases: readonly MadeRelease[] = [],

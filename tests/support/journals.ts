@@ -54,7 +54,7 @@ export function endLine(trials: number, reason?: string): RunLine {
   return { v: 1, kind: "end", time: "2026-01-01T00:00:00.000Z", trials, reason };
 }
 
-/** Writes the journal of a plan: all of its trials solved, unless told otherwise. */
+/** Writes the journal of a plan: all of its trials solved, by default. */
 export function writeJournal(
   folder: Folder,
   plan: Plan,

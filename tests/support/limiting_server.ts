@@ -7,9 +7,9 @@ import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 
 /** What it refuses, with status 429. */
 export interface ServerLimits {
-  /** Requests beyond so many at the same time. */
+  /** Requests beyond this number at the same time. */
   atOnce?: number;
-  /** All requests after so many replies. */
+  /** All requests after this number of replies. */
   replies?: number;
   /** Headers of a refusal, such as `retry-after`. */
   headers?: Record<string, string>;

@@ -39,7 +39,7 @@ const REAL = 12;
 
 /**
  * A plan of four cells and two models with `graphs` graphs a cell, and trials for all of it. Most have
- * the events of another trial of their model, strategy and cell: enough for whoever looks at amounts.
+ * the events of another trial of their model, strategy and cell: enough for anyone who looks at amounts.
  */
 export async function manyTrials(
   graphs: number,

@@ -1,5 +1,5 @@
 /**
- * A server of the Model Context Protocol that misbehaves as it is told: run as a program, or its answers alone. It
+ * A server of the Model Context Protocol that misbehaves as its arguments say: run as a program, or its answers alone. It
  * writes JSON-RPC itself, as no library would let it.
  */
 

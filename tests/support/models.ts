@@ -1,5 +1,5 @@
 /**
- * Models made by hand, for the tests of whoever asks them.
+ * Models made by hand, for tests of the code that asks models.
  */
 
 import type { Model, ModelReply, ModelRequest } from "../../lib/models/model.ts";

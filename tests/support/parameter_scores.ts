@@ -23,7 +23,7 @@ export function callTypes(letters: string): ParameterFailureType[][] {
   );
 }
 
-/** A trial with these failures; solved unless told otherwise. */
+/** A trial with these failures; solved by default. */
 export function scored(
   letters: string,
   traits: TrialTraits = {},

@@ -1,4 +1,4 @@
-/** How much memory a process has taken, as Linux tells. */
+/** How much memory a process has taken, by Linux. */
 
 /** The largest resident set of a process so far, in MiB; 0 when it has ended. */
 export function peakOf(pid: number): number {

@@ -23,7 +23,7 @@ export function scoresOf(worth: Worth, mode: QuestionSpec["mode"] = "parameters"
   return { syntaxValid: level >= 1, routingExact, structural: level >= 3, exact: level >= 4 };
 }
 
-/** A question; an easy one of the set `shop` unless told otherwise. */
+/** A question; an easy one of the set `shop` by default. */
 export function question(id: string, traits: Partial<QuestionSpec> = {}): QuestionSpec {
   return { set: "shop", question: id, difficulty: "easy", mode: "parameters", ...traits };
 }

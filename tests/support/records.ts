@@ -26,7 +26,7 @@ export interface TrialTraits
   readonly id?: string;
 }
 
-/** A trial; solved unless told otherwise. */
+/** A trial; solved by default. */
 export function record(traits: TrialTraits = {}): Trial {
   const {
     model = "m",
@@ -172,7 +172,7 @@ export function pairsOf(
   ];
 }
 
-/** A call event; right and answered unless told otherwise. */
+/** A call event; right and answered by default. */
 export function callEvent(call: number, traits: Partial<CallEvent> = {}): CallEvent {
   return {
     kind: "call",

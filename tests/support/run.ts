@@ -123,7 +123,7 @@ function* testFiles(path: string, ignored: readonly string[]): Generator<string>
 const WHOLE = "all files of this module were loaded";
 
 /**
- * Writes modules that load up to so many files of a room together: each module that the runner loads compiles all of
+ * Writes modules that load up to `size` files of a room together: each module that the runner loads compiles all of
  * lib/ anew.
  */
 function group(

@@ -83,7 +83,7 @@ const failuresOf = ({ failures }: Trial) =>
       one.step - other.step || (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)
     );
 
-/** Asserts that all that a model with a mistake says to an agent is recorded, and judged as if the built-in loop had been told. */
+/** Asserts that all that a model with a mistake says to an agent is recorded, and judged as if the built-in loop had got it. */
 export async function assertSaidIsRecorded(
   { api, streamed, agent }: SpeakingAgent,
   mistake: string,

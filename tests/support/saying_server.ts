@@ -1,5 +1,5 @@
 /**
- * A server that says what a script tells it to, in both of OpenAI's formats, whole and streamed, and remembers every
+ * A server that says what its script has, in both of OpenAI's formats, whole and streamed, and remembers every
  * call that it said: what an agent's trial recorded is compared with that.
  */
 

@@ -66,7 +66,7 @@ async function listTests(paths: readonly string[]): Promise<void> {
 }
 
 if (import.meta.main) {
-  // At its end the library tells of suites that it could not register, as no test file was loaded.
+  // At its end the library reports suites that it could not register, as no test file was loaded.
   const { addEventListener } = globalThis;
   Object.assign(globalThis, {
     addEventListener(...listener: Parameters<typeof addEventListener>) {

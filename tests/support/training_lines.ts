@@ -52,7 +52,7 @@ const OPENAI_LINE = z.strictObject({
   parallel_tool_calls: z.boolean(),
 });
 
-/** A line as it is exported, with metadata unless told otherwise. */
+/** A line as it is exported, with metadata by default. */
 export type OpenAILine = z.infer<typeof OPENAI_LINE> & { metadata: Record<string, string> };
 
 /** A line that OpenAI documents, and beside it the metadata. */

@@ -1,5 +1,5 @@
 /**
- * What the mistakes of `sim:truth` do to scores, told apart from the code, and how it is asked.
+ * What the mistakes of `sim:truth` do to scores, found apart from the code, and how it is asked.
  */
 
 import {

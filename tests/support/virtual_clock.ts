@@ -11,7 +11,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that is turned by whoever waits for it. */
+/** A clock that moves on when somebody waits for it. */
 export class VirtualClock implements Clock, Disposable {
   /** How long each pause was asked to be, in order; those that were given up as well. */
   readonly pauses: number[] = [];

@@ -1,5 +1,5 @@
 /**
- * Servers made by hand that speak OpenAI's wire formats, soundly and faultily, for the tests of whoever
+ * Servers made by hand that speak OpenAI's wire formats, soundly and faultily, for tests of the code that
  * asks them.
  */
 

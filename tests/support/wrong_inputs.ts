@@ -1,5 +1,5 @@
 /**
- * Wrong inputs as users make them, in a project of their own: what each is told, and with which exit code.
+ * Wrong inputs as users make them, in a project of their own: the message for each, and its exit code.
  */
 
 import { z } from "zod";
@@ -577,7 +577,7 @@ export async function toldWithout(
   const parts = errors.split(/^(?:.* => )?\.\/(\d+_test\.ts)(?::\d+:\d+| \(uncaught error\))$/m);
   return names.map((name) => {
     const texts = parts.filter((text, index) =>
-      // Others that do not run say where it is told.
+      // Others that do not run say where to look.
       parts[index - 1] === name && !text.includes('error: "not run: see ')
     );
     return { ...messageIn(texts.join("\n")), code, times: texts.length, all };

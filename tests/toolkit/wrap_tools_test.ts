@@ -19,7 +19,7 @@ import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { indirect, restate } from "../../lib/toolkit/wrap_tools.ts";
 import { ARITHMETIC, EVAL } from "../support/arithmetic_tools.ts";
 
-/** A tool that answers as it is told. */
+/** A tool that answers as its arguments say. */
 function tool(
   name: string,
   answer: (input: JsonObject) => string | Promise<string>,

@@ -73,7 +73,7 @@ Deno.test("parseToolDocuments() keeps schemas as they are, the order of their ke
   assertEquals(JSON.stringify(tool!.parameters), text);
 });
 
-/** The faults that are told of a document, without the name of its source. */
+/** The faults that are found in a document, without the name of its source. */
 function faultsOf(document: unknown): string {
   const error = assertThrows(() => parseToolDocuments(document, "tool.json"), InputError);
   const [first, ...faults] = error.message.split("\n");

@@ -92,7 +92,7 @@ Deno.test("toToolError() reads an HTTP status wherever libraries keep it", () =>
   }
   // A status counts for more than name and words.
   assertEquals(categoryOf(error("timeout", { status: 404, name: "AbortError" })), "not_found");
-  // Some servers say "forbidden" to whoever comes too often.
+  // Some servers say "forbidden" to anyone who comes too often.
   assertEquals(categoryOf(error("API rate limit exceeded", { status: 403 })), "rate_limit");
   assertEquals(categoryOf(error("API rate limit exceeded", { status: 404 })), "not_found");
 });

@@ -1,4 +1,4 @@
-// The HTML report in a real browser: questions of call sets, and cases of one's own.
+// The HTML report in a real browser: questions of call sets, and cases of the user.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";

@@ -47,7 +47,7 @@ interface Seen {
   readonly contrast: number;
 }
 
-/** Everything in a page that must be told from its background, as the browser computes it. */
+/** Everything in a page that must stand out from its background, as the browser computes it. */
 function look(page: Page): Promise<Seen[]> {
   return page.evaluate(() => {
     type Colour = readonly [red: number, green: number, blue: number, alpha: number];
@@ -160,7 +160,7 @@ browserTest("texts and marks stand out from their background, light and dark", a
       const worst = own.reduce((one, other) => one.contrast <= other.contrast ? one : other);
       assertGreaterOrEqual(worst.contrast, least, `${scheme}, ${kind}: ${JSON.stringify(worst)}`);
     }
-    // Four series are told apart by their colours.
+    // Four series differ by their colours.
     const marks = seen.filter(({ what }) => what.startsWith("figure-core mark-symbol"));
     assertEquals(new Set(marks.map(({ colour }) => colour)).size, 4);
     papers.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));

@@ -1,4 +1,4 @@
-// The contract of all text formats: what one writes, it reads; what is told is there; no reply breaks it.
+// The contract of all text formats: what one writes, it reads; its prompt has all tools; no reply breaks it.
 
 import { assert, assertEquals } from "@std/assert";
 import { parseJson } from "../../../lib/base/json.ts";

@@ -91,7 +91,7 @@ class Server {
   }
 }
 
-/** Asks a server through a limiter, so many questions at the same time. */
+/** Asks a server through a limiter, all questions at the same time. */
 async function askAll(
   questions: readonly Question[],
   ask: (question: Question) => Promise<object>,
@@ -420,7 +420,7 @@ Deno.test("RateLimiter.enter() ends at once with the reason of the signal", asyn
   assertIdle(limiter, clock);
 });
 
-// Limits of one's own
+// Limits that the user sets
 
 Deno.test("RateLimiter lets no more requests begin within any 60 seconds than it may", async () => {
   await fc.assert(fc.asyncProperty(

@@ -569,9 +569,9 @@ function calls(given: JsonObject): Pick<ModelReply, "calls"> {
 Deno.test("what once gave itself away as a key stands nowhere in a recording, and is replayed", async () => {
   const key = "Zq8x7w6v5u4t3s2r1aa";
   const conversations: [said: ModelReply[], result: string][] = [
-    // A tool's result tells, and the model then uses it under another name.
+    // A tool's result gives it, and the model then uses it under another name.
     [[reply("", calls({})), reply("", calls({ use: key })), reply(key)], `{"api_key":"${key}"}`],
-    // What a reply was written as tells, and the call in it does not.
+    // The text of a reply shows it, and the call in it does not.
     [[reply("", { ...calls({ use: key }), written: `api_key: ${key}` }), reply("a")], "fine"],
   ];
   for (const [said, result] of conversations) {
@@ -584,7 +584,7 @@ Deno.test("what once gave itself away as a key stands nowhere in a recording, an
     assert(!folder.read(filesIn(folder)[0]!).includes(key));
     const replay = await exchange(folder, { mode: "replay" }, talk);
     assertEquals(replay.recording.fault, undefined);
-    // Whoever reads only the replay must know it, too.
+    // Anyone who reads only the replay must know it, too.
     assertStringIncludes(replay.recordings.doubts.join(), "a replay may go another way");
   }
 });

@@ -596,7 +596,7 @@ Deno.test("perturbTools() copes with deep schemas, or refuses them", () => {
 interface Pair {
   readonly schema: JsonValue;
   readonly value: JsonValue;
-  /** Whether a type is told of some of it. */
+  /** Whether some part of it has a type. */
   readonly typed: boolean;
 }
 

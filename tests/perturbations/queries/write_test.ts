@@ -85,7 +85,7 @@ Deno.test("complicateNumber() says the number, by arithmetic or words, and never
       assert(!told.includes(String(value)), `${value}: ${told}`);
       assert(!/^-|\.\d*0\b/.test(told), `${told} is no way to write numbers`);
       if (/\d/.test(told)) assertEquals(added(told), String(value + 0), told);
-      // Numbers of more than 16 digits are told digit by digit.
+      // Numbers of more than 16 digits are written digit by digit.
       else if (String(Math.abs(value)).replace(/\..*/, "").length <= 16) {
         assertEquals(read(told), value + 0, told);
       }

@@ -331,7 +331,7 @@ Deno.test("breakdownFigure() gives each of 12 series a look of its own, as serie
   }
 });
 
-/** A tally of one graph that was run twice: nothing tells how far its rate may be off. */
+/** A tally of one graph that was run twice: nothing shows how far its rate may be off. */
 function unsure(traits: TrialTraits = {}): Tally {
   const one = tally([1, 2].map((repetition) => record({ repetition, ...traits })));
   assertEquals([one.rate, one.interval], [1, null]);

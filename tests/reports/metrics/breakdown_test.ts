@@ -14,7 +14,7 @@ import fc from "../../support/fast_check.ts";
 import { generatedFrom } from "../../support/generated.ts";
 import { record } from "../../support/records.ts";
 
-/** A task of a size; tasks are told apart by their seeds. */
+/** A task of a size; tasks differ by their seeds. */
 function sized(core: number, traits: Partial<GraphSpec> = {}): GraphSpec {
   const depth = core === 1 ? 0 : 1;
   return { core, depth, connected: 0, disconnected: 0, seed: 1, ...traits };

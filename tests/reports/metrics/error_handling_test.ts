@@ -164,7 +164,7 @@ Deno.test("measureLatency() has median and 95th percentile of each tool's own ti
     const { median, p95, longest } = metrics!.tools[0]!;
     for (const [value, share] of [[median, 0.5], [p95, 0.95], [longest, 1]] as const) {
       const within = (limit: number) => times.filter((time) => time <= limit).length / times.length;
-      // The least of the times that so many do not exceed.
+      // The least of the times that this share does not exceed.
       assertEquals(times.includes(value) && within(value) >= share, true);
       assertEquals(within(value - 1) < share, true);
     }

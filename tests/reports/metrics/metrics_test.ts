@@ -23,7 +23,7 @@ import { record, records } from "../../support/records.ts";
 const USED = { inputTokens: 1, outputTokens: 1 };
 const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
 
-/** A failure of `type`; a root unless told otherwise. */
+/** A failure of `type`; a root by default. */
 function failure(type: Failure["type"], root = true): Failure {
   return { type, root, call: 1, step: 1, function: "func_abc", detail: {} } as unknown as Failure;
 }

@@ -33,7 +33,7 @@ function columnsOf({ rows: [head, ...rows] }: Table): Record<string, readonly st
   );
 }
 
-/** The interval of so many gained and lost of all tasks, in percentage points. */
+/** The interval of this many gained and lost of all tasks, in percentage points. */
 function tangoText(gained: number, lost: number, tasks: number): string {
   const { lower, upper } = tango(gained, lost, tasks, 0.975);
   const points = (share: number) => (share > 0 ? "+" : "") + (100 * share).toFixed(1);

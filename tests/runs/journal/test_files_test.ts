@@ -64,7 +64,7 @@ function write(
   return folder.write(name, linesOf([line(planLine(plan)), ...trials(trialsOf(plan))]));
 }
 
-/** A plan line without what tells journals of one plan apart. */
+/** A plan line without what distinguishes journals of one plan. */
 function withoutShard({ shard: _, ...line }: PlanLine): unknown {
   return line;
 }

@@ -743,7 +743,7 @@ Deno.test("drawings name all outputs of a function, and mark the one that gives 
 // Tasks read anew from the texts that a model gets, by few lines that share nothing with the generator: what a
 // reader of the FuncBenchGen paper would work out from them.
 
-/** A function as its description tells of it; a variable as `type subtype`. */
+/** A function as its description states it; a variable as `type subtype`. */
 interface Told {
   readonly name: string;
   readonly inputs: readonly { readonly name: string; readonly kind: string }[];

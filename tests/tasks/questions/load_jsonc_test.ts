@@ -334,7 +334,7 @@ Deno.test("a value that no earlier result and no message holds is told, as it ma
     ...SMALL,
     questions: [
       { ...ASKED, calls: [first, { ...second, values: { what: "Bonn", list: ["a", "Ulm"] } }] },
-      // The question itself tells it.
+      // The question itself gives it.
       {
         ...ASKED,
         id: "q2",

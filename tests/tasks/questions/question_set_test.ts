@@ -56,7 +56,7 @@ Deno.test("documentOf() writes any tool in CallNavi's layout, keys in its order"
   });
 });
 
-/** Whether what a set tells of functions in words comes back from their tools. */
+/** Whether what a set says of functions in words comes back from their tools. */
 function assertInverse(path: string): number {
   let words = 0;
   for (const functions of loadCallSet(path).domains.values()) {

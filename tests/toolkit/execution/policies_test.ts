@@ -203,7 +203,7 @@ Deno.test("createToolExecutor() keeps to its policy, whatever tools and models d
         assertEquals(clock.waiting <= seen.runs.length, true, "only what was left behind waits");
         clock[Symbol.dispose]();
 
-        // What is told.
+        // What the caller learns.
         if (!execution.ok) {
           assertEquals(JSON.parse(execution.content), { error: execution.error.message });
         }

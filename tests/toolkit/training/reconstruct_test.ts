@@ -1,4 +1,4 @@
-// Trials told anew from their lines, against what models were really sent when they were run.
+// Trials that are rebuilt from their lines, compared with what models were really sent when they were run.
 
 import { assert, assertEquals } from "@std/assert";
 import { formatOf, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
@@ -86,7 +86,7 @@ Deno.test("reconstructTrial() tells of any simulated trial what the model was re
         if ("failure" in retold) {
           reasons.set(retold.failure, (reasons.get(retold.failure) ?? 0) + 1);
           if (trial.outcome.endsWith("_limit")) return assertEquals(retold.failure, "limit");
-          // What else cannot be told has asked for something beside the loop that had calls, or a strategy called.
+          // Others that cannot be rebuilt asked for something beside the loop that had calls, or a strategy called.
           assert(
             trial.events.some((event) =>
               event.kind === "repair" || event.kind === "call" && event.by !== undefined
@@ -230,7 +230,7 @@ Deno.test("reconstructTrial() takes what is set of a strategy", async () => {
   });
 });
 
-// What cannot be told.
+// Trials that cannot be rebuilt.
 
 /** A trial of a model that calls the first function, and then answers. */
 async function tried(replies: readonly ScriptedReply[], options: TrialOptions = {}) {

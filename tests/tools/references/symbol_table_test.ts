@@ -456,7 +456,7 @@ Deno.test("read() refuses a text around a name where no text is expected", () =>
     const { error, fault } = refusal(symbolsOf().read(tool, written2));
     assertEquals([error, fault.wrongType, fault.malformed], [expected + told, ["x"], false]);
   }
-  // What is wrong with a name is told first.
+  // What is wrong with a name is said first.
   const two = toolOf({ x: { type: "integer" }, y: { type: "null" } });
   const { error, fault } = refusal(
     symbolsOf().read(two, '{"x":"2*@Sum","y":"@Nil!","result":"@R"}'),
