@@ -103,6 +103,7 @@ Deno.test("viewCalls() finds names that are hallucinated, at any depth that list
     // What is in it is no matter of its own, nor is it when it is expected.
     [{ ...PARIS, town: { zip: "x" } }, PARIS, ["hallucination /town"]],
     [{ ...PARIS, town: 1 }, { ...PARIS, town: 2 }, ["hallucination /town"]],
+    [{ ...PARIS, "a/b~c": 1 }, PARIS, ["hallucination /a~1b~0c"]],
     // Any name is declared where the schema says so.
     [{ ...PARIS, labels: { a: "b" } }, { ...PARIS, labels: { a: "b" } }, []],
   ], { schema: FORECAST });

@@ -214,7 +214,7 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   [{}, /it is "oracle"$/, "oracle"],
   [{}, /it is "__proto__"$/, "__proto__"],
   [{ system: 7 }, /at system: expected string, received number/],
-  [{ turns: "again" }, /at turns: must be a list of texts that are not empty: it is "again"/],
+  [{ turns: [""] }, /at turns: must be a list of texts that are not empty: it is \[""\]/],
   [{ state: {} }, /at state: expected function, received object/],
 
   [

@@ -138,6 +138,8 @@ Deno.test("answers that cannot be read are told with their error classes", async
       assertEquals(scoredIn(trial).errors, isForgiven ? [] : ["unexpected_formatting"]);
     }
   }
+  const [silent] = await runAll(scripted("m", [{ text: " " }]));
+  assertEquals(silent!.outcome, "no_answer");
 });
 
 Deno.test("strategy repair sends back what cannot be read, and keeps what it was (CallNavi 5.1)", async () => {
