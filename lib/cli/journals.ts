@@ -3,7 +3,7 @@
  * @module
  */
 
-import * as journals from "../runs/journal/lines.ts";
+import * as folders from "../base/folder.ts";
 import { userPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";
@@ -48,8 +48,8 @@ export function journalsOf(operands: readonly string[]): string[] {
       throw cannot(`use ${operand}`, "names of journals must be plain text");
     }
     if (!isFolder(operand)) return [operand];
-    const names = journals.journalsIn(userPath(operand), operand);
-    if (names.length > 0) return names.map((name) => journals.pathIn(operand, name));
+    const names = folders.filesIn(userPath(operand), ".jsonl", operand);
+    if (names.length > 0) return names.map((name) => folders.pathIn(operand, name));
     const what = `the folder ${operand} has no journals, whose names end in .jsonl`;
     throw cannot("read journals", what);
   });
@@ -66,7 +66,7 @@ export function readJournals(journals: readonly string[], unchecked?: boolean): 
 
 /** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */
 export function isFolder(operand: string): boolean {
-  return journals.isFolder(userPath(operand));
+  return folders.isFolder(userPath(operand));
 }
 
 /**

@@ -11,7 +11,7 @@ import { readTraceFile } from "../integrations/traces/read.ts";
 import { baselineOfGate } from "../runs/baseline.ts";
 import { decideResults } from "../runs/decide_results.ts";
 import { readResults } from "../runs/journal/results.ts";
-import { journalsIn } from "../runs/journal/lines.ts";
+import { filesIn } from "../base/folder.ts";
 import { isMissing } from "../base/output_file.ts";
 import { command } from "./command.ts";
 import { Interrupt } from "./running.ts";
@@ -95,7 +95,9 @@ gate cannot decide.`,
 function journalsAt(path: string): string[] {
   const place = userPath(path);
   if (isMissing(place)) return [];
-  return path.endsWith("/") ? journalsIn(place, path).map((name) => `${place}${name}`) : [place];
+  return path.endsWith("/")
+    ? filesIn(place, ".jsonl", path).map((name) => `${place}${name}`)
+    : [place];
 }
 
 /** What came out, by the journals: tests fail for several reasons, and only journals tell which. */

@@ -14,7 +14,7 @@ import { shardOf } from "./_assign_shards.ts";
 import { Stopping } from "./early_stopping.ts";
 import { readPlanLine, suiteOf } from "./journal/journal.ts";
 import { planLine } from "./journal/plan_line.ts";
-import { isFolder, journalsIn, pathIn } from "./journal/lines.ts";
+import { filesIn, isFolder, pathIn } from "../base/folder.ts";
 import { readResults, type Results } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { assertSamePlan } from "./_resuming.ts";
@@ -105,7 +105,7 @@ function readEarlier(
   const expected = planLine(plan, shard, wave);
   const folder = files.dirname(journal);
   const where = printable(pathForUser(folder), 300);
-  const names = isFolder(folder) ? journalsIn(folder, where) : [];
+  const names = isFolder(folder) ? filesIn(folder, ".jsonl", where) : [];
   const paths = names.map((name) => pathIn(folder, name)).filter((path) => {
     // There may be the journals of other suites, and those that this wave writes.
     if (suiteOf(path) !== plan.suite) return false;

@@ -11,7 +11,7 @@ import {
   releasesOf,
 } from "../../lib/runs/history/history.ts";
 import { recordText, type RunRecord } from "../../lib/runs/record.ts";
-import { journalsIn } from "../../lib/runs/journal/lines.ts";
+import { filesIn } from "../../lib/base/folder.ts";
 import { watchedName, watchHistory } from "../../lib/runs/history/watch.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
 import { folder } from "../support/child.ts";
@@ -137,7 +137,7 @@ Deno.test("a link to a device, of which reading never ends, is no file of a hist
   Deno.symlinkSync("/dev/zero", `${made.path}/zero.json`);
   Deno.symlinkSync("nowhere", `${made.path}/lost.json`);
   assertEquals(
-    journalsIn(made.path, "history", ".json"),
+    filesIn(made.path, ".json", "history"),
     [...made.files.map((path) => path.split("/").at(-1)!), "lost.json"],
   );
 });

@@ -11,7 +11,7 @@ import { sha256 } from "../../base/hash.ts";
 import { countText } from "../../base/numbers.ts";
 import { nearestOrAll } from "../../base/nearest_name.ts";
 import { writeOutput } from "../../base/output_file.ts";
-import { journalsIn, pathIn } from "../journal/lines.ts";
+import { filesIn, pathIn } from "../../base/folder.ts";
 import { differencesOf } from "../journal/_plan_differences.ts";
 import {
   distributionOf,
@@ -62,7 +62,7 @@ export function readHistory(folders: readonly HistoryFolder[], now = new Date())
   const leftOut: string[] = [];
   const found: HistoryRecord[] = [];
   for (const { path: folder, shown } of folders) {
-    for (const name of journalsIn(folder, shown, ".json")) {
+    for (const name of filesIn(folder, ".json", shown)) {
       const path = pathIn(shown, name);
       let text = "";
       try {
