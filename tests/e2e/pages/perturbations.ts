@@ -5,7 +5,7 @@ import { FAULTS } from "../../../lib/tools/fault.ts";
 import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
 import { METAMORPHIC_CHECKS } from "../../../lib/perturbations/ids.ts";
 import { browserTest } from "../../support/browser.ts";
-import { folder, readLines } from "../../support/child.ts";
+import { folder, type readLines } from "../../support/child.ts";
 import { toolgate } from "../../support/command_line.ts";
 import { openReport, unfold, writeReport } from "../../support/report_page.ts";
 
