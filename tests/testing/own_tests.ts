@@ -197,14 +197,7 @@ export function registerOwnTests() {
         throw new TypeError("boo");
       },
     });
-    toolTest("tools are none", { ...own, tools: () => undefined });
-    toolTest("tools share a name", { ...own, tools: () => [add, add] });
     toolTest("tools are no tools", { ...own, tools: () => [{ name: "add" }] });
-    toolTest("calls of others", {
-      ...own,
-      tools: () => [add],
-      expected: [{ tool: "ad", arguments: {} }],
-    });
     toolTest("model throws", {
       ...own,
       model: scripted("m", () => {

@@ -99,18 +99,9 @@ Deno.test("toolTest() tells what is wrong with what is made for a trial, without
       /^AssertionError: The trial is invalid: set-up failed: state threw TypeError at \S+\/own_tests\.ts:\d+:\d+: boo$/m,
     ],
     [
-      "tools are none",
-      /^InputError: Cannot offer tools as they must be a list: .* undefined/,
-    ],
-    [
-      "tools share a name",
-      /^InputError: Cannot offer tools as their names must be distinct/,
-    ],
-    [
       "tools are no tools",
       /^InputError: Cannot offer tools as each must have a description/,
     ],
-    ["calls of others", /^InputError: Cannot use expected as .* no tool ad, but add$/m],
     ["model throws", /^AssertionError: The trial is invalid: the model threw: boo$/m],
     [
       "assert throws later",

@@ -10,8 +10,6 @@ import {
   assertThrows,
 } from "@std/assert";
 import { assertRight } from "../../lib/testing/assertions/_trials.ts";
-import { assertNoFailedCalls } from "../../lib/testing/assertions/calls.ts";
-import { assertCallScore } from "../../lib/testing/assertions/trajectories.ts";
 import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
@@ -559,11 +557,7 @@ Deno.test("logCalls() puts faults in the way, and assertions take the calls that
     [undefined, undefined],
   ]);
   const expected = [{ tool: "weather", arguments: { city: "Rome" } }];
-  for (const mode of ["exact", "unordered", "subset"] as const) {
-    assertTrajectory(run, expected, mode);
-  }
-  assertCallScore(run, expected, { precision: 1, recall: 1 });
-  assertNoFailedCalls(run);
+  assertTrajectory(run, expected);
   // One that never got through was not made.
   const given = logCalls([WEATHER], { perturbation: { id: "permission_denied", seed: 1 } });
   await given.recorded[0]!.execute({ city: "Rome" });

@@ -199,8 +199,6 @@ Deno.test("valueDifferences() compares values of every kind by what can be seen 
 
 Deno.test("partial allows more in objects, maps, sets and instances, and nothing else", () => {
   const table: [actual: unknown, expected: unknown, lines: string[]][] = [
-    [{ a: { b: 1, c: 2 }, d: 3 }, { a: { b: 1 } }, []],
-    [{ a: [{ b: 1, c: 2 }] }, { a: [{ b: 1 }] }, []],
     [{ a: [1, 2] }, { a: [1] }, ["v.a[1] unexpected nothing | 2"]],
     [{ a: 1 }, { a: 1, b: 2 }, ["v.b missing 2 | nothing"]],
     [new Map([["a", 1], ["b", 2]]), new Map([["a", 1]]), []],
@@ -220,7 +218,6 @@ Deno.test("partial allows more in objects, maps, sets and instances, and nothing
 
 Deno.test("what is to be ignored has no differences, whether it is there or not", () => {
   const table: [actual: unknown, expected: unknown, ignore: string[], lines: string[]][] = [
-    [{ date: 1 }, { date: 2 }, ["date"], []],
     [{ date: 1 }, {}, ["date"], []],
     [{}, { date: 2 }, ["date"], []],
     [{ a: { date: 1 }, date: 1 }, { a: { date: 2 }, date: 2 }, ["a.date"], [
