@@ -249,6 +249,8 @@ Deno.test("runTools() carries out nested calls, each once and in their order", a
   }
 });
 
+const JOURNALS = `${Deno.makeTempDirSync()}/`;
+
 const marking = CollectedTests.ofFile(() => {
   const model = scripted("nester", [{
     calls: [
@@ -262,6 +264,7 @@ const marking = CollectedTests.ofFile(() => {
       model,
       references: true,
       limits: { parallel },
+      journal: JOURNALS,
       state: () => [],
       tools: (marks) => [tool({
         name: "mark",
@@ -286,9 +289,12 @@ const marking = CollectedTests.ofFile(() => {
 
 let marked: CollectedRun;
 Deno.test.beforeAll(async () => void (marked = await marking.run()));
+Deno.test.afterAll(() => Deno.removeSync(JOURNALS, { recursive: true }));
 
 Deno.test("toolTest() runs tools one after another if it is told so, and nests calls", () => {
   assertEquals(marked.tests.map(({ ended, error }) => [ended, error]), [["ok", ""], ["ok", ""]]);
+  const lines = [...Deno.readDirSync(JOURNALS)].map(({ name }) => readLines(JOURNALS + name));
+  assertEquals(lines.map(([, trial]) => trial.solved), [true, true]);
 });
 
 // The command line
