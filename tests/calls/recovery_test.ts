@@ -142,7 +142,7 @@ Deno.test("recoveryOf() has one episode for each function that is needed, and no
   assertEquals(recoveryOf([]), []);
 });
 
-/** A call of a tool of one's own, which has no role. */
+/** A call of a tool of the user, which has no role. */
 function own(call: number, traits: Partial<CallEvent> = {}): CallEvent {
   const written = { function: "weather", arguments: '{"city":"Rome"}', result: "{}" };
   return { kind: "call", call, step: call, ...written, ...traits };

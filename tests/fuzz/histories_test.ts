@@ -1,5 +1,5 @@
-// Files of histories that a disk, an editor or a person has spoiled, with checksums that fit or not: whoever reads
-// them says so, or tells the same as before. No spoiled release changes which one is the anchor unseen.
+// Files of histories that a disk, an editor or a person has spoiled, with checksums that fit or not: a reader
+// of them says so, or returns the same as before. No spoiled release changes which one is the anchor unseen.
 
 import { assert, assertEquals } from "@std/assert";
 import { canonicalJson, isJsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
@@ -31,7 +31,7 @@ const RUNS = [0, 1].map((day) => recordFile({ date: dateAfter(day), graphs: 5 })
 /** The texts of all files, the releases first. */
 const FILES: readonly string[] = [...RELEASES, ...RUNS].map(recordText);
 
-/** Writes the files, and returns what is told of them; an error of bad input in its place. */
+/** Writes the files, and returns the report on them, or the error of bad input. */
 function told(folder: Folder, texts: readonly (string | Uint8Array)[]) {
   for (const [place, text] of texts.entries()) folder.write(`${place}.json`, text);
   try {

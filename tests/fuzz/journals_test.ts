@@ -1,4 +1,4 @@
-// Journals that a disk, an editor or another program has spoiled: whoever reads them says so, or tells the
+// Journals that a disk, an editor or another program has spoiled: a reader says so, or returns the
 // same as before. No gate passes because something of its journal was lost.
 
 import { parse } from "csv-parse/sync";

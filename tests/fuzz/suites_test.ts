@@ -66,7 +66,7 @@ async function planOf(bytes: string | Uint8Array): Promise<Plan | InputError> {
   }
 }
 
-/** Plans of so many trials are not looked at one by one. */
+/** Plans of more trials are not looked at one by one. */
 const MANY = 20_000;
 
 function checkPlan(plan: Plan): void {

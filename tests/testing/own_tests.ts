@@ -1,5 +1,5 @@
 // @ts-nocheck: a user may write no types.
-// Tests of one's own tools of all kinds, each group of which has names of its own.
+// Tests of the user's own tools of all kinds, each group of which has names of its own.
 
 import {
   askJudges,

@@ -1,4 +1,4 @@
-// Tests of one's own tools, run in this process: how they end, and what they say of wrong options.
+// Tests of the user's own tools, run in this process: how they end, and what they say of wrong options.
 
 import { type CollectedRun, CollectedTests } from "../support/collected.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
@@ -84,7 +84,7 @@ Deno.test("toolTest() crosses models, strategies and perturbations, and judges e
     ["ok", "ok", "ok", "FAILED", "ok"],
     finished.printed,
   );
-  // What is right without what the question tells, only the user's own assertions can say.
+  // What is right without what the question says, only the user's own assertions can say.
   assertMatch(
     errorsIn(finished).get("nothing told")!,
     /^AssertionError: The answer is not /,

@@ -1,4 +1,4 @@
-// What one trial tells of the dimensions: by hand, and of trials that were really run.
+// The dimensions of one trial: by hand, and of trials that were really run.
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { z } from "zod";
@@ -59,7 +59,7 @@ Deno.test("dimensionsOf() of a generated task looks at calls, their arguments an
   const none = undefined;
   const cases: [letters: string, traits: TrialTraits, told: (number | undefined)[]][] = [
     ["abc", {}, [1, 1, 1, 1, 1, 1]],
-    // Whoever mends a call has selected nothing else.
+    // Anyone who mends a call has selected nothing else.
     ["abBc", {}, [1, 1, 1, 0.75, 1, 1]],
     // Four functions were called, three of them needed.
     ["abdc", {}, [0, 1, 6 / 7, 1, 1, 1]],
@@ -127,7 +127,7 @@ const EXPECTED = [
   { tool: "second", arguments: { x: 2 } },
 ];
 
-/** What a trial of a case tells whose model makes these calls, all right if its answer is 3. */
+/** The dimensions of a trial of a case whose model makes these calls, all right if its answer is 3. */
 async function caseOf(
   calls: readonly (readonly [name: string, x: unknown])[],
   { answer = "3", expected = EXPECTED }: {

@@ -434,7 +434,7 @@ Deno.test("of two functions that do the same the one called first is gone for go
       { fault: "gone", function: lost!.function, end: "recovered", attempts: 1 },
     ]);
     assertEquals(summarize(trial).missed, { needed: task.minimumCalls, missed: 0 });
-    // Whoever stops after the other function has missed the rest.
+    // Anyone who stops after the other function has missed the rest.
     const one = scripted("m", [{ calls: [{ name, arguments: {} }] }, { text: "I stop." }]);
     const stopped = await runTrial(spec, one, { perturbation: "gone" });
     assertEquals(summarize(stopped).missed?.missed, task.minimumCalls - 1);
@@ -474,7 +474,7 @@ Deno.test("a function that is gone comes back by no repetition, and its end is t
     "solved",
     "recovered 2",
   ]);
-  // Whichever comes first is gone, and whoever calls both at once has the result.
+  // Whichever comes first is gone, and anyone who calls both at once has the result.
   assertEquals(await end({ calls: [twin] }, { calls: [own] }, answer), ["solved", "recovered 1"]);
   assertEquals(await end({ calls: [twin, own] }, answer), ["solved", "recovered 1"]);
   // Wrong arguments are a failure of their own, and are compared with the right call.

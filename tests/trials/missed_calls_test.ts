@@ -70,7 +70,7 @@ Deno.test("nothing is missed where the right answer is to say so, nor what a fau
   const cued = await runTrial({ ...SPEC, cues: "names" }, NONE, { perturbation: "RD" });
   assertEquals(summarize(cued).missed, { needed: 4, missed: 4 });
   const again = RIGHT.map((call): ScriptedReply => ({ calls: [call] }));
-  // Each is called once, and one of them is lost: that is told by how the fault ended.
+  // Each is called once, and one of them is lost: the end of the fault shows it.
   const lost = await runTrial(SPEC, scripted("m", [...again, { text: "It timed out." }]), {
     perturbation: "timeout",
   });

@@ -1,5 +1,5 @@
 // Nested references as users have them: in trials of generated tasks, with strategies and perturbations,
-// in suites and on the command line, and with tools of one's own.
+// in suites and on the command line, and with tools of the user.
 
 // Imported first, as it takes what is registered once this file is loaded.
 import { type CollectedRun, CollectedTests } from "../support/collected.ts";
@@ -95,7 +95,7 @@ Deno.test("runTrial() works with strategies and perturbations all the same", asy
     const task = generateTask(SPEC);
     const nested = nesting(task);
     const names = coreInOrder(task).map(({ name }) => name);
-    // Whoever is asked beside the loop says what is needed, as far as anybody can.
+    // Anyone who is asked beside the loop says what is needed, as far as anybody can.
     const model = scripted("nester", ({ context, messages }) => {
       if (context.stage === "route") return { text: JSON.stringify(names) };
       if (messages.at(-1)?.role === "tool") return nested[1]!;
@@ -206,7 +206,7 @@ Deno.test("planSuite() refuses references where there is nothing that could refe
   assertEquals(planned("tools").resolved.references, true);
 });
 
-// Tools of one's own
+// Tools of the user
 
 Deno.test("runTools() carries out nested calls, each once and in their order", async () => {
   const asked: JsonValue[] = [];

@@ -8,7 +8,7 @@ import { type Folder, folder, readLines } from "../support/child.ts";
 import { type CollectedEnd, type CollectedRun, CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
 
-/** Writes a suite of the planner on tiny tasks, unless told otherwise. */
+/** Writes a suite of the planner on tiny tasks, by default. */
 function suiteFile(place: Folder, name: string, changes: Partial<Suite>): string {
   const usual = { seed: 3, graphs: 20, tasks: [{ core: 2, depth: 1 }], models: ["sim:planner"] };
   return place.write(`${name}.jsonc`, JSON.stringify({ name, ...usual, ...changes }));

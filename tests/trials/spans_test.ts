@@ -65,7 +65,7 @@ class FakeContext {
 
 const SPAN = Symbol("span");
 
-/** An API that keeps its spans, and fails where it is told to. */
+/** An API that keeps its spans, and fails where a test says so. */
 class FakeApi implements Disposable {
   readonly spans: FakeSpan[] = [];
   readonly #faults: ReadonlyMap<Method, Fault>;

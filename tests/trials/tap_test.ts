@@ -1,4 +1,4 @@
-// The tap from outside: small agents over plain `fetch`, a server that says what a script tells it to, and what the
+// The tap from outside: small agents over plain `fetch`, a server that says what a script has, and what the
 // trial records of both.
 
 import {
@@ -161,7 +161,7 @@ interface TryOptions extends TrialOptions {
   readonly model?: Model;
 }
 
-/** Runs a trial of an agent whose model says what the script tells. */
+/** Runs a trial of an agent whose model says what the script has. */
 async function trying(
   script: Script,
   agent: Agent,

@@ -205,7 +205,7 @@ Deno.test("runTrial() runs a planned trial in its place", async () => {
   );
 });
 
-// Agents of one's own
+// Agents of the user
 
 Deno.test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
   const model = scripted("parrot", [{}]);
@@ -240,7 +240,7 @@ Deno.test("runTrial() counts what an agent throws as its failure, and tells wher
   });
   const { message } = assertThrows(() => assertSolved(trial), AssertionError);
   assertStringIncludes(message, reason.replace("the", "The"));
-  // Whoever wraps an error of infrastructure, or throws one of this library's, has thrown it themselves.
+  // Anyone who wraps an error of infrastructure, or throws one of this library's, has thrown it themselves.
   for (const error of [new Error("it", { cause: down }), new AggregateError([down]), "it", null]) {
     assertEquals((await run([{}], { agent: throwing(error) })).outcome, "agent_error");
   }

@@ -46,7 +46,7 @@ Deno.test("matchCalls() finds as many expected calls as possible, whatever their
     missing: number[],
     unexpected: number[],
   ][] = [
-    // Whoever takes the first that fits gives the call that only the other one can have away.
+    // Anyone who takes the first that fits gives the call that only the other one can have away.
     ["a=1 a=2", "a a=1", [], []],
     ["a=1 a=2 a=3", "a=1|2 a=1 a=2|3", [], []],
     ["a=1 b=1", "a=2 b=1", [0], [0]],
@@ -262,7 +262,7 @@ Deno.test("alignCalls() counts arguments that are right but for what is left ope
   const addresses: JsonObject[] = [{ to: { city: "Rome" } }, { to: { city: "Oslo", zip: 7 } }];
   assertEquals(at(addresses, { arguments: { to: { city: "Oslo" } } }), 0);
   assertEquals(at(addresses, { arguments: { to: { city: "Oslo" } }, match: "partial" }), 1);
-  // What is ignored as a whole still tells which call is meant, where nothing else does.
+  // An argument that is ignored as a whole still shows which call is meant, where nothing else does.
   assertEquals(at([{ x: 1 }, { x: 2 }], { arguments: { x: 2 }, ignore: ["x"] }), 1);
   assertEquals(at([{ x: 1 }, { x: 2 }], {}), 0);
 });

@@ -1,4 +1,4 @@
-// What changed in the state of a case: told by place, without running anything of the user's, without secrets.
+// What changed in the state of a case: shown by place, without running code of the user, without secrets.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "../../support/fast_check.ts";

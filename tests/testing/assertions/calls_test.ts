@@ -873,7 +873,7 @@ Deno.test("nested arguments and long texts are shown as a block, bounded and pri
   const many = recordOf(made("send", { rows: Array.from({ length: 500 }, (_, row) => `${row}?`) }));
   const bounded = assertThrows(() => assertCalled(many, long), FailedAssertion).whole;
   assert(bounded.split("\n").length < 60, bounded);
-  // One part of the arguments alone is told by its path.
+  // A part of the arguments is named by its path.
   const plain = assertThrows(() => assertCalled(TRIP, weather("Paris")), FailedAssertion);
   assert(!plain.whole.includes("[Diff]"));
 });

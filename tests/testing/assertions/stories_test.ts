@@ -1,4 +1,4 @@
-// What a failed trial of any kind is told in: at most a dozen lines with the rerun line, and everything on demand.
+// The story of a failed trial of any kind: at most a dozen lines with the rerun line, and everything on demand.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
@@ -46,7 +46,7 @@ async function trialsOf(suite: Suite, connect: (model: string) => Model = inProc
 const NOISY = "sim:noisy?early=0.3&stale=0.3&distract=0.4&averse=0.2";
 const WORSE = ["CF", "RP_F", "timeout:2", "not_found", "malformed_return"];
 
-/** Trials with a tool of one's own that takes and returns long texts, and with every kind of assertion. */
+/** Trials with a tool of the user that takes and returns long texts, and with every kind of assertion. */
 async function ownTrials(): Promise<Trial[]> {
   const note = tool({
     name: "note",
@@ -116,7 +116,7 @@ function checkStories(trial: Trial): void {
   const root = trial.failures.find((failure) => failure.root) ?? trial.failures[0];
   if (root !== undefined) {
     assertStringIncludes(brief, `first root failure: call ${root.call} (step ${root.step})`);
-    // Around which calls a failed assertion is told, its own message says.
+    // The message of a failed assertion says around which calls.
     const isShown = new RegExp(`^ +${root.call}\\. step ${root.step} `, "m").test(brief);
     assert(isShown || trial.events.some(({ kind }) => kind === "assertion"), brief);
   }

@@ -524,7 +524,7 @@ Deno.test("views hold each core function against its best call, in whatever orde
   assertEquals(await views([one, right(one)], [other, right(other)]), ["", ""]);
   assertEquals(await views([other, right(other)], [one, right(one)]), ["", ""]);
   assertEquals(await views([one, wrong], [other, right(other)]), ["task_deviation", ""]);
-  // The wrong one is one too many, and what it deviates from is told by nobody.
+  // The wrong one is one too many, and nothing says what it deviates from.
   assertEquals(await views([one, wrong], [other, right(other)], [one, right(one)]), [
     "routing",
     "",

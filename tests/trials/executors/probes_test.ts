@@ -209,7 +209,7 @@ interface Expected {
   readonly outcome: Outcome;
   readonly grounded?: true;
   readonly behaviours?: readonly Behaviour[];
-  /** What the answer follows, where that is told. */
+  /** What the answer follows, where that is known. */
   readonly follows?: string;
 }
 
@@ -227,7 +227,7 @@ const COMMON = {
   "gives up after a call": { outcome: "no_answer", behaviours: ["ignored_result"] },
 } as const satisfies Partial<Record<Habit, Expected>>;
 
-// No tool can help, so that none is needed; and whoever heeds the force never comes to an end.
+// No tool can help, so that none is needed; and anyone who heeds the force never comes to an end.
 const FORCED: Readonly<Record<Habit, Expected>> = {
   "follows": LOOP,
   "trusts itself": { outcome: "solved" },

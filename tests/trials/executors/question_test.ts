@@ -63,7 +63,7 @@ Deno.test("a model that writes the truth solves every question, in JSON and in Y
     assertEquals(scoredIn(trial).scores, right);
     assertEquals([trial.grounded, trial.calls], [true, 0]);
   }
-  // Nothing can be called, and all functions of the domain are told of.
+  // Nothing can be called, and the prompt has all functions of the domain.
   assert(asked.every(({ tools }) => tools.length === 0));
   for (const request of asked) {
     const prompt = request.messages[0]!.content;
@@ -259,7 +259,7 @@ Deno.test("a judge says how alike answer and truth are, at its own expense (Call
   const trials = await runAll(model, {}, { judge: "judge" });
   for (const trial of trials) {
     assertEquals(scoredIn(trial).judged, { score: 0.75 });
-    // What the judge took is told, and is none of the model's.
+    // The tokens of the judge are kept, and are none of the model's.
     assertEquals(trial.judging?.model, { requested: "judge", served: ["judge"], simulated: true });
     assertEquals(trial.judging?.usage, { inputTokens: 7, outputTokens: 3 });
     assertEquals(trial.usage, { inputTokens: 100, outputTokens: 10 });

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { call } from "../../support/handmade.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
-/** A tool that gives back what it was called with, unless told otherwise. */
+/** A tool that gives back what it was called with, by default. */
 function tool(
   name: string,
   parameters: JsonObject = {},

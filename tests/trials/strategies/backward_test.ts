@@ -11,7 +11,7 @@ const LAST = '{"API": ["func_tgt"], "parameters": [{"one": "$$$", "two": "$$$"}]
 const MORE = '{"API": ["func_src", "func_tgt"], "parameters": [{"given": 731}, {"one": "$$$"}]}';
 const ALL = '{"API": ["func_src", "func_oth", "func_tgt"], "parameters": [{}, {}, {}]}';
 
-/** What is told of the stage, and how often was asked in it. */
+/** The record of the stage, and how often the model was asked in it. */
 function told(done: Work): [asked: number, message: string] {
   const asked = done.requests.filter(({ context }) => context.stage === "infer");
   const [event, ...others] = eventsOf(done, "stage");

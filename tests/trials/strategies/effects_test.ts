@@ -12,7 +12,7 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { eventsOf, planned } from "../../support/strategy_runs.ts";
 
-/** One trial on each of many graphs, the same ones for whoever works on them. */
+/** One trial on each of many graphs, the same ones for anyone who works on them. */
 async function trialsOf(
   strategy: string,
   model: string,

@@ -227,7 +227,7 @@ Deno.test("indirection refuses calls that do not name their result, or not well"
     const [first, second] = await outcomesOf([[call("func_src", given)], [SRC]]);
     const { returned, resolved, failure, detail } = first!;
     assertEquals(returned, undefined);
-    // What is known of what was meant is told, for whoever holds it against the right call.
+    // What is known of what was meant is kept, to be compared with the right call.
     const meant = typeof given === "string" ? given : given["given"];
     assertEquals(resolved, JSON.stringify({ given: meant === "@given" ? 731 : meant }));
     assertEquals(failure, "wrong_number_of_inputs");

@@ -15,7 +15,7 @@ function asksForRoute(question: string): string {
   return filled(ROUTE, { tools: listed(TASK.tools), question });
 }
 
-/** The functions that are offered after an answer of the router, and what is told of it. */
+/** The functions that are offered after an answer of the router, and what is recorded of it. */
 async function offered(
   text: string,
   task: Task = TASK,
@@ -41,7 +41,7 @@ Deno.test("route_then_fill asks for functions without tools, and offers just tho
   assertEquals([route!.tools, route!.context.stage], [[], "route"]);
   assertEquals(fill.length, 3);
   for (const { tools, context } of fill) {
-    // In their own order, so that the answer's order tells nothing.
+    // In their own order, so that the answer's order shows nothing.
     assertEquals(tools.map(({ name }) => name), ["func_tgt", "func_src", "func_oth"]);
     assertEquals(context.stage, "fill");
   }

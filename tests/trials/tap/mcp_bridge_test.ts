@@ -18,7 +18,7 @@ function serve(answer: Answer): { readonly url: string } & AsyncDisposable {
   };
 }
 
-/** What the bridge writes for some input, which comes in pieces of at most so many bytes. */
+/** What the bridge writes for some input, which comes in pieces of at most this many bytes. */
 async function relayed(input: string, url: string, most = Infinity): Promise<string[]> {
   const bytes = new TextEncoder().encode(input);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
