@@ -4,31 +4,114 @@
  */
 
 import { sample } from "@std/random";
-import {
-  decodeUri,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  pointerKeys,
-  pointerPart,
-} from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { Stream } from "../../base/random.ts";
-import { schemasFor, targetOf, typeOf } from "../../tools/schema/position.ts";
-import { HOLDERS, schemasBehind, type Subschema } from "../../tools/schema/subschemas.ts";
-import { differences, type Edit, textAt } from "./_schema_edits.ts";
+import { HOLDERS, type Subschema } from "../../tools/schema/subschemas.ts";
+import { differences, type Edit } from "./_schema_edits.ts";
+import { References, refers } from "./_schema_references.ts";
+import { typeOf } from "../../tools/schema/position.ts";
 
 /**
- * Returns the edits that give parameters other types. A schema and its alternatives get the same one, and no longer
- * refer to others. Objects and lists whose parts have schemas keep their type, and so do schemas that accept values
- * of any type.
+ * Returns the edits that give parameters other types. All schemas of one value, such as alternatives and the
+ * schemas they refer to, get the same one. Objects and lists whose parts have schemas keep their type, and
+ * so do schemas that accept values of any type.
  *
  * @param parameters The schema of all arguments, and every schema within it.
  */
 export function retypings(parameters: readonly Subschema[], stream: Stream): Edit[] {
   const changes = new TypeChanges(parameters);
-  return demandsAmong(parameters).flatMap((inner) =>
-    ["property", "part", "definition"].includes(inner.role) ? changes.edits(inner, stream) : []
-  );
+  return changes.groups.flatMap((group) => changes.edits(group, stream));
+}
+
+/** Schemas of the same value, in document order. */
+type SchemaGroup = readonly Subschema[];
+
+/** Finds the type changes for the parameters of one tool. */
+class TypeChanges {
+  readonly groups: readonly SchemaGroup[];
+  readonly #children: ReadonlyMap<Subschema | undefined, readonly Subschema[]>;
+  readonly #references: References;
+  /** Schemas that accept values of certain types only. */
+  readonly #bounded: ReadonlySet<Subschema>;
+
+  constructor(parameters: readonly Subschema[]) {
+    const demands = demandsAmong(parameters);
+    this.#references = new References(parameters);
+    this.#children = Map.groupBy(demands, ({ around }) => around);
+    const demanded = new Set(demands);
+    const targets = new Map(demands.map((inner) => [
+      inner,
+      this.#references.targetsOf(inner).filter((target) => demanded.has(target)),
+    ]));
+    this.groups = groupsOf(targets);
+    this.#bounded = boundedAmong(targets);
+  }
+
+  /** The edits that give a group another type. */
+  edits(group: SchemaGroup, stream: Stream): Edit[] {
+    const targets = targetsExcept(kindsIn(group));
+    const isOpen = group.some((inner) => inner.role !== "branch" && !this.#bounded.has(inner));
+    if (isOpen || targets.length === 0) return [];
+    const target = sample(targets, stream)!;
+    const scalar = sample(SCALARS.filter((other) => targets.includes(other)), stream);
+    const containers = new Set(group.flatMap((inner) => this.#containersIn(inner)));
+    const stays = (inner: SchemaGroup) => kindsIn(inner).some((kind) => containers.has(kind));
+    const gone = new Set<Subschema>();
+    return group.flatMap((inner): Edit[] => {
+      const { schema, path, role, around } = inner;
+      if (role === "root") return [];
+      if (role === "branch" && gone.has(around!)) {
+        gone.add(inner);
+        return [];
+      }
+      const branches = this.#branchesIn(inner);
+      if (branches !== undefined && !stays(branches) && kindsIn(branches).length > 0) {
+        gone.add(inner);
+        return differences(path, schema, retyped(schema, target, isCheckKeyword));
+      }
+      if (this.#containersIn(inner).length > 0 || stays([inner])) {
+        return scalar === undefined
+          ? []
+          : differences(path, schema, retypedExcept(schema, containers, scalar));
+      }
+      if (kindsOf(schema).length === 0 || this.#references.leadInto(path, isPlainCheckKeyword)) {
+        return [];
+      }
+      return differences(path, schema, retyped(schema, target, isPlainCheckKeyword));
+    });
+  }
+
+  /** The kinds of container whose parts a schema describes; the root, all arguments, is an object. */
+  #containersIn(inner: Subschema): Kind[] {
+    const parts = (this.#children.get(inner) ?? []).flatMap(({ role, keyword }): Kind[] => {
+      if (role === "property") return ["object"];
+      if (role !== "part") return [];
+      return [/properties$/i.test(keyword) ? "object" : "array"];
+    });
+    return inner.role === "root" ? ["object", ...parts] : parts;
+  }
+
+  /**
+   * A schema with all its nested branches, if they can be replaced as one. `undefined` if they describe parts,
+   * refer to another schema, or are referred to.
+   */
+  #branchesIn(top: Subschema): SchemaGroup | undefined {
+    if (this.#references.isNamedWithin(top)) return undefined;
+    if (this.#references.leadInto(top.path, isCheckKeyword)) return undefined;
+    const found = [top];
+    for (const inner of found) {
+      if (refers(inner)) return undefined;
+      for (const child of this.#children.get(inner) ?? []) {
+        if (child.role === "branch") found.push(child);
+        else if (child.role !== "definition" || inner !== top) return undefined;
+      }
+    }
+    return found;
+  }
+}
+
+function kindsIn(group: SchemaGroup): Kind[] {
+  return [...new Set(group.flatMap(({ schema }) => kindsOf(schema)))];
 }
 
 /** All schemas except those of conditions, which require nothing, and those within them. */
@@ -41,109 +124,66 @@ function demandsAmong(parameters: readonly Subschema[]): Subschema[] {
   return [...demands];
 }
 
-/** Finds the type changes for the parameters of one tool. */
-class TypeChanges {
-  readonly #root: JsonObject;
-  readonly #branches: ReadonlyMap<Subschema | undefined, readonly Subschema[]>;
-  /** The paths of schemas within which something has a name, or a reference leads to. */
-  readonly #fixed: ReadonlySet<string>;
-  /** Whether each schema accepts values of certain types only. */
-  readonly #bounded = new Map<JsonObject, boolean>();
+/** The schemas that each schema refers to. */
+type Targets = ReadonlyMap<Subschema, readonly Subschema[]>;
 
-  constructor(parameters: readonly Subschema[]) {
-    this.#root = parameters[0]!.schema;
-    const branches = parameters.filter(({ role }) => role === "branch");
-    this.#branches = Map.groupBy(branches, ({ around }) => around);
-    this.#fixed = fixedAmong(parameters);
-  }
-
-  /** The edits that give a schema another type: as a whole or, if it has parts, beside these. */
-  edits(inner: Subschema, stream: Stream): Edit[] {
-    const { path, schema } = inner;
-    const kinds = this.#kindsOf(schema);
-    const targets = targetsExcept(kinds);
-    if (!this.#isBounded(schema) || targets.length === 0) return [];
-    const target = sample(targets, stream)!;
-    const scalar = sample(SCALARS.filter((other) => targets.includes(other)), stream);
-    const { parts } = schemasFor(this.#root, [schema]);
-    const containers = new Set(parts.flatMap(containersIn));
-    if (containers.size === 0) return this.#whole(path, schema, target);
-    return scalar === undefined ? [] : this.#beside(inner, containers, scalar);
-  }
-
-  /** The edits that replace a schema, unless others need what is within it. */
-  #whole(path: string, schema: JsonObject, target: Target): Edit[] {
-    if (this.#fixed.has(path)) return [];
-    return differences(path, schema, retyped(schema, target));
-  }
-
-  /** The edits that replace what a schema accepts beside containers, in it and in its branches. */
-  #beside(inner: Subschema, containers: ReadonlySet<Kind>, scalar: Target): Edit[] {
-    const { path, schema } = inner;
-    return [
-      ...differences(path, schema, retypedExcept(schema, containers, scalar)),
-      ...(this.#branches.get(inner) ?? []).flatMap((branch) => {
-        const kinds = this.#kindsOf(branch.schema);
-        const isOther = kinds.length > 0 && !kinds.some((kind) => containers.has(kind));
-        return isOther
-          ? this.#whole(branch.path, branch.schema, scalar)
-          : this.#beside(branch, containers, scalar);
-      }),
-    ];
-  }
-
-  /** The kinds that a schema names, itself or through others of the same value. */
-  #kindsOf(schema: JsonObject): Kind[] {
-    return [...new Set(schemasFor(this.#root, [schema]).parts.flatMap(kindsOf))];
-  }
-
-  /** Whether a schema accepts certain types only; of circles nobody can say what they accept. */
-  #isBounded(schema: JsonValue | undefined): boolean {
-    if (!isJsonObject(schema)) return schema === false;
-    const known = this.#bounded.get(schema);
-    if (known !== undefined) return known;
-    this.#bounded.set(schema, false);
-    const { $ref, allOf, anyOf, oneOf, if: condition, then, else: otherwise } = schema;
-    const isBounded = (one: JsonValue | undefined) => this.#isBounded(one);
-    const bounded = kindsOf(schema).length > 0 || isBounded(targetOf(this.#root, $ref)) ||
-      Array.isArray(allOf) && allOf.some(isBounded) ||
-      [anyOf, oneOf].some((all) => Array.isArray(all) && all.length > 0 && all.every(isBounded)) ||
-      condition !== undefined && isBounded(then) && isBounded(otherwise);
-    this.#bounded.set(schema, bounded);
-    return bounded;
-  }
-}
-
-/** The paths of schemas that must stay whole: with a name, with one within them, or with the end of a reference. */
-function fixedAmong(parameters: readonly Subschema[]): Set<string> {
-  const fixed = new Set<string>();
-  const fix = (path: string) => {
-    for (let at = path; at !== "" && !fixed.has(at); at = at.slice(0, at.lastIndexOf("/"))) {
-      fixed.add(at);
-    }
+/** The schemas grouped by the value that they describe. */
+function groupsOf(targets: Targets): SchemaGroup[] {
+  const linked = new Map<Subschema, Subschema[]>(
+    Array.from(targets.keys(), (inner) => [inner, []]),
+  );
+  const link = (one: Subschema, other: Subschema) => {
+    linked.get(one)!.push(other);
+    linked.get(other)!.push(one);
   };
-  const top = parameters[0]!.path;
-  for (const { schema, path } of parameters) {
-    if (NAMING.some((keyword) => Object.hasOwn(schema, keyword))) fix(path);
-    const [, pointer] = /^#(\/.*)$/.exec(textAt(schema, "$ref") ?? "") ?? [];
-    if (pointer === undefined) continue;
-    const keys = pointerKeys(decodeUri(pointer)).map((key) => `/${pointerPart(key)}`);
-    // The schema itself may have another type, and is there all the same.
-    fix(top + keys.slice(0, -1).join(""));
+  for (const [inner, referred] of targets) {
+    if (inner.role === "branch") link(inner, inner.around!);
+    for (const target of referred) link(inner, target);
   }
-  return fixed;
+  const numbers = new Map<Subschema, number>();
+  for (const first of linked.keys()) {
+    if (numbers.has(first)) continue;
+    const number = numbers.size;
+    const group = new Set([first]);
+    for (const inner of group) {
+      numbers.set(inner, number);
+      for (const other of linked.get(inner)!) group.add(other);
+    }
+  }
+  return [...Map.groupBy(targets.keys(), (inner) => numbers.get(inner)!).values()];
 }
 
-const NAMING = ["$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"];
+/** The schemas that accept certain types only, by themselves or through other schemas of the same value. */
+function boundedAmong(targets: Targets): Set<Subschema> {
+  const bounded = new Set<Subschema>();
+  const referring = new Map<Subschema, Subschema[]>();
+  const counts = new Map<Subschema, Map<string, number>>();
+  for (const [inner, referred] of targets) {
+    counts.set(inner, new Map());
+    for (const target of referred) referring.getOrInsertComputed(target, () => []).push(inner);
+  }
+  const waiting = [...targets.keys()].filter(({ schema }) => kindsOf(schema).length > 0);
+  for (const inner of waiting) {
+    if (bounded.has(inner)) continue;
+    bounded.add(inner);
+    waiting.push(...referring.get(inner) ?? []);
+    const { role, keyword, around } = inner;
+    if (role !== "branch") continue;
+    const count = counts.get(around!)!;
+    count.set(keyword, (count.get(keyword) ?? 0) + 1);
+    if (isBoundedBy(around!.schema, count)) waiting.push(around!);
+  }
+  return bounded;
+}
 
-/** The kinds of container whose parts a schema describes. */
-function containersIn(schema: JsonObject): Kind[] {
-  return Object.entries(schema).flatMap(([keyword, held]): Kind[] => {
-    const role = HOLDERS.get(keyword)?.role;
-    const hasParts = (role === "property" || role === "part") &&
-      schemasBehind(keyword, held).some(([, part]) => isJsonObject(part));
-    return hasParts ? [/properties$/i.test(keyword) ? "object" : "array"] : [];
-  });
+/** Whether the bounded branches of a schema, counted by keyword, leave no way for other types. */
+function isBoundedBy(schema: JsonObject, bounded: ReadonlyMap<string, number>): boolean {
+  const all = (keyword: string) => {
+    const held = schema[keyword];
+    return Array.isArray(held) && held.length === bounded.get(keyword);
+  };
+  return bounded.has("allOf") || all("anyOf") || all("oneOf") ||
+    (Object.hasOwn(schema, "if") && bounded.has("then") && bounded.has("else"));
 }
 
 /** The types that values have; `integer` stands for all numbers. */
@@ -182,8 +222,7 @@ function kindsOf(schema: JsonObject): Kind[] {
 }
 
 /** Keywords that check values and hold no schemas. */
-const CHECKS = new Set([
-  ...["$ref", "$dynamicRef", "$recursiveRef"],
+const PLAIN_CHECKS = new Set([
   ...["type", "nullable", "enum", "const", "format", "pattern", "minLength", "maxLength"],
   ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   ...["minItems", "maxItems", "uniqueItems", "minContains", "maxContains"],
@@ -193,21 +232,31 @@ const CHECKS = new Set([
 /** Keywords that hold values of the old type. */
 const VALUES = new Set(["default", "examples", "example"]);
 
-/** Whether a keyword says what values a schema accepts. */
-function isCheckKeyword(keyword: string): boolean {
-  const holder = HOLDERS.get(keyword);
-  return CHECKS.has(keyword) || (holder !== undefined && holder.role !== "definition");
+/** Whether retyping a schema without its branches removes a keyword. */
+function isPlainCheckKeyword(keyword: string): boolean {
+  return PLAIN_CHECKS.has(keyword) ||
+    ["items", "properties", "additionalProperties"].includes(keyword);
 }
 
-/** The schema with another type; what it says of values is replaced by what the type needs. */
-function retyped(schema: JsonObject, target: Target): JsonObject {
-  const old = Object.fromEntries(Object.entries(schema).filter(([key]) => isCheckKeyword(key)));
+/** Whether retyping a schema together with its branches removes a keyword. */
+function isCheckKeyword(keyword: string): boolean {
+  const holder = HOLDERS.get(keyword);
+  return PLAIN_CHECKS.has(keyword) || (holder !== undefined && holder.role !== "definition");
+}
+
+/** The schema with another type; keywords for which `goes` holds are replaced by those that the type needs. */
+function retyped(
+  schema: JsonObject,
+  target: Target,
+  goes: (keyword: string) => boolean,
+): JsonObject {
+  const old = Object.fromEntries(Object.entries(schema).filter(([keyword]) => goes(keyword)));
+  const rest = Object.entries(schema).filter(([keyword]) => !VALUES.has(keyword));
   const next = new Map<string, JsonValue>([["type", target], ...NEEDS[target]?.(old) ?? []]);
-  const entries = Object.entries(schema).flatMap(([keyword, held]): [string, JsonValue][] => {
+  const entries = rest.flatMap(([keyword, held]): [string, JsonValue][] => {
     const other = next.get(keyword);
     next.delete(keyword);
-    if (other !== undefined) return [[keyword, other]];
-    return isCheckKeyword(keyword) || VALUES.has(keyword) ? [] : [[keyword, held]];
+    return other !== undefined ? [[keyword, other]] : goes(keyword) ? [] : [[keyword, held]];
   });
   return Object.fromEntries([...entries, ...next]);
 }

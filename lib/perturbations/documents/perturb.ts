@@ -9,10 +9,10 @@ import { defined, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { MAX_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
-import { targetOf } from "../../tools/schema/position.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { applyEdits, type Edit, objectAt, removal, textAt } from "./_schema_edits.ts";
 import { withoutExamples } from "./_examples.ts";
+import { References } from "./_schema_references.ts";
 import { retypings } from "./_types.ts";
 
 /**
@@ -146,13 +146,11 @@ function requiredParameters(parameters: readonly Subschema[]): ReadonlySet<Subsc
       required.add(inner);
     }
   }
-  const root = parameters[0]!.schema;
-  const bySchema = new Map(parameters.map((inner) => [inner.schema, inner]));
+  const references = new References(parameters);
   const referring = Map.groupBy(
-    parameters.flatMap((inner) => {
-      const target = bySchema.get(targetOf(root, inner.schema["$ref"])!);
-      return target === undefined ? [] : [{ target, isRequired: required.has(inner) }];
-    }),
+    parameters.flatMap((inner) =>
+      references.targetsOf(inner).map((target) => ({ target, isRequired: required.has(inner) }))
+    ),
     ({ target }) => target,
   );
   for (const [target, from] of referring) {

@@ -367,6 +367,25 @@ Deno.test("perturbTools() by WT changes beside a container what is none", () => 
   }
 });
 
+Deno.test("perturbTools() by WT gives all that speaks of one value the same type", () => {
+  const color = { type: "string", enum: ["red"] };
+  const tool = toolOf(
+    {
+      x: { anyOf: [{ $ref: "#/$defs/color" }, { type: "null" }] },
+      y: { anyOf: [{ $ref: "#/$defs/color" }, { type: "boolean" }] },
+    },
+    { $defs: { color } },
+  );
+  const types = new Set(SEEDS.map((seed) => {
+    const { properties, $defs } = after("WT", tool, seed).parameters as Record<string, JsonObject>;
+    const { x, y } = properties as Record<string, { anyOf: JsonObject[] }>;
+    const own = [$defs!["color"] as JsonObject, x!.anyOf[1]!, y!.anyOf[1]!].map(({ type }) => type);
+    assertEquals(new Set(own).size, 1);
+    return own[0];
+  }));
+  assertEquals(types, new Set(["array", "integer", "object"]));
+});
+
 Deno.test("perturbTools() by WT keeps all that references lead to", () => {
   const referred: readonly (readonly [JsonObject, string])[] = [
     [{ anyOf: [{ type: "string" }, { type: "null" }] }, "#/properties/x/anyOf/0"],
