@@ -33,7 +33,7 @@ export const SYSTEM_CLOCK: Clock = {
     }
   },
   after(milliseconds, wake) {
-    const timer = setTimeout(wake, Math.min(milliseconds, MAX_TIMER));
+    const timer = setTimeout(wake, Math.min(Math.max(0, milliseconds), MAX_TIMER));
     return () => clearTimeout(timer);
   },
 };

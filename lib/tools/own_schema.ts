@@ -8,7 +8,7 @@ import { cannot, reasonOf } from "../base/errors.ts";
 import { isShallow } from "../base/input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { foreignSchema, hasJsonSchema } from "./schema/_foreign.ts";
-import { schemasFor, typesOf } from "./schema/position.ts";
+import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/patterns.ts";
 import { resultCheck } from "./schema/returns.ts";
 import { redact } from "../base/redact.ts";
@@ -59,12 +59,26 @@ export type StandardResult<Output> =
 /** A schema of arguments. */
 export type ParametersSchema = ZodSchema | StandardSchema | JsonObject;
 
-/** Whether a schema accepts objects, and beside them nothing but null, as where a body may be left out. */
-function takesObject(schema: JsonObject): boolean {
-  const { parts } = schemasFor(schema, [schema]);
-  const types = new Set(parts.flatMap((part) => typesOf(part) ?? []));
-  const hasObject = types.has("object") || parts.some(({ properties }) => isJsonObject(properties));
-  return hasObject && types.isSubsetOf(new Set<JsonValue>(["object", "null"]));
+/** Whether a schema accepts an object, itself or by what it refers to. */
+function takesObject(
+  root: JsonObject,
+  schema: JsonValue | undefined,
+  visited = new Set<JsonValue>(),
+): boolean {
+  if (!isJsonObject(schema) || visited.has(schema)) return false;
+  visited.add(schema);
+  const types = typesOf(schema);
+  if (types !== undefined) return types.includes("object");
+  const { $ref, anyOf, oneOf, allOf, properties } = schema;
+  const takes = (branch: JsonValue | undefined) => takesObject(root, branch, visited);
+  if (isJsonObject(properties) || takes(targetOf(root, $ref))) return true;
+  if (Array.isArray(allOf) && allOf.some(takes)) return true;
+  return [anyOf, oneOf].some((branches) => {
+    if (!Array.isArray(branches)) return false;
+    // A body that may be left out is null in OpenAPI.
+    const others = branches.filter((branch) => !isJsonObject(branch) || branch["type"] !== "null");
+    return others.length > 0 && others.every(takes);
+  });
 }
 
 /** Checks and parses the arguments of a tool. */
@@ -80,7 +94,7 @@ interface ArgumentReader {
  */
 export function argumentReader(subject: string, schema: ParametersSchema): ArgumentReader {
   const given = jsonSchemaOf(subject, schema);
-  if (!takesObject(given)) {
+  if (!takesObject(given, given)) {
     throw cannot(
       `make ${subject}`,
       "its parameters must be the schema of an object",

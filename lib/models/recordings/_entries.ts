@@ -41,13 +41,24 @@ export function toRecording(
     model: models.placeOf(hashed.model),
     tools: hashed.tools.value.length === 0 ? undefined : tools.placeOf(hashed.tools),
     toolChoice: hashed.toolChoice,
-    messages: hashed.messages.map((message) => messages.placeOf(message)),
+    messages: rangesOf(hashed.messages.map((message) => messages.placeOf(message))),
     ...outcome,
   }));
   return {
     ...{ trial, seconds, models: models.values, tools: tools.values },
     ...{ messages: messages.values, requests },
   };
+}
+
+/** Returns places as ranges: a request mostly has all messages of the one before, so that its size must not grow. */
+function rangesOf(places: readonly number[]): [from: number, to: number][] {
+  const ranges: [from: number, to: number][] = [];
+  for (const place of places) {
+    const last = ranges.at(-1);
+    if (last !== undefined && place === last[1] + 1) last[1] = place;
+    else ranges.push([place, place]);
+  }
+  return ranges;
 }
 
 /** A list of distinct values, numbered from 1. */

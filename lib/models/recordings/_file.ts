@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { assertVersion, isShallow, parseWith } from "../../base/input.ts";
+import { sum } from "../../base/numbers.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
@@ -117,6 +118,9 @@ const REPLY: z.ZodType<ModelReply> = z.strictObject({
 /** The hash of a request, in a file. */
 export const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal");
 
+/** Messages of a request, at most. */
+const MAX_MESSAGES = 100_000;
+
 const REQUEST = z.strictObject({
   // Its number in the trial.
   request: PLACE,
@@ -127,10 +131,10 @@ const REQUEST = z.strictObject({
   hash: HASH,
   // A hash of the address of the server that was asked; omitted without one.
   server: z.string().exactOptional(),
-  // Places in the lists of the file.
+  // Places in the lists of the file, those of messages as ranges, both ends included.
   model: PLACE,
   tools: PLACE.exactOptional(),
-  messages: z.array(PLACE),
+  messages: z.array(z.tuple([PLACE, PLACE])),
   toolChoice: TOOL_CHOICE.exactOptional(),
   reply: REPLY.exactOptional(),
   // Set if something that looks like a secret was removed from the reply.
@@ -179,7 +183,8 @@ const RECORDING = z.strictObject({
       ? "model"
       : (one.tools ?? 0) > tools.length
       ? "tools"
-      : one.messages.some((place) => place > messages.length)
+      : one.messages.some(([from, to]) => from > to || to > messages.length) ||
+          sum(one.messages, ([from, to]) => to - from) > MAX_MESSAGES
       ? "messages"
       : undefined;
     if (wrong === undefined) continue;

@@ -139,7 +139,7 @@ function differences(
     model: file.models[other.model - 1]!,
     tools: other.tools === undefined ? [] : file.tools[other.tools - 1]!,
     toolChoice: other.toolChoice,
-    messages: other.messages.map((place) => file.messages[place - 1]!),
+    messages: other.messages.flatMap(([from, to]) => file.messages.slice(from - 1, to)),
   } as unknown as JsonValue;
   const currentRequest = {
     model: hashed.model.value,

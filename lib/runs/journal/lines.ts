@@ -289,7 +289,7 @@ export class JournalWriter implements Disposable {
 
   /** Two runs writing to one journal would tear each other's lines. */
   #lock(): this {
-    if (this.#file.tryLockSync(true)) return this;
+    if (orUnwritable(this.#path, "the journal", () => this.#file.tryLockSync(true))) return this;
     this.#file.close();
     throw cannot(`write the journal ${this.#path}`, "another run is writing to it");
   }

@@ -134,7 +134,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   /** The behaviours that a trace of it shows; default: its own. */
   behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     return behavioursIn(events, {
-      needed: this.needed ?? [],
+      needed: this.#expected?.map(({ tool }) => tool) ?? [],
       answerOf: () => undefined,
       wordsCount: true,
       forced: this.toolChoice !== undefined && this.toolChoice !== "auto",

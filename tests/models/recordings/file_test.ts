@@ -74,7 +74,7 @@ const REQUEST: fc.Arbitrary<RecordedRequest> = fc.record({
   model: fc.constant(1),
   tools: fc.constant(1),
   toolChoice: fc.oneof(fc.constant("auto" as const), fc.constant({ function: "f" })),
-  messages: fc.array(fc.constant(1), { maxLength: 4 }),
+  messages: fc.array(fc.constant([1, 1] as [number, number]), { maxLength: 4 }),
   reply: REPLY,
 }, { requiredKeys: ["request", "hash", "model", "messages", "reply"] });
 const RECORDING: fc.Arbitrary<Recording> = fc.record({
@@ -90,7 +90,7 @@ const REQUEST_1: RecordedRequest = {
   request: 1,
   hash: "0".repeat(64),
   model: 1,
-  messages: [1],
+  messages: [[1, 1]],
   reply: {
     text: "2",
     calls: [],
@@ -167,7 +167,7 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
       "at requests[0].tools: must be of what the file has",
     ],
     [
-      { ...whole, requests: [{ ...request, messages: [2] }] },
+      { ...whole, requests: [{ ...request, messages: [[1, 2]] }] },
       "at requests[0].messages: must be of what the file has",
     ],
     [{ ...whole, requests: [{ ...request, reply: undefined }] }, "either a reply or an error"],
@@ -182,8 +182,8 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
     ],
     [{ ...whole, requests: [null] }, "at requests[0]: expected object"],
     [
-      { ...whole, requests: [{ ...request, messages: [0] }] },
-      "at requests[0].messages[0]: must be at least 1: it is 0",
+      { ...whole, requests: [{ ...request, messages: [[0, 1]] }] },
+      "at requests[0].messages[0][0]: must be at least 1: it is 0",
     ],
   ];
   for (const [what, told] of bad) {
