@@ -183,6 +183,33 @@ export function pairedDetectableEffect(
   return least < discordance ? search(least, discordance) : null;
 }
 
+/**
+ * Returns the smallest fall of a success rate that the exact test of McNemar finds with probability `power`, if of
+ * each pair exactly one trial is solved with probability `discordance` where nothing fell; `null` if it finds none.
+ * The fall adds pairs to these of which only the baseline is solved.
+ *
+ * @param level The two-sided level of the test, such as 0.05.
+ * @throws {RangeError} If pairs are not a whole number of at least 1, the discordance is not from 0 to 1, or the level or
+ * the power is not between 0 and 1.
+ */
+export function detectableFall(
+  pairs: number,
+  discordance: number,
+  { level, power }: { readonly level: number; readonly power: number },
+): number | null {
+  assertSize(pairs);
+  assertShare("level", level);
+  assertShare("power", power);
+  if (discordance !== 0) assertDiscordance(discordance);
+  if (discordance === 1) return null;
+  const isMissed: OutcomeRegion = (gained, lost) =>
+    lost <= gained || 2 * binomialUpperTail(lost, gained + lost, 0.5) > level;
+  const isFound = (fall: number) =>
+    fall > 0 && 1 - pairedChance(pairs, discordance + fall, -fall, isMissed) >= power;
+  const most = 1 - discordance;
+  return isFound(most) ? most * bisect((part) => isFound(most * part)) : null;
+}
+
 function assertDiscordance(discordance: number): void {
   if (discordance > 0 && discordance <= 1) return;
   throw new RangeError(

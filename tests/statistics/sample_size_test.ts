@@ -13,6 +13,7 @@ import {
 } from "@std/assert";
 import { binomialProbability, normalQuantile } from "../../lib/statistics/distributions.ts";
 import {
+  detectableFall,
   pairedDetectableEffect,
   pairedGatePower,
   pairedSampleSize,
@@ -24,7 +25,7 @@ import {
   unpairedDetectableEffect,
   unpairedSampleSize,
 } from "../../lib/statistics/sample_size.ts";
-import { clopperPearson, tangoStatistic } from "../../lib/statistics/proportions.ts";
+import { clopperPearson, mcNemar, tangoStatistic } from "../../lib/statistics/proportions.ts";
 import fc from "../support/fast_check.ts";
 
 /** The chances of all counts, by no more than the single chance. */
@@ -362,6 +363,42 @@ Deno.test("pairedDetectableEffect() meets both errors, and no margin before it d
     }),
     { numRuns: 60 },
   );
+});
+
+Deno.test("detectableFall() is the fall from which on McNemar's test has the power, counted over all outcomes", () => {
+  const chance = (pairs: number, discordance: number, fall: number, level: number) => {
+    let sum = 0;
+    for (let changed = 0; changed <= pairs; changed++) {
+      const weight = binomialProbability(changed, pairs, discordance + fall);
+      for (let gained = 0; 2 * gained < changed; gained++) {
+        const lost = changed - gained;
+        if (mcNemar(gained, lost).exact > level) continue;
+        const share = discordance / 2 / (discordance + fall);
+        sum += weight * binomialProbability(gained, changed, share);
+      }
+    }
+    return sum;
+  };
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 40 }),
+      fc.constantFrom(0, 0.05, 0.3, 0.7),
+      fc.constantFrom(0.05, 0.01, 0.002),
+      fc.constantFrom(0.5, 0.8, 0.95),
+      (pairs, discordance, level, power) => {
+        const fall = detectableFall(pairs, discordance, { level, power });
+        const most = 1 - discordance;
+        if (fall !== null) assertAlmostEquals(chance(pairs, discordance, fall, level), power, 1e-6);
+        const end = fall === null ? most : fall - 1e-6;
+        for (let step = 1; step <= 20; step++) {
+          assertLess(chance(pairs, discordance, end * step / 20, level), power);
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+  assertEquals(detectableFall(10, 1, { level: 0.05, power: 0.8 }), null);
+  assertThrows(() => detectableFall(10, 2, { level: 0.05, power: 0.8 }), RangeError, "discordance");
 });
 
 Deno.test("sizing refuses shares that are none, and names them", () => {
