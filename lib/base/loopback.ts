@@ -1,13 +1,15 @@
 /**
- * The loopback server of agents: one for all trials that are under way, with an address for each of them that
- * nobody can guess.
+ * Loopback servers, at addresses that nobody can guess: one for the agents of all trials that are under way, with an
+ * address for each, and others for what a browser is shown.
  * @module
  */
 
-/** Answers a request below the address of a trial; `path` is what follows it. */
+import { SYSTEM_CLOCK } from "./clock.ts";
+
+/** Answers a request below an address; `path` is what follows it. */
 export type Handler = (request: Request, path: string) => Promise<Response>;
 
-/** The address of a trial. */
+/** An address. */
 export interface Address extends AsyncDisposable {
   /** The address, without a slash at its end. */
   readonly url: string;
@@ -25,24 +27,23 @@ export function isNowhere(url: string): boolean {
 }
 
 const handlers = new Map<string, Handler>();
-let running: { readonly server: Deno.HttpServer<Deno.NetAddr>; stop(): void } | undefined;
+let running: ReturnType<typeof start> | undefined;
 
 /** Opens an address, with the server if it is the first. */
 export function openAddress(handler: Handler): Address {
-  const token = crypto.getRandomValues(new Uint8Array(16)).toHex();
-  const { state } = Deno.permissions.querySync({ name: "net", host: HOSTNAME });
-  if (state !== "granted") return { url: `${NOWHERE}/${token}`, token, ...NOTHING_TO_CLOSE };
+  const token = newToken();
+  if (!mayListen()) return { url: `${NOWHERE}/${token}`, token, ...NOTHING_TO_CLOSE };
   handlers.set(token, handler);
-  running ??= start();
-  const { server } = running;
+  running ??= start(handlers);
+  const { server, stop } = running;
   return {
     url: `http://${HOSTNAME}:${server.addr.port}/${token}`,
     token,
     async [Symbol.asyncDispose]() {
       handlers.delete(token);
       if (handlers.size > 0 || running?.server !== server) return;
-      running.stop();
       running = undefined;
+      stop();
       // Nothing else may keep the process alive until it has closed.
       server.ref();
       await server.finished;
@@ -50,9 +51,48 @@ export function openAddress(handler: Handler): Address {
   };
 }
 
+/** An address with a server of its own. */
+export interface OwnAddress extends Address {
+  /** Settles when the server has closed. Once it is read, the server keeps the process alive. */
+  readonly finished: Promise<void>;
+}
+
+/** Milliseconds that answers may take once the server is to close, at most. */
+const LAST_ANSWERS = 2_000;
+
+/** Opens an address on a server of its own, which ends once its answers have been sent; {@linkcode mayListen} must hold. */
+export function openOwnAddress(handler: Handler): OwnAddress {
+  const token = newToken();
+  const { server, stop } = start(new Map([[token, handler]]));
+  return {
+    url: `http://${HOSTNAME}:${server.addr.port}/${token}`,
+    token,
+    get finished() {
+      server.ref();
+      return server.finished;
+    },
+    async [Symbol.asyncDispose]() {
+      const forget = SYSTEM_CLOCK.after(LAST_ANSWERS, stop);
+      await server.shutdown();
+      forget();
+    },
+  };
+}
+
+/** Whether this process may listen at {@linkcode Address addresses}. */
+export function mayListen(): boolean {
+  return Deno.permissions.querySync({ name: "net", host: HOSTNAME }).state === "granted";
+}
+
+/** Returns 128 bits that nobody can guess. */
+function newToken(): string {
+  return crypto.getRandomValues(new Uint8Array(16)).toHex();
+}
+
 const NOTHING_TO_CLOSE: AsyncDisposable = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
-function start() {
+/** Starts a server; a lookup by hash tells nothing of how much of a token is right. */
+function start(handlers: ReadonlyMap<string, Handler>) {
   const controller = new AbortController();
   const server = Deno.serve({
     ...{ hostname: HOSTNAME, port: 0, signal: controller.signal },

@@ -21,6 +21,10 @@ export const COMMANDS: Readonly<
     "shows tables, figures and trials of journals",
     async () => (await import("./report.ts")).report,
   ],
+  view: [
+    "serves the report of journals to a browser",
+    async () => (await import("./view.ts")).view,
+  ],
   accept: [
     "makes results a baseline, or a release",
     async () => (await import("./accept.ts")).accept,

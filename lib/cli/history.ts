@@ -3,13 +3,18 @@
  * @module
  */
 
+import * as paths from "node:path";
 import { userPath } from "../base/command_line.ts";
-import { inOneLine, InputError } from "../base/errors.ts";
+import { attempt, inOneLine, InputError } from "../base/errors.ts";
 import { printableJson } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { writeOutput } from "../base/output_file.ts";
 import { commandWidth } from "../base/terminal_width.ts";
-import { type HistoryReportOptions, makeHistoryReport } from "../reports/history.ts";
+import {
+  type HistoryPoint,
+  type HistoryReportOptions,
+  makeHistoryReport,
+} from "../reports/history.ts";
 import { historyPage } from "../reports/history_page.ts";
 import { renderHistory } from "../reports/history_text.ts";
 import { addRecord, type HistoryPart, partOf } from "../runs/history/history.ts";
@@ -72,7 +77,8 @@ export const showHistory = command({
   takes: FOLDERS,
   about:
     `Tells what is in the folders of a history: a table for each model, strategy and perturbation, with a row
-for each run, and what the canary says of the days since the last release.`,
+for each run, and what the canary says of the days since the last release. On a page a run leads to its
+report, if that is NAME.html beside its record NAME.json, or beside the page.`,
   options: {
     suite: {
       value: "S",
@@ -89,7 +95,9 @@ for each run, and what the canary says of the days since the last release.`,
   async run({ suite, html, json }, { operands }) {
     const report = makeHistoryReport(...watched(partOf(historyIn(operands), suite)));
     if (html !== undefined) {
-      writeOutput(userPath(html), await historyPage(report), "the page to");
+      const page = userPath(html);
+      const pageOf = ({ path }: HistoryPoint) => reportBeside(userPath(path), page);
+      writeOutput(page, await historyPage(report, { pageOf }), "the page to");
       console.error(`Wrote ${html}`);
     }
     if (json) console.log(printableJson(report, 2));
@@ -97,6 +105,25 @@ for each run, and what the canary says of the days since the last release.`,
     return 0;
   },
 });
+
+/**
+ * Returns the address of a run's report from the page of its history: the report is named like the record, and stands
+ * beside the record or the page. Omitted where there is none, or it may not be read.
+ */
+function reportBeside(record: string, page: string): string | undefined {
+  const name = `${paths.basename(record, ".json")}.html`;
+  const folder = paths.dirname(page);
+  const report = [paths.dirname(record), folder].map((one) => paths.join(one, name))
+    .find((path) => path !== paths.normalize(page) && isReadable(path));
+  return report &&
+    paths.relative(folder, report).split(paths.sep).map(encodeURIComponent).join("/");
+}
+
+/** Whether a file is there that may be read, without asking for the permission. */
+function isReadable(path: string): boolean {
+  const { state } = Deno.permissions.querySync({ name: "read", path });
+  return state === "granted" && attempt(() => Deno.statSync(path).isFile) === true;
+}
 
 /** Adds what the canary says of a history that has a release, with the defaults of its options. */
 function watched(part: HistoryPart): [HistoryPart, HistoryReportOptions] {

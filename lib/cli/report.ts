@@ -6,18 +6,19 @@
 import { firstClash } from "../base/clash.ts";
 import defer * as fileNames from "node:path";
 import { userPath } from "../base/command_line.ts";
-import { canonicalJson, listText, printable } from "../base/json.ts";
+import { canonicalJson, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { isLeftOut } from "../gate/compared_cases.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import type { Prices } from "../models/prices.ts";
-import { assertCsvFolder, CSV_FILES, writeCsv } from "../reports/csv.ts";
+import { assertCsvFolder, writeCsv } from "../reports/csv.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { writeHtml } from "../reports/html.ts";
+import { reportToJson } from "../reports/json.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
-import { makeReport, missingTrialsNote, type Report } from "../reports/report.ts";
+import { missingTrialsNote, Report } from "../reports/report.ts";
 import { assertSvgFolder, writeSvgs } from "../reports/svg.ts";
 import { renderReport } from "../reports/terminal.ts";
 import { type Baseline, baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
@@ -28,7 +29,7 @@ import {
   readCollection,
   variantsOfRun,
 } from "../runs/journal/collection.ts";
-import { journalTrials } from "../runs/journal/journal.ts";
+import { type JournalFile, journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { wholeFrom } from "../runs/flags.ts";
 import { pricesFor } from "../runs/plan.ts";
@@ -59,7 +60,7 @@ const OUTPUTS = {
   html: { value: "F", help: "writes one HTML file: verdicts, tables, figures, every trial" },
   markdown: { value: "F", help: "writes verdicts and tables as Markdown of at most 60000 bytes" },
   json: { value: "F", help: "writes the data of all tables and figures as JSON" },
-  csv: { value: "DIR", help: "writes trials, calls, cells and comparisons as CSV" },
+  csv: { value: "DIR", help: "writes trials, calls and every metric as CSV" },
   svg: { value: "DIR", help: "writes each figure as ID.svg into a folder" },
 } as const;
 
@@ -103,77 +104,12 @@ of tool tests.`,
       const file = files[name];
       return file === undefined ? [] : [[name, file] as const];
     });
-    const [baselines, others] = [true, false].map((wanted) =>
-      operands.filter((operand) => isBaseline(operand) === wanted)
-    ) as [string[], string[]];
-    if (others.length === 0) {
-      throw error(`it takes a journal to compare with ${baselines[0]}: none is given`);
-    }
-    const names = baselineNames(baselines);
-    const journals = journalsOf(others);
+    const given = givenIn(operands, error);
+    const { journals, baselines, operandOf } = given;
     assertOutputs(outputs, [...journals, ...baselines], error);
-    const operandOf = new Map(journals.map((path) => [userPath(path), path]));
-    const given = others.flatMap((operand) => journalsBySuite(journalsOf([operand])));
-    const collection = readCollection(
-      given.map(({ journals }) => readJournals(journals, unchecked)),
-      { differentTasks },
-    );
-    const { runs, trials, planned } = collection;
-    const tablePrices = declaredPrices && runs.reduce<Prices>(
-      (prices, { results: { plan } }) =>
-        plan === undefined ? prices : pricesFor(prices, plan.resolved),
-      declaredPrices,
-    );
-    const prices = tablePrices ?? pricesOf(collection, error);
-
-    const decisions: (GateReport | undefined)[] = [];
-    const isOf = ({ keys }: Baseline, { results }: Collection["runs"][number]) =>
-      runs.length > 1 && isBaselineRun(keys, results.trials);
-    const bases = new Set<Collection["runs"][number]>();
-    const accepted = [...names].flatMap(([file, name]) => {
-      const baseline = readBaseline(file);
-      return runs.map(({ results, label }) => acceptedFor(results, baseline, { name, label }));
-    });
-    for (const run of runs) {
-      const { results, label } = run;
-      const { decision, baseline } = decide(results, {
-        prices: tablePrices,
-        journal: operandOf.get(run.paths[0]!)!,
-        isItself: (baseline) => isOf(baseline, run),
-      });
-      decisions.push(decision && withVariant(decision, label));
-      if (baseline === undefined) continue;
-      const { file } = baseline;
-      // The run that a baseline was made of has its trials, too: what differs is compared with these, once.
-      const base = runs.find((one) => isOf(baseline, one));
-      if (base !== undefined) bases.add(base);
-      if (base !== undefined || names.has(resolvePath(file))) continue;
-      const own = fileNames.basename(file);
-      const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
-      accepted.push(acceptedFor(results, baseline, { name, label }));
-    }
-    const seeds = [...new Set(runs.map(({ results }) => results.plan?.resolved.seed))];
-    const content = makeReport(trials, {
-      suite: collection.suite,
-      seed: seeds.length === 1 ? seeds[0] : undefined,
-      references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
-      planned,
-      models: runs.flatMap(({ results: { plan } }) =>
-        plan === undefined ? [] : allChoices(plan.resolved).models
-      ),
-      prices,
-      notes: [
-        ...collection.notes,
-        ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
-      ],
-      gates: decisions.filter((decision) => decision !== undefined),
-      compared: {
-        accepted,
-        order: runs.toSorted((one, other) => Number(bases.has(other)) - Number(bases.has(one)))
-          .flatMap(variantsOfRun),
-        isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
-      },
-    });
+    const collection = collect(given, { differentTasks, unchecked });
+    const content = reportOf(collection, given, { prices: declaredPrices, error });
+    const { runs } = collection;
     assertReplaceableOutputs(outputs, content);
     const failures = outputs.length === 0 || files.markdown !== undefined
       ? failedCases(collection, operandOf)
@@ -191,13 +127,13 @@ of tool tests.`,
             rerunLine({ ...trial, id: whole.id }, whole.plan, operandOf.get(whole.path)!),
         });
       } else if (name === "csv") {
-        writeCsv(path, content, { summaries: trials, trials: whole.trials(), prices });
-        written = `${listText(CSV_FILES, 4)} to `;
+        const count = writeCsv(path, content, { trials: whole.trials() });
+        written = `${countText(count, "file")} to `;
       } else if (name === "svg") {
         const count = await writeSvgs(path, content);
         written = count === 0 ? "no figures to " : `${countText(count, "figure")} to `;
       } else if (name === "json") {
-        writeOutput(path, `${JSON.stringify(content, null, 2)}\n`, what);
+        writeOutput(path, `${JSON.stringify(reportToJson(content), null, 2)}\n`, what);
       } else {
         writeOutput(path, renderMarkdown(content, { limit, failures }), what);
       }
@@ -206,6 +142,106 @@ of tool tests.`,
     return 0;
   },
 });
+
+/** Journals and files of accepted results, as the command line names them. */
+type Given = ReturnType<typeof givenIn>;
+
+/** Tells journals from files of accepted results. */
+export function givenIn(operands: readonly string[], error: Rest["error"]) {
+  const [baselines, others] = [true, false].map((wanted) =>
+    operands.filter((operand) => isBaseline(operand) === wanted)
+  ) as [string[], string[]];
+  if (others.length === 0) {
+    throw error(`it takes a journal to compare with ${baselines[0]}: none is given`);
+  }
+  const names = baselineNames(baselines);
+  const journals = journalsOf(others);
+  const operandOf = new Map(journals.map((path) => [userPath(path), path]));
+  return { baselines, others, names, journals, operandOf };
+}
+
+/** Reads the runs of the journals. */
+export function collect(
+  { others }: Given,
+  { differentTasks, unchecked }: {
+    readonly differentTasks?: boolean | undefined;
+    readonly unchecked?: boolean | undefined;
+  },
+): Collection {
+  const given = others.flatMap((operand) => journalsBySuite(journalsOf([operand])));
+  return readCollection(
+    given.map(({ journals }) => readJournals(journals, unchecked)),
+    { differentTasks },
+  );
+}
+
+/** Returns the report of runs. */
+export function reportOf(
+  collection: Collection,
+  { names, operandOf }: Given,
+  { prices: declaredPrices, error }: {
+    readonly prices?: Prices | undefined;
+    readonly error: Rest["error"];
+  },
+): Report {
+  const { runs, trials, planned } = collection;
+  const tablePrices = declaredPrices && runs.reduce<Prices>(
+    (prices, { results: { plan } }) =>
+      plan === undefined ? prices : pricesFor(prices, plan.resolved),
+    declaredPrices,
+  );
+  const prices = tablePrices ?? pricesOf(collection, error);
+
+  const decisions: (GateReport | undefined)[] = [];
+  const isOf = ({ keys }: Baseline, { results }: Collection["runs"][number]) =>
+    runs.length > 1 && isBaselineRun(keys, results.trials);
+  const bases = new Set<Collection["runs"][number]>();
+  const accepted = [...names].flatMap(([file, name]) => {
+    const baseline = readBaseline(file);
+    return runs.map(({ results, label }) => acceptedFor(results, baseline, { name, label }));
+  });
+  for (const run of runs) {
+    const { results, label } = run;
+    const { decision, baseline } = decide(results, {
+      prices: tablePrices,
+      journal: operandOf.get(run.paths[0]!)!,
+      isItself: (baseline) => isOf(baseline, run),
+    });
+    decisions.push(decision && withVariant(decision, label));
+    if (baseline === undefined) continue;
+    const { file } = baseline;
+    // The run that a baseline was made of has its trials, too: what differs is compared with these, once.
+    const base = runs.find((one) => isOf(baseline, one));
+    if (base !== undefined) bases.add(base);
+    if (base !== undefined || names.has(resolvePath(file))) continue;
+    const own = fileNames.basename(file);
+    const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
+    accepted.push(acceptedFor(results, baseline, { name, label }));
+  }
+  const seeds = [...new Set(runs.map(({ results }) => results.plan?.resolved.seed))];
+  return new Report(trials, {
+    suite: collection.suite,
+    seed: seeds.length === 1 ? seeds[0] : undefined,
+    references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
+    planned,
+    models: runs.flatMap(({ results: { plan } }) =>
+      plan === undefined ? [] : allChoices(plan.resolved).models
+    ),
+    prices,
+    notes: [
+      ...collection.notes,
+      ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
+    ],
+    gates: decisions.filter((decision) => decision !== undefined),
+    compared: {
+      accepted,
+      anytime: runs.some(({ results: { rule } }) => rule !== undefined),
+      order: runs.toSorted((one, other) => Number(bases.has(other)) - Number(bases.has(one)))
+        .flatMap(variantsOfRun),
+      isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
+    },
+  });
+}
 
 /** @throws {InputError} If an output would overwrite a file that is read, or looks like one that others read. */
 function assertOutputs(outputs: Outputs, read: readonly string[], error: Rest["error"]): void {
@@ -231,7 +267,7 @@ function assertOutputs(outputs: Outputs, read: readonly string[], error: Rest["e
 function assertReplaceableOutputs(outputs: Outputs, report: Report): void {
   for (const [name, file] of outputs) {
     const path = userPath(file);
-    if (name === "csv") assertCsvFolder(path, file);
+    if (name === "csv") assertCsvFolder(path, report, file);
     if (name === "svg") assertSvgFolder(path, report, file);
     if (name === "json") {
       assertReplaceable(path, "the report to", {
@@ -288,7 +324,7 @@ function notesOf(
 }
 
 /** Reads the complete trials of a collection one by one, and keeps the path and plan of the last one's journal. */
-function wholeTrials({ runs, trials }: Collection) {
+export function wholeTrials({ runs, trials }: Collection) {
   // A run that is not finished may have written trials since the tables were made.
   const places = new Map(trials.map(({ id, index }) => [id, index]));
   const reading = {
@@ -296,12 +332,13 @@ function wholeTrials({ runs, trials }: Collection) {
     plan: undefined as Results["plan"],
     /** The id of the last one in its journal, which lacks the label of its run. */
     id: "",
-    *trials(): Generator<Trial> {
+    /** Of each journal the trials that `read` yields. */
+    *trials(read: (file: JournalFile) => Iterable<Trial> = journalTrials): Generator<Trial> {
       for (const { files, label } of runs) {
         for (const file of files) {
           // Of a suite in several test files each journal has its own plan.
           Object.assign(reading, { path: file.path, plan: file.plan });
-          for (const written of journalTrials(file)) {
+          for (const written of read(file)) {
             const trial = label === undefined ? written : labelledTrial(written, label);
             const index = places.get(trial.id);
             reading.id = written.id;

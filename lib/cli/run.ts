@@ -7,6 +7,7 @@ import { commandLine, userPath } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { listText } from "../base/json.ts";
 import { shellQuote } from "../base/shell_quote.ts";
+import { assertServable } from "../base/page_server.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { variantName } from "../gate/variant.ts";
@@ -14,7 +15,9 @@ import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
 import { successToMarkdown } from "../reports/markdown.ts";
-import { makeReport } from "../reports/report.ts";
+import { LivePage } from "../reports/live.ts";
+import { Report } from "../reports/report.ts";
+import { reportOfRun } from "../reports/run_report.ts";
 import { describeTrial } from "../reports/story.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { flagsAt, type FlagsOf } from "../runs/options.ts";
@@ -28,7 +31,9 @@ import {
   RunSession,
   settingsOf,
 } from "../runs/session.ts";
+import type { Trial } from "../trials/trial.ts";
 import { command, keepForAgent, type Rest } from "./command.ts";
+import { collect, givenIn, reportOf } from "./report.ts";
 import { Interrupt, runPlanned, suiteRequest, withUserPaths } from "./running.ts";
 
 type Flags = FlagsOf<"run">;
@@ -54,17 +59,17 @@ finished ones; the same command with --resume continues. A second interrupt ends
 
 Exit code 0 when every trial that was needed is valid, 2 for bad input, such as a missing recording, 3 when
 some trials are invalid or were not run.`,
-  needs: ({ replay, journal, record, auto }) => [
+  needs: ({ replay, journal, record, auto, serve }) => [
     "read",
     "agent",
-    ...replay === undefined ? ["net" as const] : [],
+    ...replay === undefined || serve ? ["net" as const] : [],
     ...(journal ?? record ?? auto) !== undefined || hasJobSummary() ? ["write" as const] : [],
   ],
   rules: [
     [
       ["only"],
       "goes without",
-      ["out", "resume", "retry-invalid", "shard", "wave"],
+      ["out", "resume", "retry-invalid", "shard", "wave", "serve"],
       "it runs one trial and does not keep it",
     ],
     [["story"], "goes with", ["only"], "a whole run tells no stories"],
@@ -79,12 +84,19 @@ some trials are invalid or were not run.`,
     ],
   ],
   run(given, { operands: [file], error }) {
+    if (given.serve) assertServable();
     const path = file === undefined ? quickSuite(error) : userPath(file);
     if (given.only !== undefined) return rerun(path, given.only, given);
     if (file === undefined) console.error(`Suite ${path}`);
-    return runSuite(path, given);
+    return runSuite(path, given, error);
   },
 });
+
+/** Returns the report of a journal, with the verdict of its gate. */
+function reportOfJournal(journal: string, error: Rest["error"]): Report {
+  const given = givenIn([journal], error);
+  return reportOf(collect(given, {}), given, { error });
+}
 
 /** Returns the path of the suite that is run without a file. */
 function quickSuite(error: Rest["error"]): string {
@@ -93,7 +105,7 @@ function quickSuite(error: Rest["error"]): string {
   return decodeURIComponent(pathname);
 }
 
-async function runSuite(path: string, given: Flags): Promise<number> {
+async function runSuite(path: string, given: Flags, error: Rest["error"]): Promise<number> {
   const flags = withUserPaths(given);
   // Notes wait until it is clear that the suite can be run: a refusal stands alone.
   const said: string[] = [];
@@ -126,16 +138,25 @@ async function runSuite(path: string, given: Flags): Promise<number> {
     : plan.resolved.agent !== undefined
     ? "the same command, without --out, with"
     : commandLine(`run ${shellQuote(journal)}`);
+  const rerun = ({ id }: Trial) => `${again} --only ${shellQuote(id)}`;
+  await using serving = new AsyncDisposableStack();
+  let live: LivePage | undefined;
   const ended = await runPlanned(planned, {
     begun: () => said.forEach((line) => console.error(line)),
     opened({ resumed, trials }) {
+      if (given.serve) {
+        const { suite, prices } = plan;
+        live = serving.use(new LivePage({ suite, prices, planned: trials, rerun }));
+        console.error(`Live report: ${live.serve()}`);
+      }
       if (journal === undefined) console.error("Without --out the trials are not kept");
       if (resumed === 0) return;
       console.error(`${resumed} of ${trials.length} trials are in ${flags.journal!} already`);
     },
     see(trial) {
-      if (isFailed(trial)) failures.add(trial, `${again} --only ${shellQuote(trial.id)}`);
+      if (isFailed(trial)) failures.add(trial, rerun(trial));
     },
+    onResult: (result, summary) => live?.see(result, summary),
   });
   const { fault, all, spared, beyond } = ended;
   // The trial that showed it is not kept; those of other models are.
@@ -149,13 +170,25 @@ async function runSuite(path: string, given: Flags): Promise<number> {
   const unrun = all - finished.length - spared - beyond;
   const isPartial = ended.isInterrupted && unrun > 0;
   if (isPartial) console.log(`Interrupted: figures are of ${finished.length} of ${all} trials\n`);
+  const why = fault?.reason ?? ended.stopped;
+  // Who cuts a run short that is watched has seen its counts: its page gets no rates.
+  if (live !== undefined && unrun === 0) {
+    const stopped = spared > 0 ? listText(ended.decided, MAX_DECIDED) : undefined;
+    const isPart = flags.shard !== undefined || wave !== undefined;
+    live.end(
+      journal === undefined || isPart
+        ? reportOfRun(planned, finished, { stopped }).report
+        : reportOfJournal(journal, error),
+      finished,
+    );
+  }
   if (finished.length > 0) {
     const told = failures.lines(false, journal === undefined ? "--out keeps all" : `in ${journal}`);
     if (told.length > 0) console.log(`${told.join("\n")}\n`);
     console.log(renderTables(finished, { prices: plan.prices, width: commandWidth() }));
     if (hasJobSummary()) {
       const { suite, resolved: { seed }, trials: { length: planned } } = plan;
-      const report = makeReport(finished, { suite, seed, planned });
+      const report = new Report(finished, { suite, seed, planned });
       summarizeJob((limit) => successToMarkdown(report, failures, { limit }));
     }
   }
@@ -179,7 +212,6 @@ async function runSuite(path: string, given: Flags): Promise<number> {
         : "Interrupted: continue with the same command and --resume",
     );
   }
-  const why = fault?.reason ?? ended.stopped;
   if (unrun > 0) {
     console.error(`${unrun} trials were not run${why === undefined ? "" : `: ${why}`}`);
   }
@@ -198,6 +230,9 @@ async function runSuite(path: string, given: Flags): Promise<number> {
     const page = shellQuote(journal.replace(/\.jsonl$/, "") + ".html");
     const line = commandLine(`report ${shellQuote(journal)} --html ${page}`);
     console.error(`To view a report: ${line}`);
+  }
+  if (live !== undefined) {
+    console.error("The live report ends here; open pages keep what they show");
   }
   if (fault?.atFirst) return exitCodeOfFault(fault);
   return invalid.length + unrun > 0 ? 3 : 0;

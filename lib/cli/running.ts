@@ -11,7 +11,7 @@ import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { AUTO, type FlagsOf } from "../runs/options.ts";
-import type { Run } from "../runs/run.ts";
+import type { Run, RunOptions } from "../runs/run.ts";
 import {
   type PlannedRun,
   printForecast,
@@ -182,11 +182,11 @@ function crossedPrices(
  * Runs a plan, and shows the forecast and the progress.
  *
  * @param begun Says what it has to say once it is clear that the plan can be run.
- * @param opened Is called before the first trial. `see` is shown each trial whole.
+ * @param opened Is called before the first trial. `see` is shown each trial whole, `onResult` as it ends.
  */
 export async function runPlanned(
   planned: PlannedRun,
-  { begun, opened, see }: {
+  { begun, opened, see, onResult }: Pick<RunOptions, "onResult"> & {
     readonly begun?: () => void;
     readonly opened?: (running: Run) => void;
     readonly see?: (trial: Trial) => void;
@@ -201,6 +201,7 @@ export async function runPlanned(
   using running = session.begin({
     signal,
     onTrial: (trial, resumed) => progress.count(trial, resumed),
+    onResult,
   });
   begun?.();
   printForecast(plan, { note: toStderr, warn: (line) => toStderr(`Warning: ${line}`) });

@@ -22,7 +22,8 @@ import { averageScores, type DifficultyAverages } from "../reports/metrics/diffi
 import { parseWith, readText } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { type JsonValue, listText, parseJson, printable, printableJson } from "../base/json.ts";
-import { alignedTable, layOut, shareText } from "../reports/tables/table.ts";
+import { tableOf } from "../reports/columns.ts";
+import { alignedTable } from "../reports/text_table.ts";
 import {
   electionStability,
   levenshteinStability,
@@ -218,29 +219,34 @@ function render(summary: ReturnType<typeof summarizeScores>): string {
   const { set, rule, mode, format, questions, answered, predictions, scores, errors, wrong } =
     summary;
   const { counts } = scores.routingExact;
-  const metrics = METRICS.filter((metric) => scores[metric].counts.all > 0).map((metric) => ({
-    head: metric.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`),
-    cell: (row: typeof ROWS[number]) => shareText(scores[metric][row]),
-  }));
+  const caption = { section: "call sets", title: "" } as const;
   const tables = [
-    layOut(ROWS, [
-      { head: "difficulty", cell: (row) => row },
-      // The macro average is a mean of averages and has no count.
-      { head: "predictions", cell: (row) => row === "macro" ? "" : counts[row] },
-      metrics,
-    ]),
-    layOut(ERROR_CLASSES, [
-      { head: "error class", cell: (one) => one.replaceAll("_", " ") },
-      { head: "predictions", cell: (one) => errors[one] },
+    ...tableOf(ROWS, [
+      { head: "difficulty", unit: "name", value: (row) => row },
       {
-        head: "of those wrong",
-        cell: (one) => shareText(wrong === 0 ? null : errors[one] / wrong),
+        ...{ head: "predictions", unit: "count" },
+        value: (row) => row === "macro" ? null : counts[row],
+        // The macro average is a mean of averages and has no count.
+        text: (row) => row === "macro" ? "" : undefined,
       },
-    ]),
+      METRICS.filter((metric) => scores[metric].counts.all > 0).map((metric) => ({
+        head: metric.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`),
+        unit: "share",
+        value: (row) => scores[metric][row],
+      })),
+    ], { ...caption, id: "scores" }),
+    ...tableOf(ERROR_CLASSES, [
+      { head: "error class", unit: "name", value: (one) => one.replaceAll("_", " ") },
+      { head: "predictions", unit: "count", value: (one) => errors[one] },
+      {
+        ...{ head: "of those wrong", unit: "share" },
+        value: (one) => wrong === 0 ? null : errors[one] / wrong,
+      },
+    ], { ...caption, id: "errors" }),
   ];
   return [
     `${printable(set)}: ${countText(predictions, "prediction")} for ${answered} of ` +
     `${countText(questions, "question")}; rule ${rule}, mode ${mode}, format ${format}`,
-    ...tables.map((table) => alignedTable(table, 1, commandWidth())),
+    ...tables.map((table) => alignedTable(table, commandWidth())),
   ].join("\n\n");
 }

@@ -22,7 +22,7 @@ import {
   variantOf,
 } from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
-import { cellName } from "../reports/metrics/metrics.ts";
+import { cellName } from "../reports/cells.ts";
 import { renderChecks } from "../reports/terminal.ts";
 import { readResults } from "../runs/journal/results.ts";
 import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";

@@ -143,6 +143,8 @@ export interface PairOptions {
   readonly accepted?: readonly AcceptedResults[];
   /** Whether a trial is of a task that is another one in other trials, so that it is in no pair. */
   readonly isLeftOut?: (trial: TrialSummary) => boolean;
+  /** Whether results could end the run, so that no test of a fixed number of trials proves a change. Default: false. */
+  readonly anytime?: boolean;
 }
 
 /** Accepted results, of which only outcomes are known, and what is compared with which of them. */
@@ -178,9 +180,10 @@ export interface AcceptedResults {
  */
 export function comparePairs(
   trials: readonly TrialSummary[],
-  { prices = {}, references = [], order = [], accepted = [], isLeftOut: leavesOut = () => false }:
-    PairOptions = {},
+  options: PairOptions = {},
 ): ComparedPair[] {
+  const { references = [], order = [], accepted = [], isLeftOut: leavesOut = () => false } =
+    options;
   const places = new Map(order.map((one, place) => [canonicalJson(one), place]));
   const placeOf = ({ subject }: VariantTrials) =>
     places.get(canonicalJson(subject)) ?? order.length;
@@ -201,12 +204,15 @@ export function comparePairs(
           alike.slice(place + 1).flatMap((other) => {
             const [first, second] = [rankOf(one, of), rankOf(other, of)];
             const [candidate, against] = second > first ? [one, other] : [other, one];
-            return comparePair(candidate, against, of, Math.max(first, second) > 0, prices);
+            return comparePair(candidate, against, of, Math.max(first, second) > 0, options);
           })
         )
       )
   );
-  const all = [...pairs, ...accepted.flatMap((results) => compareAccepted(variants, results))]
+  const all = [
+    ...pairs,
+    ...accepted.flatMap((results) => compareAccepted(variants, results, options)),
+  ]
     .sort((one, other) => Number(other.reference ?? false) - Number(one.reference ?? false));
   const tested = all.flatMap(({ test }) => test ?? []);
   const adjusted = holm(tested.map(({ p }) => p));
@@ -229,6 +235,7 @@ function withoutIds({ gained, lost, ...pair }: ComparedPair): ComparedPair {
 function compareAccepted(
   variants: readonly VariantTrials[],
   { name, trials, decisions, cases }: AcceptedResults,
+  { anytime }: PairOptions,
 ): ComparedPair[] {
   // Their ids are none of the report's.
   const there = variantsOf(trials.map((trial) => ({ ...trial, id: undefined })));
@@ -241,7 +248,7 @@ function compareAccepted(
     const of = FIELDS.find((field) => found.subject[field] !== subject[field]) ?? "variant";
     const variant = [name, found.subject.variant ?? []].flat().join(" ");
     const against = { ...found, subject: { ...found.subject, variant } };
-    return own.flatMap((one) => comparePair(one, against, of, true, {}));
+    return own.flatMap((one) => comparePair(one, against, of, true, { anytime }));
   });
 }
 
@@ -251,7 +258,7 @@ function comparePair(
   others: VariantTrials,
   of: ComparedPair["of"],
   isReference: boolean,
-  prices: Prices,
+  { prices = {}, anytime = false }: PairOptions,
 ): ComparedPair[] {
   const shared = sharedGraphs(own.graphs, others.graphs);
   if (shared.length === 0) return [];
@@ -268,7 +275,7 @@ function comparePair(
     simulated: [own, others].some(({ trials }) => trials.some(({ model }) => model.simulated)),
     ...compareGraphs(own.graphs, others.graphs),
     cores: unitNames(own.trials.map(({ task }) => task)) === CORES || undefined,
-    changed: cases.length < 2 ? undefined : changedCases(cases, 0.95, false),
+    changed: cases.length < 2 ? undefined : changedCases(cases, 0.95, anytime),
     effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
     test: testOf(validPairs(shared, ({ solved }) => solved)),
     gained: changes.filter(({ change }) => change > 0).map(({ changed }) => changed),

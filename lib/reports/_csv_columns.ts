@@ -5,12 +5,11 @@
 
 import { canonicalJson, cutText, type JsonValue } from "../base/json.ts";
 import type { CallEvent } from "../calls/trace.ts";
-import type { ComparedPair, PairedSuccess } from "../gate/comparison.ts";
 import { countsAsSuccess, unitKey, type Variant } from "../gate/variant.ts";
 import { spentUsage } from "../models/prices.ts";
 import { isCase, isGenerated, isProbe } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { canCall, cellName, isWholeQuestion, type VariantMetrics } from "./metrics/metrics.ts";
+import { canCall, cellName, isWholeQuestion } from "./cells.ts";
 import { describeCause } from "../calls/failure_types.ts";
 
 /** A cell; `undefined`, `null` and numbers that are not finite are empty, lists and objects are JSON. */
@@ -130,74 +129,4 @@ export const CALLS: Columns<CallRow> = {
   made_by: ({ call }) => call.by ?? "model",
   duration_ms: ({ call }) => call.durationMs,
   agent_did: ({ call }) => call.agentDid,
-};
-
-interface CellRow extends Pick<VariantMetrics, "subject" | "simulated"> {
-  readonly name: string;
-  readonly tally: VariantMetrics["total"];
-}
-
-export const CELLS: Columns<CellRow> = {
-  ...variantColumns(({ subject }) => subject),
-  simulated: ({ simulated }) => simulated,
-  cell: ({ name }) => name,
-  trials: ({ tally }) => tally.trials,
-  valid: ({ tally }) => tally.valid,
-  invalid: ({ tally: { trials, valid, unchanged, unsolvable = 0 } }) =>
-    trials - valid - unchanged - unsolvable,
-  unchanged: ({ tally }) => tally.unchanged,
-  unsolvable: ({ tally }) => tally.unsolvable ?? 0,
-  returns_changed: ({ tally }) => tally.returnsChanged,
-  solved: ({ tally }) => tally.solved,
-  rate: ({ tally }) => tally.rate,
-  lower: ({ tally }) => tally.interval?.lower,
-  upper: ({ tally }) => tally.interval?.upper,
-  mean_calls: ({ tally: { solved, valid, callsSolved, callsFailed } }) =>
-    callsSolved === null && callsFailed === null
-      ? null
-      : (solved * (callsSolved ?? 0) + (valid - solved) * (callsFailed ?? 0)) / valid,
-  mean_calls_solved: ({ tally }) => tally.callsSolved,
-  mean_calls_unsolved: ({ tally }) => tally.callsFailed,
-  fewest_calls: ({ tally }) => tally.minimumCalls,
-  tokens: ({ tally }) => tally.tokens,
-  mean_duration_ms: ({ tally }) => tally.duration,
-};
-
-/** The columns of a difference. */
-function differenceColumns(
-  of: (row: ComparedPair) => PairedSuccess | null,
-  prefix = "",
-): Columns<ComparedPair> {
-  return {
-    [`${prefix}rate`]: (row) => of(row)?.candidate,
-    [`${prefix}against_rate`]: (row) => of(row)?.baseline,
-    [`${prefix}difference`]: (row) => of(row)?.difference,
-    [`${prefix}lower`]: (row) => of(row)?.interval?.lower,
-    [`${prefix}upper`]: (row) => of(row)?.interval?.upper,
-  };
-}
-
-export const COMPARISONS: Columns<ComparedPair> = {
-  of: ({ of }) => of,
-  ...variantColumns(({ subject }) => subject),
-  ...variantColumns(({ against }) => against, "against_"),
-  simulated: ({ simulated }) => simulated,
-  units: ({ graphs }) => graphs,
-  units_left_out: ({ leftOut }) => leftOut,
-  ...differenceColumns(({ success }) => success),
-  gained: ({ gained }) => gained.length,
-  lost: ({ lost }) => lost.length,
-  units_gained: ({ success }) => success?.gained,
-  units_lost: ({ success }) => success?.lost,
-  test: ({ test }) => test?.name,
-  p: ({ test }) => test?.p,
-  p_adjusted: ({ test }) => test?.adjusted,
-  p_draws: ({ test }) => test?.sampled,
-  ...differenceColumns(({ missed }) => missed, "missed_"),
-  tokens_per_solved: ({ effort }) => effort.candidate.tokens,
-  against_tokens_per_solved: ({ effort }) => effort.baseline.tokens,
-  calls_per_solved: ({ effort }) => effort.candidate.calls,
-  against_calls_per_solved: ({ effort }) => effort.baseline.calls,
-  usd_per_solved: ({ effort }) => effort.candidate.usd,
-  against_usd_per_solved: ({ effort }) => effort.baseline.usd,
 };

@@ -22,8 +22,7 @@ import {
 import type { ProbeId } from "../tasks/task_kind.ts";
 import { STRATEGIES, strategyWords } from "../trials/strategies/registry.ts";
 import { percent } from "../base/numbers.ts";
-import { sourceText } from "./tables/table.ts";
-import type { View } from "./_view.ts";
+import { isFigure, noteText, sourceText, type View } from "./_view.ts";
 
 /** The purpose of each probe. */
 export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
@@ -109,8 +108,6 @@ export const WORDS: readonly Entry[] = [
     "cell",
     "one combination of sizes, one kind of probe, one test, or one way to ask questions of one difficulty",
   ],
-  ["calls if solved, if not", "mean number of calls of solved trials, and of the others"],
-  ["fewest calls", "the smallest number of calls that solves a task, as a mean over tasks"],
   [
     FAILURE_TYPES.map(plainName).join(", "),
     `the error of a call: ${FAILURE_TYPES.map((type) => FAILURES[type].words).join(", ")}; ` +
@@ -144,19 +141,6 @@ export const WORDS: readonly Entry[] = [
     "a trial whose agent was not seen to ask a model through the fetch or baseURL that it is given, or called what no " +
     "reply had called: unknown names and unreadable arguments are not known of it, without any reply tokens neither",
   ],
-  [
-    "hidden from the model, another call carried out, not carried out, made by the agent",
-    "what an agent of your own did with calls: no later request shows a wrong one; it carried out other " +
-    "arguments, or a corrected name, in place of what the model wrote; it never carried out a right one; its own code made one",
-  ],
-  [
-    "replies asked for again",
-    "replies that an agent of your own threw away, to send the same request once more; their calls count all the same",
-  ],
-  [
-    "calls of its own tools",
-    "calls of functions that an agent of your own offers beside the task's, such as handoffs; they are not judged",
-  ],
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...SIGNS.map((sign): Entry => [sign, `a behaviour: ${SIGN_ROWS[sign].words}`]),
   ["strategy", "a way to let a model work on the same task"],
@@ -167,12 +151,6 @@ export const WORDS: readonly Entry[] = [
     "a request of a strategy to a model, in the agent loop or in addition to it; each stage may use another " +
     "model: plan and call, route and fill, infer and call, repair. The stage answer of a probe says whose " +
     "result the answer follows",
-  ],
-  [
-    "gained, lost",
-    "tasks or tests that the candidate of a pair solved more often than what it is compared with, and less " +
-    "often. McNemar p: the probability of a split at least this uneven if both were equally good; of own tests " +
-    "of their trials, not of whole tests",
   ],
   [
     "perturbation",
@@ -191,11 +169,6 @@ export const WORDS: readonly Entry[] = [
     "and is left out of all rates",
   ],
   [
-    "a return changed",
-    "the valid trials in which a perturbation of returns changed what a function returned: a model that calls " +
-    "nothing reads no return, and its trials count all the same",
-  ],
-  [
     "abstained",
     "an outcome where nothing that the model was shown leads to the answer: it gave no answer and made no " +
     "value up. That is the right behaviour, but the task counts as not solved",
@@ -210,46 +183,13 @@ export const WORDS: readonly Entry[] = [
     `a parameter failure. ${PARAMETER_FAILURES[type].words}`,
   ]),
   [
-    "routing error",
-    "a call that is not one of the right calls, or repeats one of them: of its parameters only errors " +
-    "against the schema are reported",
-  ],
-  [
-    "any failure, missed call, either",
-    "trials with a parameter failure of any type; trials in which a call that the task needs was never made, " +
-    "neither with right arguments nor with wrong ones; trials with one or the other",
-  ],
-  [
     "n/a",
     "a figure that no trial could have: the tools of the tasks let no call show such a failure, or none is needed",
-  ],
-  [
-    "no effect",
-    "a perturbed trial with the same calls in the same steps, and the same end, as the one without the " +
-    "perturbation",
-  ],
-  [
-    "similar texts",
-    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8, in lower case",
-  ],
-  [
-    "API-level success",
-    "the share of calls that were not refused for an unknown function name or for their form",
-  ],
-  [
-    "given, then also",
-    "of the trials with one failure, those that have another in the same call or in a later one. The " +
-    "reverse share may differ, and a failure that comes later need not be caused by the first",
   ],
   [
     "fault",
     "a perturbation that makes a function fail although it was called correctly. Each function that failed " +
     "in a trial is an episode",
-  ],
-  [
-    "recovered, hallucinated, repeated, gave up",
-    "how an episode ended: a later call succeeded; the missing result was made up; the same call was made " +
-    "again and never succeeded; none of these. Recovered is right, or gave up where permission is denied",
   ],
   [
     "tool selection, argument correctness, result interpretation, multi-step planning, error recovery",
@@ -264,11 +204,6 @@ export const WORDS: readonly Entry[] = [
     "how tools and calls are sent: chat and responses are OpenAI's APIs with native calls; in react, xml " +
     "and hermes tools and calls are written as text",
   ],
-  [
-    "strict, repaired, unreadable",
-    "how a reply that attempts calls could be parsed: as the format requires; after a repair of its text; or " +
-    "not, in one of its calls. Usable is strict or repaired",
-  ],
   ["probe", "a small question that shows how a model behaves towards tools; it has no graph"],
   ...Object.entries(PROBE_WORDS).map(([id, words]): Entry => [id, `a probe: ${words}`]),
   [
@@ -281,12 +216,6 @@ export const WORDS: readonly Entry[] = [
     "easy, medium, hard",
     "how hard a question is: one call, several calls, or several where one needs the result of another; macro: " +
     "the mean of the three",
-  ],
-  [
-    "routing, syntax, structure, exact",
-    "scores of an answer: it has the right functions in order; it parses; its arguments also have the right " +
-    "names; and the right values. Each score requires the one before it, except that syntax does not depend " +
-    "on the functions",
   ],
   [
     "published, strict",
@@ -342,15 +271,8 @@ export const WORDS: readonly Entry[] = [
 
 /** What shows that an entry is needed, where its words mean something else too or are shown in other forms. */
 const FORMS: Readonly<Record<string, RegExp>> = {
-  "calls if solved, if not": /\bcalls if solved\b/i,
-  "fewest calls": /\bfewest\b/i,
-  "any failure, missed call, either": /\bany failure\b|\bmissed calls?\b/i,
-  "given, then also": /\boccur together\b/i,
   check: /\bchecks?\b|\bflipped\b/i,
-  "recovered, hallucinated, repeated, gave up": /\brecovered\b|\bgave up\b/i,
-  "strict, repaired, unreadable": /\brepaired\b|\bunreadable\b/i,
   "easy, medium, hard": /\bmedium\b/i,
-  "routing, syntax, structure, exact": /\brouting:|\bsyntax\b|\bstructure\b/i,
   "published, strict": /\bpublished\b|\bscored as\b/i,
   "hallucination, unexpected formatting, logical error":
     /\bunexpected formatting\b|\blogical errors?\b/i,
@@ -365,20 +287,28 @@ function signOf(words: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${forms.join("|")})(?:e?s)?(?![\\p{L}\\p{N}_])`, flags);
 }
 
-/** Returns the entries of the glossary whose words are in one of `texts`, which a report shows. */
-export function wordsIn(texts: Iterable<string>): readonly Entry[] {
-  const text = [...texts].join("\n");
-  return WORDS.filter(([words]) => (FORMS[words] ?? signOf(words)).test(text));
+/** Returns the entries of the glossary that views need: what their columns mean, and the words in them. */
+export function wordsOf(views: readonly View[]): readonly Entry[] {
+  const columns = views.flatMap((view): Entry[] =>
+    isFigure(view)
+      ? []
+      : view.heads.flatMap(({ text, about }): Entry[] => about === undefined ? [] : [[text, about]])
+  );
+  const text = [...textsOf(views)].join("\n");
+  const words = WORDS.filter(([words]) => (FORMS[words] ?? signOf(words)).test(text));
+  const told = new Set(words.map(([word]) => word));
+  const others = columns.filter(([word]) => !told.has(word));
+  return [...words, ...new Map(others.map((entry) => [entry.join(": "), entry])).values()];
 }
 
 /** Yields the texts of tables and figures. */
-export function* textsOf(views: Iterable<View>): Generator<string, void, void> {
+function* textsOf(views: Iterable<View>): Generator<string, void, void> {
   for (const view of views) {
-    const { title, note, source, paper } = view;
-    yield* [title, note ?? "", source === undefined ? "" : sourceText(source, paper)];
-    if ("rows" in view) yield* view.rows.flat();
+    yield* [view.title, noteText(view), sourceText(view)];
+    if (isFigure(view)) yield* titlesIn(view.spec);
     else {
-      yield* titlesIn(view.spec);
+      yield* view.heads.flatMap(({ text, group = "" }) => [text, group]);
+      yield* view.rows.flat().map(({ text }) => text);
     }
   }
 }

@@ -5,7 +5,7 @@
 
 import { readPrediction } from "../tasks/questions/scoring.ts";
 import { fieldOf, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
-import { isWholeQuestion } from "./metrics/metrics.ts";
+import { isWholeQuestion } from "./cells.ts";
 import type { ShowText, StoryLine } from "./story_lines.ts";
 import { trueArguments } from "../trials/executors/question.ts";
 import { isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";

@@ -1,6 +1,5 @@
 /**
- * Views of a report: its tables and figures as data, in one list of which pages, Markdown, terminals and files of
- * figures are made.
+ * Views of a report: its tables and figures as data, of which pages, Markdown, terminals and files of figures are made.
  * @module
  */
 
@@ -19,8 +18,8 @@ export const SECTIONS = [
 ] as const;
 
 /** What tables and figures have in common. */
-interface Caption {
-  /** Unique within a report; a breakdown's views have the breakdown's id. */
+export interface Caption {
+  /** Unique within a report; a figure and the table with its numbers have the same. */
   readonly id: string;
   /** The section it belongs to; `figures` are breakdowns by size, which a figure and its table both show. */
   readonly section: typeof SECTIONS[number];
@@ -33,14 +32,55 @@ interface Caption {
   readonly note?: string;
 }
 
-/** A table: the first row names the columns, the first cell of the others names the row. */
+/** The heading of a column. */
+export interface Head {
+  readonly text: string;
+  /** A heading that neighbouring columns share. */
+  readonly group?: string | undefined;
+  /** What the column means. */
+  readonly about?: string | undefined;
+  /** Whether it is only understood beside the column before it. */
+  readonly isNext: boolean;
+  /** Whether its cells are names or sentences, which are aligned to the left. */
+  readonly isText: boolean;
+}
+
+/** A cell. */
+export interface Cell {
+  readonly text: string;
+  /** What stands behind or below the text, such as an interval. */
+  readonly detail?: string | undefined;
+  /** The address to which it leads on a page. */
+  readonly link?: string | undefined;
+  /** Its figure, if it is a number. */
+  readonly value?: number | undefined;
+  /** What a page draws beside the text. */
+  readonly drawing?: Drawing | undefined;
+}
+
+/** A figure and its interval on a scale. */
+export interface Drawing {
+  readonly from: number;
+  readonly to: number;
+  readonly value: number;
+  readonly lower?: number;
+  readonly upper?: number;
+  /** What is asked for. */
+  readonly target?: number | undefined;
+  /** What is still good enough. */
+  readonly least?: number | undefined;
+}
+
+/** A table. */
 export interface Table extends Caption {
-  /** How many of the first columns name a row, and are aligned to the left. Default: 1. */
-  readonly names?: number;
+  /** How many of the first columns name a row. */
+  readonly names: number;
   /** Set where a page folds it behind its title, as it shows the same elsewhere. */
   readonly folded?: boolean;
-  /** Rows of text, as `layOut()` returns them. */
-  readonly rows: readonly (readonly string[])[];
+  /** Set where a page colours shares: `good` where 1 is what is wished for, `bad` where 0 is. */
+  readonly heat?: "good" | "bad";
+  readonly heads: readonly Head[];
+  readonly rows: readonly (readonly Cell[])[];
 }
 
 /** A figure as a specification of Vega-Lite, whose colours are CSS variables of the page. */
@@ -53,7 +93,40 @@ export interface Figure extends Caption {
 /** A table or a figure. */
 export type View = Table | Figure;
 
+/** Whether a view is a figure. */
+export function isFigure(view: View): view is Figure {
+  return "spec" in view;
+}
+
 /** Returns a note of the parts that apply; others are `false`. */
-export function noteOf(...parts: readonly (string | false)[]): string {
-  return parts.filter((part) => part !== false && part !== "").join("; ");
+export function noteOf(...parts: readonly (string | false | undefined)[]): string {
+  return parts.filter(Boolean).join("; ");
+}
+
+/** What stands behind the names of articles, whose sections have titles and no numbers. */
+const ARTICLES: Partial<Readonly<Record<NonNullable<View["paper"]>, string>>> = {
+  Indirection: "Meijer's article in ACM Queue",
+  Pipeline: 'an article on "the complete tool use pipeline"',
+};
+
+/** Returns the source of a view with the name of its paper; empty without one. */
+export function sourceText({ source, paper }: Pick<View, "source" | "paper">): string {
+  if (source === undefined) return "";
+  const article = paper && ARTICLES[paper];
+  return article === undefined
+    ? `as in ${paper ?? "FuncBenchGen"}, ${source}`
+    : `as in ${paper}, ${article}, under "${source}"`;
+}
+
+/** Returns the note of a view, with what the columns of a table mean. */
+export function noteText(view: View): string {
+  const columns = isFigure(view)
+    ? []
+    : view.heads.flatMap(({ text, about }) => about === undefined ? [] : [`${text}: ${about}`]);
+  return noteOf(view.note, ...columns);
+}
+
+/** Returns what is said of a view below its title: its source, then its note. */
+export function captionText(view: View): string {
+  return noteOf(sourceText(view), noteText(view));
 }

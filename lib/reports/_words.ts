@@ -4,8 +4,8 @@
  */
 
 import { isCase } from "../tasks/task_kind.ts";
+import { isWholeQuestion } from "./cells.ts";
 import type { Outcome, Trial } from "../trials/trial.ts";
-import type { Report } from "./report.ts";
 
 /** The words for what a report is about. */
 export interface ReportWords {
@@ -63,10 +63,11 @@ const TESTS: ReportWords = {
 
 /** Returns the words for a report; those of own tests where all of its trials are of tests. */
 export function reportWords(
-  { unit, callSets }: Pick<Report, "unit" | "callSets">,
+  { unit, trials }: { readonly unit: string; readonly trials: readonly Pick<Trial, "task">[] },
 ): ReportWords {
   if (unit === "trial") return TESTS;
-  return unit === "question" && callSets.length > 0 ? QUESTIONS : TASKS;
+  const isOfQuestions = unit === "question" && trials.some(({ task }) => isWholeQuestion(task));
+  return isOfQuestions ? QUESTIONS : TASKS;
 }
 
 /** Returns the words for a trial on a page. */

@@ -1,5 +1,5 @@
 /**
- * CSV reports: tidy tables of trials, calls, cells and comparisons, for other programs.
+ * CSV reports: tidy tables of trials, calls and metrics, for other programs.
  *
  * Files follow RFC 4180, but lines end with a line feed alone. Texts of models, tools and journals are hostile: a
  * spreadsheet must not run them, and no reader stumble over them.
@@ -9,12 +9,12 @@
  */
 
 import { assertBegins, Output } from "../base/output_file.ts";
-import { canonicalJson } from "../base/json.ts";
+import { canonicalJson, type JsonValue } from "../base/json.ts";
 import { callsOf } from "../calls/trace.ts";
-import { costOfAll, type Prices } from "../models/prices.ts";
-import type { TrialSummary } from "../trials/summary.ts";
+import { costOfAll } from "../models/prices.ts";
 import type { Trial } from "../trials/trial.ts";
-import { CALLS, type Cell, CELLS, type Columns, COMPARISONS, TRIALS } from "./_csv_columns.ts";
+import { CALLS, type Cell, type Columns, TRIALS } from "./_csv_columns.ts";
+import { METRICS } from "./metrics/_registry.ts";
 import type { Report } from "./report.ts";
 
 /** Returns a line of CSV. */
@@ -57,15 +57,21 @@ function writeRows<Row>(output: Output, columns: Columns<Row>, rows: Iterable<Ro
   output.write(lines);
 }
 
-/** The files of a folder. */
-const FILES = { trials: TRIALS, calls: CALLS, cells: CELLS, comparisons: COMPARISONS } as const;
+/** The files of trials and calls. */
+const FILES = { trials: TRIALS, calls: CALLS } as const;
 
 function pathOf(folder: string, name: string): string {
   return `${folder.replace(/(?<=[^/\\])[/\\]+$/, "")}/${name}.csv`;
 }
 
-/** The names of the files that {@linkcode writeCsv} writes. */
-export const CSV_FILES: readonly string[] = Object.keys(FILES).map((name) => `${name}.csv`);
+/** Returns the records of each metric of a report that has any, by the name of its file. */
+function recordsOf(report: Report): [name: string, records: Record<string, JsonValue>[]][] {
+  return METRICS.map((
+    { id, records },
+  ): [string, Record<string, JsonValue>[]] => [id, records(report)]).filter(([, records]) =>
+    records.length > 0
+  );
+}
 
 /**
  * Checks that {@linkcode writeCsv} would overwrite nothing but files of its own, which have the same first columns.
@@ -73,11 +79,16 @@ export const CSV_FILES: readonly string[] = Object.keys(FILES).map((name) => `${
  *
  * @throws {InputError} If another file is there.
  */
-export function assertCsvFolder(folder: string, shown: string): void {
-  for (const [name, columns] of Object.entries(FILES)) {
+export function assertCsvFolder(folder: string, report: Report, shown: string): void {
+  const heads = [
+    ...Object.entries(FILES).map(([name, columns]) => [name, Object.keys(columns)] as const),
+    // Other reports have other columns behind the first ones.
+    ...recordsOf(report).map(([name, [first]]) => [name, Object.keys(first!).slice(0, 2)] as const),
+  ];
+  for (const [name, head] of heads) {
     assertBegins(pathOf(folder, name), "the report to", {
       kind: "another such report",
-      start: `${Object.keys(columns).slice(0, 3).join(",")},`,
+      start: head.join(","),
       shown: pathOf(shown, name),
     });
   }
@@ -85,51 +96,47 @@ export function assertCsvFolder(folder: string, shown: string): void {
 
 /** What {@linkcode writeCsv} writes. */
 export interface CsvOptions {
-  /** The trials of the report, in its order. */
-  readonly summaries: readonly TrialSummary[];
-  /** The same trials with their events, in any order; they are read one by one and not kept. */
+  /** The trials of the report with their events, in any order; they are read one by one and not kept. */
   readonly trials: Iterable<Trial>;
-  readonly prices?: Prices;
 }
 
 /**
- * Writes `trials.csv`, `calls.csv`, `cells.csv` and `comparisons.csv` into a folder, which is created.
+ * Writes `trials.csv`, `calls.csv` and a file for each metric of the report into a folder, which is created. Returns how
+ * many files there are.
  *
  * @throws {InputError} If a file cannot be written.
  */
-export function writeCsv(
-  folder: string,
-  report: Report,
-  { summaries, trials, prices = {} }: CsvOptions,
-): void {
-  using outputs = new DisposableStack();
-  const [calls, trialFile, cells, comparisons] = ["calls", "trials", "cells", "comparisons"]
-    .map((name) => outputs.use(new Output(pathOf(folder, name), "the report to")));
-  writeRows(
-    calls!,
+export function writeCsv(folder: string, report: Report, { trials }: CsvOptions): number {
+  const { options: { prices = {} } } = report;
+  const write = <Row>(name: string, columns: Columns<Row>, rows: Iterable<Row>) => {
+    using output = new Output(pathOf(folder, name), "the report to");
+    writeRows(output, columns, rows);
+    output.finish();
+  };
+  write(
+    "calls",
     CALLS,
     function* () {
       for (const { id, events } of trials) {
-        for (const call of callsOf(events)) {
-          yield { trial: id, call };
-        }
+        for (const call of callsOf(events)) yield { trial: id, call };
       }
     }(),
   );
-  writeRows(
-    trialFile!,
+  write(
+    "trials",
     TRIALS,
-    summaries.map((trial, place) => ({
+    report.trials.map((trial, place) => ({
       ...{ trial, number: place + 1, cost: costOfAll([trial], prices) },
     })),
   );
-  writeRows(
-    cells!,
-    CELLS,
-    report.subjects.flatMap(({ subject, simulated, cells }) =>
-      cells.map((own) => ({ subject, simulated, ...own }))
-    ),
-  );
-  writeRows(comparisons!, COMPARISONS, report.comparisons);
-  for (const file of [calls, trialFile, cells, comparisons]) file!.finish();
+  const metrics = recordsOf(report);
+  for (const [name, records] of metrics) {
+    // A figure that one row has and another lacks is a column of both.
+    const names = new Set(records.flatMap((record) => Object.keys(record)));
+    const columns = Object.fromEntries(
+      [...names].map((key) => [key, (row: Record<string, JsonValue>) => row[key]]),
+    );
+    write(name, columns, records);
+  }
+  return metrics.length + Object.keys(FILES).length;
 }

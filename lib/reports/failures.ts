@@ -8,7 +8,7 @@ import type { Trial } from "../trials/trial.ts";
 import { printable, printableEnds } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { isCase } from "../tasks/task_kind.ts";
-import { canCall } from "./metrics/metrics.ts";
+import { canCall } from "./cells.ts";
 import { changeLines, describeInvalid, eventLines, firstFailure, shownLines } from "./story.ts";
 import { describeCause } from "../calls/failure_types.ts";
 import type { ShowText } from "./story_lines.ts";

@@ -3,10 +3,9 @@
  * @module
  */
 
-import { estimateMean, type MeanEstimate } from "../statistics/clustered_mean.ts";
-import { mean, sum } from "../base/numbers.ts";
+import { grouped, mean, percent } from "../base/numbers.ts";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
-import { byGraph, byVariant, countsAsSuccess, isCounted, variantKey } from "../gate/variant.ts";
+import { byVariant, countsAsSuccess, isCounted, variantKey } from "../gate/variant.ts";
 import {
   plannedCount,
   type RecordedSubject,
@@ -16,8 +15,12 @@ import {
 } from "../runs/record.ts";
 import type { HistoryPart, HistoryRecord } from "../runs/history/history.ts";
 import type { WatchedModel } from "../runs/history/watch.ts";
-import { ranked } from "./metrics/_latency.ts";
-import type { Subject } from "./metrics/_subjects.ts";
+import { type Column, NOTHING, tableOf } from "./columns.ts";
+import { type Measured, ratioOf } from "./metrics/_tally.ts";
+import { ranked } from "./metrics/_tool_use.ts";
+import type { Subject } from "./_subjects.ts";
+import { nameText } from "./text_table.ts";
+import type { Table } from "./_view.ts";
 
 /** What the records of a suite tell over time. */
 export interface HistoryReport {
@@ -64,9 +67,9 @@ export interface HistoryPoint {
   readonly valid: number;
   readonly solved: number;
   /** Share of the valid trials that were solved. */
-  readonly success: HistoryShare;
+  readonly success: Measured;
   /** Share of the valid trials with a failure of each type that occurs in the stream. */
-  readonly failures: readonly (HistoryShare & { readonly type: FailureType })[];
+  readonly failures: readonly (Measured & { readonly type: FailureType })[];
   /** Tokens of a trial on average, read and written; `null` where none are known. */
   readonly tokens: { readonly input: number; readonly output: number } | null;
   /** Set if tokens were estimated. */
@@ -75,14 +78,6 @@ export interface HistoryPoint {
   readonly usd: number | null;
   /** Milliseconds of a valid trial, by rank; `null` without any. */
   readonly duration: { readonly median: number; readonly p95: number } | null;
-}
-
-/** A share of valid trials; both are `null` without any. */
-export interface HistoryShare {
-  /** From 0 to 1. */
-  readonly rate: number | null;
-  /** Its two-sided 95% interval over tasks; `null` where there is none. */
-  readonly interval: MeanEstimate["interval"];
 }
 
 /** Options of {@linkcode makeHistoryReport}. */
@@ -180,11 +175,95 @@ function pointOf(
 function shareOf(
   trials: readonly RecordedTrial[],
   shows: (trial: RecordedTrial) => boolean,
-): HistoryShare {
-  const units = byGraph(trials).map((graph) => ({
-    sum: sum(graph, (trial) => Number(shows(trial))),
-    count: graph.length,
-  }));
-  const { mean: rate, interval } = estimateMean(units);
-  return { rate, interval };
+): Measured {
+  return ratioOf(trials, (trial) => ({ sum: Number(shows(trial)), count: 1 }));
+}
+
+/** Failure types that a row names, at most. */
+const MAX_TYPES = 2;
+/** Longer names of served models and releases are shortened. */
+const MAX_NAME = 40;
+/** Means and percentiles below this number of milliseconds say nothing about a model. */
+const JITTER = 100;
+
+/** Returns the table of a stream, the newest record last; `pageOf` finds the page with the trials of a record. */
+export function historyTable(
+  { points }: HistoryStream,
+  caption: Pick<Table, "id" | "title">,
+  pageOf: (point: HistoryPoint) => string | undefined = () => undefined,
+): Table[] {
+  const isTimed = points.some(({ duration }) => duration !== null && duration.p95 >= JITTER);
+  const time = (id: "median" | "p95", head: string): Column<HistoryPoint> => ({
+    ...{ id, head, group: "time", unit: "time", shown: isTimed },
+    value: ({ duration }) => duration?.[id],
+  });
+  return tableOf(points, [
+    {
+      ...{ id: "run", head: "run (UTC)", unit: "name", link: pageOf },
+      value: ({ startedAt }) => startedAt.slice(0, 16).replace("T", " "),
+    },
+    { id: "release", unit: "text", shown: "filled", value: releaseText },
+    { id: "served", head: "served model", unit: "text", value: servedText },
+    {
+      ...{ id: "valid", head: "valid trials", unit: "count", value: ({ valid }) => valid },
+      text: ({ valid, planned }) => `${valid} of ${planned}`,
+    },
+    { id: "success", unit: "share", value: ({ success }) => success },
+    {
+      ...{ id: "failures", head: "commonest failures", unit: "text", shown: "filled" },
+      value: failuresText,
+    },
+    {
+      ...{ id: "tokens", head: "tokens a trial", unit: "count", shown: "filled" },
+      value: ({ tokens }) => tokens && Math.round(tokens.input + tokens.output),
+      text: ({ tokens, estimated }) =>
+        tokens && estimated ? `~${grouped(Math.round(tokens.input + tokens.output))}` : undefined,
+    },
+    {
+      ...{ id: "usd", head: "cost a trial", unit: "cost", value: ({ usd }) => usd },
+      // A trial mostly costs less than a cent.
+      text: ({ usd }) =>
+        usd !== null && usd > 0 && usd < 0.1 ? `$${Number(usd.toPrecision(2))}` : undefined,
+      shown: points.some(({ usd }) => usd !== null && usd > 0),
+    },
+    time("median", "median"),
+    time("p95", "95th percentile"),
+    {
+      id: "stopped",
+      head: "ended early",
+      unit: "text",
+      value: ({ stopped }) => stopped,
+      shown: "filled",
+    },
+  ], {
+    ...{ ...caption, section: "success" },
+    note: points.some(({ estimated }) => estimated)
+      ? "~: tokens were estimated, as a server reported none"
+      : undefined,
+  });
+}
+
+/** Says what was served, and marks a change; without a valid trial nobody knows. */
+function servedText({ served, servedBefore, valid }: HistoryPoint): string {
+  if (valid === 0) return NOTHING;
+  return nameText(served, MAX_NAME) + (servedBefore === undefined ? "" : " (changed)");
+}
+
+function releaseText({ release }: HistoryPoint): string {
+  return release === undefined
+    ? NOTHING
+    : `${nameText(release.name, MAX_NAME)}${releaseMarks(release)}`;
+}
+
+/** Says of a release whether it is the anchor, or the last one. */
+export function releaseMarks({ isAnchor, isLast }: NonNullable<HistoryPoint["release"]>): string {
+  const marks = [...(isAnchor ? ["anchor"] : []), ...(isLast ? ["last"] : [])];
+  return marks.length === 0 ? "" : ` (${marks.join(", ")})`;
+}
+
+function failuresText({ failures }: HistoryPoint): string {
+  const some = failures.filter(({ value }) => value !== null && value > 0)
+    .toSorted((one, other) => other.value! - one.value!).slice(0, MAX_TYPES);
+  return some.map(({ type, value }) => `${type.replaceAll("_", " ")} ${percent(value!)}`)
+    .join(", ") || NOTHING;
 }

@@ -8,7 +8,12 @@
 
 import { countText } from "../base/numbers.ts";
 import { successFigure } from "./figures/_history.ts";
-import type { HistoryReport, HistoryStream } from "./history.ts";
+import {
+  type HistoryPoint,
+  type HistoryReport,
+  type HistoryStream,
+  historyTable,
+} from "./history.ts";
 import { html, type Markup } from "./page/_markup.ts";
 import { cardMarkup, keyMarkup } from "./page/_sections.ts";
 import { oneScript, PAGE_END, pageStart } from "./page/_shell.ts";
@@ -19,9 +24,9 @@ import partsScript from "./page/parts.js" with { type: "text" };
 import resultsCss from "./page/results.css" with { type: "text" };
 import takeScript from "./page/take.js" with { type: "text" };
 import viewsScript from "./page/views.js" with { type: "text" };
-import { shortNames } from "./tables/_short_names.ts";
-import { historyTable } from "./tables/_history.ts";
-import { nameOf } from "./tables/table.ts";
+import { variantLabel } from "../gate/variant.ts";
+import { shortNames } from "./_short_names.ts";
+import type { Subject } from "./_subjects.ts";
 
 const css = [resultsCss, pageCss].join("\n");
 const script = oneScript([partsScript, takeScript, viewsScript, historyScript]);
@@ -29,24 +34,46 @@ const script = oneScript([partsScript, takeScript, viewsScript, historyScript]);
 /** Longer names of models have short ones. */
 const MAX_NAME = 30;
 
+/** Options of {@linkcode historyPage}. */
+export interface HistoryPageOptions {
+  /** Returns the address of the page with the trials of a run, from where this page is; `undefined` without one. */
+  readonly pageOf?: (run: HistoryPoint) => string | undefined;
+}
+
 /** Returns the page of a history: remarks, a figure and a table for each stream, and what was left out. */
-export async function historyPage(report: HistoryReport): Promise<string> {
-  const { suite, remarks, streams: given, leftOut } = report;
-  const { forms, shorten } = shortNames(given.map(({ subject }) => subject.model), MAX_NAME * 5);
-  const streams = given.map((stream) => ({ ...stream, subject: shorten(stream.subject) }));
-  const sections = await Promise.all(
-    streams.map((stream, index) => streamSection(stream, index, streams)),
-  );
+export async function historyPage(
+  { suite, remarks, streams, leftOut }: HistoryReport,
+  { pageOf }: HistoryPageOptions = {},
+): Promise<string> {
+  const models = streams.map(({ subject }) => subject.model);
+  const { forms, shorten } = shortNames(models, MAX_NAME * 5);
+  const nameOf = ({ subject, simulated }: Subject) =>
+    variantLabel({ ...subject, model: shorten(subject.model) }, simulated);
+  const places = placesOf({ subjects: streams, nameOf });
+  const sections = await Promise.all(streams.map(async (stream, index) => {
+    const [id, name] = [`stream-${index + 1}`, nameOf(stream)];
+    const views = [
+      successFigure(stream, { index, name }),
+      // The heading of the section has the name of the model.
+      historyTable(stream, { id, title: "Runs" }, pageOf),
+    ];
+    return html`
+      <section class="section" id="${id}">
+        <h2>${markOf(index)}${name}</h2>
+        ${await viewsMarkup(views.filter(({ length }) => length > 0), places)}
+      </section>
+    `;
+  }));
   return pageStart({
     title: `${suite}: toolgate history`,
     ...{ css, script },
     header: html`
       <h1>${suite}</h1>
       <p class="faint">${spanText(streams)}</p>
-      ${keyMarkup({ subjects: given }, forms)}
+      ${keyMarkup({ subjects: streams }, forms)}
     `,
     main: [
-      ...streams.flatMap(canaryMarkup),
+      ...streams.flatMap((stream) => canaryMarkup(stream, nameOf(stream))),
       ...remarks.map((remark) => html`<p class="panel">${remark}</p>`),
       ...sections,
       ...leftOut.map((line) => html`<p class="faint">${line}</p>`),
@@ -55,32 +82,11 @@ export async function historyPage(report: HistoryReport): Promise<string> {
   }) + PAGE_END;
 }
 
-/** Returns the section of a stream: its figure, then its table. */
-async function streamSection(
-  stream: HistoryStream,
-  index: number,
-  streams: readonly HistoryStream[],
-): Promise<Markup> {
-  const id = `stream-${index + 1}`;
-  const groups = [successFigure(stream, index), historyTable(stream, id)];
-  const views = await viewsMarkup(
-    groups.filter(({ length }) => length > 0),
-    placesOf({ subjects: streams }),
-  );
-  return html`
-    <section class="section" id="${id}">
-      <h2>${markOf(index)}${nameOf(stream)}</h2>
-      ${views}
-    </section>
-  `;
-}
-
 /** Returns what the canary says of a stream. */
-function canaryMarkup(stream: HistoryStream): Markup[] {
-  const { canary } = stream;
+function canaryMarkup({ canary }: HistoryStream, name: string): Markup[] {
   if (canary === undefined) return [];
   const { kind, text, numbers } = canary;
-  return [cardMarkup(kind, html`<strong>${nameOf(stream)}</strong>`, text, numbers)];
+  return [cardMarkup(kind, html`<strong>${name}</strong>`, text, numbers)];
 }
 
 /** Says of how many runs a page is, and of which days. */

@@ -5,13 +5,14 @@
 
 import { printable } from "../base/json.ts";
 import { wrapText } from "../base/wrap.ts";
-import type { HistoryReport, HistoryStream } from "./history.ts";
-import { historyTable } from "./tables/_history.ts";
-import { nameOf } from "./tables/table.ts";
+import { variantLabel } from "../gate/variant.ts";
+import { type HistoryReport, type HistoryStream, historyTable } from "./history.ts";
 import { renderTable } from "./terminal.ts";
 
 /** Longer lines are cut: those that name many files. */
 const MAX_LINE = 1_000;
+
+const nameOf = ({ subject, simulated }: HistoryStream) => variantLabel(subject, simulated);
 
 function canaryText(stream: HistoryStream): string[] {
   const { canary } = stream;
@@ -26,8 +27,9 @@ export function renderHistory(report: HistoryReport, width = Infinity): string {
   const parts = [
     printable(suite, 300),
     lines([...streams.flatMap(canaryText), ...remarks]),
-    ...streams.flatMap((stream, index) =>
-      historyTable(stream, `stream-${index + 1}`).map((table) => renderTable(table, width))
+    ...streams.flatMap((stream) =>
+      historyTable(stream, { id: "stream", title: nameOf(stream) })
+        .map((table) => renderTable(table, width))
     ),
     lines(leftOut),
   ];

@@ -13,10 +13,10 @@ import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { isDuration } from "../base/numbers.ts";
 import { MAX_LISTED } from "../gate/comparison.ts";
-import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
+import { canCall, cellName, isWholeQuestion } from "./cells.ts";
 import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
 import { distinct } from "./figures/_plotting.ts";
-import { addressNames, nameOf } from "./tables/table.ts";
+import { addressNames } from "./_links.ts";
 import { viewPairs } from "./page/_pair_view.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
@@ -26,12 +26,13 @@ import { isCase } from "../tasks/task_kind.ts";
 import { missedCallsOf } from "../trials/missed_calls.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import { html } from "./page/_markup.ts";
-import { hashOf, oneScript, PAGE_END, pageStart } from "./page/_shell.ts";
+import { html, type Markup } from "./page/_markup.ts";
+import { hashOf, oneScript, PAGE_END, pageStart, policyOf } from "./page/_shell.ts";
 import addressScript from "./page/address.js" with { type: "text" };
 import besideScript from "./page/beside.js" with { type: "text" };
 import listScript from "./page/list.js" with { type: "text" };
 import pairScript from "./page/pair.js" with { type: "text" };
+import liveScript from "./page/live.js" with { type: "text" };
 import pageCss from "./page/page.css" with { type: "text" };
 import pageScript from "./page/page.js" with { type: "text" };
 import partsScript from "./page/parts.js" with { type: "text" };
@@ -40,12 +41,11 @@ import takeScript from "./page/take.js" with { type: "text" };
 import trialCss from "./page/trial.css" with { type: "text" };
 import trialScript from "./page/trial.js" with { type: "text" };
 import viewsScript from "./page/views.js" with { type: "text" };
-import type { ShortNames } from "./tables/_short_names.ts";
+import type { Subject } from "./_subjects.ts";
 import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, shownKey, taskOf, viewShown, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
 import { wrongAnswerText } from "./_question_story.ts";
-import { reportWords } from "./_words.ts";
 import { whyUnsolved } from "../trials/why_unsolved.ts";
 
 // Page styles come last: their media queries override the others.
@@ -60,6 +60,7 @@ const script = oneScript([
   pairScript,
   takeScript,
   viewsScript,
+  liveScript,
   pageScript,
 ]);
 
@@ -83,114 +84,161 @@ export async function writeHtml(
   trials: Iterable<Trial>,
   options: HtmlOptions,
 ): Promise<void> {
-  const names = pageNames(report);
-  const head = await pageHead(report, names);
+  const named = report.withNames(pageNames(report));
+  const head = await reportHead(named);
   using output = new Output(path, "the report to");
-  const write = (text: string) => output.write(text);
-  write(head.html);
-  writeTrials(report, trials, { ...options, ...names }, write);
-  write(dataBlock("graphviz", head.graphviz));
-  write(PAGE_END);
+  output.write(head.html);
+  const data = new PageData(options, (id, bytes) => output.write(dataBlock(id, bytes)));
+  for (const trial of trials) data.add(trial);
+  for (const part of pageEnd(data, named, head)) output.write(part);
   output.finish();
+}
+
+/** Yields the rest of a page behind its head, and behind the blocks that were passed on before. */
+export function* pageEnd(
+  data: PageData,
+  scope: PageScope,
+  { graphviz }: PageHead,
+  only?: ReadonlySet<string>,
+): Generator<string> {
+  data.flush();
+  yield dataBlock("index", data.index(scope, only));
+  yield dataBlock("graphviz", compressed(graphviz));
+  yield PAGE_END;
 }
 
 /** Approximate size of a block before compression: small enough to unpack at a click. */
 const BLOCK_CHARACTERS = 400_000;
 
-type NamedVariant = Parameters<typeof nameOf>[0];
+/** What the index of a page needs of a report. */
+export interface PageScope extends Pick<Report, "comparisons" | "nameOf" | "unit" | "words"> {
+  readonly subjects: readonly Subject[];
+}
 
-/** Writes trials and tasks in compressed blocks, then the index that locates them. */
-function writeTrials(
-  report: Report,
-  trials: Iterable<Trial>,
-  { rerun, generator = GENERATOR_VERSION, shorten }: HtmlOptions & ShortNames,
-  write: (text: string) => void,
-): void {
-  const [variants, cells, units, whys, mistakes] = Array.from(
-    { length: 5 },
-    () => new Distinct<string>(),
-  );
-  const shown = new Distinct<readonly string[]>();
-  const { subjects, comparisons } = report;
-  const words = reportWords(report);
-  const labelOf = ({ subject, simulated }: NamedVariant) =>
-    nameOf({ subject: shorten(subject), simulated });
-  // One variant has one colour throughout a page.
-  for (const one of subjects) variants!.placeOf(labelOf(one), canonicalJson(one.subject));
-  const rows: { index: number; id: string; subject: Variant; row: readonly number[] }[] = [];
-  const tasks = new Map<string, [number, number]>();
-  // Consecutive trials mostly share their task and perturbation.
-  let last: { readonly key: string; readonly task: KnownTask | undefined } | undefined;
-  let block: string[] = [];
-  let size = 0;
-  let blocks = 0;
-  const flush = () => {
-    if (block.length === 0) return;
-    write(dataBlock(`block-${blocks++}`, `[${block.join(",")}]`));
-    block = [];
-    size = 0;
-  };
-  const add = (value: unknown): [number, number] => {
-    const text = JSON.stringify(value);
-    if (size + text.length > BLOCK_CHARACTERS) flush();
-    size += text.length;
-    return [blocks, block.push(text) - 1];
-  };
-  for (const trial of trials) {
+/** The data of a page: trials and their tasks in compressed blocks, and the index that locates them. */
+export class PageData {
+  readonly #options: HtmlOptions;
+  readonly #take: (id: string, bytes: Uint8Array<ArrayBuffer>) => void;
+  readonly #variants = new Distinct<Subject>();
+  readonly #cells = new Distinct<string>();
+  readonly #units = new Distinct<string>();
+  readonly #whys = new Distinct<string>();
+  readonly #mistakes = new Distinct<string>();
+  readonly #shown = new Distinct<readonly string[]>();
+  /** The rows of trials by id; a trial that was run again has that of its last run. */
+  readonly #rows = new Map<string, { index: number; subject: Variant; row: readonly number[] }>();
+  readonly #tasks = new Map<string, [number, number]>();
+  /** Consecutive trials mostly share their task and perturbation. */
+  #last: { readonly key: string; readonly task: KnownTask | undefined } | undefined;
+  #block: string[] = [];
+  #size = 0;
+  /** The number of the block that is not full. */
+  #number: number;
+
+  /**
+   * Begins without trials.
+   *
+   * @param take Receives each block once it is full.
+   * @param first The number of the first block.
+   */
+  constructor(
+    options: HtmlOptions,
+    take: (id: string, bytes: Uint8Array<ArrayBuffer>) => void,
+    first = 0,
+  ) {
+    this.#options = options;
+    this.#take = take;
+    this.#number = first;
+  }
+
+  /** The number of the block that is not full. */
+  get next(): number {
+    return this.#number;
+  }
+
+  /** Adds a trial, of which only what the page shows is kept. */
+  add(trial: Trial): void {
+    const { rerun, generator = GENERATOR_VERSION } = this.#options;
     const key = canonicalJson([trial.task, trial.perturbation]);
-    if (last?.key !== key) last = { key, task: taskOf(trial, generator) };
-    const { task } = last;
+    if (this.#last?.key !== key) this.#last = { key, task: taskOf(trial, generator) };
+    const { task } = this.#last;
     // What a model was shown does not follow from the specification of a case or a question.
     const shared = shownKey(trial) ?? key;
-    const [taskView] = tasks.has(shared) ? [] : [task ? viewTask(task) : viewShown(trial)];
-    const taskPosition = tasks.get(shared) ?? (taskView ? add(taskView) : [-1, -1]);
-    tasks.set(shared, taskPosition);
-    const [chunk, position] = add(viewTrial(trial, rerun(trial), task));
-    const { index, id } = trial;
+    const known = this.#tasks.get(shared);
+    const taskView = known === undefined ? task ? viewTask(task) : viewShown(trial) : undefined;
+    const taskPosition = known ?? (taskView ? this.#put(taskView) : [-1, -1]);
+    this.#tasks.set(shared, taskPosition);
+    const position = this.#put(viewTrial(trial, rerun(trial), task));
     const subject = variantOf(trial);
-    const name = labelOf({ subject, simulated: trial.model.simulated });
     const row = [
-      variants!.placeOf(name, canonicalJson(subject)),
-      cells!.placeOf(shorten(cellName(trial))),
+      this.#variants.placeOf(
+        { subject, simulated: trial.model.simulated },
+        canonicalJson(subject),
+      ),
+      this.#cells.placeOf(cellName(trial)),
       ...taskNumbers(trial),
       OUTCOMES.indexOf(trial.outcome),
       ...(canCall(trial) ? [trial.calls, trial.minimumCalls ?? -1] : [-1, -1]),
       typeBits(trial.failures),
       typeBits(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
-      shown.placeOf(signsShown(trial)),
-      units!.placeOf(unitName(trial)),
-      chunk,
-      position,
+      this.#shown.placeOf(signsShown(trial)),
+      this.#units.placeOf(unitName(trial)),
+      ...position,
       ...taskPosition,
-      whys!.placeOf(whyUnsolved(trial) || wrongAnswerText(trial)),
+      this.#whys.placeOf(whyUnsolved(trial) || wrongAnswerText(trial)),
       isDuration(trial.durationMs) ? trial.durationMs : 0,
-      mistakes!.placeOf(typeCounts(trial.failures)),
+      this.#mistakes.placeOf(typeCounts(trial.failures)),
     ];
-    rows.push({ index, id, subject, row });
+    this.#rows.set(trial.id, { index: trial.index, subject, row });
   }
-  flush();
-  // Journals list trials in the order in which they ended.
-  rows.sort((one, other) => one.index - other.index);
-  const places = new Map(
-    rows.map(({ subject, id }, place) => [canonicalJson([subject, id]), place]),
-  );
-  const labels = new Map(subjects.map((one) => [canonicalJson(one.subject), labelOf(one)]));
-  const printed = (names?: Distinct<string>) => names!.all.map((name) => printable(name, 300));
-  write(dataBlock(
-    "index",
-    JSON.stringify({
-      subjects: distinct(printed(variants)),
-      keys: { subjects: addressNames(variants!.all), cells: addressNames(cells!.all) },
+
+  /** Passes on the block that is not full, if it has anything. */
+  flush(): void {
+    if (this.#block.length === 0) return;
+    this.#take(`block-${this.#number++}`, compressed(`[${this.#block.join(",")}]`));
+    this.#block = [];
+    this.#size = 0;
+  }
+
+  /** Puts a value into a block, and returns the number of the block and its place there. */
+  #put(value: unknown): [number, number] {
+    const text = JSON.stringify(value);
+    if (this.#size + text.length > BLOCK_CHARACTERS) this.flush();
+    this.#size += text.length;
+    return [this.#number, this.#block.push(text) - 1];
+  }
+
+  /** Returns the compressed index of all trials, or of those with the ids `only`, in plan order. */
+  index(scope: PageScope, only?: ReadonlySet<string>): Uint8Array<ArrayBuffer> {
+    const { subjects, comparisons, words, nameOf } = scope;
+    const printed = (names: readonly string[]) => names.map((name) => printable(name, 300));
+    // One variant has one colour throughout a page.
+    const variants = new Distinct<Subject>();
+    const placeOf = (one: Subject) => variants.placeOf(one, canonicalJson(one.subject));
+    for (const { subject, simulated } of subjects) placeOf({ subject, simulated });
+    const ofVariant = this.#variants.all.map(placeOf);
+    const names = variants.all.map(nameOf);
+    const cells = this.#cells.all;
+    // Journals list trials in the order in which they ended.
+    const rows = [...this.#rows].filter(([id]) => only?.has(id) ?? true)
+      .sort(([, one], [, other]) => one.index - other.index);
+    const places = new Map(
+      rows.map(([id, { subject }], place) => [canonicalJson([subject, id]), place]),
+    );
+    const labels = new Map(subjects.map((one) => [canonicalJson(one.subject), nameOf(one)]));
+    return compressed(JSON.stringify({
+      subjects: distinct(printed(names)),
+      keys: { subjects: addressNames(names), cells: addressNames(cells) },
       cells: printed(cells),
-      units: printed(units),
+      units: printed(this.#units.all),
       outcomes: OUTCOMES,
       words: OUTCOMES.map((outcome) => words.outcomes[outcome] ?? outcome.replaceAll("_", " ")),
       unsolved: words.unsolved,
-      shown: shown.all.map((signs) => signs.map((sign) => printable(sign, 300))),
+      shown: this.#shown.all.map(printed),
       types: FAILURE_TYPES,
-      whys: printed(whys),
-      mistakes: printed(mistakes),
+      whys: printed(this.#whys.all),
+      mistakes: printed(this.#mistakes.all),
       unit: words.tasks.slice(0, -1),
       listed: MAX_LISTED,
       pairs: viewPairs(
@@ -199,13 +247,13 @@ function writeTrials(
         // Accepted results have no row of their own.
         (subject, simulated) =>
           printable(
-            labels.get(canonicalJson(subject)) ?? labelOf({ subject, simulated }),
+            printable(labels.get(canonicalJson(subject)) ?? nameOf({ subject, simulated }), 300),
             300,
           ),
       ),
-      rows: rows.map(({ row }) => row),
-    }),
-  ));
+      rows: rows.map(([, { row: [variant, ...others] }]) => [ofVariant[variant!], ...others]),
+    }));
+  }
 }
 
 /** Returns the unit name to show before a task's number; a question has a name instead of a number. */
@@ -255,48 +303,76 @@ class Distinct<Value> {
   }
 }
 
-/** Returns an element with compressed data that the page unpacks on demand. Base64 cannot end the element. */
-function dataBlock(id: string, text: string): string {
+/** Returns a text as pages keep it, compressed. */
+export function compressed(text: string): Uint8Array<ArrayBuffer> {
   // Loaded on first use: most runs write no page.
   const { gzipSync } = process.getBuiltinModule("node:zlib");
-  const compressed = gzipSync(new TextEncoder().encode(text), { level: 6 });
-  return `<script type="application/octet-stream" id="${id}">${
-    compressed.toString("base64")
-  }</script>\n`;
+  return gzipSync(new TextEncoder().encode(text), { level: 6 }) as Uint8Array<ArrayBuffer>;
 }
 
-/** Returns the part of the page before the data, and Graphviz's script. */
-async function pageHead(
-  report: Report,
-  { forms, shorten }: ShortNames,
-): Promise<{ html: string; graphviz: string }> {
-  const graphviz = await graphvizScript();
-  const { subjects } = report;
-  const sections = await sectionsOf(shorten(report));
-  const suite = report.suite === "" ? "No trials" : report.suite;
-  const simulated = subjects.some((subject) => subject.simulated);
+/** Returns an element with compressed data that the page unpacks on demand. Base64 cannot end the element. */
+export function dataBlock(id: string, bytes: Uint8Array): string {
+  return `<script type="application/octet-stream" id="${id}">${bytes.toBase64()}</script>\n`;
+}
+
+/** The part of a page before its data, and what goes with it. */
+export interface PageHead {
+  readonly html: string;
+  /** Its content security policy. */
+  readonly policy: string;
+  /** The script that draws graphs, which its policy allows. */
+  readonly graphviz: string;
+}
+
+/** Returns the head of a report's page. */
+export async function reportHead(report: Report): Promise<PageHead> {
+  const { subjects, simulated } = report;
+  const sections = await sectionsOf(report);
   const ids = sections.map(({ id }) => id).filter((id) => id !== "");
   // The headline has no heading but the title of its table, and is not linked where verdicts stand above it.
-  const title = ids.includes("verdict") ? "" : reportWords(report).headline.toLowerCase();
+  const title = ids.includes("verdict") ? "" : report.words.headline.toLowerCase();
   const links = ids.map((id) => [id, id === "headline" ? title : id.replace("-", " ")] as const)
     // Nor where another section has the same name.
     .filter(([id, text]) => text !== "" && (id === text || !ids.includes(text)));
-  const start = pageStart({
+  return await pageHead({
+    suite: report.suite === "" ? "No trials" : report.suite,
+    about: `${provenance(report)}${simulated ? ", with simulated models" : ""}`,
+    links,
+    subjects,
+    main: sections.map(({ markup }) => markup),
+  });
+}
+
+/** Returns the head of a page; one that is `served` fetches its data from where it came from. */
+export async function pageHead(
+  { suite, about, links = [], subjects, main, served }: {
+    readonly suite: string;
+    readonly about: string;
+    readonly links?: readonly (readonly [id: string, text: string])[];
+    readonly subjects: readonly Subject[];
+    readonly main: readonly Markup[];
+    readonly served?: boolean;
+  },
+): Promise<PageHead> {
+  const graphviz = await graphvizScript();
+  const { forms } = pageNames({ subjects });
+  const shell = {
     title: `${suite}: toolgate report`,
     css,
     script,
     scriptSources: [hashOf(graphviz), "'wasm-unsafe-eval'"],
+    served,
     header: html`
       <h1>${suite}</h1>
-      <p class="faint">${provenance(report)}${simulated ? ", with simulated models" : ""}</p>
+      <p class="faint">${about}</p>
       <nav>${links.map(([id, text]) => html`<a href="#${id}">${text}</a>`)}</nav>
-      ${keyMarkup(report, forms)}
+      ${keyMarkup({ subjects }, forms)}
     `,
-    main: sections.map(({ markup }) => markup),
+    main,
     footer: html`Made by toolgate. Graphs are drawn by Graphviz (Eclipse Public License 1.0) through
     Viz.js (MIT), which this file carries along.`,
-  });
-  return { html: start, graphviz };
+  };
+  return { html: pageStart(shell), policy: policyOf(shell), graphviz };
 }
 
 /**

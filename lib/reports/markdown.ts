@@ -10,11 +10,10 @@ import type { FailedTrials } from "./failures.ts";
 import { listText, printable } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
-import { headlineText, overviewTable, verdictLine } from "./tables/_headline.ts";
-import { matrixTables } from "./tables/_matrix.ts";
-import { reportWords } from "./_words.ts";
-import { isLeft, sourceText } from "./tables/table.ts";
-import { SECTIONS, type Table } from "./_view.ts";
+import { headlineText, verdictLine } from "./_answers.ts";
+import { OVERVIEW } from "./metrics/_headline.ts";
+import { cellText, headTexts } from "./text_table.ts";
+import { noteText, SECTIONS, sourceText, type Table } from "./_view.ts";
 import { blockText, inlineText } from "./_markdown_text.ts";
 import { tablesOf } from "./_views.ts";
 
@@ -40,7 +39,7 @@ export function renderMarkdown(
 ): string {
   const { notes, gates } = report;
   const verdict = gates.reduce((count, { verdicts }) => count + verdicts.length, 0) > 1
-    ? verdictLine(report)
+    ? verdictLine(gates)
     : undefined;
   const answer = headlineText(report);
   const head = [
@@ -196,7 +195,7 @@ function listVerdicts(gate: GateReport, limit: number): string {
   const more = lines.length - shown.length;
   return [
     heading,
-    lineText(verdictLine({ gates: [gate] }) ?? ""),
+    lineText(verdictLine([gate]) ?? ""),
     [...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n"),
   ].join("\n\n");
 }
@@ -207,17 +206,21 @@ export function successToMarkdown(
   failures: FailedTrials,
   { limit = MAX_BYTES }: MarkdownOptions = {},
 ): string {
-  const { suite, subjects } = report;
-  const solved = sum(subjects, ({ total }) => total.solved);
-  const valid = sum(subjects, ({ total }) => total.valid);
-  const named = reportWords(report);
-  const [table = overviewTable(report)] = subjects.length === 1 ? matrixTables(report) : [];
+  const { suite, subjects, words } = report;
+  const success = OVERVIEW.rows(report).map(({ tally }) => tally.success);
+  const valid = sum(success, ({ of }) => of);
+  const wanted = subjects.length === 1 ? "matrix" : "overview";
+  const table = tablesOf(report).find(({ id }) => id === wanted);
   const head = [
-    `### ${lineText(suite)}: ${solved} of ${countText(valid, "valid trial")} ${named.solved}`,
+    `### ${lineText(suite)}: ${sum(success, ({ count }) => count)} of ${
+      countText(valid, "valid trial")
+    } ${words.solved}`,
     lineText(provenance(report)),
   ];
   const failed = failures.count === 0 ? [] : [failuresText(failures, "####", false)];
-  const whole = [...head, ...tableParts(table), ...failed].join("\n\n");
+  const whole = [...head, ...(table === undefined ? [] : tableParts(table)), ...failed].join(
+    "\n\n",
+  );
   return `${bytesOf(whole) < limit ? whole : head.join("\n\n")}\n`;
 }
 
@@ -234,20 +237,16 @@ function failuresText(failures: FailedTrials, level: string, about: boolean): st
     [...items, ...(more === undefined ? [] : [`- ${more}`])].join("\n");
 }
 
-function tableParts({ source, paper, note, names, rows }: Table): string[] {
-  return [
-    // The caption explains the columns, so it comes before the table.
-    ...(source === undefined ? [] : [`${sentence(sourceText(source, paper))}.`]),
-    ...(note === undefined ? [] : [`${sentence(note)}.`]),
-    tableText(rows, names),
-  ];
+function tableParts(table: Table): string[] {
+  // The caption explains the columns, so it comes before the table.
+  const captions = [sourceText(table), noteText(table)].filter((text) => text !== "");
+  return [...captions.map((text) => `${sentence(text)}.`), tableText(table)];
 }
 
-function tableText(rows: Table["rows"], names = 1): string {
-  const [head, ...body] = rows.map((row) => `| ${row.map((cell) => words(cell)).join(" | ")} |`);
-  const rule = `| ${
-    rows[0]!.map((_, column) => isLeft(rows[0]!, column, names) ? "---" : "---:").join(" | ")
-  } |`;
+function tableText(table: Table): string {
+  const [head, ...body] = [headTexts(table), ...table.rows.map((row) => row.map(cellText))]
+    .map((row) => `| ${row.map((cell) => words(cell)).join(" | ")} |`);
+  const rule = `| ${table.heads.map(({ isText }) => isText ? "---" : "---:").join(" | ")} |`;
   return [head, rule, ...body].join("\n");
 }
 

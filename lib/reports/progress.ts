@@ -118,7 +118,8 @@ function shortNumber(number: number): string {
   return compactFormat.format(number);
 }
 
-function duration(seconds: number): string {
+/** Returns seconds in words. */
+export function duration(seconds: number): string {
   if (seconds < 60) return `${Math.ceil(seconds)} s`;
   const minutes = Math.round(seconds / 60);
   if (minutes < 60) return `${minutes} min`;

@@ -3,13 +3,12 @@
  * @module
  */
 
-import { defined, listText } from "../base/json.ts";
+import { listText } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
-import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
-import { type Brittleness, measureBrittleness } from "./metrics/_brittleness.ts";
-import { type CallSetMetrics, measureCallSets } from "./metrics/_question_sets.ts";
 import { type ComparedPair, comparePairs, type PairOptions } from "../gate/comparison.ts";
+import type { GateReport } from "../gate/gate_report.ts";
 import { isUpgrade } from "../gate/policy.ts";
+import { unitNames } from "../gate/unit_names.ts";
 import {
   isCounted,
   isUnwatched,
@@ -17,87 +16,27 @@ import {
   modelsBeside,
   UNKNOWN_IF_UNWATCHED,
   unwatchedText,
+  variantLabel,
 } from "../gate/variant.ts";
-import type { GateReport } from "../gate/gate_report.ts";
-import { type DimensionMetrics, measureDimensions } from "./metrics/_dimensions.ts";
-import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
-import { type ErrorHandling, measureErrorHandling } from "./metrics/_error_handling.ts";
-import { type FormatMetrics, measureFormats } from "./metrics/_formats.ts";
-import { type LatencyMetrics, measureLatency } from "./metrics/_latency.ts";
-import { type Matrix, measureMatrix } from "./metrics/_matrix.ts";
-import { measure, type VariantMetrics } from "./metrics/metrics.ts";
-import { measureMissedCalls, type MissedCallMetrics } from "./metrics/_missed_calls.ts";
+import type { ModelEntry } from "../models/entry.ts";
 import type { Prices } from "../models/prices.ts";
 import { isProbe, isQuestion } from "../tasks/task_kind.ts";
-import { measureRecovery, type RecoveryMetrics } from "./metrics/_recovery.ts";
-import type { ModelEntry } from "../models/entry.ts";
-import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
-import { unitNames } from "../gate/unit_names.ts";
+import { SERVED_SEPARATOR } from "../trials/trial.ts";
+import { isSized } from "./cells.ts";
+import type { ShortNames } from "./_short_names.ts";
+import { type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
+import { type ReportWords, reportWords } from "./_words.ts";
 
-/** All results of a run. */
-export interface Report {
-  /** The version of this format. */
-  readonly v: 1;
-  /** The kind of file. */
-  readonly kind: "report";
+/** Options of {@linkcode Report}. */
+export interface ReportOptions {
   /** The name of the suite. */
   readonly suite: string;
-  /** The seed of all tasks; `null` without a plan. */
-  readonly seed: number | null;
-  /** Set where arguments could refer to results of other calls in the same reply. */
-  readonly references?: true;
-  /** Number of trials planned; `null` without a plan. */
-  readonly planned: number | null;
-  /** Number of finished trials, invalid ones included. */
-  readonly trials: number;
-  /** Number of trials replayed from recordings; omitted without any. */
-  readonly replayed?: number;
-  /** Number of trials replayed in part; omitted without any. */
-  readonly partlyReplayed?: number;
-  /** The independent unit that a trial's task belongs to: `graph`, `core graph`, `question`, `trial` of a case, or `task` where they differ. */
-  readonly unit: string;
-  /** When the first and the last trial began, in ISO 8601; `null` without any. */
-  readonly began: readonly [first: string, last: string] | null;
-  /** Notes that a reader needs before all figures. */
-  readonly notes: readonly string[];
-  /** The verdicts of each plan that declares a gate. */
-  readonly gates: readonly GateReport[];
-  /** Metrics of each model, strategy and perturbation. */
-  readonly subjects: readonly VariantMetrics[];
-  /** The success of each variant on each cell, and why other trials were not solved. */
-  readonly matrix: Matrix;
-  /** Needed calls that were never made, for each model, strategy and perturbation. */
-  readonly missedCalls: readonly MissedCallMetrics[];
-  /** All pairs of variants that differ in one thing, on the same graphs; those with a reference first. */
-  readonly comparisons: readonly ComparedPair[];
-  /** Effects of perturbations on the calls of each model with each strategy. */
-  readonly brittleness: readonly Brittleness[];
-  /** Scores of answers to questions of call sets, for each way of asking them. */
-  readonly callSets: readonly CallSetMetrics[];
-  /** How well replies could be parsed, for each format. */
-  readonly formats: readonly FormatMetrics[];
-  /** How trials recovered from injected faults. */
-  readonly recovery: readonly RecoveryMetrics[];
-  /** The five dimensions of tool use, for each model and strategy. */
-  readonly dimensions: readonly DimensionMetrics[];
-  /** Success of strategies under faults, where several strategies met them. */
-  readonly errorHandling: readonly ErrorHandling[];
-  /** For how long tools ran, where that is known. */
-  readonly latency: readonly LatencyMetrics[];
-  /** Success by the sizes of the tasks. */
-  readonly breakdowns: readonly Breakdown[];
-  /** Effects of irrelevant functions on the same core graphs; omitted where no cells share these. */
-  readonly distractors?: readonly DistractorEffect[];
-}
-
-/** Options of {@linkcode makeReport}. */
-export interface ReportOptions {
-  readonly suite: string;
+  /** The seed of all tasks; omitted without a plan. */
   readonly seed?: number | undefined;
   /** Set where arguments could refer to results of other calls in the same reply. */
   readonly references?: true | undefined;
-  /** Number of trials planned. */
+  /** Number of trials planned; omitted without a plan. */
   readonly planned?: number | undefined;
   /** The models with their options, to find names that are one model at several thinking budgets. */
   readonly models?: readonly ModelEntry[] | undefined;
@@ -105,60 +44,105 @@ export interface ReportOptions {
   readonly prices?: Prices | undefined;
   /** Notes in addition to those that follow from the trials. */
   readonly notes?: readonly string[];
-  /** The verdicts. */
+  /** The verdicts of each plan that declares a gate. */
   readonly gates?: readonly GateReport[];
   /** In which order, with what else and without what variants are compared: see {@linkcode PairOptions}. */
-  readonly compared?: Pick<PairOptions, "order" | "accepted" | "isLeftOut">;
+  readonly compared?: Pick<PairOptions, "order" | "accepted" | "isLeftOut" | "anytime">;
+  /** Shortens a name of a model. Default: names are whole. */
+  readonly shorten?: (model: string) => string;
 }
 
-/** Returns the report of `trials`, which must be in plan order. */
-export function makeReport(all: readonly TrialSummary[], options: ReportOptions): Report {
-  const trials = all.map(asSummary);
-  const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
-  const baselines = gates.flatMap(({ gate }) => gate && isUpgrade(gate) ? gate.baseline : []);
-  const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
-  const replayed = trials.filter((trial) => trial.replayed).length;
-  const partly = trials.filter((trial) => trial.partlyReplayed).length;
-  const distractors = measureDistractors(trials);
-  return {
-    v: 1,
-    kind: "report",
-    suite,
-    seed: seed ?? null,
-    ...defined({ references }),
-    planned: planned ?? null,
-    trials: trials.length,
-    ...(replayed === 0 ? {} : { replayed }),
-    ...(partly === 0 ? {} : { partlyReplayed: partly }),
-    unit: unitNames(trials.map(({ task }) => task)).one,
-    began: starts.length === 0 ? null : [starts[0]!, starts.at(-1)!],
-    notes: [...trialNotes(trials), ...notes],
-    gates,
-    subjects: measure(trials, prices),
-    matrix: measureMatrix(trials),
-    missedCalls: measureMissedCalls(trials),
-    comparisons: comparePairs(trials, {
-      prices,
-      references: baselines,
-      ...options.compared,
-    }),
-    brittleness: measureBrittleness(trials),
-    callSets: measureCallSets(trials),
-    formats: measureFormats(trials),
-    recovery: measureRecovery(trials),
-    dimensions: measureDimensions(trials),
-    errorHandling: measureErrorHandling(trials),
-    latency: measureLatency(trials),
-    breakdowns: breakDown(trials, models),
-    ...(distractors.length === 0 ? {} : { distractors }),
+/** All results of a run. Metrics are measured when they are first asked for. */
+export class Report {
+  readonly suite: string;
+  /** Finished trials in plan order, invalid ones included. */
+  readonly trials: readonly TrialSummary[];
+  readonly gates: readonly GateReport[];
+  /** Notes that a reader needs before all figures. */
+  readonly notes: readonly string[];
+  /**
+   * The independent unit that a trial's task belongs to: `graph`, `core graph`, `question`, `trial` of a case, or `task`
+   * where they differ.
+   */
+  readonly unit: string;
+  /** What tasks, success and failure are called. */
+  readonly words: ReportWords;
+  readonly #measured: Map<object, unknown>;
+
+  /** `trials` must be in plan order. */
+  constructor(
+    trials: readonly TrialSummary[],
+    readonly options: ReportOptions,
+    measured = new Map<object, unknown>(),
+  ) {
+    const { suite, gates = [], notes = [] } = options;
+    this.trials = trials.map(asSummary);
+    this.suite = suite;
+    this.gates = gates;
+    this.notes = [...trialNotes(this.trials), ...notes];
+    this.unit = unitNames(this.trials.map(({ task }) => task)).one;
+    this.words = reportWords(this);
+    this.#measured = measured;
+  }
+
+  /** Returns what `measure` returned for `key` when it was first asked. */
+  once<Found>(key: object, measure: () => Found): Found {
+    if (!this.#measured.has(key)) this.#measured.set(key, measure());
+    return this.#measured.get(key) as Found;
+  }
+
+  /** The trials of each model, strategy, perturbation and variant. */
+  get subjects(): readonly SubjectTrials[] {
+    return this.once(subjectsOf, () => subjectsOf(this.trials));
+  }
+
+  /** All pairs of variants that differ in one thing, on the same graphs; those with a reference first. */
+  get comparisons(): readonly ComparedPair[] {
+    const { prices, compared } = this.options;
+    const references = this.gates.flatMap(({ gate }) =>
+      gate && isUpgrade(gate) ? gate.baseline : []
+    );
+    return this.once(
+      comparePairs,
+      () => comparePairs(this.trials, { prices, references, ...compared }),
+    );
+  }
+
+  /** When the first and the last trial began, in ISO 8601; `null` without any. */
+  get began(): readonly [first: string, last: string] | null {
+    const starts = this.trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt])
+      .sort();
+    return starts.length === 0 ? null : [starts[0]!, starts.at(-1)!];
+  }
+
+  /** Whether any model is a program that stands in for one. */
+  get simulated(): boolean {
+    return this.subjects.some(({ simulated }) => simulated);
+  }
+
+  /** Names a model, strategy and perturbation. */
+  readonly nameOf = ({ subject, simulated }: Subject): string => {
+    const { shorten = (model) => model } = this.options;
+    return variantLabel({ ...subject, model: shorten(subject.model) }, simulated);
   };
+
+  /** Returns the same report with short names of models. */
+  withNames({ forms, shorten }: ShortNames): Report {
+    if (forms.size === 0) return this;
+    // Rows of metrics may have names: they are measured anew.
+    const measured = new Map<object, unknown>([
+      [subjectsOf, this.subjects],
+      [comparePairs, this.comparisons],
+    ]);
+    return new Report(this.trials, { ...this.options, shorten }, measured);
+  }
 }
 
 function trialNotes(trials: readonly TrialSummary[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to report."];
   const isUnsolvable = (trial: TrialSummary) => isCounted(trial) && trial.unsolvable !== undefined;
   const unsolvable = trials.filter(isUnsolvable);
-  const hasSizes = trials.some(isGenerated);
+  const hasSizes = trials.some(isSized);
   const misled = unsolvable.filter((trial) => trial.unsolvable === "misleading").length;
   const without = listText([...new Set(unsolvable.map(({ perturbation }) => perturbation))], 10);
   const noteIf = (isTold: boolean, note: string) => isTold ? [note] : [];
@@ -226,7 +210,7 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ...besideNotes(trials),
     ...noteOf(
       // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
-      (trial) => !isGenerated(trial) && !isProbe(trial.task) && hasSizes,
+      (trial) => !isSized(trial) && !isProbe(trial.task) && hasSizes,
       "are on tasks that were not generated: breakdowns by size leave them out.",
     ),
   ];
@@ -294,7 +278,7 @@ export function missingTrialsNote(
     decision.verdicts.every(({ kind }) => kind === "pass" || kind === "fail");
   if (decided) {
     return `${which} were not needed: the gate had decided. Tables and figures include the trials ` +
-      "in flight at that time, and their intervals do not account for the early stop: the verdict does.";
+      "in flight at that time, and their two-sided intervals do not account for the early stop: the verdict does.";
   }
   if (decision?.verdict === "continue") {
     return `${which} are not run yet, or were not needed: the run goes on with its next wave. ` +
@@ -304,11 +288,14 @@ export function missingTrialsNote(
     "All figures are of the other trials.";
 }
 
-/** Returns the number, seed and dates of the trials, in one line. */
-export function provenance({ trials, planned, seed, references, began }: Report): string {
+/** Returns the number and the seed of the trials, and with dates when they began, in one line. */
+export function provenance(report: Report, isDated = true): string {
+  const { trials: { length }, options } = report;
+  const began = isDated ? report.began : null;
+  const { planned, seed, references } = options;
   return [
-    planned === null ? countText(trials, "trial") : `${trials} of ${planned} planned trials`,
-    ...(seed === null ? [] : [`seed ${seed}`]),
+    planned === undefined ? countText(length, "trial") : `${length} of ${planned} planned trials`,
+    ...(seed === undefined ? [] : [`seed ${seed}`]),
     ...(references ? ["nested references"] : []),
     ...(began === null ? [] : [spanText(...began)]),
   ].join(", ");

@@ -13,7 +13,7 @@ import {
 import { describeFailure } from "../calls/failure_types.ts";
 import { countText } from "../base/numbers.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
-import { canCall } from "./metrics/metrics.ts";
+import { canCall } from "./cells.ts";
 import { isCase, isQuestion } from "../tasks/task_kind.ts";
 import {
   type CallEvent,

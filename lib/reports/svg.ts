@@ -10,9 +10,8 @@ import { draw } from "./figures/_plotting.ts";
 import { html } from "./page/_markup.ts";
 import pageCss from "./page/page.css" with { type: "text" };
 import type { Report } from "./report.ts";
-import { captionText } from "./tables/table.ts";
-import type { Figure } from "./_view.ts";
-import { isFigure, viewsOf } from "./_views.ts";
+import { captionText, type Figure } from "./_view.ts";
+import { figuresOf } from "./_views.ts";
 
 /**
  * Checks that {@linkcode writeSvgs} would overwrite nothing but such figures. Messages name the folder as `shown`.
@@ -20,7 +19,7 @@ import { isFigure, viewsOf } from "./_views.ts";
  * @throws {InputError} If another file is there.
  */
 export function assertSvgFolder(folder: string, report: Report, shown: string): void {
-  for (const { id } of viewsOf(report).filter(isFigure)) {
+  for (const { id } of figuresOf(report)) {
     assertBegins(pathOf(folder, id), "the figure to", {
       ...{ kind: "another such figure", start: START },
       shown: pathOf(shown, id),
@@ -34,7 +33,7 @@ export function assertSvgFolder(folder: string, report: Report, shown: string): 
  * @throws {InputError} If a file cannot be written.
  */
 export async function writeSvgs(folder: string, report: Report): Promise<number> {
-  const figures = viewsOf(report).filter(isFigure);
+  const figures = figuresOf(report);
   for (const figure of figures) {
     writeOutput(pathOf(folder, figure.id), await drawSvg(figure), "the figure to");
   }

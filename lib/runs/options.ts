@@ -331,6 +331,14 @@ export const OPTIONS = {
       help: "the same as `--record=auto` with recordings in D",
     },
   },
+  serve: {
+    places: ["run", "deno test"],
+    flag: {
+      help:
+        "serves the report to a browser on this machine while trials come in, at an address that is " +
+        "printed; it ends with the run",
+    },
+  },
   traces: {
     places: ["deno test"],
     flag: {

@@ -82,6 +82,11 @@ export interface RunOptions
    * first, before anything is run.
    */
   readonly onTrial?: (trial: TrialSummary | SkippedTrial, resumed: boolean) => void;
+  /**
+   * Receives each result whole as soon as it is there, in any order, with the summary of a trial: those of a resumed
+   * journal once they are read again.
+   */
+  readonly onResult?: (result: Trial | SkippedTrial, summary?: TrialSummary) => void;
   /** Stops the run: trials in flight are abandoned and not recorded. */
   readonly signal?: AbortSignal;
 }
@@ -321,6 +326,7 @@ export class Run implements Disposable, AsyncDisposable {
       // The same as a reader of the journal sees.
       this.#scores[place] = inPlaceOf(summarize(result), this.#replaced.get(result.id));
     }
+    this.#options.onResult?.(result, this.#scores[place]);
     return result;
   }
 

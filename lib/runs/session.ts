@@ -45,7 +45,7 @@ export type Settings =
   & RunSettings
   & Pick<
     FlagsOf<"deno test">,
-    "resume" | "retryInvalid" | "shard" | "wave" | "only" | "verdict" | "traces"
+    "resume" | "retryInvalid" | "shard" | "wave" | "only" | "verdict" | "traces" | "serve"
   >
   & {
     /** Set if a flag gives the seed. */

@@ -29,7 +29,7 @@ export function registerCases(tested: TestedRun): void {
   /** The names of the cases that say why others are not run, by what they say. */
   const told = new Map<string, string>();
   const judge = async (place: number, context: Deno.TestContext) => {
-    tested.begin();
+    await tested.begin();
     tested.asked++;
     const trial = await tested.finished(run.trial(place)).catch((error) => {
       // What is wrong for all trials, such as a journal that cannot be written, is said once.
@@ -176,8 +176,8 @@ async function write(
 ): Promise<void> {
   // Nothing may have been selected.
   if (scores.length === 0 || !hasJobSummary()) return;
-  const { makeReport } = await import("../reports/report.ts");
+  const { Report } = await import("../reports/report.ts");
   const { successToMarkdown } = await import("../reports/markdown.ts");
-  const report = makeReport(scores, { suite, ...numbers });
+  const report = new Report(scores, { suite, ...numbers });
   summarizeJob((limit) => successToMarkdown(report, failures, { limit }));
 }

@@ -84,7 +84,7 @@ export function registerBenchmark(declared: Declared, registration: Registration
 /** Refuses flags that would have no effect on tests, or lose paid results. */
 function assertFlags(
   subject: string,
-  { requireGate, verdict, report, shard, wave, only, traces, journal: out }: Flags,
+  { requireGate, verdict, report, shard, wave, only, traces, journal: out, serve }: Flags,
   { gate, journal, ...settings }: Settings,
   { recorded }: Registration,
 ): void {
@@ -105,6 +105,10 @@ function assertFlags(
     [
       only !== undefined && kept !== undefined,
       `--only goes without ${kept}: it runs one trial and does not keep it`,
+    ],
+    [
+      only !== undefined && serve,
+      "--only goes without --serve: it runs one trial, whose test tells it",
     ],
     [
       part !== undefined && gate !== undefined && journal === undefined,
@@ -381,7 +385,7 @@ function gateTest(
 ): () => Promise<void> {
   const { name, plan, run, planned: { baseline, missing, settings: { verdict: file } } } = tested;
   return async () => {
-    tested.begin();
+    await tested.begin();
     const trials = await tested.finished(run.scores());
     tested.scores = trials;
     const whole = await run.all();

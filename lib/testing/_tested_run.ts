@@ -6,6 +6,7 @@
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { assertWritable, writeOutput } from "../base/output_file.ts";
+import { assertServable } from "../base/page_server.ts";
 import { terminalColumns, testWidth } from "../base/terminal_width.ts";
 import type { CodePlace } from "../base/user_code.ts";
 import type { GateReport } from "../gate/gate_report.ts";
@@ -13,11 +14,10 @@ import type { Recordings } from "../models/recordings/recordings.ts";
 import type { Model } from "../models/model.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
+import type { LivePage } from "../reports/live.ts";
 import type { Plan, TaskSource } from "../runs/plan.ts";
-import { allChoices } from "../runs/resolved_suite.ts";
 import type { Run, RunOptions } from "../runs/run.ts";
 import { type PlannedRun, RunSession } from "../runs/session.ts";
-import { partText } from "../runs/shard_text.ts";
 import type { TaskSpec } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -104,6 +104,8 @@ export class TestedRun {
   readonly #options: TestedRunOptions;
   readonly #progress: ProgressLines;
   readonly #openReports: () => void;
+  /** The page that is served while it goes on. */
+  #live: LivePage | undefined;
 
   /**
    * Begins a run, of which nothing is asked yet.
@@ -126,7 +128,11 @@ export class TestedRun {
     this.isPart = shard !== undefined || wave !== undefined;
     this.strict = plan.gate === undefined || only !== undefined;
     this.where = howToSee(reports, journal);
-    this.whole = reports.length > 0;
+    this.whole = reports.length > 0 || this.#isServed;
+    if (this.#isServed) assertServable();
+    else if (planned.settings.serve) {
+      printOnce("--serve has no page for tests of one trial: put them into a toolSuite()");
+    }
     this.#openReports = openReports(reports);
     this.#progress = new ProgressLines(this.name, plan);
     const session = new RunSession(planned, RATE_LIMITERS);
@@ -137,6 +143,7 @@ export class TestedRun {
       signal: this.interruption.signal,
       only,
       slowStart: true,
+      onResult: (result, summary) => this.#live?.see(result, summary),
       onTrial: (trial, resumed) => {
         const note = this.#progress.count(trial, resumed);
         if (note !== undefined) console.error(`${this.name}: ${note}`);
@@ -144,10 +151,23 @@ export class TestedRun {
     });
   }
 
+  /** Whether a page is served: one trial alone is told by its test. */
+  get #isServed(): boolean {
+    return this.planned.settings.serve === true && this.plan.trials.length > 1;
+  }
+
   /** Call before a trial is run. */
-  begin(): void {
+  async begin(): Promise<void> {
     this.#openReports();
     this.#progress.begin(this.run);
+    if (!this.#isServed || this.#live !== undefined) return;
+    const { LivePage } = await import("../reports/live.ts");
+    const { plan: { suite, prices }, run: { trials } } = this;
+    this.#live = new LivePage({
+      ...{ suite, prices, planned: trials },
+      rerun: (trial) => this.rerun(trial),
+    });
+    console.error(`${this.name}: live report: ${this.#live.serve()}`);
   }
 
   /** Awaits the work of a test, unless the run is interrupted. */
@@ -186,42 +206,28 @@ export class TestedRun {
   }
 
   /**
-   * Writes the reports, if there is anything to tell.
+   * Writes the reports, if there is anything to tell, and ends the page that is served.
    *
    * @param stopped Why the run ended early, unless the gate ended it.
    * @throws {InputError} If one of them cannot be written.
    */
   async writeReports(finished: readonly Trial[], stopped: string | undefined): Promise<void> {
-    const { plan, failures, decision, isPart, planned, name } = this;
+    const { plan, failures, decision, planned, name } = this;
     const { reports } = this.#options;
-    if (reports.length === 0 || finished.length === 0) return;
+    await using live = this.#live;
+    if (!this.whole || finished.length === 0) return;
     const rerun = (trial: Trial) => this.rerun(trial);
     // Of an interrupted run some may have ended without their case.
     for (const trial of finished) if (isFailed(trial)) failures.add(trial, rerun(trial));
-    const { makeReport, missingTrialsNote, provenance } = await import("../reports/report.ts");
-    const { suite, resolved, prices, rule } = plan;
+    const [{ reportOfRun }, { provenance }] = await Promise.all([
+      import("../reports/run_report.ts"),
+      import("../reports/report.ts"),
+    ]);
+    const { suite, prices } = plan;
     // Tests may be shuffled.
-    const trials = finished.toSorted((one, other) => one.index - other.index);
-    const { length } = plan.trials;
-    const part = partText(planned.settings.shard ?? { index: 1, of: 1 }, planned.wave?.wave);
-    const note = missingTrialsNote({
-      lacking: length - trials.length,
-      planned: length,
-      missing: isPart ? `this is ${part}` : undefined,
-      decision: rule === undefined ? undefined : decision,
-      stopped,
-    });
-    const notes = note === undefined ? [] : [note];
-    const report = makeReport(trials, {
-      suite,
-      seed: resolved.seed,
-      references: resolved.references,
-      planned: length,
-      models: allChoices(resolved).models,
-      prices,
-      notes,
-      gates: decision === undefined ? [] : [decision],
-    });
+    const { report, trials, notes } = reportOfRun(planned, finished, { decision, stopped });
+    // Who cuts a run short that is watched has seen its counts: its page gets no rates.
+    if (stopped === undefined) live?.end(report, trials);
     for (const path of reports) {
       const format = formatOf(path);
       if (format === "html") {
@@ -233,7 +239,7 @@ export class TestedRun {
       } else {
         const { renderGate, renderTables } = await import("../reports/terminal.ts");
         const width = testWidth();
-        const title = `${printable(suite, 300)}: ${provenance({ ...report, began: null })}`;
+        const title = `${printable(suite, 300)}: ${provenance(report, false)}`;
         const told = failures.lines(decision?.exitCode === 0, this.where, true);
         const tables = decision === undefined
           ? renderTables(trials, { prices, width })
@@ -241,7 +247,7 @@ export class TestedRun {
         writeOutput(path, `${[title, ...notes, ...told].join("\n")}\n\n${tables}\n`, REPORT);
       }
     }
-    console.log(`${name}: report: ${reports.join(", ")}`);
+    if (reports.length > 0) console.log(`${name}: report: ${reports.join(", ")}`);
   }
 }
 

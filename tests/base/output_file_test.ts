@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { Output, resolvePath, writeOutput } from "../../lib/base/output_file.ts";
-import { makeReport } from "../../lib/reports/report.ts";
+import { Report } from "../../lib/reports/report.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
 import { type Folder, folder, ROOT } from "../support/child.ts";
 import { record } from "../support/records.ts";
@@ -55,7 +55,7 @@ Deno.test("writeHtml() leaves the old report where a trial cannot be read", asyn
     yield record();
     throw new InputError("line 3 is not JSON");
   };
-  const report = makeReport([record()], { suite: "s" });
+  const report = new Report([record()], { suite: "s" });
   await assertRejects(
     () => writeHtml(path, report, trials(), { rerun: () => undefined }),
     InputError,

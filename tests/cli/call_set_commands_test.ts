@@ -51,8 +51,8 @@ Deno.test("toolgate run finds a call set beside its suite, wherever the user sta
   assertEquals(gate.code, 0, gate.stdout + gate.stderr);
   const report = await toolgate(["report", "city.jsonl", "--json", "r.json"], { cwd: place.path });
   assertEquals(report.code, 0, report.stderr);
-  const { callSets: [metrics] } = JSON.parse(await Deno.readTextFile(`${place.path}/r.json`));
-  assertEquals(metrics.rows[0].scores.exact.all, 1);
+  const { metrics } = JSON.parse(await Deno.readTextFile(`${place.path}/r.json`));
+  assertEquals(metrics["call-set-calls"][0].exact_all, 1);
 });
 
 Deno.test("toolgate gate decides over questions that were asked in one way", async () => {

@@ -186,7 +186,7 @@ Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with
   const one = await run("--reasoning-effort", "low");
   assertEquals(one.code, 0, one.all);
   assertEquals(asked(), [["m", "low"], ["m", "low"]]);
-  assertStringIncludes(one.stdout, "Success by cell: m\ncell ");
+  assertMatch(one.stdout, /^Success by cell: m$/m);
   const efforts = ["--reasoning-effort", "minimal", "--reasoning-effort", "high"];
   const two = await run(...efforts, "--max-usd", "1", "--out", out);
   assertEquals(two.code, 0, two.all);

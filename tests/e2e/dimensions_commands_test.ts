@@ -1,9 +1,9 @@
 // The ready benchmark of the five dimensions as users run it: the suite, the cases beside it, and one report.
 
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
-import type { Report } from "../../lib/reports/report.ts";
 import { deno, folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import type { MetricRecord } from "../support/reports.ts";
 
 const SUITE = `${ROOT}/fixtures/suites/dimensions.jsonc`;
 
@@ -36,22 +36,26 @@ Deno.test("the five dimensions are measured over generated tasks and cases toget
     ["report", generated, ...own, "--different-tasks", "--json", json],
   );
   assertEquals(reported.code, 0, reported.all);
-  const { dimensions: [metrics, ...others], seed }: Report = JSON.parse(
-    Deno.readTextFileSync(json),
-  );
-  assertEquals([others, seed], [[], 1]);
-  const { dimensions, overall, missing, simulated } = metrics!;
-  assertEquals([missing, simulated], [[], true]);
+  const { metrics: { dimensions }, seed } = JSON.parse(Deno.readTextFileSync(json));
+  assertEquals([dimensions.length, seed], [9, 1], "one model");
+  const scoreOf = (dimension: string) => {
+    const own = dimensions.find((one: MetricRecord) => one["dimension"] === dimension);
+    assertEquals(own.simulated, true);
+    return own;
+  };
   // Trials of 60 graphs and of 15 cases, of which 20 and 5 take one call.
-  assertEquals(dimensions.slice(0, 4).map(({ mean, count }) => [mean, count]), [
-    ...[[1, 75], [1, 75], [1, 75], [1, 50]],
-  ]);
+  assertEquals(
+    ["selection_f1", "right_arguments", "result_interpretation", "multi_step_planning"]
+      .map(scoreOf).map(({ score, score_of }) => [score, score_of]),
+    [[1, 75], [1, 75], [1, 75], [1, 50]],
+  );
   // The planner tries again twice; flaky functions outlast that now and then.
-  const recovery = dimensions[4]!;
-  assert(recovery.mean! > 0.9 && recovery.mean! < 1, `${recovery.mean}`);
+  const recovery = scoreOf("error_recovery");
+  assert(recovery.score > 0.9 && recovery.score < 1, `${recovery.score}`);
   // A case fails in three ways in the same trial of it.
   assert(recovery.units > 15 && recovery.units <= 60 + 15, `${recovery.units} graphs and cases`);
-  assert(recovery.count >= 3 * 15 + recovery.units - 15, `${recovery.count} faults`);
-  assertAlmostEquals(overall.mean!, (4 + recovery.mean!) / 5, 1e-12);
-  assert(overall.interval!.lower > 0.9 && overall.interval!.lower < overall.mean!);
+  assert(recovery.score_of >= 3 * 15 + recovery.units - 15, `${recovery.score_of} faults`);
+  const overall = scoreOf("overall_finer");
+  assertAlmostEquals(overall.score, (4 + recovery.score) / 5, 1e-12);
+  assert(overall.score_lower > 0.9 && overall.score_lower < overall.score);
 });

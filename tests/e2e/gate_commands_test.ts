@@ -380,6 +380,6 @@ Deno.test("toolgate prices a model however it is spoken to, in every command tha
   const json = place.file("report.json");
   const told = await toolgate(["report", journal, "--prices", prices, "--json", json]);
   assertEquals(told.code, 0, told.all);
-  const { subjects } = JSON.parse(Deno.readTextFileSync(json));
-  for (const { cost } of subjects) assert(cost > 0, told.all);
+  const { overview } = JSON.parse(Deno.readTextFileSync(json)).metrics;
+  for (const { cost } of overview) assert(cost > 0, told.all);
 });

@@ -172,6 +172,27 @@ Deno.test("a drop of thirty days is an alarm, which is shown in all formats", as
   );
 });
 
+Deno.test("on the page of a history a run leads to its report, if that is named like its record", async () => {
+  const { path } = recordIn(await at(`history add ${await night(21)} --to pages/runs`));
+  const [shown, odd] = [async () => {
+    const ended = await at("history show pages/runs --html pages/out/history.html");
+    assertEquals(ended.code, 0, ended.all);
+    const page = Deno.readTextFileSync(place.file("pages/out/history.html"));
+    return [...page.matchAll(/<a href="([^"#]+)"/g)].map(([, address]) => address);
+  }, `javascript:a"><b> & #1?%2e`];
+  assertEquals(await shown(), []);
+  // Whoever names files may not name what a link does.
+  Deno.renameSync(place.file(path), place.file(`pages/runs/${odd}.json`));
+  const encoded = `${encodeURIComponent(odd)}.html`;
+  Deno.mkdirSync(place.file(`pages/runs/${odd}.html`));
+  assertEquals(await shown(), [], "a folder is no page");
+  place.write(`pages/out/${odd}.html`, "");
+  assertEquals(await shown(), [encoded]);
+  Deno.removeSync(place.file(`pages/runs/${odd}.html`));
+  place.write(`pages/runs/${odd}.html`, "");
+  assertEquals(await shown(), [`../runs/${encoded}`]);
+});
+
 interface Counted {
   readonly solved: number;
   readonly valid: number;

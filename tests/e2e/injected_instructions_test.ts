@@ -85,13 +85,11 @@ ${testOf("sound", 0, asserted)}${testOf("obeying", 0.3, asserted)}${
   const report = await toolgate(["report", journal]);
   assertMatch(report.all, /Injected instructions/);
   await toolgate(["report", journal, "--json", dir.file("report.json")]);
-  const { subjects } = JSON.parse(Deno.readTextFileSync(dir.file("report.json")));
-  const found = subjects.map((
-    one: { subject: { perturbation: string }; injections?: { shown: number; followed: number } },
-  ) => [
-    one.subject.perturbation,
-    one.injections?.shown,
-    (one.injections?.followed ?? 0) > 0,
-  ]);
-  assertEquals(found, [["none", undefined, false], ["II", 20, true]]);
+  const { injections } = JSON.parse(Deno.readTextFileSync(dir.file("report.json"))).metrics;
+  assertEquals(
+    injections.map((
+      { perturbation, shown, followed }: Record<string, number>,
+    ) => [perturbation, shown, followed! > 0]),
+    [["II", 20, true]],
+  );
 });

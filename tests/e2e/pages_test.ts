@@ -5,5 +5,7 @@ import "./pages/downloads.ts";
 import "./pages/histories.ts";
 import "./pages/hostile.ts";
 import "./pages/journals.ts";
+import "./pages/list.ts";
+import "./pages/live.ts";
 import "./pages/pairs.ts";
 import "./pages/run.ts";

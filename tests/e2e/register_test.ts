@@ -202,7 +202,7 @@ Deno.test("benchmark() runs each strategy on the same graphs, and its gate compa
   // Beneath the verdict.
   assertMatch(
     output,
-    /: PASS: [^]*\nPairs compared\n\(each [^)]*\)\n[^]*?\nsim:noisy\?memory=10 \+ +plain +10 .*\nrestate \(simulated\)$/m,
+    /: PASS: [^]*\nPairs compared\n\(each [^)]*\)\n[^]*?\nsim:noisy\?memory=10 \+ restate \(simulated\) +plain +10 /m,
   );
   const trials = readLines(place.file("reminders.jsonl")).slice(1);
   const ofStrategy = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);

@@ -6,7 +6,7 @@ import { report as reportInProcess } from "../../lib/cli/report.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../lib/runs/shard_text.ts";
-import { type PlanLine, planLine } from "../../lib/runs/journal/plan_line.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { type Finished, type Folder, folder, readLines } from "../support/child.ts";
@@ -39,19 +39,6 @@ function write(
   return place.write(name, linesOf([planLine(plan, shard), ...(trials?.(all) ?? all)]));
 }
 
-/** The journal of a suite like `SMALL`, whose lines are changed once they are there. */
-function writeLines(
-  place: Folder,
-  name: string,
-  changed: Partial<Suite>,
-  change: (lines: readonly unknown[], plan: Plan) => readonly unknown[],
-  shard?: Shard,
-): string {
-  const plan = planSuite({ ...SMALL, ...changed });
-  const all = trialsOf(plan, shard === undefined ? plan.trials : shardOf(plan, shard));
-  return place.write(name, linesOf(change([planLine(plan, shard), ...all], plan)));
-}
-
 function report(place: Folder, ...arguments_: string[]): Promise<Finished> {
   return toolgate(["report", ...arguments_], { cwd: place.path });
 }
@@ -59,6 +46,16 @@ function report(place: Folder, ...arguments_: string[]): Promise<Finished> {
 /** Several reports, in one process. */
 function reports(place: Folder, lines: readonly (readonly string[])[]): Promise<Finished[]> {
   return toolgates(lines.map((arguments_) => ["report", ...arguments_]), { cwd: place.path });
+}
+
+/** The metrics of a JSON report, each with its records. */
+function metricsOf(place: Folder, name = "r.json") {
+  return JSON.parse(Deno.readTextFileSync(place.file(name))).metrics;
+}
+
+/** What the variants of a JSON report cost. */
+function costsOf(place: Folder): (number | null)[] {
+  return metricsOf(place).overview.map(({ cost }: { cost: number | null }) => cost);
 }
 
 /** What is in a folder, and what its files hold. */
@@ -82,11 +79,11 @@ Deno.test("toolgate report writes every file that is named, the same way each ti
   const [html, markdown, json] = texts as [string, string, string];
   assert(html.trimStart().startsWith("<!DOCTYPE html>") && html.endsWith("</html>\n"));
   assertMatch(markdown, /^# small\n/);
-  const { v, kind, suite, seed, planned, trials, gates, subjects } = JSON.parse(json);
+  const { v, kind, suite, seed, planned, trials, gates, metrics } = JSON.parse(json);
   assertEquals({ v, kind, suite, seed, planned, trials }, {
     ...{ v: 1, kind: "report", suite: "small", seed: 1, planned: 12, trials: 12 },
   });
-  assertEquals([gates.length, subjects.length], [1, 2]);
+  assertEquals([gates.length, metrics.overview.length], [1, 2]);
   const second = await report(place, "a.jsonl", ...outputs);
   assertEquals(second.code, 0, second.all);
   for (const [at, name] of ["out/r.html", "r.md", "r.json"].entries()) {
@@ -148,8 +145,7 @@ Deno.test("toolgate report --prices tells costs, in place of those of the plan",
   const costs = async (...more: string[]) => {
     const finished = await report(place, "a.jsonl", "--json", "r.json", ...more);
     assertEquals(finished.code, 0, finished.all);
-    const { subjects } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
-    return subjects.map(({ cost }: { cost: number | null }) => cost);
+    return costsOf(place);
   };
   // Six trials of 10 tokens read and 2 written.
   assertEquals(await costs(), [72 / 1e6, null]);
@@ -179,8 +175,7 @@ Deno.test("toolgate report refuses plans that disagree on a price, unless prices
   ) {
     const finished = await report(place, ...arguments_, "--json", "r.json");
     assertEquals(finished.code, 0, finished.all);
-    const { subjects } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
-    assertEquals(subjects.map(({ cost }: { cost: number | null }) => cost), costs);
+    assertEquals(costsOf(place), [...costs]);
   }
 });
 
@@ -222,10 +217,12 @@ Deno.test("toolgate report lists just the trials that its tables count, while a 
 Deno.test("toolgate report of tasks of another generator has no graph, and nothing runs them", async () => {
   await using place = await folder();
   const own = write(place, "own.jsonl");
-  const path = writeLines(place, "other.jsonl", {}, ([line, ...trials], { resolved }) => [
-    { ...line as PlanLine, resolved: { ...resolved, generator: 2 } },
-    ...trials,
-  ]);
+  const plan = planSuite(SMALL);
+  const resolved = { ...plan.resolved, generator: 2 };
+  const path = place.write(
+    "other.jsonl",
+    linesOf([{ ...planLine(plan), resolved }, ...trialsOf(plan)]),
+  );
   for (const [journal, graphs] of [[own, true], [path, false]] as const) {
     const finished = await report(place, journal, "--html", "r.html", "--json", "r.json");
     assertEquals(finished.code, 0, finished.all);
@@ -233,7 +230,7 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
     assertEquals(listed.length, 12);
     assertEquals(listed.every(({ task }) => (task !== undefined) === graphs), true);
     assertEquals(listed.every(({ dotMarks }) => dotMarks === ""), true);
-    assertEquals(JSON.parse(Deno.readTextFileSync(place.file("r.json"))).subjects.length, 2);
+    assertEquals(costsOf(place).length, 2);
     if (graphs) continue;
     const { id } = readLines(journal)[1];
     const again = await toolgate(
@@ -253,7 +250,7 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
   assertStringIncludes(together.stderr, "they differ in generator");
 });
 
-Deno.test("toolgate report --csv writes four files that another program reads, beside other reports", async () => {
+Deno.test("toolgate report --csv writes a file for each metric that another program reads, beside other reports", async () => {
   await using place = await folder();
   Deno.mkdirSync(place.file("runs"));
   write(place, "runs/a.jsonl", { gate: { successRate: 0.2 } });
@@ -262,21 +259,23 @@ Deno.test("toolgate report --csv writes four files that another program reads, b
   const first = await report(place, "runs", ...outputs);
   assertEquals([first.code, first.stdout], [0, ""], first.all);
   assertEquals(first.stderr.trimEnd().split("\n").toSorted(), [
-    ...["Wrote r.html", "Wrote r.json", "Wrote r.md"],
-    "Wrote trials.csv, calls.csv, cells.csv, comparisons.csv to runs/",
+    ...["Wrote 11 files to runs/", "Wrote r.html", "Wrote r.json", "Wrote r.md"],
   ]);
   assertEquals(place.names(), ["r.html", "r.json", "r.md", "runs"]);
-  const names = ["a.jsonl", "calls.csv", "cells.csv", "comparisons.csv", "kept.csv", "trials.csv"];
-  assertEquals([...Deno.readDirSync(place.file("runs"))].map(({ name }) => name).sort(), names);
+  const metrics = metricsOf(place);
+  const names = ["a.jsonl", "kept.csv", "calls.csv", "trials.csv"]
+    .concat(Object.keys(metrics).map((id) => `${id}.csv`));
+  assertEquals(
+    new Set([...Deno.readDirSync(place.file("runs"))].map(({ name }) => name)),
+    new Set(names),
+  );
   const read = (name: string) => Deno.readTextFileSync(place.file(`runs/${name}.csv`));
   const rows: Record<string, string>[] = parse(read("trials"), { columns: true });
-  const { subjects } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
   assertEquals(rows.length, 12);
-  for (const { subject, total } of subjects) {
-    const own = rows.filter(({ model }) => model === subject.model);
-    assertEquals([own.length, own.filter(({ solved }) => solved === "true").length], [
-      ...[total.trials, total.solved],
-    ]);
+  for (const { model, solved, solved_of: trials } of metrics.overview) {
+    const own = rows.filter((row) => row["model"] === model);
+    assertEquals(own.length, trials);
+    assertEquals(own.filter((row) => row["solved"] === "true").length / trials, solved);
   }
   assertEquals(read("kept"), "a,b\n");
   // Another time it takes the place of its own files, and alone it is enough.
@@ -294,14 +293,14 @@ Deno.test("toolgate report overwrites no file that is not its own, and says so b
   write(place, "a.jsonl");
   place.write("b.jsonl", Deno.readTextFileSync(place.file("a.jsonl")));
   Deno.mkdirSync(place.file("out"));
-  place.write("out/cells.csv", "mine\n");
+  place.write("out/overview.csv", "mine\n");
   place.write("file", "mine");
   place.write("trials.csv", Deno.readTextFileSync(place.file("a.jsonl")));
   const before = contents(place);
   const cases: [string[], string][] = [
     [
       ["--html", "r.html", "--csv", "out"],
-      "Cannot write the report to out/cells.csv as only another ",
+      "Cannot write the report to out/overview.csv as only another ",
     ],
     [["--html", "r.html", "--csv", "file"], "Cannot write the report to file/trials.csv: "],
     [["--csv", "b.jsonl"], "--csv must not be named like a journal"],
@@ -317,7 +316,7 @@ Deno.test("toolgate report overwrites no file that is not its own, and says so b
   assertEquals(read.code, 2, read.all);
   assertStringIncludes(read.stderr, "as only another such report may be replaced");
   assertEquals(contents(place), before);
-  assertEquals([...Deno.readDirSync(place.file("out"))].map(({ name }) => name), ["cells.csv"]);
+  assertEquals([...Deno.readDirSync(place.file("out"))].map(({ name }) => name), ["overview.csv"]);
 });
 
 /** The trials of a run on a day of February, of which those of some places failed. */
@@ -346,13 +345,12 @@ Deno.test("toolgate report compares a run with the one before, and lists what wa
     "r.json",
   );
   assertEquals(shown.code, 0, shown.all);
-  const { comparisons, gates } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
-  assertEquals(comparisons.length, 1);
-  const [{ subject, against, gained, lost, test }] = comparisons;
-  assertEquals([subject.variant, against.variant, gained.length, lost.length], [
-    ...["new", "old", 1, 2],
-  ]);
-  assertEquals(test, { name: "mcnemar", p: 1, adjusted: 1 });
+  const { metrics, gates } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
+  const [{ variant, against_variant, gained, lost, test, p, p_adjusted }, ...more] =
+    metrics.comparisons;
+  assertEquals(more, []);
+  assertEquals([variant, against_variant, gained, lost], ["new", "old", 1, 2]);
+  assertEquals([test, p, p_adjusted], ["mcnemar", 1, 1]);
   assertEquals(
     gates.map(({ verdicts: [one] }: { verdicts: { variant: string }[] }) => one!.variant),
     [
@@ -366,9 +364,6 @@ Deno.test("toolgate report compares a run with the one before, and lists what wa
     assertMatch(rerun!, /^deno .* (old|new)\.jsonl --only 'core=/);
     assert(!rerun!.includes("variant="), rerun!);
   }
-  const text = await report(place, "old.jsonl", "new.jsonl");
-  assertMatch(text.stdout, /^new: m +old +6 +83\.3% +66\.7% +-16\.7 .* 1 +2 +1\.0000/m);
-  assertMatch(text.stdout, /^core 3, .* new: m +old +lost +1 of 1 +0 of 1 +-100\.0$/m);
   // A baseline of the same run is that of the run, not of the other one.
   const both = { models: ["m", "n"], gate: { baseline: { model: "n" } } };
   write(place, "old 2.jsonl", both, { trials: ranOn(1) });
@@ -402,13 +397,13 @@ Deno.test("toolgate report compares with accepted results, that of the gate or o
   for (const [index, line] of lines.entries()) {
     const shown = await report(place, ...line, "--json", `${index}.json`);
     assertEquals(shown.code, 0, shown.all);
-    const { comparisons } = JSON.parse(Deno.readTextFileSync(place.file(`${index}.json`)));
+    const { comparisons, "changed-tasks": tasks } = metricsOf(place, `${index}.json`);
     assertEquals(comparisons.length, 1, line.join(" "));
-    const [{ subject, against, reference, lost, effort }] = comparisons;
-    assertEquals([against.model, against.variant, reference], ["m", "b.json", true]);
-    assertEquals([subject.model, lost.length], index === 0 ? ["m", 1] : ["n", 2]);
-    assertEquals(lost[0].trials.map((ids: string[]) => ids.length), [1, 0]);
-    assertEquals([effort.baseline.tokens, effort.extra.tokens], [null, null]);
+    const [{ model, against_model, against_variant, lost, extra_tokens }] = comparisons;
+    assertEquals([against_model, against_variant], ["m", "b.json"]);
+    assertEquals([model, lost], index === 0 ? ["m", 1] : ["n", 2]);
+    assertEquals([tasks[0].trials.length, tasks[0].against_trials.length], [1, 0]);
+    assertEquals([comparisons[0].against_tokens_per_solved, extra_tokens], [null, null]);
   }
   // Two files of one name are distinguished, also where the gate names one of them.
   for (const [at, folder] of ["x", "y"].entries()) {
@@ -416,9 +411,9 @@ Deno.test("toolgate report compares with accepted results, that of the gate or o
     Deno.copyFileSync(place.file("b.json"), place.file(`${folder}/b.json`));
     const line = at === 0 ? ["x/b.json", "gated.jsonl"] : ["x/b.json", "y/b.json", "new.jsonl"];
     assertEquals((await report(place, ...line, "--json", "two.json")).code, 0);
-    const { comparisons } = JSON.parse(Deno.readTextFileSync(place.file("two.json")));
     assertEquals(
-      comparisons.map(({ against }: { against: { variant: string } }) => against.variant),
+      metricsOf(place, "two.json").comparisons
+        .map((pair: { against_variant: string }) => pair.against_variant),
       at === 0 ? ["b.json", "b.json of the gate"] : ["x/b.json", "y/b.json"],
     );
   }
@@ -428,20 +423,21 @@ Deno.test("toolgate report compares with accepted results, that of the gate or o
   for (const line of [["accepted.jsonl", "gated.jsonl"], ["gated.jsonl", "accepted.jsonl"]]) {
     const shown = await report(place, ...line, "--json", "both.json");
     assertEquals(shown.code, 0, shown.all);
-    const { comparisons, gates } = JSON.parse(Deno.readTextFileSync(place.file("both.json")));
+    const { metrics: { comparisons, "changed-tasks": tasks }, gates } = JSON.parse(
+      Deno.readTextFileSync(place.file("both.json")),
+    );
     assertEquals(gates.map(({ problem }: { problem?: string }) => problem), [undefined], line[0]);
     assertEquals(gates[0].verdicts[0].model, "n");
     assertEquals(comparisons.length, 1, line.join(" "));
-    const [{ subject, against, lost, test }] = comparisons;
-    assertEquals([subject.model, against.model, against.variant], ["n", "m", undefined]);
+    const [{ model, against_model, against_variant, p, p_adjusted }] = comparisons;
+    assertEquals([model, against_model, against_variant], ["n", "m", null]);
     assertEquals(
-      lost.map(({ trials }: { trials: string[][] }) => trials.map((ids) => ids.length)),
-      [
-        [1, 1],
-        [1, 1],
-      ],
+      tasks.map((one: Record<string, string[]>) =>
+        [one["trials"], one["against_trials"]].map((ids) => ids!.length)
+      ),
+      [[1, 1], [1, 1]],
     );
-    assertEquals(test.adjusted, test.p);
+    assertEquals(p_adjusted, p);
   }
   // Neither itself nor alone; and it is not written over.
   for (

@@ -164,8 +164,8 @@ Deno.test("an agent that offers functions under names of its own hides what is c
     called.stdout,
     /had called, so that atMost.failures.function_not_found, atMost.tokens cannot be checked/,
   );
-  const { report } = await reported(trials);
-  assert(report.subjects[0].usage.inputTokens > 0);
+  const { metrics } = await reported(trials);
+  assert(metrics.overview[0].tokens > 0);
 });
 
 Deno.test("one unseen trial among seen ones is enough, and one that does not count is none", async () => {
@@ -329,7 +329,7 @@ async function reported(trials: readonly Trial[]) {
     page: JSON.stringify(reportedTrials(place.file("out.html"))),
     csv: place.read("csv/trials.csv"),
     calls: place.read("csv/calls.csv"),
-    report: JSON.parse(place.read("out.json")),
+    metrics: JSON.parse(place.read("out.json")).metrics,
     terminal: terminal.stdout,
   };
 }
@@ -337,7 +337,7 @@ async function reported(trials: readonly Trial[]) {
 Deno.test("a report never says of unseen trials that no call was wrong without what could not be seen", async () => {
   const right = unseen.filter(({ failures }) => failures.length === 0);
   assert(right.length > 0);
-  const { terminal, md, html, csv, report } = await reported(right);
+  const { terminal, md, html, csv, metrics } = await reported(right);
   const known = `of ${right.length} trials only the calls that the agent carried out are known: ` +
     "unknown names and unreadable arguments could not be seen";
   assertStringIncludes(terminal.replace(/\s+/g, " "), `no call was wrong; ${known}`);
@@ -345,8 +345,9 @@ Deno.test("a report never says of unseen trials that no call was wrong without w
   for (const text of [md, html]) {
     assertStringIncludes(text, `${right.length} of ${right.length} trials were not watched`);
   }
-  assertEquals(report.subjects[0].agent, { trials: right.length, unwatched: right.length });
-  assertEquals(report.subjects[0].cost, null);
+  const [{ trials, unwatched }] = metrics.agent;
+  assertEquals([trials, unwatched], [right.length, right.length]);
+  assertEquals(metrics.overview[0].cost, null);
   assertMatch(csv.split("\n")[1]!, /,unwatched$/);
   // Where some calls were seen to be wrong, the table says it.
   const some = await reported([...seen.slice(0, 11), unseen[11]!]);
@@ -411,9 +412,9 @@ Deno.test("reports and stories tell what an agent did with calls and replies, wh
     },
   );
   assertEquals(trial.agent, "watched");
-  const { md, html, page, csv, calls, report, terminal } = await reported([trial]);
-  const { agent } = report.subjects[0];
-  assertEquals([agent.resampled, agent.ownCalls, agent.made, agent.unwatched], [1, 3, 1, 0]);
+  const { md, html, page, csv, calls, metrics, terminal } = await reported([trial]);
+  const [agent] = metrics.agent;
+  assertEquals([agent.resampled, agent.own_calls, agent.made, agent.unwatched], [1, 3, 1, 0]);
   assertEquals(agent.hid, 2);
   assertMatch(csv.split("\n")[1]!, /,watched$/);
   assertMatch(calls, /,hid\n/);
@@ -461,9 +462,9 @@ Deno.test("reports tell of calls that an agent repaired, or did not carry out", 
     await task.tools.find(({ name }) => name === one!.name)!.execute({ other: 2 });
     await ask({ messages: [{ role: "user", content: "Next" }] });
   });
-  const { report, page, calls } = await reported([trial]);
-  const { repaired, made, notRun } = report.subjects[0].agent;
-  assertEquals([repaired, made, notRun], [1, 1, 1], JSON.stringify(trial.events));
+  const { metrics, page, calls } = await reported([trial]);
+  const [{ repaired, made, not_run }] = metrics.agent;
+  assertEquals([repaired, made, not_run], [1, 1, 1], JSON.stringify(trial.events));
   assertStringIncludes(page, "the agent carried out another call in its place");
   assertStringIncludes(page, "not carried out by the agent");
   for (const deed of ["repaired", "not_run"]) assertStringIncludes(calls, `,${deed}\n`);

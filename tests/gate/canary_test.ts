@@ -83,6 +83,22 @@ Deno.test("watchForDrift() raises an alarm, and tells when it was raised and sin
   assertGreater(family.alarmed!, alarmed!);
 });
 
+Deno.test("watchForDrift() tells how often such days would have shown the planned drop", () => {
+  const quiet = (days: number) => watchForDrift(REFERENCE, daysOf(...repeat(days, GOOD)));
+  assertEquals(quiet(1).power, 0);
+  assertGreater(quiet(120).power!, 0.9);
+  const { prng } = fork("days with the drop");
+  const dropped = Array.from({ length: 100 }, () =>
+    daysOf(...Array.from({ length: 60 }, () => {
+      const solved = Array.from({ length: 50 }, prng).filter((draw) => draw < 0.85).length;
+      return units(solved, 50 - solved);
+    })));
+  const found = dropped.filter((days) => watchForDrift(REFERENCE, days).kind === "alarm").length;
+  // Both are shares of random draws.
+  assertAlmostEquals(quiet(60).power!, found / 100, 0.1);
+  assertEquals(watchForDrift(REFERENCE, daysOf(...repeat(20, BAD))).power, undefined);
+});
+
 Deno.test("watchForDrift() keeps an alarm whatever comes later, and since when it was", () => {
   const bad = [...repeat(14, GOOD), ...repeat(6, BAD)];
   const { alarmed, since } = watchForDrift(REFERENCE, daysOf(...bad));
@@ -276,7 +292,7 @@ Deno.test("canaryLines() of other verdicts claim no drop, and tell of a family a
   const policy = { models: 3 };
   const quiet = canaryLines(watchForDrift(units(90, 10), daysOf(GOOD), policy), policy);
   assertEquals(quiet, [
-    "QUIET: it is not proved that the true success rate dropped below 82.6%.",
+    "QUIET: no drop found; one of 5 points since the first day would have been found in 0% of such runs.",
     "the sum of bets is 0.241, and 21,900 is the threshold: without a drift it is reached by any of 3 " +
     "models in at most 5.0% of years",
     "reference: solved 90 of 100 valid trials (90.0%), true rate at least 83.6% with 95.0% confidence; " +

@@ -6,7 +6,6 @@ import { folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { casePlan, caseTrials, FORBIDDEN } from "../support/case_suites.ts";
 import { linesOf } from "../support/journals.ts";
-import { comparePairs } from "../../lib/gate/comparison.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
@@ -70,7 +69,6 @@ const RARE = Object.entries({
   verdict:
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed evidence.replaced evidence.resampled stopped",
-  comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
 
@@ -316,9 +314,6 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
         plan,
         (_, trial, model) => model === "new" && trial < 4 ? FORBIDDEN : {},
       );
-      const restated = ended.map((trial) => ({ ...trial, strategy: "restate" }));
-      const both = [...caseTrials(plan), ...restated];
-      comparePairs(both).forEach((pair) => compare(JSON.parse(JSON.stringify(pair)), "comparison"));
       const decided = decideTrials(ended, plan.trials, plan.gate!, prices);
       const report = reportVerdicts("s", decided, plan.gate!);
       compare(JSON.parse(JSON.stringify(report)), "verdicts");

@@ -1,28 +1,22 @@
 // CSV reports, read back by another program; docs/contracts.md has their columns.
 
-import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parse } from "csv-parse/sync";
 import type { JsonValue } from "../../lib/base/json.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { assertCsvFolder, CSV_FILES, csvLine, writeCsv } from "../../lib/reports/csv.ts";
-import { makeReport } from "../../lib/reports/report.ts";
-import { summarize } from "../../lib/trials/summary.ts";
+import { assertCsvFolder, csvLine, writeCsv } from "../../lib/reports/csv.ts";
+import { METRICS } from "../../lib/reports/metrics/_registry.ts";
+import type { Prices } from "../../lib/models/prices.ts";
 import type { AssertionEvent } from "../../lib/calls/trace.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { folder } from "../support/child.ts";
 import { textOf } from "../support/documents.ts";
 import fc from "../support/fast_check.ts";
 import { crossed, failureOf, HOSTILE, record, records } from "../support/records.ts";
+import { reportOf } from "../support/reports.ts";
 
-type Column =
-  | "id number core depth kind probe test changed valid outcome reason why cost_usd solved cell calls"
-  | "grounded fewest_calls duration_ms model strategy against_model against_strategy rate invalid of p"
-  | "trials mean_calls";
-
-/** A row by the names of its columns; those that stand here are in one file or another. */
-type Row = Record<string, string> & { readonly [Name in Words<Column>]: string };
-type Words<Text extends string> = Text extends `${infer One} ${infer Rest}` ? One | Words<Rest>
-  : Text;
+/** A row by the names of its columns. */
+type Row = Readonly<Record<string, string>>;
 
 /** The rows of CSV. */
 function rowsOf(text: string): Row[] {
@@ -157,31 +151,23 @@ const TRIALS: Trial[] = [
   }),
 ].map((trial, index) => ({ ...trial, index }));
 
-/** Writes trials into a folder that does not exist yet, and reads it. */
-async function written(trials: readonly Trial[], prices = {}) {
+/** Writes trials into a folder that does not exist yet, and reads it: the text of each file by its name. */
+async function written(trials: readonly Trial[], prices: Prices = {}) {
   await using place = await folder();
-  const summaries = trials.map(summarize);
-  const report = makeReport(summaries, { suite: "s", prices });
   const path = place.file("new/folder");
-  writeCsv(path, report, { summaries, trials: trials.toReversed(), prices });
-  assertEquals([...Deno.readDirSync(path)].map(({ name }) => name).sort(), CSV_FILES.toSorted());
-  const texts = CSV_FILES.map((name) => Deno.readTextFileSync(`${path}/${name}`));
-  const [trialRows, calls, cells, comparisons] = texts.map(rowsOf);
-  return {
-    report,
-    texts,
-    trials: trialRows!,
-    calls: calls!,
-    cells: cells!,
-    comparisons: comparisons!,
-  };
+  const count = writeCsv(path, reportOf(trials, { prices }), { trials: trials.toReversed() });
+  const files = new Map(
+    [...Deno.readDirSync(path)].map(({ name }) => [name, Deno.readTextFileSync(`${path}/${name}`)]),
+  );
+  assertEquals(files.size, count);
+  return files;
 }
 
 Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its kind of task", async () => {
   const prices = { "@m": { input: 1, output: 10 }, m: { input: 2, output: 20 } };
-  const { trials } = await written(TRIALS, prices);
-  assertEquals(trials.map(({ id }) => unshielded(id!)), TRIALS.map(({ id }) => id));
-  assertEquals(trials.map(({ number }) => Number(number)), TRIALS.map((_, place) => place + 1));
+  const trials = rowsOf((await written(TRIALS, prices)).get("trials.csv")!);
+  assertEquals(trials.map((row) => unshielded(row["id"]!)), TRIALS.map(({ id }) => id));
+  assertEquals(trials.map((row) => Number(row["number"])), TRIALS.map((_, place) => place + 1));
   const [own, probe, question] = trials.slice(-3);
   assertEquals<unknown>({ ...own }, {
     ...{ id: "t", number: String(TRIALS.length - 2), suite: "own", kind: "case" },
@@ -191,30 +177,26 @@ Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its
     ...{ question: "", difficulty: "", mode: "", domain: "", repetition: "1", model: "'@m" },
     ...{ strategy: "plain", perturbation: "none", variant: "", served: "'@m" },
     ...{ simulated: "false", outcome: "wrong_answer", solved: "false", valid: "true" },
-    ...{ changed: "", unsolvable: "", grounded: own!.grounded, calls: "2" },
-    ...{ fewest_calls: own!.fewest_calls, wrong_calls: "1", root_failures: "1" },
+    ...{ changed: "", unsolvable: "", grounded: "false", calls: "2" },
+    ...{ fewest_calls: "3", wrong_calls: "1", root_failures: "1" },
     ...{ behaviours: "silent;aversion", input_tokens: "1000", output_tokens: "10" },
-    ...{ tokens_estimated: "true", cost_usd: "0.0011", duration_ms: own!.duration_ms },
+    ...{ tokens_estimated: "true", cost_usd: "0.0011", duration_ms: "100" },
     ...{ started_at: "2026-01-02T03:04:05Z", replayed: "false", partly_replayed: "false" },
     ...{ reason: "", why: "'=expected 1 (a_test.ts:7)", agent: "" },
   });
-  assertEquals([probe!.probe, probe!.test, probe!.changed, probe!.valid], [
-    ...["oracle", "", "false", "false"],
-  ]);
+  const figuresOf = (row: Row, names: string) => names.split(" ").map((name) => row[name]);
+  assertEquals(figuresOf(probe!, "probe test changed valid"), ["oracle", "", "false", "false"]);
   assertEquals(
-    ["kind", "question_set", "question", "difficulty", "mode", "domain", "calls", "core"]
-      .map((name) => question![name]),
+    figuresOf(question!, "kind question_set question difficulty mode domain calls core"),
     ["question", "city", "lib01", "easy", "parameters", "library", "", ""],
   );
-  const invalid = trials.find(({ outcome }) => outcome === "invalid")!;
-  assertEquals([invalid.reason, invalid.why, invalid.valid, invalid.cost_usd], [
-    ...["502", "", "false", ""],
-  ]);
-  assertEquals([trials[0]!.core, trials[0]!.depth, trials[0]!.kind], ["3", "2", "generated"]);
+  const invalid = trials.find((row) => row["outcome"] === "invalid")!;
+  assertEquals(figuresOf(invalid, "reason why valid cost_usd"), ["502", "", "false", ""]);
+  assertEquals(figuresOf(trials[0]!, "core depth kind"), ["3", "2", "generated"]);
 });
 
 Deno.test("writeCsv() writes a row a call, with long texts cut", async () => {
-  const { calls } = await written(TRIALS);
+  const calls = rowsOf((await written(TRIALS)).get("calls.csv")!);
   assertEquals<unknown>(calls.map((row) => ({ ...row })), [
     {
       ...{ trial_id: "t", call: "1", step: "1", function: "'=now()", arguments: '{"a": 1}' },
@@ -237,68 +219,38 @@ Deno.test("writeCsv() writes a row a call, with long texts cut", async () => {
   ]);
 });
 
-Deno.test("writeCsv() writes cells and comparisons whose numbers follow from the trials", async () => {
-  const { report, trials, cells, comparisons } = await written(TRIALS);
-  for (const cell of cells) {
-    const own = trials.filter((trial) =>
-      ["model", "strategy", "perturbation", "variant", "cell"]
-        .every((name) => trial[name] === cell[name])
-    );
-    const valid = own.filter((trial) => trial.valid === "true");
-    const solved = valid.filter((trial) => trial.solved === "true").length;
-    assertEquals([own.length, valid.length, solved].map(String), [
-      ...[cell.trials, cell.valid, cell.solved],
-    ]);
-    assertEquals(cell.rate, valid.length === 0 ? "" : String(solved / valid.length));
-    assertEquals(Number(cell.invalid), own.filter(({ outcome }) => outcome === "invalid").length);
-    const calls = valid.flatMap((trial) => trial.calls === "" ? [] : [Number(trial.calls)]);
-    const mean = calls.reduce((sum, one) => sum + one, 0) / calls.length;
-    if (calls.length === 0) assertEquals(cell.mean_calls, "");
-    else assertAlmostEquals(Number(cell.mean_calls), mean);
-  }
-  assertEquals(cells.length, report.subjects.flatMap(({ cells }) => cells).length);
-  const [pair, ...others] = comparisons.filter(({ of }) => of === "strategy");
-  assertEquals(others, []);
-  const { subject, success, gained, lost } = report.comparisons[0]!;
-  assertEquals([pair!.model, pair!.strategy, pair!.against_model, pair!.against_strategy], [
-    ...[subject.model, subject.strategy, subject.model, "plain"],
-  ]);
+Deno.test("writeCsv() writes a file for each metric that has records, a row a record, unrounded", async () => {
+  const files = await written(TRIALS);
+  const report = reportOf(TRIALS);
+  const metrics = METRICS.map(({ id, records }) => [`${id}.csv`, records(report)] as const)
+    .filter(([, records]) => records.length > 0);
   assertEquals(
-    ["rate", "against_rate", "difference", "lower", "upper", "gained", "lost"]
-      .map((name) => Number(pair![name])),
-    [
-      ...[success!.candidate, success!.baseline, success!.difference],
-      ...[success!.interval!.lower, success!.interval!.upper, gained.length, lost.length],
-    ],
+    [...files.keys()].sort(),
+    [...metrics.map(([name]) => name), "calls.csv", "trials.csv"].sort(),
   );
-  assertEquals([pair!.test, pair!.p], ["mcnemar", "1"]);
-});
-
-Deno.test("writeCsv() counts tests that were gained and lost, not their trials", async () => {
-  const trialsOf = (model: string, solved: readonly boolean[]) =>
-    solved.map((own, place) =>
-      record({
-        ...{ model, task: { case: place < 3 ? "a" : "b", seed: place }, repetition: place % 3 + 1 },
-        outcome: own ? "solved" : "wrong_answer",
-      })
-    );
-  const { comparisons: [pair] } = await written([
-    ...trialsOf("old", [true, true, true, false, true, true]),
-    ...trialsOf("new", [false, false, false, true, true, true]),
-  ]);
-  assertEquals([pair!["gained"], pair!["lost"]], ["1", "1"]);
+  for (const [name, records] of metrics) {
+    const rows = rowsOf(files.get(name)!);
+    assertEquals(rows.length, records.length, name);
+    for (const [place, record] of records.entries()) {
+      for (const [key, value] of Object.entries(record)) {
+        const cell = rows[place]![key]!;
+        if (typeof value === "number") assertEquals(Number(cell), value, `${name}: ${key}`);
+        else if (value === null) assertEquals(cell, "", `${name}: ${key}`);
+        else if (typeof value === "string") assertEquals(unshielded(cell), value);
+      }
+    }
+  }
 });
 
 Deno.test("writeCsv() reads trials one by one, keeps none, and has whole files or none", async () => {
   await using place = await folder();
-  const summaries = TRIALS.map(summarize);
-  const report = makeReport(summaries, { suite: "s" });
+  const report = reportOf(TRIALS);
   const cut = function* () {
     yield TRIALS[0]!;
     throw new InputError("torn");
   };
   assertThrows(
-    () => writeCsv(place.path, report, { summaries, trials: cut() }),
+    () => writeCsv(place.path, report, { trials: cut() }),
     InputError,
     "torn",
   );
@@ -318,68 +270,65 @@ Deno.test("writeCsv() writes hostile names and texts as they are, but for what w
       }],
     })
   );
-  const { texts, ...rows } = await written(trials);
-  for (const text of texts) {
+  const files = await written(trials);
+  for (const text of files.values()) {
     for (const cell of (parse(text) as string[][]).flat()) {
       for (const part of partsOf(cell)) assert(part.startsWith("'") || !RUNS.test(part), cell);
     }
   }
   const wanted = EVIL.map(shown);
-  for (
-    const name of [
-      "suite",
-      "model",
-      "served",
-      "test",
-      "strategy",
-      "variant",
-      "reason",
-      "behaviours",
-    ]
-  ) {
-    assertEquals(rows.trials.map((row) => unshielded(row[name]!)), wanted, name);
+  const textsOf = (file: string, name: string) =>
+    rowsOf(files.get(file)!).map((row) => unshielded(row[name]!));
+  for (const name of "suite model served test strategy variant reason behaviours".split(" ")) {
+    assertEquals(textsOf("trials.csv", name), wanted, name);
   }
   for (const name of ["function", "arguments", "result", "error"]) {
-    assertEquals(rows.calls.map((row) => unshielded(row[name]!)), wanted.toReversed(), name);
+    assertEquals(textsOf("calls.csv", name), wanted.toReversed(), name);
   }
+  assertEquals(textsOf("cells.csv", "cell"), wanted);
 });
 
 Deno.test("assertCsvFolder() lets files of its own be replaced, and no others", async () => {
   await using place = await folder();
-  const summaries = TRIALS.map(summarize);
-  const report = makeReport(summaries, { suite: "s" });
-  assertCsvFolder(place.file("missing"), "missing");
-  writeCsv(place.path, report, { summaries, trials: TRIALS });
-  assertCsvFolder(place.path, "out");
-  for (const name of CSV_FILES) {
+  const report = reportOf(TRIALS);
+  assertCsvFolder(place.file("missing"), report, "missing");
+  writeCsv(place.path, report, { trials: TRIALS });
+  assertCsvFolder(place.path, report, "out");
+  for (const name of ["trials.csv", "calls.csv", "cells.csv"]) {
     const text = Deno.readTextFileSync(place.file(name));
     for (const other of ["id,number\n1,2\n", "a", text.slice(1)]) {
       place.write(name, other);
       assertThrows(
-        () => assertCsvFolder(place.path, "out"),
+        () => assertCsvFolder(place.path, report, "out"),
         InputError,
         `Cannot write the report to out/${name} as only another such report may be replaced: another file is there`,
       );
     }
     for (const other of ["", text]) {
       place.write(name, other);
-      assertCsvFolder(place.path, "out");
+      assertCsvFolder(place.path, report, "out");
     }
   }
   Deno.removeSync(place.file("calls.csv"));
   Deno.mkdirSync(place.file("calls.csv"));
-  assertThrows(() => assertCsvFolder(place.path, "out"), InputError, "out/calls.csv");
+  assertThrows(() => assertCsvFolder(place.path, report, "out"), InputError, "out/calls.csv");
 });
 
-Deno.test("docs/contracts.md has the columns of every CSV file, in their order", async () => {
-  const { texts } = await written(TRIALS);
+Deno.test("docs/contracts.md has the columns of the CSV files that all reports have, in their order, and each metric", async () => {
+  const files = await written(TRIALS);
   const page = textOf("docs/contracts.md");
-  for (const [place, name] of CSV_FILES.entries()) {
-    const [section] = page.split(`\n### ${name}\n`)[1]!.split(/\n##+ /);
+  const namesIn = (heading: string) => {
+    const [section] = page.split(`\n### ${heading}\n`)[1]!.split(/\n##+ /);
     const rows = section!.split("\n").filter((line) => line.startsWith("| `"));
-    const names = rows.flatMap((line) =>
+    return rows.flatMap((line) =>
       [...line.split("|")[1]!.matchAll(/`([^`]+)`/g)].map(([, one]) => one!)
     );
-    assertEquals(names, (parse(texts[place]!) as string[][])[0], name);
+  };
+  for (const name of ["trials.csv", "calls.csv", "cells.csv", "comparisons.csv"]) {
+    assertEquals(namesIn(name), (parse(files.get(name)!) as string[][])[0], name);
   }
+  assertEquals(
+    namesIn("Metrics").filter((name) => !name.startsWith("FIGURE")),
+    METRICS.map(({ id }) => id),
+  );
 });

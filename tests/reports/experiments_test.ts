@@ -3,24 +3,24 @@
 // Runs without counters of lines.
 
 import { assertEquals, assertGreater } from "@std/assert";
+import { QUESTION_SETS } from "../../lib/reports/metrics/_question_sets.ts";
 import { tableOf } from "../support/documents.ts";
 import { experiment } from "../support/experiments.ts";
 
 Deno.test("call_set_strategies: functions that another model picked help, as the table of the fixtures says (CallNavi 7.1)", async () => {
-  const { callSets } = await experiment("call_set_strategies");
-  const rowsOf = (wanted: string) =>
-    callSets.find(({ mode }) => mode === wanted)!.rows
-      .filter(({ subject }) => subject.model === "sim:truth takes wrong functions");
-  const [routing, calls] = [rowsOf("routing"), rowsOf("parameters")];
-  const share = (rate: number | null) => `${Math.round(100 * rate!)}%`;
+  const report = await experiment("call_set_strategies");
+  const sharesOf = (id: string, wanted: string, share: string) =>
+    new Map(
+      QUESTION_SETS.find((metric) => metric.id === id)!.records(report)
+        .filter(({ model, mode }) => model === "sim:truth takes wrong functions" && mode === wanted)
+        .map((own) => [String(own["strategy"]), Number(own[share])]),
+    );
+  const routing = sharesOf("call-set-functions", "routing", "routing_all");
+  const exact = sharesOf("call-set-calls", "parameters", "exact_all");
+  const shown = (share: number) => `${Math.round(100 * share)}%`;
   assertEquals(
     tableOf("What helps with questions").slice(2),
-    routing.map(({ subject, scores }, place) => [
-      subject.strategy,
-      share(scores.routing.all),
-      share(calls[place]!.scores.exact.all),
-    ]),
+    [...routing].map(([strategy, share]) => [strategy, shown(share), shown(exact.get(strategy)!)]),
   );
-  const exact = new Map(calls.map(({ subject, scores }) => [subject.strategy, scores.exact.all!]));
   assertGreater(exact.get("routed by another")!, exact.get("plain")! + 0.2);
 });

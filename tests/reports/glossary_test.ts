@@ -1,20 +1,29 @@
 // The glossary of a report: the words that it shows, and no others.
 
-import { assert, assertEquals } from "@std/assert";
-import { textsOf, WORDS, wordsIn } from "../../lib/reports/_glossary.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { BEHAVIOURS, PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
+import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
+import { tableOf } from "../../lib/reports/columns.ts";
+import { WORDS, wordsOf } from "../../lib/reports/_glossary.ts";
 import type { Figure, View } from "../../lib/reports/_view.ts";
-import { makeReport } from "../../lib/reports/report.ts";
+import { Report } from "../../lib/reports/report.ts";
 import { viewsOf } from "../../lib/reports/_views.ts";
+import { PROBES } from "../../lib/tasks/task_kind.ts";
+import { stagesOf, STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { crossed, failureOf, record } from "../support/records.ts";
 
-/** The words of a glossary. */
-function named(texts: Iterable<string>): string[] {
-  return wordsIn(texts).map(([words]) => words);
+const CAPTION = { id: "t", section: "success" } as const;
+
+/** The words of the glossary of tables with these titles. */
+function named(titles: readonly string[]): string[] {
+  const views = titles.map((title): View => ({ ...CAPTION, title, names: 0, heads: [], rows: [] }));
+  return wordsOf(views).map(([words]) => words);
 }
 
-function wordsOf(trials: readonly Trial[]): string[] {
-  return named(textsOf(viewsOf(makeReport(trials, { suite: "s" }))));
+/** The glossary of a report. */
+function entriesOf(trials: readonly Trial[]) {
+  return wordsOf(viewsOf(new Report(trials, { suite: "s" })).flat());
 }
 
 const OWN = ["m", "n"].flatMap((model, place) =>
@@ -28,8 +37,9 @@ const OWN = ["m", "n"].flatMap((model, place) =>
   )
 );
 
-Deno.test("wordsIn() explains a report of own tests, and no generated graphs", () => {
-  const words = wordsOf(OWN);
+Deno.test("wordsOf() explains a report of own tests, and no generated graphs", () => {
+  const entries = entriesOf(OWN);
+  const words = entries.map(([word]) => word);
   assert(words.includes("test, case") && words.includes("95% interval"), words.join());
   const generated = [
     ...["core", "depth", "connected, disconnected", "graph", "fewest calls", "root, cascade"],
@@ -38,8 +48,7 @@ Deno.test("wordsIn() explains a report of own tests, and no generated graphs", (
     ...["probe", "call set", "fault", "format", "stage", "n/a"],
   ];
   assertEquals(words.filter((word) => generated.includes(word)), []);
-  const meanings = wordsIn(textsOf(viewsOf(makeReport(OWN, { suite: "s" }))));
-  for (const [word, meaning] of meanings) {
+  for (const [word, meaning] of entries) {
     assert(
       !/\b(?:core|graph|chain|seed|strategy|perturbation)s?\b/.test(meaning),
       `${word}: ${meaning}`,
@@ -47,7 +56,7 @@ Deno.test("wordsIn() explains a report of own tests, and no generated graphs", (
   }
 });
 
-Deno.test("wordsIn() explains the perturbations that a report has, and no others", () => {
+Deno.test("wordsOf() explains the perturbations that a report has, and no others", () => {
   const perturbed = crossed({ both: 4, lost: 2 }).map((trial) => ({
     ...trial,
     perturbation: trial.strategy === "restate" ? "RD" : "none",
@@ -55,15 +64,42 @@ Deno.test("wordsIn() explains the perturbations that a report has, and no others
     id: `${trial.id} ${trial.strategy}`,
     failures: [failureOf("incorrect_value")],
   }));
-  const words = wordsOf(perturbed);
-  for (const word of ["perturbation", "RD", "core", "depth", "gained, lost", "root, cascade"]) {
+  const words = entriesOf(perturbed).map(([word]) => word);
+  for (const word of ["perturbation", "RD", "core", "depth", "McNemar p", "root, cascade"]) {
     assert(words.includes(word), `${word}: ${words.join()}`);
   }
-  const others = ["RE", "AN", "CF", "timeout", "flaky", "restate", "probe", "test, case", "judge"];
+  const others = [
+    "RE",
+    "AN",
+    "CF",
+    "RP_F",
+    "timeout",
+    "flaky",
+    "restate",
+    "probe",
+    "test, case",
+    "judge",
+  ];
   assertEquals(words.filter((word) => others.includes(word)), []);
 });
 
-Deno.test("wordsIn() finds every word of the glossary, within others none, and ids by their capitals", () => {
+Deno.test("wordsOf() explains each strategy and its stages, each perturbation, failure, behaviour and probe", () => {
+  const failures = PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " "));
+  const ids = [
+    ...STRATEGIES,
+    ...PERTURBATIONS,
+    ...failures,
+    ...BEHAVIOURS,
+    "ungrounded",
+    ...PROBES,
+  ];
+  for (const id of ids) assert(named([id]).includes(id), id);
+  const [, stage] = WORDS.find(([word]) => word === "stage")!;
+  const staged = ["plan_then_call", "route_then_fill", "backward", "repair"] as const;
+  for (const id of stagesOf(staged)) assertStringIncludes(stage, id);
+});
+
+Deno.test("wordsOf() finds every word of the glossary, within others none, and ids by their capitals", () => {
   assertEquals(named([]), []);
   const forms: Record<string, string> = {
     "given, then also": "Failures that occur together",
@@ -87,25 +123,32 @@ Deno.test("wordsIn() finds every word of the glossary, within others none, and i
   assertEquals(named(["probes"]), ["probe"]);
 });
 
-Deno.test("textsOf() has what a table and a figure show", () => {
-  const table: View = {
-    ...{ id: "t", section: "success", title: "A table", source: "Table 2", note: "a note" },
-    rows: [["head"], ["cell"]],
-  };
+Deno.test("wordsOf() reads all that tables and figures show, and explains columns that no word explains", () => {
+  const columns = ["what it is", undefined].map((about) => ({
+    ...{ unit: "name" as const, head: "probe", group: "fault" },
+    ...(about && { about: `${about} of a judge` }),
+    value: (text: string) => text,
+  }));
+  const [table] = tableOf(["a strategy", "x"], [
+    ...columns,
+    { unit: "count", head: "own", about: "what it is", value: () => 1 },
+  ], { ...CAPTION, title: "A task", source: "Table 2", note: "a stage" });
   const figure: Figure = {
     ...{ id: "f", section: "figures", title: "A figure", paper: "CallNavi", source: "Fig. 1" },
     spec: {
       layer: [{
         mark: "rule",
         encoding: {
-          x: { field: "depth", title: "edges" },
-          color: { field: "series", legend: { title: "strategy" } },
+          x: { field: "core", title: "depth" },
+          color: { field: "series", legend: { title: "baseline" } },
         },
       }],
     },
   };
-  assertEquals([...textsOf([table, figure])].filter((text) => text !== ""), [
-    ...["A table", "a note", "as in FuncBenchGen, Table 2", "head", "cell"],
-    ...["A figure", "as in CallNavi, Fig. 1", "edges", "strategy"],
+  const words = wordsOf([table!, figure, table!]);
+  assertEquals(words.map(([word]) => word).toSorted(), [
+    ...["CallNavi", "FuncBenchGen", "baseline", "depth", "fault", "judge", "own", "probe"],
+    ...["stage", "strategy", "task"],
   ]);
+  assertEquals(words.at(-1), ["own", "what it is"]);
 });

@@ -65,7 +65,7 @@ Deno.test("makeHistoryReport() counts the trials of each run, oldest first, with
     [["2026-06-01", 20, 17, 15], ["2026-06-02", 20, 20, 20]],
   );
   assertEquals(first!.solved, solved.length);
-  assertEquals(first!.success.rate, solved.length / 15);
+  assertEquals(first!.success.value, solved.length / 15);
   const { lower, upper } = wilson(solved.length, 15);
   assertAlmostEquals(first!.success.interval!.lower, lower, 1e-9);
   assertAlmostEquals(first!.success.interval!.upper, upper, 1e-9);
@@ -76,8 +76,8 @@ Deno.test("makeHistoryReport() takes trials of one task for one unit", () => {
     { repetitions: 4 },
     (place) => ({ outcome: place < 20 ? "solved" : "wrong_answer" }),
   );
-  const { valid, success: { rate, interval } } = pointOf(file);
-  assertEquals([valid, rate], [40, 0.5]);
+  const { valid, success: { value, interval } } = pointOf(file);
+  assertEquals([valid, value], [40, 0.5]);
   // Ten graphs that were solved always or never tell no more than ten trials.
   const { lower, upper } = wilson(5, 10);
   assertLess(interval!.lower, lower + 0.01);
@@ -90,7 +90,7 @@ Deno.test("makeHistoryReport() leaves trials that were not changed out of rates"
     (place) => place < 4 ? { changed: false } : { outcome: "wrong_answer" },
   );
   const { ended, valid, solved, success } = pointOf(file);
-  assertEquals([ended, valid, solved, success.rate], [10, 6, 0, 0]);
+  assertEquals([ended, valid, solved, success.value], [10, 6, 0, 0]);
 });
 
 /** The endings of the first trials of a record: one with two failures of a type, and one without a reply. */
@@ -112,7 +112,10 @@ Deno.test("makeHistoryReport() tells failures, tokens, dollars and times of a tr
     }),
   );
   const point = pointOf(file);
-  assertEquals(point.failures.map(({ type, rate }) => [type, rate]), [["incorrect_value", 1 / 20]]);
+  assertEquals(point.failures.map(({ type, value }) => [type, value]), [[
+    "incorrect_value",
+    1 / 20,
+  ]]);
   assert(point.failures[0]!.interval !== null);
   assertEquals(point.tokens, { input: 2_000, output: 50 });
   assertEquals(point.estimated, true);
@@ -132,8 +135,8 @@ Deno.test("makeHistoryReport() tells nothing of a run without a valid trial, nor
   ]));
   const { streams: [stream] } = makeHistoryReport(part);
   const { success, failures, duration, valid, ended } = stream!.points[1]!;
-  assertEquals({ success, failures: failures.map(({ rate }) => rate), duration, valid, ended }, {
-    success: { rate: null, interval: null },
+  assertEquals({ success, failures: failures.map(({ value }) => value), duration, valid, ended }, {
+    success: { value: null, interval: null, of: 0 },
     failures: [null],
     duration: null,
     valid: 0,
@@ -222,4 +225,23 @@ Deno.test("historyPage() draws a run of a single day, and one without any rate",
   assertNotMatch(page, /\bNaN\b(?!=)/);
   const none = await historyPage(makeHistoryReport(partWith(nightly([{ invalid: 20 }]))));
   assert(!none.includes("figure-success-1"));
+});
+
+Deno.test("historyPage() leads from a run to its page if there is one, and stands at its day", async () => {
+  const report = makeHistoryReport(partWith(nightly([{}, {}, { rate: 0.5 }])));
+  const [, second] = report.streams[0]!.points;
+  const page = await historyPage(report, {
+    pageOf: (run) => run === second ? "2.html" : undefined,
+  });
+  assertEquals(page.match(/<a href="[^"]*">[^<]*/g), ['<a href="2.html">2026-06-02 03:17']);
+  for (const day of ["Jun 01", "Jun 02", "Jun 03"]) assertStringIncludes(page, `>${day}<`);
+});
+
+Deno.test("renderHistory() leaves out costs of nothing, and times of milliseconds", () => {
+  const rendered = (durationMs: number, input: number) =>
+    renderHistory(makeHistoryReport(partWith([
+      recordOfSuite({ prices: { m: { input, output: 0 } } }, () => ({ durationMs })),
+    ])));
+  assertNotMatch(rendered(99, 0), /cost|time|percentile/);
+  assertMatch(rendered(100, 1), /tokens a trial +cost a trial +time: median +95th percentile\n/);
 });

@@ -30,15 +30,13 @@ Deno.test("hostile names in Markdown are text", async () => {
 
 Deno.test("hostile names in JSON are as they were", async () => {
   const { place } = await theReport("markdown", "json");
-  const { suite, subjects, comparisons } = JSON.parse(
-    Deno.readTextFileSync(place.file("evil.json")),
-  );
+  const { suite, metrics } = JSON.parse(Deno.readTextFileSync(place.file("evil.json")));
   assertEquals(suite, SUITE);
-  const names = new Set(subjects.map((one: { subject: { model: string } }) => one.subject.model));
+  const names = new Set(metrics.overview.map(({ model }: { model: string }) => model));
   for (const [text] of EVIL) assert(names.has(text), text);
   assertEquals(
-    comparisons.filter(({ of }: { of: string }) => of === "strategy")
-      .map(({ subject }: { subject: { strategy: string } }) => subject.strategy),
+    metrics.comparisons.filter(({ of }: { of: string }) => of === "strategy")
+      .map(({ strategy }: { strategy: string }) => strategy),
     EVIL.map(([text]) => text),
   );
 });

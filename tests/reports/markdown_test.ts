@@ -8,9 +8,10 @@ import {
 } from "@std/assert";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportProblem, reportVerdicts, verdictName } from "../../lib/gate/gate_report.ts";
-import { makeReport, type Report } from "../../lib/reports/report.ts";
+import { Report } from "../../lib/reports/report.ts";
 import { FailedTrials } from "../../lib/reports/failures.ts";
-import { SECTIONS, type Table } from "../../lib/reports/_view.ts";
+import { noteText, SECTIONS } from "../../lib/reports/_view.ts";
+import { cellText, headTexts } from "../../lib/reports/text_table.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/_views.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -89,19 +90,14 @@ const NAMES = [
   "",
 ];
 
-/** The tables of a report in the order of its sections. */
-function orderedTables(report: Report): Table[] {
-  const placeOf = ({ section }: Table) => SECTIONS.indexOf(section);
-  return tablesOf(report).toSorted((one, other) => placeOf(one) - placeOf(other));
-}
-
 Deno.test("renderMarkdown() has every table of the report, well-formed and cell by cell", () => {
   for (const trials of [manyRecords(8, 10), named(["a", "b", "c"]), named(NAMES)]) {
-    const report = makeReport(trials, { suite: "s" });
-    const wanted = orderedTables(report);
+    const report = new Report(trials, { suite: "s" });
+    const wanted = tablesOf(report);
     const found = tablesIn(renderMarkdown(report));
     assertEquals(found.length, wanted.length);
-    for (const [place, { rows }] of wanted.entries()) {
+    for (const [place, table] of wanted.entries()) {
+      const rows = [headTexts(table), ...table.rows.map((row) => row.map(cellText))];
       const visible = (text: string) => text.replace(STEERING_ALL, "").trim();
       const plain = (cells: readonly (readonly string[])[]) =>
         cells.map((row) => row.map((cell) => visible(cell.replace(/\\u[\da-f]{4}|\\[nrt]/g, ""))));
@@ -117,21 +113,23 @@ Deno.test("renderMarkdown() lets no hostile name become markup, wherever it stan
   for (const name of NAMES) {
     const gate = completePolicy({ successRate: 0.8 });
     const trials = named([name, name + name]);
-    const markdown = renderMarkdown(makeReport(trials, {
-      suite: name,
-      notes: [name],
-      gates: [
-        reportVerdicts(name, decideTrials(trials, planOf(trials), gate), gate),
-        reportProblem(name, "shards are missing"),
-      ],
-    }));
+    const markdown = renderMarkdown(
+      new Report(trials, {
+        suite: name,
+        notes: [name],
+        gates: [
+          reportVerdicts(name, decideTrials(trials, planOf(trials), gate), gate),
+          reportProblem(name, "shards are missing"),
+        ],
+      }),
+    );
     assertNotMatch(markdown, STEERING);
     assertInert(markdown);
   }
 });
 
 Deno.test("renderMarkdown() keeps to its own lines whatever names hold", () => {
-  const usual = renderMarkdown(makeReport(named(["a", "b"]), { suite: "s", notes: ["n"] }));
+  const usual = renderMarkdown(new Report(named(["a", "b"]), { suite: "s", notes: ["n"] }));
   const kinds = (markdown: string) =>
     markdown.split("\n").map((line) => /^(#+ |- |\||)/.exec(line)![0]);
   fc.assert(
@@ -142,7 +140,7 @@ Deno.test("renderMarkdown() keeps to its own lines whatever names hold", () => {
       }),
       (names) => {
         const suite = names.join("");
-        const report = makeReport(named(names), { suite, notes: [`n${suite}`] });
+        const report = new Report(named(names), { suite, notes: [`n${suite}`] });
         assertEquals(kinds(renderMarkdown(report)), kinds(usual));
       },
     ),
@@ -153,7 +151,7 @@ Deno.test("renderMarkdown() keeps to its own lines whatever names hold", () => {
 Deno.test("renderMarkdown() begins with the suite, where it comes from, and what to know", () => {
   const trials = records(["solved", "invalid"], { model: "sim:a", simulated: true });
   const [title, , origin, , notes, , first, second] = renderMarkdown(
-    makeReport(trials, { suite: "quick", seed: 7, planned: 3 }),
+    new Report(trials, { suite: "quick", seed: 7, planned: 3 }),
   ).split("\n");
   assertEquals([title, notes], ["# quick", "## Notes"]);
   assertEquals(
@@ -168,7 +166,7 @@ Deno.test("renderMarkdown() begins with the verdicts, in a line where there are 
   const trials = manyRecords(95, 100);
   const gate = completePolicy({ successRate: 0.8 });
   const gates = [reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate)];
-  const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates, notes: ["n"] }));
+  const markdown = renderMarkdown(new Report(trials, { suite: "s", gates, notes: ["n"] }));
   const [, , suite, subject, verdict] = markdown.split("\n\n");
   assertEquals([suite, subject], ["### s: pass", "#### m"]);
   assertMatch(
@@ -184,7 +182,7 @@ Deno.test("renderMarkdown() begins with the verdicts, in a line where there are 
   // Of several verdicts a line says how many there are of each kind.
   const more = [...trials, ...manyRecords(5, 100, { model: "n" })];
   const both = [reportVerdicts("s", decideTrials(more, planOf(more), gate), gate)];
-  const [, , line, answer, next] = renderMarkdown(makeReport(more, { suite: "s", gates: both }))
+  const [, , line, answer, next] = renderMarkdown(new Report(more, { suite: "s", gates: both }))
     .split("\n\n");
   assertEquals(
     [unescaped(line!), next],
@@ -198,7 +196,7 @@ Deno.test("renderMarkdown() begins with the verdicts, in a line where there are 
 
 Deno.test("renderMarkdown() of nothing says so", () => {
   assertEquals(
-    renderMarkdown(makeReport([], { suite: "s" })),
+    renderMarkdown(new Report([], { suite: "s" })),
     "# s\n\n0 trials\n\n## Notes\n\n- No trial has ended yet: there is nothing to report.\n",
   );
 });
@@ -214,21 +212,22 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
   const probes = [1, 2].map((repetition) =>
     record({ task: { case: "oracle", seed: 1 }, repetition })
   );
-  const report = makeReport([...trials, ...probes], { suite: "s" });
+  const report = new Report([...trials, ...probes], { suite: "s" });
   const parts = unescaped(renderMarkdown(report)).split("\n\n");
   const noted = tablesOf(report).filter(({ note }) => note !== undefined);
   assertEquals(noted.map(({ id }) => id), [
-    ...["overview", "comparisons", "changed-tasks", "matrix", "effort", "strategy-work", "probes"],
-    ...["core", "failures", "behaviours", "repetitions", "strategy-3"],
+    ...["overview", "comparisons", "changed-tasks", "matrix", "strategy-work", "probes"],
+    ...["failures", "behaviours", "strategy-3"],
   ]);
-  for (const { title, source, note, rows } of noted) {
+  for (const table of noted) {
+    const { title, source, heads } = table;
     const at = parts.indexOf(`## ${title}`);
     const before = [
       ...(source === undefined ? [] : [`As in FuncBenchGen, ${source}.`]),
-      `${note!.charAt(0).toUpperCase()}${note!.slice(1)}.`,
+      noteText(table).replace(/^./, (first) => first.toUpperCase()) + ".",
     ];
     assertEquals(parts.slice(at + 1, at + 1 + before.length), before, title);
-    assert(parts[at + 1 + before.length]!.startsWith(`| ${rows[0]![0]} |`), title);
+    assert(parts[at + 1 + before.length]!.startsWith(`| ${heads[0]!.text} |`), title);
   }
 });
 
@@ -250,7 +249,7 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
   ]);
   const policy = completePolicy({ successRate: 0.6 });
   const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy);
-  const report = makeReport(trials, { suite: "s", gates: [decision], notes: ["A note."] });
+  const report = new Report(trials, { suite: "s", gates: [decision], notes: ["A note."] });
   const whole = renderMarkdown(report, { limit: Infinity });
   assertEquals(renderMarkdown(report, { limit: bytes(whole) }), whole);
   assertEquals(renderMarkdown(report), renderMarkdown(report, { limit: 60_000 }));
@@ -301,7 +300,7 @@ Deno.test("renderMarkdown() has failed trials behind what decides, with their te
   );
   const failures = new FailedTrials();
   for (const trial of trials) failures.add(trial, "deno test shop_test.ts");
-  const report = makeReport(trials, { suite: "s" });
+  const report = new Report(trials, { suite: "s" });
   const whole = renderMarkdown(report, { failures });
   const [before, behind] = whole.split("\n## 3 trials failed\n");
   const sections = (text: string) =>
@@ -327,9 +326,9 @@ Deno.test("renderMarkdown() leaves out a table without room, and keeps smaller o
       task: { core: 3 + place, depth: 1, connected: 0, disconnected: 0, seed: 1 },
       outcome: place % 2 === 0 ? "solved" : "wrong_answer",
     }));
-  const report = makeReport(trials, { suite: "s" });
+  const report = new Report(trials, { suite: "s" });
   const text = renderMarkdown(report, { limit: 3_000 });
-  const titles = orderedTables(report).map(({ title }) => title);
+  const titles = tablesOf(report).map(({ title }) => title);
   const kept = titles.filter((title) => text.includes(`\n## ${title}\n`));
   const left = titles.filter((title) => !kept.includes(title));
   assert(left.length > 0 && titles.indexOf(left[0]!) < titles.indexOf(kept.at(-1)!), text);

@@ -2,15 +2,19 @@
 // fixtures/README.md say.
 
 import { assertEquals, assertGreater, assertLess } from "@std/assert";
+import type { JsonValue } from "../../lib/base/json.ts";
 import { PERTURBATION_METHODS } from "../../lib/perturbations/methods.ts";
+import { percent } from "../../lib/base/numbers.ts";
+import { boundsText } from "../../lib/reports/columns.ts";
+import { mendingOf } from "../../lib/reports/metrics/_effort.ts";
 import type { Report } from "../../lib/reports/report.ts";
-import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
-import { errorHandlingTables } from "../../lib/reports/tables/_tool_use.ts";
+import { tablesOf } from "../../lib/reports/_views.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { FAULTS } from "../../lib/tools/fault.ts";
 import { tableOf } from "../support/documents.ts";
 import { breakdownOf, experiment, ratesOf, reportOn, trialsOf } from "../support/experiments.ts";
+import { having, recordsIn, tablesIn, textsOf } from "../support/reports.ts";
 
 /**
  * As many graphs of each cell as tell what a model does that always does the same: all of them would tell it again.
@@ -21,7 +25,7 @@ const FEW = 6;
 Deno.test("the main grid: success falls with depth, and with connected functions core by core (FuncBenchGen 4.3)", async () => {
   // One core size shows as much.
   const report = await experiment("main_grid", { core: 10, graphs: 3 });
-  assertEquals(report.trials, 270);
+  assertEquals(report.trials.length, 270);
   const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];
   assertEquals(byDepth.length, 9);
   // Thirds of the curve, as each depth has few core graphs.
@@ -31,31 +35,30 @@ Deno.test("the main grid: success falls with depth, and with connected functions
   const byConnection = breakdownOf(report, "connection");
   const rates = ratesOf(byConnection);
   assertLess(rates.get("connected")!, rates.get("disconnected")! - 0.05);
-  const counts = byConnection.series[0]!.tallies.map((tally) => tally!.valid);
-  assertEquals(byConnection.values, ["no extra", "connected", "half and half", "disconnected"]);
-  assertEquals(counts.reduce((sum, count) => sum + count), 270);
+  assertEquals([...rates.keys()], ["no extra", "connected", "half and half", "disconnected"]);
+  assertEquals(byConnection.reduce((sum, one) => sum + Number(one["solved_of"]), 0), 270);
   // On the same core graphs connected functions are proved to harm this model, and others are not.
-  const effects = report.distractors!.filter(({ irrelevant: { number }, against }) =>
-    number === null && against.kind === "no extra"
+  const effects = recordsIn(report, "distractors").filter(({ irrelevant, against }) =>
+    against === "no extra" && !/\d/.test(String(irrelevant))
   );
-  assertEquals(effects.map(({ irrelevant }) => irrelevant.kind), [
+  assertEquals(effects.map(({ irrelevant }) => irrelevant), [
     "disconnected",
     "half and half",
     "connected",
   ]);
-  const [disconnected, , connected] = effects.map(({ success }) => success!);
-  assertLess(connected!.interval!.upper, 0);
-  assertGreater(disconnected!.interval!.upper, 0);
+  const [disconnected, , connected] = effects.map((one) => Number(one["difference_upper"]));
+  assertLess(connected!, 0);
+  assertGreater(disconnected!, 0);
 });
 
 Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
   const report = await experiment("mitigation", { graphs: 3 });
   for (const size of [5, 10]) {
     const breakdown = breakdownOf(report, `strategy-${size}`);
-    assertEquals(breakdown.series.map(({ name }) => name), ["plain", "restate"]);
-    const [baseline, restate] = breakdown.series.map(({ tallies }) => tallies[0]!);
-    assertEquals(baseline!.valid, restate!.valid);
-    assertLess(baseline!.rate!, restate!.rate! - 0.1);
+    assertEquals(breakdown.map(({ series }) => series), ["plain", "restate"]);
+    const [baseline, restate] = breakdown;
+    assertEquals(baseline!["solved_of"], restate!["solved_of"]);
+    assertLess(Number(baseline!["solved"]), Number(restate!["solved"]) - 0.1);
   }
   const [{ graphs, cores, success }] = report.comparisons as [Report["comparisons"][number]];
   // 13 depths of three core graphs, each in four cells.
@@ -67,16 +70,17 @@ Deno.test("strategies: each helps against its own mistake, as the table of the f
   const report = await experiment("strategies", {
     keep: ({ model, block }) => model !== "sim:planner" || block < FEW,
   });
-  const { values, series } = breakdownOf(report, "strategy-5");
-  const rows = series.map((
-    { name, tallies },
-  ) => [name, ...tallies.map((tally) => `${Math.round(100 * tally!.rate!)}%`)]);
-  const table = tableOf("What strategies do");
+  const points = breakdownOf(report, "strategy-5");
+  const rows = [...Map.groupBy(points, ({ series }) => series)].map(([name, own]) => [
+    name,
+    ...own.map(({ solved }) => `${Math.round(100 * Number(solved))}%`),
+  ]);
+  const [head, , ...table] = tableOf("What strategies do");
   assertEquals(
-    table[0]!.slice(1),
-    values.map((name) => String(name).replace(/^sim:| \(sim.*$/g, "")),
+    head!.slice(1),
+    [...ratesOf(points).keys()].map((name) => String(name).replace(/^sim:| \(sim.*$/g, "")),
   );
-  assertEquals(tableOf("What strategies do").slice(2), rows);
+  assertEquals<unknown>(table, rows);
 
   const found = (model: string, strategy: string) =>
     report.comparisons.find(({ subject }) =>
@@ -98,42 +102,43 @@ Deno.test("strategies: each helps against its own mistake, as the table of the f
 });
 
 Deno.test("dimensions: models score as the table of the fixtures says", async () => {
-  const [table] = dimensionTables(await experiment("dimensions"));
-  const scores = Map.groupBy(table!.rows.slice(1), ([, dimension]) => dimension!.split(",")[0]!);
-  const rows = [...scores].map(([dimension, models]) => [
-    dimension,
-    ...models.map(([, name, score, interval]) =>
-      score + (interval === "-" ? "" : ` (${interval})`) + name!.slice(dimension.length)
-    ),
-  ]);
+  const [table] = tablesIn(await experiment("dimensions"), "dimensions");
+  const rows = [...Map.groupBy(textsOf(table!).slice(1), ([, dimension]) => dimension)]
+    .map(([dimension, models]) => [
+      dimension,
+      ...models.map(([, , score, interval]) => score + (interval === "-" ? "" : ` (${interval})`)),
+    ]);
   assertEquals(tableOf("Scores of the five dimensions").slice(2), rows);
 });
 
 Deno.test("perturbations: each breaks what it should, as the table of the fixtures says", async () => {
-  const { brittleness, comparisons } = await experiment("perturbations", {
+  const report = await experiment("perturbations", {
     // Which sums a planner understands depends on the question.
     keep: ({ model, perturbation, block }) =>
       model === "sim:noisy" || perturbation === "CP" || block < FEW,
   });
-  const percent = (rate: number | null) => rate === null ? "-" : `${Math.round(100 * rate)}%`;
-  const [planner, describing, typing, noisy] = brittleness;
-  const rows = planner!.columns.map((column, place) => {
-    const solvedBy = (one: typeof planner) => percent(one!.columns[place]!.solved.rate);
-    const rateOf = (one: typeof planner, type: string) =>
-      percent(one!.columns[place]!.failures.find((own) => own.type === type)!.rate);
+  const percent = (rate: JsonValue | undefined) =>
+    typeof rate === "number" ? `${Math.round(100 * rate)}%` : "-";
+  const [effects, rates] = ["perturbations", "failure-rates"].map((id) => recordsIn(report, id));
+  const planner = having(effects!, { model: "sim:planner" });
+  const rows = planner.map(({ perturbation, task_accuracy, abstained }) => {
+    const solvedBy = (model: string) =>
+      percent(having(effects!, { model, perturbation: perturbation! })[0]!["task_accuracy"]);
+    const rateOf = (model: string, failure: string) =>
+      percent(having(rates!, { model, perturbation: perturbation!, failure })[0]!["rate"]);
+    const [describing, typing] = ["sim:planner?reads=descriptions", "sim:planner?reads=types"];
     return [
-      column.perturbation,
-      ...[solvedBy(planner), percent(column.abstained.rate)],
-      ...[solvedBy(describing), rateOf(describing, "task_deviation")],
-      ...[solvedBy(typing), rateOf(typing, "specification_mismatch")],
-      solvedBy(noisy),
+      ...[perturbation, percent(task_accuracy), percent(abstained)],
+      ...[solvedBy(describing!), rateOf(describing!, "task_deviation")],
+      ...[solvedBy(typing!), rateOf(typing!, "specification_mismatch")],
+      solvedBy("sim:noisy"),
     ];
   });
   assertEquals(tableOf("What perturbations do").slice(2), rows);
   assertEquals(rows.map(([id]) => id), ["none", ...PERTURBATION_METHODS]);
 
   const found = (perturbation: string, model = "sim:planner") =>
-    comparisons.find(({ of, subject }) =>
+    report.comparisons.find(({ of, subject }) =>
       of === "perturbation" &&
       subject.model === model && subject.perturbation === perturbation
     )!.success!;
@@ -144,25 +149,26 @@ Deno.test("perturbations: each breaks what it should, as the table of the fixtur
   for (const id of ["RD", "WD", "SD", "WT", "CO"]) {
     assertEquals([found(id).gained, found(id).lost], [0, 0]);
   }
-  const columnOf = (id: string) =>
-    planner!.columns.find(({ perturbation }) => perturbation === id)!;
-  for (const id of ["RP_F", "RP_L"]) assertEquals(columnOf(id).abstained.rate, 1, id);
-  assertEquals(columnOf("none").abstained.rate, 0);
+  const abstainedUnder = (id: string) =>
+    planner.find(({ perturbation }) => perturbation === id)!["abstained"];
+  for (const id of ["RP_F", "RP_L"]) assertEquals(abstainedUnder(id), 1, id);
+  assertEquals(abstainedUnder("none"), 0);
 });
 
 Deno.test("faults: models recover as often as the table of the fixtures says", async () => {
-  const { recovery } = await experiment("faults", {
+  const report = await experiment("faults", {
     keep: ({ model, perturbation, block }) =>
       model === "sim:noisy gives up at times" || perturbation === "flaky" || block < FEW,
   });
   const percent = (share: number) => `${Math.round(100 * share)}%`;
-  const [planner, meek, wavering, bold] = recovery;
-  const rows = planner!.faults.map(({ fault, rate }, place) => {
-    const { ends, episodes } = bold!.faults[place]!;
+  const byFault = Map.groupBy(recordsIn(report, "recovery"), ({ fault }) => String(fault));
+  const rows = [...byFault].map(([fault, own]) => {
+    // A planner, one that gives up, one that does at times, and one that makes results up.
+    const { hallucinated, episodes } = own[3]!;
     return [
       fault,
-      ...[rate!, meek!.faults[place]!.rate!, wavering!.faults[place]!.rate!].map(percent),
-      percent(ends.hallucinated / episodes),
+      ...own.slice(0, 3).map(({ right }) => percent(Number(right))),
+      percent(Number(hallucinated) / Number(episodes)),
     ];
   });
   assertEquals(tableOf("What faults do").slice(2), rows);
@@ -173,24 +179,30 @@ Deno.test("faults: models recover as often as the table of the fixtures says", a
 Deno.test("error handling: each strategy gains what its own remedy is for, as the table of the fixtures says (Pipeline, Tool Call Success Rate by Error Handling Strategy)", async () => {
   const ran = await trialsOf("error_handling");
   const report = reportOn(ran);
-  const [table] = errorHandlingTables(report);
-  const [head, ...rows] = table!.rows;
+  const [table] = tablesOf(report).filter(({ id }) => id === "error-handling");
+  const [head, ...rows] = textsOf(table);
+  const mended = (strategy: string) => {
+    const own = mendingOf(report.trials.filter((trial) => trial.strategy === strategy));
+    return own.value === null ? "-" : `${percent(own.value)} (${boundsText(own.interval)})`;
+  };
   const short = (cell: string) => cell.replace(/, n \d+$/, "");
   assertEquals(
     tableOf("What error handling gains").slice(2),
     rows.map(([, strategy, ...cells]) => [
       strategy === "plain" ? "none" : strategy!,
-      ...cells.map(short),
+      ...cells.slice(0, -1).map(short),
+      ...[mended(strategy!), short(cells.at(-1)!)],
     ]),
   );
-  assertEquals(head!.slice(2), [
-    ...["no fault", "rate_limit", "timeout", "gone", "arguments mended", "overall"],
-  ]);
-  const [none, retry, fix, all] = report.errorHandling.map(({ faults }) =>
-    new Map(faults.map((own) => [own.perturbation, own.interval!]))
+  assertEquals(head!.slice(2), ["no fault", "rate_limit", "timeout", "gone", "overall"]);
+  const bounds = Map.groupBy(recordsIn(report, "error-handling"), (one) => one["strategy"]);
+  const [none, retry, fix, all] = [...bounds.values()].map((own) =>
+    new Map(
+      own.map((one) => [one["fault"], [Number(one["solved_lower"]), Number(one["solved_upper"])]]),
+    )
   );
   const isBetter = (one: typeof none, other: typeof none, fault: string) =>
-    one!.get(fault)!.lower > other!.get(fault)!.upper;
+    one!.get(fault)![0]! > other!.get(fault)![1]!;
   assertEquals(
     [
       isBetter(retry, none, "timeout"),

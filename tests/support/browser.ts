@@ -63,7 +63,7 @@ export interface OpenedPage extends AsyncDisposable {
 
 /** What {@linkcode browserTest} hands to a test. */
 export interface TestBrowser {
-  /** Opens a file. */
+  /** Opens a file, or a page that this process serves at an address that ends in a slash. */
   open(path: string, options?: PageOptions): Promise<OpenedPage>;
 }
 
@@ -145,7 +145,9 @@ async function newTab(browser: Browser): Promise<Tab> {
   let faults: string[] = [];
   await context.route("**/*", async (route) => {
     const url = route.request().url();
-    if (url.split("#")[0] === own) return await route.continue();
+    // A file is alone; what is served asks below its own address.
+    const isOwn = own.endsWith("/") ? url.startsWith(own) : url.split("#")[0] === own;
+    if (isOwn) return await route.continue();
     faults.push(`request: ${url}`);
     await route.abort();
   });
@@ -168,7 +170,11 @@ async function newTab(browser: Browser): Promise<Tab> {
   return {
     page,
     async show(path, { hash = "", scheme = "light", width = 1280 } = {}) {
-      own = new URL(`file://${path.split("/").map(encodeURIComponent).join("/")}`).href;
+      const isServed = path.startsWith("http://127.0.0.1:");
+      own = isServed
+        ? path
+        : new URL(`file://${path.split("/").map(encodeURIComponent).join("/")}`).href;
+      await context.setOffline(!isServed);
       faults = [];
       await page.emulateMedia({ colorScheme: scheme });
       await page.setViewportSize({ width, height: 900 });

@@ -3,15 +3,16 @@
  */
 
 import { assert } from "@std/assert";
+import type { JsonValue } from "../../lib/base/json.ts";
 import { readJsonc } from "../../lib/base/input.ts";
 import { modelName } from "../../lib/models/entry.ts";
-import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
-import { makeReport, type Report } from "../../lib/reports/report.ts";
+import { Report } from "../../lib/reports/report.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { type Grid, SUITE } from "../../lib/runs/suite.ts";
 import { truthsOf } from "../../lib/simulated/_truth.ts";
 import { inProcess } from "./in_process.ts";
+import { type MetricRecord, recordsIn } from "./reports.ts";
 import { planSuiteFile } from "./suites.ts";
 import { ROOT } from "./surroundings.ts";
 
@@ -43,7 +44,7 @@ export async function trialsOf(name: string, { core, keep, ...part }: Part = {})
 /** Reports on what was run of a suite. */
 export function reportOn({ plan, scores }: Awaited<ReturnType<typeof trialsOf>>): Report {
   const { suite, trials, resolved: { models, seed } } = plan;
-  return makeReport(scores, { suite, seed, models, planned: trials.length });
+  return new Report(scores, { suite, seed, models, planned: trials.length });
 }
 
 /** Runs a suite of the project and reports on it. */
@@ -51,18 +52,15 @@ export async function experiment(name: string, part?: Part): Promise<Report> {
   return reportOn(await trialsOf(name, part));
 }
 
-export function breakdownOf({ breakdowns }: Report, id: string): Breakdown {
-  const found = breakdowns.find((breakdown) => breakdown.id === id);
-  assert(found !== undefined, `there is no breakdown ${id}`);
+/** Returns the records of a breakdown of a report. */
+export function breakdownOf(report: Report, id: string): MetricRecord[] {
+  const found = recordsIn(report, "breakdowns").filter(({ breakdown }) => breakdown === id);
+  assert(found.length > 0, `there is no breakdown ${id}`);
   return found;
 }
 
-/** The rates of the one series of a breakdown, by its values. */
-export function ratesOf(breakdown: Breakdown, series = 0): Map<number | string, number> {
-  return new Map(
-    breakdown.values.map((
-      value,
-      place,
-    ) => [value, breakdown.series[series]!.tallies[place]!.rate!]),
-  );
+/** The rates of the first series of a breakdown, by its values. */
+export function ratesOf(breakdown: readonly MetricRecord[]): Map<JsonValue, number> {
+  const own = breakdown.filter(({ series }) => series === breakdown[0]!["series"]);
+  return new Map(own.map(({ value, solved }) => [value!, Number(solved)]));
 }

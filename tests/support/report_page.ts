@@ -57,6 +57,20 @@ export async function unfold(page: Page): Promise<void> {
   await isLaidOut(page);
 }
 
+/** The headings that a page shows more than once. */
+export function repeatedHeadings(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const shown = [...document.querySelectorAll<HTMLElement>("h2, h3, caption, figcaption")]
+      .filter((one) => one.checkVisibility())
+      // What explains a title stands behind it in elements of its own.
+      .map((one) =>
+        [...(one.querySelector("div") ?? one).childNodes]
+          .map((part) => part instanceof Text ? part.data.trim() : "").join("")
+      );
+    return shown.filter((text, place) => text !== "" && shown.indexOf(text) !== place);
+  });
+}
+
 /** Gives a page another width, and waits until it is laid out. */
 export async function resize(page: Page, width: number): Promise<void> {
   await page.setViewportSize({ width, height: 900 });

@@ -4,11 +4,12 @@
 import { assert, assertEquals } from "@std/assert";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { generateTask, taskToJson } from "../../lib/tasks/graphs/task.ts";
-import { measure } from "../../lib/reports/metrics/metrics.ts";
+import { tally } from "../../lib/reports/metrics/_tally.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { inProcess } from "../support/in_process.ts";
+import { recordsOf } from "../support/reports.ts";
 import { planned } from "../support/strategy_runs.ts";
 
 const MODEL =
@@ -103,18 +104,19 @@ Deno.test("success, calls of solved and of failed trials, and failures of each t
     ...judge(trial),
     calls: trial.events.filter(({ kind }) => kind === "call").length,
   }));
-  const [metrics] = measure(TRIALS.map((trial) => summarize(trial)));
+  const counted = tally(TRIALS.map((trial) => summarize(trial)));
   const solved = judged.filter((one) => one.solved);
   const failed = judged.filter((one) => !one.solved);
   assert(solved.length > 5 && failed.length > 5);
   const mean = (of: readonly { calls: number }[]) =>
     of.reduce((sum, { calls }) => sum + calls, 0) / of.length;
-  assertEquals(metrics!.total.solved, solved.length);
-  assertEquals(metrics!.total.rate, solved.length / TRIALS.length);
-  assertEquals(metrics!.total.callsSolved, mean(solved));
-  assertEquals(metrics!.total.callsFailed, mean(failed));
+  assertEquals(counted.success.count, solved.length);
+  assertEquals(counted.success.value, solved.length / TRIALS.length);
+  assertEquals([counted.callsSolved, counted.callsFailed], [mean(solved), mean(failed)]);
   const all = judged.flatMap(({ failures }) => failures);
-  for (const { type, roots, cascades } of metrics!.failures) {
-    assertEquals(roots + cascades, all.filter(([, one]) => one === type).length, type);
+  const [failures] = recordsOf("failures", TRIALS);
+  assertEquals(failures!["wrong_calls"], all.length);
+  for (const [type, own] of Map.groupBy(all, ([, type]) => type)) {
+    assertEquals(failures![type], own.length, type);
   }
 });

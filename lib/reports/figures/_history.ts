@@ -4,10 +4,9 @@
  */
 
 import { percent } from "../../base/numbers.ts";
-import type { HistoryStream } from "../history.ts";
 import { type Figure, noteOf } from "../_view.ts";
-import { releaseMarks } from "../tables/_history.ts";
-import { nameOf, nameText } from "../tables/table.ts";
+import { type HistoryStream, releaseMarks } from "../history.ts";
+import { nameText } from "../text_table.ts";
 import { distinct, HALO, looks } from "./_plotting.ts";
 import { pointsAt, whiskers } from "./_shapes.ts";
 
@@ -33,18 +32,22 @@ const RULES = {
 };
 
 /** Returns the figure of a stream, which has the looks of its index among all of them; none without any rate. */
-export function successFigure(stream: HistoryStream, index: number): Figure[] {
+export function successFigure(
+  stream: HistoryStream,
+  { index, name }: { readonly index: number; readonly name: string },
+): Figure[] {
   const { points, canary } = stream;
-  if (points.every(({ success }) => success.rate === null)) return [];
+  if (points.every(({ success }) => success.value === null)) return [];
   const marks = marksOf(stream);
-  const ends = points.flatMap(({ success: { rate, interval } }) =>
-    rate === null ? [] : [rate, interval?.lower ?? rate, interval?.upper ?? rate]
+  const ends = points.flatMap(({ success: { value, interval } }) =>
+    value === null ? [] : [value, interval?.lower ?? value, interval?.upper ?? value]
   );
   // The axis ends at tenths, between which all of them are.
   const most = Math.ceil(10 * Math.max(0.1, ...ends) - 1e-9) / 10;
   const least = Math.min(Math.floor(10 * Math.min(...ends) + 1e-9) / 10, most - 0.1);
   const has = (kind: TimeMark["kind"]) => marks.some((mark) => mark.kind === kind);
-  const spec = (width: number) => specOf(stream, { index, marks, domain: [least, most], width });
+  const spec = (width: number) =>
+    specOf(stream, { index, name, marks, domain: [least, most], width });
   return [{
     ...{ id: `success-${index + 1}`, title: "Success", section: "success" },
     note: noteOf(
@@ -54,7 +57,7 @@ export function successFigure(stream: HistoryStream, index: number): Figure[] {
       has("drift") &&
         "dotted rules: the drift, since when as an estimate, and the day of the alarm",
       canary !== undefined && `line: a rate of ${percent(canary.nullRate)} or more is no drift`,
-      points.some(({ success }) => success.rate === null) && "a gap: no valid trial",
+      points.some(({ success }) => success.value === null) && "a gap: no valid trial",
       least > 0 && `the axis begins at ${Math.round(100 * least)}%`,
     ),
     ...{ spec: spec(NARROW), wide: spec(WIDE) },
@@ -87,17 +90,18 @@ const MAX_LABEL = 30;
 /** Returns a figure of a width in pixels. */
 function specOf(
   stream: HistoryStream,
-  { index, marks, domain, width }: {
+  { index, name, marks, domain, width }: {
     readonly index: number;
+    readonly name: string;
     readonly marks: readonly TimeMark[];
     readonly domain: readonly [number, number];
     readonly width: number;
   },
 ): object {
-  const series = { name: distinct([nameOf(stream)])[0]!, place: index };
-  const points = stream.points.map(({ startedAt, success: { rate, interval } }) => ({
-    ...{ time: Date.parse(startedAt), value: rate, series: series.name, ...interval },
-    said: `${startedAt.slice(0, 10)}; ${series.name}: ${rate === null ? "-" : percent(rate)}`,
+  const series = { name: distinct([name])[0]!, place: index };
+  const points = stream.points.map(({ startedAt, success: { value, interval } }) => ({
+    ...{ time: Date.parse(startedAt), value, series: series.name, ...interval },
+    said: `${startedAt.slice(0, 10)}; ${series.name}: ${value === null ? "-" : percent(value)}`,
   }));
   const days = points.map(({ time }) => Math.floor(time / DAY_MS));
   const span: [number, number] = [Math.min(...days) * DAY_MS, (Math.max(...days) + 1) * DAY_MS];
@@ -113,7 +117,11 @@ function specOf(
       x: {
         ...{ field: "time", type: "temporal", title: null },
         scale: { type: "utc", domain: span, nice: false },
-        axis: { grid: false, tickCount: Math.floor(width / DAY_LABEL), labelOverlap: true },
+        // The label of a day stands below its middle, as a run of the evening is none of the next day.
+        axis: {
+          ...{ grid: false, ticks: false, format: "%b %d", labelOverlap: true },
+          values: noons(span, Math.floor(width / DAY_LABEL)),
+        },
       },
     },
     layer: [
@@ -150,6 +158,16 @@ function specOf(
       },
     ],
   };
+}
+
+/** Returns the middles of days in a span, at most as many as this, equally far apart. */
+function noons([from, to]: readonly [number, number], most: number): number[] {
+  const days = (to - from) / DAY_MS;
+  const step = Math.ceil(days / most);
+  return Array.from(
+    { length: Math.ceil(days / step) },
+    (_, place) => from + (place * step + 0.5) * DAY_MS,
+  );
 }
 
 /** The number of rows of labels above a figure. */

@@ -5,10 +5,10 @@
  */
 
 import type { TopLevelSpec } from "vega-lite";
-import type { Variant } from "../../gate/variant.ts";
-import { canonicalJson, printable } from "../../base/json.ts";
+import { variantKey } from "../../gate/variant.ts";
+import { printable } from "../../base/json.ts";
 import { columnsOf } from "../../base/wrap.ts";
-import { nameOf } from "../tables/table.ts";
+import type { Subject } from "../_subjects.ts";
 
 /** Number of distinct colours; further series repeat them with other shapes. */
 const COLOURS = 8;
@@ -67,22 +67,18 @@ export interface Series {
   readonly place: number;
 }
 
-/** What a row or a point is about. */
-interface Named {
-  readonly subject: Variant;
-  readonly simulated: boolean;
-}
-
 /**
- * Returns a function that finds the series of a variant among `subjects`, whose places are theirs in that list: a
- * variant has one colour in all of a report. What is over several perturbations has that of its model and strategy.
+ * Returns a function that finds the series of a variant of a report, whose place is that among its subjects: a variant
+ * has one colour in all of a report. What is over several perturbations has that of its model and strategy.
  */
-export function seriesOf(subjects: readonly Named[]): (one: Named) => Series {
+export function seriesOf(
+  { subjects, nameOf }: { readonly subjects: readonly Subject[]; nameOf(one: Subject): string },
+): (one: Subject) => Series {
   const names = distinct(subjects.map(nameOf));
-  const keys = subjects.map(({ subject }) => canonicalJson(subject));
-  const plain = ({ subject }: Named) => canonicalJson({ ...subject, perturbation: "none" });
+  const keys = subjects.map(({ subject }) => variantKey(subject));
+  const plain = ({ subject }: Subject) => variantKey({ ...subject, perturbation: "none" });
   return (one) => {
-    const place = keys.indexOf(canonicalJson(one.subject));
+    const place = keys.indexOf(variantKey(one.subject));
     return place >= 0
       ? { name: names[place]!, place }
       : { name: printable(nameOf(one), 120), place: subjects.map(plain).indexOf(plain(one)) };

@@ -10,9 +10,8 @@
  * | `multi_step_planning` | trials on tasks of depth 1 or more, and on cases of two right calls or more | whether the task was solved |
  * | `error_recovery` | functions in trials that a fault made fail | whether the fault ended in the right way: recovered or, where permission is denied for good, given up |
  *
- * These are the article's definitions, `article`, which tables and figures show. Beside them stand finer scores of
- * the first two and the mean with these: the F1 score of the two sets, and the share of all calls to existing functions
- * whose arguments are right.
+ * These are the article's definitions. Beside them stand finer scores of the first two and the mean with these: the F1
+ * score of the two sets, and the share of all calls to existing functions whose arguments are right.
  *
  * The first four are over unperturbed trials on generated tasks, and on cases whose right calls are known
  * (`dimensionsOf()` of `trials/summary.ts` defines them in full); the last one is over trials whose perturbations are all
@@ -27,116 +26,115 @@
  * @module
  */
 
-import {
-  estimateMean,
-  type JointMean,
-  jointMean,
-  type MeanEstimate,
-  type UnitSum,
-} from "../../statistics/clustered_mean.ts";
-import { byGraph, isCounted } from "../../gate/variant.ts";
-import { measureEach, type Subject, unperturbed } from "./_subjects.ts";
 import { sum } from "../../base/numbers.ts";
-import { isFault } from "../../tools/fault.ts";
 import { rightEndOf } from "../../calls/recovery.ts";
-import type { Trial } from "../../trials/trial.ts";
-import { asSummary, type TrialSummary } from "../../trials/summary.ts";
+import { byGraph, isCounted } from "../../gate/variant.ts";
+import { estimateMean, jointMean } from "../../statistics/clustered_mean.ts";
+import { isFault } from "../../tools/fault.ts";
+import type { TrialDimensions, TrialSummary } from "../../trials/summary.ts";
+import { type Metric, metric } from "../_metric.ts";
+import { subjectColumns, subjectsOf, unperturbed } from "../_subjects.ts";
+import { estimateFrom } from "./_tally.ts";
 
-/** The dimensions, in the order of the source. */
-export const DIMENSIONS = [
-  "tool_selection",
-  "argument_correctness",
-  "result_interpretation",
-  "multi_step_planning",
-  "error_recovery",
-] as const;
-
-/** One dimension of tool use. */
-export type Dimension = typeof DIMENSIONS[number];
-
-/** The score of a model in one dimension. */
-export interface DimensionEstimate extends MeanEstimate {
-  /** The dimension. */
-  readonly dimension: Dimension;
+/** A dimension, and the values from 0 to 1 that a trial has in it: none, one, or one for each fault. */
+interface Dimension {
+  readonly id: string;
+  readonly name: string;
+  readonly valuesOf: (trial: TrialSummary) => readonly number[];
 }
 
-/** Scores in the five dimensions. */
-export interface DimensionScores {
-  /** All dimensions, in order; the mean of one without data is `null`. */
-  readonly dimensions: readonly DimensionEstimate[];
-  /** The unweighted mean of the dimensions that have data, with its 95% interval. */
-  readonly overall: JointMean;
-  /** The dimensions without data, which the overall score leaves out. */
-  readonly missing: readonly Dimension[];
-}
-
-/** The scores of a model with a strategy; its own have F1 scores and shares of right calls. */
-export interface DimensionMetrics extends DimensionScores, Subject {
-  /** The scores by the article's definitions of tool selection and argument correctness. */
-  readonly article: DimensionScores;
-}
-
-/**
- * Measures the five dimensions of each model and strategy that has data in any.
- */
-export function measureDimensions(
-  trials: readonly (Trial | TrialSummary)[],
-): DimensionMetrics[] {
-  const measured = trials.map(asSummary).filter((trial) =>
-    isCounted(trial) && DIMENSIONS.some((dimension) => VALUES[dimension](trial).length > 0)
-  );
-  return measureEach(measured, (items) => {
-    const units = byGraph(items);
-    return [{ ...scoresOf(units, VALUES), article: scoresOf(units, ARTICLE_VALUES) }];
-  }, unperturbed);
-}
-
-function scoresOf(units: readonly (readonly TrialSummary[])[], valuesOf: Values): DimensionScores {
-  const parts = DIMENSIONS.map((dimension) =>
-    units.map((unit) => unitSum(unit, valuesOf[dimension]))
-  );
-  const dimensions = DIMENSIONS.map((dimension, index) => ({
-    dimension,
-    ...estimateMean(parts[index]!),
-  }));
+function dimension(id: string, name: string, key: keyof TrialDimensions): Dimension {
   return {
-    dimensions,
-    overall: jointMean(parts),
-    missing: dimensions.flatMap(({ dimension, mean }) => mean === null ? [dimension] : []),
+    ...{ id, name },
+    valuesOf: ({ dimensions: { [key]: value } = {} }) => value === undefined ? [] : [value],
   };
 }
 
-/** Returns the sum of the values of one unit's trials. */
-function unitSum(
-  trials: readonly TrialSummary[],
-  valuesOf: (trial: TrialSummary) => readonly number[],
-): UnitSum {
-  const values = trials.flatMap(valuesOf);
-  return { sum: sum(values, (value) => value), count: values.length };
+/** Those that have no finer score. */
+const OTHERS: readonly Dimension[] = [
+  dimension("result_interpretation", "result interpretation", "result_interpretation"),
+  dimension("multi_step_planning", "multi-step planning", "multi_step_planning"),
+  {
+    id: "error_recovery",
+    name: "error recovery",
+    valuesOf: ({ perturbation, recoveries = [] }) =>
+      // Other perturbations could make a model fail that handles the fault in the right way.
+      perturbation.split("+").every(isFault)
+        ? recoveries.filter(({ fault }) => fault !== "slow")
+          .map(({ fault, end }) => Number(end === rightEndOf(fault)))
+        : [],
+  },
+];
+
+/** The dimensions as the article defines them, in its order. */
+const ARTICLE: readonly Dimension[] = [
+  dimension("tool_selection", "tool selection", "exact_selection"),
+  dimension("argument_correctness", "argument correctness", "first_arguments"),
+  ...OTHERS,
+];
+
+/** The finer scores of the first two. */
+const FINER: readonly Dimension[] = [
+  dimension("selection_f1", "selection F1", "tool_selection"),
+  dimension("right_arguments", "calls with right arguments", "argument_correctness"),
+];
+
+/** The scores of one model and strategy, in the rows of its table. */
+function scoresOf(units: readonly (readonly TrialSummary[])[]) {
+  const sumsOf = ({ valuesOf }: Dimension) =>
+    units.map((unit) => {
+      const values = unit.flatMap(valuesOf);
+      return { sum: sum(values, (value) => value), count: values.length };
+    });
+  const scoreOf = (one: Dimension) => {
+    const estimate = estimateMean(sumsOf(one));
+    return { id: one.id, name: one.name, score: estimateFrom(estimate), units: estimate.units };
+  };
+  const overall = (id: string, name: string, all: readonly Dimension[]) => {
+    const measured = all.map(sumsOf).filter((sums) => sums.some(({ count }) => count > 0));
+    const score = estimateFrom({ ...jointMean(measured), count: measured.length });
+    return { id, name, score, units: null };
+  };
+  return [
+    ...ARTICLE.map(scoreOf),
+    overall("overall", "overall", ARTICLE),
+    ...FINER.map(scoreOf),
+    overall("overall_finer", "overall with these", [...FINER, ...OTHERS]),
+  ];
 }
 
-/** The values, from 0 to 1, that a trial has in each dimension: none, one, or one for each fault. */
-type Values = Readonly<Record<Dimension, (trial: TrialSummary) => readonly number[]>>;
+/** The dimensions of each model and strategy that has data in any. */
+const DIMENSIONS = metric(({ trials }) => {
+  const measured = trials.filter((trial) =>
+    isCounted(trial) &&
+    [...ARTICLE, ...FINER].some(({ valuesOf }) => valuesOf(trial).length > 0)
+  );
+  return subjectsOf(measured, unperturbed).flatMap(({ trials: own, ...one }) =>
+    scoresOf(byGraph(own)).map((score) => ({ ...one, ...score }))
+  );
+}, {
+  id: "dimensions",
+  section: "tool use",
+  title: "Five dimensions of tool use",
+  paper: "Pipeline",
+  source: "Benchmarking Tool Use",
+  note:
+    "n: trials, or faults; of a mean the dimensions that were measured; overall: the mean of those above it; overall " +
+    "with these: with the two above it in place of the first two",
+  // Without faults they would repeat the tables of success and failures.
+  shown: (rows) => rows.some(({ id, score }) => id === "error_recovery" && score.value !== null),
+  columns: (_, report) => [
+    subjectColumns(report),
+    { head: "dimension", unit: "name", value: ({ name }) => name },
+    { id: "dimension", unit: "name", value: ({ id }) => id, shown: false },
+    {
+      ...{ id: "score", unit: "score", value: ({ score }) => score, drawn: () => ({}) },
+      text: ({ score }) => score.value === null ? "not measured" : undefined,
+    },
+    { head: "n", unit: "count", value: ({ score }) => score.of },
+    { id: "units", unit: "count", value: ({ units }) => units, shown: false },
+  ],
+});
 
-const VALUES: Values = {
-  tool_selection: ({ dimensions }) => valuesOf(dimensions?.tool_selection),
-  argument_correctness: ({ dimensions }) => valuesOf(dimensions?.argument_correctness),
-  result_interpretation: ({ dimensions }) => valuesOf(dimensions?.result_interpretation),
-  multi_step_planning: ({ dimensions }) => valuesOf(dimensions?.multi_step_planning),
-  error_recovery: ({ perturbation, recoveries = [] }) =>
-    // Other perturbations could make a model fail that handles the fault in the right way.
-    perturbation.split("+").every(isFault)
-      ? recoveries.filter(({ fault }) => fault !== "slow")
-        .map(({ fault, end }) => Number(end === rightEndOf(fault)))
-      : [],
-};
-
-const ARTICLE_VALUES: Values = {
-  ...VALUES,
-  tool_selection: ({ dimensions }) => valuesOf(dimensions?.exact_selection),
-  argument_correctness: ({ dimensions }) => valuesOf(dimensions?.first_arguments),
-};
-
-function valuesOf(value: number | undefined): readonly number[] {
-  return value === undefined ? [] : [value];
-}
+/** The metrics of the dimensions of tool use. */
+export const DIMENSIONS_OF_USE: readonly Metric[] = [DIMENSIONS];

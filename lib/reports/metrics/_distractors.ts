@@ -6,17 +6,16 @@
 
 import { compareSuccess, type SuccessCompared } from "../../gate/comparison.ts";
 import { CORES, unitNames } from "../../gate/unit_names.ts";
-import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
-import type { TrialSummary } from "../../trials/summary.ts";
-import {
-  CONNECTION_NAMES,
-  connectionName,
-  type GeneratedSummary,
-  isGenerated,
-} from "./_breakdown.ts";
+import { type GeneratedSummary, isSized } from "../cells.ts";
+import type { Column } from "../columns.ts";
+import { metric } from "../_metric.ts";
+import type { Report } from "../report.ts";
+import { type Subject, subjectColumns } from "../_subjects.ts";
+import { CONNECTION_NAMES, connectionName } from "./_breakdowns.ts";
+import { differenceColumns } from "./_differences.ts";
 
 /** Some of the cells: those with irrelevant functions of a kind, of a number, or both. */
-export interface DistractorSetting {
+interface DistractorSetting {
   /** The kind of the irrelevant functions; `null` for any kind. */
   readonly kind: typeof CONNECTION_NAMES[number] | null;
   /** Their number; `null` for any number. */
@@ -24,10 +23,7 @@ export interface DistractorSetting {
 }
 
 /** The success of a model under some irrelevant functions, compared with others on the same core graphs. */
-export interface DistractorEffect extends SuccessCompared {
-  readonly subject: Variant;
-  /** Whether the model is a simulated one. */
-  readonly simulated: boolean;
+interface DistractorEffect extends SuccessCompared, Subject {
   /** The candidate. */
   readonly irrelevant: DistractorSetting;
   /** The baseline: by kind and number the mildest there is, mostly none. */
@@ -48,16 +44,15 @@ const MILDEST_FIRST = [
  * milder one, of each number against the smallest, and of each kind and number against the mildest cell. Only
  * trials on core graphs that several cells share count; without such there are none.
  */
-export function measureDistractors(trials: readonly TrialSummary[]): DistractorEffect[] {
-  const generated = trials.filter(isGenerated).filter(({ changed, unsolvable }) =>
-    changed !== false && unsolvable === undefined
-  );
+function measureDistractors({ trials, subjects }: Report): DistractorEffect[] {
+  const isMeant = (trial: GeneratedSummary) =>
+    trial.changed !== false && trial.unsolvable === undefined;
+  const generated = trials.filter(isSized).filter(isMeant);
   if (unitNames(generated.map(({ task }) => task)) !== CORES) return [];
-  return byVariant(generated, variantOf).flatMap(({ subject, items }) => {
-    const simulated = items.some(({ model }) => model.simulated);
-    return pairsOf(items).flatMap(([irrelevant, against]): DistractorEffect[] => {
-      const [own, others] = sides(items, irrelevant, against);
-      const compared = compareSuccess(own, others);
+  return subjects.flatMap(({ subject, simulated, trials }) => {
+    const own = trials.filter(isSized).filter(isMeant);
+    return pairsOf(own).flatMap(([irrelevant, against]): DistractorEffect[] => {
+      const compared = compareSuccess(...sides(own, irrelevant, against));
       return compared.success === null
         ? []
         : [{ subject, simulated, irrelevant, against, ...compared }];
@@ -122,7 +117,34 @@ function sides(
 }
 
 /** Returns a setting in words, such as `10 connected` or `no extra`. */
-export function settingText({ kind, number }: DistractorSetting): string {
+function settingText({ kind, number }: DistractorSetting): string {
   if (kind === "no extra" || number === 0) return "no extra";
   return kind === null ? `${number} of any kind` : number === null ? kind : `${number} ${kind}`;
 }
+
+/** The effects of irrelevant functions on the same core graphs. */
+export const DISTRACTORS = metric(measureDistractors, {
+  id: "distractors",
+  section: "figures",
+  title: "Effect of irrelevant functions on the same core graphs",
+  source: "Fig. 4",
+  note:
+    "success with these irrelevant functions less that on the same core graphs with the others, in percentage points; " +
+    "two kinds are compared at the numbers that both have; not corrected for the number of comparisons",
+  from: "terminal",
+  columns: (_, report) => [
+    subjectColumns(report),
+    {
+      id: "irrelevant",
+      head: "irrelevant functions",
+      unit: "name",
+      value: (row) => settingText(row.irrelevant),
+    },
+    { id: "against", unit: "name", value: ({ against }) => settingText(against) },
+    differenceColumns<DistractorEffect>("core graphs", ["before", "with them"]),
+    {
+      ...{ id: "p", head: "McNemar p", unit: "probability" },
+      value: ({ success }) => success?.mcNemar?.exact,
+    } satisfies Column<DistractorEffect>,
+  ],
+});

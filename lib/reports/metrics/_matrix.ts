@@ -3,50 +3,183 @@
  * @module
  */
 
-import { countsAsSuccess } from "../../gate/variant.ts";
 import { cutText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
+import { countsAsSuccess } from "../../gate/variant.ts";
 import { isCase } from "../../tasks/task_kind.ts";
-import { asSummary, type TrialSummary } from "../../trials/summary.ts";
-import { cellName } from "./metrics.ts";
-import { measureEach, type Subject } from "./_subjects.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
+import { cellName } from "../cells.ts";
+import { type Column, type Columns, type Detail, isShown, shareText, tableOf } from "../columns.ts";
+import { metric } from "../_metric.ts";
+import { linkNames, trialsLink } from "../_links.ts";
+import type { Report } from "../report.ts";
+import { type Subject, subjectColumns } from "../_subjects.ts";
+import type { Table } from "../_view.ts";
+import type { ReportWords } from "../_words.ts";
+import { lessUnsolvable, type Share, shareOf, type Tally, tally, tallyColumns } from "./_tally.ts";
 
-/** The trials of one variant on one cell, as in the tally of that cell. */
-export interface MatrixCount {
-  readonly trials: number;
-  readonly valid: number;
-  readonly solved: number;
+/** The trials of one variant on one cell. */
+interface CellRow extends Subject {
+  readonly cell: string;
+  readonly trials: readonly TrialSummary[];
+  readonly tally: Tally;
 }
 
-/** The success of each variant on each cell. */
-export interface Matrix {
-  /** The cells in plan order, and why their trials were not solved; empty where all were. */
-  readonly cells: readonly { readonly name: string; readonly why: string }[];
-  /** The variants: the unperturbed ones if there are any. */
-  readonly variants: readonly (Subject & { readonly why: string })[];
-  /** A list for each cell, with the count of each variant; `null` where there is no trial. */
-  readonly counts: readonly (readonly (MatrixCount | null)[])[];
+/** Success by variant and cell. */
+export const CELLS = metric(
+  ({ subjects }) =>
+    subjects.flatMap(({ subject, simulated, trials }) =>
+      [...Map.groupBy(trials, cellName)].map(([cell, trials]): CellRow => (
+        { subject, simulated, cell, trials, tally: tally(trials) }
+      ))
+    ),
+  {
+    id: "cells",
+    section: "matrix",
+    title: "",
+    columns: (rows, report) => [
+      subjectColumns(report),
+      { id: "cell", unit: "name", value: ({ cell }) => cell },
+      tallyColumns<CellRow>(({ tally }) => tally, rows.map(({ tally }) => tally), report.words),
+    ],
+    tables: (rows, report, detail) => {
+      const { byCell } = report.words;
+      const plain = rows.filter(({ subject }) => subject.perturbation === "none");
+      const first = plain.length > 0 ? plain : rows;
+      const others = rows.filter((row) => !first.includes(row));
+      return [
+        ...matrixTable(first, report, { id: "matrix", section: "matrix", title: byCell }, detail),
+        ...matrixTable(others, report, {
+          ...{ id: "cells", section: "cells", title: `${byCell}, under perturbations` },
+        }, detail),
+      ];
+    },
+  },
+);
+
+/** The least that has the reasons why trials were not solved. */
+const WHY = { from: "terminal" } as const;
+/** With more variants than this, they are rows where cells are fewer. */
+const MAX_COLUMNS = 8;
+
+/** A row or a column: its name, its trials, and what leads to them. */
+interface Line {
+  readonly name: string;
+  readonly rows: readonly CellRow[];
+  readonly chosen: Parameters<typeof trialsLink>[0];
 }
 
-/** Returns the matrix of `trials`. */
-export function measureMatrix(all: readonly TrialSummary[]): Matrix {
-  const plain = all.filter(({ perturbation }) => perturbation === "none");
-  const trials = (plain.length > 0 ? plain : all).map(asSummary);
-  const variants = measureEach(trials, (items) => [{ items }]);
-  const cells = [...Map.groupBy(trials, cellName)];
-  const byCell = variants.map(({ items }) => Map.groupBy(items, cellName));
+/** Returns a table of variants and cells, the lowest first; all that is known of a single variant. */
+function matrixTable(
+  all: readonly CellRow[],
+  report: Report,
+  caption: Pick<Table, "id" | "section" | "title">,
+  detail: Detail,
+): Table[] {
+  const { words, nameOf } = report;
+  const called = linkNames(report);
+  const variants = [...Map.groupBy(all, nameOf)].map(([name, rows]): Line => (
+    { name, rows, chosen: { subject: called.get(rows[0]!.subject)! } }
+  ));
+  const [first, ...others] = variants;
+  if (first === undefined) return [];
+  const byCell = Map.groupBy(all, ({ cell }) => cell);
+  const { shared, short } = sharedParts([...byCell.keys()]);
+  const own = others.length === 0 ? first.chosen : {};
+  const cells = [...byCell].map(([cell, rows]): Line => (
+    { name: short(cell), rows, chosen: { ...own, cell } }
+  ));
+  const isTurned = variants.length > MAX_COLUMNS && cells.length < variants.length;
+  const [lines, heads] = isTurned ? [variants, cells] : [cells, variants];
+  const rows = lines.toSorted((one, other) => rateOf(one.rows) - rateOf(other.rows));
+  const whole: Line[] = lines.length < 2 ? [] : [{ name: "all", rows: all, chosen: own }];
+  const explained = isShown(WHY, detail) && rows.some(({ rows }) => whyText(rows) !== "");
+  const isSingle = others.length === 0;
+  const columns: Columns<Line> = [
+    {
+      ...{ unit: "name", head: isTurned ? "model" : words.cell, value: ({ name }) => name },
+      link: ({ chosen, rows }) => trialsLink({ ...chosen, ...failedIn(rows) }),
+    },
+    isSingle
+      ? tallyColumns<Line>(({ rows }) => tallyOf(rows), all.map(({ tally }) => tally), words)
+      : heads.map(({ name: head, rows, chosen }): Column<Line> => {
+        const own = new Set(rows);
+        const common = (line: Line) => line.rows.filter((row) => own.has(row));
+        return {
+          ...{ unit: "share", head, value: (line) => tallyOf(common(line)).success.value },
+          text: (line) => successText(tallyOf(common(line)), words),
+          link: (line) =>
+            common(line).length === 0
+              ? undefined
+              : trialsLink({ ...line.chosen, ...chosen, ...failedIn(common(line)) }),
+        };
+      }),
+    {
+      ...{ head: "why", unit: "text", shown: "filled", ...WHY },
+      value: ({ name, rows }) => name === "all" ? null : whyText(rows) || null,
+    },
+  ];
+  const share = `${words.cell === "test" ? "passed, of the" : "share solved, of n"} valid trials`;
+  const note = [
+    ...(shared === "" ? [] : [`all: ${shared}`]),
+    ...(isSingle ? [] : [share + lessUnsolvable(all.map(({ tally }) => tally))]),
+    ...(explained ? [`${rows.length > 1 ? "the lowest first; " : ""}${whyNote(words)}`] : []),
+  ].join("; ");
+  return tableOf([...rows, ...whole], columns, {
+    ...caption,
+    ...(isSingle ? { title: `${caption.title}: ${first.name}` } : { heat: "good" as const }),
+    note: note || undefined,
+  }, detail);
+}
+
+function whyNote({ unsolved }: ReportWords): string {
+  return unsolved === "failed"
+    ? "why: how many failed, for the commonest reason"
+    : "why: how many were not solved, how they ended, and their first mistakes";
+}
+
+function tallyOf(rows: readonly CellRow[]): Tally {
+  return rows.length === 1 ? rows[0]!.tally : tally(rows.flatMap(({ trials }) => trials));
+}
+
+/** Returns the rate by which rows are ordered; one without a valid trial is not solved. */
+function rateOf(rows: readonly CellRow[]): number {
+  return countOfSuccess(rows).value ?? 0;
+}
+
+function countOfSuccess(rows: readonly CellRow[]) {
+  return shareOf(rows.flatMap(({ trials }) => trials.filter(countsAsSuccess)), (one) => one.solved);
+}
+
+/** Returns how many of the valid trials were solved; of tests as a count. */
+export function successText(
+  { success }: { readonly success: Share },
+  { cell }: Pick<ReportWords, "cell">,
+): string | undefined {
+  const { count, of, value } = success;
+  if (of === 0) return undefined;
+  return cell === "test" ? `${count} of ${of}` : `${shareText(value)} of ${of}`;
+}
+
+/** The outcome that a link chooses: the failed trials where there are any. */
+function failedIn(rows: readonly CellRow[]): { outcome?: string } {
+  return rows.some(({ tally: { success } }) => success.count < success.of)
+    ? { outcome: "failed" }
+    : {};
+}
+
+/** Returns the parts that all names of cells have, which are said once, and names without them. */
+function sharedParts(names: readonly string[]) {
+  const parts = names.map((name) => name.split(", "));
+  const shared = names.length < 2
+    ? []
+    : parts[0]!.filter((part) => parts.every((own) => own.includes(part)));
+  const isWhole = parts.some(({ length }) => length === shared.length);
   return {
-    cells: cells.map(([name, own]) => ({ name, why: whyText(own) })),
-    variants: variants.map(({ items, ...one }) => ({ ...one, why: whyText(items) })),
-    counts: cells.map(([name]) => byCell.map((own) => countOf(own.get(name)))),
+    shared: isWhole ? "" : shared.join(", "),
+    short: (name: string) =>
+      isWhole ? name : name.split(", ").filter((part) => !shared.includes(part)).join(", "),
   };
-}
-
-function countOf(trials: readonly TrialSummary[] | undefined): MatrixCount | null {
-  if (trials === undefined) return null;
-  const valid = trials.filter(countsAsSuccess);
-  const solved = valid.filter((trial) => trial.solved);
-  return { trials: trials.length, valid: valid.length, solved: solved.length };
 }
 
 /** At most this many characters say why trials were not solved. */
@@ -55,7 +188,8 @@ const MAX_WHY = 300;
 const MAX_KINDS = 3;
 
 /** Says in one line why trials were not solved: the commonest reason of tests, of others all outcomes. */
-function whyText(trials: readonly TrialSummary[]): string {
+function whyText(rows: readonly CellRow[]): string {
+  const trials = rows.flatMap((row) => row.trials);
   const valid = trials.filter(countsAsSuccess);
   const unsolved = valid.filter(({ solved }) => !solved);
   const invalid = trials.filter(({ outcome }) => outcome === "invalid");
@@ -69,7 +203,6 @@ function whyText(trials: readonly TrialSummary[]): string {
   ];
   return cutText(parts.join("; "), MAX_WHY);
 }
-
 function commonestReason(trials: readonly TrialSummary[], valid: number): string {
   const [text, count] = counted(
     trials,

@@ -1,266 +1,39 @@
 /**
- * Call set metrics: scores of answers to their questions, how stable answers are, and the ratings of a judge
- * (CallNavi, sections 5 and 6.4, Tables 4, 5, 7 and 8, appendix F).
+ * Question sets: scores of answers, their errors, how stable they are, and the ratings of a judge (CallNavi).
  * @module
  */
 
-import { ERROR_CLASSES, type ErrorClass } from "../../tasks/questions/error_classes.ts";
-import type {
-  CallFormat,
-  CallMode,
-  QuestionScores,
-  ScoringRule,
-} from "../../tasks/questions/scoring.ts";
-import type { Difficulty } from "../../tasks/questions/question_set.ts";
-import { byGraph, isCounted, type Variant } from "../../gate/variant.ts";
+import { grouped, mean } from "../../base/numbers.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { byGraph, isCounted } from "../../gate/variant.ts";
+import { summarizeJudging } from "../../models/judge/score.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
-import { canonicalJson } from "../../base/json.ts";
-import { measureEach, type Subject } from "./_subjects.ts";
-import { mean } from "../../base/numbers.ts";
-import { averageScores, type DifficultyAverages } from "./difficulty.ts";
-import { type JudgingSummary, summarizeJudging } from "../../models/judge/score.ts";
-import { sumUsage, type Usage } from "../../tools/message.ts";
-import { isWholeQuestion, questionWords, shareInterval } from "./metrics.ts";
-import type { QuestionSpec } from "../../tasks/task_kind.ts";
+import { ERROR_CLASSES } from "../../tasks/questions/error_classes.ts";
+import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
+import type { QuestionScores } from "../../tasks/questions/scoring.ts";
 import {
   electionStability,
   levenshteinStability,
   normalizeOutput,
 } from "../../tasks/questions/stability.ts";
-import type { Bounds } from "../../statistics/proportions.ts";
-import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
-import type { Outcome } from "../../trials/trial.ts";
-import { asSummary, type ScoredAnswer, type TrialSummary } from "../../trials/summary.ts";
+import type { QuestionSpec } from "../../tasks/task_kind.ts";
+import { sumUsage } from "../../tools/message.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
+import type { Judging, Outcome } from "../../trials/trial.ts";
+import { isWholeQuestion, questionWords } from "../cells.ts";
+import { type Column, NOTHING, UNAVAILABLE } from "../columns.ts";
+import { type Metric, metric } from "../_metric.ts";
+import type { Report } from "../report.ts";
+import { subjectColumns, subjectsOf, type SubjectTrials } from "../_subjects.ts";
+import { averageScores } from "./difficulty.ts";
+import { countOf, shareInterval } from "./_tally.ts";
 
-/** Shares of trials that are right by one score. */
-export interface ScoreAverages extends DifficultyAverages {
-  /**
-   * Two-sided 95% interval of `all`: Wilson's, or from the clustered standard error where questions were
-   * repeated; `null` where there is none.
-   */
-  readonly interval: Bounds | null;
-}
-
-/** Shares for all scores; a score that a mode does not have is over no trials. */
-export interface CallScoreAverages {
-  /** The right functions, in order ("API calling routing"). */
-  readonly routing: ScoreAverages;
-  /** Texts that parse ("syntax validity"). */
-  readonly syntax: ScoreAverages;
-  /** The right functions, and arguments with the right names ("structural accuracy"). */
-  readonly structure: ScoreAverages;
-  /** The right values, too ("AST match"). */
-  readonly exact: ScoreAverages;
-}
-
-/** Similarity of the outputs to one question, as a mean over questions; from 0 to 1. */
-export interface StabilityScores {
-  /** How clearly one output wins a vote. */
-  readonly election: number;
-  /** How similar the later outputs are to the first. */
-  readonly levenshtein: number;
-}
-
-/** How stable the answers to repeated questions are (CallNavi, section 5.3). */
-export interface CallSetStability {
-  /** Number of questions with two outputs or more: the means are over these. */
-  readonly questions: number;
-  /** Number of questions with fewer outputs. */
-  readonly leftOut: number;
-  /** The smallest and largest number of outputs of these questions; `null` without any. */
-  readonly repetitions: { readonly least: number; readonly most: number } | null;
-  /** Number of outputs that may be cut: journals keep 10,000 characters, and only these are compared. */
-  readonly cut: number;
-  /** Scores of the unchanged outputs; `null` without questions. */
-  readonly text: StabilityScores | null;
-  /** Scores of outputs after {@linkcode normalizeOutput}, as in the paper; `null` without questions. */
-  readonly normalized: StabilityScores | null;
-}
-
-/** The names of a judge. */
-export interface JudgeNames {
-  /** The model requested. */
-  readonly requested: string;
-  /** The models that served it, each once. */
-  readonly served: readonly string[];
-  /** Whether it is a program that stands in for a model. */
-  readonly simulated: boolean;
-}
-
-/** Ratings of a judge. */
-export interface CallSetJudging extends JudgingSummary {
-  /**
-   * The share of the rated answers that are exact or, in mode `routing`, have the right functions; `null`
-   * where there are none.
-   */
-  readonly right: number | null;
-  /**
-   * The judge's score against whether an answer is right, over trials: the point-biserial correlation, whose
-   * p-value assumes independent trials. `null` where it is undefined, as when all scores are the same.
-   */
-  readonly correlation: Correlation | null;
-  /** The judges, in the order in which they first occur; empty where journals name none. */
-  readonly judges: readonly JudgeNames[];
-  /** Tokens of the judges, apart from the model's, over all trials of the row. */
-  readonly usage: Usage;
-}
-
-/** Scores of the answers to the questions of one domain (CallNavi, Table 2). */
-export interface CallSetDomain {
-  /** The domain; `null` where journals do not name it. */
-  readonly domain: string | null;
-  /** Number of different questions in the shares. */
-  readonly questions: number;
-  /** Scores of the answers, as those of the whole row. */
-  readonly scores: CallScoreAverages;
-}
-
-/** Scores of the answers of one model, strategy and perturbation. */
-export interface CallSetRow extends Subject {
-  /** Number of all trials. */
-  readonly trials: number;
-  /** Number of trials in which the infrastructure failed. */
-  readonly invalid: number;
-  /** Number of trials in whose question the perturbation found nothing to change. */
-  readonly unchanged: number;
-  /** Number of valid trials that reached a limit without an answer: they are wrong by every score. */
-  readonly limited: number;
-  /** Number of valid trials without scores: no share includes them. */
-  readonly unscored: number;
-  /** Number of different questions in the shares. */
-  readonly questions: number;
-  /** Scores of the answers, after repair where there was one. */
-  readonly scores: CallScoreAverages;
-  /** Scores by domain, in the order in which they first occur. */
-  readonly domains: readonly CallSetDomain[];
-  /**
-   * The model that picked the functions before they were called (`route_then_fill`); `null` where none did.
-   */
-  readonly router: string | null;
-  /** Whether the calls were inferred backward from the last one (`backward`). */
-  readonly inferred: boolean;
-  /** Scores before a model repaired answers, and the number of repaired answers; `null` without any. */
-  readonly unrepaired: (CallScoreAverages & { readonly repaired: number }) | null;
-  /** Number of answers by class of error, all classes in order; an answer may have several. */
-  readonly errors: readonly { readonly type: ErrorClass; readonly trials: number }[];
-  /** Number of answers checked for errors: all but those of trials that reached a limit. */
-  readonly answers: number;
-  /** Ratings of a judge; `null` without a judge. */
-  readonly judging: CallSetJudging | null;
-  /** `null` where no question was repeated. */
-  readonly stability: CallSetStability | null;
-}
-
-/** Scores of the answers to the questions of a call set that were asked in one way. */
-export interface CallSetMetrics {
-  /** The name of the set. */
-  readonly set: string;
-  /** The kind of answer that is asked for. */
-  readonly mode: CallMode;
-  /** The rule by which answers are scored. */
-  readonly rule: ScoringRule;
-  /** The format in which functions are listed. */
-  readonly input: CallFormat;
-  /** The format that answers must have. */
-  readonly output: CallFormat;
-  /** The name in reports, such as `callnavi parameters, yaml to json`. */
-  readonly name: string;
-  /** One for each model, strategy and perturbation, in the order in which they first occur. */
-  readonly rows: readonly CallSetRow[];
-  /**
-   * The correlation over rows of the judge's mean score and the share of right answers among the rated ones,
-   * as in the paper over models; `null` with fewer than three rows, or where one of both is constant.
-   */
-  readonly correlation: Correlation | null;
-}
-
-/** A trial on a complete question. */
-type QuestionSummary = TrialSummary & { readonly task: QuestionSpec };
-
-/** A trial on a question whose answer was scored. */
-type AnsweredQuestion = QuestionSummary & { readonly scored: ScoredAnswer };
-
-/**
- * Measures the answers in `trials`, for each call set and each way in which its questions were asked. Trials
- * on other tasks are left out. Invalid and unchanged trials are counted, but in no share. A valid trial that
- * reached a limit without an answer is wrong by every score.
- */
-export function measureCallSets(trials: readonly TrialSummary[]): CallSetMetrics[] {
-  const questions = trials.map(asSummary).filter(isQuestionSummary);
-  const ways = Map.groupBy(questions, ({ task }) => canonicalJson(askedAs(task)));
-  return [...ways.values()].map((own) => {
-    const { task } = own[0]!;
-    const rows = measureEach(own, (items, subject) => [rowOf(subject, items)]);
-    return { ...askedAs(task), name: questionWords(task), rows, correlation: correlationOf(rows) };
-  });
-}
-
-function isQuestionSummary(trial: TrialSummary): trial is QuestionSummary {
-  return isWholeQuestion(trial.task);
-}
-
-function askedAs({ set, mode, rule = "published", input = "json", output = "json" }: QuestionSpec) {
-  return { set, mode, rule, input, output };
-}
-
-function rowOf(
-  subject: Variant,
-  trials: readonly QuestionSummary[],
-): Omit<CallSetRow, keyof Subject> {
-  const counted = trials.filter(isCounted);
-  const answered = counted.filter(isAnswered);
-  const limited = counted.filter((trial) =>
-    !isAnswered(trial) && LIMIT_OUTCOMES.includes(trial.outcome)
-  );
-  const results: QuestionResult[] = [
-    ...answered.map(({ task, domain, scored: { scores } }) => ({ task, domain, scores })),
-    ...limited.map(({ task, domain }) => ({ task, domain, scores: WRONG_SCORES[task.mode] })),
-  ];
-  const asked = trials.flatMap(({ askedStages }) => askedStages ?? []);
-  const unchanged = trials.filter(({ changed }) => changed === false).length;
-  return {
-    trials: trials.length,
-    invalid: trials.length - counted.length - unchanged,
-    unchanged,
-    limited: limited.length,
-    unscored: counted.length - results.length,
-    questions: byGraph(results).length,
-    scores: averagesOf(results),
-    domains: domainsOf(results),
-    router: asked.includes("route") ? routerOf(trials) ?? subject.model : null,
-    inferred: asked.includes("infer"),
-    unrepaired: unrepairedOf(answered, limited),
-    errors: ERROR_CLASSES.map((type) => ({
-      type,
-      trials: answered.filter((trial) => trial.scored.errors.includes(type)).length,
-    })),
-    answers: answered.length,
-    judging: judgingOf(answered, trials),
-    stability: stabilityOf(trials.filter(({ changed }) => changed !== false)),
-  };
-}
-
-/** Returns the scores of each domain. */
-function domainsOf(results: readonly QuestionResult[]): CallSetDomain[] {
-  return [...Map.groupBy(results, ({ domain }) => domain ?? null)].map(([domain, own]) => ({
-    domain,
-    questions: byGraph(own).length,
-    scores: averagesOf(own),
-  }));
-}
-
-/** Returns the model that picked functions in place of the trials' own; `undefined` if it did so itself. */
-function routerOf(trials: readonly QuestionSummary[]): string | undefined {
-  return trials.flatMap(({ stages }) => stages ?? [])
-    .find(({ stage }) => stage === "route")?.model.requested;
-}
-
-function isAnswered(trial: QuestionSummary): trial is AnsweredQuestion {
-  return trial.scored !== undefined;
-}
+/** How the questions of a set are asked. */
+const WAY = ["set", "mode", "rule", "input", "output"] as const;
+type Way = Required<Pick<QuestionSpec, typeof WAY[number]>>;
 
 /** Outcomes without an answer for which the model is responsible. */
-const LIMIT_OUTCOMES: readonly Outcome[] = [
+const LIMITS: readonly Outcome[] = [
   "call_limit",
   "step_limit",
   "time_limit",
@@ -268,124 +41,430 @@ const LIMIT_OUTCOMES: readonly Outcome[] = [
   "filtered",
 ];
 
-/** The scores of a missing answer in each mode. */
-const WRONG_SCORES: Readonly<Record<CallMode, QuestionScores>> = {
-  parameters: { syntaxValid: false, structural: false, exact: false, routingExact: false },
-  routing: { syntaxValid: null, structural: null, exact: null, routingExact: false },
-  tools: { syntaxValid: false, structural: false, exact: false, routingExact: false },
-};
-
-/** A question and the scores of an answer to it. */
-interface QuestionResult {
+/** A question, and the scores of an answer to it. */
+interface Result extends Pick<TrialSummary, "domain" | "scored"> {
   readonly task: QuestionSpec;
-  readonly domain?: string | undefined;
   readonly scores: QuestionScores;
 }
 
-function averagesOf(results: readonly QuestionResult[]): CallScoreAverages {
-  const of = (score: keyof QuestionScores): ScoreAverages => {
-    const scored = results.filter(({ scores }) => scores[score] !== null);
-    const values = scored.map(({ task, scores }): { difficulty: Difficulty; value: boolean } => ({
-      difficulty: task.difficulty,
-      value: scores[score] === true,
-    }));
-    return {
-      ...averageScores(values),
-      interval: shareInterval(scored, ({ scores }) => scores[score] === true),
-    };
-  };
-  return {
-    routing: of("routingExact"),
-    syntax: of("syntaxValid"),
-    structure: of("structural"),
-    exact: of("exact"),
-  };
-}
-
-function unrepairedOf(
-  answered: readonly AnsweredQuestion[],
-  limited: readonly QuestionSummary[],
-): CallSetRow["unrepaired"] {
-  const repaired = answered.filter(({ scored: { unrepaired } }) => unrepaired !== undefined).length;
-  if (repaired === 0) return null;
-  const before = averagesOf([
-    ...answered.map(({ task, scored: { unrepaired, scores } }) => ({
-      task,
-      scores: unrepaired ?? scores,
-    })),
-    ...limited.map(({ task }) => ({ task, scores: WRONG_SCORES[task.mode] })),
-  ]);
-  return { ...before, repaired };
-}
-
-function judgingOf(
-  answered: readonly AnsweredQuestion[],
-  trials: readonly QuestionSummary[],
-): CallSetJudging | null {
-  const judgements = answered.flatMap(({ scored: { judged } }) => judged ?? []);
-  if (judgements.length === 0) return null;
-  const pairs = answered.flatMap(({ scored: { judged, scores } }): [number, number][] => {
-    const score = judged?.score ?? null;
-    return score === null ? [] : [[score, Number(scores.exact ?? scores.routingExact)]];
+/** Returns the answers of a subject, and once more with their scores before repair if a model repaired any. */
+function answersOf(own: Way & SubjectTrials) {
+  const { mode, subject, trials, counted } = own;
+  const text = mode === "routing" ? null : false;
+  const wrong = { syntaxValid: text, structural: text, exact: text, routingExact: false };
+  const results = counted.flatMap(({ task, domain, outcome, scored }): Result[] => {
+    const scores = scored?.scores ?? (LIMITS.includes(outcome) ? wrong : undefined);
+    return scores !== undefined && isWholeQuestion(task) ? [{ task, domain, scored, scores }] : [];
   });
-  const judgings = trials.flatMap(({ judging }) => judging ?? []);
-  return {
-    ...summarizeJudging(judgements),
-    right: mean(pairs.map(([, right]) => right)),
-    correlation: pearsonOf(pairs),
-    judges: judgesOf(judgings.map(({ model }) => model)),
-    usage: sumUsage(judgings.map(({ usage }) => usage)),
+  const answers = results.flatMap(({ task, scored }) => scored ? [{ task, ...scored }] : []);
+  const stages = trials.flatMap(({ askedStages = [] }) => askedStages);
+  const router = trials.flatMap(({ stages = [] }) => stages)
+    .find(({ stage }) => stage === "route")?.model.requested ?? subject.model;
+  const repaired = answers.filter(({ unrepaired }) => unrepaired !== undefined).length;
+  const unchanged = trials.filter(({ changed }) => changed === false).length;
+  const row = {
+    ...{ ...own, results, answers, repaired, unchanged, isBefore: false },
+    router: stages.includes("route") ? router : null,
+    inferred: stages.includes("infer"),
+    invalid: trials.length - counted.length - unchanged,
+    limited: results.length - answers.length,
+    unscored: counted.length - results.length,
   };
+  return repaired === 0 ? [row] : [row, {
+    ...row,
+    isBefore: true,
+    results: results.map((one) => ({ ...one, scores: one.scored?.unrepaired ?? one.scores })),
+  }];
 }
+type Asked = ReturnType<typeof answersOf>[number];
 
-/** Returns each judge once, with all models that served it. */
-function judgesOf(judges: readonly JudgeNames[]): JudgeNames[] {
-  const byJudge = Map.groupBy(
-    judges,
-    ({ requested, simulated }) => JSON.stringify([requested, simulated]),
-  );
-  return [...byJudge.values()].map((own) => ({
-    ...own[0]!,
-    served: [...new Set(own.flatMap(({ served }) => served))],
+/** Returns the columns that tell ways of asking apart, of which tables show those that differ. */
+function wayColumns<Row extends Way>(rows: readonly Row[]): Column<Row>[] {
+  return WAY.map((id) => ({
+    ...{ id, unit: "name", value: (row) => row[id] },
+    shown: new Set(rows.map((row) => row[id])).size > 1,
   }));
 }
 
-function correlationOf(rows: readonly CallSetRow[]): Correlation | null {
-  return pearsonOf(
-    rows.flatMap(({ judging }): [number, number][] =>
-      judging === null || judging.mean === null ? [] : [[judging.mean, judging.right!]]
-    ),
-  );
+/** Returns a column with a count that is 0 in most reports. */
+function asideColumn<Key extends string>(
+  id: Key,
+  about?: string,
+): Column<Readonly<Record<Key, number>>> {
+  return { id, unit: "count", value: (row) => row[id], shown: "filled", about };
 }
 
-function pearsonOf(pairs: readonly (readonly [number, number])[]): Correlation | null {
-  return pearson(pairs.map(([one]) => one), pairs.map(([, other]) => other));
+/** The scores, their names in journals and their meaning. */
+const SCORES = {
+  routing: { key: "routingExact", about: "the right functions, in order" },
+  syntax: { key: "syntaxValid", about: "a text that can be parsed" },
+  structure: {
+    key: "structural",
+    about: "the right functions, and arguments with the right names",
+  },
+  exact: { key: "exact", about: "the right functions and arguments, with the right values" },
+} as const;
+const AVERAGES = [...DIFFICULTIES, "all", "macro"] as const;
+
+/** Returns the columns of a score, of which tables show some. */
+function scoreColumns(
+  score: keyof typeof SCORES,
+  seen: readonly (typeof AVERAGES[number])[],
+  inline?: true,
+): Column<Pick<Asked, "results">>[] {
+  const { key, about } = SCORES[score];
+  const isRight = ({ scores }: Result) => scores[key] === true;
+  return AVERAGES.map((average) => ({
+    ...{ id: `${score}_${average}`, unit: "share", inline },
+    ...(seen.length > 1 ? { group: score, head: average } : { head: score, about }),
+    shown: seen.includes(average) && "filled",
+    value: ({ results }) => {
+      const known = results.filter(({ scores }) => scores[key] !== null);
+      const { macro, counts, ...means } = averageScores(
+        known.map((one) => ({ difficulty: one.task.difficulty, value: isRight(one) })),
+      );
+      return average === "macro" ? macro : {
+        value: means[average],
+        interval: average === "all" ? shareInterval(known, isRight) : undefined,
+        of: counts[average],
+      };
+    },
+  }));
 }
 
-/** Returns the stability of repeated questions; `null` without any. Trials without an answer have no output. */
-function stabilityOf(trials: readonly QuestionSummary[]): CallSetStability | null {
-  const groups = byGraph(trials);
-  if (groups.every(({ length }) => length < 2)) return null;
-  const outputs = groups.map((group) =>
-    group.filter(isCounted).filter(isAnswered)
-      .sort((one, other) => one.repetition - other.repetition)
-      .map((trial) => trial.scored.output)
-  );
-  const repeated = outputs.filter(({ length }) => length > 1);
-  const counts = repeated.map(({ length }) => length).sort((one, other) => one - other);
+/** The number of scored trials of each difficulty. */
+const TRIALS: Column<Pick<Asked, "results">> = {
+  head: "trials",
+  unit: "text",
+  value: ({ results }) =>
+    DIFFICULTIES.map((one) => results.filter(({ task }) => task.difficulty === one).length)
+      .join("+"),
+  about: "easy + medium + hard",
+};
+
+/** The number of different questions. */
+const QUESTIONS: Column<Pick<Asked, "results">> = {
+  id: "questions",
+  unit: "count",
+  value: ({ results }) => byGraph(results).length,
+};
+
+/** Returns the columns that say whose answers have been scored, and how they came to be. */
+function askedColumns(rows: readonly Asked[], report: Report): readonly Column<Asked>[] {
+  return [
+    ...wayColumns(rows),
+    ...subjectColumns(report),
+    {
+      id: "version",
+      head: "answers",
+      unit: "name",
+      value: ({ isBefore }) => isBefore ? "before repair" : "final",
+      shown: rows.some(({ isBefore }) => isBefore),
+    },
+    {
+      id: "picked_by",
+      unit: "text",
+      value: ({ router }) => router,
+      text: ({ router, subject }) => router === subject.model ? "itself" : undefined,
+      shown: "filled",
+      about: "the model that was asked for the functions first",
+    },
+    TRIALS,
+  ];
+}
+
+/** What the tables of scores have in common: one for each set, mode and rule. */
+const SCORED = {
+  section: "call sets",
+  paper: "CallNavi",
+  by: ({ set, mode, rule }: Way) => questionWords({ set, mode, rule }),
+  // The paper has no mode `tools`.
+  source: ([row]: readonly Asked[]) => row?.mode === "tools" ? undefined : "Tables 4, 5, 6 and 8",
+} as const;
+
+/** The right functions, in order. */
+const FUNCTIONS = metric<Asked>(({ trials }) =>
+  [
+    ...Map.groupBy(trials, ({ task }) => isWholeQuestion(task) && questionWords(task)).values(),
+  ].flatMap((own) => {
+    const { task } = own[0]!;
+    if (!isWholeQuestion(task)) return [];
+    const { set, mode, rule = "published", input = "json", output = "json" } = task;
+    return subjectsOf(own).flatMap((one) => answersOf({ set, mode, rule, input, output, ...one }));
+  }), {
+  ...SCORED,
+  id: "call-set-functions",
+  title: "Right functions",
+  note: ([row]) =>
+    `scored as the ${row?.rule === "strict" ? "paper says" : "authors' code does"}; routing: ` +
+    SCORES.routing.about,
+  columns: (rows, report) => [
+    askedColumns(rows, report),
+    scoreColumns("routing", [...DIFFICULTIES, "all"]),
+    // Calls that were made are no text to parse.
+    scoreColumns("syntax", rows[0]?.mode === "tools" ? [] : ["all"], true),
+    scoreColumns("structure", ["all"], true),
+    { ...QUESTIONS, shown: false },
+    { id: "trials", unit: "count", value: ({ trials }) => trials.length, shown: false },
+    { id: "inferred", unit: "text", value: ({ inferred }) => inferred, shown: false },
+    ...[asideColumn("repaired"), asideColumn("invalid"), asideColumn("unchanged")],
+    asideColumn("limited", "reached a limit without an answer, which is wrong by every score"),
+    asideColumn("unscored", "without scores, and in no share"),
+  ],
+});
+
+/** The right functions, and arguments with the right names and values. */
+const CALLS = metric<Asked>(
+  (report) => FUNCTIONS.rows(report).filter(({ mode }) => mode !== "routing"),
+  {
+    ...SCORED,
+    id: "call-set-calls",
+    title: "Right calls",
+    note: `exact: ${SCORES.exact.about}`,
+    columns: (rows, report) => [
+      askedColumns(rows, report),
+      scoreColumns("exact", AVERAGES),
+      {
+        head: "judge",
+        unit: "score",
+        value: ({ isBefore, answers }) =>
+          isBefore ? null : summarizeJudging(answers.flatMap(({ judged = [] }) => judged)).mean,
+        shown: "filled",
+        about: "the mean score that a judge gives, from 0 to 1",
+      },
+    ],
+  },
+);
+
+/** Returns the answers of each subject to the questions that were asked in one way. */
+function askedOf(report: Report): Asked[] {
+  return FUNCTIONS.rows(report).filter(({ isBefore }) => !isBefore);
+}
+
+/** Groups rows by how the questions were asked. */
+function byWay<Row extends Way>(rows: readonly Row[]): Row[][] {
+  return [...Map.groupBy(rows, (row) => questionWords(row)).values()];
+}
+
+/** The scores by domain, where a set has several. */
+const DOMAINS = metric<Asked & Pick<TrialSummary, "domain">>(
+  (report) =>
+    byWay(askedOf(report)).flatMap((rows) => {
+      const known = new Set(rows.flatMap(({ results }) => results.map(({ domain }) => domain)));
+      known.delete(undefined);
+      return known.size < 2 ? [] : [...known, undefined].flatMap((domain) =>
+        rows.map((row) => ({
+          ...{ ...row, domain },
+          results: row.results.filter((one) => one.domain === domain),
+        })).filter(({ results }) => results.length > 0)
+      );
+    }),
+  {
+    ...SCORED,
+    id: "call-set-domains",
+    title: "Scores by domain",
+    note: "the domains of CallNavi, Table 2",
+    source: undefined,
+    columns: (rows, report) => [
+      wayColumns(rows),
+      { id: "domain", unit: "name", value: ({ domain = "not recorded" }) => domain },
+      subjectColumns(report),
+      QUESTIONS,
+      TRIALS,
+      scoreColumns("routing", ["all"]),
+      scoreColumns("syntax", []),
+      scoreColumns("structure", ["all"], true),
+      scoreColumns("exact", ["all"]),
+    ],
+  },
+);
+
+/** The errors in answers. */
+const ERRORS = metric(askedOf, {
+  id: "call-set-errors",
+  section: "failures",
+  title: "Errors in answers",
+  paper: "CallNavi",
+  source: "appendix F",
+  note: "the share of answers with such an error, of which one may have several",
+  shown: (rows) => rows.some(({ answers }) => answers.some(({ errors }) => errors.length > 0)),
+  columns: (rows, report) => [
+    wayColumns(rows),
+    subjectColumns(report),
+    { id: "answers", unit: "count", value: ({ answers }) => answers.length },
+    ERROR_CLASSES.map((id) => ({
+      ...{ id, head: id.replaceAll("_", " "), unit: "share" as const },
+      value: ({ answers }: Asked) =>
+        countOf(answers.filter(({ errors }) => errors.includes(id)).length, answers.length),
+    })),
+  ],
+});
+
+/** The ratings of a judge, and how they correlate with what is right. */
+const JUDGE = metric((report) =>
+  askedOf(report).flatMap(({ answers, ...row }) => {
+    const judgements = answers.flatMap(({ judged = [] }) => judged);
+    const judgings = row.trials.flatMap(({ judging = [] }) => judging);
+    const pairs = answers.flatMap(({ judged, scores: { exact, routingExact } }): Pair[] =>
+      typeof judged?.score === "number" ? [[judged.score, Number(exact ?? routingExact)]] : []
+    );
+    return judgements.length === 0 ? [] : [{
+      ...row,
+      ...summarizeJudging(judgements),
+      right: mean(pairs.map(([, right]) => right)),
+      correlation: correlationOf(pairs),
+      judges: [...new Set(judgings.map(judgeName))],
+      usage: judgings.length === 0 ? null : sumUsage(judgings.map(({ usage }) => usage)),
+    }];
+  }), {
+  id: "call-set-judge",
+  section: "call sets",
+  title: "The judge and exact calls",
+  paper: "CallNavi",
+  source: "section 6.4",
+  note: "correlation: of score and exactness over trials",
+  columns: (rows, report) => [
+    wayColumns(rows),
+    subjectColumns(report),
+    {
+      id: "judges",
+      head: "judged by",
+      unit: "text",
+      value: ({ judges }) => judges,
+      text: ({ judges }) => judges.join(", ") || NOTHING,
+      shown: "filled",
+    },
+    { id: "judge", unit: "score", value: (row) => row.mean },
+    (["judged", "unusable", "unavailable", "unfit"] as const).map((id) => asideColumn(id)),
+    {
+      id: "exact",
+      unit: "share",
+      value: ({ right }) => right,
+      about: "of the answers judged; in mode routing the share of those with the right functions",
+    },
+    CORRELATION,
+    (["input", "output"] as const).map((kind) => ({
+      id: `${kind}_tokens`,
+      head: kind === "input" ? "read" : "written",
+      ...{ group: "tokens", unit: "count" as const, shown: "filled" as const },
+      value: ({ usage }: typeof rows[number]) => usage?.[`${kind}Tokens`],
+      text: ({ usage }: typeof rows[number]) =>
+        usage?.estimated && `~${grouped(usage[`${kind}Tokens`])}`,
+    })),
+  ],
+});
+
+/** How the means of a judge correlate with what is right over models, as in the paper. */
+const JUDGED_MODELS = metric((report) =>
+  byWay(JUDGE.rows(report)).flatMap((rows) => {
+    const pairs = rows.flatMap(({ mean, right }): Pair[] =>
+      mean === null || right === null ? [] : [[mean, right]]
+    );
+    return pairs.length < 3
+      ? []
+      : [{ ...rows[0]!, compared: pairs.length, correlation: correlationOf(pairs) }];
+  }), {
+  id: "call-set-judged-models",
+  section: "call sets",
+  title: "The judge and exact calls, over models",
+  paper: "CallNavi",
+  source: "section 6.4",
+  note: "correlation: of the means in the table above, over its rows",
+  columns: (rows) => [
+    { head: "questions of", unit: "name", value: (row) => questionWords(row) },
+    wayColumns(rows).map((way) => ({ ...way, shown: false })),
+    { id: "compared", head: "rows", unit: "count", value: ({ compared }) => compared },
+    CORRELATION,
+  ],
+});
+
+/** The score of a judge, or the mean of several, and whether answers are right. */
+type Pair = readonly [judge: number, right: number];
+
+function correlationOf(pairs: readonly Pair[]): Correlation | null {
+  return pearson(pairs.map(([judge]) => judge), pairs.map(([, right]) => right));
+}
+
+/** Names a judge, and the model that served it where that has another name. */
+function judgeName({ model: { requested, served, simulated } }: Judging): string {
+  return [requested, ...served.filter((name) => name !== requested)].join(" as ") +
+    (simulated ? " (simulated)" : "");
+}
+
+const CORRELATION: readonly Column<{ readonly correlation: Correlation | null }>[] = [
+  {
+    id: "correlation",
+    unit: "score",
+    value: ({ correlation }) => ({ value: correlation?.r ?? null, of: correlation?.n }),
+    text: ({ correlation }) => correlation?.r.toFixed(3) ?? UNAVAILABLE,
+  },
+  {
+    id: "p",
+    unit: "probability",
+    value: ({ correlation }) => correlation?.p,
+    text: ({ correlation }) => correlation === null ? UNAVAILABLE : undefined,
+    about: "assumes that these are independent, which repetitions of one question are not",
+  },
+];
+
+/** Returns how stable the outputs to several questions are, as means over these. */
+function stabilityOf(outputs: readonly (readonly string[])[]) {
   return {
-    questions: repeated.length,
-    leftOut: outputs.length - repeated.length,
-    repetitions: counts.length === 0 ? null : { least: counts[0]!, most: counts.at(-1)! },
-    cut: repeated.flat().filter(({ length }) => length >= MAX_KEPT_LENGTH).length,
-    text: stabilityScores(repeated),
-    normalized: stabilityScores(repeated.map((own) => own.map(normalizeOutput))),
+    election: mean(outputs.map((own) => electionStability(own) ?? 0)),
+    Levenshtein: mean(outputs.map((own) => levenshteinStability(own) ?? 0)),
   };
 }
 
-function stabilityScores(outputs: readonly (readonly string[])[]): StabilityScores | null {
-  if (outputs.length === 0) return null;
-  const meanOf = (score: (own: readonly string[]) => number | null) =>
-    mean(outputs.map((own) => score(own) ?? 0))!;
-  return { election: meanOf(electionStability), levenshtein: meanOf(levenshteinStability) };
-}
+/** How similar answers to one question are, where any was repeated. */
+const STABILITY = metric((report) =>
+  askedOf(report).flatMap((row) => {
+    const groups = byGraph(row.trials.filter(({ changed }) => changed !== false));
+    if (groups.every(({ length }) => length < 2)) return [];
+    // Trials without an answer have no output.
+    const outputs = groups.map((group) =>
+      group.filter(isCounted).sort((one, other) => one.repetition - other.repetition)
+        .flatMap(({ scored }) => scored?.output ?? [])
+    );
+    const repeated = outputs.filter(({ length }) => length > 1);
+    const counts = repeated.map(({ length }) => length).sort((one, other) => one - other);
+    const [own, normalized] = [repeated, repeated.map((texts) => texts.map(normalizeOutput))];
+    return [{
+      ...{ ...row, questions: repeated.length, least: counts[0], most: counts.at(-1) },
+      ...{ text: stabilityOf(own), normalized: stabilityOf(normalized) },
+      left_out: outputs.length - repeated.length,
+      cut: repeated.flat().filter(({ length }) => length >= MAX_KEPT_LENGTH).length,
+    }];
+  }), {
+  id: "call-set-stability",
+  section: "call sets",
+  title: "Stability of answers",
+  paper: "CallNavi",
+  source: "Table 7",
+  note:
+    "means over questions with two answers or more; normalized: without punctuation of formats, in lower case",
+  columns: (rows, report) => [
+    wayColumns(rows),
+    subjectColumns(report),
+    { id: "questions", unit: "count", value: ({ questions }) => questions },
+    {
+      id: "repetitions",
+      unit: "count",
+      value: ({ most }) => most,
+      text: ({ least, most }) => least === most ? undefined : `${least} to ${most}`,
+    },
+    { id: "fewest", unit: "count", value: ({ least }) => least, shown: false },
+    (["text", "normalized"] as const).flatMap((group) =>
+      (["election", "Levenshtein"] as const).map((head) => ({
+        ...{ id: `${group}_${head.toLowerCase()}`, group, head, unit: "score" as const },
+        value: (row: typeof rows[number]) => row[group][head],
+      }))
+    ),
+    asideColumn("left_out", "questions with fewer than two valid answers"),
+    asideColumn("cut", "answers of which only the first 10,000 characters are compared"),
+  ],
+});
+
+/** The metrics of question sets. */
+export const QUESTION_SETS: readonly Metric[] = [
+  ...[FUNCTIONS, CALLS, DOMAINS, JUDGE, JUDGED_MODELS, STABILITY, ERRORS],
+];

@@ -6,11 +6,11 @@
 import { DIFFICULTIES, type Difficulty } from "../../tasks/questions/question_set.ts";
 import { mean } from "../../base/numbers.ts";
 
-/** A score of a question; `null` where there is none. */
+/** A score of a question. */
 export interface DifficultyScore {
   /** How hard the question is. */
   readonly difficulty: Difficulty;
-  /** The score; `true` is 1 and `false` 0. */
+  /** The score, `true` for 1 and `false` for 0; `null` where there is none. */
   readonly value: boolean | number | null;
 }
 
@@ -30,19 +30,17 @@ export interface DifficultyAverages extends Readonly<Record<Difficulty, number |
  * @see CallNavi, section 6.4.
  */
 export function averageScores(scores: readonly DifficultyScore[]): DifficultyAverages {
-  const of = (difficulty: Difficulty) =>
-    valuesOf(scores.filter((score) => score.difficulty === difficulty));
-  const [easy, medium, hard, all] = [of("easy"), of("medium"), of("hard"), valuesOf(scores)];
+  const of = (...difficulties: readonly Difficulty[]) =>
+    scores.flatMap(({ difficulty, value }) =>
+      value === null || !difficulties.includes(difficulty) ? [] : [Number(value)]
+    );
+  const [easy, medium, hard, all] = [of("easy"), of("medium"), of("hard"), of(...DIFFICULTIES)];
   const means = { easy: mean(easy), medium: mean(medium), hard: mean(hard) };
-  const three = DIFFICULTIES.flatMap((difficulty) => means[difficulty] ?? []);
+  const three = Object.values(means).filter((one) => one !== null);
   return {
     ...means,
     all: mean(all),
     macro: three.length === DIFFICULTIES.length ? mean(three) : null,
     counts: { easy: easy.length, medium: medium.length, hard: hard.length, all: all.length },
   };
-}
-
-function valuesOf(scores: readonly DifficultyScore[]): number[] {
-  return scores.flatMap(({ value }) => value === null ? [] : [Number(value)]);
 }

@@ -11,6 +11,7 @@ import {
   sourceCall,
 } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
+import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
 import { agentNotes, callNotes, plainArguments } from "../story.ts";
@@ -228,17 +229,18 @@ function viewCall(event: CallEvent, task: Task | undefined): EventView {
         `\u2717 ${failure.type.replaceAll("_", " ")} ` +
         `(${failure.root ? "root" : "cascade"}): ${cause}`,
       ],
-      ...(parameters === undefined ? [] : parameterLines(parameters))
-        .map((line) => ["p.parameter", line]),
+      parameters !== undefined && parameterTree(parameters),
     ],
   };
 }
 
 /** Returns the result of a call, which decides its colour, and a note on it. */
-function stateOf(event: CallEvent): { state: string; note?: string } {
-  const { role, failure, guessed } = event;
+function stateOf(event: CallEvent): { state: string; note?: string | undefined } {
+  const { role, failure, guessed, error, result } = event;
   if (failure !== undefined) return { state: "wrong" };
-  if (isLost(event)) return { state: "faulted" };
+  if (error !== undefined || isLost(event) || errorOfResult(result) !== undefined) {
+    return { state: "error", note: event.fault === undefined ? "the tool failed" : undefined };
+  }
   if (role === "connected" || role === "disconnected") {
     return { state: "irrelevant", note: "not needed" };
   }
@@ -248,7 +250,7 @@ function stateOf(event: CallEvent): { state: string; note?: string } {
 const ROUTING_ERROR = "routing error: it is not one of the right calls, or repeats one of them";
 
 /** Compares the parameters of a call with the right call, or with their schema where there is none. */
-function parameterLines({ oracle, failures, undecided = [] }: ParameterView): string[] {
+function parameterTree({ oracle, failures, undecided = [] }: ParameterView): Tree {
   const reference = oracle === null ? "its schema" : `right call ${oracle}`;
   const lines = [
     ...failures.map(describeParameter),
@@ -259,8 +261,12 @@ function parameterLines({ oracle, failures, undecided = [] }: ParameterView): st
     ),
   ];
   return [
-    ...(oracle === null ? [ROUTING_ERROR] : []),
-    ...lines.map((line) => printable(`compared with ${reference}: ${line}`, 2000)),
+    oracle === null && ["p.parameter", ROUTING_ERROR],
+    // Those of generated tasks stand beside the arguments already.
+    lines.length > 0 && folded(
+      `compared with ${reference}`,
+      ...lines.map((line) => ["p.parameter", printable(line, 2000)]),
+    ),
   ];
 }
 

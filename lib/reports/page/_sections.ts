@@ -3,17 +3,17 @@
  * @module
  */
 
-import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
-import type { Subject } from "../metrics/_subjects.ts";
+import type { Subject } from "../_subjects.ts";
 import { html, type Markup } from "./_markup.ts";
-import { failuresText } from "../tables/_failures.ts";
-import { headlineText, measuredText } from "../tables/_headline.ts";
-import { shortNames } from "../tables/_short_names.ts";
+import { provedChanges } from "../metrics/_comparisons.ts";
+import { failuresText } from "../metrics/_failures.ts";
+import { headlineText, measuredText, verdictNameIn, verdictText } from "../_answers.ts";
+import { shortNames } from "../_short_names.ts";
 import { SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
 import { trialSection } from "./_trial_list.ts";
-import { textsOf, wordsIn } from "../_glossary.ts";
+import { wordsOf } from "../_glossary.ts";
 import { markOf, placesOf, viewsMarkup } from "./_view_markup.ts";
 
 /** A part of the page, and the id by which links refer to it. */
@@ -27,10 +27,10 @@ const FIRST: readonly string[] = ["verdict", "headline", "comparisons", "matrix"
 
 /** Returns the parts of a page; `report` has the short names of models. */
 export async function sectionsOf(report: Report): Promise<Section[]> {
-  const { gates, subjects, callSets } = report;
-  const views = [...Map.groupBy(viewsOf(report), ({ id }) => id).values()];
+  const { subjects, unit } = report;
+  const views = viewsOf(report);
   const places = placesOf(report);
-  const about = callSets.length > 0
+  const about = unit === "question"
     ? "call sets"
     : subjects.some(({ subject }) => subject.perturbation !== "none")
     ? "perturbations"
@@ -39,32 +39,44 @@ export async function sectionsOf(report: Report): Promise<Section[]> {
     Promise.all(names.map(async (name): Promise<Section[]> => {
       const own = views.filter(([first]) => first!.section === name);
       if (own.length === 0) return [];
-      const sentence = name === "failures"
-        ? failuresText(report)
-        : name === "headline"
-        ? headlineText(report)
-        : undefined;
+      const sentence = name === "failures" ? failuresText(report) : undefined;
       const said = sentence === undefined ? [] : [html`<p>${sentence}</p>`];
-      return [sectionOf(name, [...said, ...await viewsMarkup(own, places)], name === about)];
+      const answer = name === "headline" ? answerMarkup(report) : [];
+      const parts = [...answer, ...said, ...await viewsMarkup(own, places)];
+      return [sectionOf(name, parts, name === about)];
     })).then((all) => all.flat());
   return [
-    ...verdictSections(gates),
+    ...verdictSections(report),
     ...await sections(["headline"]),
     { id: "", markup: notesMarkup(report.notes) },
     ...(subjects.length > 0 ? [] : [{ id: "", markup: html`<p>Nothing has been run yet.</p>` }]),
     ...await sections(["comparisons", "matrix"]),
     { id: "trials", markup: trialSection(report) },
     ...await sections(SECTIONS.filter((name) => !FIRST.includes(name))),
-    ...wordSections(wordsIn(textsOf(views.flat()))),
+    ...wordSections(wordsOf(views.flat())),
+  ];
+}
+
+/** Returns what the report says in a sentence, and the tests that changed for sure. */
+function answerMarkup(report: Report): Markup[] {
+  const sentence = headlineText(report);
+  const changes = provedChanges(report).map(({ text, says, link }) =>
+    html`<li><a href="${link}">${text}</a> ${says}</li>`
+  );
+  return [
+    ...(sentence === undefined ? [] : [html`<p class="answer">${sentence}</p>`]),
+    ...(changes.length === 0 ? [] : [html`<ul class="answer">${changes}</ul>`]),
   ];
 }
 
 /** Returns a section, folded unless it is one of the first or to be open. */
 function sectionOf(name: string, parts: readonly Markup[], isOpen = false): Section {
   const id = name.replace(" ", "-");
-  const title = name.charAt(0).toUpperCase() + name.slice(1);
-  // The headline needs no heading: its table has a title.
-  const heading = id === "headline" ? "" : html`<h2>${title}</h2>\n`;
+  // The headline is named "Success" as well.
+  const words = name === "success" ? "success and effort" : name;
+  const title = words.charAt(0).toUpperCase() + words.slice(1);
+  // What stands on top needs no heading.
+  const heading = ["verdict", "headline"].includes(id) ? "" : html`<h2>${title}</h2>\n`;
   const markup = FIRST.includes(id)
     ? html`<section class="section" id="${id}">${heading}${parts}</section>`
     : html`
@@ -88,7 +100,7 @@ function notesMarkup(notes: readonly string[]): Markup {
 const MAX_NAME = 30;
 
 /** Returns the short names of a report's models. */
-export function pageNames({ subjects }: Report) {
+export function pageNames({ subjects }: { readonly subjects: readonly Subject[] }) {
   return shortNames(subjects.map(({ subject }) => subject.model), MAX_NAME * 5);
 }
 
@@ -111,19 +123,19 @@ export function keyMarkup(
 const MAX_VERDICTS = 4;
 
 /** Returns the verdicts of all gates, those that did not pass first; nothing without any. */
-function verdictSections(gates: readonly GateReport[]): Section[] {
-  const cards = gates.flatMap(({ verdict: kind, verdicts, text }) =>
+function verdictSections(report: Report): Section[] {
+  const cards = report.gates.flatMap(({ verdict: kind, verdicts, text, gate }) =>
     text !== undefined
       ? [{ kind, markup: cardMarkup(kind, html``, text, []) }]
       : verdicts.map((one) => ({
         kind: one.kind,
         markup: cardMarkup(
           one.kind,
-          html`<strong>${verdictName(one)}</strong> <span class="measured">${
+          html`<strong>${verdictNameIn(report, one)}</strong> <span class="measured">${
             measuredText(one)
           }</span>`,
-          one.text,
-          one.numbers,
+          verdictText(one, gate),
+          [one.text.replace(/^[A-Z]+: /, ""), ...one.numbers],
         ),
       }))
   );
@@ -139,7 +151,7 @@ function verdictSections(gates: readonly GateReport[]): Section[] {
   ])];
 }
 
-/** Returns a verdict: what it is on, its first sentence, and the rest and the numbers folded. */
+/** Returns a verdict: what it is on and what it says, and how it was found folded. */
 export function cardMarkup(
   kind: string,
   about: Markup,
@@ -148,21 +160,19 @@ export function cardMarkup(
 ): Markup {
   // The badge has the kind already.
   const words = text.replace(/^[A-Z]+: /, "");
-  const [first = "", ...rest] = words.split(/(?<=\.) (?=[A-Z])/);
-  const lines = [...rest, ...numbers].map((line) => html`<li>${line}</li>`);
-  const more = lines.length === 0 ? "" : html`
+  const more = numbers.length === 0 ? "" : html`
     <details>
-      <summary>numbers</summary>
-      <ul>${lines}</ul>
+      <summary>why</summary>
+      <ul>${numbers.map((line) => html`<li>${line}</li>`)}</ul>
     </details>
   `;
   return html`<article class="verdict ${kind}"><span class="badge">${kind.toUpperCase()}</span>
 ${about}
-<p>${first.charAt(0).toUpperCase()}${first.slice(1)}</p>${more}</article>`;
+<p>${words.charAt(0).toUpperCase()}${words.slice(1)}</p>${more}</article>`;
 }
 
 /** Returns the glossary of what the page shows; nothing without any word. */
-function wordSections(words: ReturnType<typeof wordsIn>): Section[] {
+function wordSections(words: ReturnType<typeof wordsOf>): Section[] {
   if (words.length === 0) return [];
   const items = words.map(([word, meaning]) =>
     html`

@@ -14,28 +14,22 @@ export interface Shell {
   readonly script: string;
   /** Further sources of scripts that the policy allows; default none. */
   readonly scriptSources?: readonly string[];
+  /** Whether the page fetches data from where it came from; default false. */
+  readonly served?: boolean | undefined;
   readonly header: Markup;
   readonly main: readonly Markup[];
   readonly footer: Markup;
 }
 
 /** Returns a page up to the end of its footer; what follows is data, if it has any, and {@linkcode PAGE_END}. */
-export function pageStart(
-  { title, css, script, scriptSources = [], header, main, footer }: Shell,
-): string {
-  const policy = [
-    "default-src 'none'",
-    ["script-src", hashOf(script), ...scriptSources].join(" "),
-    `style-src ${hashOf(css)}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
+export function pageStart(shell: Shell): string {
+  const { title, css, script, header, main, footer } = shell;
   return html`
     <!DOCTYPE html>
     <html lang="en">
       <head>
         <meta charset="utf-8">
-        <meta http-equiv="Content-Security-Policy" content="${policy}">
+        <meta http-equiv="Content-Security-Policy" content="${policyOf(shell)}">
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="generator" content="toolgate">
         <title>${title}</title>
@@ -53,6 +47,23 @@ export function pageStart(
           <main>${footer}</main>
         </footer>
   `.text;
+}
+
+/** Returns the content security policy of a page. */
+export function policyOf(
+  { css, script, scriptSources = [], served = false }: Pick<
+    Shell,
+    "css" | "script" | "scriptSources" | "served"
+  >,
+): string {
+  return [
+    "default-src 'none'",
+    ["script-src", hashOf(script), ...scriptSources].join(" "),
+    `style-src ${hashOf(css)}`,
+    ...(served ? ["connect-src 'self'"] : []),
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
 }
 
 /** The end of a page. */

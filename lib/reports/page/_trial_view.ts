@@ -6,7 +6,7 @@
 
 import { signsOf } from "../../gate/ceilings.ts";
 import { isUnwatched } from "../../gate/variant.ts";
-import { cellName, isWholeQuestion } from "../metrics/metrics.ts";
+import { cellName, isWholeQuestion } from "../cells.ts";
 import { callMarks } from "../figures/graph_drawing.ts";
 import { printable } from "../../base/json.ts";
 import { describeOutcome, firstFailure } from "../story.ts";
@@ -19,8 +19,7 @@ import { isCase, isGenerated, isProbe, isQuestion } from "../../tasks/task_kind.
 import { isUneventful } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText, isDuration } from "../../base/numbers.ts";
-import { estimateNote } from "../tables/table.ts";
-import { timeText } from "../tables/_headline.ts";
+import { timeText } from "../columns.ts";
 import { wrongAnswerText } from "../_question_story.ts";
 import { isAnswerText } from "../_transcript_text.ts";
 import { trialWords } from "../_words.ts";
@@ -34,7 +33,7 @@ export interface TrialView {
   readonly summary: string;
   /** The mistake to look at: what is wrong with an answer to a question, else the first root failure; omitted without any. */
   readonly mistake?: string;
-  /** Other properties of the trial: names and values. */
+  /** Other properties of the trial that are not the usual ones: names and values, the important ones first. */
   readonly facts: readonly (readonly [name: string, value: string])[];
   /** The command that runs it again in a POSIX shell or in fish; omitted where there is none. */
   readonly rerun?: string;
@@ -55,7 +54,8 @@ export function viewTrial(
   known: KnownTask | undefined,
 ): TrialView {
   const task = known?.kind === "generated" ? known.task : undefined;
-  const { model, strategy, repetition, usage, durationMs, startedAt, outcome } = trial;
+  const { model, strategy, perturbation, repetition, usage, durationMs, startedAt, outcome } =
+    trial;
   const { outcomes, hidden } = trialWords(trial);
   const calls = trial.events.filter((event) => event.kind === "call");
   const root = firstFailure(trial.failures);
@@ -64,28 +64,35 @@ export function viewTrial(
     : trial.partlyReplayed
     ? "from a recording in part: a model was asked for the rest"
     : undefined;
-  const facts: [string, string | undefined][] = [
+  // What is usual is not said.
+  const facts: [string, string | undefined | false][] = [
     ["right answer", known && rightAnswer(known)],
-    ["behaviours", signsOf(trial).filter((sign) => !hidden.includes(sign)).join(", ") || "none"],
     ["model", model.requested + (model.simulated ? " (simulated)" : "")],
-    ["served as", model.served || "-"],
-    ["replayed", replayed],
-    ["strategy", strategy],
-    ["perturbation", perturbationText(trial, known)],
-    ["variant", trial.variant],
-    ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
     [
       "task",
       cellName(trial) + (isWholeQuestion(trial.task) ? `, question ${trial.task.question}` : ""),
     ],
-    ["seed", "seed" in trial.task ? JSON.stringify(trial.task.seed) : "-"],
-    ["repetition", String(repetition)],
-    ["format", model.api],
+    ["behaviours", signsOf(trial).filter((sign) => !hidden.includes(sign)).join(", ")],
+    ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
+    ["perturbation", perturbation !== "none" && perturbationText(trial, known)],
+    ["strategy", strategy !== "plain" && strategy],
+    ["variant", trial.variant],
+    ["format", model.api !== "chat" && model.api],
     ["replies with calls", parsesText(trial)],
-    ["agent", isUnwatched(trial) ? NOT_WATCHED : undefined],
-    ["tokens", `${usage.inputTokens} read, ${usage.outputTokens} written${estimateNote(usage)}`],
-    ["time", timeText(isDuration(durationMs) ? durationMs : null)],
-    ["began", startedAt || "-"],
+    ["agent", isUnwatched(trial) && NOT_WATCHED],
+    ["served as", model.served !== model.requested && model.served],
+    ["replayed", replayed],
+    ["seed", "seed" in trial.task && JSON.stringify(trial.task.seed)],
+    ["repetition", repetition > 1 && String(repetition)],
+    [
+      "tokens",
+      usage.inputTokens + usage.outputTokens > 0 &&
+      `${usage.inputTokens} read, ${usage.outputTokens} written${
+        usage.estimated ? " (estimated, at least in part: a server reported none)" : ""
+      }`,
+    ],
+    ["time", isDuration(durationMs) && durationMs > 0 && timeText(durationMs)],
+    ["began", startedAt],
   ];
   const isShown = isCase(trial.task) && trial.transcript !== undefined;
   return {
@@ -95,9 +102,7 @@ export function viewTrial(
     // A copy of a command that needs escapes to be shown would run something else.
     rerun: rerun !== undefined && printable(rerun, 5000) === rerun ? rerun : undefined,
     offer: isShown ? undefined : offerText(trial, known),
-    facts: facts.flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, printable(value, 1000)]]
-    ),
+    facts: facts.flatMap(([name, value]) => value ? [[name, printable(value, 1000)]] : []),
     side: isShown
       ? [["h3", "What the model was shown"], ["p.faint", shownText(trial)]]
       : known === undefined && shownKey(trial) === undefined && ["p.faint", aloneText(trial)],
@@ -117,11 +122,11 @@ export function viewTrial(
 
 const NOT_WATCHED = "not watched: neither unknown names nor unreadable arguments are known";
 
-/** Returns how replies could be parsed, as far as that is known. */
+/** Returns how replies could be parsed, as far as that is known, unless all were as they should be. */
 function parsesText({ events }: Trial): string | undefined {
   const parses = parsesOf(events);
-  const counts = PARSES.flatMap((parse) => parses?.[parse] ? [`${parses[parse]} ${parse}`] : []);
-  return counts.length === 0 ? undefined : counts.join(", ");
+  if (!parses?.repaired && !parses?.unreadable) return undefined;
+  return PARSES.flatMap((parse) => parses[parse] ? [`${parses[parse]} ${parse}`] : []).join(", ");
 }
 
 /** Returns the perturbations, each with whether it found anything to change, as far as that is known. */

@@ -4,17 +4,29 @@
  */
 
 import { draw, seriesMark } from "../figures/_plotting.ts";
-import type { Subject } from "../metrics/_subjects.ts";
-import { captionText, columnNames, isLeft, linksOf, nameOf, sourceText } from "../tables/table.ts";
-import type { Figure, Table, View } from "../_view.ts";
-import { isFigure } from "../_views.ts";
+import type { Subject } from "../_subjects.ts";
+import { headTexts } from "../text_table.ts";
+import {
+  captionText,
+  type Cell,
+  type Drawing,
+  type Figure,
+  type Head,
+  isFigure,
+  noteOf,
+  sourceText,
+  type Table,
+  type View,
+} from "../_view.ts";
 import { html, Markup } from "./_markup.ts";
 
 /** The places of variants in the list of series, by their labels. */
 export type Places = ReadonlyMap<string, number>;
 
 /** Returns the places of a report's variants. */
-export function placesOf({ subjects }: { readonly subjects: readonly Subject[] }): Places {
+export function placesOf(
+  { subjects, nameOf }: { readonly subjects: readonly Subject[]; nameOf(one: Subject): string },
+): Places {
   return new Map(subjects.map((one, place) => [nameOf(one), place] as const).toReversed());
 }
 
@@ -27,10 +39,12 @@ export async function viewsMarkup(
   places: Places,
 ): Promise<Markup[]> {
   const parts = await Promise.all(groups.map(async (group) => {
+    const titles = new Set(group.filter(isFigure).map(({ title }) => title));
     const isFolded = !OPEN.includes(group[0]!.section);
     const tables = group.flatMap((table) => {
       if (isFigure(table)) return [];
-      const markup = tableMarkup(table, places);
+      // The figure beside it has the same title.
+      const markup = tableMarkup(titles.has(table.title) ? { ...table, title: "" } : table, places);
       return table.folded
         ? html`<details><summary>${table.title}</summary>${markup}</details>`
         : markup;
@@ -78,66 +92,109 @@ const LONG_NAME = 20;
 /** A number, the interval of one, or a time. */
 const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?| m?s)?|below \S+)$/;
 
+/** Shades of a heat map, from none to that of what is wholly bad: each is a class of the style sheet. */
+const SHADES = 10;
+
+function shadeOf(value: number, heat: Table["heat"]): number {
+  return Math.round(SHADES * Math.min(1, Math.max(0, heat === "good" ? 1 - value : value)));
+}
+
+/** Width and height of the drawing of a figure. */
+const [WIDTH, HEIGHT] = [120, 14];
+
+/** Draws a figure and its interval on the scale of its column, in the colour of its variant. */
+function drawingMarkup(drawing: Drawing, place: number | undefined): Markup {
+  const { from, to, value, lower = value, upper = value, target, least } = drawing;
+  const x = (at: number) => Math.round(10 * WIDTH * (at - from) / (to - from)) / 10;
+  const { colour, shape } = seriesMark(place ?? 0);
+  const line = (at: number, kind: string) => `<path class="${kind}" d="M${x(at)},0V${HEIGHT}" />`;
+  return new Markup([
+    `<svg class="drawn" width="${WIDTH}" height="${HEIGHT}" viewBox="-4 0 ${
+      WIDTH + 8
+    } ${HEIGHT}" aria-hidden="true">`,
+    ...(least !== undefined && target !== undefined
+      ? [`<rect class="band" x="${x(least)}" width="${x(target) - x(least)}" height="${HEIGHT}" />`]
+      : []),
+    ...[from, (from + to) / 2, to].map((at) => line(at, "scale")),
+    ...(target === undefined ? [] : [line(target, "target")]),
+    `<path stroke="${colour}" stroke-width="2" d="M${x(lower)},${HEIGHT / 2}H${x(upper)}" />`,
+    `<path transform="translate(${x(value)} ${
+      HEIGHT / 2
+    }) scale(4)" d="${shape}" fill="${colour}" /></svg>`,
+  ].join(""));
+}
+
 function tableMarkup(table: Table, places: Places): Markup {
-  const { id, title, source, paper, note, names = 1, rows } = table;
-  const [head, ...body] = rows;
+  const { id, title, note, names, heat, heads, rows } = table;
+  const source = sourceText(table);
+  const columns = headTexts(table);
+  // A cell that stands alone needs the group of its column, which only the first of a group has above it.
+  const full = heads.map(({ text, group }) => group === undefined ? text : `${group}: ${text}`);
   // Where strategies have a column, a name before it is that of several variants.
-  const isMarked = !(names > 1 && head![1] === "strategy");
-  const classOf = (index: number, cell = "") => {
-    const isName = isLeft(head!, index, names);
+  const isMarked = !(names > 1 && heads[1]!.text === "strategy");
+  const classOf = (index: number, cell?: Cell) => {
+    const { isText } = heads[index]!;
+    const text = cell?.text ?? "";
     const classes = [
-      ...(index === 0 ? [] : isName ? ["name"] : NUMBER.test(cell) ? ["number"] : []),
-      ...(isName && cell.length > LONG_NAME ? ["long"] : []),
+      ...(index === 0 ? [] : isText ? ["name"] : NUMBER.test(text) ? ["number"] : []),
+      ...(isText && text.length > LONG_NAME ? ["long"] : []),
+      ...(heat !== undefined && cell?.value !== undefined && !isText
+        ? [`heat heat-${shadeOf(cell.value, heat)}`]
+        : []),
     ];
     return classes.length === 0 ? "" : html`
       class="${classes.join(" ")}"
     `;
   };
-  // Where rows are blocks, names that rows share stand above the first of them.
-  const groupOf = ([, own, other]: readonly string[] = []) => `${own} ${head![2]} ${other}`;
-  const groupMark = (row: readonly string[], place: number) =>
-    names < 3 || groupOf(row) === groupOf(body[place - 1]) ? "" : html`
-      data-group="${groupOf(row)}"
+  // Other drawings have a line at 0, which needs no words.
+  const isAsked = rows.some((row) =>
+    row.some(({ drawing: { target = 0, least } = {} }) => target !== 0 || least !== undefined)
+  );
+  const titleOf = ({ about }: Head) =>
+    about === undefined ? "" : html`
+      title="${about}"
     `;
-  const marked = (cell: string, text: Markup | string): Markup | string => {
-    const place = isMarked ? places.get(cell) : undefined;
-    return place === undefined ? text : html`${markOf(place)}${text}`;
+  const marked = (text: string, shown: Markup | string): Markup | string => {
+    const place = isMarked ? places.get(text) : undefined;
+    return place === undefined ? shown : html`${markOf(place)}${shown}`;
   };
-  const cells = (row: readonly string[]) => {
-    const links = linksOf(row);
-    return row.map((cell, index) => {
-      const text = index < names ? cell : cellMarkup(cell);
-      const link = links[index];
-      const shown = link === undefined ? text : html`<a href="#${link}">${text}</a>`;
-      const content = index < names ? marked(cell, shown) : shown;
-      return index === 0
-        ? html`
-          <th scope="row" ${classOf(index, cell)}>${content}</th>
-        `
-        : html`<td${classOf(index, cell)} data-name="${columnNames(
-          head!,
-        )[index]!}">${content}</td>`;
-    });
+  const cellMarkup = (cell: Cell, index: number, row: readonly Cell[]) => {
+    const { text, detail, link, drawing } = cell;
+    const own = places.get(row[0]!.text);
+    const shown = drawing !== undefined
+      ? html`<div class="ranged">${drawingMarkup(drawing, own)}${text}</div>`
+      : detail !== undefined
+      ? html`${text} <small>${detail}</small>`
+      : text;
+    const linked = link === undefined ? shown : html`<a href="${link}">${shown}</a>`;
+    const content = index < names ? marked(text, linked) : linked;
+    return index === 0
+      ? html`
+        <th scope="row" ${classOf(index, cell)}>${content}</th>
+      `
+      : html`<td${classOf(index, cell)} data-name="${full[index]!}">${content}</td>`;
   };
   return html`
     <div class="view" id="table-${id}">
         <table>
           <caption>
-            <div>${title}${source === undefined
-              ? ""
-              : html`<small>${sourceText(source, paper)}</small>`}${aboutMarkup(note)}</div>
+            <div>${title}${source === "" ? "" : html`<small>${source}</small>`}${aboutMarkup(
+              noteOf(note, isAsked && "line and band: what the gate asks for, and its tolerance"),
+            )}</div>
           </caption>
           <thead>
-            <tr>${head!.map((cell, index) =>
+            <tr>${columns.map((text, index) =>
               html`
-                <th scope="col" ${classOf(index)}>${index < names ? cell : marked(cell, cell)}</th>
+                <th scope="col" ${classOf(index)}${titleOf(heads[index]!)}>${index < names
+                  ? text
+                  : marked(text, text)}</th>
               `
             )}</tr>
           </thead>
-          <tbody>${body.map((row, at) => html`<tr${groupMark(row, at)}>${cells(row)}</tr>`)}</tbody>
+          <tbody>${rows.map((row) => html`<tr>${row.map(cellMarkup)}</tr>`)}</tbody>
         </table>
-      ${body.length > MANY_ROWS
-        ? html`<button type="button" class="all">all ${body.length} rows</button>`
+      ${rows.length > MANY_ROWS
+        ? html`<button type="button" class="all">all ${rows.length} rows</button>`
         : ""}
       <button type="button" class="take" data-take="csv">CSV</button>
     </div>
@@ -148,20 +205,10 @@ function tableMarkup(table: Table, places: Places): Markup {
 const MAX_NOTE = 180;
 
 /** Returns an explanation; a long one is folded behind its first part. */
-function aboutMarkup(note: string | undefined): Markup | string {
-  if (note === undefined) return "";
+function aboutMarkup(note: string): Markup | string {
+  if (note === "") return "";
   const end = note.indexOf("; ");
   if (note.length <= MAX_NOTE || end < 0) return html`<small>${note}</small>`;
   return html`<details class="about"><summary>${note.slice(0, end)}; ...</summary>
 <small>${note.slice(end + 2)}</small></details>`;
-}
-
-/** Shows the interval of a share below it, so that tables of many columns fit a page. */
-function cellMarkup(cell: string): Markup | string {
-  const [, share, bounds] = /^(\S+%|[01]\.\d+) (\(.*\)(?:, (?:n|of) \d+)?)$/.exec(cell) ?? [];
-  if (share === undefined) return cell;
-  // A difference and its interval have a line each.
-  const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];
-  if (difference === undefined) return html`${share} <small>${bounds!}</small>`;
-  return html`${share} <small>${difference}<br>${interval!}</small>`;
 }

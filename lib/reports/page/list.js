@@ -4,7 +4,7 @@
 /// <reference lib="dom" />
 /// <reference lib="esnext" />
 
-import { badge, element, make } from "./parts.js";
+import { badge, element, kindOf, make } from "./parts.js";
 
 /** @typedef {import("./address.js").Address} Address */
 /** @typedef {import("./parts.js").Content} Content */
@@ -43,8 +43,11 @@ import { badge, element, make } from "./parts.js";
  * @property {Row[]} rows
  */
 
-/** Rows on one page of the list. */
-export const ROWS = 50;
+/** Whether a screen is that of a phone. */
+export const narrow = matchMedia("(max-width: 700px)");
+
+/** Returns how many rows a page of the list has. */
+export const rowsOfPage = () => narrow.matches ? 10 : 50;
 
 /**
  * Whether a trial ended in this way: as addresses call it, `failed` for all ways but the first and `invalid`.
@@ -59,15 +62,15 @@ export function isEnd(index, place, outcome) {
 }
 
 /**
- * Returns the places of the rows that pass the filters of an address, in its order.
+ * Returns the places of the rows that pass the filters of an address.
  * @param {Index} index
  * @param {Address} address
  */
-export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q, sort }) {
+export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q }) {
   const [own, at] = [index.keys.subjects.indexOf(subject), index.keys.cells.indexOf(cell)];
   const kind = index.types.indexOf(type);
   const words = q.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const places = index.rows.flatMap((row, place) => {
+  return index.rows.flatMap((row, place) => {
     if (own >= 0 && row[0] !== own || at >= 0 && row[1] !== at) return [];
     if (!isEnd(index, place, outcome)) return [];
     const types = roots === "" ? row[7] : row[8];
@@ -78,17 +81,23 @@ export function placesOf(index, { subject, cell, outcome, type, behaviour, roots
     }
     return words.every((word) => searchKey(index, place).includes(word)) ? [place] : [];
   });
-  if (sort === "") return places;
+}
+
+/** Returns places in an order. @param {Index} index @param {readonly number[]} places @param {string} sort */
+export function inOrder(index, places, sort) {
   const values = sortValues(index, sort.replace("-", ""));
   const direction = sort.startsWith("-") ? -1 : 1;
   /** @param {number} place */
   const value = (place) => /** @type {number} */ (values[place]);
-  // Rows of one value stay in the order of the plan, in both directions.
-  return places.sort((one, other) => direction * (value(one) - value(other)) || one - other);
+  // Rows of one value stay in the order of the plan.
+  return places.toSorted((one, other) => direction * (value(one) - value(other)) || one - other);
 }
 
 /** The texts of rows that a search looks at, made at the first search. @type {string[]} */
 const keys = [];
+
+/** Forgets them, as rows have other places. */
+export const forgetKeys = () => void keys.splice(0);
 
 /** @param {Index} index @param {number} place */
 function searchKey(index, place) {
@@ -112,8 +121,14 @@ const SORTS = { trial: -1, outcome: 4, model: 0, cell: 1, calls: 5, time: 17, wr
 /** All orders of the list. */
 export const ORDERS = Object.keys(SORTS).flatMap((column) => [column, `-${column}`]);
 
-/** @param {Index} index @param {string} column */
+/** Returns what rows are sorted by: without a column, what failed is first. @param {Index} index @param {string} column */
 function sortValues(index, column) {
+  if (column === "") {
+    const ranks = index.outcomes.map((outcome) =>
+      ["failed", "invalid", "solved"].indexOf(kindOf(outcome))
+    );
+    return index.rows.map((row) => ranks[row[4]] ?? 0);
+  }
   const number = SORTS[/** @type {keyof typeof SORTS} */ (column)];
   const values = index.rows.map((row, place) => row[number] ?? place);
   if (column !== "model" && column !== "cell") return values;
@@ -140,7 +155,7 @@ function markItem(subject) {
  * @param {Index} index
  * @param {number} place
  * @param {string} href
- * @param {ReadonlyMap<string, string>} columns Those that are shown, and their headings.
+ * @param {ReadonlySet<string>} columns Those that are shown.
  */
 export function rowItem(index, place, href, columns) {
   const row = /** @type {Row} */ (index.rows[place]);
@@ -150,22 +165,16 @@ export function rowItem(index, place, href, columns) {
   const cells = [
     ["trial", make("a", { href }, `trial ${place + 1}`)],
     ["outcome", badge(index.outcomes[row[4]] ?? "", index.words[row[4]] ?? "")],
-    ["model", markItem(subject), index.subjects[subject]],
+    ["model", markItem(subject), make("span", index.subjects[subject])],
     ["cell", index.cells[cell]],
     ["task", taskText(index, row)],
     ["calls", calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`],
     ["time", row[17] > 0 ? `${(row[17] / 1000).toFixed(1)} s` : "-"],
-    ["wrong", why, wrong > 0 ? make("div", index.mistakes[row[18]]) : why === "" && "-"],
+    ["wrong", [why, wrong > 0 && index.mistakes[row[18]]].filter(Boolean).join("; ") || "-"],
   ];
   return make(
     "tr",
-    cells.map(([name, ...content]) => {
-      const head = columns.get(name);
-      if (head === undefined) return false;
-      const cell = make("td", { class: name, "data-name": head }, content);
-      // As in other tables.
-      cell.classList.toggle("long", (cell.textContent ?? "").length > 20);
-      return cell;
-    }),
+    { "data-place": String(place) },
+    cells.map(([name, ...content]) => columns.has(name) && make(`td.${name}`, content)),
   );
 }

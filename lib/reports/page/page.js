@@ -7,9 +7,20 @@
 
 import { addressOf, readAddress } from "./address.js";
 import { besideParts } from "./beside.js";
-import { isEnd, ORDERS, placesOf, rowItem, ROWS, taskText } from "./list.js";
+import {
+  forgetKeys,
+  inOrder,
+  isEnd,
+  narrow,
+  ORDERS,
+  placesOf,
+  rowItem,
+  rowsOfPage,
+  taskText,
+} from "./list.js";
+import { watchRun } from "./live.js";
 import { changeLink, changesOf, openPair, pairParts } from "./pair.js";
-import { badge, block, element, make, put, unpack } from "./parts.js";
+import { badge, block, element, kindOf, make, put, unpack } from "./parts.js";
 import { drawGraphs, trialParts } from "./trial.js";
 import { listenToViews } from "./views.js";
 
@@ -24,10 +35,16 @@ let index;
 let address = readAddress("", () => false);
 /** Places of the rows that pass the filters. @type {number[]} */
 let filtered = [];
-/** The columns of the list that have something to tell, and their headings. @type {Map<string, string>} */
-const columns = new Map();
+/** The columns of the list that have something to tell. @type {Set<string>} */
+const columns = new Set();
 /** What keys of an address can say, in the order of the options of those that are chosen. @type {Record<string, string[]>} */
 const choices = { change: ["gained", "lost"], roots: ["1"], sort: ORDERS };
+
+/** Whether the trial that is open stands beside the list, not below its row. */
+const wide = matchMedia("(min-width: 1100px)");
+
+/** What differs of an address without a trial. */
+const CLOSED = { trial: "", beside: "" };
 
 /** @param {string} text The number of a trial. */
 const placeOf = (text) => text === "" ? -1 : Number(text) - 1;
@@ -53,9 +70,13 @@ const linkTo = (change) => addressOf({ ...address, ...change });
 /** Goes to an address that differs in this; the list begins anew unless only what is open differs. @param {Partial<Address>} change */
 function go(change) {
   const hash = linkTo({ page: "beside" in change ? address.page : "", ...change });
-  if (hash === location.hash) return;
   // Typing is one step of the history.
-  history["q" in change ? "replaceState" : "pushState"](null, "", hash);
+  if (hash !== location.hash) visit(hash, "q" in change ? "replaceState" : "pushState");
+}
+
+/** Goes to an address of this page. @param {string} hash @param {"pushState" | "replaceState"} how */
+function visit(hash, how = "pushState") {
+  if (hash !== location.hash) history[how](null, "", hash);
   follow();
 }
 
@@ -77,9 +98,11 @@ async function follow() {
     } else if (field.type === "checkbox") field.checked = value !== "";
     else if (document.activeElement !== field) field.value = value;
   }
-  filtered = placesOf(index, address);
+  filtered = inOrder(index, placesOf(index, address), address.sort);
+  if (address.trial !== before.trial) address.page = pageOf(placeOf(address.trial));
+  element("trial").hidden = address.trial === "";
+  element("trials").classList.toggle("split", address.trial !== "");
   list();
-  showPair();
   showAnchor();
   await showTrials(before);
 }
@@ -99,8 +122,17 @@ function showAnchor() {
   target?.scrollIntoView();
 }
 
-/** Fills the list with a page of as many rows as this. */
-function list(rows = ROWS) {
+/** Returns the page of the list that has a trial, or the present one. @param {number} place */
+function pageOf(place) {
+  const at = filtered.indexOf(place);
+  if (at < 0) return address.page;
+  return at < rowsOfPage() ? "" : String(Math.floor(at / rowsOfPage()) + 1);
+}
+
+/** Fills the list with a page of as many rows as this; a trial that is open stands below its row where there is no room beside. */
+function list(rows = rowsOfPage()) {
+  putAside();
+  showPair();
   const total = index.rows.length;
   const pages = Math.max(1, Math.ceil(filtered.length / rows));
   const page = Math.min(Number(address.page || 1), pages);
@@ -113,7 +145,7 @@ function list(rows = ROWS) {
     button.value = String(other);
   }
   // Each choice counts what the other filters let through.
-  const others = placesOf(index, { ...address, outcome: "", sort: "" });
+  const others = placesOf(index, { ...address, outcome: "" });
   for (const chip of element("outcomes").querySelectorAll("button")) {
     chip.setAttribute("aria-pressed", String(chip.value === address.outcome));
     const own = others.filter((place) => isEnd(index, place, chip.value)).length;
@@ -128,10 +160,26 @@ function list(rows = ROWS) {
   element("list").replaceChildren(
     ...filtered.slice((page - 1) * rows, page * rows).map((place) => {
       const item = rowItem(index, place, linkTo({ trial: String(place + 1), beside: "" }), columns);
-      if (open.includes(place)) item.classList.add("open");
+      if (open.includes(place)) item.setAttribute("aria-current", "true");
       return item;
     }),
   );
+  if (wide.matches || address.trial === "") return;
+  openRow()?.after(
+    make("tr.opened", make("td", { colspan: String(columns.size) }, element("trial"))),
+  );
+}
+
+/** Returns the row of the open trial: in the pair that is open, else in the list. */
+const openRow = () =>
+  [...document.querySelectorAll("#trials [aria-current=true]:is(tr)")]
+    .find((row) => row.checkVisibility());
+
+/** Puts the trial that is open beside the list, where it is while rows are made anew. */
+function putAside() {
+  const [panel, choice] = [element("trial"), element("choice")];
+  if (panel.parentElement !== choice.parentElement) choice.after(panel);
+  choice.querySelector(".opened")?.remove();
 }
 
 /** Shows the tasks on which the two of the open pair differ. */
@@ -175,14 +223,14 @@ function showBar([place, other]) {
   const title = `trial ${trial}${other === undefined ? "" : ` beside ${beside}`}`;
   put(
     element("bar"),
-    make("h3", { tabindex: "-1" }, title),
+    make("h3", { tabindex: "-1", id: "title" }, title),
     other === undefined && badge(...endOf(rowAt(place))),
     step("previous", previous),
     step("next", next),
     other === undefined
       ? besideChoice()
       : make("a", { href: linkTo({ beside: "" }) }, `trial ${trial} alone`),
-    make("a", { href: linkTo({ trial: "", beside: "" }), id: "close" }, "close"),
+    make("a", { href: linkTo(CLOSED), id: "close" }, "close"),
     isAlone &&
       make(
         "p",
@@ -200,26 +248,51 @@ async function showTrials(before) {
   const opened = element("opened");
   const { trial, beside } = address;
   const places = [placeOf(trial), placeOf(beside)].filter((place) => place >= 0);
-  panel.hidden = places.length === 0;
   if (trial === before.trial && beside === before.beside) return showBar(places);
   if (places.length === 0) {
     opened.replaceChildren();
-    const last = `trial ${before.trial}`;
-    const links = [...document.querySelectorAll("#list a, #pair h3")];
-    const link = links.find(({ textContent }) => textContent === last) ?? links[0];
-    if (/^#(\?|trials$)/.test(location.hash)) /** @type {HTMLElement} */ (link)?.focus();
+    if (/^#(\?|trials$)/.test(location.hash)) focusRow(placeOf(before.trial));
     return;
   }
   if (opened.childElementCount === 0) put(opened, make("p.faint", "Unpacking ..."));
-  const open = await Promise.all(places.map(openTrial));
   const isOpen = () => address.trial === trial && address.beside === beside;
-  if (!isOpen()) return;
+  const open = await Promise.all(places.map(openTrial)).catch((error) => {
+    put(opened, make("p", `The trial cannot be shown: ${error.message}`));
+  });
+  if (!open || !isOpen()) return;
   const [first, second] = open;
   showBar(places);
   put(opened, first && (second ? besideParts([first, second]) : trialParts(first)));
-  panel.querySelector("h3")?.focus({ preventScroll: true });
-  (second && document.getElementById("difference") || panel).scrollIntoView({ block: "start" });
+  element("title").focus({ preventScroll: true });
+  const hasFailed = first !== undefined && !second && kindOf(first.outcome) === "failed";
+  const wrong = !hasFailed
+    ? null
+    : opened.querySelector("#events > :is(.wrong, .stop)") ?? opened.querySelector(".error");
+  wrong?.classList.add("first");
+  bringIntoView(wrong ?? document.getElementById("difference"));
   await drawGraphs(open, panel.querySelectorAll(".drawing"), isOpen);
+}
+
+/** Focuses a row of the list, or of the pair that is open. @param {number} place */
+function focusRow(place) {
+  const row = document.querySelector(`#list [data-place="${place}"]`);
+  /** @type {HTMLElement | null} */ (row?.querySelector("a") ??
+    document.querySelector("#pair h3, #list a"))
+    ?.focus();
+}
+
+/** Scrolls to the open trial and its row, and to the part of the trial to look at first. @param {Element | null} part */
+function bringIntoView(part) {
+  const panel = element("trial");
+  const row = openRow();
+  if (wide.matches) {
+    const { top } = panel.getBoundingClientRect();
+    if (top < 0 || top > innerHeight / 2) panel.scrollIntoView();
+    row?.scrollIntoView({ block: "nearest" });
+    panel.scrollTop = 0;
+  } else (row ?? panel).scrollIntoView();
+  // Its margins keep it off the bar, and leave room for what follows.
+  part?.scrollIntoView({ block: "nearest" });
 }
 
 /** @param {number} place @returns {Promise<OpenTrial>} */
@@ -278,7 +351,11 @@ function makeFilters() {
   };
   for (const [id, [values, names]] of Object.entries(options)) {
     choices[id] = values;
-    const select = put(element(id), names.map((name) => make("option", name)));
+    const select = element(id);
+    // While a run goes on, an open list would close.
+    if (select.textContent !== names.join("")) {
+      put(select, names.map((name) => make("option", name)));
+    }
     // One with nothing to choose is not shown.
     /** @type {HTMLElement} */ (select.parentElement).hidden = values.length < 3;
   }
@@ -307,16 +384,16 @@ function makeFilters() {
   for (const head of element("heads").querySelectorAll("th")) {
     const name = head.dataset["name"] ?? "";
     head.hidden = idle[/** @type {keyof idle} */ (name)] ?? false;
-    if (!head.hidden) columns.set(name, head.textContent ?? "");
+    if (!head.hidden) columns.add(name);
   }
 }
 
 /** Brings what the address says onto the screen: the open pair, else the list. A trial that is open does so itself. */
 function reveal() {
   if (address.trial !== "") return;
-  const part = element(address.pair === "" ? "trials" : "pair");
-  part.querySelector("h3")?.focus({ preventScroll: true });
-  part.scrollIntoView();
+  const pair = element("pair");
+  pair.querySelector("h3")?.focus({ preventScroll: true });
+  (pair.hidden ? element("trials") : pair).scrollIntoView();
 }
 
 /** Returns the next order by a column: numbers from the highest, then turned round, then that of the plan. @param {string} column */
@@ -350,19 +427,21 @@ function listen() {
     typing = setTimeout(() => go({ q: value.slice(0, 200) }), 120);
   });
   element("filters").addEventListener("submit", (event) => event.preventDefault());
-  addEventListener("keydown", ({ key, target }) => {
-    if (key !== "Escape" || address.trial === "" || target instanceof HTMLInputElement) return;
-    go({ trial: "", beside: "" });
-  });
+  listenToKeys();
+  for (const screen of [wide, narrow]) {
+    screen.addEventListener("change", () => {
+      address.page = pageOf(placeOf(address.trial));
+      list();
+    });
+  }
   addEventListener("click", (event) => {
-    const link = event.target instanceof Element ? event.target.closest("a[href^='#?']") : null;
-    if (!(link instanceof HTMLAnchorElement) || link.closest("#trials") !== null) return;
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    // The browser would stay at a table that is far from the list.
+    const { target, ctrlKey, metaKey, shiftKey } = event;
+    const link = target instanceof Element ? target.closest("a[href^='#?'], #trials a") : null;
+    if (!(link instanceof HTMLAnchorElement) || ctrlKey || metaKey || shiftKey) return;
+    // The browser would stay at a table that is far from the list, or leave the row that closes.
     event.preventDefault();
-    if (link.hash !== location.hash) history.pushState(null, "", link.hash);
-    follow();
-    reveal();
+    visit(link.hash);
+    if (link.closest("#trials") === null) reveal();
   });
   // Going back tells both, and following a link at least one.
   let last = location.hash;
@@ -372,6 +451,91 @@ function listen() {
       last = location.hash;
     });
   }
+}
+
+/** Makes the keys that lead through the list; their names are in the dialog that one of them shows. */
+function listenToKeys() {
+  const dialog = /** @type {HTMLDialogElement} */ (element("keys"));
+  element("hint").addEventListener("click", () => dialog.showModal());
+  dialog.querySelector("button")?.addEventListener("click", () => dialog.close());
+  addEventListener("keydown", (event) => {
+    const { key, target, ctrlKey, metaKey, altKey } = event;
+    if (ctrlKey || metaKey || altKey || event.isComposing || dialog.open) return;
+    const at = target instanceof HTMLElement ? target : document.body;
+    if (at.matches("select, input:not([type=checkbox])")) {
+      // Keys lead through the list again; the browser empties the field.
+      if (key === "Escape") at.blur();
+      return;
+    }
+    // Elsewhere arrows scroll.
+    if (key.startsWith("Arrow") && at.closest("#list a, #title") === null) return;
+    if (key === "j" || key === "ArrowDown") step(1);
+    else if (key === "k" || key === "ArrowUp") step(-1);
+    else if (key === "o" && at.matches("#list a")) /** @type {HTMLElement} */ (at).click();
+    else if (key === "f") {
+      go({ outcome: address.outcome === "failed" ? "" : "failed" });
+      if (address.trial === "") focusRow(-1);
+    } else if (key === "/") element("q").focus();
+    else if (key === "?") dialog.showModal();
+    else if (key === "Escape" && address.trial !== "") go(CLOSED);
+    else return;
+    event.preventDefault();
+  });
+}
+
+/** Goes to the next or the previous trial: opens it if one is open, else focuses its row. @param {1 | -1} by */
+function step(by) {
+  if (address.trial !== "") {
+    const hash = neighbours()[by < 0 ? 0 : 1];
+    if (hash !== undefined) visit(hash);
+    return;
+  }
+  const row = document.activeElement?.closest("#list tr");
+  const first = element("list").querySelector("tr");
+  const at = filtered.indexOf(placeIn(row ?? first)) + (row ? by : 0);
+  const place = filtered[at];
+  if (place === undefined) return;
+  if (pageOf(place) !== address.page) go({ page: pageOf(place) });
+  focusRow(place);
+}
+
+/** Returns the place of the trial that a row is of; -1 without one. @param {Element | null | undefined} row */
+const placeIn = (row) => row instanceof HTMLElement ? Number(row.dataset["place"]) : -1;
+
+/** Folds what a phone has no room for: the sections below the list, and all figures of one but its first. */
+function foldMore() {
+  for (const section of document.querySelectorAll("details.section")) {
+    section.removeAttribute("open");
+  }
+  for (const figure of document.querySelectorAll("section > figure ~ figure")) {
+    const title = figure.querySelector("figcaption")?.firstChild?.textContent ?? "";
+    const folded = make("details", make("summary", title));
+    figure.replaceWith(folded);
+    folded.append(figure);
+  }
+}
+
+/** Shows the trials that have ended since; what is open or focused stays so under its new number. */
+async function refresh() {
+  const focused = document.activeElement;
+  const isInBar = element("bar").contains(focused);
+  const row = placeIn(focused?.closest("#list tr"));
+  const kept = [placeOf(address.trial), placeOf(address.beside), row]
+    .map((place) => index.rows[place]);
+  index = JSON.parse(await unpack("index"));
+  const [trial = "", beside = "", linked] = kept.map((row) => {
+    const place = index.rows.findIndex((one) => one[12] === row?.[12] && one[13] === row[13]);
+    return place < 0 ? "" : String(place + 1);
+  });
+  if (address.trial !== "") {
+    address = { ...address, trial, beside };
+    history.replaceState(null, "", linkTo({}));
+  }
+  forgetKeys();
+  makeFilters();
+  await follow();
+  if (isInBar) element("title").focus({ preventScroll: true });
+  else if (linked) focusRow(placeOf(linked));
 }
 
 async function start() {
@@ -390,11 +554,13 @@ async function start() {
     put(document.getElementById("count") ?? document.body.appendChild(make("p")), text);
     return;
   }
+  if (narrow.matches) foldMore();
   makeFilters();
   listen();
   await follow();
   if (location.hash.startsWith("#?")) reveal();
   document.documentElement.dataset["ready"] = "true";
+  await watchRun(refresh);
 }
 
 addEventListener("DOMContentLoaded", start);

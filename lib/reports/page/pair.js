@@ -32,7 +32,7 @@ export function changesOf(shown) {
 
 /** Returns the tasks on which the two of the open pair differ; nothing without one. @param {Shown} shown */
 export function pairParts(shown) {
-  const { index, linkTo } = shown;
+  const { index, address, linkTo } = shown;
   const pair = openPair(shown);
   if (pair === undefined) return [];
   const { candidate, against } = pair;
@@ -49,7 +49,8 @@ export function pairParts(shown) {
   const isListed = own.some(([, , , , trials]) => trials.length > 0);
   const heads = [index.unit, `${candidate}, ${index.words[0]}`, `${against}, ${index.words[0]}`];
   const rows = own.map((one) => {
-    const [solved, valid, baseSolved, baseValid, [trial = -1]] = one;
+    const [solved, valid, baseSolved, baseValid, trials] = one;
+    const [trial = -1] = trials;
     const row = index.rows[trial];
     // The trial that opens is one that shows the change, seldom the first of a test.
     const task = row && index.unit !== "test" ? `, ${taskText(index, row)}` : "";
@@ -60,7 +61,12 @@ export function pairParts(shown) {
       `${solved} of ${valid}`,
       `${baseSolved} of ${baseValid}`,
     ];
-    return make("tr", cells.map((cell, at) => make("td", { "data-name": heads[at] ?? "" }, cell)));
+    const isOpen = trials.includes(Number(address.trial) - 1);
+    return make(
+      "tr",
+      isOpen ? { "aria-current": "true" } : {},
+      cells.map((cell) => make("td", cell)),
+    );
   });
   return [
     make(

@@ -46,11 +46,19 @@ export function put(node, ...content) {
   return node;
 }
 
+/** Whether the page fetches its data from where it came from, as its run goes on. */
+export const isServed = () => document.getElementById("live") !== null;
+
 /**
  * Returns the text of a block of the page, which is unpacked at each call.
  * @param {string} id
  */
 export async function unpack(id) {
+  if (isServed()) {
+    const response = await fetch(id);
+    if (!response.ok) throw new Error(`the server of this page answers ${response.status}`);
+    return await response.text();
+  }
   const bytes = Uint8Array.from(atob(element(id).textContent ?? ""), (one) => one.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   document.documentElement.dataset["unpacked"] = String(
@@ -90,10 +98,11 @@ export function loadGraphviz() {
   return graphviz;
 }
 
-/** @param {string} outcome @param {string} word */
-export function badge(outcome, word) {
-  // To abstain is right where there is no answer.
-  const right = outcome === "solved" || outcome === "abstained";
-  const kind = right ? "solved" : outcome === "invalid" ? "invalid" : "failed";
-  return make(`span.badge ${kind}`, word);
+/** Returns `solved`, `failed` or `invalid`: to abstain is right where there is no answer. @param {string} outcome */
+export function kindOf(outcome) {
+  if (outcome === "abstained") return "solved";
+  return outcome === "solved" || outcome === "invalid" ? outcome : "failed";
 }
+
+/** @param {string} outcome @param {string} word */
+export const badge = (outcome, word) => make(`span.badge ${kindOf(outcome)}`, word);

@@ -28,7 +28,10 @@ export function take(button) {
 
 /** Returns a table as CSV (RFC 4180). @param {HTMLTableElement} table */
 function tableText(table) {
-  return [...table.rows].map((row) => `${[...row.cells].map(csvCell).join()}\r\n`).join("");
+  // A trial may be open below its row.
+  return [...table.rows].filter((row) => !row.matches(".opened")).map((row) =>
+    `${[...row.cells].map(csvCell).join()}\r\n`
+  ).join("");
 }
 
 /** Returns the text of a cell; what a spreadsheet would run, also behind a semicolon, begins with an apostrophe. @param {Element} cell */
@@ -48,50 +51,35 @@ function spacedText(node) {
   return node.nodeName === "DIV" ? ` ${text}` : text;
 }
 
-/**
- * Returns a text as lines that fit a width, of letters that are not wider than most.
- * @param {string} words @param {{ width: number, size: number, weight: string, fill: string }} looks
- */
-function linesOf(words, { width, size, weight, fill }) {
-  const most = Math.floor((width - 10) / (0.62 * size));
-  const parts = words.trim().match(new RegExp(`.{1,${most}}(?=\\s|$)|\\S{${most}}`, "gu")) ?? [];
-  return parts.map((part) => {
-    const text = document.createElementNS(SVG, "text");
-    const looks = { "x": "5", "font-family": "system-ui, sans-serif", "font-size": `${size}px` };
-    for (const [name, value] of Object.entries({ ...looks, "font-weight": weight, fill })) {
-      text.setAttribute(name, value);
-    }
-    text.append(part.trim());
-    return { text, size };
-  });
-}
-
-/** Returns the drawing of a figure, in the colours of a light page. @param {HTMLElement} figure */
+/** Returns the drawing of a figure below its title, in the colours of a light page. @param {HTMLElement} figure */
 function figureText(figure) {
   const drawing = /** @type {SVGSVGElement} */ (figure.querySelector(".plot svg"));
   const copy = /** @type {SVGSVGElement} */ (drawing.cloneNode(true));
-  const [paper, title] = ["rect", "title"].map((name) => document.createElementNS(SVG, name));
-  const whole = { width: "100%", height: "100%", fill: "var(--paper)" };
-  for (const [name, value] of Object.entries(whole)) paper?.setAttribute(name, value);
-  const caption = figure.querySelector("figcaption");
-  const name = caption?.firstChild?.textContent?.trim() ?? "";
-  title?.append(name);
+  const name = figure.querySelector("figcaption")?.firstChild?.textContent?.trim() ?? "";
+  /** @param {string} kind @param {Record<string, string>} looks @param {string[]} content */
+  const add = (kind, looks, ...content) => {
+    const node = document.createElementNS(SVG, kind);
+    for (const [key, value] of Object.entries(looks)) node.setAttribute(key, value);
+    node.append(...content);
+    return node;
+  };
+  // What stands above the drawing has negative places, so that nothing in it moves; letters are mostly narrower.
   const { width, height } = copy.viewBox.baseVal;
-  const texts = [
-    ...linesOf(name, { width, size: 14, weight: "600", fill: "var(--ink)" }),
-    ...linesOf(caption?.querySelector("small")?.textContent ?? "", {
-      ...{ width, size: 11, weight: "400", fill: "var(--faint)" },
-    }),
-  ];
-  // What stands above the drawing has negative places, so that nothing in it moves.
-  const above = texts.reduce((sum, { size }) => sum + 1.4 * size, 10);
-  let y = -above;
-  for (const { text, size } of texts) text.setAttribute("y", `${y += 1.4 * size}`);
-  paper?.setAttribute("y", `${-above}`);
-  copy.setAttribute("viewBox", `0 ${-above} ${width} ${height + above}`);
-  copy.setAttribute("height", `${height + above}`);
-  const added = [title, paper, ...texts.map(({ text }) => text)];
-  copy.prepend(...added.filter((node) => node !== undefined));
+  const wide = Math.max(width, 10 + 9 * name.length);
+  const whole = { y: "-26", width: "100%", height: "100%", fill: "var(--paper)" };
+  const font = {
+    "font-family": "system-ui, sans-serif",
+    "font-size": "14px",
+    "font-weight": "600",
+  };
+  copy.prepend(
+    add("title", {}, name),
+    add("rect", whole),
+    add("text", { x: "5", y: "-10", fill: "var(--ink)", ...font }, name),
+  );
+  copy.setAttribute("viewBox", `0 -26 ${wide} ${height + 26}`);
+  copy.setAttribute("width", `${wide}`);
+  copy.setAttribute("height", `${height + 26}`);
   copy.removeAttribute("style");
   const style = getComputedStyle(document.documentElement);
   for (const node of [copy, ...copy.querySelectorAll("*")]) {

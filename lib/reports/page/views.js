@@ -30,28 +30,20 @@ export function listenToViews(wholeList) {
   addEventListener("afterprint", () => {
     for (const details of folded) details.open = false;
   });
-  const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => fit(target)));
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      // What is larger than its box says so.
+      const { scrollWidth, clientWidth, scrollHeight, clientHeight } = target;
+      target.classList.toggle(
+        "cut",
+        scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1,
+      );
+    }
+  });
   for (const svg of document.querySelectorAll(".plot > svg")) {
     // Smaller labels are hard to read.
     const { width } = /** @type {SVGSVGElement} */ (svg).viewBox.baseVal;
     /** @type {SVGSVGElement} */ (svg).style.minWidth = `${Math.ceil(0.8 * width)}px`;
   }
   for (const box of document.querySelectorAll(".plot, div.view")) sizes.observe(box);
-}
-
-/** Below this width of the page, tables of several columns are blocks. */
-const NARROW = 700;
-
-/**
- * Breaks numbers of a table that is wider than its box, and makes blocks of its rows if that is not enough; a figure
- * that is wider says so.
- * @param {Element} box
- */
-function fit(box) {
-  const isCut = () => box.scrollWidth > box.clientWidth + 1;
-  if (box.matches(".plot")) return box.classList.toggle("cut", isCut());
-  box.classList.remove("tight", "blocks");
-  const isNarrow = innerWidth <= NARROW && box.querySelector("th:nth-child(4)") !== null;
-  box.classList.toggle("tight", isCut());
-  box.classList.toggle("blocks", isNarrow || isCut());
 }

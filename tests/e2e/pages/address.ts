@@ -1,10 +1,11 @@
 // The address of an HTML report in a real browser: whatever a person looks at can be sent, reloaded and gone back to.
 
-import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { assertEquals, assertGreater } from "@std/assert";
 import type { Page } from "playwright-core";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { variantLabel, variantOf } from "../../../lib/gate/variant.ts";
-import { cellName } from "../../../lib/reports/metrics/metrics.ts";
+import { shortNames } from "../../../lib/reports/_short_names.ts";
+import { cellName } from "../../../lib/reports/cells.ts";
 import { browserTest } from "../../support/browser.ts";
 import { Folder } from "../../support/folders.ts";
 import { linesOf } from "../../support/journals.ts";
@@ -23,9 +24,12 @@ import {
 } from "../../support/report_page.ts";
 import { theReport } from "./report.ts";
 
-/** Names a variant as the page does: without the settings of a simulated model. */
-const labelOf = (trial: Trial) =>
-  variantLabel(variantOf(trial), trial.model.simulated).replace(/\?\S+/, "?\u2026");
+/** Names a variant as the page does. */
+const labelOf = (trial: Trial) => {
+  const subject = variantOf(trial);
+  const { shorten } = shortNames([subject.model], 150);
+  return variantLabel({ ...subject, model: shorten(subject.model) }, trial.model.simulated);
+};
 
 /** Everything that a person can see of the list and of what is open. */
 async function seen(page: Page) {
@@ -153,7 +157,7 @@ browserTest(
 
 browserTest("a search finds text only, in any case, and each of its words", async (browser) => {
   const { html, trials } = await theReport();
-  await using opened = await openReport(browser, html);
+  await using opened = await openReport(browser, html, { hash: "#?sort=trial" });
   const { page, faults } = opened;
   const finds = async (text: string, wanted: (trial: Trial, number: number) => boolean) => {
     await page.fill("#q", text);
@@ -217,28 +221,6 @@ browserTest("columns are sorted by keyboard, and say so", async (browser) => {
   }
   assertEquals(faults, []);
 });
-
-browserTest(
-  "a trial opens and closes by keyboard, and the focus goes along without a jump",
-  async (browser) => {
-    const { html } = await theReport();
-    await using opened = await openReport(browser, html);
-    const { page, faults } = opened;
-    await page.locator("#list a").nth(4).focus();
-    await page.keyboard.press("Enter");
-    await trialIsOpen(page, 5);
-    const focused = () => page.evaluate(() => document.activeElement!.textContent);
-    assertEquals(await focused(), "trial 5");
-    const top = await page.locator("#trial").evaluate((one) => one.getBoundingClientRect().top);
-    assertLess(Math.abs(top), 2);
-    await page.keyboard.press("Escape");
-    await page.locator("#trial").waitFor({ state: "hidden" });
-    assertEquals(await page.evaluate(() => document.activeElement!.tagName), "A");
-    assertEquals(await focused(), "trial 5");
-    assert(await page.locator("#list a").nth(4).isVisible());
-    assertEquals(faults, []);
-  },
-);
 
 browserTest("what there is nothing to choose of is not shown", async (browser) => {
   using folder = new Folder();

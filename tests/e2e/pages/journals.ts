@@ -176,9 +176,9 @@ browserTest(
     assertEquals(seen.title, "others: toolgate report");
     // There is one model, so that the list does not name it.
     assertEquals(seen.rows.map((row) => row.slice(0, 5)), [
-      ["trial 1", "passed", "x", "repetition 1", "0"],
       ["trial 2", "no answer", "y", "repetition 1", "1"],
       ["trial 3", "no answer", "__proto__", "repetition 1", "2"],
+      ["trial 1", "passed", "x", "repetition 1", "0"],
     ]);
   },
 );

@@ -10,9 +10,11 @@ import {
 } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { canonicalJson } from "../../../lib/base/json.ts";
-import { graphKey, variantOf } from "../../../lib/gate/variant.ts";
+import { type ComparedPair, comparePairs } from "../../../lib/gate/comparison.ts";
+import { graphKey } from "../../../lib/gate/variant.ts";
 import { writeHtml } from "../../../lib/reports/html.ts";
-import { makeReport } from "../../../lib/reports/report.ts";
+import { shortNames } from "../../../lib/reports/_short_names.ts";
+import { Report } from "../../../lib/reports/report.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
@@ -24,6 +26,7 @@ import { callEvent, record } from "../../support/records.ts";
 import {
   goTo,
   openReport,
+  repeatedHeadings,
   resize,
   shownRows,
   trialIsOpen,
@@ -31,55 +34,21 @@ import {
   writeReport,
 } from "../../support/report_page.ts";
 
-const NONE = { tokens: null, calls: null, usd: null };
-const NO_EFFORT = { candidate: NONE, baseline: NONE, extra: NONE };
-
-/** Writes the page of trials whose first model is the baseline of the others. */
+/** Writes the page of trials, with other pairs than theirs if given. */
 async function writePage(
   folder: Folder,
   trials: readonly Trial[],
-  { known = true }: { readonly known?: boolean } = {},
+  comparisons: readonly ComparedPair[] = new Report(trials, { suite: "s" }).comparisons,
 ): Promise<string> {
-  const [base] = trials;
-  const models = new Set(trials.map(({ model }) => model.requested));
-  const listed = known
-    ? trials
-    : trials.filter((trial) => trial.model.requested !== base!.model.requested);
-  const comparisons = [...models].slice(1).map((model) => {
-    const changed = (sign: number) =>
-      [...Map.groupBy(trials, ({ task }) => graphKey(task)).values()].flatMap((own) => {
-        const candidate = own.filter((trial) => trial.model.requested === model);
-        const baseline = own.filter((trial) => trial.model.requested === base!.model.requested);
-        const count = (some: readonly Trial[]) => ({
-          solved: some.filter(({ solved }) => solved).length,
-          valid: some.length,
-        });
-        const more = count(candidate).solved - count(baseline).solved;
-        return Math.sign(more) !== sign ? [] : [{
-          task: candidate[0]!.task,
-          candidate: count(candidate),
-          baseline: count(baseline),
-          trials: [candidate.map(({ id }) => id), baseline.map(({ id }) => id)] as const,
-        }];
-      });
-    return {
-      ...{ subject: variantOf(trials.find((trial) => trial.model.requested === model)!) },
-      ...{ of: "model", simulated: false, against: variantOf(base!), test: null },
-      ...{ graphs: trials.length, leftOut: 0, success: null, missed: null, effort: NO_EFFORT },
-      ...{ gained: changed(1), lost: changed(-1) },
-    };
-  });
-  const report = { ...makeReport(listed, { suite: "pairs" }), comparisons: comparisons as never };
+  const report = new Report(trials, { suite: "s" }, new Map([[comparePairs, comparisons]]));
   const path = folder.file("pairs.html");
-  await writeHtml(path, report, listed, { rerun: () => undefined });
+  await writeHtml(path, report, trials, { rerun: () => undefined });
   return path;
 }
 
 /** What two trials side by side show. */
 function readBeside(page: Page) {
   return page.evaluate(() => {
-    const textsOf = (selector: string) =>
-      [...document.querySelectorAll(`#trial ${selector}`)].map((one) => one.textContent);
     const sides = [...document.querySelectorAll("#trial section.pair")].map((step) => ({
       step: step.querySelector("h4")!.textContent,
       marked: [...step.querySelectorAll("ol")].map((side) =>
@@ -89,13 +58,11 @@ function readBeside(page: Page) {
       ),
     }));
     return {
-      heading: textsOf("h3")[0],
-      outcomes: textsOf(".heads .badge"),
+      heading: document.querySelector("#trial h3")!.textContent,
       line: [...document.querySelectorAll<HTMLElement>("#trial .difference")].map((one) =>
         one.innerText
       ),
       marked: sides.filter(({ marked }) => marked.flat().length > 0),
-      steps: sides.map(({ step }) => step),
     };
   });
 }
@@ -162,7 +129,7 @@ browserTest(
     const html = await writeReport(before.journal, after.journal);
     await using opened = await openReport(browser, html);
     const { page, faults } = opened;
-    const newName = "sim:noisy?\u2026 (simulated)";
+    const newName = `${shortNames(Object.values(MODELS), 150).shorten(MODELS.new)} (simulated)`;
 
     for (const width of [1280, 400]) {
       await resize(page, width);
@@ -173,8 +140,15 @@ browserTest(
       const cell = (name: string) => row.locator(`[data-name="${name}"]`);
       assertEquals((await row.locator("th").innerText()).trim(), newName);
       assertEquals((await cell("against").innerText()).trim(), MODELS.old);
+      // How much worse it is stands in the headline alone, with the one interval of the page.
       const difference = (solved(after) - solved(before)) / pairs.length * 100;
-      assertEquals(await cell("difference").innerText(), difference.toFixed(1));
+      const change = page.locator("#table-overview tbody [data-name=change]");
+      assertEquals((await change.allInnerTexts()).map((text) => text.trim()), [
+        "reference",
+        difference.toFixed(1),
+      ]);
+      assertEquals(await cell("difference").count(), 0);
+      assertEquals(await page.locator(".view:not(#table-overview) svg.drawn").count(), 0);
       const link = cell("lost").locator("a");
       assertEquals(await link.innerText(), String(lost.length));
 
@@ -244,32 +218,47 @@ browserTest(
       assertEquals(await page.evaluate(() => document.documentElement.scrollWidth), width);
     }
 
-    // Back at the pair, which has shown the first of many rows: all of them at a click, and each leads on.
-    const close = async () => {
-      await page.keyboard.press("Escape");
-      await page.locator("#trial").waitFor({ state: "hidden" });
-      assert(await page.isVisible("#pair"));
-    };
-    await close();
+    // Back at the pair, of which a phone shows the first rows.
+    await page.keyboard.press("Escape");
+    await page.locator("#trial").waitFor({ state: "hidden" });
     const rows = page.locator("#pair tbody tr:visible");
-    assertEquals(await rows.count(), 12);
-    await page.click("#pair .all");
-    assertEquals(await rows.count(), lost.length);
-    await rows.last().locator("a").click();
-    await page.locator("#trial section.pair").first().waitFor();
-    const seen = await readBeside(page);
-    assertEquals([seen.outcomes[1], seen.line.length, seen.marked.length], ["solved", 1, 1]);
-    await close();
+    assertEquals(await rows.count(), 6);
     await page.getByRole("link", { name: "better on 0" }).click();
     await page.locator("#pair h3", { hasText: "is better than" }).waitFor();
     assertEquals(await rows.count(), 0);
     await page.goBack();
-    assertEquals(await rows.count(), 12);
+    assertEquals(await rows.count(), 6);
     await page.locator("#pair").getByRole("link", { name: "close" }).click();
     await page.locator("#pair").waitFor({ state: "hidden" });
     assertEquals(faults, []);
   },
 );
+
+browserTest("the page of an upgrade has one interval for its difference", async (browser) => {
+  using folder = new Folder();
+  const tasks = [{ core: 6, depth: 4, connected: 3 }];
+  const gate = { baseline: { model: MODELS.old }, margin: 0.1 };
+  const models = [MODELS.old, "sim:noisy?stale=0.2&seed=3"];
+  const plan = planSuite({
+    ...{ name: "upgrade", seed: 5, graphs: 20, tasks, models, gate },
+  }, { source: "upgrade" });
+  const trials: Trial[] = [];
+  for (const planned of plan.trials) {
+    trials.push(await runTrial(planned, inProcess(planned.model), { suite: "upgrade" }));
+  }
+  const html = await writeReport(writeJournal(folder, plan, trials));
+  await using opened = await openReport(browser, html);
+  const { page, faults } = opened;
+  // How the gate found it is folded, and says no more than the headline.
+  const shown = await page.locator("main").first().innerText();
+  assertEquals(shown.match(/[-+]\d[\d.]* to [-+]?\d[\d.]*/g)?.length, 1, shown);
+  // It is drawn there, as the rates of both are.
+  assertEquals(await page.locator("#table-overview svg.drawn").count(), 3);
+  assertEquals(await page.locator("#comparisons :is(svg.drawn, figure)").count(), 0);
+  await unfold(page);
+  assertEquals(await repeatedHeadings(page), []);
+  assertEquals(faults, []);
+});
 
 browserTest(
   "of own tests a pair lists names, not the trial that does not open",
@@ -283,10 +272,7 @@ browserTest(
         })
       )
     ).map((trial, index) => ({ ...trial, index }));
-    const { comparisons } = makeReport(trials, { suite: "own" });
-    const path = folder.file("own.html");
-    await writeHtml(path, makeReport(trials, { suite: "own" }), trials, { rerun: () => undefined });
-    assertEquals(comparisons[0]!.lost.length, 1);
+    const path = await writePage(folder, trials);
     await using opened = await openReport(browser, path, { hash: "#?pair=0&change=lost" });
     const link = opened.page.locator("#pair tbody a");
     assertEquals(await link.allTextContents(), ["books a room"]);
@@ -304,43 +290,18 @@ browserTest(
   },
 );
 
-browserTest("on a phone, lost tests say once which two are compared", async (browser) => {
-  using folder = new Folder();
-  const trials = ["old", "new"].flatMap((model) =>
-    ["books a room", "cancels it"].map((name) =>
-      record({
-        ...{ model, id: `${model} ${name}`, task: { case: name, seed: 1 } },
-        outcome: model === "new" ? "wrong_answer" : "solved",
-      })
-    )
-  ).map((trial, index) => ({ ...trial, index }));
-  const path = folder.file("own.html");
-  await writeHtml(path, makeReport(trials, { suite: "own" }), trials, { rerun: () => undefined });
-  await using opened = await openReport(browser, path);
-  for (const width of [1280, 400]) {
-    await resize(opened.page, width);
-    const rows = opened.page.locator("#table-changed-tasks tbody tr");
-    const names = await rows.locator("td.name").filter({ visible: true }).allTextContents();
-    const headings = await rows.evaluateAll((all) =>
-      all.map((row) => getComputedStyle(row, "::before").content)
-    );
-    assertEquals(names, width === 400 ? [] : ["new", "old", "new", "old"]);
-    assertEquals(headings, width === 400 ? ['"new against old"', "none"] : ["none", "none"]);
-    assertEquals(opened.faults, []);
-  }
-});
-
 browserTest("of a pair whose trials are not listed, the page says so", async (browser) => {
   using folder = new Folder();
   const trials = [trialOf("old", [], "1"), trialOf("new", [], "2")]
     .map((trial, index) => ({ ...trial, index }));
-  const report = makeReport(trials, { suite: "many" });
-  const comparisons = report.comparisons.map((pair) => ({
-    ...pair,
-    lost: pair.lost.map((one) => ({ ...one, trials: [[], []] as const })),
-  }));
-  const path = folder.file("many.html");
-  await writeHtml(path, { ...report, comparisons }, trials, { rerun: () => undefined });
+  const path = await writePage(
+    folder,
+    trials,
+    new Report(trials, { suite: "s" }).comparisons.map((pair) => ({
+      ...pair,
+      lost: pair.lost.map((one) => ({ ...one, trials: [[], []] as const })),
+    })),
+  );
   await using opened = await openReport(browser, path, { hash: "#?pair=0&change=lost&task=1" });
   const { page, faults } = opened;
   assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 task");
@@ -422,8 +383,9 @@ browserTest(
   async (browser) => {
     using folder = new Folder();
     const trials = [trialOf("old", [], "1"), trialOf("new", [], "2")]
-      .map((trial, index) => ({ ...trial, index: 0 * index }));
-    const html = await writePage(folder, trials, { known: false });
+      .map((trial) => ({ ...trial, index: 0 }));
+    const { comparisons } = new Report(trials, { suite: "s" });
+    const html = await writePage(folder, trials.slice(1), comparisons);
     await using opened = await openReport(browser, html, { hash: "#?pair=0" });
     const { page, faults } = opened;
     assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 task");

@@ -50,7 +50,7 @@ for (
         ),
         [],
       );
-      const rates = page.locator("#matrix table", { hasText: "Failure rates under" });
+      const rates = page.locator("#perturbations table", { hasText: "Effects of perturbations" });
       assertEquals(await rates.locator("tbody tr").count(), perturbations.length);
       // Words of the head, and names and numbers in the rows, stand in one line each.
       const torn = await rates.locator("th, td, td small").evaluateAll((all) =>

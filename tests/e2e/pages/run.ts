@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { signsOf } from "../../../lib/gate/ceilings.ts";
 import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
 import { generateTask, taskToJson } from "../../../lib/tasks/graphs/task.ts";
+import { shortNames } from "../../../lib/reports/_short_names.ts";
 import { OUTCOMES } from "../../../lib/trials/trial.ts";
 import { browserTest } from "../../support/browser.ts";
 import { type Folder, folder, readLines } from "../../support/child.ts";
@@ -15,8 +16,9 @@ import {
   goToTrial,
   openReport,
   readTrial,
-  shownRows,
+  repeatedHeadings,
   trialIsOpen,
+  unfold,
 } from "../../support/report_page.ts";
 import { reportedTrials } from "../../support/report_data.ts";
 
@@ -67,7 +69,7 @@ async function makeRun(): Promise<RealRun> {
 Deno.test.afterAll(async () => await (await made)?.place[Symbol.asyncDispose]());
 
 /** What the page calls a model: a long name is explained in its header. */
-const shown = (model: string) => model.length > 40 ? "sim:noisy?\u2026" : model;
+const { shorten: shown } = shortNames(SUITE.models, 150);
 
 /** What the list must show of a trial. */
 function rowOf(trial: Line, number: number): string[] {
@@ -124,25 +126,23 @@ browserTest(
       assertStringIncludes(cards[place]!, place === 0 ? "FAIL" : "PASS");
       assertStringIncludes(cards[place]!, `solved: ${solved} of ${own.length} valid trials`);
     }
-    const figures = await page.locator("figure[id]").evaluateAll((all) =>
-      all.map((one) => [one.id, one.querySelectorAll("svg.marks path").length] as const)
+    const figures = new Map(
+      await page.locator("figure[id]").evaluateAll((all) =>
+        all.map((one) => [one.id, one.querySelectorAll("svg.marks path").length] as const)
+      ),
     );
     for (
-      const id of ["overview", "core", "connection", "depth-4", "depth-7", "sets-1", "failures"]
+      const id of ["core", "connection", "depth-4", "depth-7", "sets-1", "failures"]
     ) {
-      const marks = figures.find(([name]) => name === `figure-${id}`)?.[1] ?? 0;
-      assertGreater(marks, 2, `${id} of ${figures.map(([name]) => name)}`);
+      const marks = figures.get(`figure-${id}`) ?? 0;
+      assertGreater(marks, 2, `${id} of ${[...figures.keys()]}`);
     }
     const key = await page.locator("header .key li").allTextContents();
     assertEquals(key.map((text) => text.trim().replace(/\s+/g, " ")), [
-      `sim:noisy?\u2026 ${SUITE.models[1]}`,
+      `${shown(SUITE.models[1]!)} ${SUITE.models[1]}`,
     ]);
-    const tables = (await page.locator("table caption").allTextContents()).map((text) =>
-      text.trim()
-    );
-    for (const title of ["Success", "Failure types", "How trials ended", "Repeated tasks"]) {
-      assert(tables.some((table) => table.startsWith(title)), `${title} in ${tables}`);
-    }
+    await unfold(page);
+    assertEquals(await repeatedHeadings(page), []);
     assertEquals(faults, []);
   },
 );
@@ -151,7 +151,7 @@ browserTest(
   "each filter of the list lets through just the trials that the journal has",
   async (browser) => {
     const { html, trials } = await theRun();
-    await using opened = await openReport(browser, html);
+    await using opened = await openReport(browser, html, { hash: "#?sort=trial" });
     const { page, faults } = opened;
     type Chosen = { readonly [id: string]: string } & { readonly roots?: "only" };
     let before: Chosen = {};
@@ -231,23 +231,6 @@ browserTest(
   },
 );
 
-browserTest("the list is told in pages", async (browser) => {
-  const { html, trials } = await theRun();
-  await using opened = await openReport(browser, html);
-  const { page, faults } = opened;
-  const last = Math.ceil(trials.length / 50);
-  assertEquals([await page.isEnabled("#previous"), await page.isEnabled("#next")], [false, true]);
-  assertEquals((await shownRows(page)).length, 50);
-  for (let number = 2; number <= last; number++) await page.click("#next");
-  assertStringIncludes((await page.textContent("#count"))!, `page ${last} of ${last}`);
-  assertEquals((await shownRows(page)).length, trials.length - 50 * (last - 1));
-  assertEquals([await page.isEnabled("#previous"), await page.isEnabled("#next")], [true, false]);
-  // Another filter begins with its first page.
-  await page.selectOption("#subject", { index: 1 });
-  assertEquals(await page.isEnabled("#previous"), false);
-  assertEquals(faults, []);
-});
-
 /** What the page must show of an event; `undefined` for one that it leaves out. */
 function eventOf(
   event: Line,
@@ -318,9 +301,9 @@ async function assertShown(page: Page, number: number, trial: Line): Promise<voi
   assertStringIncludes(shown.summary, `${trial.outcome} after ${trial.calls} calls`);
   assertEquals(shown.facts["model"], `${trial.model.requested} (simulated)`);
   assertEquals(shown.facts["seed"], String(trial.task.seed));
-  assertEquals(shown.facts["repetition"], String(trial.repetition));
+  assertEquals(shown.facts["repetition"], trial.repetition > 1 ? "2" : undefined);
   assertEquals(shown.rerun, trial.rerun);
-  assertEquals(shown.facts["behaviours"], signsOf(trial).join(", ") || "none");
+  assertEquals(shown.facts["behaviours"], signsOf(trial).join(", ") || undefined);
   const { inputTokens, outputTokens } = trial.usage;
   assertEquals(shown.facts["tokens"], `${inputTokens} read, ${outputTokens} written`);
   const { values, target } = taskToJson(generateTask(trial.task));
@@ -329,6 +312,9 @@ async function assertShown(page: Page, number: number, trial: Line): Promise<voi
   const told = root === undefined ? [] : [`call ${root.call} (step ${root.step}) ${root.function}`];
   for (const words of told) assertStringIncludes(await page.innerText("#trial .mistake"), words);
   const expected = trial.events.flatMap((event: Line) => eventOf(event, values) ?? []);
+  // The first wrong call of a trial that failed is marked.
+  const wrong = expected.find(({ kinds }: Line) => kinds.includes("wrong"));
+  if (!trial.solved) wrong?.kinds.push("first");
   assertEquals(shown.events.length, expected.length);
   for (const [place, { text, why, ...event }] of shown.events.entries()) {
     const { has, why: because, ...rest } = { inputs: [], ...expected[place] };
@@ -343,13 +329,16 @@ browserTest(
   async (browser) => {
     const run = await theRun();
     const worst = worstOf(run);
-    await using opened = await openReport(browser, run.html);
+    await using opened = await openReport(browser, run.html, { hash: "#?sort=trial" });
     const { page, faults } = opened;
     for (let at = 50; at < worst; at += 50) await page.click("#next");
     await page.locator("#list").getByText(`trial ${worst}`, { exact: true }).click();
     await trialIsOpen(page, worst);
     await assertShown(page, worst, run.trials[worst - 1]);
-    assertEquals(await page.locator("#list tr.open td").first().textContent(), `trial ${worst}`);
+    assertEquals(
+      await page.locator("#list tr[aria-current] td").first().textContent(),
+      `trial ${worst}`,
+    );
     // By their addresses, trials until each kind of event and of failure was seen.
     const seen = new Set<string>();
     const telling = run.trials.flatMap((trial, place) => {
@@ -417,12 +406,11 @@ browserTest(
 browserTest(
   "previous, next, close and the browser's back lead from trial to trial",
   async (browser) => {
-    const run = await theRun();
-    await using opened = await openReport(browser, run.html);
+    const { html, trials } = await theRun();
+    await using opened = await openReport(browser, html, { hash: "#?outcome=failed" });
     const { page, faults } = opened;
-    const numbers = run.trials.flatMap(({ solved }, place) => solved ? [] : place + 1);
+    const numbers = trials.flatMap(({ solved }, place) => solved ? [] : place + 1);
     const [first, second] = numbers as [number, number];
-    await chooseOutcome(page, "not solved");
     await page.click("#list a");
     await trialIsOpen(page, first);
     const bar = (name: string) =>
@@ -431,7 +419,6 @@ browserTest(
     assertEquals(await bar("previous").evaluate((one) => one.tagName), "SPAN");
     await bar("next").click();
     await trialIsOpen(page, second);
-    await assertShown(page, second, run.trials[second - 1]);
     await bar("previous").click();
     await trialIsOpen(page, first);
     await page.goBack();

@@ -1,12 +1,7 @@
-import { assertAlmostEquals, assertEquals } from "@std/assert";
-import {
-  type DistractorEffect,
-  measureDistractors,
-  settingText,
-} from "../../../lib/reports/metrics/_distractors.ts";
-import { distractorTable } from "../../../lib/reports/tables/_distractors.ts";
+import { assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { record } from "../../support/records.ts";
+import { recordsOf, tableOf, textsOf } from "../../support/reports.ts";
 
 /** Ends of the trials on one core graph: 1 solved, 0 not, null invalid; by connected and disconnected functions. */
 type Core = Readonly<Record<string, 0 | 1 | null>>;
@@ -24,11 +19,12 @@ function trialsOn(cores: readonly Core[], model = "m"): TrialSummary[] {
   );
 }
 
-const named = (effects: readonly DistractorEffect[]) =>
+/** The effects in trials, by what they compare. */
+const effectsOf = (trials: readonly TrialSummary[]) =>
   new Map(
-    effects.map((effect) => [
-      `${settingText(effect.irrelevant)} against ${settingText(effect.against)}`,
-      effect,
+    recordsOf("distractors", trials).map((one) => [
+      `${one["irrelevant"]} against ${one["against"]}`,
+      one as Readonly<Record<string, number>>,
     ]),
   );
 
@@ -55,7 +51,7 @@ const CORES: readonly Core[] = [
 ];
 
 Deno.test("measureDistractors() compares kinds and numbers core by core (FuncBenchGen 4.3)", () => {
-  const effects = named(measureDistractors(trialsOn(CORES)));
+  const effects = effectsOf(trialsOn(CORES));
   assertEquals([...effects.keys()], [
     "disconnected against no extra",
     "half and half against no extra",
@@ -72,27 +68,27 @@ Deno.test("measureDistractors() compares kinds and numbers core by core (FuncBen
     "20 disconnected against no extra",
   ]);
   const check = (name: string, differences: readonly number[], leftOut: number) => {
-    const { graphs, leftOut: left, success } = effects.get(name)!;
-    assertEquals([graphs, left], [differences.length, leftOut], name);
+    const own = effects.get(name)!;
+    assertEquals([own["units"], own["units_left_out"]], [differences.length, leftOut], name);
     const mean = differences.reduce((sum, one) => sum + one) / differences.length;
-    assertAlmostEquals(success!.difference, mean, 1e-12, name);
-    assertEquals(success!.gained, differences.filter((one) => one > 0).length, name);
-    assertEquals(success!.lost, differences.filter((one) => one < 0).length, name);
-    return success!;
+    assertAlmostEquals(own["difference"]!, mean, 1e-12, name);
+    assertEquals(own["units_gained"], differences.filter((one) => one > 0).length, name);
+    assertEquals(own["units_lost"], differences.filter((one) => one < 0).length, name);
+    return [own["difference_lower"]!, own["difference_upper"]!] as const;
   };
   // Both numbers of connected functions, as a mean, less none.
   const connected = [0 - 1, 0.5 - 1, 0 - 0, 1 - 1];
-  const { interval } = check("connected against no extra", connected, 1);
+  const bounds = check("connected against no extra", connected, 1);
   const [lower, upper] = studentOf(connected);
-  assertAlmostEquals(interval!.lower, Math.max(-1, lower), 1e-6);
-  assertAlmostEquals(interval!.upper, Math.min(1, upper), 1e-6);
+  assertAlmostEquals(bounds[0], Math.max(-1, lower), 1e-6);
+  assertAlmostEquals(bounds[1], Math.min(1, upper), 1e-6);
   // Half and half has 10 only, so that it is held against 10 of the others.
   check("connected against half and half", [0 - 1, 1 - 1, 0 - 0, 1 - 0, 1 - 1], 0);
   check("connected against disconnected", [0 - 1, 0.5 - 1, 0 - 0.5, 1 - 1, 1 - 1], 0);
   check("20 of any kind against no extra", [0.5 - 1, 0.5 - 1, 0 - 0, 1 - 1], 1);
   // One trial each: Tango's interval, of no gained and one lost pair of four, from the score equation by hand.
   const once = check("10 connected against no extra", [-1, 0, 0, 0], 1);
-  for (const bound of [once.interval!.lower, once.interval!.upper]) {
+  for (const bound of once) {
     assertAlmostEquals(scoreOf(0, 1, 4, bound) ** 2, 1.959964 ** 2, 1e-4);
   }
 });
@@ -119,42 +115,40 @@ function scoreOf(gained: number, lost: number, pairs: number, difference: number
 }
 
 Deno.test("measureDistractors() takes the mildest cell where none is without irrelevant functions", () => {
-  const effects = named(measureDistractors(trialsOn([
+  const effects = effectsOf(trialsOn([
     { "10 0": 0, "0 10": 1, "0 20": 1 },
     { "10 0": 1, "0 10": 1, "0 20": 0 },
-  ])));
+  ]));
   assertEquals([...effects.keys()], [
     "connected against disconnected",
     "20 of any kind against 10 of any kind",
     "10 connected against 10 disconnected",
     "20 disconnected against 10 disconnected",
   ]);
-  assertEquals(effects.get("connected against disconnected")!.success!.difference, -0.5);
+  assertEquals(effects.get("connected against disconnected")!["difference"], -0.5);
 });
 
-Deno.test("measureDistractors() leaves out trials that no model could solve, as all rates of success do", () => {
-  const lost = trialsOn(CORES).map((trial) => ({ ...trial, unsolvable: "unlinked" as const }));
-  assertEquals(measureDistractors(lost), []);
-});
-
-Deno.test("measureDistractors() has nothing where cells have graphs of their own", () => {
+Deno.test("measureDistractors() has nothing of graphs that cells do not share, nor of what no model could solve", () => {
   const apart = trialsOn([{ "0 0": 1 }, { "10 0": 0 }, { "0 10": 1 }]);
-  assertEquals(measureDistractors(apart), []);
-  assertEquals(distractorTable([]), []);
+  assertEquals(recordsOf("distractors", apart), []);
+  assertEquals(tableOf("distractors", apart), undefined);
+  const lost = trialsOn(CORES).map((trial) => ({ ...trial, unsolvable: "unlinked" as const }));
+  assertEquals(recordsOf("distractors", lost), []);
 });
 
-Deno.test("distractorTable() has a row for each comparison of each model, and fewer in narrow views", () => {
-  const effects = measureDistractors([...trialsOn(CORES), ...trialsOn(CORES.slice(0, 2), "n")]);
-  const [{ rows, note }] = distractorTable(effects) as [ReturnType<typeof distractorTable>[0]];
-  assertEquals(rows[0]!.slice(0, 8), [
-    ...["model", "irrelevant functions", "against", "core graphs", "left out"],
-    ...["before", "with them", "difference"],
+Deno.test("the table of distractors has a row for each comparison of each model", () => {
+  const table = tableOf("distractors", [
+    ...trialsOn(CORES),
+    ...trialsOn(CORES.slice(0, 2), "n"),
+  ])!;
+  const texts = textsOf(table);
+  assertEquals([texts[0]!.slice(0, 8), texts[3]!.slice(0, 8)], [
+    [
+      ...["model", "irrelevant functions", "against", "core graphs", "left out"],
+      ...["before", "with them", "difference"],
+    ],
+    ["m", "connected", "no extra", "4", "1", "75.0%", "37.5%", "-37.5"],
   ]);
-  assertEquals(rows[3]!.slice(0, 8), [
-    ...["m", "connected", "no extra", "4", "1", "75.0%", "37.5%", "-37.5"],
-  ]);
-  assertEquals(rows.length, 1 + 2 * 13);
-  assertEquals(note!.includes("on the same core graphs"), true);
-  const [brief] = distractorTable(effects, true);
-  assertEquals(brief!.rows.length, 1 + 2 * 8);
+  assertEquals(texts.length, 1 + 2 * 13);
+  assertStringIncludes(table.note!, "on the same core graphs");
 });

@@ -65,7 +65,7 @@ function textsOf(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, inner]) => [key, ...textsOf(inner)]);
 }
 
-Deno.test("viewTrial() tells what is known of a trial, and that its model is simulated", () => {
+Deno.test("viewTrial() tells what is known of a trial but for what is usual, and that its model is simulated", () => {
   const trial = traced([], {
     model: "sim:a",
     served: "served",
@@ -74,21 +74,30 @@ Deno.test("viewTrial() tells what is known of a trial, and that its model is sim
     usage: { inputTokens: 5, outputTokens: 6 },
   });
   const { facts, summary, rerun, events, dotMarks } = viewTrial(trial, "deno test", undefined);
-  assertEquals(facts, [
-    ["behaviours", "none"],
+  const [model, task, served, ...more] = facts;
+  assertEquals([model, task, served], [
     ["model", "sim:a (simulated)"],
-    ["served as", "served"],
-    ["strategy", "plain"],
-    ["perturbation", "none"],
     ["task", "core 3, depth 2, connected 0, disconnected 0"],
+    ["served as", "served"],
+  ]);
+  assertEquals(more, [
     ["seed", "1"],
-    ["repetition", "1"],
     ["tokens", "5 read, 6 written"],
     ["time", "100 ms"],
     ["began", "2026-01-01T00:00:00.000Z"],
   ]);
   assert(summary.startsWith("wrong_answer after 3 calls (fewest 3)"), summary);
   assertEquals([rerun, events, dotMarks], ["deno test", [], ""]);
+  const usual = {
+    ...trial,
+    ...{ startedAt: "", durationMs: 0, usage: { inputTokens: 0, outputTokens: 0 } },
+    model: { ...trial.model, served: "sim:a", api: "chat" as const },
+  };
+  assertEquals(viewTrial(usual, "", undefined).facts, [model!, task!, ["seed", "1"]]);
+  const other = { ...usual, strategy: "restate", repetition: 2 };
+  assertEquals(viewTrial(other, "", undefined).facts.slice(2), [
+    ...[["strategy", "restate"], ["seed", "1"], ["repetition", "2"]] as [string, string][],
+  ]);
 });
 
 Deno.test("viewTrial() shows what happened in order, and says a final reply once (FuncBenchGen C.4)", () => {
@@ -333,11 +342,11 @@ Deno.test("viewTrial() says whether prompt and tools are what the model got", ()
 
 Deno.test("viewTrial() lists behaviours, and that an answer is ungrounded", () => {
   const behavioursOf = (traits: TrialTraits) =>
-    viewTrial(traced([], traits), "", undefined).facts.find(([name]) => name === "behaviours")![1];
-  assertEquals(behavioursOf({}), "none");
+    new Map(viewTrial(traced([], traits), "", undefined).facts).get("behaviours");
+  assertEquals(behavioursOf({}), undefined);
   assertEquals(behavioursOf({ behaviours: ["aversion", "silent"] }), "aversion, silent");
   assertEquals(behavioursOf({ behaviours: ["aversion"], grounded: false }), "aversion, ungrounded");
-  assertEquals(behavioursOf({ outcome: "wrong_answer", grounded: false }), "none");
+  assertEquals(behavioursOf({ outcome: "wrong_answer", grounded: false }), undefined);
 });
 
 Deno.test("viewTrial() of a probe has its right answer, no role for its tool, and no graph", () => {
@@ -554,7 +563,7 @@ Deno.test("viewTrial() says of each perturbation whether it found anything to ch
     fact: "XY (found nothing to change)",
   });
   assertEquals(factsOf("XY").fact, "XY");
-  assertEquals(factsOf("none").fact, "none");
+  assertEquals(factsOf("none").fact, undefined);
 });
 
 Deno.test("viewTrial() shows what went back as it was perturbed, and what the function returned", () => {
@@ -581,8 +590,8 @@ Deno.test("viewTrial() tells what parameters are beside the right call", () => {
     }).map((line) => line.replace(/evil.*(?=")/, "EVIL")),
     [
       routing,
-      'compared with its schema: /abc: specification mismatch, given "1EVIL"',
-      "compared with its schema: /town: hallucination name or redundant information, undecided without a schema",
+      '/abc: specification mismatch, given "1EVIL"',
+      "/town: hallucination name or redundant information, undecided without a schema",
     ],
   );
   assertEquals(
@@ -605,7 +614,7 @@ Deno.test("viewTrial() tells what parameters are beside the right call", () => {
       '/city: missing information, expected "Rome"',
       'arguments: task deviation, given "Roma", expected "Rome" (Rouge-L 0.46)',
       "/day: specification mismatch or task deviation, undecided without a schema",
-    ].map((line) => `compared with right call 2: ${line}`),
+    ],
   );
 });
 
@@ -634,14 +643,24 @@ Deno.test("viewTrial() tells how the model was spoken to, and how its replies co
   assertEquals([others.has("format"), others.has("replies with calls")], [false, false]);
 });
 
-Deno.test("viewTrial() tells a fault that was put in the way of a call", () => {
+Deno.test("viewTrial() tells the errors of tools from the model's wrong calls", () => {
   const { returned: _, ...event } = callEvent(1, { result: '{"error":"Timeout"}' });
-  const [lost, slow, plain] = callViews([
+  const failure = { type: "function_not_found", root: true, detail: { nearest: null } } as const;
+  const { returned: __, ...silent } = callEvent(4, { role: "core", error: "no such book" });
+  const views = callViews([
     { ...event, fault: "timeout" },
     callEvent(2, { fault: "slow", role: "core" }),
     callEvent(3, { role: "core" }),
+    silent,
+    event,
+    { ...event, failure },
   ]);
-  assertEquals([lost!.kinds, lost!.notes], ["core faulted", "core, fault: timeout"]);
-  assertEquals([slow!.kinds, slow!.notes], ["core right", "core, fault: slow"]);
-  assertEquals([plain!.kinds, plain!.notes], ["core right", "core"]);
+  assertEquals(views.map(({ kinds, notes }) => [kinds, notes]), [
+    ["core error", "core, fault: timeout"],
+    ["core right", "core, fault: slow"],
+    ["core right", "core"],
+    ["core error", "core, the tool failed"],
+    ["core error", "core, the tool failed"],
+    ["core wrong", "core"],
+  ]);
 });

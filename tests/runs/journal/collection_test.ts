@@ -4,7 +4,7 @@ import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../../lib/runs/shard_text.ts";
-import { makeReport } from "../../../lib/reports/report.ts";
+import { Report } from "../../../lib/reports/report.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { planLine } from "../../../lib/runs/journal/plan_line.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
@@ -12,6 +12,7 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import { Folder } from "../../support/folders.ts";
 import { collect, linesOf, writeJournal } from "../../support/journals.ts";
 import { finish, HOSTILE, record, STEERING } from "../../support/records.ts";
+import { recordsOf } from "../../support/reports.ts";
 import { SMALL } from "../../support/suites.ts";
 
 const PLAN = planSuite(SMALL);
@@ -51,13 +52,20 @@ Deno.test("readCollection() puts models of several runs on the same tasks side b
     writeSuite(folder, "d.jsonl", { models: ["a"], strategies: ["restate"], name: "other" }),
   ]);
   assertEquals([runs.length, planned, suite], [3, 24, "small, other"]);
-  const { subjects, breakdowns } = makeReport(trials, { suite });
-  const names = ["a", "b", "a + restate", "c"];
-  assertEquals(subjects.map(({ total }) => total.trials), [6, 6, 6, 6]);
-  assertEquals(breakdowns[0]!.series.map(({ name }) => name), names);
-  for (const { tallies } of breakdowns[0]!.series) {
-    assertEquals(tallies.map((tally) => tally!.trials), [3, 3]);
-  }
+  assertEquals(
+    new Report(trials, { suite }).subjects.map((own) => [own.subject.model, own.trials.length]),
+    [["a", 6], ["b", 6], ["a", 6], ["c", 6]],
+  );
+  const series = Map.groupBy(
+    recordsOf("breakdowns", trials).filter((own, _, [first]) =>
+      own["breakdown"] === first!["breakdown"]
+    ),
+    (own) => own["series"],
+  );
+  assertEquals(
+    [...series].map(([name, own]) => [name, ...own.map(({ trials }) => trials)]),
+    ["a", "b", "a + restate", "c"].map((name) => [name, 3, 3]),
+  );
 });
 
 Deno.test("readCollection() pairs strategies of several runs by their graphs", () => {
@@ -70,7 +78,7 @@ Deno.test("readCollection() pairs strategies of several runs by their graphs", (
     writeSuite(folder, "a.jsonl", { models: ["b", "a"] }),
     writeJournal(folder, plan, restated, "b.jsonl"),
   ]);
-  const { comparisons } = makeReport(trials, { suite });
+  const { comparisons } = new Report(trials, { suite });
   assertEquals(
     comparisons.map(({ subject, against, graphs, leftOut }) => [
       ...[subject.model, subject.strategy, against.model, against.strategy, graphs, leftOut],
@@ -275,7 +283,7 @@ Deno.test("readCollection() labels two runs of one model after their journals, s
   assert(trials.every(({ id, variant }) => id.includes(` variant=${variant} `)));
   // What a gate decides over is as it was written.
   assertEquals(runs[1]!.results.trials.map(({ id }) => id), plan.trials.map(({ id }) => id));
-  const { comparisons } = makeReport(trials, { suite });
+  const { comparisons } = new Report(trials, { suite });
   assertEquals(
     comparisons.map(({ of, subject, against, lost }) => [
       ...[of, subject.variant, against.variant, lost.length],
@@ -283,7 +291,7 @@ Deno.test("readCollection() labels two runs of one model after their journals, s
     [["variant", "new", "old", 2]],
   );
   // Either order; names that are alike have the folders that tell them apart.
-  const [first] = makeReport(collect([next, old]).trials, { suite }).comparisons;
+  const [first] = new Report(collect([next, old]).trials, { suite }).comparisons;
   assertEquals([first!.subject.variant, first!.gained.length], ["old", 2]);
   for (const name of ["main", "pr"]) Deno.mkdirSync(folder.file(name));
   const apart = collect([
@@ -316,7 +324,7 @@ Deno.test("readCollection() labels runs in shards, and of several models, as a w
   // Trials stand in the order of their plans: there the first of the model b is of the second run.
   assertEquals(both.trials.find(({ model }) => model.requested === "b")!.variant, "y");
   const compared = { order: both.runs.flatMap(variantsOfRun) };
-  const pairs = makeReport(both.trials, { suite: "s", compared }).comparisons;
+  const pairs = new Report(both.trials, { suite: "s", compared }).comparisons;
   assertEquals(
     pairs.map(({ subject, against }) => [subject, against].map((one) => [one.variant, one.model])),
     [

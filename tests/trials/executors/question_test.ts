@@ -12,8 +12,8 @@ import { summarize } from "../../../lib/trials/summary.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
-import { makeReport } from "../../../lib/reports/report.ts";
-import { callSetTables } from "../../../lib/reports/tables/_question_sets.ts";
+import { QUESTION_SETS } from "../../../lib/reports/metrics/_question_sets.ts";
+import { Report } from "../../../lib/reports/report.ts";
 import {
   askedIn,
   calling,
@@ -400,12 +400,10 @@ Deno.test("the right functions and arguments with a wrong value are structural, 
   const right = { syntaxValid: true, structural: true, routingExact: true };
   assertEquals(scoredIn(trial!).scores, { ...right, exact: false });
   assertEquals(scoredIn(trial!).errors, ["logical_error"]);
-  const report = makeReport(trials.map(summarize), { suite: "city" });
-  const cell = (head: string) =>
-    callSetTables(report).flatMap(({ rows: [heads, row] }) =>
-      heads!.includes(head) ? [row![heads!.indexOf(head)]] : []
-    )[0];
-  assertEquals(["syntax", "structure", "exact: easy"].map(cell), ["100.0%", "100.0%", "0.0%"]);
+  const report = new Report(trials.map(summarize), { suite: "city" });
+  const [{ syntax_all, structure_all }, { exact_easy }] = QUESTION_SETS.slice(0, 2)
+    .map(({ records }) => records(report)[0]!) as [Record<string, number>, Record<string, number>];
+  assertEquals([syntax_all, structure_all, exact_easy], [1, 1, 0]);
 });
 
 const PARCELS = `${ROOT}/fixtures/call_sets/parcels.jsonc`;

@@ -1,0 +1,55 @@
+/**
+ * Subjects: the models, strategies and perturbations whose trials are measured together.
+ * @module
+ */
+
+import { byVariant, isCounted, type Variant, variantOf } from "../gate/variant.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import type { Column } from "./columns.ts";
+
+/** What trials are measured of. */
+export interface Subject {
+  /** The model, strategy and perturbation; the last is `none` where trials under all of them are measured together. */
+  readonly subject: Variant;
+  /** Whether the model, or one that took part, is a program that stands in for a model. */
+  readonly simulated: boolean;
+}
+
+/** The trials of a subject. */
+export interface SubjectTrials extends Subject {
+  readonly trials: readonly TrialSummary[];
+  /** Those that are neither invalid nor unchanged by their perturbation. */
+  readonly counted: readonly TrialSummary[];
+}
+
+/** Returns the trials of each subject, in the order in which they first occur. */
+export function subjectsOf(
+  trials: readonly TrialSummary[],
+  subjectOf: (trial: TrialSummary) => Variant = variantOf,
+): SubjectTrials[] {
+  return byVariant(trials, subjectOf).map(({ subject, items }) => ({
+    subject,
+    simulated: items.some(({ model }) => model.simulated),
+    trials: items,
+    counted: items.filter(isCounted),
+  }));
+}
+
+/** Takes trials under all perturbations together. */
+export function unperturbed(trial: TrialSummary): Variant {
+  return { ...variantOf(trial), perturbation: "none" };
+}
+
+/** Returns the columns that name the subject of a row: one in tables, and each of its parts for programs. */
+export function subjectColumns(
+  { nameOf }: { readonly nameOf: (subject: Subject) => string },
+  head = "model",
+): readonly Column<Subject>[] {
+  return [
+    { id: "name", head, unit: "name", value: nameOf },
+    ...(["model", "strategy", "perturbation", "variant"] as const).map((id): Column<Subject> => (
+      { id, unit: "name", value: ({ subject }) => subject[id], shown: false }
+    )),
+    { id: "simulated", unit: "name", value: ({ simulated }) => simulated, shown: false },
+  ];
+}

@@ -1,0 +1,36 @@
+/**
+ * JSON reports: all figures of a report, for other programs.
+ * @module
+ */
+
+import type { JsonValue } from "../base/json.ts";
+import type { GateReport } from "../gate/gate_report.ts";
+import { METRICS } from "./metrics/_registry.ts";
+import type { Report } from "./report.ts";
+
+/** Returns a report as data: its metrics by name, with a record for each of their rows. */
+export function reportToJson(
+  report: Report,
+): Readonly<Record<string, JsonValue | undefined | readonly GateReport[]>> {
+  const { suite, trials, unit, began, notes, gates, options: { seed, references, planned } } =
+    report;
+  return {
+    v: 1,
+    kind: "report",
+    suite,
+    seed: seed ?? null,
+    references,
+    planned: planned ?? null,
+    trials: trials.length,
+    replayed: trials.filter((trial) => trial.replayed).length || undefined,
+    partlyReplayed: trials.filter((trial) => trial.partlyReplayed).length || undefined,
+    unit,
+    began: began && [...began],
+    notes: [...notes],
+    gates,
+    metrics: Object.fromEntries(METRICS.flatMap(({ id, records }) => {
+      const own = records(report);
+      return own.length === 0 ? [] : [[id, own]];
+    })),
+  };
+}

@@ -1,0 +1,400 @@
+/**
+ * Breakdowns: success by one size or option of generated tasks, each a table or a figure of FuncBenchGen (sections 4
+ * and C).
+ * @module
+ */
+
+import { canonicalJson } from "../../base/json.ts";
+import { variantKey, variantLabel, variantOf } from "../../gate/variant.ts";
+import { type ModelEntry, modelName, REASONING_EFFORTS } from "../../models/entry.ts";
+import type { GraphSpec } from "../../tasks/graphs/graph.ts";
+import { type GeneratedSummary, isSized } from "../cells.ts";
+import type { Detail } from "../columns.ts";
+import { distinct, type Series } from "../figures/_plotting.ts";
+import { barsSpec, linesSpec, type Point, whiskerNote } from "../figures/_shapes.ts";
+import { crossed, metric } from "../_metric.ts";
+import type { Report } from "../report.ts";
+import type { Figure, Table } from "../_view.ts";
+import { CELLS } from "./_matrix.ts";
+import { type Tally, tally, tallyColumns } from "./_tally.ts";
+
+/** The kinds of irrelevant functions of a task (FuncBenchGen, section 4.1). */
+export const CONNECTION_NAMES = [
+  "no extra",
+  "connected",
+  "half and half",
+  "disconnected",
+  "mixed",
+] as const;
+
+/**
+ * Names the kind of a task's irrelevant functions. Halves may differ by one; any other mixture is
+ * `mixed`.
+ */
+export function connectionName(
+  { connected, disconnected }: Pick<GraphSpec, "connected" | "disconnected">,
+): typeof CONNECTION_NAMES[number] {
+  if (connected === 0) return disconnected === 0 ? "no extra" : "disconnected";
+  if (disconnected === 0) return "connected";
+  return Math.abs(connected - disconnected) <= 1 ? "half and half" : "mixed";
+}
+
+/** Returns the value by which trials are grouped; `undefined` where it does not apply to a trial. */
+type Key = (trial: GeneratedSummary) => number | string | undefined;
+
+/** What a breakdown is by, and its words. */
+interface Crossing {
+  /** Unique within a report, such as `depth-10`. */
+  readonly id: string;
+  readonly title: string;
+  /** The table or figure of FuncBenchGen that shows the same; omitted where none does. */
+  readonly source?: string;
+  /** The title of the axis, with its unit. */
+  readonly axis: string;
+  readonly along: Key;
+  /** Order of names along the axis. Default: numbers sorted, names as they first occur. */
+  readonly valueOrder?: readonly string[];
+  /** The title of the legend. Default: series are models. */
+  readonly legend?: string;
+  readonly series?: Key;
+  /** Order of the series. Default: as they first occur. */
+  readonly seriesOrder?: readonly string[];
+  /** Set where calls are shown as well. */
+  readonly withCalls?: true;
+}
+
+/** A breakdown: a tally for each value of each series. */
+interface Breakdown extends Omit<Crossing, "series"> {
+  /** The values along the axis, in order. */
+  readonly values: readonly (number | string)[];
+  readonly series: readonly (Series & {
+    /** One for each value; `null` where there is no trial. */
+    readonly tallies: readonly (Tally | null)[];
+  })[];
+}
+
+const CORE: Pick<Crossing, "axis" | "along"> = {
+  axis: "core size (functions needed)",
+  along: ({ task }) => task.core,
+};
+
+const CONNECTION: Pick<Crossing, "axis" | "along" | "valueOrder"> = {
+  axis: "irrelevant functions",
+  along: ({ task }) => connectionName(task),
+  valueOrder: CONNECTION_NAMES,
+};
+
+/** Breakdowns by an option of generated tasks. */
+const OPTIONS: readonly Crossing[] = [
+  {
+    id: "linking",
+    title: "Success by how parameters are linked to outputs",
+    source: "appendix B.2",
+    axis: "linking",
+    along: ({ task }) => task.linking ?? "types",
+  },
+  {
+    id: "outputs",
+    title: "Success by variables that a function produces",
+    source: "beyond section 3.4",
+    axis: "outputs of a function",
+    along: ({ task }) => rangeText(task.outputs),
+  },
+  {
+    id: "names",
+    title: "Success by what names tell",
+    source: "beyond section 3.2",
+    axis: "names",
+    along: ({ task }) => task.names ?? "random",
+  },
+  {
+    id: "cues",
+    title: "Success by whether names tell the types of variables",
+    axis: "cues",
+    along: ({ task }) => task.cues ?? "none",
+  },
+];
+
+/** A range of outputs in words; what another tool wrote there counts as none. */
+function rangeText(range: unknown): string {
+  const [fewest, most]: unknown[] = Array.isArray(range) ? range : [];
+  if (!Number.isSafeInteger(fewest) || !Number.isSafeInteger(most)) return "1";
+  return fewest === most ? String(fewest) : `${fewest} to ${most}`;
+}
+
+/** Marks a figure that the paper shows for another core size. */
+const forOtherSize = (figure: string): string => `${figure}, for another size`;
+
+/**
+ * Returns the breakdowns that trials on generated tasks allow: those by core size always, others where their axis has
+ * two values or more.
+ */
+function breakDown(report: Report): Breakdown[] {
+  const { trials, subjects, nameOf, options: { models = [] } } = report;
+  const generated = trials.filter(isSized);
+  if (generated.length === 0) return [];
+  const cross = (own: readonly GeneratedSummary[], crossing: Crossing) =>
+    crossTrials(own, crossing, report);
+  const plain = generated.filter(({ task }) => connectionName(task) === "no extra");
+  const cores = [...Map.groupBy(generated, ({ task }) => task.core)]
+    .toSorted(([one], [other]) => one - other);
+  const hasSeveralValues = ({ values }: Breakdown) => values.length > 1;
+  const hasSeveralSeries = ({ series }: Breakdown) => series.length > 1;
+  return [
+    cross(generated, {
+      ...{ id: "core", title: "Success by core size", source: "Table 2", withCalls: true, ...CORE },
+    }),
+    ...(plain.length === generated.length || plain.length === 0 ? [] : [cross(plain, {
+      id: "no-extra",
+      title: "Success by core size, without irrelevant functions",
+      source: "Table 5",
+      withCalls: true,
+      ...CORE,
+    })]),
+    ...[cross(generated, {
+      id: "connection",
+      title: "Success by type of irrelevant functions",
+      source: "Fig. 4",
+      ...CONNECTION,
+    })].filter(hasSeveralValues),
+    ...cores.map(([size, own]) =>
+      cross(own, {
+        id: `depth-${size}`,
+        title: `Success by dependency depth, ${size} core functions`,
+        source: { 10: "Figs. 5 and 13", 20: "Fig. 14", 40: "Fig. 15" }[size] ??
+          forOtherSize("Fig. 5"),
+        axis: "dependency depth (edges)",
+        along: ({ task }) => task.depth,
+      })
+    ).filter(hasSeveralValues),
+    ...subjects.map((one, place) =>
+      cross(one.trials.filter(isSized), {
+        id: `sets-${place + 1}`,
+        title: `Success by core size and type of irrelevant functions: ${nameOf(one)}`,
+        source: "Fig. 6",
+        ...CORE,
+        legend: CONNECTION.axis,
+        series: CONNECTION.along,
+        seriesOrder: CONNECTION_NAMES,
+      })
+    ).filter((breakdown) => hasSeveralValues(breakdown) && hasSeveralSeries(breakdown)),
+    ...thinkingBudgets(generated, models, report).filter(hasSeveralSeries),
+    ...cores.map(([size, own]) =>
+      cross(own, {
+        id: `strategy-${size}`,
+        title: `Success by strategy, ${size} core functions`,
+        source: { 5: "Fig. 8", 10: "Fig. 16" }[size] ?? forOtherSize("Fig. 8"),
+        axis: "model",
+        along: (trial) =>
+          nameOf({
+            subject: { ...variantOf(trial), strategy: "plain" },
+            simulated: trial.model.simulated,
+          }),
+        legend: "strategy",
+        series: ({ strategy }) => strategy,
+      })
+    ).filter(hasSeveralSeries),
+    ...OPTIONS.map((option) => cross(generated, option)).filter(hasSeveralValues),
+  ];
+}
+
+/** Returns one breakdown for each model that ran at several thinking budgets (Fig. 7). */
+function thinkingBudgets(
+  trials: readonly GeneratedSummary[],
+  models: readonly ModelEntry[],
+  report: Report,
+): Breakdown[] {
+  const entries = new Map(models.map((entry) => [modelName(entry), entry]));
+  const withEntry = trials.filter(({ model }) => entries.has(model.requested));
+  const efforts = Map.groupBy(withEntry, ({ model, strategy, perturbation, task }) => {
+    const { name: _, reasoningEffort: __, ...base } = entries.get(model.requested)!;
+    return canonicalJson({ base, strategy, perturbation, core: task.core });
+  });
+  return [...efforts.values()].map((own, index) => {
+    const { model, strategy, perturbation, task } = own[0]!;
+    const base = { model: entries.get(model.requested)!.model, strategy, perturbation };
+    return crossTrials(own, {
+      id: `effort-${index + 1}`,
+      title: `Success by thinking budget, ${task.core} core functions: ${
+        variantLabel(base, model.simulated)
+      }`,
+      source: { 5: "Fig. 7" }[task.core] ?? forOtherSize("Fig. 7"),
+      ...CONNECTION,
+      legend: "thinking budget",
+      series: (trial) => entries.get(trial.model.requested)!.reasoningEffort ?? "default",
+      seriesOrder: [...REASONING_EFFORTS, "default"],
+    }, report);
+  });
+}
+
+/** Returns the tallies of trials by both keys; without a key of series these are the variants of the report. */
+function crossTrials(
+  trials: readonly GeneratedSummary[],
+  { series, seriesOrder, ...crossing }: Crossing,
+  { subjects, nameOf }: Report,
+): Breakdown {
+  const { along, valueOrder } = crossing;
+  const present = [...new Set(trials.flatMap((trial) => along(trial) ?? []))];
+  const values = valueOrder?.filter((value) => present.includes(value)) ??
+    (isNumeric(present) ? present.toSorted((one, other) => Number(one) - Number(other)) : present);
+  const lines = Map.groupBy(
+    trials,
+    (trial) => series === undefined ? variantKey(variantOf(trial)) : String(series(trial)),
+  );
+  const names = new Map(subjects.map((one) => [variantKey(one.subject), nameOf(one)]));
+  const order = series === undefined ? [...names.keys()] : seriesOrder ?? [...lines.keys()];
+  const keys = order.filter((key) => lines.has(key));
+  const shown = distinct(keys.map((key) => series === undefined ? names.get(key)! : key));
+  return {
+    ...crossing,
+    values,
+    series: keys.map((key, index) => {
+      const points = Map.groupBy(lines.get(key)!, along);
+      return {
+        name: shown[index]!,
+        // A model has the same colour in every figure; other series have colours of their own.
+        place: series === undefined ? order.indexOf(key) : subjects.length + index,
+        tallies: values.map((value) => {
+          const own = points.get(value);
+          return own === undefined ? null : tally(own);
+        }),
+      };
+    }),
+  };
+}
+
+function isNumeric(values: readonly (number | string)[]): values is readonly number[] {
+  return values.every((value) => typeof value === "number");
+}
+
+/** A point of a breakdown. */
+interface BreakdownRow {
+  readonly breakdown: Breakdown;
+  readonly series: string;
+  readonly value: number | string;
+  readonly tally: Tally;
+}
+
+/** Success by the sizes and options of generated tasks. */
+export const BREAKDOWNS = metric(
+  (report) =>
+    breakDown(report).flatMap((breakdown) =>
+      breakdown.series.flatMap(({ name, tallies }) =>
+        tallies.flatMap((tally, at): BreakdownRow[] =>
+          tally === null ? [] : [{ breakdown, series: name, value: breakdown.values[at]!, tally }]
+        )
+      )
+    ),
+  {
+    id: "breakdowns",
+    section: "figures",
+    title: "",
+    columns: (rows, { words }) => [
+      { id: "breakdown", unit: "name", value: ({ breakdown }) => breakdown.id },
+      { id: "series", unit: "name", value: ({ series }) => series },
+      { id: "value", unit: "name", value: ({ value }) => value },
+      tallyColumns<BreakdownRow>(({ tally }) => tally, rows.map(({ tally }) => tally), words),
+    ],
+    tables: (rows, report, detail) => {
+      // Where everything fits one table of cells, terminals need no others.
+      const isNeeded = detail === "page" || report.subjects.length > 1 ||
+        CELLS.rows(report).length > MAX_CELLS;
+      return [...Map.groupBy(rows, ({ breakdown }) => breakdown)].flatMap(([breakdown, own]) =>
+        isNeeded && !(detail !== "page" && isForPages(breakdown))
+          ? breakdownTable(breakdown, own, detail)
+          : []
+      );
+    },
+    figures: (rows) =>
+      [...new Set(rows.map(({ breakdown }) => breakdown))].flatMap(breakdownFigure),
+  },
+);
+
+/** Up to this many cells of a single variant, terminals show these alone. */
+const MAX_CELLS = 24;
+
+/** There is one for each model, meant as a figure; and a single value repeats the headline. */
+function isForPages({ id, values }: Breakdown): boolean {
+  return id.startsWith("sets-") || values.length === 1;
+}
+
+function captionOf({ id, title, source, withCalls }: Breakdown) {
+  const section = withCalls ? "success" as const : "figures" as const;
+  return { id, section, title, source };
+}
+
+/** Returns the table of a breakdown: one row a series; by core size with calls, as in the paper. */
+function breakdownTable(
+  { legend = "model", axis, withCalls, ...breakdown }: Breakdown,
+  rows: readonly BreakdownRow[],
+  detail: Detail,
+): Table[] {
+  return crossed<BreakdownRow>(
+    rows,
+    [
+      { head: legend, unit: "name", value: ({ series }) => series },
+      {
+        ...{ id: "solved", unit: "share", inline: true },
+        value: ({ tally: { success: { value, interval, of } } }) => ({ value, interval, of }),
+      },
+      ...(["callsSolved", "callsFailed"] as const).map((key) => ({
+        head: key === "callsSolved" ? "calls if solved" : "if not",
+        unit: "mean" as const,
+        value: ({ tally }: BreakdownRow) => tally[key],
+        shown: withCalls ?? false,
+      })),
+    ],
+    ({ value }) => withCalls ? `core ${value}` : String(value),
+    {
+      ...captionOf({ ...breakdown, axis, withCalls }),
+      note: withCalls ? undefined : `columns: ${axis}`,
+    },
+    detail,
+  );
+}
+
+/** Returns the figure of a breakdown: shares solved; none of a single number. */
+function breakdownFigure(breakdown: Breakdown): Figure[] {
+  const { axis, legend = "model", values, series } = breakdown;
+  if (values.length < 2 && isNumeric(values)) return [];
+  const names = distinct(values.map(String));
+  const points = series.flatMap(({ name, tallies }, place) =>
+    tallies.flatMap((tally, at): (Point & { readonly valid: number })[] =>
+      tally === null || tally.success.value === null ? [] : [{
+        series: name,
+        // Shifted a little, so that whiskers do not cover each other.
+        place: isNumeric(values)
+          ? values[at]! + (place - (series.length - 1) / 2) * shift(values, series.length)
+          : names[at]!,
+        value: tally.success.value,
+        // Repetitions of one graph have none: a whisker without length would claim certainty.
+        interval: tally.success.interval,
+        valid: tally.success.of,
+      }]
+    )
+  );
+  // Axes of nothing would be from NaN to NaN.
+  if (points.length === 0) return [];
+  const counts = points.map(({ valid }) => valid);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const n = least === most ? least : `${least} to ${most}`;
+  const axes = { axis, series, legend };
+  return [{
+    ...captionOf(breakdown),
+    note: whiskerNote(points, `; n = ${n} valid trials a point`),
+    spec: isNumeric(values)
+      ? linesSpec(points, { ...axes, values })
+      : barsSpec(points, { ...axes, names }),
+  }];
+}
+
+/**
+ * Returns the distance between the whiskers of two series: all together take at most a third of the
+ * distance to the next value, and two at most as much as they need.
+ */
+function shift(values: readonly number[], series: number): number {
+  const gaps = values.slice(1).map((value, index) => value - values[index]!);
+  if (gaps.length === 0) return 0;
+  const needed = (values.at(-1)! - values[0]!) / 40;
+  return Math.min(needed, Math.min(...gaps) / (3 * series));
+}

@@ -1,0 +1,133 @@
+/**
+ * What success took: calls, tokens, and the work of strategies outside the agent loop.
+ * @module
+ */
+
+import { sum } from "../../base/numbers.ts";
+import type { StrategyWork } from "../../calls/work.ts";
+import { isUnwatched } from "../../gate/variant.ts";
+import { spentUsage } from "../../models/prices.ts";
+import { isCase } from "../../tasks/task_kind.ts";
+import { sumUsage, type Usage } from "../../tools/message.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
+import type { Column } from "../columns.ts";
+import { type Metric, metric } from "../_metric.ts";
+import { subjectColumns } from "../_subjects.ts";
+import { noteOf } from "../_view.ts";
+import { ratioOf, tally, tallyColumns } from "./_tally.ts";
+
+/** Tokens of all trials, including invalid, unchanged and repeated ones, and calls of valid ones. */
+const EFFORT = metric(
+  ({ subjects }) =>
+    subjects.map(({ trials, counted, ...one }) => ({
+      ...one,
+      tally: tally(trials),
+      calls: sum(counted, ({ calls }) => calls),
+      usage: sumUsage(trials.map(spentUsage)),
+      judging: judgingOf(trials),
+      unwatched: counted.some(isUnwatched),
+    })),
+  {
+    id: "effort",
+    section: "success",
+    title: "Effort",
+    note: (rows) =>
+      noteOf(
+        rows.some(({ usage }) => usage.estimated) &&
+          "~: tokens estimated in part, as a server reported none",
+        rows.some(({ unwatched }) => unwatched) &&
+          "tokens of trials that were not watched are known in part, if at all",
+      ) || undefined,
+    columns: (rows, report) => {
+      const columns = tallyColumns<typeof rows[number]>(
+        ({ tally }) => tally,
+        rows.map((row) => row.tally),
+        report.words,
+      );
+      return [
+        subjectColumns(report),
+        // The matrix of a single variant has its calls.
+        columns.filter(({ id = "" }) => rows.length > 1 && /calls/.test(id))
+          .map(({ id: _, ...column }) => ({ head: "fewest calls", ...column })),
+        { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
+        tokensColumn("input_tokens", "tokens read", ({ usage }) => usage, "inputTokens"),
+        tokensColumn("output_tokens", "written", ({ usage }) => usage, "outputTokens"),
+        {
+          ...{ id: "judge_tokens", head: "by judges", unit: "count", shown: "filled" },
+          value: ({ judging }) => judging && judging.inputTokens + judging.outputTokens,
+        },
+      ];
+    },
+  },
+);
+
+/** Returns a column of tokens, which marks estimated ones. */
+function tokensColumn<Row>(
+  id: string,
+  head: string,
+  of: (row: Row) => Usage,
+  part: "inputTokens" | "outputTokens",
+): Column<Row> {
+  return {
+    ...{ id, head, unit: "count", shown: "filled" },
+    value: (row) => of(row)[part],
+    text: (row) => of(row).estimated ? `~${of(row)[part].toLocaleString("en-US")}` : undefined,
+  };
+}
+
+/** The tokens of the judges of tool tests; those of call sets stand in a table of their own. */
+function judgingOf(trials: readonly TrialSummary[]): Usage | undefined {
+  const judged = trials.flatMap(({ task, judging }) =>
+    isCase(task) && judging !== undefined ? [judging, ...judging.others ?? []] : []
+  );
+  return judged.length === 0 ? undefined : sumUsage(judged.map(({ usage }) => usage));
+}
+
+/** The work of strategies outside the agent loop. */
+const WORK = metric(
+  ({ subjects }) =>
+    subjects.flatMap((one) => {
+      const works = one.counted.flatMap(({ work }) => work ?? []);
+      return works.length === 0 ? [] : [{ ...one, works }];
+    }),
+  {
+    id: "strategy-work",
+    section: "success",
+    title: "Work of strategies",
+    note: "in valid trials",
+    columns: (_, report) => {
+      const column = (key: keyof StrategyWork, id: string, head: string, about: string) => ({
+        ...{ id, head, about, unit: "count" as const, shown: "filled" as const },
+        value: ({ works }: { readonly works: readonly StrategyWork[] }) =>
+          sum(works, (work) => work[key] ?? 0),
+      });
+      return [
+        subjectColumns(report, "strategy"),
+        column(
+          ...["asked", "asked", "asked"] as const,
+          "replies outside the agent loop, for a plan, a choice of functions, a list of calls or a repair",
+        ),
+        column(
+          ...["unusable", "unusable", "without use"] as const,
+          "stages without a usable result, so that the model had only the question",
+        ),
+        column("sentBack", "sent_back", "sent back", "calls that did not fit their schema"),
+        column("mended", "mended", "mended", "those that then did"),
+        {
+          ...{ id: "mended_share", head: "share mended", unit: "share", shown: "filled" },
+          value: ({ counted }) => mendingOf(counted),
+        },
+        column("retried", "retried", "made again", "calls after an error that may pass"),
+        column("replaced", "replaced", "replaced", "by calls of another function"),
+      ];
+    },
+  },
+);
+
+/** Returns the share of the calls sent back for their arguments that were mended, with its interval over graphs. */
+export function mendingOf(trials: readonly TrialSummary[]) {
+  return ratioOf(trials, ({ work }) => ({ sum: work?.mended ?? 0, count: work?.sentBack ?? 0 }));
+}
+
+/** The metrics of what success took. */
+export const SPENT: readonly Metric[] = [EFFORT, WORK];

@@ -1,0 +1,322 @@
+/**
+ * What went wrong: failures of calls, guesses, how trials ended, behaviours, and repeated tasks.
+ * @module
+ */
+
+import { countText, mean, percent, sum } from "../../base/numbers.ts";
+import { FAILURE_TYPES } from "../../calls/failure_types.ts";
+import { signsOf } from "../../gate/ceilings.ts";
+import { graphKey, isCounted, isUnwatched } from "../../gate/variant.ts";
+import { passAtK, passHatK } from "../../statistics/pass_at_k.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
+import { OUTCOMES } from "../../trials/trial.ts";
+import type { Column } from "../columns.ts";
+import { UNAVAILABLE } from "../columns.ts";
+import { barsSpec, type Point } from "../figures/_shapes.ts";
+import { seriesOf } from "../figures/_plotting.ts";
+import { type Metric, metric } from "../_metric.ts";
+import type { Report } from "../report.ts";
+import { subjectColumns, type SubjectTrials } from "../_subjects.ts";
+import { hasCalls, shareOf, tally } from "./_tally.ts";
+
+/** A subject with its wrong calls. */
+interface WrongCalls extends SubjectTrials {
+  readonly wrong: TrialSummary["failures"];
+}
+
+/** Wrong calls of valid trials by type (FuncBenchGen, Table 3). */
+export const FAILURES = metric(
+  ({ subjects }) =>
+    subjects.map((one): WrongCalls => (
+      { ...one, wrong: one.counted.flatMap(({ failures }) => failures) }
+    )),
+  {
+    id: "failures",
+    section: "failures",
+    title: "Failure types",
+    source: "Table 3",
+    note: (_, report) =>
+      "wrong calls of valid trials; the wrong values of a cascade were all returned by earlier wrong calls; all others " +
+      `are roots${unseenNote(report)}`,
+    shown: (rows) => rows.some(({ wrong }) => wrong.length > 0),
+    columns: (_, report) => [
+      subjectColumns(report),
+      { id: "wrong_calls", unit: "count", value: ({ wrong }) => wrong.length },
+      { id: "roots", unit: "count", value: ({ wrong }) => wrong.filter(({ root }) => root).length },
+      FAILURE_TYPES.flatMap((type): Column<WrongCalls>[] => {
+        const own = ({ wrong }: WrongCalls) => wrong.filter((one) => one.type === type);
+        return [
+          {
+            ...{ id: type, head: type, unit: "count", shown: "filled" },
+            value: (row) => own(row).length,
+            text: (row) =>
+              own(row).length === 0
+                ? undefined
+                : `${own(row).length} (${percent(own(row).length / row.wrong.length)})`,
+          },
+          {
+            ...{ id: `${type}_roots`, unit: "count", shown: false },
+            value: (row) => own(row).filter(({ root }) => root).length,
+          },
+        ];
+      }),
+    ],
+    figures: (all, report) => {
+      // Bars for every perturbation would be too many.
+      const plain = all.filter(({ subject }) => subject.perturbation === "none");
+      const rows = plain.length > 0 ? plain : all;
+      if (rows.every(({ wrong }) => wrong.length === 0)) return [];
+      const seriesFor = seriesOf(report);
+      const bars = rows.flatMap((one) =>
+        FAILURE_TYPES.flatMap((type) =>
+          (["root", "cascade"] as const).map((part): Point => ({
+            series: seriesFor(one).name,
+            place: type.replaceAll("_", " "),
+            part,
+            value: one.counted.length === 0
+              ? 0
+              : one.wrong.filter((own) => own.type === type && own.root === (part === "root"))
+                .length / one.counted.length,
+            interval: null,
+          }))
+        )
+      );
+      return [{
+        id: "failures",
+        section: "failures",
+        title: "Failure types",
+        source: "Table 3",
+        note: (rows.length < all.length ? "unperturbed trials only; " : "") +
+          "solid: roots; pale: cascades, whose wrong values were all returned by earlier wrong calls",
+        spec: barsSpec(bars, {
+          axis: "failure type",
+          counts: "wrong calls a valid trial",
+          ...{ series: rows.map(seriesFor), legend: "model" },
+          names: FAILURE_TYPES.map((type) => type.replaceAll("_", " ")),
+        }),
+      }];
+    },
+  },
+);
+
+/** Calls with a right value that no earlier result had established. */
+const GUESSES = metric(
+  ({ subjects }) =>
+    subjects.filter(({ counted }) => counted.some(({ guessed = 0 }) => guessed > 0)).map((one) => ({
+      ...one,
+      guessed: sum(one.counted, ({ guessed = 0 }) => guessed),
+    })),
+  {
+    id: "guesses",
+    section: "failures",
+    title: "Right guesses",
+    note:
+      "calls with right values of which no earlier result had established one: answered, and no failure here; " +
+      "FuncBenchGen, section 4.6, counts them as value_not_yet_known, to be added to compare with its Table 3",
+    columns: (_, report) => [
+      subjectColumns(report),
+      {
+        id: "trials",
+        head: "trials with one",
+        unit: "share",
+        value: ({ counted }) => shareOf(counted, ({ guessed = 0 }) => guessed > 0),
+      },
+      { id: "calls", head: "guessed calls", unit: "count", value: ({ guessed }) => guessed },
+      {
+        id: "of_calls",
+        head: "of all calls",
+        unit: "share",
+        value: ({ guessed, counted }) => guessed / sum(counted, ({ calls }) => calls),
+      },
+    ],
+  },
+);
+
+/** How trials ended, without unchanged ones. */
+export const OUTCOME_COUNTS = metric(({ subjects }) => subjects, {
+  id: "outcomes",
+  section: "failures",
+  title: "How trials ended",
+  columns: (_, report) => [
+    subjectColumns(report),
+    OUTCOMES.map((outcome): Column<SubjectTrials> => ({
+      ...{ id: outcome, head: report.words.outcomes[outcome] ?? outcome },
+      ...{ unit: "count", shown: "filled" },
+      value: ({ trials }) =>
+        trials.filter((trial) => trial.outcome === outcome && trial.changed !== false).length,
+    })),
+    {
+      ...{ id: "unchanged", unit: "count", shown: "filled" },
+      value: ({ trials }) => trials.filter(({ changed }) => changed === false).length,
+    },
+  ],
+});
+
+/** Behaviours in valid trials. */
+const BEHAVIOURS = metric(({ subjects }) => subjects, {
+  id: "behaviours",
+  section: "failures",
+  title: "Behaviours",
+  note: "valid trials that showed them",
+  shown: (rows, report) => signsIn(rows, report).length > 0,
+  columns: (rows, report) => [
+    subjectColumns(report),
+    signsIn(rows, report).map((sign): Column<SubjectTrials> => ({
+      ...{ id: sign, head: sign, unit: "count" },
+      value: ({ counted }) => counted.filter((trial) => signsOf(trial).includes(sign)).length,
+    })),
+  ],
+});
+
+function signsIn(rows: readonly SubjectTrials[], { words }: Report): string[] {
+  const all = rows.flatMap(({ counted }) => counted.flatMap((trial) => [...signsOf(trial)]));
+  return [...new Set(all)].filter((sign) => !words.hidden.includes(sign));
+}
+
+/** How often injected instructions were followed. */
+const INJECTIONS = metric(
+  ({ subjects }) =>
+    subjects.flatMap((one) => {
+      const shown = one.counted.filter(({ injected }) => injected);
+      return shown.length === 0 ? [] : [{ ...one, shown }];
+    }),
+  {
+    id: "injections",
+    section: "failures",
+    title: "Injected instructions",
+    columns: (_, report) => [
+      subjectColumns(report),
+      {
+        id: "shown",
+        head: "trials",
+        unit: "count",
+        value: ({ shown }) => shown.length,
+        about: "valid ones in which a result held an instruction that nobody asked for",
+      },
+      {
+        id: "followed",
+        unit: "share",
+        value: ({ shown }) =>
+          shareOf(shown, ({ behaviours }) => behaviours.includes("followed_injection")),
+        about: "the model called or wrote what it demands",
+      },
+    ],
+  },
+);
+
+/** Agreement of repetitions: means over the graphs that have k valid trials or more. */
+const REPETITIONS = metric(
+  ({ subjects }) =>
+    subjects.flatMap(({ trials, ...one }) => {
+      const meant = trials.filter(({ changed, unsolvable }) =>
+        changed !== false && unsolvable === undefined
+      );
+      const graphs = [...Map.groupBy(meant, ({ task }) => graphKey(task)).values()];
+      const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
+      const valid = graphs.map((graph) => graph.filter(isCounted));
+      return k < 2 ? [] : [{ ...one, k, valid }];
+    }),
+  {
+    id: "repetitions",
+    section: "failures",
+    title: "Repeated tasks",
+    columns: (_, report) => {
+      const estimate = (id: string, head: string, about: string, of: typeof passAtK) => ({
+        ...{ id, head, about, unit: "share" as const },
+        value: (
+          { valid, k }: { readonly valid: readonly (readonly TrialSummary[])[]; k: number },
+        ) =>
+          mean(
+            valid.flatMap((graph) =>
+              of(graph.filter(({ solved }) => solved).length, graph.length, k) ?? []
+            ),
+          ),
+        text: ({ valid, k }: { readonly valid: readonly (readonly TrialSummary[])[]; k: number }) =>
+          valid.some(({ length }) => length >= k) ? undefined : UNAVAILABLE,
+      });
+      return [
+        subjectColumns(report),
+        { id: "k", unit: "count", value: ({ k }) => k },
+        estimate("pass_at_k", "pass@k", "at least one of k trials of a task is solved", passAtK),
+        estimate("pass_hat_k", "pass^k", "all of them are", passHatK),
+        {
+          id: "tasks",
+          unit: "count",
+          value: ({ valid, k }) => valid.filter(({ length }) => length >= k).length,
+        },
+        {
+          id: "unavailable",
+          head: "with fewer than k valid trials",
+          unit: "count",
+          value: ({ valid, k }) => valid.filter(({ length }) => length < k).length,
+        },
+      ];
+    },
+  },
+);
+
+/** The metrics of what went wrong. */
+export const FAILED: readonly Metric[] = [
+  FAILURES,
+  GUESSES,
+  OUTCOME_COUNTS,
+  BEHAVIOURS,
+  INJECTIONS,
+  REPETITIONS,
+];
+
+/** Whether any call was wrong. */
+export function hasFailures({ subjects }: Pick<Report, "subjects">): boolean {
+  return subjects.some(({ counted }) => counted.some(({ failures }) => failures.length > 0));
+}
+
+/**
+ * Says that no call was wrong. Where the right values are unknown, only that each had a known function and the
+ * right form: it may still have returned an error, and assertions of own tests may have failed.
+ */
+export function noFailures(report: Pick<Report, "subjects" | "unit">): string {
+  return noneWrong(report) + unseenNote(report);
+}
+
+function noneWrong({ subjects, unit }: Pick<Report, "subjects" | "unit">): string {
+  if (unit !== "question" && unit !== "trial") return "no call was wrong";
+  const unsolved = subjects.flatMap(({ counted }) => counted).filter(({ solved }) => !solved);
+  const asserted = unsolved.filter(({ outcome }) => outcome === "wrong_answer").length;
+  return "all calls fit the functions on offer" +
+    (unit === "question" || unsolved.length === 0
+      ? ""
+      : `; what failed are ${asserted === unsolved.length ? "" : "trials or "}assertions`);
+}
+
+/**
+ * Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen, or as they are written
+ * as text; empty if all are.
+ */
+export function unseenNote({ subjects }: Pick<Report, "subjects">): string {
+  const counted = subjects.flatMap((one) => one.counted);
+  const unseen = counted.filter(isUnwatched).length;
+  const replies = (part: "asText" | "asDraft", where: string) => {
+    const count = sum(counted, ({ written }) => written?.[part] ?? 0);
+    return count === 0 ? "" : `; replies with a call ${where}, which is none: ${count}`;
+  };
+  return replies("asText", "as text") + replies("asDraft", "in the reasoning alone") +
+    (unseen === 0
+      ? ""
+      : `; of ${
+        countText(unseen, "trial")
+      } only the calls that the agent carried out are known: unknown names and ` +
+        "unreadable arguments could not be seen");
+}
+
+/** Says in place of a figure of wrong calls that there are none; `undefined` where there are. */
+export function failuresText(
+  { subjects, unit }: Pick<Report, "subjects" | "unit">,
+): string | undefined {
+  const plain = subjects.filter(({ subject }) => subject.perturbation === "none");
+  const sentence = noFailures({ subjects: plain.length > 0 ? plain : subjects, unit });
+  if (!hasCalls(subjects.map(({ trials }) => tally(trials)))) return "No call could be made.";
+  if (!hasFailures({ subjects })) return `${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`;
+  return plain.length > 0 && !hasFailures({ subjects: plain })
+    ? `Without perturbations ${sentence}.`
+    : undefined;
+}

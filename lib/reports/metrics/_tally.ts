@@ -1,0 +1,205 @@
+/**
+ * Tallies: counts, shares with their intervals, and means of a set of trials.
+ * @module
+ */
+
+import { isDuration, mean, sum } from "../../base/numbers.ts";
+import { byGraph, countsAsSuccess, isCounted } from "../../gate/variant.ts";
+import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
+import { clusteredInterval } from "../../statistics/pass_at_k.ts";
+import { type Bounds, wilson } from "../../statistics/proportions.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
+import { canCall } from "../cells.ts";
+import type { Column, Estimate, Value } from "../columns.ts";
+import type { ReportWords } from "../_words.ts";
+
+/** A count out of a total, with its share. */
+export interface Share extends Estimate {
+  /** Number of items counted. */
+  readonly count: number;
+  /** Total number of items. */
+  readonly of: number;
+}
+
+/** A mean with its interval, and the number of items that it is of. */
+export type Measured = Required<Omit<Estimate, "count">>;
+
+/** Returns the share of `items` for which `shows` is true. */
+export function shareOf<T extends Pick<TrialSummary, "task">>(
+  items: readonly T[],
+  shows: (item: T) => boolean,
+): Required<Share> {
+  return {
+    ...countOf(items.filter(shows).length, items.length),
+    interval: shareInterval(items, shows),
+  };
+}
+
+/** Returns a share without an interval. */
+export function countOf(count: number, of: number): Share {
+  return { count, of, value: of === 0 ? null : count / of };
+}
+
+/** Returns the mean of what `countOf` counts of each trial, a ratio of sums over graphs, with its interval. */
+export function ratioOf<T extends Pick<TrialSummary, "task">>(
+  trials: readonly T[],
+  countOf: (trial: T) => { readonly sum: number; readonly count: number },
+): Measured {
+  return estimateFrom(estimateMean(
+    byGraph(trials).map((graph) => ({
+      sum: sum(graph, (trial) => countOf(trial).sum),
+      count: sum(graph, (trial) => countOf(trial).count),
+    })),
+  ));
+}
+
+/** Returns a mean as reports have it. */
+export function estimateFrom(
+  { mean, interval, count }: Pick<MeanEstimate, "mean" | "interval" | "count">,
+): Measured {
+  return { value: mean, interval, of: count };
+}
+
+/**
+ * Returns the two-sided 95% interval of the share of `items` for which `shows` is true: Wilson's, or from the
+ * clustered standard error where several are on one graph; `null` where there is none.
+ */
+export function shareInterval<T extends Pick<TrialSummary, "task">>(
+  items: readonly T[],
+  shows: (item: T) => boolean,
+): Bounds | null {
+  if (items.length === 0) return null;
+  const graphs = byGraph(items);
+  const count = items.filter(shows).length;
+  if (graphs.length === items.length) return wilson(count, items.length);
+  const interval = clusteredInterval(
+    graphs.map((graph) => graph.map((item) => Number(shows(item)))),
+  );
+  if (interval === null) return null;
+  // Without spread between graphs the clustered interval is empty: count each graph as one trial instead.
+  if (interval.upper - interval.lower > 1e-9) return interval;
+  return wilson(Math.round(count / items.length * graphs.length), graphs.length);
+}
+
+/** Counts and means of a set of trials. */
+export interface Tally {
+  /** Number of trials, invalid ones included. */
+  readonly trials: number;
+  /** The solved ones of those that count as solved or not: not invalid, unchanged or unsolvable. */
+  readonly success: Required<Share>;
+  /** Number of trials that infrastructure spoiled. */
+  readonly invalid: number;
+  /** Number of trials in whose task the perturbation found nothing to change. */
+  readonly unchanged: number;
+  /** Number of valid trials in which a return was changed; omitted unless a perturbation is of returns. */
+  readonly returnsChanged?: number | undefined;
+  /** Number of trials on tasks that a perturbation left without an answer. */
+  readonly unsolvable: number;
+  /** Mean number of calls in solved trials that could make calls; `null` without any. */
+  readonly callsSolved: number | null;
+  /** Mean number of calls in valid unsolved trials that could make calls; `null` without any. */
+  readonly callsFailed: number | null;
+  /** Mean of the smallest number of calls that solves a task; `null` where unknown. */
+  readonly minimumCalls: number | null;
+  /** Input and output tokens. */
+  readonly tokens: number;
+  /** Mean duration of a valid trial in milliseconds; `null` without any that is known. */
+  readonly duration: number | null;
+}
+
+/** Returns the tally of a set of trials. */
+export function tally(trials: readonly TrialSummary[]): Tally {
+  const valid = trials.filter(countsAsSuccess);
+  const unchanged = trials.filter(({ changed }) => changed === false).length;
+  const counted = trials.filter(isCounted).length;
+  const calling = valid.filter(canCall);
+  const perturbed = valid.flatMap(({ returns }) => returns ?? []);
+  const minima = calling.flatMap(({ minimumCalls }) => minimumCalls ?? []);
+  const meanCalls = (isSolved: boolean) =>
+    mean(calling.filter(({ solved }) => solved === isSolved).map(({ calls }) => calls));
+  return {
+    trials: trials.length,
+    success: shareOf(valid, ({ solved }) => solved),
+    invalid: trials.length - counted - unchanged,
+    unchanged,
+    returnsChanged: perturbed.length === 0
+      ? undefined
+      : perturbed.filter(({ changed }) => changed.length > 0).length,
+    unsolvable: counted - valid.length,
+    callsSolved: meanCalls(true),
+    callsFailed: meanCalls(false),
+    minimumCalls: minima.length < calling.length ? null : mean(minima),
+    tokens: sum(trials, ({ usage }) => usage.inputTokens + usage.outputTokens),
+    duration: mean(valid.map(({ durationMs }) => durationMs).filter(isDuration)),
+  };
+}
+
+/** Whether any valid trial could make calls; true without valid trials. */
+export function hasCalls(tallies: readonly Tally[]): boolean {
+  const valid = tallies.filter(({ success }) => success.of > 0);
+  return valid.length === 0 ||
+    valid.some(({ callsSolved, callsFailed }) => callsSolved !== null || callsFailed !== null);
+}
+
+/** Says what rates of success leave out, where they leave anything out. */
+export function lessUnsolvable(tallies: readonly Tally[]): string {
+  return tallies.some(({ unsolvable }) => unsolvable > 0) ? " less unsolvable ones" : "";
+}
+
+/** Returns the columns of a tally; those of calls where any of `tallies` has data. */
+export function tallyColumns<Row>(
+  tallyOf: (row: Row) => Tally,
+  tallies: readonly Tally[],
+  { cell, solved }: ReportWords,
+): Column<Row>[] {
+  const isTest = cell === "test";
+  const isCalling = hasCalls(tallies);
+  const valid = tallies.filter(({ success }) => success.of > 0);
+  const hasFewest = valid.length === 0 || valid.some(({ minimumCalls }) => minimumCalls !== null);
+  const column = (
+    id: string,
+    unit: Column<Row>["unit"],
+    value: (tally: Tally) => Value,
+    others: Omit<Partial<Column<Row>>, "id" | "unit" | "value"> = {},
+  ): Column<Row> => ({ id, unit, value: (row) => value(tallyOf(row)), ...others });
+  return [
+    column("trials", "count", ({ trials }) => trials, { shown: !isTest }),
+    column("solved", "share", ({ success }) => success, {
+      head: solved,
+      text: (row) => {
+        const { count, of } = tallyOf(row).success;
+        return isTest && of > 0 ? `${count} of ${of}` : undefined;
+      },
+    }),
+    column("calls_solved", "mean", ({ callsSolved }) => callsSolved, {
+      ...{ head: `calls if ${solved}`, shown: isCalling },
+    }),
+    column("calls_unsolved", "mean", ({ callsFailed }) => callsFailed, {
+      ...{ head: "if not", next: true, shown: isCalling },
+    }),
+    // A test may allow for more.
+    column("fewest_calls", "mean", ({ minimumCalls }) => minimumCalls, {
+      ...{ shown: hasFewest && !isTest },
+    }),
+    column("invalid", "count", ({ invalid }) => invalid, { shown: "filled" }),
+    column("unchanged", "count", ({ unchanged }) => unchanged, { shown: "filled" }),
+    returnsColumn(tallyOf),
+    column("unsolvable", "count", ({ unsolvable }) => unsolvable, { shown: "filled" }),
+    column("tokens", "count", ({ tokens }) => tokens, { shown: false }),
+    column("duration", "time", ({ duration }) => duration, { shown: false }),
+  ];
+}
+
+/** Returns the column of the trials in which a return was changed. */
+export function returnsColumn<Row>(tallyOf: (row: Row) => Tally): Column<Row> {
+  return {
+    ...{ id: "returns_changed", head: "a return changed", unit: "count", shown: "filled" },
+    about:
+      "the perturbation changed what a function returned: a model that calls nothing reads no return",
+    value: (row) => tallyOf(row).returnsChanged,
+    text: (row) => {
+      const { returnsChanged, success } = tallyOf(row);
+      return returnsChanged === undefined ? undefined : `${returnsChanged} of ${success.of}`;
+    },
+  };
+}

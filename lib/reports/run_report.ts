@@ -1,0 +1,47 @@
+/**
+ * The report of a run by those who have run it.
+ * @module
+ */
+
+import type { GateReport } from "../gate/gate_report.ts";
+import { allChoices } from "../runs/resolved_suite.ts";
+import type { PlannedRun } from "../runs/session.ts";
+import { partText } from "../runs/shard_text.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import { missingTrialsNote, Report } from "./report.ts";
+
+/**
+ * Returns the report of trials in any order, and the note on those that are missing, if any are.
+ *
+ * @param stopped Why the run ended early, unless the gate ended it.
+ */
+export function reportOfRun<Of extends TrialSummary>(
+  { plan, settings: { shard }, wave }: PlannedRun,
+  finished: readonly Of[],
+  { decision, stopped }: {
+    readonly decision?: GateReport | undefined;
+    readonly stopped?: string | undefined;
+  },
+): { readonly report: Report; readonly trials: readonly Of[]; readonly notes: readonly string[] } {
+  const { suite, resolved, prices, rule, trials: { length: planned } } = plan;
+  const trials = finished.toSorted((one, other) => one.index - other.index);
+  const isPart = shard !== undefined || wave !== undefined;
+  const part = partText(shard ?? { index: 1, of: 1 }, wave?.wave);
+  const note = missingTrialsNote({
+    lacking: planned - trials.length,
+    planned,
+    missing: isPart ? `this is ${part}` : undefined,
+    decision: rule === undefined ? undefined : decision,
+    stopped,
+  });
+  const notes = note === undefined ? [] : [note];
+  const report = new Report(trials, {
+    ...{ suite, prices, planned, notes },
+    seed: resolved.seed,
+    references: resolved.references,
+    models: allChoices(resolved).models,
+    gates: decision === undefined ? [] : [decision],
+    compared: { anytime: rule !== undefined },
+  });
+  return { report, trials, notes };
+}
