@@ -98,7 +98,7 @@ export function readArguments(
       string: [...valued, "_"],
       collect: valued,
       boolean: flags.filter((flag) => !isValued(flag)).map(({ name }) => name),
-      unknown(argument, key) {
+      unknown(argument: string, key?: string) {
         if (key !== undefined) unknown(argument);
       },
     },

@@ -178,7 +178,9 @@ async function runAt(
   } catch (error) {
     const registered = place === undefined ? undefined : placeText(place);
     // All that matters of these is in their message.
-    const isTold = error instanceof AssertionError || error instanceof InputError;
+    // The projects of users know no types of the library that the first of these is from.
+    const isTold = error instanceof Error &&
+      (error instanceof AssertionError || error instanceof InputError);
     const told = isTold ? toldAt(error, error.message, registered) : error;
     // A text says that another test has the error.
     if (typeof told !== "string") annotate(name, told);

@@ -100,7 +100,7 @@ export async function shell(line: string, cwd: string): Promise<{ code: number; 
 
 /**
  * A line, or a file of tasks, whose tests are run without a check of types: one that takes seconds for each
- * file. `deno task checks` has these files, and tests/soak/user_types.ts those of a user's own project.
+ * file. `deno task checks` has these files, and tests/e2e/init_test.ts those of a user's own project.
  */
 export function unchecked(text: string): string {
   return text.replaceAll(/\bdeno test (?!.*--no-check)/g, "deno test --no-check ");
