@@ -97,7 +97,7 @@ report, if that is NAME.html beside its record NAME.json, or beside the page.`,
     if (html !== undefined) {
       const page = userPath(html);
       const pageOf = ({ path }: HistoryPoint) => reportBeside(userPath(path), page);
-      writeOutput(page, await historyPage(report, { pageOf }), "the page to");
+      writeOutput(page, await historyPage(report, pageOf), "the page to");
       console.error(`Wrote ${html}`);
     }
     if (json) console.log(printableJson(report, 2));

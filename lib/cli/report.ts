@@ -127,7 +127,7 @@ of tool tests.`,
             rerunLine({ ...trial, id: whole.id }, whole.plan, operandOf.get(whole.path)!),
         });
       } else if (name === "csv") {
-        const count = writeCsv(path, content, { trials: whole.trials() });
+        const count = writeCsv(path, content, whole.trials());
         written = `${countText(count, "file")} to `;
       } else if (name === "svg") {
         const count = await writeSvgs(path, content);

@@ -114,20 +114,6 @@ export const WORDS: readonly Entry[] = [
     "the first that applies",
   ],
   [
-    "right guess",
-    "a call with right values of which one was not known yet. It is answered and is no failure, unlike in " +
-    "FuncBenchGen, section 4.6, which counts it as value not yet known",
-  ],
-  [
-    "root, cascade",
-    "a cascade is a wrong call whose wrong values were all returned by earlier wrong calls; any other " +
-    "wrong call is a root, the mistake to look at",
-  ],
-  [
-    "invalid",
-    "a trial in which the network or a server failed: neither a success nor a failure of the model",
-  ],
-  [
     "filtered",
     "an outcome: a content filter left nothing of a reply. The task counts as not solved, and no call as " +
     "wrong",
@@ -135,11 +121,6 @@ export const WORDS: readonly Entry[] = [
   [
     "agent_error",
     "an outcome: an agent of your own threw an error, or returned no text. The task counts as not solved",
-  ],
-  [
-    "not watched",
-    "a trial whose agent was not seen to ask a model through the fetch or baseURL that it is given, or called what no " +
-    "reply had called: unknown names and unreadable arguments are not known of it, without any reply tokens neither",
   ],
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...SIGNS.map((sign): Entry => [sign, `a behaviour: ${SIGN_ROWS[sign].words}`]),
@@ -158,26 +139,6 @@ export const WORDS: readonly Entry[] = [
     "several are joined by +",
   ],
   ...PERTURBATIONS.map((id): Entry => [id, `a perturbation ${perturbationWords(id)}`]),
-  [
-    "check",
-    "a perturbation that should not change whether a task is solved; flipped: solved with it and not " +
-    "without, or the reverse; some flips are chance where a model samples its replies",
-  ],
-  [
-    "unchanged",
-    "a trial in whose task the perturbation found nothing to change: it says nothing about the perturbation " +
-    "and is left out of all rates",
-  ],
-  [
-    "abstained",
-    "an outcome where nothing that the model was shown leads to the answer: it gave no answer and made no " +
-    "value up. That is the right behaviour, but the task counts as not solved",
-  ],
-  [
-    "unsolvable",
-    "a trial on a task that a perturbation left without an answer: the query lacks a value, a function is " +
-    "denied, or descriptions were all that told which value a parameter takes; rates of success leave it out",
-  ],
   ...PARAMETER_FAILURE_TYPES.map((type): Entry => [
     plainName(type),
     `a parameter failure. ${PARAMETER_FAILURES[type].words}`,
@@ -188,8 +149,7 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "fault",
-    "a perturbation that makes a function fail although it was called correctly. Each function that failed " +
-    "in a trial is an episode",
+    "a perturbation that makes a function fail although it was called correctly",
   ],
   [
     "tool selection, argument correctness, result interpretation, multi-step planning, error recovery",
@@ -206,12 +166,6 @@ export const WORDS: readonly Entry[] = [
   ],
   ["probe", "a small question that shows how a model behaves towards tools; it has no graph"],
   ...Object.entries(PROBE_WORDS).map(([id, words]): Entry => [id, `a probe: ${words}`]),
-  [
-    "call set",
-    "questions with the calls that answer them. In mode parameters an answer is a text with these calls, in " +
-    "mode routing a text that only names functions, and in mode tools the model makes the calls. Functions " +
-    "and answers may be in JSON or YAML",
-  ],
   [
     "easy, medium, hard",
     "how hard a question is: one call, several calls, or several where one needs the result of another; macro: " +
@@ -271,7 +225,6 @@ export const WORDS: readonly Entry[] = [
 
 /** What shows that an entry is needed, where its words mean something else too or are shown in other forms. */
 const FORMS: Readonly<Record<string, RegExp>> = {
-  check: /\bchecks?\b|\bflipped\b/i,
   "easy, medium, hard": /\bmedium\b/i,
   "published, strict": /\bpublished\b|\bscored as\b/i,
   "hallucination, unexpected formatting, logical error":

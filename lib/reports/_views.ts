@@ -1,8 +1,9 @@
 /**
- * The views of a report, in their order.
+ * The views of a report, in their order, and its records for programs.
  * @module
  */
 
+import type { JsonValue } from "../base/json.ts";
 import type { Detail } from "./columns.ts";
 import { METRICS } from "./metrics/_registry.ts";
 import type { Report } from "./report.ts";
@@ -25,6 +26,12 @@ export function viewsOf(report: Report): View[][] {
     ({ id }) => id,
   );
   return inSections([...groups.values()], ([first]) => first!);
+}
+
+/** Returns the records of each metric that has any, by its name. */
+export function recordsOf(report: Report): Map<string, Record<string, JsonValue>[]> {
+  const all = METRICS.map(({ id, records }) => [id, records(report)] as const);
+  return new Map(all.filter(([, records]) => records.length > 0));
 }
 
 /** Returns items by section. */

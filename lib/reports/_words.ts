@@ -17,8 +17,6 @@ export interface ReportWords {
   readonly headline: string;
   /** The title of success by cell. */
   readonly byCell: string;
-  /** What the share of it is called. */
-  readonly rate: "success rate" | "pass rate";
   /** What success is called. */
   readonly solved: "solved" | "passed";
   /** What the lack of it is called. */
@@ -34,7 +32,6 @@ const TASKS: ReportWords = {
   tasks: "tasks",
   headline: "Success",
   byCell: "Success by cell",
-  rate: "success rate",
   solved: "solved",
   unsolved: "not solved",
   outcomes: {},
@@ -53,7 +50,6 @@ const TESTS: ReportWords = {
   tasks: "tests",
   headline: "Results",
   byCell: "Tests",
-  rate: "pass rate",
   solved: "passed",
   unsolved: "failed",
   outcomes: { solved: "passed", wrong_answer: "failed" },

@@ -90,6 +90,15 @@ export interface Column<Row> {
   readonly inline?: true;
 }
 
+/** Returns the column of a count that is 0 in most reports, which then do not show it. */
+export function asideColumn<Key extends string>(
+  id: Key,
+  about?: string,
+  head?: string,
+): Column<Readonly<Record<Key, number>>> {
+  return { id, unit: "count", value: (row) => row[id], shown: "filled", head, about };
+}
+
 /** What is asked of a figure: drawn as a line, and what is still good enough as a band up to it. */
 export type Asked = Pick<Drawing, "target" | "least">;
 
@@ -118,14 +127,16 @@ export function tableOf<Row>(
   if (rows.length === 0) return [];
   const laid = columns.flat().filter((column) => isShown(column, detail))
     .flatMap((column) => laidOut(column, rows, detail === "page"))
-    .filter(({ shown = true, cells }) =>
+    .filter(({ column: { shown = true }, cells }) =>
       shown === "filled" ? cells.some(({ text }) => text !== NOTHING && text !== "0") : shown
     );
-  const heads = laid.map(({ column: { unit, group, next }, head }, place): Head => ({
-    text: head,
-    ...{ group, about: laid[place]!.about },
-    isNext: next === true || group !== undefined && laid[place - 1]?.column.group === group ||
-      laid[place]!.isInterval,
+  const heads = laid.map((
+    { column: { unit, group, next }, head, about, isInterval },
+    place,
+  ): Head => ({
+    ...{ text: head, group, about },
+    isNext: next === true || isInterval ||
+      group !== undefined && laid[place - 1]?.column.group === group,
     isText: unit === "name" || unit === "text",
   }));
   const names = heads.findIndex((_, place) => laid[place]!.column.unit !== "name");
@@ -138,22 +149,14 @@ export function tableOf<Row>(
   }];
 }
 
-/** A column with its cells. */
-interface Laid<Row> {
-  readonly column: Column<Row>;
-  readonly head: string;
-  readonly about?: string;
-  readonly isInterval: boolean;
-  readonly shown?: Column<Row>["shown"];
-  readonly cells: readonly Cell[];
-}
-
-/** Returns the cells of a column, and those of its intervals, if it has any. */
-function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean): Laid<Row>[] {
-  const { about, unit, inline, shown, text, link, bounds } = column;
-  const isBounded = column.isBounded ?? (() => true);
+/** Returns a column with its cells, and one of its intervals, if it has any. */
+function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean) {
+  const { unit, inline, text, link, bounds } = column;
   const show = UNITS[unit] as (value: unknown) => string;
-  const values = rows.map((row) => estimateOf(column.value(row)));
+  const values = rows.map((row) => {
+    const found = estimateOf(column.value(row));
+    return column.isBounded?.(row) === false ? { ...found, interval: null } : found;
+  });
   const boundsOf = ({ interval = null }: Pick<Estimate, "interval">) =>
     boundsText(bounds === undefined || interval === null ? interval : outwards(interval), show);
   const cells = rows.map((row, place): Cell => {
@@ -168,20 +171,15 @@ function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean
       value: typeof value === "number" ? value : undefined,
     };
   });
-  const drawings = drawingsOf(
-    column,
-    rows,
-    values.map((one, place) => isBounded(rows[place]!) ? one : { value: one.value }),
-  );
-  const own = { column, head: headOf(column), about, shown, cells, isInterval: false };
+  const drawings = drawingsOf(column, rows, values);
+  const own = { column, head: headOf(column), about: column.about, cells, isInterval: false };
   const hasIntervals = !inline && values.some(({ interval }) => interval !== undefined);
   return hasIntervals
     ? [own, {
-      ...{ column, shown, isInterval: true, head: bounds ?? "95% interval" },
-      cells: values.map((value, place): Cell => ({
-        text: isBounded(rows[place]!) ? boundsOf(value) : NOTHING,
-        drawing: drawings[place],
-      })),
+      ...{ column, isInterval: true, head: bounds ?? "95% interval", about: undefined },
+      cells: values.map((value, place): Cell => (
+        { text: boundsOf(value), drawing: drawings[place] }
+      )),
     }]
     : [own];
 }

@@ -8,14 +8,125 @@
  * @module
  */
 
+import { canonicalJson, cutText, type JsonValue } from "../base/json.ts";
 import { assertBegins, Output } from "../base/output_file.ts";
-import { canonicalJson, type JsonValue } from "../base/json.ts";
-import { callsOf } from "../calls/trace.ts";
-import { costOfAll } from "../models/prices.ts";
+import { describeCause } from "../calls/failure_types.ts";
+import { type CallEvent, callsOf } from "../calls/trace.ts";
+import { countsAsSuccess, unitKey } from "../gate/variant.ts";
+import { costOfAll, spentUsage } from "../models/prices.ts";
+import { isCase, isGenerated, isProbe } from "../tasks/task_kind.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
-import { CALLS, type Cell, type Columns, TRIALS } from "./_csv_columns.ts";
-import { METRICS } from "./metrics/_registry.ts";
+import { canCall, cellName, isWholeQuestion } from "./cells.ts";
 import type { Report } from "./report.ts";
+import { recordsOf } from "./_views.ts";
+
+/** A cell; `undefined`, `null` and numbers that are not finite are empty, lists and objects are JSON. */
+type Cell = JsonValue | undefined;
+
+/** The columns of a file, by name, and their cells; docs/contracts.md explains them. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
+
+/** Arguments and results are cut to this many characters, the last of which is then an ellipsis. */
+const MAX_TEXT = 2_000;
+
+function cut(text: string | undefined): string | undefined {
+  return text === undefined || text.length <= MAX_TEXT ? text : `${cutText(text, MAX_TEXT - 1)}…`;
+}
+
+/** A trial, its place in the report from 1, and what it cost. */
+interface TrialRow {
+  readonly trial: TrialSummary;
+  readonly number: number;
+  readonly cost: number | null;
+}
+
+/** Returns a column with a field of tasks of one kind; it is empty for others. */
+function taskColumn<Task extends object>(
+  isKind: (task: object) => task is Task,
+  field: keyof Task,
+): (row: TrialRow) => Cell {
+  // Journals of other tools may have any JSON there.
+  return ({ trial: { task } }) => isKind(task) ? task[field] as Cell : undefined;
+}
+
+function kindOf({ task }: TrialSummary): string {
+  if (isGenerated(task)) return "generated";
+  if (isWholeQuestion(task)) return "question";
+  return isProbe(task) ? "probe" : isCase(task) ? "case" : "other";
+}
+
+const TRIALS: Columns<TrialRow> = {
+  id: ({ trial }) => trial.id,
+  number: ({ number }) => number,
+  suite: ({ trial }) => trial.suite,
+  kind: ({ trial }) => kindOf(trial),
+  cell: ({ trial }) => cellName(trial),
+  unit: ({ trial }) => unitKey(trial.task),
+  task: ({ trial }) => canonicalJson(trial.task),
+  core: taskColumn(isGenerated, "core"),
+  depth: taskColumn(isGenerated, "depth"),
+  connected: taskColumn(isGenerated, "connected"),
+  disconnected: taskColumn(isGenerated, "disconnected"),
+  task_seed: taskColumn((task): task is { readonly seed: number } => "seed" in task, "seed"),
+  test: taskColumn(isCase, "case"),
+  probe: taskColumn(isProbe, "case"),
+  question_set: taskColumn(isWholeQuestion, "set"),
+  question: taskColumn(isWholeQuestion, "question"),
+  difficulty: taskColumn(isWholeQuestion, "difficulty"),
+  mode: taskColumn(isWholeQuestion, "mode"),
+  domain: ({ trial }) => trial.domain,
+  repetition: ({ trial }) => trial.repetition,
+  model: ({ trial }) => trial.model.requested,
+  strategy: ({ trial }) => trial.strategy,
+  perturbation: ({ trial }) => trial.perturbation,
+  variant: ({ trial }) => trial.variant,
+  served: ({ trial }) => trial.model.served,
+  simulated: ({ trial }) => trial.model.simulated,
+  outcome: ({ trial }) => trial.outcome,
+  solved: ({ trial }) => trial.solved,
+  valid: ({ trial }) => countsAsSuccess(trial),
+  changed: ({ trial }) => trial.perturbation === "none" ? undefined : trial.changed !== false,
+  unsolvable: ({ trial }) => trial.unsolvable,
+  grounded: ({ trial }) => trial.grounded,
+  calls: ({ trial }) => canCall(trial) ? trial.calls : undefined,
+  fewest_calls: ({ trial }) => canCall(trial) ? trial.minimumCalls : undefined,
+  wrong_calls: ({ trial }) => canCall(trial) ? trial.failures.length : undefined,
+  root_failures: ({ trial }) =>
+    canCall(trial) ? trial.failures.filter(({ root }) => root).length : undefined,
+  behaviours: ({ trial }) => trial.behaviours.join(";"),
+  input_tokens: ({ trial }) => spentUsage(trial).inputTokens,
+  output_tokens: ({ trial }) => spentUsage(trial).outputTokens,
+  tokens_estimated: ({ trial }) => spentUsage(trial).estimated === true,
+  cost_usd: ({ cost }) => cost,
+  duration_ms: ({ trial }) => trial.durationMs,
+  started_at: ({ trial }) => trial.startedAt,
+  replayed: ({ trial }) => trial.replayed === true,
+  partly_replayed: ({ trial }) => trial.partlyReplayed === true,
+  reason: ({ trial }) => cut(trial.reason),
+  why: ({ trial }) => trial.why,
+  agent: ({ trial }) => trial.agent,
+};
+
+const CALLS: Columns<{ readonly trial: string; readonly call: CallEvent }> = {
+  trial_id: ({ trial }) => trial,
+  call: ({ call }) => call.call,
+  step: ({ call }) => call.step,
+  function: ({ call }) => call.function,
+  arguments: ({ call }) => cut(call.arguments),
+  result: ({ call }) => cut(call.result),
+  // A function may answer a wrong call.
+  refused: ({ call }) => call.failure !== undefined && call.returned === undefined,
+  failure: ({ call }) => call.failure?.type,
+  root: ({ call }) => call.failure?.root,
+  cause: ({ call }) => call.failure && cut(describeCause({ ...call, ...call.failure })),
+  guessed: ({ call }) => call.guessed === true,
+  fault: ({ call }) => call.fault,
+  error: ({ call }) => cut(call.error),
+  made_by: ({ call }) => call.by ?? "model",
+  duration_ms: ({ call }) => call.durationMs,
+  agent_did: ({ call }) => call.agentDid,
+};
 
 /** Returns a line of CSV. */
 export function csvLine(cells: readonly Cell[]): string {
@@ -45,32 +156,11 @@ function cellText(cell: Cell): string {
   return /[",\r\n]/.test(shielded) ? `"${shielded.replaceAll('"', '""')}"` : shielded;
 }
 
-/** Writes rows one by one. */
-function writeRows<Row>(output: Output, columns: Columns<Row>, rows: Iterable<Row>): void {
-  let lines = csvLine(Object.keys(columns));
-  for (const row of rows) {
-    lines += csvLine(Object.values(columns).map((cell) => cell(row)));
-    if (lines.length < 100_000) continue;
-    output.write(lines);
-    lines = "";
-  }
-  output.write(lines);
-}
-
 /** The files of trials and calls. */
 const FILES = { trials: TRIALS, calls: CALLS } as const;
 
 function pathOf(folder: string, name: string): string {
   return `${folder.replace(/(?<=[^/\\])[/\\]+$/, "")}/${name}.csv`;
-}
-
-/** Returns the records of each metric of a report that has any, by the name of its file. */
-function recordsOf(report: Report): [name: string, records: Record<string, JsonValue>[]][] {
-  return METRICS.map((
-    { id, records },
-  ): [string, Record<string, JsonValue>[]] => [id, records(report)]).filter(([, records]) =>
-    records.length > 0
-  );
 }
 
 /**
@@ -83,7 +173,9 @@ export function assertCsvFolder(folder: string, report: Report, shown: string): 
   const heads = [
     ...Object.entries(FILES).map(([name, columns]) => [name, Object.keys(columns)] as const),
     // Other reports have other columns behind the first ones.
-    ...recordsOf(report).map(([name, [first]]) => [name, Object.keys(first!).slice(0, 2)] as const),
+    ...[...recordsOf(report)].map(([name, [first]]) =>
+      [name, Object.keys(first!).slice(0, 2)] as const
+    ),
   ];
   for (const [name, head] of heads) {
     assertBegins(pathOf(folder, name), "the report to", {
@@ -94,49 +186,46 @@ export function assertCsvFolder(folder: string, report: Report, shown: string): 
   }
 }
 
-/** What {@linkcode writeCsv} writes. */
-export interface CsvOptions {
-  /** The trials of the report with their events, in any order; they are read one by one and not kept. */
-  readonly trials: Iterable<Trial>;
-}
-
 /**
  * Writes `trials.csv`, `calls.csv` and a file for each metric of the report into a folder, which is created. Returns how
  * many files there are.
  *
+ * @param trials The trials of the report with their events, in any order; they are read one by one and not kept.
  * @throws {InputError} If a file cannot be written.
  */
-export function writeCsv(folder: string, report: Report, { trials }: CsvOptions): number {
+export function writeCsv(folder: string, report: Report, trials: Iterable<Trial>): number {
   const { options: { prices = {} } } = report;
   const write = <Row>(name: string, columns: Columns<Row>, rows: Iterable<Row>) => {
     using output = new Output(pathOf(folder, name), "the report to");
-    writeRows(output, columns, rows);
+    let lines = csvLine(Object.keys(columns));
+    for (const row of rows) {
+      lines += csvLine(Object.values(columns).map((cell) => cell(row)));
+      if (lines.length < 100_000) continue;
+      output.write(lines);
+      lines = "";
+    }
+    output.write(lines);
     output.finish();
   };
-  write(
-    "calls",
-    CALLS,
-    function* () {
-      for (const { id, events } of trials) {
-        for (const call of callsOf(events)) yield { trial: id, call };
-      }
-    }(),
-  );
+  const calls = function* () {
+    for (const { id, events } of trials) {
+      for (const call of callsOf(events)) yield { trial: id, call };
+    }
+  };
+  write("calls", CALLS, calls());
   write(
     "trials",
     TRIALS,
-    report.trials.map((trial, place) => ({
-      ...{ trial, number: place + 1, cost: costOfAll([trial], prices) },
-    })),
+    report.trials.map((trial, place) => (
+      { trial, number: place + 1, cost: costOfAll([trial], prices) }
+    )),
   );
   const metrics = recordsOf(report);
   for (const [name, records] of metrics) {
     // A figure that one row has and another lacks is a column of both.
     const names = new Set(records.flatMap((record) => Object.keys(record)));
-    const columns = Object.fromEntries(
-      [...names].map((key) => [key, (row: Record<string, JsonValue>) => row[key]]),
-    );
-    write(name, columns, records);
+    const columns = [...names].map((key) => [key, (row: typeof records[number]) => row[key]]);
+    write(name, Object.fromEntries(columns), records);
   }
-  return metrics.length + Object.keys(FILES).length;
+  return metrics.size + Object.keys(FILES).length;
 }

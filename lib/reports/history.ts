@@ -192,6 +192,8 @@ export function historyTable(
   caption: Pick<Table, "id" | "title">,
   pageOf: (point: HistoryPoint) => string | undefined = () => undefined,
 ): Table[] {
+  const minutes = new Set(points.map(({ startedAt }) => startedAt.slice(0, 16)));
+  const isClose = minutes.size < points.length;
   const isTimed = points.some(({ duration }) => duration !== null && duration.p95 >= JITTER);
   const time = (id: "median" | "p95", head: string): Column<HistoryPoint> => ({
     ...{ id, head, group: "time", unit: "time", shown: isTimed },
@@ -200,7 +202,7 @@ export function historyTable(
   return tableOf(points, [
     {
       ...{ id: "run", head: "run (UTC)", unit: "name", link: pageOf },
-      value: ({ startedAt }) => startedAt.slice(0, 16).replace("T", " "),
+      value: ({ startedAt }) => startedAt.slice(0, isClose ? 19 : 16).replace("T", " "),
     },
     { id: "release", unit: "text", shown: "filled", value: releaseText },
     { id: "served", head: "served model", unit: "text", value: servedText },

@@ -34,16 +34,13 @@ const script = oneScript([partsScript, takeScript, viewsScript, historyScript]);
 /** Longer names of models have short ones. */
 const MAX_NAME = 30;
 
-/** Options of {@linkcode historyPage}. */
-export interface HistoryPageOptions {
-  /** Returns the address of the page with the trials of a run, from where this page is; `undefined` without one. */
-  readonly pageOf?: (run: HistoryPoint) => string | undefined;
-}
-
-/** Returns the page of a history: remarks, a figure and a table for each stream, and what was left out. */
+/**
+ * Returns the page of a history: remarks, a figure and a table for each stream, and what was left out. `pageOf` returns
+ * the address of the page with the trials of a run, from where this page is; `undefined` without one.
+ */
 export async function historyPage(
   { suite, remarks, streams, leftOut }: HistoryReport,
-  { pageOf }: HistoryPageOptions = {},
+  pageOf?: (run: HistoryPoint) => string | undefined,
 ): Promise<string> {
   const models = streams.map(({ subject }) => subject.model);
   const { forms, shorten } = shortNames(models, MAX_NAME * 5);

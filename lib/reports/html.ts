@@ -45,11 +45,12 @@ import type { Subject } from "./_subjects.ts";
 import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, shownKey, taskOf, viewShown, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
+import { HEAT_CSS } from "./page/_view_markup.ts";
 import { wrongAnswerText } from "./_question_story.ts";
 import { whyUnsolved } from "../trials/why_unsolved.ts";
 
 // Page styles come last: their media queries override the others.
-const css = [resultsCss, trialCss, pageCss].join("\n");
+const css = [resultsCss, HEAT_CSS, trialCss, pageCss].join("\n");
 /** All scripts of the page in one, as a page opened from a disk cannot import modules. */
 const script = oneScript([
   partsScript,

@@ -5,8 +5,8 @@
 
 import type { JsonValue } from "../base/json.ts";
 import type { GateReport } from "../gate/gate_report.ts";
-import { METRICS } from "./metrics/_registry.ts";
 import type { Report } from "./report.ts";
+import { recordsOf } from "./_views.ts";
 
 /** Returns a report as data: its metrics by name, with a record for each of their rows. */
 export function reportToJson(
@@ -28,9 +28,6 @@ export function reportToJson(
     began: began && [...began],
     notes: [...notes],
     gates,
-    metrics: Object.fromEntries(METRICS.flatMap(({ id, records }) => {
-      const own = records(report);
-      return own.length === 0 ? [] : [[id, own]];
-    })),
+    metrics: Object.fromEntries(recordsOf(report)),
   };
 }

@@ -53,6 +53,16 @@ const OPEN = 4_000;
 /** Milliseconds that open pages have to ask for the report of a run that has ended, at least and at most. */
 const [LEAST_LEFT, MOST_LEFT] = [2_500, 8_000];
 
+/** How a run stands, in words, and when its last trial ended: in milliseconds since 1970. */
+interface State {
+  readonly text: string;
+  readonly notes: readonly string[];
+  readonly last: number;
+}
+
+/** Seconds without a trial from which on a page says so. */
+const QUIET = 10;
+
 /** The page of a run. */
 export class LivePage implements AsyncDisposable {
   readonly #options: LiveOptions;
@@ -63,8 +73,8 @@ export class LivePage implements AsyncDisposable {
   readonly #reasons = new Map<string, number>();
   #head: Promise<PageHead> | undefined;
   #report: { readonly report: Report; readonly ids: ReadonlySet<string> } | undefined;
-  /** How the run stands, as it was told last; `undefined` once that has changed. */
-  #state: string | undefined;
+  /** How the run stands, in words; `undefined` once that has changed. */
+  #state: State | undefined;
   #server: PageServer | undefined;
   /** When a page has asked last, and how many have learnt of the end and not got the report. */
   readonly #asked = { last: -Infinity, owed: 0 };
@@ -200,12 +210,18 @@ export class LivePage implements AsyncDisposable {
     this.#asked.last = SYSTEM_CLOCK.now();
     const ended = this.#report !== undefined;
     if (ended) this.#asked.owed++;
-    const body = this.#state ??= JSON.stringify({ ...this.#told(), ended });
+    const { text, notes, last } = this.#state ??= this.#told();
+    const quiet = (SYSTEM_CLOCK.now() - last) / 1000;
+    // A run that waits for a rate limit stands still, and one that was cut short for ever.
+    const since = !ended && quiet > QUIET && quiet < Infinity
+      ? `; the last trial ended ${duration(quiet)} ago`
+      : "";
+    const body = JSON.stringify({ text: text + since, notes, ended });
     return { type: "application/json", body, tag: sha256(body) };
   }
 
   /** How the run stands, in words. */
-  #told(): { readonly text: string; readonly notes: readonly string[] } {
+  #told(): State {
     const { planned, prices = {} } = this.#options;
     const trials = [...this.#trials.values()];
     const { solved, unsolved } = this.#scope().words;
@@ -224,6 +240,7 @@ export class LivePage implements AsyncDisposable {
     }
     const needless = sum([...this.#reasons.values()], (count) => count);
     return {
+      last,
       text: [
         `${grouped(trials.length)} of ${grouped(planned.length)} trials have ended: ` +
         `${grouped(good)} ${solved}, ${grouped(trials.length - good - invalid)} ${unsolved}, ` +

@@ -16,9 +16,6 @@ import type { Plan } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
-import { wilson } from "../statistics/proportions.ts";
-import { scoringKey } from "../trials/executors/question.ts";
-import { isQuestion } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** Milliseconds between two lines of progress. */
@@ -36,11 +33,6 @@ export interface RunStatus {
   /** Number of trials that the journal had before. */
   readonly resumed: number;
   readonly solved: number;
-  /**
-   * Whether the share of solved trials gets an interval: not with several models, whose mixture has no rate,
-   * nor with several trials of a graph, which are not independent.
-   */
-  readonly bounded: boolean;
   readonly invalid: number;
   /** Number of trials that have begun and not ended. */
   readonly inFlight: number;
@@ -59,23 +51,29 @@ export function secondsLeft({ total, done, resumed, seconds }: RunStatus): numbe
   return ranHere <= 0 ? undefined : seconds * (total - done) / ranHere;
 }
 
-/** Describes a status in words. */
-export function describeStatus(status: RunStatus): string {
-  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = status;
+/**
+ * Returns the figures of a status in words or in short, those that matter less behind the others. It has no interval:
+ * one that is watched is wrong more often than it says.
+ */
+function figuresOf(status: RunStatus, isShort: boolean): string[] {
+  const { total, done, solved, invalid, inFlight, tokens, usd } = status;
   const valid = done - invalid;
-  const { lower, upper } = wilson(solved, Math.max(1, valid));
-  const interval = bounded ? `, 95% interval ${percent(lower)} to ${percent(upper)}` : "";
-  const rate = valid === 0 ? "" : ` (${percent(solved / valid)}${interval})`;
   const left = secondsLeft(status);
+  const rate = valid === 0 ? "" : ` (${percent(solved / valid)})`;
+  const short = valid === 0 ? [] : [`${Math.round(100 * solved / valid)}% solved`];
   return [
-    `${done}/${total} trials`,
-    `${solved} solved${rate}`,
+    ...(isShort ? short : [`${solved} solved${rate}`]),
     ...(left === undefined || done >= total ? [] : [`${duration(left)} left`]),
     `${invalid} invalid`,
-    ...(done < total ? [`${inFlight} in flight`] : []),
-    `${tokens} tokens`,
     ...(usd === undefined ? [] : [dollars(usd)]),
-  ].join(", ");
+    ...(done < total ? [`${inFlight} in flight`] : []),
+    `${isShort ? shortNumber(tokens) : tokens} tokens`,
+  ];
+}
+
+/** Describes a status in words. */
+export function describeStatus(status: RunStatus): string {
+  return [`${status.done}/${status.total} trials`, ...figuresOf(status, false)].join(", ");
 }
 
 /** Columns of the bar on narrow and on wide screens: a bar of varying length would flicker. */
@@ -83,31 +81,14 @@ const [SHORT_BAR, LONG_BAR, WIDE] = [10, 20, 100];
 
 /** Draws a status as one line of at most `width` columns: a bar, and the figures that fit. */
 export function drawStatus(status: RunStatus, width: number): string {
-  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = status;
-  const valid = done - invalid;
-  const { lower, upper } = wilson(solved, Math.max(1, valid));
-  const interval = bounded ? ` (${whole(lower)}-${whole(upper)}%)` : "";
-  const left = secondsLeft(status);
+  const { total, done } = status;
   const share = total === 0 ? 1 : done / total;
-  // The last ones are left out first.
-  const parts = [
-    `${Math.floor(100 * share)}% ${done}/${total}`,
-    ...(valid === 0 ? [] : [`${whole(solved / valid)}% solved${interval}`]),
-    ...(left === undefined || done >= total ? [] : [`${duration(left)} left`]),
-    `${invalid} invalid`,
-    ...(usd === undefined ? [] : [dollars(usd)]),
-    ...(done < total ? [`${inFlight} in flight`] : []),
-    `${shortNumber(tokens)} tokens`,
-  ];
   const length = width < WIDE ? SHORT_BAR : LONG_BAR;
   const full = Math.floor(share * length);
   const bar = `[${"=".repeat(full)}${"-".repeat(length - full)}] `;
+  const parts = [`${Math.floor(100 * share)}% ${done}/${total}`, ...figuresOf(status, true)];
   while (parts.length > 1 && bar.length + parts.join("  ").length > width) parts.pop();
   return (bar + parts.join("  ")).slice(0, width);
-}
-
-function whole(share: number): number {
-  return Math.round(100 * share);
 }
 
 /** Created on first use, as locale data is slow to load. */
@@ -129,7 +110,6 @@ export function duration(seconds: number): string {
 /** Counts the trials of a run. */
 export class RunProgress {
   readonly #plan: Pick<Plan, "resolved" | "prices" | "budget">;
-  readonly #bounded: boolean;
   readonly #counts = { done: 0, resumed: 0, solved: 0, invalid: 0, tokens: 0, needless: 0 };
   /** US dollars so far; `null` once a cost is unknown. */
   #usd: number | null;
@@ -140,10 +120,6 @@ export class RunProgress {
   constructor(plan: Pick<Plan, "resolved" | "prices" | "budget">) {
     this.#plan = plan;
     const { prices = {}, resolved } = plan;
-    const { models, strategies, perturbations, repetitions, cells, tests } = resolved;
-    const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [scoringKey(cell)] : []));
-    this.#bounded = repetitions === 1 && ways.size <= 1 && tests === undefined &&
-      [models, strategies, perturbations].every(({ length }) => length === 1);
     const hasPrices = allChoices(resolved).models.every((entry) =>
       Object.hasOwn(prices, modelName(entry))
     );
@@ -199,7 +175,6 @@ export class RunProgress {
     return {
       ...counts,
       total: run.trials.length - needless,
-      bounded: this.#bounded,
       inFlight: run.inFlight,
       usd: this.#usd ?? undefined,
       seconds: (performance.now() - began) / 1000,

@@ -14,6 +14,7 @@ import type { Outcome } from "../trials/trial.ts";
 import { headlineText, verdictLine, verdictNameIn } from "./_answers.ts";
 import { type Detail, tableOf } from "./columns.ts";
 import { FailedTrials } from "./failures.ts";
+import { MAX_CELLS } from "./metrics/_breakdowns.ts";
 import { PAIRS } from "./metrics/_comparisons.ts";
 import { hasFailures, noFailures, unseenNote } from "./metrics/_failures.ts";
 import { hasCalls, tally } from "./metrics/_tally.ts";
@@ -118,8 +119,6 @@ export function renderVerdicts(
   }).join("\n\n");
 }
 
-/** With more cells than this, breakdowns by size are shown in their place. */
-const MAX_CELLS = 24;
 /** At most this many are shown then of the lowest rows of tests. */
 const MAX_LOWEST = 12;
 
@@ -195,7 +194,7 @@ const isMatrix = ({ section }: Table) => section === "matrix" || section === "ce
 function shortMatrix(table: Table, { words, subjects }: Report): Table[] {
   const { id, title, rows } = table;
   const cells = rows.length - 1;
-  if (cells <= MAX_CELLS || id === "failure-rates") return [table];
+  if (cells <= MAX_CELLS) return [table];
   const isOfTests = words.cell === "test";
   if (!isOfTests && (id !== "matrix" || subjects.length > 1)) return [];
   const lowest = isOfTests ? MAX_LOWEST : 0;

@@ -68,8 +68,8 @@ Deno.test("Progress tells dollars where each model has a price, and no share of 
   const price = { input: 1000, output: 50_000 };
   for (
     const [prices, words] of [
-      [{ a: price, b: price }, ", $0.22\n"],
-      [{ a: price }, "tokens\n"],
+      [{ a: price, b: price }, " invalid, $0.22, 24 tokens\n"],
+      [{ a: price }, " invalid, 24 tokens\n"],
     ] as const
   ) {
     const screen = screenOf(false);
@@ -118,6 +118,6 @@ Deno.test("Progress tells dollars of all models that take part, and none where a
     progress.stop();
     return screen.text.trimEnd().split("\n").at(-1)!;
   };
-  assertMatch(told("b"), /, 9 tokens, \$8\.00$/);
-  assertMatch(told("unknown"), /, 9 tokens$/);
+  assertMatch(told("b"), / invalid, \$8\.00, 9 tokens$/);
+  assertMatch(told("unknown"), / invalid, 9 tokens$/);
 });

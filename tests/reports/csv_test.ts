@@ -155,7 +155,7 @@ const TRIALS: Trial[] = [
 async function written(trials: readonly Trial[], prices: Prices = {}) {
   await using place = await folder();
   const path = place.file("new/folder");
-  const count = writeCsv(path, reportOf(trials, { prices }), { trials: trials.toReversed() });
+  const count = writeCsv(path, reportOf(trials, { prices }), trials.toReversed());
   const files = new Map(
     [...Deno.readDirSync(path)].map(({ name }) => [name, Deno.readTextFileSync(`${path}/${name}`)]),
   );
@@ -250,7 +250,7 @@ Deno.test("writeCsv() reads trials one by one, keeps none, and has whole files o
     throw new InputError("torn");
   };
   assertThrows(
-    () => writeCsv(place.path, report, { trials: cut() }),
+    () => writeCsv(place.path, report, cut()),
     InputError,
     "torn",
   );
@@ -292,7 +292,7 @@ Deno.test("assertCsvFolder() lets files of its own be replaced, and no others", 
   await using place = await folder();
   const report = reportOf(TRIALS);
   assertCsvFolder(place.file("missing"), report, "missing");
-  writeCsv(place.path, report, { trials: TRIALS });
+  writeCsv(place.path, report, TRIALS);
   assertCsvFolder(place.path, report, "out");
   for (const name of ["trials.csv", "calls.csv", "cells.csv"]) {
     const text = Deno.readTextFileSync(place.file(name));

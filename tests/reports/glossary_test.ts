@@ -42,10 +42,10 @@ Deno.test("wordsOf() explains a report of own tests, and no generated graphs", (
   const words = entries.map(([word]) => word);
   assert(words.includes("test, case") && words.includes("95% interval"), words.join());
   const generated = [
-    ...["core", "depth", "connected, disconnected", "graph", "fewest calls", "root, cascade"],
+    ...["core", "depth", "connected, disconnected", "graph", "fewest calls"],
     ...["function not found, wrong number of inputs, value not yet known, incorrect value"],
     ...["FuncBenchGen", "Butterfly", "CallNavi", "perturbation", "RD", "strategy", "plain"],
-    ...["probe", "call set", "fault", "format", "stage", "n/a"],
+    ...["probe", "fault", "format", "stage", "n/a"],
   ];
   assertEquals(words.filter((word) => generated.includes(word)), []);
   for (const [word, meaning] of entries) {
@@ -65,7 +65,7 @@ Deno.test("wordsOf() explains the perturbations that a report has, and no others
     failures: [failureOf("incorrect_value")],
   }));
   const words = entriesOf(perturbed).map(([word]) => word);
-  for (const word of ["perturbation", "RD", "core", "depth", "McNemar p", "root, cascade"]) {
+  for (const word of ["perturbation", "RD", "core", "depth", "McNemar p"]) {
     assert(words.includes(word), `${word}: ${words.join()}`);
   }
   const others = [

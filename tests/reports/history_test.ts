@@ -223,6 +223,8 @@ Deno.test("historyPage() draws a run of a single day, and one without any rate",
   const page = await historyPage(makeHistoryReport(partWith(nightly([{}]))));
   assertStringIncludes(page, "figure-success-1");
   assertNotMatch(page, /\bNaN\b(?!=)/);
+  // Its runs stand at their times.
+  assertMatch(page, />\d\d:\d\d:\d\d</);
   const none = await historyPage(makeHistoryReport(partWith(nightly([{ invalid: 20 }]))));
   assert(!none.includes("figure-success-1"));
 });
@@ -230,9 +232,7 @@ Deno.test("historyPage() draws a run of a single day, and one without any rate",
 Deno.test("historyPage() leads from a run to its page if there is one, and stands at its day", async () => {
   const report = makeHistoryReport(partWith(nightly([{}, {}, { rate: 0.5 }])));
   const [, second] = report.streams[0]!.points;
-  const page = await historyPage(report, {
-    pageOf: (run) => run === second ? "2.html" : undefined,
-  });
+  const page = await historyPage(report, (run) => run === second ? "2.html" : undefined);
   assertEquals(page.match(/<a href="[^"]*">[^<]*/g), ['<a href="2.html">2026-06-02 03:17']);
   for (const day of ["Jun 01", "Jun 02", "Jun 03"]) assertStringIncludes(page, `>${day}<`);
 });

@@ -415,7 +415,7 @@ Deno.test("verdicts say one sentence; of more than four those that did not pass 
   assertMatch(card!, /<li>the true success rate is below 60\.0%\. [^]*<li>solved: 2 of 20 valid/);
   const overview = cutOf(page, "table-overview", "</table>");
   assertStringIncludes(overview, "line and band: what the gate asks for, and its tolerance");
-  assertEquals(overview.split('class="band"').length, 5);
+  assertEquals(overview.split('fill="var(--band)"').length, 5);
   const five = shown(await gateOf(["a", "bad 1", "b", "c", "bad 2"]));
   assertEquals(five.names, ["bad 1", "bad 2", "a", "b", "c"]);
   const folded = five.section.slice(five.section.indexOf("<summary>3 passed</summary>"));

@@ -7,14 +7,16 @@ import { percent } from "../../base/numbers.ts";
 import { type Figure, noteOf } from "../_view.ts";
 import { type HistoryStream, releaseMarks } from "../history.ts";
 import { nameText } from "../text_table.ts";
-import { distinct, HALO, looks } from "./_plotting.ts";
-import { pointsAt, whiskers } from "./_shapes.ts";
+import { distinct, HALO } from "./_plotting.ts";
+import { lineLayers, SHARE } from "./_shapes.ts";
 
 /** Widths for a phone and for other screens, and height, in pixels. */
 const [NARROW, WIDE, HEIGHT] = [270, 960, 180];
 /** Pixels for a label of a day. */
 const DAY_LABEL = 52;
 const DAY_MS = 86_400_000;
+/** Milliseconds of a span that has room for seconds. */
+const SHORT_MS = 600_000;
 
 /** What happened at a time: a rule with a label above the figure. */
 interface TimeMark {
@@ -46,8 +48,55 @@ export function successFigure(
   const most = Math.ceil(10 * Math.max(0.1, ...ends) - 1e-9) / 10;
   const least = Math.min(Math.floor(10 * Math.min(...ends) + 1e-9) / 10, most - 0.1);
   const has = (kind: TimeMark["kind"]) => marks.some((mark) => mark.kind === kind);
-  const spec = (width: number) =>
-    specOf(stream, { index, name, marks, domain: [least, most], width });
+  const series = { name: distinct([name])[0]!, place: index };
+  const values = points.map(({ startedAt, success: { value, interval } }) => ({
+    ...{ time: Date.parse(startedAt), value, series: series.name, ...interval },
+    said: `${startedAt.slice(0, 10)}; ${series.name}: ${value === null ? "-" : percent(value)}`,
+  }));
+  const times = values.map(({ time }) => time);
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const dayOf = (time: number) => Math.floor(time / DAY_MS);
+  // Runs of a single day stand at their times.
+  const isOneDay = dayOf(first) === dayOf(last);
+  const margin = Math.max(1_000, (last - first) / 20);
+  const span: [number, number] = isOneDay
+    ? [first - margin, last + margin]
+    : [dayOf(first) * DAY_MS, (dayOf(last) + 1) * DAY_MS];
+  const y = { ...SHARE, scale: { domain: [least, most], nice: false } };
+  const level = canary?.nullRate;
+  const spec = (width: number) => {
+    const room = width / points.length;
+    return {
+      ...{ width, height: HEIGHT, data: { values } },
+      encoding: {
+        x: {
+          ...{ field: "time", type: "temporal", title: null },
+          scale: { type: "utc", domain: span, nice: false },
+          // The label of a day stands below its middle, as a run of the evening is none of the next day.
+          axis: {
+            ...{ grid: false, ticks: isOneDay, labelOverlap: true },
+            ...(isOneDay
+              ? { format: last - first < SHORT_MS ? "%H:%M:%S" : "%H:%M", tickCount: 4 }
+              : { format: "%b %d", values: noons(span, Math.floor(width / DAY_LABEL)) }),
+          },
+        },
+      },
+      layer: [
+        ...(level === undefined ? [] : [{
+          data: { values: [{ level }] },
+          mark: { type: "rule", strokeWidth: 1.25, aria: false, ...RULES.drift },
+          encoding: { x: { value: 0 }, x2: { value: "width" }, y: { field: "level", ...y } },
+        }]),
+        ...markLayers(marks, span, width),
+        ...lineLayers(y, [series], {
+          stroke: { strokeWidth: Math.min(2, Math.max(0.75, room / 2)), aria: false },
+          line: "whiskers",
+          size: Math.min(50, Math.max(4, 4 * room)),
+          said: { description: { field: "said" } },
+        }),
+      ],
+    };
+  };
   return [{
     ...{ id: `success-${index + 1}`, title: "Success", section: "success" },
     note: noteOf(
@@ -86,79 +135,6 @@ function marksOf({ points, canary }: HistoryStream): TimeMark[] {
 
 /** Labels of rules are cut to this number of characters. */
 const MAX_LABEL = 30;
-
-/** Returns a figure of a width in pixels. */
-function specOf(
-  stream: HistoryStream,
-  { index, name, marks, domain, width }: {
-    readonly index: number;
-    readonly name: string;
-    readonly marks: readonly TimeMark[];
-    readonly domain: readonly [number, number];
-    readonly width: number;
-  },
-): object {
-  const series = { name: distinct([name])[0]!, place: index };
-  const points = stream.points.map(({ startedAt, success: { value, interval } }) => ({
-    ...{ time: Date.parse(startedAt), value, series: series.name, ...interval },
-    said: `${startedAt.slice(0, 10)}; ${series.name}: ${value === null ? "-" : percent(value)}`,
-  }));
-  const days = points.map(({ time }) => Math.floor(time / DAY_MS));
-  const span: [number, number] = [Math.min(...days) * DAY_MS, (Math.max(...days) + 1) * DAY_MS];
-  const room = width / points.length;
-  const y = {
-    ...{ type: "quantitative", title: "success rate", scale: { domain, nice: false } },
-    axis: { format: ".0%", tickCount: 5 },
-  };
-  const level = stream.canary?.nullRate;
-  return {
-    ...{ width, height: HEIGHT },
-    encoding: {
-      x: {
-        ...{ field: "time", type: "temporal", title: null },
-        scale: { type: "utc", domain: span, nice: false },
-        // The label of a day stands below its middle, as a run of the evening is none of the next day.
-        axis: {
-          ...{ grid: false, ticks: false, format: "%b %d", labelOverlap: true },
-          values: noons(span, Math.floor(width / DAY_LABEL)),
-        },
-      },
-    },
-    layer: [
-      ...(level === undefined ? [] : [{
-        data: { values: [{ level }] },
-        mark: { type: "rule", strokeWidth: 1.25, aria: false, ...RULES.drift },
-        encoding: { x: { value: 0 }, x2: { value: "width" }, y: { field: "level", ...y } },
-      }]),
-      ...markLayers(marks, span, width),
-      {
-        data: { values: points },
-        ...whiskers(
-          "y",
-          y,
-          { strokeWidth: Math.min(2, Math.max(0.75, room / 3)), opacity: 0.55, aria: false },
-          looks([series], "whiskers", undefined),
-        ),
-      },
-      {
-        data: { values: points },
-        mark: {
-          ...{ type: "line", strokeWidth: Math.min(2, Math.max(0.75, room / 2)), aria: false },
-          // A run without a rate is a gap in the line.
-          invalid: "break-paths-filter-domains",
-        },
-        encoding: { y: { field: "value", ...y }, ...looks([series], "whiskers", undefined) },
-      },
-      {
-        data: { values: points.filter(({ value }) => value !== null) },
-        ...pointsAt("y", y, { size: Math.min(50, Math.max(4, 4 * room)) }, {
-          description: { field: "said" },
-          ...looks([series], "points", undefined),
-        }),
-      },
-    ],
-  };
-}
 
 /** Returns the middles of days in a span, at most as many as this, equally far apart. */
 function noons([from, to]: readonly [number, number], most: number): number[] {

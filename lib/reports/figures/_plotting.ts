@@ -5,10 +5,8 @@
  */
 
 import type { TopLevelSpec } from "vega-lite";
-import { variantKey } from "../../gate/variant.ts";
 import { printable } from "../../base/json.ts";
 import { columnsOf } from "../../base/wrap.ts";
-import type { Subject } from "../_subjects.ts";
 
 /** Number of distinct colours; further series repeat them with other shapes. */
 const COLOURS = 8;
@@ -53,43 +51,17 @@ export function seriesMark(place: number): {
   };
 }
 
-/**
- * Returns an axis of names in this order. The order is that of the domain: a `sort` list would become an
- * expression, which names like `constructor` break.
- */
-export function inOrder(names: readonly string[]) {
-  return { type: "nominal" as const, scale: { domain: [...names] } };
-}
-
 /** A name, and the place that gives it its looks. */
 export interface Series {
   readonly name: string;
   readonly place: number;
 }
 
-/**
- * Returns a function that finds the series of a variant of a report, whose place is that among its subjects: a variant
- * has one colour in all of a report. What is over several perturbations has that of its model and strategy.
- */
-export function seriesOf(
-  { subjects, nameOf }: { readonly subjects: readonly Subject[]; nameOf(one: Subject): string },
-): (one: Subject) => Series {
-  const names = distinct(subjects.map(nameOf));
-  const keys = subjects.map(({ subject }) => variantKey(subject));
-  const plain = ({ subject }: Subject) => variantKey({ ...subject, perturbation: "none" });
-  return (one) => {
-    const place = keys.indexOf(variantKey(one.subject));
-    return place >= 0
-      ? { name: names[place]!, place }
-      : { name: printable(nameOf(one), 120), place: subjects.map(plain).indexOf(plain(one)) };
-  };
-}
-
 /** Returns the channels that show series as points, as lines or as bars, and the title of their legend, if they have one. */
 export function looks(
   series: readonly Series[],
   kind: "points" | "lines" | "bars" | "whiskers",
-  legend: string | undefined,
+  legend?: string,
 ): object {
   const own = [...new Map(series.map((one) => [one.name, one])).values()];
   const channel = (of: (mark: ReturnType<typeof seriesMark>) => string | readonly number[]) => ({

@@ -4,58 +4,58 @@
  */
 
 import type { Bounds } from "../../statistics/proportions.ts";
-import { inOrder, looks, type Series } from "./_plotting.ts";
+import { looks, type Series } from "./_plotting.ts";
 
 /** Width and height of an axis of numbers, in pixels: with its labels a figure fits a phone. */
 const [WIDTH, HEIGHT] = [270, 200];
 /** Width of a letter at most, in pixels. */
 const LETTER = 7;
 
-/** A value, and its whisker: `null` where there is none. */
-export interface Measured {
-  readonly value: number | null;
-  readonly interval: Bounds | null;
-}
-
-/** Returns a note on whiskers, and that some points have none, where that is so. */
-export function whiskerNote(marks: readonly Measured[], more = ""): string {
-  const lacks = marks.some(({ value, interval }) => value !== null && interval === null);
-  return `whiskers: 95% intervals${more}${lacks ? "; points of a single task have none" : ""}`;
-}
-
-/** Returns the layer of whiskers along a channel, of what has an interval. */
-export function whiskers(
-  channel: "x" | "y",
-  axis: object,
-  mark: object,
-  others: object = {},
-): object {
+/** Returns the layer of whiskers along an axis, of what has an interval. */
+function whiskers(axis: object, mark: object, others: object = {}): object {
   return {
     transform: [{ filter: { field: "lower", valid: true } }],
     mark: { type: "rule", ...mark },
-    encoding: {
-      ...{ [channel]: { field: "lower", ...axis }, [`${channel}2`]: { field: "upper" } },
-      ...others,
-    },
+    encoding: { y: { field: "lower", ...axis }, y2: { field: "upper" }, ...others },
   };
 }
 
-/** Returns the layer of points along a channel. */
-export function pointsAt(
-  channel: "x" | "y",
+/** Returns the layers of lines: whiskers, lines with a gap where there is no value, and points. */
+export function lineLayers(
   axis: object,
-  mark: object,
-  others: object,
-): object {
-  return {
-    mark: { type: "point", filled: true, opacity: 1, ...mark },
-    encoding: { [channel]: { field: "value", ...axis }, ...others },
-  };
+  series: readonly Series[],
+  { legend, stroke, line = "lines", size = 60, said = {} }: {
+    readonly legend?: string;
+    /** How whiskers and lines look. */
+    readonly stroke: object;
+    /** Whether lines have dashes of their own. */
+    readonly line?: "lines" | "whiskers";
+    /** Size of the points. */
+    readonly size?: number;
+    /** What points tell who cannot see them. Default: their values. */
+    readonly said?: object;
+  },
+): object[] {
+  const y = { field: "value", ...axis };
+  return [
+    whiskers(axis, { ...stroke, opacity: 0.55 }, looks(series, "whiskers", legend)),
+    {
+      mark: { type: "line", invalid: "break-paths-filter-domains", ...stroke },
+      encoding: { y, ...looks(series, line, legend) },
+    },
+    {
+      mark: { type: "point", filled: true, opacity: 1, size },
+      encoding: { y, ...said, ...looks(series, "points", legend) },
+    },
+  ];
 }
 
 /** A point of a line, or a bar. */
-export interface Point extends Measured {
+export interface Point {
   readonly series: string;
+  readonly value: number;
+  /** Its whisker; `null` where there is none. */
+  readonly interval: Bounds | null;
   /** Position along the axis. */
   readonly place: number | string;
   /** Of bars on top of each other: `root` or `cascade`. */
@@ -72,7 +72,7 @@ interface Axes {
 }
 
 /** The axis of success rates. */
-const SHARE = {
+export const SHARE = {
   ...{ type: "quantitative", title: "success rate" },
   ...{ scale: { domain: [0, 1] }, axis: { format: ".0%", tickCount: 5 } },
 };
@@ -99,14 +99,7 @@ export function linesSpec(
         axis: { title: axis, values, format: "d", grid: false },
       },
     },
-    layer: [
-      whiskers("y", SHARE, { opacity: 0.55 }, looks(series, "whiskers", legend)),
-      {
-        mark: { type: "line", strokeWidth: 2 },
-        encoding: { y: { field: "value", ...SHARE }, ...looks(series, "lines", legend) },
-      },
-      pointsAt("y", SHARE, { size: 60 }, looks(series, "points", legend)),
-    ],
+    layer: lineLayers(SHARE, series, { legend, stroke: { strokeWidth: 2 } }),
   };
 }
 
@@ -148,11 +141,16 @@ export function barsSpec(
     encoding: {
       x: {
         field: "place",
-        ...inOrder(names),
+        type: "nominal",
+        // The order is that of the domain: a `sort` list would become an expression, which names like `constructor` break.
         scale: { domain: names, paddingInner: 1 - TAKEN, paddingOuter: (1 - TAKEN) / 2 },
         axis: { title: axis, ...wordAxis(step) },
       },
-      xOffset: { field: "series", ...inOrder(series.map(({ name }) => name)) },
+      xOffset: {
+        field: "series",
+        type: "nominal",
+        scale: { domain: series.map(({ name }) => name) },
+      },
     },
     layer: [
       {
@@ -163,7 +161,7 @@ export function barsSpec(
           ...(counts === undefined ? {} : parts),
         },
       },
-      whiskers("y", y, { strokeWidth: 1.5, color: "var(--ink)" }),
+      whiskers(y, { strokeWidth: 1.5, color: "var(--ink)" }),
     ],
   };
 }

@@ -11,12 +11,12 @@ import type { GraphSpec } from "../../tasks/graphs/graph.ts";
 import { type GeneratedSummary, isSized } from "../cells.ts";
 import type { Detail } from "../columns.ts";
 import { distinct, type Series } from "../figures/_plotting.ts";
-import { barsSpec, linesSpec, type Point, whiskerNote } from "../figures/_shapes.ts";
+import { barsSpec, linesSpec } from "../figures/_shapes.ts";
 import { crossed, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
-import type { Figure, Table } from "../_view.ts";
+import { type Figure, noteOf, type Table } from "../_view.ts";
 import { CELLS } from "./_matrix.ts";
-import { type Tally, tally, tallyColumns } from "./_tally.ts";
+import { type Tallied, tally, tallyColumns } from "./_tally.ts";
 
 /** The kinds of irrelevant functions of a task (FuncBenchGen, section 4.1). */
 export const CONNECTION_NAMES = [
@@ -63,14 +63,18 @@ interface Crossing {
   readonly withCalls?: true;
 }
 
-/** A breakdown: a tally for each value of each series. */
+/** A breakdown. */
 interface Breakdown extends Omit<Crossing, "series"> {
   /** The values along the axis, in order. */
   readonly values: readonly (number | string)[];
-  readonly series: readonly (Series & {
-    /** One for each value; `null` where there is no trial. */
-    readonly tallies: readonly (Tally | null)[];
-  })[];
+  readonly series: readonly Series[];
+  readonly points: readonly BreakdownPoint[];
+}
+
+/** The trials of a series that have one value. */
+interface BreakdownPoint extends Tallied {
+  readonly series: string;
+  readonly value: number | string;
 }
 
 const CORE: Pick<Crossing, "axis" | "along"> = {
@@ -248,17 +252,17 @@ function crossTrials(
   return {
     ...crossing,
     values,
-    series: keys.map((key, index) => {
-      const points = Map.groupBy(lines.get(key)!, along);
-      return {
-        name: shown[index]!,
-        // A model has the same colour in every figure; other series have colours of their own.
-        place: series === undefined ? order.indexOf(key) : subjects.length + index,
-        tallies: values.map((value) => {
-          const own = points.get(value);
-          return own === undefined ? null : tally(own);
-        }),
-      };
+    series: keys.map((key, index) => ({
+      name: shown[index]!,
+      // A model has the same colour in every figure; other series have colours of their own.
+      place: series === undefined ? order.indexOf(key) : subjects.length + index,
+    })),
+    points: keys.flatMap((key, index) => {
+      const byValue = Map.groupBy(lines.get(key)!, along);
+      return values.flatMap((value) => {
+        const own = byValue.get(value);
+        return own === undefined ? [] : [{ series: shown[index]!, value, tally: tally(own) }];
+      });
     }),
   };
 }
@@ -267,23 +271,11 @@ function isNumeric(values: readonly (number | string)[]): values is readonly num
   return values.every((value) => typeof value === "number");
 }
 
-/** A point of a breakdown. */
-interface BreakdownRow {
-  readonly breakdown: Breakdown;
-  readonly series: string;
-  readonly value: number | string;
-  readonly tally: Tally;
-}
-
 /** Success by the sizes and options of generated tasks. */
 export const BREAKDOWNS = metric(
   (report) =>
     breakDown(report).flatMap((breakdown) =>
-      breakdown.series.flatMap(({ name, tallies }) =>
-        tallies.flatMap((tally, at): BreakdownRow[] =>
-          tally === null ? [] : [{ breakdown, series: name, value: breakdown.values[at]!, tally }]
-        )
-      )
+      breakdown.points.map((point) => ({ ...point, breakdown }))
     ),
   {
     id: "breakdowns",
@@ -293,15 +285,15 @@ export const BREAKDOWNS = metric(
       { id: "breakdown", unit: "name", value: ({ breakdown }) => breakdown.id },
       { id: "series", unit: "name", value: ({ series }) => series },
       { id: "value", unit: "name", value: ({ value }) => value },
-      tallyColumns<BreakdownRow>(({ tally }) => tally, rows.map(({ tally }) => tally), words),
+      tallyColumns(rows, words),
     ],
     tables: (rows, report, detail) => {
       // Where everything fits one table of cells, terminals need no others.
       const isNeeded = detail === "page" || report.subjects.length > 1 ||
         CELLS.rows(report).length > MAX_CELLS;
-      return [...Map.groupBy(rows, ({ breakdown }) => breakdown)].flatMap(([breakdown, own]) =>
+      return [...new Set(rows.map(({ breakdown }) => breakdown))].flatMap((breakdown) =>
         isNeeded && !(detail !== "page" && isForPages(breakdown))
-          ? breakdownTable(breakdown, own, detail)
+          ? breakdownTable(breakdown, detail)
           : []
       );
     },
@@ -310,8 +302,8 @@ export const BREAKDOWNS = metric(
   },
 );
 
-/** Up to this many cells of a single variant, terminals show these alone. */
-const MAX_CELLS = 24;
+/** Up to this many cells of a single variant, terminals show these alone; of more their sum. */
+export const MAX_CELLS = 24;
 
 /** There is one for each model, meant as a figure; and a single value repeats the headline. */
 function isForPages({ id, values }: Breakdown): boolean {
@@ -324,13 +316,10 @@ function captionOf({ id, title, source, withCalls }: Breakdown) {
 }
 
 /** Returns the table of a breakdown: one row a series; by core size with calls, as in the paper. */
-function breakdownTable(
-  { legend = "model", axis, withCalls, ...breakdown }: Breakdown,
-  rows: readonly BreakdownRow[],
-  detail: Detail,
-): Table[] {
-  return crossed<BreakdownRow>(
-    rows,
+function breakdownTable(breakdown: Breakdown, detail: Detail): Table[] {
+  const { legend = "model", axis, withCalls, points } = breakdown;
+  return crossed<BreakdownPoint>(
+    points,
     [
       { head: legend, unit: "name", value: ({ series }) => series },
       {
@@ -340,15 +329,12 @@ function breakdownTable(
       ...(["callsSolved", "callsFailed"] as const).map((key) => ({
         head: key === "callsSolved" ? "calls if solved" : "if not",
         unit: "mean" as const,
-        value: ({ tally }: BreakdownRow) => tally[key],
+        value: ({ tally }: BreakdownPoint) => tally[key],
         shown: withCalls ?? false,
       })),
     ],
     ({ value }) => withCalls ? `core ${value}` : String(value),
-    {
-      ...captionOf({ ...breakdown, axis, withCalls }),
-      note: withCalls ? undefined : `columns: ${axis}`,
-    },
+    { ...captionOf(breakdown), note: withCalls ? undefined : `columns: ${axis}` },
     detail,
   );
 }
@@ -358,21 +344,15 @@ function breakdownFigure(breakdown: Breakdown): Figure[] {
   const { axis, legend = "model", values, series } = breakdown;
   if (values.length < 2 && isNumeric(values)) return [];
   const names = distinct(values.map(String));
-  const points = series.flatMap(({ name, tallies }, place) =>
-    tallies.flatMap((tally, at): (Point & { readonly valid: number })[] =>
-      tally === null || tally.success.value === null ? [] : [{
-        series: name,
-        // Shifted a little, so that whiskers do not cover each other.
-        place: isNumeric(values)
-          ? values[at]! + (place - (series.length - 1) / 2) * shift(values, series.length)
-          : names[at]!,
-        value: tally.success.value,
-        // Repetitions of one graph have none: a whisker without length would claim certainty.
-        interval: tally.success.interval,
-        valid: tally.success.of,
-      }]
-    )
-  );
+  const order = series.map(({ name }) => name);
+  const points = breakdown.points.flatMap(({ series: own, value: at, tally: { success } }) => {
+    const { value, interval, of: valid } = success;
+    // Shifted a little, so that whiskers do not cover each other.
+    const place = isNumeric(values)
+      ? Number(at) + (order.indexOf(own) - (order.length - 1) / 2) * shift(values, order.length)
+      : names[values.indexOf(at)]!;
+    return value === null ? [] : [{ series: own, place, value, interval, valid }];
+  });
   // Axes of nothing would be from NaN to NaN.
   if (points.length === 0) return [];
   const counts = points.map(({ valid }) => valid);
@@ -381,7 +361,11 @@ function breakdownFigure(breakdown: Breakdown): Figure[] {
   const axes = { axis, series, legend };
   return [{
     ...captionOf(breakdown),
-    note: whiskerNote(points, `; n = ${n} valid trials a point`),
+    note: noteOf(
+      "whiskers: 95% intervals",
+      `n = ${n} valid trials a point`,
+      points.some(({ interval }) => interval === null) && "points of a single task have none",
+    ),
     spec: isNumeric(values)
       ? linesSpec(points, { ...axes, values })
       : barsSpec(points, { ...axes, names }),

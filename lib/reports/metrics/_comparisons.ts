@@ -4,7 +4,7 @@
  */
 
 import { printable } from "../../base/json.ts";
-import { countText, points } from "../../base/numbers.ts";
+import { countText, points, sum } from "../../base/numbers.ts";
 import type { ChangedTask, ComparedPair } from "../../gate/comparison.ts";
 import { caseOf, variantKey } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
@@ -186,6 +186,8 @@ interface ChangedRow extends Compared {
   readonly change: "gained" | "lost";
   /** Its place among the changes of its pair, from 1. */
   readonly number: number;
+  /** Of the shares solved. */
+  readonly difference: number;
   readonly proof: NonNullable<ComparedPair["changed"]>["changed"][number] | undefined;
 }
 
@@ -196,10 +198,14 @@ const CHANGED = metric(
       const proofs = pair.changed?.changed ?? [];
       const byCase = new Map(proofs.map((proof) => [proof.case, proof]));
       return (["lost", "gained"] as const).flatMap((change) =>
-        pair[change].map((task, place): ChangedRow => ({
-          ...{ ...pair, change, task, number: place + 1 },
-          proof: byCase.get(caseOf(task.task) ?? ""),
-        }))
+        pair[change].map((task, place): ChangedRow => {
+          const { task: spec, candidate, baseline } = task;
+          return {
+            ...{ ...pair, change, task, number: place + 1 },
+            difference: candidate.solved / candidate.valid - baseline.solved / baseline.valid,
+            proof: byCase.get(caseOf(spec) ?? ""),
+          };
+        })
       );
     }),
   {
@@ -227,10 +233,7 @@ const CHANGED = metric(
         share("candidate", shares[1]),
         {
           ...{ id: "difference", unit: "points" },
-          value: ({ task: { candidate, baseline }, proof }) => ({
-            value: candidate.solved / candidate.valid - baseline.solved / baseline.valid,
-            ...(proof === undefined ? {} : { interval: proof }),
-          }),
+          value: ({ difference: value, proof: interval }) => ({ value, interval }),
           about: "of the valid trials of both, in percentage points",
         },
         {
@@ -255,10 +258,12 @@ const CHANGED = metric(
     },
     // Behind the numbers of a pair, pages list all of its tasks; those of own tests have names.
     folded: (rows, { words }) => !isOfTests(rows, words),
-    note: (rows) => {
+    note: (rows, report) => {
       const few = rows.flatMap(({ changed }) => changed?.needed ?? []);
+      const all = sum(report.comparisons, ({ gained, lost }) => gained.length + lost.length);
       return noteOf(
-        `of each pair those that were lost, then those gained, the largest change first, at most ${MOST_TASKS}`,
+        "of each pair those that were lost, then those gained, the largest change first" +
+          (rows.length < all ? `: ${rows.length} of ${all}` : ""),
         rows.some(({ proof }) => proof) && "proved: with all tests of the pair taken together",
         few.length > 0 &&
           `with so few trials not even a complete change can be proved: that takes ${
@@ -287,15 +292,11 @@ const MOST_PROVED = 5;
 /** Returns the tests of which a change is proved, in words, and where each leads. */
 export function provedChanges(report: Report): { text: string; says: string; link: string }[] {
   return CHANGED.rows(report).filter(({ proof }) => proof?.proved).slice(0, MOST_PROVED)
-    .map((row) => {
-      const { candidate, baseline } = row.task;
-      const difference = candidate.solved / candidate.valid - baseline.solved / baseline.valid;
-      return {
-        text: taskName(row.task.task),
-        says: `${difference < 0 ? "fell" : "rose"} ${points(Math.abs(difference))} (proved)`,
-        link: taskLink(row),
-      };
-    });
+    .map((row) => ({
+      text: taskName(row.task.task),
+      says: `${row.difference < 0 ? "fell" : "rose"} ${points(Math.abs(row.difference))} (proved)`,
+      link: taskLink(row),
+    }));
 }
 
 /** The metrics of comparisons. */

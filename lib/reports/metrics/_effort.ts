@@ -10,11 +10,11 @@ import { spentUsage } from "../../models/prices.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
-import type { Column } from "../columns.ts";
+import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
 import { subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
-import { ratioOf, tally, tallyColumns } from "./_tally.ts";
+import { ratioOf, tally, tallyColumns, tokenColumns } from "./_tally.ts";
 
 /** Tokens of all trials, including invalid, unchanged and repeated ones, and calls of valid ones. */
 const EFFORT = metric(
@@ -38,42 +38,20 @@ const EFFORT = metric(
         rows.some(({ unwatched }) => unwatched) &&
           "tokens of trials that were not watched are known in part, if at all",
       ) || undefined,
-    columns: (rows, report) => {
-      const columns = tallyColumns<typeof rows[number]>(
-        ({ tally }) => tally,
-        rows.map((row) => row.tally),
-        report.words,
-      );
-      return [
-        subjectColumns(report),
-        // The matrix of a single variant has its calls.
-        columns.filter(({ id = "" }) => rows.length > 1 && /calls/.test(id))
-          .map(({ id: _, ...column }) => ({ head: "fewest calls", ...column })),
-        { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
-        tokensColumn("input_tokens", "tokens read", ({ usage }) => usage, "inputTokens"),
-        tokensColumn("output_tokens", "written", ({ usage }) => usage, "outputTokens"),
-        {
-          ...{ id: "judge_tokens", head: "by judges", unit: "count", shown: "filled" },
-          value: ({ judging }) => judging && judging.inputTokens + judging.outputTokens,
-        },
-      ];
-    },
+    columns: (rows, report) => [
+      subjectColumns(report),
+      // The matrix of a single variant has its calls.
+      tallyColumns(rows, report.words).filter(({ id = "" }) => rows.length > 1 && /calls/.test(id))
+        .map(({ id: _, ...column }) => ({ head: "fewest calls", ...column })),
+      { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
+      tokenColumns(({ usage }) => usage),
+      {
+        ...{ id: "judge_tokens", head: "by judges", unit: "count", shown: "filled" },
+        value: ({ judging }) => judging && judging.inputTokens + judging.outputTokens,
+      },
+    ],
   },
 );
-
-/** Returns a column of tokens, which marks estimated ones. */
-function tokensColumn<Row>(
-  id: string,
-  head: string,
-  of: (row: Row) => Usage,
-  part: "inputTokens" | "outputTokens",
-): Column<Row> {
-  return {
-    ...{ id, head, unit: "count", shown: "filled" },
-    value: (row) => of(row)[part],
-    text: (row) => of(row).estimated ? `~${of(row)[part].toLocaleString("en-US")}` : undefined,
-  };
-}
 
 /** The tokens of the judges of tool tests; those of call sets stand in a table of their own. */
 function judgingOf(trials: readonly TrialSummary[]): Usage | undefined {
@@ -88,39 +66,38 @@ const WORK = metric(
   ({ subjects }) =>
     subjects.flatMap((one) => {
       const works = one.counted.flatMap(({ work }) => work ?? []);
-      return works.length === 0 ? [] : [{ ...one, works }];
+      const total = (key: keyof StrategyWork) => sum(works, (work) => work[key] ?? 0);
+      return works.length === 0 ? [] : [{
+        ...{ ...one, asked: total("asked"), unusable: total("unusable") },
+        ...{ sent_back: total("sentBack"), mended: total("mended") },
+        ...{ retried: total("retried"), replaced: total("replaced") },
+      }];
     }),
   {
     id: "strategy-work",
     section: "success",
     title: "Work of strategies",
     note: "in valid trials",
-    columns: (_, report) => {
-      const column = (key: keyof StrategyWork, id: string, head: string, about: string) => ({
-        ...{ id, head, about, unit: "count" as const, shown: "filled" as const },
-        value: ({ works }: { readonly works: readonly StrategyWork[] }) =>
-          sum(works, (work) => work[key] ?? 0),
-      });
-      return [
-        subjectColumns(report, "strategy"),
-        column(
-          ...["asked", "asked", "asked"] as const,
-          "replies outside the agent loop, for a plan, a choice of functions, a list of calls or a repair",
-        ),
-        column(
-          ...["unusable", "unusable", "without use"] as const,
-          "stages without a usable result, so that the model had only the question",
-        ),
-        column("sentBack", "sent_back", "sent back", "calls that did not fit their schema"),
-        column("mended", "mended", "mended", "those that then did"),
-        {
-          ...{ id: "mended_share", head: "share mended", unit: "share", shown: "filled" },
-          value: ({ counted }) => mendingOf(counted),
-        },
-        column("retried", "retried", "made again", "calls after an error that may pass"),
-        column("replaced", "replaced", "replaced", "by calls of another function"),
-      ];
-    },
+    columns: (_, report) => [
+      subjectColumns(report, "strategy"),
+      asideColumn(
+        "asked",
+        "replies outside the agent loop, for a plan, a choice of functions, a list of calls or a repair",
+      ),
+      asideColumn(
+        "unusable",
+        "stages without a usable result, so that the model had only the question",
+        "without use",
+      ),
+      asideColumn("sent_back", "calls that did not fit their schema"),
+      asideColumn("mended", "those that then did"),
+      {
+        ...{ id: "mended_share", head: "share mended", unit: "share", shown: "filled" },
+        value: ({ counted }) => mendingOf(counted),
+      },
+      asideColumn("retried", "calls after an error that may pass", "made again"),
+      asideColumn("replaced", "by calls of another function"),
+    ],
   },
 );
 

@@ -13,7 +13,7 @@ import { OUTCOMES } from "../../trials/trial.ts";
 import type { Column } from "../columns.ts";
 import { UNAVAILABLE } from "../columns.ts";
 import { barsSpec, type Point } from "../figures/_shapes.ts";
-import { seriesOf } from "../figures/_plotting.ts";
+import { distinct } from "../figures/_plotting.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { subjectColumns, type SubjectTrials } from "../_subjects.ts";
@@ -66,11 +66,15 @@ export const FAILURES = metric(
       const plain = all.filter(({ subject }) => subject.perturbation === "none");
       const rows = plain.length > 0 ? plain : all;
       if (rows.every(({ wrong }) => wrong.length === 0)) return [];
-      const seriesFor = seriesOf(report);
-      const bars = rows.flatMap((one) =>
+      const names = distinct(all.map(report.nameOf));
+      const series = rows.map((one) => {
+        const place = all.indexOf(one);
+        return { name: names[place]!, place };
+      });
+      const bars = rows.flatMap((one, place) =>
         FAILURE_TYPES.flatMap((type) =>
           (["root", "cascade"] as const).map((part): Point => ({
-            series: seriesFor(one).name,
+            series: series[place]!.name,
             place: type.replaceAll("_", " "),
             part,
             value: one.counted.length === 0
@@ -91,7 +95,7 @@ export const FAILURES = metric(
         spec: barsSpec(bars, {
           axis: "failure type",
           counts: "wrong calls a valid trial",
-          ...{ series: rows.map(seriesFor), legend: "model" },
+          ...{ series, legend: "model" },
           names: FAILURE_TYPES.map((type) => type.replaceAll("_", " ")),
         }),
       }];
@@ -213,45 +217,42 @@ const REPETITIONS = metric(
       );
       const graphs = [...Map.groupBy(meant, ({ task }) => graphKey(task)).values()];
       const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
+      if (k < 2) return [];
       const valid = graphs.map((graph) => graph.filter(isCounted));
-      return k < 2 ? [] : [{ ...one, k, valid }];
+      const whole = valid.filter(({ length }) => length >= k);
+      const meanOf = (estimate: typeof passAtK) =>
+        mean(whole.flatMap((graph) =>
+          estimate(graph.filter(({ solved }) => solved).length, graph.length, k) ?? []
+        ));
+      return [{
+        ...{ ...one, k, tasks: whole.length, unavailable: valid.length - whole.length },
+        ...{ pass_at_k: meanOf(passAtK), pass_hat_k: meanOf(passHatK) },
+      }];
     }),
   {
     id: "repetitions",
     section: "failures",
     title: "Repeated tasks",
-    columns: (_, report) => {
-      const estimate = (id: string, head: string, about: string, of: typeof passAtK) => ({
-        ...{ id, head, about, unit: "share" as const },
-        value: (
-          { valid, k }: { readonly valid: readonly (readonly TrialSummary[])[]; k: number },
-        ) =>
-          mean(
-            valid.flatMap((graph) =>
-              of(graph.filter(({ solved }) => solved).length, graph.length, k) ?? []
-            ),
-          ),
-        text: ({ valid, k }: { readonly valid: readonly (readonly TrialSummary[])[]; k: number }) =>
-          valid.some(({ length }) => length >= k) ? undefined : UNAVAILABLE,
-      });
-      return [
-        subjectColumns(report),
-        { id: "k", unit: "count", value: ({ k }) => k },
-        estimate("pass_at_k", "pass@k", "at least one of k trials of a task is solved", passAtK),
-        estimate("pass_hat_k", "pass^k", "all of them are", passHatK),
-        {
-          id: "tasks",
-          unit: "count",
-          value: ({ valid, k }) => valid.filter(({ length }) => length >= k).length,
-        },
-        {
-          id: "unavailable",
-          head: "with fewer than k valid trials",
-          unit: "count",
-          value: ({ valid, k }) => valid.filter(({ length }) => length < k).length,
-        },
-      ];
-    },
+    columns: (_, report) => [
+      subjectColumns(report),
+      { id: "k", unit: "count", value: ({ k }) => k },
+      {
+        ...{ id: "pass_at_k", head: "pass@k", unit: "share" },
+        value: (row) => row.pass_at_k,
+        text: ({ tasks }) => tasks === 0 ? UNAVAILABLE : undefined,
+        about: "at least one of k trials of a task is solved",
+      },
+      {
+        ...{ id: "pass_hat_k", head: "pass^k", unit: "share", about: "all of them are" },
+        value: (row) => row.pass_hat_k,
+        text: ({ tasks }) => tasks === 0 ? UNAVAILABLE : undefined,
+      },
+      { id: "tasks", unit: "count", value: ({ tasks }) => tasks },
+      {
+        ...{ id: "unavailable", head: "with fewer than k valid trials", unit: "count" },
+        value: ({ unavailable }) => unavailable,
+      },
+    ],
   },
 );
 

@@ -13,7 +13,7 @@ import { costOfAll, spentUsage } from "../../models/prices.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
-import type { Asked, Column, Estimate } from "../columns.ts";
+import type { Asked, Estimate } from "../columns.ts";
 import { linkNames, trialsLink } from "../_links.ts";
 import { metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
@@ -21,7 +21,7 @@ import { type Subject, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { againstName } from "./_differences.ts";
 import { successText } from "./_matrix.ts";
-import { lessUnsolvable, returnsColumn, type Share, type Tally, tally } from "./_tally.ts";
+import { ASIDE, lessUnsolvable, type Share, type Tallied, tally } from "./_tally.ts";
 
 /** What changed against another variant. */
 interface Change extends Estimate {
@@ -36,8 +36,7 @@ interface Change extends Estimate {
 }
 
 /** A row of the headline: a variant with its verdict, by which gate, and what changed. */
-export interface HeadlineRow extends Subject {
-  readonly tally: Tally;
+export interface HeadlineRow extends Subject, Tallied {
   readonly usage: Usage;
   /**
    * Cost of the tokens in US dollars; `null` unless every model that took part has a price, and an agent's requests were
@@ -179,7 +178,7 @@ export const OVERVIEW = metric(headlineRows, {
   note: (rows, { words }) => {
     const isDecided = areDecided(rows);
     return noteOf(
-      `${words.solved}: share of valid trials${lessUnsolvable(rows.map(({ tally }) => tally))}` +
+      `${words.solved}: share of valid trials${lessUnsolvable(rows)}` +
         (isDecided ? ", with the bounds of the gate, which count invalid trials as the worst" : ""),
       rows.some(({ change }) => change) &&
         `change: in percentage points, on the same ${words.tasks}`,
@@ -202,6 +201,7 @@ export const OVERVIEW = metric(headlineRows, {
     const isDecided = areDecided(rows);
     const areAll = changes.every(({ decided }) => decided);
     const [name, ...parts] = subjectColumns(report);
+    const [invalid, ...aside] = ASIDE;
     return [
       { ...name!, link: link() },
       parts,
@@ -213,7 +213,7 @@ export const OVERVIEW = metric(headlineRows, {
       {
         ...{ id: "solved", head: words.solved, unit: "share" },
         value: (row) => successOf(row, isDecided),
-        drawn: askedOf,
+        drawn: ({ gate }) => gate && !isUpgrade(gate) ? askedOf(gate) : {},
         text: (row) => successText({ success: successOf(row, isDecided) }, { cell: "cell" }),
         ...(isDecided && { bounds: boundsName(rows.map(({ gate }) => gate)) }),
         link: (row) =>
@@ -222,7 +222,8 @@ export const OVERVIEW = metric(headlineRows, {
       {
         ...{ id: "change", unit: "points", shown: changes.length > 0 },
         value: ({ change }) => change ?? { value: null, interval: null },
-        drawn: changeAsked,
+        // Of a difference on which no gate decided only the sign matters.
+        drawn: ({ gate, change }) => gate && change?.decided ? askedOf(gate) : { target: 0 },
         text: ({ change, subject }) =>
           change === undefined && isShared && references.has(variantKey(subject))
             ? "reference"
@@ -235,19 +236,10 @@ export const OVERVIEW = metric(headlineRows, {
         value: ({ change }) => change?.against,
       },
       {
-        ...{ id: "invalid", unit: "count", shown: "filled" },
-        value: ({ tally }) => tally.invalid,
+        ...invalid!,
         link: (row) => row.tally.invalid > 0 ? link("invalid")(row) : undefined,
       },
-      {
-        ...{ id: "unchanged", unit: "count", shown: "filled" },
-        value: ({ tally }) => tally.unchanged,
-      },
-      returnsColumn<HeadlineRow>(({ tally }) => tally),
-      {
-        ...{ id: "unsolvable", unit: "count", shown: "filled" },
-        value: ({ tally }) => tally.unsolvable,
-      },
+      aside,
       {
         ...{ id: "cost", unit: "cost", shown: "filled", from: "terminal" },
         value: ({ cost }) => cost,
@@ -264,20 +256,12 @@ export const OVERVIEW = metric(headlineRows, {
             ? `~${(usage.inputTokens + usage.outputTokens).toLocaleString("en-US")}`
             : undefined,
       },
-    ] satisfies (Column<HeadlineRow> | readonly Column<Subject>[])[];
+    ];
   },
 });
 
-/** What a gate asks of the success of a variant. */
-function askedOf({ gate }: HeadlineRow): Asked {
-  if (!gate || isUpgrade(gate)) return {};
-  const { pass: least, fail: target, gap } = hypothesesOf(gate);
-  return gap === 0 ? { target } : { target, least };
-}
-
-/** What a gate asks of a difference on which it decided; of others only the sign matters. */
-function changeAsked({ gate, change }: HeadlineRow): Asked {
-  if (!gate || !change?.decided) return { target: 0 };
+/** What a gate asks for, and what is still good enough. */
+function askedOf(gate: CompletePolicy): Asked {
   const { pass: least, fail: target, gap } = hypothesesOf(gate);
   return gap === 0 ? { target } : { target, least };
 }

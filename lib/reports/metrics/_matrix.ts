@@ -16,13 +16,19 @@ import type { Report } from "../report.ts";
 import { type Subject, subjectColumns } from "../_subjects.ts";
 import type { Table } from "../_view.ts";
 import type { ReportWords } from "../_words.ts";
-import { lessUnsolvable, type Share, shareOf, type Tally, tally, tallyColumns } from "./_tally.ts";
+import {
+  lessUnsolvable,
+  type Share,
+  type Tallied,
+  type Tally,
+  tally,
+  tallyColumns,
+} from "./_tally.ts";
 
 /** The trials of one variant on one cell. */
-interface CellRow extends Subject {
+interface CellRow extends Subject, Tallied {
   readonly cell: string;
   readonly trials: readonly TrialSummary[];
-  readonly tally: Tally;
 }
 
 /** Success by variant and cell. */
@@ -40,7 +46,7 @@ export const CELLS = metric(
     columns: (rows, report) => [
       subjectColumns(report),
       { id: "cell", unit: "name", value: ({ cell }) => cell },
-      tallyColumns<CellRow>(({ tally }) => tally, rows.map(({ tally }) => tally), report.words),
+      tallyColumns(rows, report.words),
     ],
     tables: (rows, report, detail) => {
       const { byCell } = report.words;
@@ -63,7 +69,7 @@ const WHY = { from: "terminal" } as const;
 const MAX_COLUMNS = 8;
 
 /** A row or a column: its name, its trials, and what leads to them. */
-interface Line {
+interface Line extends Tallied {
   readonly name: string;
   readonly rows: readonly CellRow[];
   readonly chosen: Parameters<typeof trialsLink>[0];
@@ -79,7 +85,7 @@ function matrixTable(
   const { words, nameOf } = report;
   const called = linkNames(report);
   const variants = [...Map.groupBy(all, nameOf)].map(([name, rows]): Line => (
-    { name, rows, chosen: { subject: called.get(rows[0]!.subject)! } }
+    { name, rows, tally: tallyOf(rows), chosen: { subject: called.get(rows[0]!.subject)! } }
   ));
   const [first, ...others] = variants;
   if (first === undefined) return [];
@@ -87,29 +93,31 @@ function matrixTable(
   const { shared, short } = sharedParts([...byCell.keys()]);
   const own = others.length === 0 ? first.chosen : {};
   const cells = [...byCell].map(([cell, rows]): Line => (
-    { name: short(cell), rows, chosen: { ...own, cell } }
+    { name: short(cell), rows, tally: tallyOf(rows), chosen: { ...own, cell } }
   ));
   const isTurned = variants.length > MAX_COLUMNS && cells.length < variants.length;
   const [lines, heads] = isTurned ? [variants, cells] : [cells, variants];
-  const rows = lines.toSorted((one, other) => rateOf(one.rows) - rateOf(other.rows));
-  const whole: Line[] = lines.length < 2 ? [] : [{ name: "all", rows: all, chosen: own }];
+  const rows = lines.toSorted((one, other) => rateOf(one) - rateOf(other));
+  const whole: Line[] = lines.length < 2
+    ? []
+    : [{ name: "all", rows: all, tally: tallyOf(all), chosen: own }];
   const explained = isShown(WHY, detail) && rows.some(({ rows }) => whyText(rows) !== "");
   const isSingle = others.length === 0;
   const columns: Columns<Line> = [
     {
       ...{ unit: "name", head: isTurned ? "model" : words.cell, value: ({ name }) => name },
-      link: ({ chosen, rows }) => trialsLink({ ...chosen, ...failedIn(rows) }),
+      link: ({ chosen, tally }) => trialsLink({ ...chosen, ...failedIn(tally) }),
     },
     isSingle
-      ? tallyColumns<Line>(({ rows }) => tallyOf(rows), all.map(({ tally }) => tally), words)
+      ? tallyColumns(all, words)
       : heads.map(({ name: head, rows, chosen }): Column<Line> => {
         const own = new Set(rows);
-        const common = (line: Line) => line.rows.filter((row) => own.has(row));
+        const common = (line: Line) => tallyOf(line.rows.filter((row) => own.has(row)));
         return {
-          ...{ unit: "share", head, value: (line) => tallyOf(common(line)).success.value },
-          text: (line) => successText(tallyOf(common(line)), words),
+          ...{ unit: "share", head, value: (line) => common(line).success.value },
+          text: (line) => successText(common(line), words),
           link: (line) =>
-            common(line).length === 0
+            common(line).trials === 0
               ? undefined
               : trialsLink({ ...line.chosen, ...chosen, ...failedIn(common(line)) }),
         };
@@ -122,7 +130,7 @@ function matrixTable(
   const share = `${words.cell === "test" ? "passed, of the" : "share solved, of n"} valid trials`;
   const note = [
     ...(shared === "" ? [] : [`all: ${shared}`]),
-    ...(isSingle ? [] : [share + lessUnsolvable(all.map(({ tally }) => tally))]),
+    ...(isSingle ? [] : [share + lessUnsolvable(all)]),
     ...(explained ? [`${rows.length > 1 ? "the lowest first; " : ""}${whyNote(words)}`] : []),
   ].join("; ");
   return tableOf([...rows, ...whole], columns, {
@@ -143,12 +151,8 @@ function tallyOf(rows: readonly CellRow[]): Tally {
 }
 
 /** Returns the rate by which rows are ordered; one without a valid trial is not solved. */
-function rateOf(rows: readonly CellRow[]): number {
-  return countOfSuccess(rows).value ?? 0;
-}
-
-function countOfSuccess(rows: readonly CellRow[]) {
-  return shareOf(rows.flatMap(({ trials }) => trials.filter(countsAsSuccess)), (one) => one.solved);
+function rateOf({ tally }: Line): number {
+  return tally.success.value ?? 0;
 }
 
 /** Returns how many of the valid trials were solved; of tests as a count. */
@@ -162,10 +166,8 @@ export function successText(
 }
 
 /** The outcome that a link chooses: the failed trials where there are any. */
-function failedIn(rows: readonly CellRow[]): { outcome?: string } {
-  return rows.some(({ tally: { success } }) => success.count < success.of)
-    ? { outcome: "failed" }
-    : {};
+function failedIn({ success }: Tally): { outcome?: string } {
+  return success.count < success.of ? { outcome: "failed" } : {};
 }
 
 /** Returns the parts that all names of cells have, which are said once, and names without them. */

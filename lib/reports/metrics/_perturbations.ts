@@ -12,7 +12,7 @@ import {
 } from "../../calls/failure_types.ts";
 import type { ParameterScore } from "../../calls/parameter_views.ts";
 import { compareShares } from "../../gate/comparison.ts";
-import { byGraph, countsAsSuccess, graphKey, missesCall, needsCalls } from "../../gate/variant.ts";
+import { byGraph, graphKey, missesCall, needsCalls } from "../../gate/variant.ts";
 import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
@@ -27,7 +27,7 @@ import {
   type SubjectTrials,
   unperturbed,
 } from "../_subjects.ts";
-import { countOf, type Share, shareOf } from "./_tally.ts";
+import { ASIDE, countOf, type Share, shareOf, tally } from "./_tally.ts";
 
 const CAPTION = { section: "perturbations", paper: "Butterfly" } as const;
 
@@ -174,6 +174,11 @@ function rateOf(arm: Arm, way: Way) {
   };
 }
 
+/** The failure of a row of rates, which heads a column. */
+const FAILURE: Column<Pick<Way, "failure">> = {
+  ...{ id: "failure", unit: "text", value: ({ failure }) => failure, shown: false },
+};
+
 /**
  * Failure rates under each perturbation: the share of trials with a failure (Butterfly, 5.2). Missed calls are none of
  * its five types, and have a rate of their own.
@@ -187,16 +192,16 @@ const FAILURE_RATES = metric(
     id: "failure-rates",
     source: "Table 1",
     by: (row, report) => modelOf(row, report),
+    across: ({ failure }) => headOf({ id: failure }),
     heat: "bad",
     title: "Failure rates under perturbations",
     note:
       "share of the trials that tell, n, with a call that has such a failure; a trial without calls has none; any " +
       "failure: of these five; missed call: a needed call was never made, of trials that need any; either: any failure " +
       "or a missed call",
-    across: ({ failure }) => headOf({ id: failure }),
     columns: (_, report) => [
       perturbationColumns(report),
-      { id: "failure", unit: "text", value: ({ failure }) => failure, shown: false },
+      FAILURE,
       {
         ...{ id: "rate", unit: "share", value: ({ rate }) => rate, inline: true },
         text: ({ impossible }) => impossible ? NOT_APPLICABLE : undefined,
@@ -218,13 +223,13 @@ const RATE_CHANGES = metric(
     id: "failure-rate-changes",
     source: "Table 1",
     by: (row, report) => modelOf(row, report),
+    across: ({ failure }) => headOf({ id: failure }),
     from: "page",
     title: "Changes of failure rates",
     note: "rate under the perturbation less that without, on the same tasks, in percentage points",
-    across: ({ failure }) => headOf({ id: failure }),
     columns: (_, report) => [
       perturbationColumns(report),
-      { id: "failure", unit: "text", value: ({ failure }) => failure, shown: false },
+      FAILURE,
       {
         ...{ id: "difference", unit: "points", inline: true },
         value: ({ change: { difference: value, interval } }) => ({ value, interval }),
@@ -241,16 +246,13 @@ const EFFECTS = metric((report) =>
   armsOf(report).map((arm) => {
     const unsolvable = arm.counted.filter((trial) => trial.unsolvable !== undefined);
     return {
-      ...arm,
-      unsolvable: unsolvable.length,
-      solved: shareOf(arm.counted.filter(countsAsSuccess), ({ solved }) => solved),
+      ...{ ...arm, tally: tally(arm.trials) },
       // No model can see that documents mislead.
       abstained: shareOf(
         unsolvable.length === 0 ? arm.counted : unsolvable.filter(isNotMisled),
         ({ outcome }) => outcome === "abstained",
       ),
       accepted: acceptedOf(arm.counted),
-      unchanged: arm.trials.filter(({ changed }) => changed === false).length,
     };
   }), {
   ...CAPTION,
@@ -264,9 +266,9 @@ const EFFECTS = metric((report) =>
     perturbationColumns(report),
     { id: "trials", unit: "count", value: ({ counted }) => counted.length },
     {
-      ...{ id: "task_accuracy", unit: "share", value: ({ solved }) => solved, inline: true },
-      text: ({ solved, unsolvable }) =>
-        solved.of === 0 && unsolvable > 0 ? NOT_APPLICABLE : undefined,
+      ...{ id: "task_accuracy", unit: "share", value: ({ tally }) => tally.success, inline: true },
+      text: ({ tally: { success, unsolvable } }) =>
+        success.of === 0 && unsolvable > 0 ? NOT_APPLICABLE : undefined,
     },
     {
       id: "similar_texts",
@@ -280,8 +282,8 @@ const EFFECTS = metric((report) =>
     },
     {
       ...{ id: "abstained", unit: "share", value: ({ abstained }) => abstained, inline: true },
-      text: ({ subject: { perturbation }, unsolvable, abstained: { count, of } }) => {
-        if (unsolvable > 0) return of === 0 ? NOT_APPLICABLE : undefined;
+      text: ({ subject: { perturbation }, tally, abstained: { count, of } }) => {
+        if (tally.unsolvable > 0) return of === 0 ? NOT_APPLICABLE : undefined;
         return count > 0 || isRemoving(perturbation) ? undefined : NOTHING;
       },
       about: "gave no answer and made no value up, which is right where a task is unsolvable",
@@ -300,17 +302,12 @@ const EFFECTS = metric((report) =>
       ...{ id: "missed_calls", unit: "share", value: ({ known }) => missedCallsOf(known) },
       about: "of the calls that were needed",
     },
-    { id: "unsolvable", unit: "count", value: ({ unsolvable }) => unsolvable, shown: "filled" },
     {
       ...{ id: "known", head: "right calls known", unit: "count" },
       value: ({ known }) => known.length,
       shown: rows.some(({ counted, known }) => counted.length > known.length),
     },
-    { id: "unchanged", unit: "count", value: ({ unchanged }) => unchanged, shown: "filled" },
-    {
-      ...{ id: "invalid", unit: "count", shown: "filled" },
-      value: ({ trials, counted, unchanged }) => trials.length - counted.length - unchanged,
-    },
+    ASIDE.filter(({ id }) => id !== "returns_changed"),
   ],
 });
 
@@ -468,7 +465,11 @@ const CHECKS = metric(
       subjectColumns(report, "check"),
       PAIRS,
       {
-        ...{ id: "flipped", unit: "share" },
+        ...{
+          id: "flipped",
+          unit: "share",
+          about: "solved with it and not without, or the reverse",
+        },
         value: ({ pairs }) => shareOf(pairs, ({ now, before }) => now.solved !== before.solved),
       },
       {

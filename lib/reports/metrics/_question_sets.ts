@@ -3,7 +3,7 @@
  * @module
  */
 
-import { grouped, mean } from "../../base/numbers.ts";
+import { mean } from "../../base/numbers.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { byGraph, isCounted } from "../../gate/variant.ts";
 import { summarizeJudging } from "../../models/judge/score.ts";
@@ -21,12 +21,12 @@ import { sumUsage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { Judging, Outcome } from "../../trials/trial.ts";
 import { isWholeQuestion, questionWords } from "../cells.ts";
-import { type Column, NOTHING, UNAVAILABLE } from "../columns.ts";
+import { asideColumn, type Column, NOTHING, UNAVAILABLE } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { subjectColumns, subjectsOf, type SubjectTrials } from "../_subjects.ts";
 import { averageScores } from "./difficulty.ts";
-import { countOf, shareInterval } from "./_tally.ts";
+import { countOf, shareInterval, tokenColumns } from "./_tally.ts";
 
 /** How the questions of a set are asked. */
 const WAY = ["set", "mode", "rule", "input", "output"] as const;
@@ -84,14 +84,6 @@ function wayColumns<Row extends Way>(rows: readonly Row[]): Column<Row>[] {
     ...{ id, unit: "name", value: (row) => row[id] },
     shown: new Set(rows.map((row) => row[id])).size > 1,
   }));
-}
-
-/** Returns a column with a count that is 0 in most reports. */
-function asideColumn<Key extends string>(
-  id: Key,
-  about?: string,
-): Column<Readonly<Record<Key, number>>> {
-  return { id, unit: "count", value: (row) => row[id], shown: "filled", about };
 }
 
 /** The scores, their names in journals and their meaning. */
@@ -343,14 +335,7 @@ const JUDGE = metric((report) =>
       about: "of the answers judged; in mode routing the share of those with the right functions",
     },
     CORRELATION,
-    (["input", "output"] as const).map((kind) => ({
-      id: `${kind}_tokens`,
-      head: kind === "input" ? "read" : "written",
-      ...{ group: "tokens", unit: "count" as const, shown: "filled" as const },
-      value: ({ usage }: typeof rows[number]) => usage?.[`${kind}Tokens`],
-      text: ({ usage }: typeof rows[number]) =>
-        usage?.estimated && `~${grouped(usage[`${kind}Tokens`])}`,
-    })),
+    tokenColumns<typeof rows[number]>(({ usage }) => usage),
   ],
 });
 

@@ -3,14 +3,15 @@
  * @module
  */
 
-import { isDuration, mean, sum } from "../../base/numbers.ts";
+import { grouped, isDuration, mean, sum } from "../../base/numbers.ts";
 import { byGraph, countsAsSuccess, isCounted } from "../../gate/variant.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { clusteredInterval } from "../../statistics/pass_at_k.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
+import type { Usage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { canCall } from "../cells.ts";
-import type { Column, Estimate, Value } from "../columns.ts";
+import type { Column, Estimate } from "../columns.ts";
 import type { ReportWords } from "../_words.ts";
 
 /** A count out of a total, with its share. */
@@ -141,65 +142,76 @@ export function hasCalls(tallies: readonly Tally[]): boolean {
     valid.some(({ callsSolved, callsFailed }) => callsSolved !== null || callsFailed !== null);
 }
 
-/** Says what rates of success leave out, where they leave anything out. */
-export function lessUnsolvable(tallies: readonly Tally[]): string {
-  return tallies.some(({ unsolvable }) => unsolvable > 0) ? " less unsolvable ones" : "";
+/** What has a tally. */
+export interface Tallied {
+  readonly tally: Tally;
 }
 
-/** Returns the columns of a tally; those of calls where any of `tallies` has data. */
-export function tallyColumns<Row>(
-  tallyOf: (row: Row) => Tally,
-  tallies: readonly Tally[],
+/** Says what rates of success leave out, where they leave anything out. */
+export function lessUnsolvable(rows: readonly Tallied[]): string {
+  return rows.some(({ tally }) => tally.unsolvable > 0) ? " less unsolvable ones" : "";
+}
+
+/** Returns the columns of tallies; those of calls where any of `rows` has data. */
+export function tallyColumns(
+  rows: readonly Tallied[],
   { cell, solved }: ReportWords,
-): Column<Row>[] {
+): Column<Tallied>[] {
   const isTest = cell === "test";
+  const tallies = rows.map(({ tally }) => tally);
   const isCalling = hasCalls(tallies);
   const valid = tallies.filter(({ success }) => success.of > 0);
   const hasFewest = valid.length === 0 || valid.some(({ minimumCalls }) => minimumCalls !== null);
-  const column = (
-    id: string,
-    unit: Column<Row>["unit"],
-    value: (tally: Tally) => Value,
-    others: Omit<Partial<Column<Row>>, "id" | "unit" | "value"> = {},
-  ): Column<Row> => ({ id, unit, value: (row) => value(tallyOf(row)), ...others });
   return [
-    column("trials", "count", ({ trials }) => trials, { shown: !isTest }),
-    column("solved", "share", ({ success }) => success, {
-      head: solved,
-      text: (row) => {
-        const { count, of } = tallyOf(row).success;
-        return isTest && of > 0 ? `${count} of ${of}` : undefined;
-      },
-    }),
-    column("calls_solved", "mean", ({ callsSolved }) => callsSolved, {
-      ...{ head: `calls if ${solved}`, shown: isCalling },
-    }),
-    column("calls_unsolved", "mean", ({ callsFailed }) => callsFailed, {
-      ...{ head: "if not", next: true, shown: isCalling },
-    }),
-    // A test may allow for more.
-    column("fewest_calls", "mean", ({ minimumCalls }) => minimumCalls, {
-      ...{ shown: hasFewest && !isTest },
-    }),
-    column("invalid", "count", ({ invalid }) => invalid, { shown: "filled" }),
-    column("unchanged", "count", ({ unchanged }) => unchanged, { shown: "filled" }),
-    returnsColumn(tallyOf),
-    column("unsolvable", "count", ({ unsolvable }) => unsolvable, { shown: "filled" }),
-    column("tokens", "count", ({ tokens }) => tokens, { shown: false }),
-    column("duration", "time", ({ duration }) => duration, { shown: false }),
+    { id: "trials", unit: "count", value: ({ tally }) => tally.trials, shown: !isTest },
+    {
+      ...{ id: "solved", head: solved, unit: "share", value: ({ tally }) => tally.success },
+      text: ({ tally: { success: { count, of } } }) =>
+        isTest && of > 0 ? `${count} of ${of}` : undefined,
+    },
+    {
+      ...{ id: "calls_solved", head: `calls if ${solved}`, unit: "mean", shown: isCalling },
+      value: ({ tally }) => tally.callsSolved,
+    },
+    {
+      ...{ id: "calls_unsolved", head: "if not", unit: "mean", next: true, shown: isCalling },
+      value: ({ tally }) => tally.callsFailed,
+    },
+    {
+      // A test may allow for more.
+      ...{ id: "fewest_calls", unit: "mean", shown: hasFewest && !isTest },
+      value: ({ tally }) => tally.minimumCalls,
+    },
+    ...ASIDE,
+    { id: "tokens", unit: "count", value: ({ tally }) => tally.tokens, shown: false },
+    { id: "duration", unit: "time", value: ({ tally }) => tally.duration, shown: false },
   ];
 }
 
-/** Returns the column of the trials in which a return was changed. */
-export function returnsColumn<Row>(tallyOf: (row: Row) => Tally): Column<Row> {
-  return {
+/** Returns the columns of the tokens of what models or judges were asked, which mark estimated ones. */
+export function tokenColumns<Row>(usageOf: (row: Row) => Usage | null): Column<Row>[] {
+  return (["input", "output"] as const).map((kind) => ({
+    ...{ id: `${kind}_tokens`, head: kind === "input" ? "tokens read" : "written" },
+    ...{ unit: "count", shown: "filled" },
+    value: (row) => usageOf(row)?.[`${kind}Tokens`],
+    text: (row) => {
+      const usage = usageOf(row);
+      return usage?.estimated ? `~${grouped(usage[`${kind}Tokens`])}` : undefined;
+    },
+  }));
+}
+
+/** The columns of trials that do not count, and of those in which a return was changed. */
+export const ASIDE: readonly Column<Tallied>[] = [
+  { id: "invalid", unit: "count", value: ({ tally }) => tally.invalid, shown: "filled" },
+  { id: "unchanged", unit: "count", value: ({ tally }) => tally.unchanged, shown: "filled" },
+  {
     ...{ id: "returns_changed", head: "a return changed", unit: "count", shown: "filled" },
     about:
       "the perturbation changed what a function returned: a model that calls nothing reads no return",
-    value: (row) => tallyOf(row).returnsChanged,
-    text: (row) => {
-      const { returnsChanged, success } = tallyOf(row);
-      return returnsChanged === undefined ? undefined : `${returnsChanged} of ${success.of}`;
-    },
-  };
-}
+    value: ({ tally }) => tally.returnsChanged,
+    text: ({ tally: { returnsChanged, success } }) =>
+      returnsChanged === undefined ? undefined : `${returnsChanged} of ${success.of}`,
+  },
+  { id: "unsolvable", unit: "count", value: ({ tally }) => tally.unsolvable, shown: "filled" },
+];

@@ -10,10 +10,11 @@ import {
   type RecoveryEnd,
   rightEndOf,
 } from "../../calls/recovery.ts";
-import { type AgentWork, type ParseCounts, sumAgentWork, sumRepairs } from "../../calls/work.ts";
+import { type ParseCounts, sumAgentWork, sumRepairs } from "../../calls/work.ts";
 import { countsAsSuccess, isUnwatched } from "../../gate/variant.ts";
 import { FAULTS, isFault } from "../../tools/fault.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
+import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
 import { subjectColumns, subjectsOf, unperturbed } from "../_subjects.ts";
 import { ratioOf, shareOf } from "./_tally.ts";
@@ -182,8 +183,20 @@ const FORMATTED = metric(({ subjects }) =>
       trial.parses === undefined ? [] : [{ ...trial, parses: trial.parses }]
     );
     // Models that name no format, as scripted ones, count as `chat`.
-    return [...Map.groupBy(parsed, ({ model }) => model.api ?? "chat")]
-      .map(([api, parsed]) => ({ ...one, api, parsed }));
+    return [...Map.groupBy(parsed, ({ model }) => model.api ?? "chat")].map(([format, own]) => {
+      const count = (of: (parses: ParseCounts) => number) => sum(own, ({ parses }) => of(parses));
+      // Replies of one graph are not independent.
+      const rate = (of: (parses: ParseCounts) => number) =>
+        ratioOf(own, ({ parses }) => ({ sum: of(parses), count: attempts(parses) }));
+      return {
+        ...{ ...one, format, repairs: sumRepairs(own.flatMap(({ parses }) => parses.repairs)) },
+        replies: count(attempts),
+        strict: rate(({ strict }) => strict),
+        usable: rate(({ strict, repaired }) => strict + repaired),
+        repaired: count(({ repaired }) => repaired),
+        unreadable: count(({ unreadable }) => unreadable),
+      };
+    });
   }), {
   id: "formats",
   section: "tool use",
@@ -192,40 +205,18 @@ const FORMATTED = metric(({ subjects }) =>
   source: "Key Takeaways",
   note: "replies of valid trials that attempt a call",
   shown: (rows) =>
-    new Set(rows.map(({ api }) => api)).size > 1 ||
-    rows.some(({ parsed }) => parsed.some(({ parses }) => attempts(parses) > parses.strict)),
-  columns: (_, report) => {
-    const count = (id: keyof ParseCounts & ("repaired" | "unreadable")) => ({
-      id,
-      unit: "count" as const,
-      value: ({ parsed }: Parsed) => sum(parsed, ({ parses }) => parses[id]),
-    });
-    const rate = (id: string, about: string, good: (parses: ParseCounts) => number) => ({
-      ...{ id, about, unit: "share" as const },
-      value: ({ parsed }: Parsed) =>
-        // Replies of one graph are not independent.
-        ratioOf(parsed, ({ parses }) => ({ sum: good(parses), count: attempts(parses) })),
-    });
-    return [
-      subjectColumns(report),
-      { id: "format", unit: "name", value: ({ api }) => api },
-      {
-        id: "replies",
-        unit: "count",
-        value: ({ parsed }) => sum(parsed, ({ parses }) => attempts(parses)),
-      },
-      rate("strict", "as the format requires", ({ strict }) => strict),
-      rate("usable", "strict or repaired", ({ strict, repaired }) => strict + repaired),
-      count("repaired"),
-      count("unreadable"),
-    ];
-  },
+    new Set(rows.map(({ format }) => format)).size > 1 ||
+    rows.some(({ repaired, unreadable }) => repaired + unreadable > 0),
+  columns: (_, report) => [
+    subjectColumns(report),
+    { id: "format", unit: "name", value: ({ format }) => format },
+    { id: "replies", unit: "count", value: ({ replies }) => replies },
+    { id: "strict", unit: "share", value: ({ strict }) => strict, about: "as the format requires" },
+    { id: "usable", unit: "share", value: ({ usable }) => usable, about: "strict or repaired" },
+    { id: "repaired", unit: "count", value: ({ repaired }) => repaired },
+    { id: "unreadable", unit: "count", value: ({ unreadable }) => unreadable },
+  ],
 });
-
-/** Trials of which it is known how their replies could be parsed. */
-interface Parsed {
-  readonly parsed: readonly (TrialSummary & { readonly parses: ParseCounts })[];
-}
 
 function attempts({ strict, repaired, unreadable }: ParseCounts): number {
   return strict + repaired + unreadable;
@@ -237,9 +228,8 @@ const MAX_REPAIRS = 3;
 /** The repairs that replies needed, the most frequent first. */
 const REPAIRS = metric(
   (report) =>
-    FORMATTED.rows(report).flatMap(({ parsed, ...one }) =>
-      sumRepairs(parsed.flatMap(({ parses }) => parses.repairs)).slice(0, MAX_REPAIRS)
-        .map((own) => ({ ...one, ...own }))
+    FORMATTED.rows(report).flatMap(({ repairs, ...one }) =>
+      repairs.slice(0, MAX_REPAIRS).map((own) => ({ ...one, ...own }))
     ),
   {
     id: "repairs",
@@ -249,7 +239,7 @@ const REPAIRS = metric(
     columns: (_, report) => [
       { id: "repair", unit: "name", value: ({ repair }) => repair },
       subjectColumns(report),
-      { id: "format", unit: "name", value: ({ api }) => api },
+      { id: "format", unit: "name", value: ({ format }) => format },
       { id: "replies", unit: "count", value: ({ replies }) => replies },
     ],
   },
@@ -259,11 +249,11 @@ const REPAIRS = metric(
 const AGENT = metric(({ subjects }) =>
   subjects.flatMap(({ counted, ...one }) => {
     const own = counted.filter(({ agent }) => agent !== undefined);
+    const work = sumAgentWork(own.flatMap(({ agentWork }) => agentWork ?? []));
+    const { hid = 0, repaired = 0, made = 0, resampled = 0, notRun = 0, ownCalls = 0 } = work ?? {};
     return own.length === 0 ? [] : [{
-      ...one,
-      own: own.length,
-      unwatched: own.filter(isUnwatched).length,
-      work: sumAgentWork(own.flatMap(({ agentWork }) => agentWork ?? [])) ?? {},
+      ...{ ...one, own: own.length, unwatched: own.filter(isUnwatched).length, work },
+      ...{ hid, repaired, not_run: notRun, made, resampled, own_calls: ownCalls },
     }];
   }), {
   id: "agent",
@@ -276,41 +266,22 @@ const AGENT = metric(({ subjects }) =>
       ? "; of trials not watched only the calls that it carried out are known"
       : ""),
   // Where all calls were carried out as they were written, and seen, there is nothing to tell.
-  shown: (rows) =>
-    rows.some(({ unwatched, work }) => unwatched > 0 || Object.keys(work).length > 0),
-  columns: (_, report) => {
-    const did = (key: keyof AgentWork, id: string, head: string, about: string) => ({
-      ...{ id, head, about, unit: "count" as const, shown: "filled" as const },
-      value: ({ work }: { readonly work: AgentWork }) => work[key] ?? 0,
-    });
-    return [
-      subjectColumns(report),
-      { id: "trials", unit: "count", value: ({ own }) => own },
-      {
-        id: "unwatched",
-        head: "not watched",
-        unit: "count",
-        value: ({ unwatched }) => unwatched,
-        shown: "filled",
-      },
-      did("hid", "hid", "hidden from the model", "no later request shows a wrong call"),
-      did("repaired", "repaired", "another call carried out", "in place of what the model wrote"),
-      did("notRun", "not_run", "not carried out", "a right call"),
-      did("made", "made", "made by the agent", "by its own code"),
-      did(
-        "resampled",
-        "resampled",
-        "replies asked for again",
-        "and thrown away; their calls count all the same",
-      ),
-      did(
-        "ownCalls",
-        "own_calls",
-        "calls of its own tools",
-        "offered beside the task's, and not judged",
-      ),
-    ];
-  },
+  shown: (rows) => rows.some(({ unwatched, work }) => unwatched > 0 || work !== undefined),
+  columns: (_, report) => [
+    subjectColumns(report),
+    { id: "trials", unit: "count", value: ({ own }) => own },
+    asideColumn("unwatched", undefined, "not watched"),
+    asideColumn("hid", "no later request shows a wrong call", "hidden from the model"),
+    asideColumn("repaired", "in place of what the model wrote", "another call carried out"),
+    asideColumn("not_run", "a right call", "not carried out"),
+    asideColumn("made", "by its own code", "made by the agent"),
+    asideColumn(
+      "resampled",
+      "and thrown away; their calls count all the same",
+      "replies asked for again",
+    ),
+    asideColumn("own_calls", "offered beside the task's, and not judged", "calls of its own tools"),
+  ],
 });
 
 /** The metrics of how tools are used. */

@@ -65,7 +65,7 @@ function answerMarkup(report: Report): Markup[] {
   );
   return [
     ...(sentence === undefined ? [] : [html`<p class="answer">${sentence}</p>`]),
-    ...(changes.length === 0 ? [] : [html`<ul class="answer">${changes}</ul>`]),
+    ...(changes.length === 0 ? [] : [html`<ul>${changes}</ul>`]),
   ];
 }
 

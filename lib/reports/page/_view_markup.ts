@@ -92,8 +92,14 @@ const LONG_NAME = 20;
 /** A number, the interval of one, or a time. */
 const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?| m?s)?|below \S+)$/;
 
-/** Shades of a heat map, from none to that of what is wholly bad: each is a class of the style sheet. */
+/** Shades of a heat map, from none to that of what is wholly bad. */
 const SHADES = 10;
+
+/** The rules of a style sheet for them: each is a class. */
+export const HEAT_CSS = Array.from(
+  { length: SHADES },
+  (_, shade) => `.heat-${shade + 1} { --heat-share: ${5 * (shade + 1)}%; }\n`,
+).join("");
 
 function shadeOf(value: number, heat: Table["heat"]): number {
   return Math.round(SHADES * Math.min(1, Math.max(0, heat === "good" ? 1 - value : value)));
@@ -107,16 +113,21 @@ function drawingMarkup(drawing: Drawing, place: number | undefined): Markup {
   const { from, to, value, lower = value, upper = value, target, least } = drawing;
   const x = (at: number) => Math.round(10 * WIDTH * (at - from) / (to - from)) / 10;
   const { colour, shape } = seriesMark(place ?? 0);
-  const line = (at: number, kind: string) => `<path class="${kind}" d="M${x(at)},0V${HEIGHT}" />`;
+  const line = (at: number, stroke: string) =>
+    `<path stroke="var(--${stroke})" d="M${x(at)},0V${HEIGHT}" />`;
   return new Markup([
     `<svg class="drawn" width="${WIDTH}" height="${HEIGHT}" viewBox="-4 0 ${
       WIDTH + 8
     } ${HEIGHT}" aria-hidden="true">`,
     ...(least !== undefined && target !== undefined
-      ? [`<rect class="band" x="${x(least)}" width="${x(target) - x(least)}" height="${HEIGHT}" />`]
+      ? [
+        `<rect fill="var(--band)" x="${x(least)}" width="${
+          x(target) - x(least)
+        }" height="${HEIGHT}" />`,
+      ]
       : []),
-    ...[from, (from + to) / 2, to].map((at) => line(at, "scale")),
-    ...(target === undefined ? [] : [line(target, "target")]),
+    ...[from, (from + to) / 2, to].map((at) => line(at, "grid")),
+    ...(target === undefined ? [] : [line(target, "ink")]),
     `<path stroke="${colour}" stroke-width="2" d="M${x(lower)},${HEIGHT / 2}H${x(upper)}" />`,
     `<path transform="translate(${x(value)} ${
       HEIGHT / 2

@@ -458,7 +458,7 @@ Deno.test("QUESTION_SETS name the judge with the models that served it, and what
     answered(question("q1"), "exact", { model: "c", answer: { judged: { score: 1 } } }),
   ];
   assertEquals(texts(tables(trials).get("call-set-judge")!, 1, -2, -1), [
-    ["judged by", "tokens: read", "written"],
+    ["judged by", "tokens read", "written"],
     ["big as big-1, big as big-2, sim:mini (simulated)", "3,600", "28"],
     ["big", "~900", "~7"],
     ["-", "-", "-"],

@@ -1,11 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
+import { HEAT_CSS } from "../../../lib/reports/page/_view_markup.ts";
 
 const cssOf = (name: string) =>
   Deno.readTextFileSync(new URL(`../../../lib/reports/page/${name}.css`, import.meta.url));
 
 Deno.test("what is written in heat maps can be read on light pages and on dark ones", () => {
   const [page, results] = ["page", "results"].map(cssOf);
-  const shares = [...results!.matchAll(/--heat-share: (\d+)%/g)].map(([, share]) => Number(share));
+  const shares = [...HEAT_CSS.matchAll(/--heat-share: (\d+)%/g)].map(([, share]) => Number(share));
   assertEquals(shares.length, 10);
   // Whatever else a cell has, such as a link, is in the colour of its text.
   const [, inner] = /\.heat \{[^}]*& :is\(a, small\) \{([^}]*)\}/.exec(results!)!;
