@@ -155,7 +155,7 @@ function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean
   const show = UNITS[unit] as (value: unknown) => string;
   const values = rows.map((row) => {
     const found = estimateOf(column.value(row));
-    return column.isBounded?.(row) === false ? { ...found, interval: null } : found;
+    return column.isBounded?.(row) === false ? { ...found, interval: undefined } : found;
   });
   const boundsOf = ({ interval = null }: Pick<Estimate, "interval">) =>
     boundsText(bounds === undefined || interval === null ? interval : outwards(interval), show);

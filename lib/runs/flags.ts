@@ -82,7 +82,7 @@ export const number = (given: string, refuse: Refuse): number =>
  *
  * @param fail Makes the error of a front end from a reason.
  * @param unknown Gets each flag that is none of these; default: they are left alone.
- * @throws {InputError} If a value cannot be used, or a flag is given twice.
+ * @throws {InputError} If a value cannot be used or belongs to no flag, or a flag is given twice.
  */
 export function readArguments(
   flags: readonly NamedFlag[],
@@ -92,12 +92,19 @@ export function readArguments(
 ) {
   const isValued = ({ value }: NamedFlag) => value !== undefined;
   const valued = flags.filter(isValued).map(({ name }) => name);
+  const switches = flags.filter((flag) => !isValued(flag)).map(({ name }) => name);
+  for (const argument of arguments_) {
+    const [, name, given] = /^--([^=]+)=(.*)$/s.exec(argument) ?? [];
+    if (name !== undefined && switches.includes(name)) {
+      throw fail(`--${name} takes no value: it is given ${given}`);
+    }
+  }
   const parsed: Readonly<Record<string, unknown>> = parseArgs(
     joinNegativeValues(arguments_, valued),
     {
       string: [...valued, "_"],
       collect: valued,
-      boolean: flags.filter((flag) => !isValued(flag)).map(({ name }) => name),
+      boolean: switches,
       unknown(argument: string, key?: string) {
         if (key !== undefined) unknown(argument);
       },

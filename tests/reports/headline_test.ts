@@ -3,13 +3,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ComparedPair, comparePairs } from "../../lib/gate/comparison.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
-import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { type GateReport, reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import type { Variant } from "../../lib/gate/variant.ts";
 import { headlineText, measuredText, verdictLine } from "../../lib/reports/_answers.ts";
 import { Report, type ReportOptions } from "../../lib/reports/report.ts";
 import type { Table } from "../../lib/reports/_view.ts";
+import { tablesOf } from "../../lib/reports/_views.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { columnsOf, recordsIn, tablesIn, textsOf } from "../support/reports.ts";
 import { manyRecords, planOf, record } from "../support/records.ts";
@@ -122,6 +123,21 @@ Deno.test("the headline has the bounds of a gate only where it decided on all va
   const some = overviewOf(trials, { gates: [gateOf(good, { successRate: 0.8 })] });
   assertEquals(columns(some, "model", "verdict", "95% interval")[0]!.slice(0, 2), ["bad", "-"]);
   assertEquals(some.heads.map(({ text }) => text).includes("95.0% bounds, one-sided"), false);
+});
+
+Deno.test("a rate on which a gate decided has the bounds of its verdict, and no other interval in any table", () => {
+  // 95 of 100, of a single variant and of two.
+  const plain = manyRecords(95, 100);
+  const both = [...plain, ...manyRecords(95, 100, { perturbation: "WT" })];
+  const tablesWith = (trials: readonly Trial[], gates?: readonly GateReport[]) =>
+    tablesOf(new Report(trials, { suite: "s", ...(gates && { gates }) }))
+      .filter((table) => textsOf(table).flat().some((text) => text.includes("88.8% to 97.8%")))
+      .map(({ id }) => id);
+  assertEquals(tablesWith(plain), ["overview", "matrix", "core"]);
+  assertEquals(tablesWith(both), ["overview", "matrix", "core", "perturbations-1", "cells"]);
+  for (const trials of [plain, both]) {
+    assertEquals(tablesWith(trials, [gateOf(trials, { successRate: 0.8 })]), []);
+  }
 });
 
 Deno.test("the headline has the trials on which a sequential gate decided, beside its bounds", () => {

@@ -174,6 +174,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
   commands: [
     command("no such command", "rum suite.jsonc", /there is no command rum; did you mean run\?/),
     command("an option misspelt", "run suite.jsonc --ouut a.jsonl", /there is no option --ouut; did you mean --out\?/),
+    command("a value of a switch", "run suite.jsonc --serve=8080", /--serve takes no value: it is given 8080/),
     command("no value", "run suite.jsonc --out", /--out needs a value/),
     command("a negative seed", "run suite.jsonc --seed -1", /--seed must be a whole number from 0 on: it is -1/),
     command("prices that are not there", "run suite.jsonc --prices no.jsonc", /Cannot read no\.jsonc: there is no such file/),

@@ -15,6 +15,7 @@ import { barsSpec, linesSpec } from "../figures/_shapes.ts";
 import { crossed, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { type Figure, noteOf, type Table } from "../_view.ts";
+import { hasGateBounds } from "./_headline.ts";
 import { CELLS } from "./_matrix.ts";
 import { type Tallied, tally, tallyColumns } from "./_tally.ts";
 
@@ -293,7 +294,7 @@ export const BREAKDOWNS = metric(
         CELLS.rows(report).length > MAX_CELLS;
       return [...new Set(rows.map(({ breakdown }) => breakdown))].flatMap((breakdown) =>
         isNeeded && !(detail !== "page" && isForPages(breakdown))
-          ? breakdownTable(breakdown, detail)
+          ? breakdownTable(breakdown, report, detail)
           : []
       );
     },
@@ -316,15 +317,17 @@ function captionOf({ id, title, source, withCalls }: Breakdown) {
 }
 
 /** Returns the table of a breakdown: one row a series; by core size with calls, as in the paper. */
-function breakdownTable(breakdown: Breakdown, detail: Detail): Table[] {
-  const { legend = "model", axis, withCalls, points } = breakdown;
+function breakdownTable(breakdown: Breakdown, report: Report, detail: Detail): Table[] {
+  const { legend, axis, withCalls, points, values } = breakdown;
+  const isOfAll = legend === undefined && values.length === 1;
   return crossed<BreakdownPoint>(
     points,
     [
-      { head: legend, unit: "name", value: ({ series }) => series },
+      { head: legend ?? "model", unit: "name", value: ({ series }) => series },
       {
         ...{ id: "solved", unit: "share", inline: true },
         value: ({ tally: { success: { value, interval, of } } }) => ({ value, interval, of }),
+        isBounded: () => !(isOfAll && hasGateBounds(report)),
       },
       ...(["callsSolved", "callsFailed"] as const).map((key) => ({
         head: key === "callsSolved" ? "calls if solved" : "if not",

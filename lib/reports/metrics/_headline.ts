@@ -20,8 +20,7 @@ import type { Report } from "../report.ts";
 import { type Subject, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { againstName } from "./_differences.ts";
-import { successText } from "./_matrix.ts";
-import { ASIDE, lessUnsolvable, type Share, type Tallied, tally } from "./_tally.ts";
+import { ASIDE, lessUnsolvable, type Share, successText, type Tallied, tally } from "./_tally.ts";
 
 /** What changed against another variant. */
 interface Change extends Estimate {
@@ -150,6 +149,11 @@ function comparedChange(
 /** Whether a gate on rates decided on all variants, so that its bounds can be compared. */
 function areDecided(rows: readonly HeadlineRow[]): boolean {
   return rows.every(({ verdict }) => verdict?.evidence?.of === "rate");
+}
+
+/** Whether verdicts have the bounds of the success of all variants, which no table then has in another way. */
+export function hasGateBounds(report: Report): boolean {
+  return areDecided(OVERVIEW.rows(report));
 }
 
 /** Returns the success of a variant, with the bounds of the gate where one decided on all variants. */

@@ -9,8 +9,9 @@ import { countsAsSuccess } from "../../gate/variant.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { cellName } from "../cells.ts";
-import { type Column, type Columns, type Detail, isShown, shareText, tableOf } from "../columns.ts";
+import { type Column, type Columns, type Detail, isShown, tableOf } from "../columns.ts";
 import { metric } from "../_metric.ts";
+import { hasGateBounds } from "./_headline.ts";
 import { linkNames, trialsLink } from "../_links.ts";
 import type { Report } from "../report.ts";
 import { type Subject, subjectColumns } from "../_subjects.ts";
@@ -18,7 +19,7 @@ import type { Table } from "../_view.ts";
 import type { ReportWords } from "../_words.ts";
 import {
   lessUnsolvable,
-  type Share,
+  successText,
   type Tallied,
   type Tally,
   tally,
@@ -103,13 +104,19 @@ function matrixTable(
     : [{ name: "all", rows: all, tally: tallyOf(all), chosen: own }];
   const explained = isShown(WHY, detail) && rows.some(({ rows }) => whyText(rows) !== "");
   const isSingle = others.length === 0;
+  // Of a variant as a whole the verdict has the bounds.
+  const isDecided = isSingle && hasGateBounds(report);
   const columns: Columns<Line> = [
     {
       ...{ unit: "name", head: isTurned ? "model" : words.cell, value: ({ name }) => name },
       link: ({ chosen, tally }) => trialsLink({ ...chosen, ...failedIn(tally) }),
     },
     isSingle
-      ? tallyColumns(all, words)
+      ? tallyColumns(all, words).map((column) =>
+        column.id === "solved" && isDecided
+          ? { ...column, isBounded: ({ tally }) => tally.trials < first.tally.trials }
+          : column
+      )
       : heads.map(({ name: head, rows, chosen }): Column<Line> => {
         const own = new Set(rows);
         const common = (line: Line) => tallyOf(line.rows.filter((row) => own.has(row)));
@@ -131,6 +138,7 @@ function matrixTable(
   const note = [
     ...(shared === "" ? [] : [`all: ${shared}`]),
     ...(isSingle ? [] : [share + lessUnsolvable(all)]),
+    ...(isDecided ? ["of all together the bounds stand with the verdict"] : []),
     ...(explained ? [`${rows.length > 1 ? "the lowest first; " : ""}${whyNote(words)}`] : []),
   ].join("; ");
   return tableOf([...rows, ...whole], columns, {
@@ -153,16 +161,6 @@ function tallyOf(rows: readonly CellRow[]): Tally {
 /** Returns the rate by which rows are ordered; one without a valid trial is not solved. */
 function rateOf({ tally }: Line): number {
   return tally.success.value ?? 0;
-}
-
-/** Returns how many of the valid trials were solved; of tests as a count. */
-export function successText(
-  { success }: { readonly success: Share },
-  { cell }: Pick<ReportWords, "cell">,
-): string | undefined {
-  const { count, of, value } = success;
-  if (of === 0) return undefined;
-  return cell === "test" ? `${count} of ${of}` : `${shareText(value)} of ${of}`;
 }
 
 /** The outcome that a link chooses: the failed trials where there are any. */

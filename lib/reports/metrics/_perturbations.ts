@@ -27,6 +27,7 @@ import {
   type SubjectTrials,
   unperturbed,
 } from "../_subjects.ts";
+import { hasGateBounds } from "./_headline.ts";
 import { ASIDE, countOf, type Share, shareOf, tally } from "./_tally.ts";
 
 const CAPTION = { section: "perturbations", paper: "Butterfly" } as const;
@@ -267,6 +268,7 @@ const EFFECTS = metric((report) =>
     { id: "trials", unit: "count", value: ({ counted }) => counted.length },
     {
       ...{ id: "task_accuracy", unit: "share", value: ({ tally }) => tally.success, inline: true },
+      isBounded: () => !hasGateBounds(report),
       text: ({ tally: { success, unsolvable } }) =>
         success.of === 0 && unsolvable > 0 ? NOT_APPLICABLE : undefined,
     },

@@ -11,7 +11,7 @@ import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { canCall } from "../cells.ts";
-import type { Column, Estimate } from "../columns.ts";
+import { type Column, type Estimate, shareText } from "../columns.ts";
 import type { ReportWords } from "../_words.ts";
 
 /** A count out of a total, with its share. */
@@ -133,6 +133,16 @@ export function tally(trials: readonly TrialSummary[]): Tally {
     tokens: sum(trials, ({ usage }) => usage.inputTokens + usage.outputTokens),
     duration: mean(valid.map(({ durationMs }) => durationMs).filter(isDuration)),
   };
+}
+
+/** Returns how many of the valid trials were solved; of tests as a count. */
+export function successText(
+  { success }: { readonly success: Share },
+  { cell }: Pick<ReportWords, "cell">,
+): string | undefined {
+  const { count, of, value } = success;
+  if (of === 0) return undefined;
+  return cell === "test" ? `${count} of ${of}` : `${shareText(value)} of ${of}`;
 }
 
 /** Whether any valid trial could make calls; true without valid trials. */
