@@ -33,6 +33,7 @@ import {
 } from "../runs/decide_results.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
+import { Report } from "../reports/report.ts";
 import { type FlagValues, number } from "../runs/flags.ts";
 import {
   historyIn,
@@ -161,7 +162,11 @@ async function decide(
   if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
-  const text = renderGate(results.trials, decision, commandWidth());
+  const { suite, trials, rule } = results;
+  const report = new Report(trials, {
+    ...{ suite, prices, gates: [decision], compared: { anytime: rule !== undefined } },
+  });
+  const text = renderGate(report, commandWidth());
   const exitCode = printDecision(decision, { asJson, text, file });
   record(results, policy, decision, given);
   return exitCode;

@@ -29,6 +29,12 @@ export const UNCHECKED_OPTION = {
   help: "takes journals without checksums, such as those of other tools",
 } as const;
 
+/** The option of commands that take journals of different tasks. */
+export const DIFFERENT_TASKS_OPTION = {
+  help: "journals may be of different tasks, if all models and strategies are in each of " +
+    "them: rates are then over all of these",
+} as const;
+
 /** What commands take that read journals. */
 export const JOURNALS = ["one journal or more", 1, Infinity] as const;
 

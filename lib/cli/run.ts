@@ -16,7 +16,7 @@ import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
 import { successToMarkdown } from "../reports/markdown.ts";
 import { LivePage } from "../reports/live.ts";
-import { Report } from "../reports/report.ts";
+import type { Report } from "../reports/report.ts";
 import { reportOfRun } from "../reports/run_report.ts";
 import { describeTrial } from "../reports/story.ts";
 import { renderTables } from "../reports/terminal.ts";
@@ -32,8 +32,8 @@ import {
   settingsOf,
 } from "../runs/session.ts";
 import type { Trial } from "../trials/trial.ts";
+import { collect, givenIn, reportOf } from "./collected.ts";
 import { command, keepForAgent, type Rest } from "./command.ts";
-import { collect, givenIn, reportOf } from "./report.ts";
 import { Interrupt, runPlanned, suiteRequest, withUserPaths } from "./running.ts";
 
 type Flags = FlagsOf<"run">;
@@ -172,25 +172,16 @@ async function runSuite(path: string, given: Flags, error: Rest["error"]): Promi
   if (isPartial) console.log(`Interrupted: figures are of ${finished.length} of ${all} trials\n`);
   const why = fault?.reason ?? ended.stopped;
   // Who cuts a run short that is watched has seen its counts: its page gets no rates.
+  const { report } = reportOfRun(planned, finished, { decided: spared > 0, stopped: why });
   if (live !== undefined && unrun === 0) {
-    const stopped = spared > 0 ? listText(ended.decided, MAX_DECIDED) : undefined;
     const isPart = flags.shard !== undefined || wave !== undefined;
-    live.end(
-      journal === undefined || isPart
-        ? reportOfRun(planned, finished, { stopped }).report
-        : reportOfJournal(journal, error),
-      finished,
-    );
+    live.end(journal === undefined || isPart ? report : reportOfJournal(journal, error), finished);
   }
   if (finished.length > 0) {
     const told = failures.lines(false, journal === undefined ? "--out keeps all" : `in ${journal}`);
     if (told.length > 0) console.log(`${told.join("\n")}\n`);
-    console.log(renderTables(finished, { prices: plan.prices, width: commandWidth() }));
-    if (hasJobSummary()) {
-      const { suite, resolved: { seed }, trials: { length: planned } } = plan;
-      const report = new Report(finished, { suite, seed, planned });
-      summarizeJob((limit) => successToMarkdown(report, failures, { limit }));
-    }
+    console.log(renderTables(report, commandWidth()));
+    summarizeJob((limit) => successToMarkdown(report, failures, { limit }));
   }
   if (spared > 0) {
     // One of several may have decided, while the run goes on for the others.

@@ -10,11 +10,10 @@ import { assertServable, type Served, servePage } from "../base/page_server.ts";
 import { type LiveOptions, LivePage } from "../reports/live.ts";
 import { type Collection, labelledTrial } from "../runs/journal/collection.ts";
 import { type JournalFile, wholeTrial } from "../runs/journal/journal.ts";
-import { rerunLine } from "../runs/rerun.ts";
 import type { Trial } from "../trials/trial.ts";
+import { collect, givenIn, pricesOf, reportOf, wholeTrials } from "./collected.ts";
 import { command, type Rest } from "./command.ts";
-import { JOURNALS, PRICES_OPTION, UNCHECKED_OPTION } from "./journals.ts";
-import { collect, givenIn, reportOf, wholeTrials } from "./report.ts";
+import { DIFFERENT_TASKS_OPTION, JOURNALS, PRICES_OPTION, UNCHECKED_OPTION } from "./journals.ts";
 
 /** Serves until the process is interrupted. */
 export const view = command({
@@ -24,9 +23,7 @@ export const view = command({
     `It takes what report takes. The page grows with journals that are being written, such as those of a run that
 somebody else has started; it has no rates and no verdict until all planned trials have ended.`,
   options: {
-    differentTasks: {
-      help: "journals may be of different tasks, if all models and strategies are in each of them",
-    },
+    differentTasks: DIFFERENT_TASKS_OPTION,
     prices: PRICES_OPTION,
     unchecked: UNCHECKED_OPTION,
   },
@@ -78,9 +75,8 @@ function viewed(
     const planned = runs.flatMap(({ results, label }) =>
       results.planned.map((one) => label === undefined ? one : labelledTrial(one, label))
     );
-    const whole = wholeTrials(collection);
-    rerun = (trial) =>
-      rerunLine({ ...trial, id: whole.id }, whole.plan, given.operandOf.get(whole.path)!);
+    const whole = wholeTrials(collection, given);
+    rerun = whole.rerun;
     const ids = sha256(planned.map(({ id }) => id).join("\n"));
     if (page === undefined || ids !== plan) {
       // Names of trials depend on what else there is; blocks of the page before may be asked for still.
@@ -88,7 +84,7 @@ function viewed(
       seen.clear();
       page = new LivePage({
         ...{ suite, planned, first: before?.next },
-        prices: options.prices ?? Object.assign({}, ...runs.map(({ results }) => results.prices)),
+        prices: pricesOf(collection, { ...options, error }),
         generator: runs[0]!.results.plan?.resolved.generator,
         rerun: (trial) => rerun(trial),
       });

@@ -14,7 +14,7 @@ import { variantKey } from "../gate/variant.ts";
 import { PERTURBATIONS } from "../perturbations/ids.ts";
 import { perturbationWords } from "./_glossary.ts";
 import { detectableFall } from "../statistics/paired_sample_size.ts";
-import { SIGNIFICANT, unitsOf } from "./metrics/_comparisons.ts";
+import { SIGNIFICANT, testedPairs, unitsOf } from "./metrics/_comparisons.ts";
 import { OVERVIEW } from "./metrics/_headline.ts";
 import type { Report } from "./report.ts";
 import { nameText } from "./text_table.ts";
@@ -40,7 +40,8 @@ function answerLine(report: Report): string | undefined {
   const [worst] = compared.toSorted((one, other) => one.order - other.order);
   if (worst === undefined) return undefined;
   const { pair, success: { difference, gained, lost }, test, isProved } = worst;
-  const { words, comparisons, nameOf, options } = report;
+  const { words, nameOf, options } = report;
+  const tested = testedPairs(report);
   const [own, other] = [nameOf(worst.one), worst.against].map((name) => nameText(name, MAX_NAME));
   const size = `${(100 * Math.abs(difference)).toFixed(1)} points ${
     difference < 0 ? "less" : "more"
@@ -49,7 +50,7 @@ function answerLine(report: Report): string | undefined {
   const on = `on ${countText(pair.graphs, unit.slice(0, -1))}`;
   const p = options.compared?.anytime
     ? ""
-    : ` (${comparisons.length > 1 ? "adjusted p" : "p"} ${probability(test.adjusted)})`;
+    : ` (${tested > 1 ? "adjusted p" : "p"} ${probability(test.adjusted)})`;
   const many = compared.length;
   const others = new Set(compared.map(({ against }) => against)).size;
   const solved = difference === 0 && many > 1
@@ -68,7 +69,7 @@ function answerLine(report: Report): string | undefined {
   }
   const least = detectableFall(pair.graphs, (gained + lost) / pair.graphs, {
     // Holm's adjustment divides the level of the clearest pair by the number of pairs.
-    level: SIGNIFICANT / comparisons.length,
+    level: SIGNIFICANT / tested,
     power: POWER,
   });
   const found = least !== null && least > Math.abs(difference)

@@ -11,14 +11,18 @@ import { isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** Returns the fields of a trial's task without its seed, in words; of a case its name, of a question how it is asked. */
-export function cellName({ task }: Pick<TrialSummary, "task">): string {
-  if (isWholeQuestion(task)) return questionWords(task, task.difficulty);
+export function cellName(trial: Pick<TrialSummary, "task">): string {
+  return cellParts(trial).join(", ");
+}
+
+/** Returns the parts of {@linkcode cellName}: a name may have commas of its own. */
+export function cellParts({ task }: Pick<TrialSummary, "task">): string[] {
+  if (isWholeQuestion(task)) return questionParts(task, task.difficulty);
   const { seed: _, ...sizes } = task as unknown as Record<string, JsonValue>;
-  return Object.entries(sizes)
-    .map(([name, value]) => {
-      const text = typeof value === "object" ? canonicalJson(value) : String(value);
-      return name === "case" ? text : `${name} ${text}`;
-    }).join(", ");
+  return Object.entries(sizes).map(([name, value]) => {
+    const text = typeof value === "object" ? canonicalJson(value) : String(value);
+    return name === "case" ? text : `${name} ${text}`;
+  });
 }
 
 /** A trial on a generated task. */
@@ -43,20 +47,24 @@ export function isWholeQuestion(task: object): task is QuestionSpec {
     [input, output].every((format) => format === undefined || CALL_FORMATS.includes(format));
 }
 
-/** Returns how a question is asked, such as `callnavi parameters, easy, yaml to json`, without defaults. */
-export function questionWords(
-  { set, mode, rule = "published", input = "json", output = "json" }: Pick<
-    QuestionSpec,
-    "set" | "mode" | "rule" | "input" | "output"
-  >,
+/** How a question is asked. */
+type AskedQuestion = Pick<QuestionSpec, "set" | "mode" | "rule" | "input" | "output">;
+
+/** Returns how a question is asked, such as `callnavi parameters, yaml to json`, without defaults. */
+export function questionWords(question: AskedQuestion): string {
+  return questionParts(question).join(", ");
+}
+
+function questionParts(
+  { set, mode, rule = "published", input = "json", output = "json" }: AskedQuestion,
   difficulty?: Difficulty,
-): string {
+): string[] {
   return [
     `${set} ${mode}`,
     ...(difficulty === undefined ? [] : [difficulty]),
     ...(input === "json" && output === "json" ? [] : [`${input} to ${output}`]),
     ...(rule === "published" ? [] : [rule]),
-  ].join(", ");
+  ];
 }
 
 /** Whether a trial can make calls: in most modes of call sets an answer is only a text. */

@@ -257,6 +257,8 @@ export interface MissingTrials {
   readonly where?: string;
   /** The decision of a sequential gate. */
   readonly decision?: GateReport | undefined;
+  /** Whether the gate ended the run; default: as its decision says. */
+  readonly decided?: boolean | undefined;
   /** Why the run ended, unless the gate ended it. */
   readonly stopped?: string | undefined;
   /** Which shards are missing. */
@@ -265,7 +267,7 @@ export interface MissingTrials {
 
 /** Returns a sentence on why trials are missing; `undefined` when none is. */
 export function missingTrialsNote(
-  { lacking, planned, where, decision, stopped, missing }: MissingTrials,
+  { lacking, planned, where, decision, decided, stopped, missing }: MissingTrials,
 ): string | undefined {
   if (lacking === 0) return undefined;
   const which = `${lacking} of ${planned} planned trials${
@@ -274,9 +276,9 @@ export function missingTrialsNote(
   if (stopped !== undefined) {
     return `${which} were not run: ${stopped}. All figures are of the other trials.`;
   }
-  const decided = decision !== undefined && decision.verdicts.length > 0 &&
+  const isDecided = decision !== undefined && decision.verdicts.length > 0 &&
     decision.verdicts.every(({ kind }) => kind === "pass" || kind === "fail");
-  if (decided) {
+  if (decided ?? isDecided) {
     return `${which} were not needed: the gate had decided. Tables and figures include the trials ` +
       "in flight at that time, and their two-sided intervals do not account for the early stop: the verdict does.";
   }

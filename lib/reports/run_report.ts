@@ -3,25 +3,19 @@
  * @module
  */
 
-import type { GateReport } from "../gate/gate_report.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import type { PlannedRun } from "../runs/session.ts";
 import { partText } from "../runs/shard_text.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { missingTrialsNote, Report } from "./report.ts";
+import { type MissingTrials, missingTrialsNote, Report } from "./report.ts";
 
 /**
  * Returns the report of trials in any order, and the note on those that are missing, if any are.
- *
- * @param stopped Why the run ended early, unless the gate ended it.
  */
 export function reportOfRun<Of extends TrialSummary>(
   { plan, settings: { shard }, wave }: PlannedRun,
   finished: readonly Of[],
-  { decision, stopped }: {
-    readonly decision?: GateReport | undefined;
-    readonly stopped?: string | undefined;
-  },
+  { decision, decided, stopped }: Pick<MissingTrials, "decision" | "decided" | "stopped"> = {},
 ): { readonly report: Report; readonly trials: readonly Of[]; readonly notes: readonly string[] } {
   const { suite, resolved, prices, rule, trials: { length: planned } } = plan;
   const trials = finished.toSorted((one, other) => one.index - other.index);
@@ -32,6 +26,7 @@ export function reportOfRun<Of extends TrialSummary>(
     planned,
     missing: isPart ? `this is ${part}` : undefined,
     decision: rule === undefined ? undefined : decision,
+    decided,
     stopped,
   });
   const notes = note === undefined ? [] : [note];

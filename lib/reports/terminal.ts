@@ -8,8 +8,6 @@ import { sum } from "../base/numbers.ts";
 import { wrapText } from "../base/wrap.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import type { Check } from "../gate/self_check.ts";
-import type { Prices } from "../models/prices.ts";
-import type { TrialSummary } from "../trials/summary.ts";
 import type { Outcome } from "../trials/trial.ts";
 import { headlineText, verdictLine, verdictNameIn } from "./_answers.ts";
 import { type Detail, tableOf } from "./columns.ts";
@@ -18,46 +16,33 @@ import { MAX_CELLS } from "./metrics/_breakdowns.ts";
 import { PAIRS } from "./metrics/_comparisons.ts";
 import { hasFailures, noFailures, unseenNote } from "./metrics/_failures.ts";
 import { hasCalls, tally } from "./metrics/_tally.ts";
-import { Report } from "./report.ts";
+import type { Report } from "./report.ts";
 import { shortNames } from "./_short_names.ts";
 import { alignedTable, cellText } from "./text_table.ts";
 import { noteText, SECTIONS, sourceText, type Table } from "./_view.ts";
 import { tablesOf } from "./_views.ts";
 
-/** Options of {@linkcode renderTables}. */
-export interface TablesOptions {
-  /** Prices of models, for the costs of strategies. */
-  readonly prices?: Prices | undefined;
-  /**
-   * Columns of the terminal. No line is longer: long names of models are shortened, which the first lines explain,
-   * and tables go on below one another. Default: unlimited.
-   */
-  readonly width?: number;
+/**
+ * Returns the tables of all trials after a run, without what differs from run to run, such as times. No line is longer
+ * than `width`: long names of models are shortened, which the first lines explain, and tables go on below one another.
+ */
+export function renderTables(whole: Report, width = Infinity): string {
+  return fit(whole, width, (report) => runParts(report, width));
 }
 
-/** Returns the tables of all trials after a run, without what differs from run to run, such as times. */
-export function renderTables(
-  trials: readonly TrialSummary[],
-  { prices, width = Infinity }: TablesOptions = {},
-): string {
-  return fit(new Report(trials, { suite: "", prices }), width, (report) => runParts(report, width));
-}
-
-/** Returns the tables of all trials, the verdicts of the gate, and then how variants compare with references. */
-export function renderGate(
-  trials: readonly TrialSummary[],
-  decision: GateReport,
-  width = Infinity,
-): string {
-  // The gate compares, and pairs that it did not decide on would only distract.
-  return fit(new Report(trials, { suite: "", gates: [decision] }), width, (report) => [
-    ...runParts(report, width, (table) => table.section !== "comparisons"),
-    renderVerdicts(decision, report),
-    ...tablesOf(report, "run").filter(({ id }) =>
-      id === PAIRS.id &&
-      PAIRS.rows(report).some(({ of, reference }) => of === "strategy" && reference)
-    ).map((table) => renderTable(table, width)),
-  ]);
+/** Returns the tables of all trials, the verdicts of gates, and then how variants compare with references. */
+export function renderGate(whole: Report, width = Infinity): string {
+  return fit(whole, width, (report) => {
+    const isReferred = PAIRS.rows(report).some(({ of, reference }) =>
+      of === "strategy" && reference
+    );
+    return [
+      // The gate compares, and pairs that it did not decide on would only distract.
+      ...runParts(report, width, (table) => table.section !== "comparisons"),
+      ...report.gates.map((gate) => renderVerdicts(gate, report)),
+      ...(isReferred ? PAIRS.tables(report, "run") : []).map((table) => renderTable(table, width)),
+    ];
+  });
 }
 
 /** Returns a report: its headline, its notes, its tables, the failures that are given, and the verdicts of its gates. */

@@ -85,8 +85,11 @@ export function registerCases(tested: TestedRun): void {
     const { scores } = tested;
     await summarize(tested);
     if (!needTables(scores)) return;
-    const { renderTables } = await import("../reports/terminal.ts");
-    const tables = renderTables(scores, { prices: plan.prices, width: testWidth() });
+    const [{ reportOfRun }, { renderTables }] = await Promise.all([
+      import("../reports/run_report.ts"),
+      import("../reports/terminal.ts"),
+    ]);
+    const tables = renderTables(reportOfRun(tested.planned, scores).report, testWidth());
     console.log(`\n${name}\n\n${tables}\n`);
   });
 }

@@ -395,15 +395,17 @@ function gateTest(
       if (isFailed(trial)) tested.failures.add(trial, tested.rerun(trial));
     }
     // Loaded when a gate is about to decide, as most are large.
-    const [{ summarizeJob }, { gateToMarkdown }, { renderGate, renderVerdicts }] = await Promise
-      .all([
+    const [{ summarizeJob }, { gateToMarkdown }, { reportOfRun }, { renderGate, renderVerdicts }] =
+      await Promise.all([
         import("../reports/job_summary.ts"),
         import("../reports/markdown.ts"),
+        import("../reports/run_report.ts"),
         import("../reports/terminal.ts"),
       ]);
     const publish = (decision: GateReport) => {
       const failures = tested.failures.lines(decision.exitCode === 0, tested.where);
-      const parts = [name, failures.join("\n"), renderGate(trials, decision, testWidth())];
+      const { report } = reportOfRun(tested.planned, trials, { decision });
+      const parts = [name, failures.join("\n"), renderGate(report, testWidth())];
       console.log(`\n${parts.filter((part) => part !== "").join("\n\n")}\n`);
       summarizeJob((limit) => gateToMarkdown(decision, { limit }));
       if (file !== undefined) writeVerdicts(file, decision);

@@ -223,7 +223,6 @@ export class TestedRun {
       import("../reports/run_report.ts"),
       import("../reports/report.ts"),
     ]);
-    const { suite, prices } = plan;
     // Tests may be shuffled.
     const { report, trials, notes } = reportOfRun(planned, finished, { decision, stopped });
     // Who cuts a run short that is watched has seen its counts: its page gets no rates.
@@ -239,11 +238,9 @@ export class TestedRun {
       } else {
         const { renderGate, renderTables } = await import("../reports/terminal.ts");
         const width = testWidth();
-        const title = `${printable(suite, 300)}: ${provenance(report, false)}`;
+        const title = `${printable(plan.suite, 300)}: ${provenance(report, false)}`;
         const told = failures.lines(decision?.exitCode === 0, this.where, true);
-        const tables = decision === undefined
-          ? renderTables(trials, { prices, width })
-          : renderGate(trials, decision, width);
+        const tables = (decision === undefined ? renderTables : renderGate)(report, width);
         writeOutput(path, `${[title, ...notes, ...told].join("\n")}\n\n${tables}\n`, REPORT);
       }
     }

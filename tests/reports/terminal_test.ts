@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import stringWidth from "string-width";
-import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { type GateReport, reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { Report } from "../../lib/reports/report.ts";
 import { renderGate, renderReport, renderTables } from "../../lib/reports/terminal.ts";
@@ -23,6 +23,7 @@ import {
   STEERING,
   type TrialTraits,
 } from "../support/records.ts";
+import { reportOf } from "../support/reports.ts";
 
 Deno.test("renderTables() sums up all cells only when there are several", () => {
   const one = manyRecords(8, 10);
@@ -30,14 +31,16 @@ Deno.test("renderTables() sums up all cells only when there are several", () => 
     ...trial,
     task: { ...trial.task, core: 9 },
   }));
-  assertNotMatch(renderTables(one), /^all /m);
-  assertMatch(renderTables([...one, ...other]), /^all +20 +50\.0%/m);
+  assertNotMatch(renderTables(reportOf(one)), /^all /m);
+  assertMatch(renderTables(reportOf([...one, ...other])), /^all +20 +50\.0%/m);
 });
 
 Deno.test("renderTables() aligns columns, whatever the width of the characters", () => {
   const wide = { case: "退款流程" } as unknown as Trial["task"];
   const narrow = { case: "refund" } as unknown as Trial["task"];
-  const text = renderTables([record({ task: wide, id: "1" }), record({ task: narrow, id: "2" })]);
+  const text = renderTables(
+    reportOf([record({ task: wide, id: "1" }), record({ task: narrow, id: "2" })]),
+  );
   const rows = text.split("\n").slice(1, 5);
   assertEquals(rows.length, 4);
   assertEquals(new Set(rows.map((row) => stringWidth(row))).size, 1, text);
@@ -53,15 +56,15 @@ Deno.test("tables tell how trials ended before an answer, where any did", () => 
     "invalid",
   ]);
   assertMatch(
-    renderTables(ended),
+    renderTables(reportOf(ended)),
     /^How trials ended: solved 1, wrong_answer 1, call_limit 1, filtered 2, invalid 1$/m,
   );
-  assertNotMatch(renderTables(records(["solved", "no_answer", "invalid"])), /ended/);
+  assertNotMatch(renderTables(reportOf(records(["solved", "no_answer", "invalid"]))), /ended/);
   // Side by side, each model has a row.
   const others = Array.from({ length: 6 }, (_, place) => record({ model: `model ${place}` }));
-  const many = renderTables([...ended, ...others]);
+  const many = renderTables(reportOf([...ended, ...others]));
   assertMatch(many, /^How trials ended\n.*\bcall_limit +filtered +invalid\nm .* 1 +2 +1\n/m);
-  assertNotMatch(renderTables([record(), ...others]), /How trials ended/);
+  assertNotMatch(renderTables(reportOf([record(), ...others])), /How trials ended/);
 });
 
 /** The report as a terminal shows it. */
@@ -148,10 +151,7 @@ Deno.test("renderGate() has tables, verdicts, and beneath them pairs, each once"
   const trials = [...crossed({ both: 60, gained: 5 }), ...crossed({ lost: 1 }, { model: HOSTILE })];
   const policy = completePolicy({ successRate: 0.8 });
   const judged = decideTrials(trials, planOf(trials), policy);
-  const text = renderGate(
-    trials,
-    reportVerdicts("s", judged, policy),
-  );
+  const text = renderGate(reportOf(trials, { gates: [reportVerdicts("s", judged, policy)] }));
   const [tables, verdicts, pairs, ...others] = [
     text.indexOf("Failure types") + text.indexOf("no call was wrong") + 1,
     text.search(/^m \+ restate: PASS: /m),
@@ -164,8 +164,9 @@ Deno.test("renderGate() has tables, verdicts, and beneath them pairs, each once"
   // Without something to compare, and where nothing can be judged, nothing follows.
   const one = manyRecords(95, 100);
   const alone = decideTrials(one, planOf(one), policy);
-  assertMatch(renderGate(one, reportVerdicts("s", alone, policy)), /Clopper-Pearson\)$/);
-  assertMatch(renderGate(one, reportProblem("s", "shards are missing")), /are missing\.$/);
+  const gated = (gate: GateReport) => renderGate(reportOf(one, { gates: [gate] }));
+  assertMatch(gated(reportVerdicts("s", alone, policy)), /Clopper-Pearson\)$/);
+  assertMatch(gated(reportProblem("s", "shards are missing")), /are missing\.$/);
 });
 
 Deno.test("models stand side by side, in each of the three that are printed", () => {
@@ -180,7 +181,13 @@ Deno.test("models stand side by side, in each of the three that are printed", ()
   ]);
   const policy = completePolicy({ successRate: 0.8 });
   const gate = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy);
-  for (const text of [renderTables(trials), renderGate(trials, gate), rendered(trials)]) {
+  for (
+    const text of [
+      renderTables(reportOf(trials)),
+      renderGate(reportOf(trials, { gates: [gate] })),
+      rendered(trials),
+    ]
+  ) {
     const rows = new Map(
       text.split("\n\n").map((part) => {
         const [title, ...lines] = part.split("\n");

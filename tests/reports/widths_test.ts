@@ -133,9 +133,9 @@ Deno.test("tables and verdicts fit 80 and 120 columns, lose no number, and table
     const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy);
     const report = new Report(trials, { suite: "s", gates: [decision] });
     const renders: ((width?: number) => string)[] = [
-      (width) => renderGate(trials, decision, width),
+      (width) => renderGate(report, width),
       (width) => renderReport(report, width),
-      (width) => renderTables(trials, width === undefined ? {} : { width }),
+      (width) => renderTables(new Report(trials, { suite: "s" }), width),
     ];
     for (const render of renders) {
       const wide = render();
@@ -157,7 +157,7 @@ Deno.test("tables and verdicts fit 80 and 120 columns, lose no number, and table
         }
       }
     }
-    const lines = renderTables(trials, { width: 80 }).replaceAll(/\s+/g, " ");
+    const lines = renderTables(new Report(trials, { suite: "s" }), 80).replaceAll(/\s+/g, " ");
     const { forms } = shortNames(models, 80);
     const legend = [...forms].map(([name, form]) => `${form} stands for ${name}`).join(" ");
     assert(lines.startsWith(legend), lines);

@@ -214,8 +214,8 @@ Deno.test("a model that stops calling under a perturbation looks worse, not bett
 
 Deno.test("every kind of report tells of missed calls", async () => {
   const trials = await silenced(4);
-  const markdown = renderMarkdown(new Report(trials.map(summarize), { suite: "s" }));
-  for (const text of [renderTables(trials), markdown]) {
+  const report = new Report(trials.map(summarize), { suite: "s" });
+  for (const text of [renderTables(report), renderMarkdown(report)]) {
     assertStringIncludes(text, "Missed calls");
     assertStringIncludes(text, "missed call");
     assertStringIncludes(text, "any failure");

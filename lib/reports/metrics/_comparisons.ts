@@ -65,6 +65,11 @@ function changeLink({ place }: Compared, change: "gained" | "lost"): string {
 /** Where a task that changed leads. */
 const taskLink = (row: ChangedRow) => `${changeLink(row, row.change)}&task=${row.number}`;
 
+/** Returns the number of pairs with a test: Holm's adjustment is for all of these. */
+export function testedPairs({ comparisons }: Report): number {
+  return comparisons.filter(({ test }) => test !== null).length;
+}
+
 /** A heading for what comparisons count. */
 export function unitsOf(pairs: readonly ComparedPair[], words: ReportWords): string {
   if (pairs.some(({ cores }) => cores)) return "core graphs";
@@ -152,7 +157,7 @@ export const PAIRS = metric(rankedPairs, {
       {
         ...{ id: "p_adjusted", head: "adjusted p", unit: "probability", next: true },
         ...{ value: ({ test }) => test?.adjusted, shown: pairs.length > 1 },
-        about: `the same for all ${pairs.length} pairs together, by Holm`,
+        about: `the same for all ${testedPairs(report)} pairs together, by Holm`,
       },
       { id: "p_draws", unit: "count", value: ({ test }) => test?.sampled, shown: false },
       {

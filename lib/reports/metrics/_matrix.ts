@@ -8,7 +8,7 @@ import { countText } from "../../base/numbers.ts";
 import { countsAsSuccess } from "../../gate/variant.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
-import { cellName } from "../cells.ts";
+import { cellName, cellParts } from "../cells.ts";
 import { type Column, type Columns, type Detail, isShown, tableOf } from "../columns.ts";
 import { metric } from "../_metric.ts";
 import { hasGateBounds } from "./_headline.ts";
@@ -29,6 +29,7 @@ import {
 /** The trials of one variant on one cell. */
 interface CellRow extends Subject, Tallied {
   readonly cell: string;
+  readonly parts: readonly string[];
   readonly trials: readonly TrialSummary[];
 }
 
@@ -37,7 +38,7 @@ export const CELLS = metric(
   ({ subjects }) =>
     subjects.flatMap(({ subject, simulated, trials }) =>
       [...Map.groupBy(trials, cellName)].map(([cell, trials]): CellRow => (
-        { subject, simulated, cell, trials, tally: tally(trials) }
+        { subject, simulated, cell, parts: cellParts(trials[0]!), trials, tally: tally(trials) }
       ))
     ),
   {
@@ -91,10 +92,10 @@ function matrixTable(
   const [first, ...others] = variants;
   if (first === undefined) return [];
   const byCell = Map.groupBy(all, ({ cell }) => cell);
-  const { shared, short } = sharedParts([...byCell.keys()]);
+  const { shared, short } = sharedParts([...byCell.values()].map(([first]) => first!.parts));
   const own = others.length === 0 ? first.chosen : {};
   const cells = [...byCell].map(([cell, rows]): Line => (
-    { name: short(cell), rows, tally: tallyOf(rows), chosen: { ...own, cell } }
+    { name: short(rows[0]!.parts), rows, tally: tallyOf(rows), chosen: { ...own, cell } }
   ));
   const isTurned = variants.length > MAX_COLUMNS && cells.length < variants.length;
   const [lines, heads] = isTurned ? [variants, cells] : [cells, variants];
@@ -169,16 +170,15 @@ function failedIn({ success }: Tally): { outcome?: string } {
 }
 
 /** Returns the parts that all names of cells have, which are said once, and names without them. */
-function sharedParts(names: readonly string[]) {
-  const parts = names.map((name) => name.split(", "));
-  const shared = names.length < 2
+function sharedParts(parts: readonly (readonly string[])[]) {
+  const shared = parts.length < 2
     ? []
     : parts[0]!.filter((part) => parts.every((own) => own.includes(part)));
   const isWhole = parts.some(({ length }) => length === shared.length);
   return {
     shared: isWhole ? "" : shared.join(", "),
-    short: (name: string) =>
-      isWhole ? name : name.split(", ").filter((part) => !shared.includes(part)).join(", "),
+    short: (own: readonly string[]) =>
+      own.filter((part) => isWhole || !shared.includes(part)).join(", "),
   };
 }
 

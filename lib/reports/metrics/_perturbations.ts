@@ -440,7 +440,7 @@ const INEFFECTIVE = metric(
       {
         ...{ head: "for example", unit: "text", from: "page" },
         value: ({ same: [first] }) => first && `trial ${report.trials.indexOf(first) + 1}`,
-        link: ({ same: [first] }) => first && `trial-${report.trials.indexOf(first) + 1}`,
+        link: ({ same: [first] }) => first && `#trial-${report.trials.indexOf(first) + 1}`,
       },
       {
         ...{ id: "trials", unit: "text", shown: false },

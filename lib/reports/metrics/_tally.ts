@@ -5,6 +5,7 @@
 
 import { grouped, isDuration, mean, sum } from "../../base/numbers.ts";
 import { byGraph, countsAsSuccess, isCounted } from "../../gate/variant.ts";
+import { spentUsage } from "../../models/prices.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { clusteredInterval } from "../../statistics/pass_at_k.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
@@ -102,7 +103,7 @@ export interface Tally {
   readonly callsFailed: number | null;
   /** Mean of the smallest number of calls that solves a task; `null` where unknown. */
   readonly minimumCalls: number | null;
-  /** Input and output tokens. */
+  /** Input and output tokens, of replaced attempts too. */
   readonly tokens: number;
   /** Mean duration of a valid trial in milliseconds; `null` without any that is known. */
   readonly duration: number | null;
@@ -130,7 +131,7 @@ export function tally(trials: readonly TrialSummary[]): Tally {
     callsSolved: meanCalls(true),
     callsFailed: meanCalls(false),
     minimumCalls: minima.length < calling.length ? null : mean(minima),
-    tokens: sum(trials, ({ usage }) => usage.inputTokens + usage.outputTokens),
+    tokens: sum(trials.map(spentUsage), (usage) => usage.inputTokens + usage.outputTokens),
     duration: mean(valid.map(({ durationMs }) => durationMs).filter(isDuration)),
   };
 }

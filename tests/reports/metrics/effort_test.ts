@@ -154,7 +154,10 @@ Deno.test("effort has the tokens of judges that tool tests asked beside those of
   assertEquals(valuesOf(recordsOf("effort", trials), "input_tokens output_tokens judge_tokens"), [
     [20, 4, 1202],
   ]);
-  assertMatch(renderTables(trials), /^Effort: tokens read 20, written 4, by judges 1,202$/m);
+  assertMatch(
+    renderTables(reportOf(trials)),
+    /^Effort: tokens read 20, written 4, by judges 1,202$/m,
+  );
   assertEquals(valuesOf(recordsOf("effort", [record()]), "judge_tokens"), [[null]]);
 });
 

@@ -330,9 +330,13 @@ Deno.test("reports on own tests speak of tests that pass and fail, and leave out
     ["finds a book", "10 of 10", "72.2% to 100.0%", "3.0", "-", "-"],
     ["all", "17 of 20", "64.0% to 94.8%", "3.0", "3.0", "-"],
   ]);
+  const named = matrixOf(tests({ "book a room, then pay": 10, "book a room, then cancel": 7 }));
+  assertEquals(named.map(([name]) => name).slice(1, 3), [
+    ...["book a room, then cancel", "book a room, then pay"],
+  ]);
   assertEquals(textsOf(tableOf("outcomes", trials))[0], ["model", "passed", "failed"]);
   const report = reportOf(trials);
-  for (const text of [renderReport(report), renderTables(trials), renderMarkdown(report)]) {
+  for (const text of [renderReport(report), renderTables(report), renderMarkdown(report)]) {
     assertMatch(text, /\bpassed\b/);
     assertNotMatch(text, /\bcells?\b|\bsolved\b|\bcase |fewest|silent|[Cc]ore size/);
   }
