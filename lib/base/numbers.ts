@@ -13,6 +13,11 @@ export function mean(values: readonly number[]): number | null {
   return values.length === 0 ? null : sum(values, Number) / values.length;
 }
 
+/** Returns the least of sorted values that a share of them does not exceed: the nearest rank. */
+export function ranked(sorted: readonly number[], share: number): number {
+  return sorted[Math.ceil(share * sorted.length) - 1]!;
+}
+
 /** Formats a share in percent, with enough decimals that only exactly 0 and 1 print as 0% and 100%. */
 export function percent(share: number): string {
   let decimals = 1;

@@ -156,8 +156,9 @@ export const WORDS: readonly Entry[] = [
     "the five dimensions of tool use, each from 0 to 1: whether the functions called are exactly those needed; " +
     "whether the first call has the right arguments; whether the answer follows the results, where all results " +
     "that it needs were returned; whether tasks of several calls are solved; and whether faults end in the right " +
-    "way, without slow ones. The first four are of trials without a perturbation. Overall is their mean; the selection F1 and the share of calls with right arguments are finer scores " +
-    "of the first two, and overall with these is the mean with them",
+    "way, without slow ones. The first four are of trials without a perturbation. Overall is the mean of all " +
+    "five; the selection F1 and the share of calls with right arguments are finer scores of the first two, and " +
+    "overall with these is the mean with them",
   ],
   [
     "format",

@@ -5,17 +5,11 @@
 
 import type { Variant } from "../gate/variant.ts";
 import type { Report } from "./report.ts";
+import { numbered } from "./_short_names.ts";
 
 /** Returns what addresses call these: their names without half characters, of equal ones all but the first numbered. */
 export function addressNames(names: readonly string[]): string[] {
-  const taken = new Set<string>();
-  for (const name of names) {
-    const text = name.toWellFormed();
-    let key = text;
-    for (let count = 2; taken.has(key); count++) key = `${text} #${count}`;
-    taken.add(key);
-  }
-  return [...taken];
+  return numbered(names.map((name) => name.toWellFormed()));
 }
 
 /** Returns what addresses call the variants of a report. */

@@ -21,7 +21,7 @@ import type { Caption, Figure, Table } from "./_view.ts";
 type Of<Row, Part> = Part | ((rows: readonly Row[], report: Report) => Part);
 
 /** How a metric is shown. */
-interface MetricView<Row> extends Pick<Table, "heat" | "section"> {
+interface MetricView<Row> extends Pick<Table, "heat" | "line" | "section"> {
   /** Its name in JSON and CSV, and of its table. */
   readonly id: string;
   readonly title: Of<Row, string>;
@@ -44,7 +44,7 @@ interface MetricView<Row> extends Pick<Table, "heat" | "section"> {
   /** Whether tables and figures show it; JSON and CSV have it in any case. Default: if there are rows. */
   readonly shown?: (rows: readonly Row[], report: Report) => boolean;
   /** The least that has its table. Default: all that follows a run. */
-  readonly from?: Detail;
+  readonly from?: Of<Row, Detail | undefined>;
   /** The tables, where columns and rows do not make them. */
   readonly tables?: (rows: readonly Row[], report: Report, detail: Detail) => Table[];
   readonly figures?: (rows: readonly Row[], report: Report) => Figure[];
@@ -81,7 +81,9 @@ export function metric<Row>(
     },
     tables: (report, detail) => {
       const seen = listed(report);
-      if (seen.length === 0 || !isShown(own, detail)) return [];
+      if (seen.length === 0 || !isShown({ from: partOf(own.from, seen, report) }, detail)) {
+        return [];
+      }
       return own.tables?.(seen, report, detail) ?? tablesOf(own, seen, report, detail);
     },
     figures: (report) => {
@@ -102,7 +104,7 @@ function tablesOf<Row>(
   report: Report,
   detail: Detail,
 ): Table[] {
-  const { id, section, paper, heat, by } = own;
+  const { id, section, paper, heat, line, by } = own;
   const groups = by === undefined
     ? [["", all] as const]
     : [...Map.groupBy(all, (row) => by(row, report))];
@@ -110,7 +112,7 @@ function tablesOf<Row>(
     const title = partOf(own.title, rows, report);
     const columns = partOf(own.columns, rows, report).flat();
     const caption = {
-      ...{ section, paper, heat, folded: partOf(own.folded, rows, report) },
+      ...{ section, paper, heat, line, folded: partOf(own.folded, rows, report) },
       id: by === undefined ? id : `${id}-${place + 1}`,
       title: by === undefined ? title : `${title}: ${group}`,
       source: partOf(own.source, rows, report),

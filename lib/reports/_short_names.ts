@@ -42,6 +42,17 @@ export function shortNames(models: readonly string[], width: number): ShortNames
   return { forms, shorten: (name) => forms.get(name) ?? name };
 }
 
+/** Returns names of which no two are equal: those that another one has are numbered. */
+export function numbered(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  for (const name of names) {
+    let own = name;
+    for (let count = 2; taken.has(own); count++) own = `${name} #${count}`;
+    taken.add(own);
+  }
+  return [...taken];
+}
+
 /** Splits a name behind its separators. */
 function partsOf(name: string): string[] {
   return name.split(/(?<=[/?&,;:@ ])/);

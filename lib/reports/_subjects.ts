@@ -40,16 +40,18 @@ export function unperturbed(trial: TrialSummary): Variant {
   return { ...variantOf(trial), perturbation: "none" };
 }
 
+/** The columns of the parts of a subject, for programs. */
+export const SUBJECT_PARTS: readonly Column<Subject>[] = [
+  ...(["model", "strategy", "perturbation", "variant"] as const).map((id): Column<Subject> => (
+    { id, unit: "name", value: ({ subject }) => subject[id], shown: false }
+  )),
+  { id: "simulated", unit: "name", value: ({ simulated }) => simulated, shown: false },
+];
+
 /** Returns the columns that name the subject of a row: one in tables, and each of its parts for programs. */
 export function subjectColumns(
   { nameOf }: { readonly nameOf: (subject: Subject) => string },
   head = "model",
 ): readonly Column<Subject>[] {
-  return [
-    { id: "name", head, unit: "name", value: nameOf },
-    ...(["model", "strategy", "perturbation", "variant"] as const).map((id): Column<Subject> => (
-      { id, unit: "name", value: ({ subject }) => subject[id], shown: false }
-    )),
-    { id: "simulated", unit: "name", value: ({ simulated }) => simulated, shown: false },
-  ];
+  return [{ id: "name", head, unit: "name", value: nameOf }, ...SUBJECT_PARTS];
 }

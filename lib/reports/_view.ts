@@ -79,6 +79,8 @@ export interface Table extends Caption {
   readonly folded?: boolean;
   /** Set where a page colours shares: `good` where 1 is what is wished for, `bad` where 0 is. */
   readonly heat?: "good" | "bad";
+  /** Set where a terminal shows it as a line, if it has a single row. */
+  readonly line?: boolean;
   readonly heads: readonly Head[];
   readonly rows: readonly (readonly Cell[])[];
 }

@@ -29,7 +29,12 @@ export interface Estimate {
 }
 
 /** What a column has in a row: lists are for programs alone. */
-export type Value = Estimate | string | number | boolean | null | undefined | readonly JsonValue[];
+export type Value = Counted | string | number | boolean | null | undefined | readonly JsonValue[];
+
+interface Counted extends Estimate {
+  /** Whether it is estimated in part, which `~` says before it. */
+  readonly estimated?: boolean | undefined;
+}
 
 /** How figures are written, by their unit. Names tell rows apart; they and texts are aligned to the left. */
 const UNITS = {
@@ -113,7 +118,10 @@ export type Detail = typeof DETAILS[number];
 const DETAILS = ["run", "terminal", "page"] as const;
 
 /** Whether something is shown where there is so much detail. */
-export function isShown({ from = "run" }: { readonly from?: Detail }, detail: Detail): boolean {
+export function isShown(
+  { from = "run" }: { readonly from?: Detail | undefined },
+  detail: Detail,
+): boolean {
   return DETAILS.indexOf(from) <= DETAILS.indexOf(detail);
 }
 
@@ -163,7 +171,7 @@ function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean
     const { value, ...known } = values[place]!;
     const said = text?.(row);
     return {
-      text: said ?? (value === null ? NOTHING : show(value)),
+      text: said ?? (value === null ? NOTHING : (known.estimated ? "~" : "") + show(value)),
       detail: inline && said === undefined && value !== null
         ? detailOf(known, isPage ? boundsOf : undefined)
         : undefined,
@@ -220,7 +228,7 @@ function detailOf(
   return parts.length === 0 ? undefined : parts.join(", ");
 }
 
-function estimateOf(value: Value): Omit<Estimate, "value"> & { readonly value: unknown } {
+function estimateOf(value: Value): Omit<Counted, "value"> & { readonly value: unknown } {
   return typeof value === "object" && value !== null && "value" in value
     ? value
     : { value: value ?? null };

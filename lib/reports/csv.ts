@@ -8,6 +8,7 @@
  * @module
  */
 
+import { pathIn } from "../base/folder.ts";
 import { canonicalJson, cutText, type JsonValue } from "../base/json.ts";
 import { assertBegins, Output } from "../base/output_file.ts";
 import { describeCause } from "../calls/failure_types.ts";
@@ -159,10 +160,6 @@ function cellText(cell: Cell): string {
 /** The files of trials and calls. */
 const FILES = { trials: TRIALS, calls: CALLS } as const;
 
-function pathOf(folder: string, name: string): string {
-  return `${folder.replace(/(?<=[^/\\])[/\\]+$/, "")}/${name}.csv`;
-}
-
 /**
  * Checks that {@linkcode writeCsv} would overwrite nothing but files of its own, which have the same first columns.
  * Messages name the folder as `shown`.
@@ -178,10 +175,10 @@ export function assertCsvFolder(folder: string, report: Report, shown: string): 
     ),
   ];
   for (const [name, head] of heads) {
-    assertBegins(pathOf(folder, name), "the report to", {
+    assertBegins(pathIn(folder, `${name}.csv`), "the report to", {
       kind: "another such report",
       start: head.join(","),
-      shown: pathOf(shown, name),
+      shown: pathIn(shown, `${name}.csv`),
     });
   }
 }
@@ -196,7 +193,7 @@ export function assertCsvFolder(folder: string, report: Report, shown: string): 
 export function writeCsv(folder: string, report: Report, trials: Iterable<Trial>): number {
   const { options: { prices = {} } } = report;
   const write = <Row>(name: string, columns: Columns<Row>, rows: Iterable<Row>) => {
-    using output = new Output(pathOf(folder, name), "the report to");
+    using output = new Output(pathIn(folder, `${name}.csv`), "the report to");
     let lines = csvLine(Object.keys(columns));
     for (const row of rows) {
       lines += csvLine(Object.values(columns).map((cell) => cell(row)));

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { grouped, mean, percent } from "../base/numbers.ts";
+import { mean, percent, ranked } from "../base/numbers.ts";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
 import { byVariant, countsAsSuccess, isCounted, variantKey } from "../gate/variant.ts";
 import {
@@ -16,8 +16,7 @@ import {
 import type { HistoryPart, HistoryRecord } from "../runs/history/history.ts";
 import type { WatchedModel } from "../runs/history/watch.ts";
 import { type Column, NOTHING, tableOf } from "./columns.ts";
-import { type Measured, ratioOf } from "./metrics/_tally.ts";
-import { ranked } from "./metrics/_tool_use.ts";
+import { ESTIMATED, type Measured, ratioOf } from "./metrics/_tally.ts";
 import type { Subject } from "./_subjects.ts";
 import { nameText } from "./text_table.ts";
 import type { Table } from "./_view.ts";
@@ -217,9 +216,8 @@ export function historyTable(
     },
     {
       ...{ id: "tokens", head: "tokens a trial", unit: "count", shown: "filled" },
-      value: ({ tokens }) => tokens && Math.round(tokens.input + tokens.output),
-      text: ({ tokens, estimated }) =>
-        tokens && estimated ? `~${grouped(Math.round(tokens.input + tokens.output))}` : undefined,
+      value: ({ tokens, estimated }) =>
+        tokens && { value: Math.round(tokens.input + tokens.output), estimated },
     },
     {
       ...{ id: "usd", head: "cost a trial", unit: "cost", value: ({ usd }) => usd },
@@ -239,9 +237,7 @@ export function historyTable(
     },
   ], {
     ...{ ...caption, section: "success" },
-    note: points.some(({ estimated }) => estimated)
-      ? "~: tokens were estimated, as a server reported none"
-      : undefined,
+    note: points.some(({ estimated }) => estimated) ? ESTIMATED : undefined,
   });
 }
 

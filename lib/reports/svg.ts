@@ -4,6 +4,7 @@
  */
 
 import { printable } from "../base/json.ts";
+import { pathIn } from "../base/folder.ts";
 import { assertBegins, writeOutput } from "../base/output_file.ts";
 import { breakLines } from "../base/wrap.ts";
 import { draw } from "./figures/_plotting.ts";
@@ -20,9 +21,9 @@ import { figuresOf } from "./_views.ts";
  */
 export function assertSvgFolder(folder: string, report: Report, shown: string): void {
   for (const { id } of figuresOf(report)) {
-    assertBegins(pathOf(folder, id), "the figure to", {
+    assertBegins(pathIn(folder, `${id}.svg`), "the figure to", {
       ...{ kind: "another such figure", start: START },
-      shown: pathOf(shown, id),
+      shown: pathIn(shown, `${id}.svg`),
     });
   }
 }
@@ -35,13 +36,9 @@ export function assertSvgFolder(folder: string, report: Report, shown: string): 
 export async function writeSvgs(folder: string, report: Report): Promise<number> {
   const figures = figuresOf(report);
   for (const figure of figures) {
-    writeOutput(pathOf(folder, figure.id), await drawSvg(figure), "the figure to");
+    writeOutput(pathIn(folder, `${figure.id}.svg`), await drawSvg(figure), "the figure to");
   }
   return figures.length;
-}
-
-function pathOf(folder: string, id: string): string {
-  return `${folder.replace(/(?<=[^/\\])[/\\]+$/, "")}/${id}.svg`;
 }
 
 /** Letters in a line of the title and of the caption, at most. */

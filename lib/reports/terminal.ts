@@ -4,18 +4,15 @@
  */
 
 import { printable } from "../base/json.ts";
-import { sum } from "../base/numbers.ts";
 import { wrapText } from "../base/wrap.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import type { Check } from "../gate/self_check.ts";
-import type { Outcome } from "../trials/trial.ts";
 import { headlineText, verdictLine, verdictNameIn } from "./_answers.ts";
 import { type Detail, tableOf } from "./columns.ts";
 import { FailedTrials } from "./failures.ts";
 import { MAX_CELLS } from "./metrics/_breakdowns.ts";
 import { PAIRS } from "./metrics/_comparisons.ts";
-import { hasFailures, noFailures, unseenNote } from "./metrics/_failures.ts";
-import { hasCalls, tally } from "./metrics/_tally.ts";
+import { failuresText } from "./metrics/_failures.ts";
 import type { Report } from "./report.ts";
 import { shortNames } from "./_short_names.ts";
 import { alignedTable, cellText } from "./text_table.ts";
@@ -107,25 +104,6 @@ export function renderVerdicts(
 /** At most this many are shown then of the lowest rows of tests. */
 const MAX_LOWEST = 12;
 
-/** Outcomes that the table of success shows, or that are answers. */
-const PLAIN_OUTCOMES: readonly Outcome[] = [
-  "solved",
-  "wrong_answer",
-  "no_answer",
-  "abstained",
-  "invalid",
-];
-
-/** Tables that are a line where there is a single model. */
-const LINES: readonly string[] = [
-  "effort",
-  "outcomes",
-  "missed-calls",
-  "behaviours",
-  "injections",
-  "repetitions",
-];
-
 /** Renders all tables but that of the headline, which reports have before their notes. */
 function renderParts(
   report: Report,
@@ -134,43 +112,30 @@ function renderParts(
   isMeant: (table: Table) => boolean = () => true,
 ): string {
   const { subjects } = report;
-  const isCutShort = subjects.some(({ trials }) =>
-    trials.some(({ outcome }) => !PLAIN_OUTCOMES.includes(outcome))
-  );
   const tables = tablesOf(report, detail)
-    .filter((table) =>
-      table.section !== "headline" && (isCutShort || table.id !== "outcomes") && isMeant(table)
-    )
+    .filter((table) => table.section !== "headline" && isMeant(table))
     .flatMap((table) => isMatrix(table) ? shortMatrix(table, report) : [table]);
-  const isLine = (table: Table | undefined) =>
-    subjects.length === 1 && table !== undefined && LINES.includes(table.id);
+  const isLine = (table: Table | undefined) => subjects.length === 1 && table?.line === true;
   const rendered = tables.map((table, place) => {
     if (isLine(table)) return lineOf(table) + (isLine(tables[place + 1]) ? "\n" : "\n\n");
-    // What several models have is explained once, and what nearly every run has only of several.
-    const isExplained = subjects.length === 1 && table.id === "failures" ||
-      tables.slice(0, place).some((other) => noteText(other) === noteText(table));
+    // What several models have is explained once.
+    const isExplained = tables.slice(0, place).some((other) => noteText(other) === noteText(table));
     return `${renderTable(table, width, !isExplained)}\n\n`;
   });
   const matrix = SECTIONS.indexOf("matrix");
   const decisive = tables.filter(({ section }) => SECTIONS.indexOf(section) <= matrix).length;
-  return rendered.toSpliced(decisive, 0, ...plainCalls(report)).join("").trimEnd();
+  const sentence = failuresText(report);
+  return rendered.toSpliced(decisive, 0, ...(sentence === undefined ? [] : [`${sentence}\n\n`]))
+    .join("").trimEnd();
 }
 
 /** Returns a table with one row as a line. */
-function lineOf({ id, title, note, heads, rows: [row] }: Table): string {
+function lineOf({ title, note, heads, rows: [row] }: Table): string {
   const cells = heads.slice(1).map(({ text }, place) => `${text} ${cellText(row![place + 1]!)}`);
-  // Other heads explain themselves.
-  const estimated = id === "effort" && note !== undefined ? ` (${note})` : "";
-  return printable(`${title}: ${cells.join(", ")}${estimated}`, 1_000);
-}
-
-/** Says in place of a table that no call was wrong, with an empty line below. */
-function plainCalls(report: Report): string[] {
-  const { subjects } = report;
-  if (subjects.length === 0 || hasFailures(report)) return [];
-  if (!hasCalls(subjects.map(({ trials }) => tally(trials)))) return [];
-  const isIdle = sum(subjects.flatMap(({ counted }) => counted), ({ calls }) => calls) === 0;
-  return [`${isIdle ? `no call was made${unseenNote(report)}` : noFailures(report)}\n\n`];
+  return printable(
+    `${title}: ${cells.join(", ")}${note === undefined ? "" : ` (${note})`}`,
+    1_000,
+  );
 }
 
 const isMatrix = ({ section }: Table) => section === "matrix" || section === "cells";

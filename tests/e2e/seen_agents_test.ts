@@ -340,7 +340,7 @@ Deno.test("a report never says of unseen trials that no call was wrong without w
   const { terminal, md, html, csv, metrics } = await reported(right);
   const known = `of ${right.length} trials only the calls that the agent carried out are known: ` +
     "unknown names and unreadable arguments could not be seen";
-  assertStringIncludes(terminal.replace(/\s+/g, " "), `no call was wrong; ${known}`);
+  assertStringIncludes(terminal.replace(/\s+/g, " "), `No call was wrong; ${known}.`);
   assertStringIncludes(html, `No call was wrong; ${known}.`);
   for (const text of [md, html]) {
     assertStringIncludes(text, `${right.length} of ${right.length} trials were not watched`);

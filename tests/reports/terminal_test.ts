@@ -92,7 +92,7 @@ Deno.test("renderReport() begins with the suite, the headline and what to know, 
     matrix!,
     /^Success by cell: sim:a \(simulated\)\n.* 4 +75\.0% .* 1 of 4 trials: wrong answer$/s,
   );
-  assertEquals(calls, "no call was wrong");
+  assertEquals(calls, "No call was wrong.");
 });
 
 Deno.test("renderReport() shows up to 24 cells, and their sums where there are more", () => {
@@ -153,7 +153,7 @@ Deno.test("renderGate() has tables, verdicts, and beneath them pairs, each once"
   const judged = decideTrials(trials, planOf(trials), policy);
   const text = renderGate(reportOf(trials, { gates: [reportVerdicts("s", judged, policy)] }));
   const [tables, verdicts, pairs, ...others] = [
-    text.indexOf("Failure types") + text.indexOf("no call was wrong") + 1,
+    text.indexOf("Failure types") + text.indexOf("No call was wrong") + 1,
     text.search(/^m \+ restate: PASS: /m),
     text.search(PAIRS),
   ];
@@ -236,7 +236,7 @@ Deno.test("renderReport() has tables in the order of the sections: sizes behind 
   assertMatch(titles[1]!, /^m \+ plan_then_call solved as much as m on 3 tasks: /);
   assertEquals(titles.slice(2), [
     ...["Success", "Pairs compared", "Success by cell"],
-    "no call was wrong",
+    "No call was wrong.",
     "Effort",
     "Work of strategies",
     "Behaviour towards tools",

@@ -7,6 +7,7 @@
 import type { TopLevelSpec } from "vega-lite";
 import { printable } from "../../base/json.ts";
 import { columnsOf } from "../../base/wrap.ts";
+import { numbered } from "../_short_names.ts";
 
 /** Number of distinct colours; further series repeat them with other shapes. */
 const COLOURS = 8;
@@ -84,16 +85,11 @@ export function looks(
 
 /** Returns printable labels for names, numbered where they would be equal, so that no two are merged. */
 export function distinct(names: readonly string[]): string[] {
-  const labels = new Set<string>();
-  for (const name of names) {
+  return numbered(names.map((name) => {
     const shown = printable(name, 120);
     // Vega looks names up in plain objects, which have some of their own, such as `constructor`.
-    const text = shown in {} ? `${shown} ` : shown;
-    let label = text;
-    for (let count = 2; labels.has(label); count++) label = `${text} #${count}`;
-    labels.add(label);
-  }
-  return [...labels];
+    return shown in {} ? `${shown} ` : shown;
+  }));
 }
 
 /** Text over lines and bands stays readable: the page shows around it, below its letters. */

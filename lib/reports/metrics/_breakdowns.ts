@@ -5,6 +5,7 @@
  */
 
 import { canonicalJson } from "../../base/json.ts";
+import { sum } from "../../base/numbers.ts";
 import { variantKey, variantLabel, variantOf } from "../../gate/variant.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS } from "../../models/entry.ts";
 import type { GraphSpec } from "../../tasks/graphs/graph.ts";
@@ -62,6 +63,8 @@ interface Crossing {
   readonly seriesOrder?: readonly string[];
   /** Set where calls are shown as well. */
   readonly withCalls?: true;
+  /** Set where terminals have no table of it: there is one for each model, meant as a figure. */
+  readonly forPages?: true;
 }
 
 /** A breakdown. */
@@ -181,6 +184,7 @@ function breakDown(report: Report): Breakdown[] {
         legend: CONNECTION.axis,
         series: CONNECTION.along,
         seriesOrder: CONNECTION_NAMES,
+        forPages: true,
       })
     ).filter((breakdown) => hasSeveralValues(breakdown) && hasSeveralSeries(breakdown)),
     ...thinkingBudgets(generated, models, report).filter(hasSeveralSeries),
@@ -292,11 +296,12 @@ export const BREAKDOWNS = metric(
       // Where everything fits one table of cells, terminals need no others.
       const isNeeded = detail === "page" || report.subjects.length > 1 ||
         CELLS.rows(report).length > MAX_CELLS;
-      return [...new Set(rows.map(({ breakdown }) => breakdown))].flatMap((breakdown) =>
-        isNeeded && !(detail !== "page" && isForPages(breakdown))
-          ? breakdownTable(breakdown, report, detail)
-          : []
-      );
+      // A single value repeats the headline.
+      const isMeant = ({ values, forPages }: Breakdown) =>
+        detail === "page" || !forPages && values.length > 1;
+      return [...new Set(rows.map(({ breakdown }) => breakdown))]
+        .filter((breakdown) => isNeeded && isMeant(breakdown))
+        .flatMap((breakdown) => breakdownTable(breakdown, report, detail));
     },
     figures: (rows) =>
       [...new Set(rows.map(({ breakdown }) => breakdown))].flatMap(breakdownFigure),
@@ -306,11 +311,6 @@ export const BREAKDOWNS = metric(
 /** Up to this many cells of a single variant, terminals show these alone; of more their sum. */
 export const MAX_CELLS = 24;
 
-/** There is one for each model, meant as a figure; and a single value repeats the headline. */
-function isForPages({ id, values }: Breakdown): boolean {
-  return id.startsWith("sets-") || values.length === 1;
-}
-
 function captionOf({ id, title, source, withCalls }: Breakdown) {
   const section = withCalls ? "success" as const : "figures" as const;
   return { id, section, title, source };
@@ -319,7 +319,8 @@ function captionOf({ id, title, source, withCalls }: Breakdown) {
 /** Returns the table of a breakdown: one row a series; by core size with calls, as in the paper. */
 function breakdownTable(breakdown: Breakdown, report: Report, detail: Detail): Table[] {
   const { legend, axis, withCalls, points, values } = breakdown;
-  const isOfAll = legend === undefined && values.length === 1;
+  const isOfAll = legend === undefined && values.length === 1 &&
+    sum(points, ({ tally: { trials } }) => trials) === report.trials.length;
   return crossed<BreakdownPoint>(
     points,
     [

@@ -29,7 +29,7 @@ const [MOST_TASKS, LEAST_TASKS] = [20, 4];
 export const SIGNIFICANT = 0.05;
 
 /** A pair of a report, its place among all of them, and whether each of the two is simulated. */
-export interface Compared extends ComparedPair {
+interface Compared extends ComparedPair {
   readonly place: number;
   readonly withSimulated: boolean;
 }
@@ -131,20 +131,15 @@ export const PAIRS = metric(rankedPairs, {
     const units = unitsOf(pairs, words);
     const [test, ...others] = new Set(pairs.flatMap((pair) => pair.test?.name ?? []));
     const name = others.length > 0 || test === undefined ? "p" : `${TESTS[test]} p`;
-    // Of a single pair the headline has the rates and their difference.
-    const inHeadline = pairs.length === 1 ? ["against_rate", "rate", "difference"] : [];
     return [
       pairColumns(report),
       differenceColumns<Compared>(units, sharesOf(words), {
         isOwn: units === "trials",
         link: changeLink,
-      }).map((column) => ({
-        ...column,
-        ...(inHeadline.includes(column.id!) ? { shown: false } : {}),
-        ...(column.id === "difference"
-          ? { isBounded: ({ place }: Compared) => !decided.has(place) }
-          : {}),
-      })),
+        // Of a single pair the headline has the rates and their difference.
+        hasRates: pairs.length > 1,
+        isBounded: ({ place }) => !decided.has(place),
+      }),
       {
         ...{ id: "p", head: name, unit: "probability", value: ({ test }) => test?.p },
         about: "how often equally good ones would differ at least as much by chance",

@@ -31,7 +31,7 @@ export function againstName(
 }
 
 /** Returns a difference of shares, with its interval. */
-export function differenceOf(paired: PairedSuccess | null): Estimate {
+function differenceOf(paired: PairedSuccess | null): Estimate {
   return { value: paired?.difference ?? null, interval: paired?.interval ?? null };
 }
 
@@ -42,8 +42,12 @@ export function differenceOf(paired: PairedSuccess | null): Estimate {
 export function differenceColumns<Row extends Compared>(
   units: string,
   [before, after]: readonly [string, string],
-  { isOwn = false, link = () => undefined }: {
+  { isOwn = false, hasRates = true, isBounded = () => true, link = () => undefined }: {
     readonly isOwn?: boolean;
+    /** Whether tables show the shares and their difference. */
+    readonly hasRates?: boolean;
+    /** Whether tables show the interval of a difference. */
+    readonly isBounded?: (row: Row) => boolean;
     /** Where a number of tasks leads. */
     readonly link?: (row: Row, change: "gained" | "lost") => string | undefined;
   } = {},
@@ -70,11 +74,17 @@ export function differenceColumns<Row extends Compared>(
       ...{ id: "units_left_out", head: "left out", unit: "count", shown: "filled" },
       value: ({ leftOut }) => leftOut,
     },
-    { id: "against_rate", head: before, unit: "share", value: ({ success }) => success?.baseline },
-    { id: "rate", head: after, unit: "share", value: ({ success }) => success?.candidate },
     {
-      ...{ id: "difference", unit: "points", drawn: () => ({ target: 0 }) },
-      value: ({ success }) => differenceOf(success),
+      ...{ id: "against_rate", head: before, unit: "share", shown: hasRates },
+      value: ({ success }) => success?.baseline,
+    },
+    {
+      ...{ id: "rate", head: after, unit: "share", shown: hasRates },
+      value: ({ success }) => success?.candidate,
+    },
+    {
+      ...{ id: "difference", unit: "points", drawn: () => ({ target: 0 }), shown: hasRates },
+      ...{ value: ({ success }) => differenceOf(success), isBounded },
     },
     changed("gained"),
     changed("lost"),

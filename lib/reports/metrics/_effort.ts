@@ -14,7 +14,7 @@ import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
 import { subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
-import { ratioOf, tally, tallyColumns, tokenColumns } from "./_tally.ts";
+import { callColumns, ESTIMATED, ratioOf, tally, tokenColumns } from "./_tally.ts";
 
 /** Tokens of all trials, including invalid, unchanged and repeated ones, and calls of valid ones. */
 const EFFORT = metric(
@@ -29,20 +29,19 @@ const EFFORT = metric(
     })),
   {
     id: "effort",
+    line: true,
     section: "success",
     title: "Effort",
     note: (rows) =>
       noteOf(
-        rows.some(({ usage }) => usage.estimated) &&
-          "~: tokens estimated in part, as a server reported none",
+        rows.some(({ usage }) => usage.estimated) && ESTIMATED,
         rows.some(({ unwatched }) => unwatched) &&
           "tokens of trials that were not watched are known in part, if at all",
       ) || undefined,
     columns: (rows, report) => [
       subjectColumns(report),
       // The matrix of a single variant has its calls.
-      tallyColumns(rows, report.words).filter(({ id = "" }) => rows.length > 1 && /calls/.test(id))
-        .map(({ id: _, ...column }) => ({ head: "fewest calls", ...column })),
+      rows.length > 1 ? callColumns(rows, report.words).map(({ id: _, ...column }) => column) : [],
       { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
       tokenColumns(({ usage }) => usage),
       {

@@ -9,7 +9,7 @@ import { signsOf } from "../../gate/ceilings.ts";
 import { graphKey, isCounted, isUnwatched } from "../../gate/variant.ts";
 import { passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
-import { OUTCOMES } from "../../trials/trial.ts";
+import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import type { Column } from "../columns.ts";
 import { UNAVAILABLE } from "../columns.ts";
 import { barsSpec, type Point } from "../figures/_shapes.ts";
@@ -25,7 +25,7 @@ interface WrongCalls extends SubjectTrials {
 }
 
 /** Wrong calls of valid trials by type (FuncBenchGen, Table 3). */
-export const FAILURES = metric(
+const FAILURES = metric(
   ({ subjects }) =>
     subjects.map((one): WrongCalls => (
       { ...one, wrong: one.counted.flatMap(({ failures }) => failures) }
@@ -136,11 +136,21 @@ const GUESSES = metric(
   },
 );
 
+/** Outcomes that tables of success tell apart, or that are answers. */
+const PLAIN_OUTCOMES: readonly Outcome[] = [
+  ...["solved", "wrong_answer", "no_answer", "abstained", "invalid"] as const,
+];
+
 /** How trials ended, without unchanged ones. */
-export const OUTCOME_COUNTS = metric(({ subjects }) => subjects, {
+const OUTCOME_COUNTS = metric(({ subjects }) => subjects, {
   id: "outcomes",
   section: "failures",
   title: "How trials ended",
+  line: true,
+  from: (rows) =>
+    rows.some(({ trials }) => trials.some(({ outcome }) => !PLAIN_OUTCOMES.includes(outcome)))
+      ? "run"
+      : "page",
   columns: (_, report) => [
     subjectColumns(report),
     OUTCOMES.map((outcome): Column<SubjectTrials> => ({
@@ -159,6 +169,7 @@ export const OUTCOME_COUNTS = metric(({ subjects }) => subjects, {
 /** Behaviours in valid trials. */
 const BEHAVIOURS = metric(({ subjects }) => subjects, {
   id: "behaviours",
+  line: true,
   section: "failures",
   title: "Behaviours",
   note: "valid trials that showed them",
@@ -186,6 +197,7 @@ const INJECTIONS = metric(
     }),
   {
     id: "injections",
+    line: true,
     section: "failures",
     title: "Injected instructions",
     columns: (_, report) => [
@@ -231,6 +243,7 @@ const REPETITIONS = metric(
     }),
   {
     id: "repetitions",
+    line: true,
     section: "failures",
     title: "Repeated tasks",
     columns: (_, report) => [
@@ -266,19 +279,10 @@ export const FAILED: readonly Metric[] = [
   REPETITIONS,
 ];
 
-/** Whether any call was wrong. */
-export function hasFailures({ subjects }: Pick<Report, "subjects">): boolean {
-  return subjects.some(({ counted }) => counted.some(({ failures }) => failures.length > 0));
-}
-
 /**
  * Says that no call was wrong. Where the right values are unknown, only that each had a known function and the
  * right form: it may still have returned an error, and assertions of own tests may have failed.
  */
-export function noFailures(report: Pick<Report, "subjects" | "unit">): string {
-  return noneWrong(report) + unseenNote(report);
-}
-
 function noneWrong({ subjects, unit }: Pick<Report, "subjects" | "unit">): string {
   if (unit !== "question" && unit !== "trial") return "no call was wrong";
   const unsolved = subjects.flatMap(({ counted }) => counted).filter(({ solved }) => !solved);
@@ -293,7 +297,7 @@ function noneWrong({ subjects, unit }: Pick<Report, "subjects" | "unit">): strin
  * Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen, or as they are written
  * as text; empty if all are.
  */
-export function unseenNote({ subjects }: Pick<Report, "subjects">): string {
+function unseenNote({ subjects }: Pick<Report, "subjects">): string {
   const counted = subjects.flatMap((one) => one.counted);
   const unseen = counted.filter(isUnwatched).length;
   const replies = (part: "asText" | "asDraft", where: string) => {
@@ -309,15 +313,20 @@ export function unseenNote({ subjects }: Pick<Report, "subjects">): string {
         "unreadable arguments could not be seen");
 }
 
-/** Says in place of a figure of wrong calls that there are none; `undefined` where there are. */
+/** Says in place of a table of wrong calls that there are none; `undefined` where there are, or no trials. */
 export function failuresText(
   { subjects, unit }: Pick<Report, "subjects" | "unit">,
 ): string | undefined {
+  const hasFailures = (some: readonly SubjectTrials[]) =>
+    some.some(({ counted }) => counted.some(({ failures }) => failures.length > 0));
   const plain = subjects.filter(({ subject }) => subject.perturbation === "none");
-  const sentence = noFailures({ subjects: plain.length > 0 ? plain : subjects, unit });
-  if (!hasCalls(subjects.map(({ trials }) => tally(trials)))) return "No call could be made.";
-  if (!hasFailures({ subjects })) return `${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`;
-  return plain.length > 0 && !hasFailures({ subjects: plain })
-    ? `Without perturbations ${sentence}.`
-    : undefined;
+  const right = [subjects, plain].find((some) => some.length > 0 && !hasFailures(some));
+  if (right === undefined) return undefined;
+  const calls = sum(subjects.flatMap(({ counted }) => counted), ({ calls }) => calls);
+  const sentence = !hasCalls(subjects.map(({ trials }) => tally(trials)))
+    ? "no call could be made"
+    : (right === subjects ? "" : "without perturbations ") +
+      (calls === 0 ? "no call was made" : noneWrong({ subjects: right, unit })) +
+      unseenNote({ subjects: right });
+  return `${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`;
 }

@@ -17,10 +17,19 @@ import type { Asked, Estimate } from "../columns.ts";
 import { linkNames, trialsLink } from "../_links.ts";
 import { metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
-import { type Subject, subjectColumns } from "../_subjects.ts";
+import { type Subject, SUBJECT_PARTS, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { againstName } from "./_differences.ts";
-import { ASIDE, lessUnsolvable, type Share, successText, type Tallied, tally } from "./_tally.ts";
+import {
+  ASIDE,
+  ESTIMATED,
+  lessUnsolvable,
+  RETURNS_CHANGED,
+  type Share,
+  successText,
+  type Tallied,
+  tally,
+} from "./_tally.ts";
 
 /** What changed against another variant. */
 interface Change extends Estimate {
@@ -35,7 +44,7 @@ interface Change extends Estimate {
 }
 
 /** A row of the headline: a variant with its verdict, by which gate, and what changed. */
-export interface HeadlineRow extends Subject, Tallied {
+interface HeadlineRow extends Subject, Tallied {
   readonly usage: Usage;
   /**
    * Cost of the tokens in US dollars; `null` unless every model that took part has a price, and an agent's requests were
@@ -75,7 +84,7 @@ function headlineRows(report: Report): HeadlineRow[] {
     pair: comparedChange(one, report),
   }));
   // Rows that are compared with one another have bounds of one kind.
-  const areDecided = changes.every(({ gate, pair }) => gate !== undefined || pair === undefined);
+  const isGated = changes.every(({ gate, pair }) => gate !== undefined || pair === undefined);
   const rows = subjects.map(({ trials, counted: _, ...one }, place): HeadlineRow => {
     const { gate, pair } = changes[place]!;
     return {
@@ -84,7 +93,7 @@ function headlineRows(report: Report): HeadlineRow[] {
       tally: tally(trials),
       usage: sumUsage(trials.map(spentUsage)),
       cost: costOfAll(trials, prices),
-      change: areDecided ? gate ?? pair : pair ?? gate,
+      change: isGated ? gate ?? pair : pair ?? gate,
     };
   }).sort((one, other) => bad(one) - bad(other));
   if (rows.length <= MAX_ROWS) return rows;
@@ -146,14 +155,12 @@ function comparedChange(
   };
 }
 
-/** Whether a gate on rates decided on all variants, so that its bounds can be compared. */
-function areDecided(rows: readonly HeadlineRow[]): boolean {
-  return rows.every(({ verdict }) => verdict?.evidence?.of === "rate");
-}
-
-/** Whether verdicts have the bounds of the success of all variants, which no table then has in another way. */
+/**
+ * Whether a gate on rates decided on all variants, so that its bounds can be compared: no table then has other
+ * intervals of these rates.
+ */
 export function hasGateBounds(report: Report): boolean {
-  return areDecided(OVERVIEW.rows(report));
+  return OVERVIEW.rows(report).every(({ verdict }) => verdict?.evidence?.of === "rate");
 }
 
 /** Returns the success of a variant, with the bounds of the gate where one decided on all variants. */
@@ -179,19 +186,20 @@ export const OVERVIEW = metric(headlineRows, {
   id: "overview",
   section: "headline",
   title: (_, { words }) => words.headline,
-  note: (rows, { words }) => {
-    const isDecided = areDecided(rows);
+  note: (rows, report) => {
+    const { words } = report;
     return noteOf(
       `${words.solved}: share of valid trials${lessUnsolvable(rows)}` +
-        (isDecided ? ", with the bounds of the gate, which count invalid trials as the worst" : ""),
+        (hasGateBounds(report)
+          ? ", with the bounds of the gate, which count invalid trials as the worst"
+          : ""),
       rows.some(({ change }) => change) &&
         `change: in percentage points, on the same ${words.tasks}`,
       rows.length > MAX_ROWS &&
         `${
           rows.some(({ verdict }) => verdict) ? "what did not pass first, then " : ""
         }the lowest first`,
-      rows.some(({ usage }) => usage.estimated) &&
-        "~: tokens estimated in part, as a server reported none",
+      rows.some(({ usage }) => usage.estimated) && ESTIMATED,
     );
   },
   columns: (rows, report) => {
@@ -202,13 +210,13 @@ export const OVERVIEW = metric(headlineRows, {
     const changes = rows.flatMap(({ change }) => change ?? []);
     const references = new Set(changes.map(({ key }) => key));
     const isShared = references.size === 1 && !references.has(undefined);
-    const isDecided = areDecided(rows);
+    const isDecided = hasGateBounds(report);
     const areAll = changes.every(({ decided }) => decided);
-    const [name, ...parts] = subjectColumns(report);
+    const [name] = subjectColumns(report);
     const [invalid, ...aside] = ASIDE;
     return [
       { ...name!, link: link() },
-      parts,
+      SUBJECT_PARTS,
       {
         ...{ id: "verdict", unit: "text", shown: "filled" },
         value: ({ verdict }) => verdict?.kind,
@@ -218,7 +226,7 @@ export const OVERVIEW = metric(headlineRows, {
         ...{ id: "solved", head: words.solved, unit: "share" },
         value: (row) => successOf(row, isDecided),
         drawn: ({ gate }) => gate && !isUpgrade(gate) ? askedOf(gate) : {},
-        text: (row) => successText({ success: successOf(row, isDecided) }, { cell: "cell" }),
+        text: (row) => successText(successOf(row, isDecided), false),
         ...(isDecided && { bounds: boundsName(rows.map(({ gate }) => gate)) }),
         link: (row) =>
           row.tally.success.count < row.tally.success.of ? link("failed")(row) : undefined,
@@ -244,6 +252,7 @@ export const OVERVIEW = metric(headlineRows, {
         link: (row) => row.tally.invalid > 0 ? link("invalid")(row) : undefined,
       },
       aside,
+      RETURNS_CHANGED,
       {
         ...{ id: "cost", unit: "cost", shown: "filled", from: "terminal" },
         value: ({ cost }) => cost,
@@ -254,11 +263,9 @@ export const OVERVIEW = metric(headlineRows, {
       },
       {
         ...{ id: "tokens", unit: "count", shown: "filled" },
-        value: ({ usage }) => usage.inputTokens + usage.outputTokens,
-        text: ({ usage }) =>
-          usage.estimated
-            ? `~${(usage.inputTokens + usage.outputTokens).toLocaleString("en-US")}`
-            : undefined,
+        value: ({ usage: { inputTokens, outputTokens, estimated } }) => (
+          { value: inputTokens + outputTokens, estimated }
+        ),
       },
     ];
   },

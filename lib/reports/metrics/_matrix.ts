@@ -113,17 +113,13 @@ function matrixTable(
       link: ({ chosen, tally }) => trialsLink({ ...chosen, ...failedIn(tally) }),
     },
     isSingle
-      ? tallyColumns(all, words).map((column) =>
-        column.id === "solved" && isDecided
-          ? { ...column, isBounded: ({ tally }) => tally.trials < first.tally.trials }
-          : column
-      )
+      ? tallyColumns(all, words, ({ tally }) => !isDecided || tally.trials < first.tally.trials)
       : heads.map(({ name: head, rows, chosen }): Column<Line> => {
         const own = new Set(rows);
         const common = (line: Line) => tallyOf(line.rows.filter((row) => own.has(row)));
         return {
           ...{ unit: "share", head, value: (line) => common(line).success.value },
-          text: (line) => successText(common(line), words),
+          text: (line) => successText(common(line).success, words.cell === "test"),
           link: (line) =>
             common(line).trials === 0
               ? undefined

@@ -22,6 +22,7 @@ import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import {
   type Subject,
+  SUBJECT_PARTS,
   subjectColumns,
   subjectsOf,
   type SubjectTrials,
@@ -87,12 +88,10 @@ function modelOf(row: Subject, { nameOf }: Report): string {
 }
 
 /** The columns of the subject of a row whose table is of one model and strategy. */
-function perturbationColumns(report: Report): Column<Subject>[] {
-  return [
-    { head: "perturbation", unit: "name", value: ({ subject }) => subject.perturbation },
-    ...subjectColumns(report).slice(1),
-  ];
-}
+const PERTURBATION: readonly Column<Subject>[] = [
+  { head: "perturbation", unit: "name", value: ({ subject }) => subject.perturbation },
+  ...SUBJECT_PARTS,
+];
 
 /** A way in which a trial can fail. */
 interface Way {
@@ -200,8 +199,8 @@ const FAILURE_RATES = metric(
       "share of the trials that tell, n, with a call that has such a failure; a trial without calls has none; any " +
       "failure: of these five; missed call: a needed call was never made, of trials that need any; either: any failure " +
       "or a missed call",
-    columns: (_, report) => [
-      perturbationColumns(report),
+    columns: (_) => [
+      PERTURBATION,
       FAILURE,
       {
         ...{ id: "rate", unit: "share", value: ({ rate }) => rate, inline: true },
@@ -228,8 +227,8 @@ const RATE_CHANGES = metric(
     from: "page",
     title: "Changes of failure rates",
     note: "rate under the perturbation less that without, on the same tasks, in percentage points",
-    columns: (_, report) => [
-      perturbationColumns(report),
+    columns: (_) => [
+      PERTURBATION,
       FAILURE,
       {
         ...{ id: "difference", unit: "points", inline: true },
@@ -264,7 +263,7 @@ const EFFECTS = metric((report) =>
   // Without calls there is success alone, which has its own table.
   shown: (rows) => rows.some(({ known, accepted }) => known.length > 0 || accepted.of > 0),
   columns: (rows, report) => [
-    perturbationColumns(report),
+    PERTURBATION,
     { id: "trials", unit: "count", value: ({ counted }) => counted.length },
     {
       ...{ id: "task_accuracy", unit: "share", value: ({ tally }) => tally.success, inline: true },
@@ -309,7 +308,7 @@ const EFFECTS = metric((report) =>
       value: ({ known }) => known.length,
       shown: rows.some(({ counted, known }) => counted.length > known.length),
     },
-    ASIDE.filter(({ id }) => id !== "returns_changed"),
+    ASIDE,
   ],
 });
 
@@ -355,12 +354,12 @@ const TRANSFER = metric((report) =>
     "again in a later call",
   shown: (rows) => rows.some(({ trials }) => trials > 0),
   across: ({ to }) => headOf({ id: to }),
-  columns: (_, report) => [
+  columns: (_) => [
     {
       ...{ id: "given", unit: "name", value: ({ from }) => from },
       text: ({ from }) => headOf({ id: from }),
     },
-    subjectColumns(report).slice(1),
+    SUBJECT_PARTS,
     { id: "then", unit: "text", value: ({ to }) => to, shown: false },
     { id: "trials", unit: "count", value: ({ trials }) => trials, shown: false },
     { id: "together", unit: "count", value: ({ together }) => together, shown: false },
@@ -512,6 +511,7 @@ const MISSED_CALLS = metric(
       .filter(({ needing }) => needing.length > 0),
   {
     id: "missed-calls",
+    line: true,
     section: "failures",
     title: "Missed calls",
     note: "of valid trials that need calls",

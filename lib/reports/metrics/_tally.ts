@@ -3,7 +3,7 @@
  * @module
  */
 
-import { grouped, isDuration, mean, sum } from "../../base/numbers.ts";
+import { isDuration, mean, sum } from "../../base/numbers.ts";
 import { byGraph, countsAsSuccess, isCounted } from "../../gate/variant.ts";
 import { spentUsage } from "../../models/prices.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
@@ -136,14 +136,12 @@ export function tally(trials: readonly TrialSummary[]): Tally {
   };
 }
 
-/** Returns how many of the valid trials were solved; of tests as a count. */
+/** Says how many of the valid trials were solved, as a count or as a share; `undefined` without any. */
 export function successText(
-  { success }: { readonly success: Share },
-  { cell }: Pick<ReportWords, "cell">,
+  { count, of, value }: Share,
+  isCount: boolean,
 ): string | undefined {
-  const { count, of, value } = success;
-  if (of === 0) return undefined;
-  return cell === "test" ? `${count} of ${of}` : `${shareText(value)} of ${of}`;
+  return of === 0 ? undefined : `${isCount ? count : shareText(value)} of ${of}`;
 }
 
 /** Whether any valid trial could make calls; true without valid trials. */
@@ -163,23 +161,38 @@ export function lessUnsolvable(rows: readonly Tallied[]): string {
   return rows.some(({ tally }) => tally.unsolvable > 0) ? " less unsolvable ones" : "";
 }
 
-/** Returns the columns of tallies; those of calls where any of `rows` has data. */
+/** Returns the columns of tallies; `isBounded` is whether tables show the interval of what a row has solved. */
 export function tallyColumns(
+  rows: readonly Tallied[],
+  words: ReportWords,
+  isBounded?: (row: Tallied) => boolean,
+): Column<Tallied>[] {
+  const isTest = words.cell === "test";
+  return [
+    { id: "trials", unit: "count", value: ({ tally }) => tally.trials, shown: !isTest },
+    {
+      ...{ id: "solved", head: words.solved, unit: "share", value: ({ tally }) => tally.success },
+      text: ({ tally: { success } }) => isTest ? successText(success, true) : undefined,
+      ...(isBounded && { isBounded }),
+    },
+    ...callColumns(rows, words),
+    ...ASIDE,
+    RETURNS_CHANGED,
+    { id: "tokens", unit: "count", value: ({ tally }) => tally.tokens, shown: false },
+    { id: "duration", unit: "time", value: ({ tally }) => tally.duration, shown: false },
+  ];
+}
+
+/** Returns the columns of calls, which tables show where any of `rows` has data. */
+export function callColumns(
   rows: readonly Tallied[],
   { cell, solved }: ReportWords,
 ): Column<Tallied>[] {
-  const isTest = cell === "test";
   const tallies = rows.map(({ tally }) => tally);
   const isCalling = hasCalls(tallies);
   const valid = tallies.filter(({ success }) => success.of > 0);
   const hasFewest = valid.length === 0 || valid.some(({ minimumCalls }) => minimumCalls !== null);
   return [
-    { id: "trials", unit: "count", value: ({ tally }) => tally.trials, shown: !isTest },
-    {
-      ...{ id: "solved", head: solved, unit: "share", value: ({ tally }) => tally.success },
-      text: ({ tally: { success: { count, of } } }) =>
-        isTest && of > 0 ? `${count} of ${of}` : undefined,
-    },
     {
       ...{ id: "calls_solved", head: `calls if ${solved}`, unit: "mean", shown: isCalling },
       value: ({ tally }) => tally.callsSolved,
@@ -190,39 +203,40 @@ export function tallyColumns(
     },
     {
       // A test may allow for more.
-      ...{ id: "fewest_calls", unit: "mean", shown: hasFewest && !isTest },
-      value: ({ tally }) => tally.minimumCalls,
+      ...{ id: "fewest_calls", unit: "mean", shown: hasFewest && cell !== "test" },
+      ...{ head: "fewest calls", value: ({ tally }) => tally.minimumCalls },
     },
-    ...ASIDE,
-    { id: "tokens", unit: "count", value: ({ tally }) => tally.tokens, shown: false },
-    { id: "duration", unit: "time", value: ({ tally }) => tally.duration, shown: false },
   ];
 }
+
+/** The note of tables with estimated tokens. */
+export const ESTIMATED = "~: tokens estimated in part, as a server reported none";
 
 /** Returns the columns of the tokens of what models or judges were asked, which mark estimated ones. */
 export function tokenColumns<Row>(usageOf: (row: Row) => Usage | null): Column<Row>[] {
   return (["input", "output"] as const).map((kind) => ({
     ...{ id: `${kind}_tokens`, head: kind === "input" ? "tokens read" : "written" },
     ...{ unit: "count", shown: "filled" },
-    value: (row) => usageOf(row)?.[`${kind}Tokens`],
-    text: (row) => {
+    value: (row) => {
       const usage = usageOf(row);
-      return usage?.estimated ? `~${grouped(usage[`${kind}Tokens`])}` : undefined;
+      return usage && { value: usage[`${kind}Tokens`], estimated: usage.estimated };
     },
   }));
 }
 
-/** The columns of trials that do not count, and of those in which a return was changed. */
+/** The columns of trials that do not count. */
 export const ASIDE: readonly Column<Tallied>[] = [
   { id: "invalid", unit: "count", value: ({ tally }) => tally.invalid, shown: "filled" },
   { id: "unchanged", unit: "count", value: ({ tally }) => tally.unchanged, shown: "filled" },
-  {
-    ...{ id: "returns_changed", head: "a return changed", unit: "count", shown: "filled" },
-    about:
-      "the perturbation changed what a function returned: a model that calls nothing reads no return",
-    value: ({ tally }) => tally.returnsChanged,
-    text: ({ tally: { returnsChanged, success } }) =>
-      returnsChanged === undefined ? undefined : `${returnsChanged} of ${success.of}`,
-  },
   { id: "unsolvable", unit: "count", value: ({ tally }) => tally.unsolvable, shown: "filled" },
 ];
+
+/** The column of trials in which a return was changed. */
+export const RETURNS_CHANGED: Column<Tallied> = {
+  ...{ id: "returns_changed", head: "a return changed", unit: "count", shown: "filled" },
+  about:
+    "the perturbation changed what a function returned: a model that calls nothing reads no return",
+  value: ({ tally }) => tally.returnsChanged,
+  text: ({ tally: { returnsChanged, success } }) =>
+    returnsChanged === undefined ? undefined : `${returnsChanged} of ${success.of}`,
+};

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isDuration, mean, sum } from "../../base/numbers.ts";
+import { isDuration, mean, ranked, sum } from "../../base/numbers.ts";
 import {
   type Recovery,
   RECOVERY_ENDS,
@@ -16,7 +16,7 @@ import { FAULTS, isFault } from "../../tools/fault.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
-import { subjectColumns, subjectsOf, unperturbed } from "../_subjects.ts";
+import { SUBJECT_PARTS, subjectColumns, subjectsOf, unperturbed } from "../_subjects.ts";
 import { ratioOf, shareOf } from "./_tally.ts";
 
 /** An episode, which is one function that a fault made fail in one trial, and its task. */
@@ -129,17 +129,12 @@ const ERROR_HANDLING = metric(({ trials }) => {
       value: ({ subject, simulated }) =>
         nameOf({ subject: { ...subject, strategy: "plain" }, simulated }),
     },
-    subjectColumns({ nameOf }).slice(1),
+    SUBJECT_PARTS,
     { head: "strategy", unit: "name", value: ({ subject }) => subject.strategy },
     { id: "fault", unit: "text", value: ({ fault }) => fault, shown: false },
     { id: "solved", unit: "share", value: ({ solved }) => solved, inline: true },
   ],
 });
-
-/** Returns the least of sorted values that a share of them does not exceed: the nearest rank. */
-export function ranked(sorted: readonly number[], share: number): number {
-  return sorted[Math.ceil(share * sorted.length) - 1]!;
-}
 
 /** For how long tools ran. Functions of generated tasks take no time of their own, so that they have none. */
 const LATENCY = metric(({ subjects }) =>
@@ -229,13 +224,14 @@ const MAX_REPAIRS = 3;
 const REPAIRS = metric(
   (report) =>
     FORMATTED.rows(report).flatMap(({ repairs, ...one }) =>
-      repairs.slice(0, MAX_REPAIRS).map((own) => ({ ...one, ...own }))
+      repairs.map((own, place) => ({ ...one, ...own, place }))
     ),
   {
     id: "repairs",
     section: "tool use",
     title: "Commonest repairs",
     note: "of replies, for each model and format; N stands for a number",
+    listed: (rows) => rows.filter(({ place }) => place < MAX_REPAIRS),
     columns: (_, report) => [
       { id: "repair", unit: "name", value: ({ repair }) => repair },
       subjectColumns(report),
