@@ -135,7 +135,7 @@ function matrixTable(
   const note = [
     ...(shared === "" ? [] : [`all: ${shared}`]),
     ...(isSingle ? [] : [share + lessUnsolvable(all)]),
-    ...(isDecided ? ["of all together the bounds stand with the verdict"] : []),
+    ...(isDecided ? ["bounds of all trials: in the verdict"] : []),
     ...(explained ? [`${rows.length > 1 ? "the lowest first; " : ""}${whyNote(words)}`] : []),
   ].join("; ");
   return tableOf([...rows, ...whole], columns, {

@@ -514,10 +514,12 @@ const MISSED_CALLS = metric(
     line: true,
     section: "failures",
     title: "Missed calls",
-    note: "of valid trials that need calls",
     columns: (_, report) => [
       subjectColumns(report),
-      { id: "trials", unit: "count", value: ({ needing }) => needing.length },
+      {
+        ...{ id: "trials", head: "trials needing calls", unit: "count" },
+        value: ({ needing }) => needing.length,
+      },
       {
         ...{ id: "missing", head: "with a missed call", unit: "share" },
         value: ({ needing }) => shareOf(needing, missesCall),

@@ -547,7 +547,7 @@ Deno.test("missed calls are of the trials that need calls", () => {
     record({ model: "unknown" }),
   ];
   assertEquals(textsOf(tablesOf("missed-calls", trials)[0]), [
-    ["model", "trials", "with a missed call", "95% interval", "of needed calls"],
+    ["model", "trials needing calls", "with a missed call", "95% interval", "of needed calls"],
     ["m", "2", "50.0%", "9.5% to 90.5%", "25.0%"],
   ]);
   assertEquals(countOf(recordsOf("missed-calls", trials)[0], "calls"), [2, 8]);
