@@ -175,6 +175,13 @@ export function verdictName(verdict: ReportedVerdict): string {
   return printable(variantName(verdict)) + (verdict.simulated ? " (simulated)" : "");
 }
 
+/** Returns the text of a verdict, or of what has one, without the kind that it begins with. */
+export function withoutKind(
+  { kind, text }: { readonly kind: string; readonly text: string },
+): string {
+  return text.slice(`${kind}: `.length);
+}
+
 /** Names in the text of a verdict. */
 interface VerdictNames {
   /** The baseline of an upgrade gate; default `the baseline`. */

@@ -24,6 +24,7 @@ import partsScript from "./page/parts.js" with { type: "text" };
 import resultsCss from "./page/results.css" with { type: "text" };
 import takeScript from "./page/take.js" with { type: "text" };
 import viewsScript from "./page/views.js" with { type: "text" };
+import { withoutKind } from "../gate/gate_report.ts";
 import { variantLabel } from "../gate/variant.ts";
 import { shortNames } from "./_short_names.ts";
 import type { Subject } from "./_subjects.ts";
@@ -82,8 +83,8 @@ export async function historyPage(
 /** Returns what the canary says of a stream. */
 function canaryMarkup({ canary }: HistoryStream, name: string): Markup[] {
   if (canary === undefined) return [];
-  const { kind, text, numbers } = canary;
-  return [cardMarkup(kind, html`<strong>${name}</strong>`, text, numbers)];
+  const about = html`<strong>${name}</strong>`;
+  return [cardMarkup(canary.kind, about, withoutKind(canary), canary.numbers)];
 }
 
 /** Says of how many runs a page is, and of which days. */

@@ -3,7 +3,12 @@
  * @module
  */
 
-import { type GateReport, type ReportedVerdict, verdictName } from "../gate/gate_report.ts";
+import {
+  type GateReport,
+  type ReportedVerdict,
+  verdictName,
+  withoutKind,
+} from "../gate/gate_report.ts";
 import { VERDICT_KINDS } from "../gate/decide.ts";
 import { commandLine } from "../base/command_line.ts";
 import type { FailedTrials } from "./failures.ts";
@@ -173,10 +178,9 @@ export function verdictsToMarkdown(
 }
 
 function verdictToMarkdown(verdict: ReportedVerdict, numbers: boolean): string {
-  const kind = verdict.kind.toUpperCase();
   return [
     `#### ${blockText(verdictName(verdict))}`,
-    `**${kind}**: ${inlineText(verdict.text.slice(`${kind}: `.length))}`,
+    `**${verdict.kind.toUpperCase()}**: ${inlineText(withoutKind(verdict))}`,
     ...(numbers ? [verdict.numbers.map((line) => `- ${blockText(line)}`).join("\n")] : []),
   ].join("\n\n");
 }

@@ -11,7 +11,7 @@ import {
 import { PROBES } from "../../lib/tasks/task_kind.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
-import { reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { Report } from "../../lib/reports/report.ts";
 import { seriesMark } from "../../lib/reports/figures/_plotting.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
@@ -420,6 +420,22 @@ Deno.test("verdicts say one sentence; of more than four those that did not pass 
   assertEquals(five.names, ["bad 1", "bad 2", "a", "b", "c"]);
   const folded = five.section.slice(five.section.indexOf("<summary>3 passed</summary>"));
   assertEquals(folded.split("<article").length, 4);
+});
+
+Deno.test("only its kind is left out of what a verdict says, as its badge has it", async () => {
+  const trials = [record()];
+  const policy = completePolicy({ successRate: 0.6 });
+  const [decided] = decideTrials(trials, planOf(trials), policy);
+  const verdict = { kind: "invalid", reason: "SHA: it differs" } as const;
+  const gates = [
+    reportVerdicts("s", [{ ...decided!, verdict }], policy),
+    reportProblem("s", "HTTP: 502"),
+  ];
+  const page = await pageWith(new Report(trials, { suite: "s", gates }));
+  const said = [...cutOf(page, "verdict", "</section>").matchAll(/<(?:p|li)>([^<]*)</g)];
+  assertEquals(said.map(([, text]) => text), [
+    ...["SHA: it differs", "SHA: it differs.", "HTTP: 502."],
+  ]);
 });
 
 Deno.test("a variant has one mark, that of its place, wherever its name stands", async () => {

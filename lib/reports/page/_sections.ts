@@ -3,6 +3,7 @@
  * @module
  */
 
+import { withoutKind } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
 import type { Subject } from "../_subjects.ts";
 import { html, type Markup } from "./_markup.ts";
@@ -126,7 +127,7 @@ const MAX_VERDICTS = 4;
 function verdictSections(report: Report): Section[] {
   const cards = report.gates.flatMap(({ verdict: kind, verdicts, text, gate }) =>
     text !== undefined
-      ? [{ kind, markup: cardMarkup(kind, html``, text, []) }]
+      ? [{ kind, markup: cardMarkup(kind, html``, withoutKind({ kind, text }), []) }]
       : verdicts.map((one) => ({
         kind: one.kind,
         markup: cardMarkup(
@@ -135,7 +136,7 @@ function verdictSections(report: Report): Section[] {
             measuredText(one)
           }</span>`,
           verdictText(one, gate),
-          [one.text.replace(/^[A-Z]+: /, ""), ...one.numbers],
+          [withoutKind(one), ...one.numbers],
         ),
       }))
   );
@@ -151,15 +152,13 @@ function verdictSections(report: Report): Section[] {
   ])];
 }
 
-/** Returns a verdict: what it is on and what it says, and how it was found folded. */
+/** Returns a verdict: its kind, what it is on and what it says, and how it was found folded. */
 export function cardMarkup(
   kind: string,
   about: Markup,
   text: string,
   numbers: readonly string[],
 ): Markup {
-  // The badge has the kind already.
-  const words = text.replace(/^[A-Z]+: /, "");
   const more = numbers.length === 0 ? "" : html`
     <details>
       <summary>why</summary>
@@ -168,7 +167,7 @@ export function cardMarkup(
   `;
   return html`<article class="verdict ${kind}"><span class="badge">${kind.toUpperCase()}</span>
 ${about}
-<p>${words.charAt(0).toUpperCase()}${words.slice(1)}</p>${more}</article>`;
+<p>${text.charAt(0).toUpperCase()}${text.slice(1)}</p>${more}</article>`;
 }
 
 /** Returns the glossary of what the page shows; nothing without any word. */
