@@ -3,26 +3,38 @@
  * @module
  */
 
-/** The sections of a report, in their order: what decides stands first. */
-export const SECTIONS = [
-  "headline",
-  "comparisons",
-  "matrix",
-  "success",
-  "call sets",
-  "tool use",
-  "perturbations",
-  "failures",
-  "figures",
-  "cells",
-] as const;
+/** A section of a report. */
+export interface Section {
+  /** What decides stands above all else: on `top` or `first`. */
+  readonly place: "top" | "first" | "below";
+  /** Its heading, which links to it have as well; empty where the title of its table says the same. */
+  readonly title: string;
+  /** Whether a page shows the numbers of its figures; else they are folded beneath these. */
+  readonly isOpen?: boolean;
+  /** Whether its tables are of cells, the lowest first and all together last. */
+  readonly isOfCells?: boolean;
+}
+
+/** The sections of a report, in their order. */
+export const SECTIONS = {
+  headline: { place: "top", title: "" },
+  comparisons: { place: "first", title: "Comparisons" },
+  matrix: { place: "first", title: "Matrix", isOfCells: true },
+  success: { place: "below", title: "Success and effort", isOpen: true },
+  "call sets": { place: "below", title: "Call sets" },
+  "tool use": { place: "below", title: "Tool use" },
+  perturbations: { place: "below", title: "Perturbations" },
+  failures: { place: "below", title: "Failures" },
+  figures: { place: "below", title: "Figures" },
+  cells: { place: "below", title: "Cells", isOfCells: true },
+} as const satisfies Readonly<Record<string, Section>>;
 
 /** What tables and figures have in common. */
 export interface Caption {
   /** Unique within a report; a figure and the table with its numbers have the same. */
   readonly id: string;
   /** The section it belongs to; `figures` are breakdowns by size, which a figure and its table both show. */
-  readonly section: typeof SECTIONS[number];
+  readonly section: keyof typeof SECTIONS;
   readonly title: string;
   /** The table, figure or section of a paper that shows the same; omitted where none does. */
   readonly source?: string;
@@ -98,6 +110,16 @@ export type View = Table | Figure;
 /** Whether a view is a figure. */
 export function isFigure(view: View): view is Figure {
   return "spec" in view;
+}
+
+/** Returns the section of a view. */
+export function sectionOf({ section }: Pick<Caption, "section">): Section {
+  return SECTIONS[section];
+}
+
+/** Whether a view is one of those that decide. */
+export function decides(view: Pick<Caption, "section">): boolean {
+  return sectionOf(view).place !== "below";
 }
 
 /** Returns a note of the parts that apply; others are `false`. */

@@ -36,5 +36,7 @@ export function recordsOf(report: Report): Map<string, Record<string, JsonValue>
 
 /** Returns items by section. */
 function inSections<T>(items: readonly T[], viewOf: (item: T) => View): T[] {
-  return SECTIONS.flatMap((section) => items.filter((item) => viewOf(item).section === section));
+  return Object.keys(SECTIONS).flatMap((section) =>
+    items.filter((item) => viewOf(item).section === section)
+  );
 }

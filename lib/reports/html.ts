@@ -247,10 +247,7 @@ export class PageData {
         places,
         // Accepted results have no row of their own.
         (subject, simulated) =>
-          printable(
-            printable(labels.get(canonicalJson(subject)) ?? nameOf({ subject, simulated }), 300),
-            300,
-          ),
+          printable(labels.get(canonicalJson(subject)) ?? nameOf({ subject, simulated }), 300),
       ),
       rows: rows.map(([, { row: [variant, ...others] }]) => [ofVariant[variant!], ...others]),
     }));
@@ -329,16 +326,10 @@ export interface PageHead {
 export async function reportHead(report: Report): Promise<PageHead> {
   const { subjects, simulated } = report;
   const sections = await sectionsOf(report);
-  const ids = sections.map(({ id }) => id).filter((id) => id !== "");
-  // The headline has no heading but the title of its table, and is not linked where verdicts stand above it.
-  const title = ids.includes("verdict") ? "" : report.words.headline.toLowerCase();
-  const links = ids.map((id) => [id, id === "headline" ? title : id.replace("-", " ")] as const)
-    // Nor where another section has the same name.
-    .filter(([id, text]) => text !== "" && (id === text || !ids.includes(text)));
   return await pageHead({
     suite: report.suite === "" ? "No trials" : report.suite,
     about: `${provenance(report)}${simulated ? ", with simulated models" : ""}`,
-    links,
+    links: sections.filter(({ title }) => title !== ""),
     subjects,
     main: sections.map(({ markup }) => markup),
   });
@@ -349,7 +340,7 @@ export async function pageHead(
   { suite, about, links = [], subjects, main, served }: {
     readonly suite: string;
     readonly about: string;
-    readonly links?: readonly (readonly [id: string, text: string])[];
+    readonly links?: readonly { readonly id: string; readonly title: string }[];
     readonly subjects: readonly Subject[];
     readonly main: readonly Markup[];
     readonly served?: boolean;
@@ -366,7 +357,7 @@ export async function pageHead(
     header: html`
       <h1>${suite}</h1>
       <p class="faint">${about}</p>
-      <nav>${links.map(([id, text]) => html`<a href="#${id}">${text}</a>`)}</nav>
+      <nav>${links.map(({ id, title }) => html`<a href="#${id}">${title}</a>`)}</nav>
       ${keyMarkup({ subjects }, forms)}
     `,
     main,

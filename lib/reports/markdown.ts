@@ -17,8 +17,9 @@ import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
 import { headlineText, verdictLine } from "./_answers.ts";
 import { OVERVIEW } from "./metrics/_headline.ts";
+import { CELLS } from "./metrics/_matrix.ts";
 import { cellText, headTexts } from "./text_table.ts";
-import { noteText, SECTIONS, sourceText, type Table } from "./_view.ts";
+import { decides, noteText, sourceText, type Table } from "./_view.ts";
 import { blockText, inlineText } from "./_markdown_text.ts";
 import { tablesOf } from "./_views.ts";
 
@@ -53,18 +54,17 @@ export function renderMarkdown(
     ...[verdict, answer].flatMap((line) => line === undefined ? [] : [`**${lineText(line)}**`]),
   ];
   const list = notes.map((note) => `- ${lineText(note)}`).join("\n");
-  const parts = tablesOf(report).map((table) => tablePart(table, "##"))
-    .toSorted((one, other) => one.place - other.place);
-  const place = SECTIONS.indexOf("matrix");
-  const [decisive, others] = [
-    parts.filter((part) => part.place <= place),
-    parts.filter((part) => part.place > place),
-  ];
+  const tables = tablesOf(report);
   const failed = failures === undefined || failures.count === 0 ? [] : [{
-    ...{ place, title: "Failed trials" },
+    title: "Failed trials",
     texts: [true, false].map((about) => failuresText(failures, "##", about)),
   }];
-  return fit([...decisive, ...failed, ...others], gates, limit, (verdicts, isBrief) => [
+  const parts = [
+    ...tables.filter(decides).map(tablePart),
+    ...failed,
+    ...tables.filter((table) => !decides(table)).map(tablePart),
+  ];
+  return fit(parts, gates, limit, (verdicts, isBrief) => [
     ...head,
     ...verdicts,
     ...(isBrief || list === "" ? [] : [`## Notes\n\n${list}`]),
@@ -82,18 +82,15 @@ export function gateToMarkdown(
 /** A part of a document. */
 interface Part {
   readonly title: string;
-  /** Its place in the document, by its section. */
-  readonly place: number;
   /** The part, and what may stand in its place where there is no room for it. */
   readonly texts: readonly string[];
 }
 
-function tablePart(table: Table, level: string): Part {
+function tablePart(table: Table): Part {
   return {
     // Behind a colon stands the model of which a table is.
     title: table.title.split(": ")[0]!,
-    place: SECTIONS.indexOf(table.section),
-    texts: [[`${level} ${lineText(table.title)}`, ...tableParts(table)].join("\n\n")],
+    texts: [[`## ${lineText(table.title)}`, ...tableParts(table)].join("\n\n")],
   };
 }
 
@@ -213,8 +210,7 @@ export function successToMarkdown(
   const { suite, subjects, words } = report;
   const success = OVERVIEW.rows(report).map(({ tally }) => tally.success);
   const valid = sum(success, ({ of }) => of);
-  const wanted = subjects.length === 1 ? "matrix" : "overview";
-  const table = tablesOf(report).find(({ id }) => id === wanted);
+  const [table] = (subjects.length === 1 ? CELLS : OVERVIEW).tables(report, "page");
   const head = [
     `### ${lineText(suite)}: ${sum(success, ({ count }) => count)} of ${
       countText(valid, "valid trial")

@@ -16,7 +16,7 @@ import { failuresText } from "./metrics/_failures.ts";
 import type { Report } from "./report.ts";
 import { shortNames } from "./_short_names.ts";
 import { alignedTable, cellText } from "./text_table.ts";
-import { noteText, SECTIONS, sourceText, type Table } from "./_view.ts";
+import { decides, noteText, sectionOf, sourceText, type Table } from "./_view.ts";
 import { tablesOf } from "./_views.ts";
 
 /**
@@ -114,7 +114,7 @@ function renderParts(
   const { subjects } = report;
   const tables = tablesOf(report, detail)
     .filter((table) => table.section !== "headline" && isMeant(table))
-    .flatMap((table) => isMatrix(table) ? shortMatrix(table, report) : [table]);
+    .flatMap((table) => sectionOf(table).isOfCells ? shortMatrix(table, report) : [table]);
   const isLine = (table: Table | undefined) => subjects.length === 1 && table?.line === true;
   const rendered = tables.map((table, place) => {
     if (isLine(table)) return lineOf(table) + (isLine(tables[place + 1]) ? "\n" : "\n\n");
@@ -122,11 +122,9 @@ function renderParts(
     const isExplained = tables.slice(0, place).some((other) => noteText(other) === noteText(table));
     return `${renderTable(table, width, !isExplained)}\n\n`;
   });
-  const matrix = SECTIONS.indexOf("matrix");
-  const decisive = tables.filter(({ section }) => SECTIONS.indexOf(section) <= matrix).length;
   const sentence = failuresText(report);
-  return rendered.toSpliced(decisive, 0, ...(sentence === undefined ? [] : [`${sentence}\n\n`]))
-    .join("").trimEnd();
+  const said = sentence === undefined ? [] : [`${sentence}\n\n`];
+  return rendered.toSpliced(tables.filter(decides).length, 0, ...said).join("").trimEnd();
 }
 
 /** Returns a table with one row as a line. */
@@ -137,8 +135,6 @@ function lineOf({ title, note, heads, rows: [row] }: Table): string {
     1_000,
   );
 }
-
-const isMatrix = ({ section }: Table) => section === "matrix" || section === "cells";
 
 /** Returns what a terminal shows of a long matrix: the lowest rows of tests, and the sum of a single variant. */
 function shortMatrix(table: Table, { words, subjects }: Report): Table[] {

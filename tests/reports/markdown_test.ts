@@ -10,7 +10,7 @@ import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportProblem, reportVerdicts, verdictName } from "../../lib/gate/gate_report.ts";
 import { Report } from "../../lib/reports/report.ts";
 import { FailedTrials } from "../../lib/reports/failures.ts";
-import { noteText, SECTIONS } from "../../lib/reports/_view.ts";
+import { decides, noteText } from "../../lib/reports/_view.ts";
 import { cellText, headTexts } from "../../lib/reports/text_table.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/_views.ts";
@@ -303,12 +303,11 @@ Deno.test("renderMarkdown() has failed trials behind what decides, with their te
   const report = new Report(trials, { suite: "s" });
   const whole = renderMarkdown(report, { failures });
   const [before, behind] = whole.split("\n## 3 trials failed\n");
-  const sections = (text: string) =>
-    tablesOf(report).filter(({ title }) => text.includes(`\n## ${title}\n`))
-      .map(({ section }) => SECTIONS.indexOf(section));
-  assert(sections(before!).every((place) => place <= SECTIONS.indexOf("matrix")), whole);
-  assert(sections(behind!).every((place) => place > SECTIONS.indexOf("matrix")), whole);
-  assertEquals([...sections(before!), ...sections(behind!)].length, tablesOf(report).length);
+  const tables = tablesOf(report);
+  const within = (text: string) =>
+    tables.filter(({ title }) => text.includes(`\n## ${title}\n`)).map(({ id }) => id);
+  assertEquals(within(before!), tables.filter(decides).map(({ id }) => id));
+  assertEquals([...within(before!), ...within(behind!)], tables.map(({ id }) => id));
   assertStringIncludes(whole, 'asked: "What of order 2? xxx');
   const less = renderMarkdown(report, { failures, limit: 1_600 });
   assertStringIncludes(less, "\n## 3 trials failed\n\n- refunds: wrong_answer");

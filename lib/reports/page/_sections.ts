@@ -11,49 +11,56 @@ import { provedChanges } from "../metrics/_comparisons.ts";
 import { failuresText } from "../metrics/_failures.ts";
 import { headlineText, measuredText, verdictNameIn, verdictText } from "../_answers.ts";
 import { shortNames } from "../_short_names.ts";
-import { SECTIONS } from "../_view.ts";
+import { type Section, SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
 import { trialSection } from "./_trial_list.ts";
 import { wordsOf } from "../_glossary.ts";
 import { markOf, placesOf, viewsMarkup } from "./_view_markup.ts";
 
-/** A part of the page, and the id by which links refer to it. */
-export interface Section {
+/** A part of the page, and the id and the text of the link to it; without a text there is none. */
+interface Part {
   readonly id: string;
+  readonly title: string;
   readonly markup: Markup;
 }
 
-/** What stands above the list of trials; other sections are folded below it. */
-const FIRST: readonly string[] = ["verdict", "headline", "comparisons", "matrix"];
+const unlinked = (markup: Markup): Part => ({ id: "", title: "", markup });
 
 /** Returns the parts of a page; `report` has the short names of models. */
-export async function sectionsOf(report: Report): Promise<Section[]> {
-  const { subjects, unit } = report;
+export async function sectionsOf(report: Report): Promise<Part[]> {
+  const { subjects, unit, words } = report;
   const views = viewsOf(report);
   const places = placesOf(report);
+  const verdicts = verdictSections(report);
   const about = unit === "question"
     ? "call sets"
     : subjects.some(({ subject }) => subject.perturbation !== "none")
     ? "perturbations"
     : undefined;
-  const sections = (names: readonly typeof SECTIONS[number][]) =>
-    Promise.all(names.map(async (name): Promise<Section[]> => {
+  // The headline has no heading but the title of its table, and no link where verdicts stand above it.
+  const headline = verdicts.length > 0 ? "" : words.headline;
+  const sectionsAt = async (place: Section["place"]) => {
+    const rows = Object.entries(SECTIONS).filter(([, row]) => row.place === place);
+    const sections = rows.map(async ([name, { title }]): Promise<Part[]> => {
       const own = views.filter(([first]) => first!.section === name);
       if (own.length === 0) return [];
       const sentence = name === "failures" ? failuresText(report) : undefined;
       const said = sentence === undefined ? [] : [html`<p>${sentence}</p>`];
       const answer = name === "headline" ? answerMarkup(report) : [];
       const parts = [...answer, ...said, ...await viewsMarkup(own, places)];
-      return [sectionOf(name, parts, name === about)];
-    })).then((all) => all.flat());
+      const id = name.replace(" ", "-");
+      return [sectionOf(id, { place, title: title || headline }, parts, name === about)];
+    });
+    return (await Promise.all(sections)).flat();
+  };
   return [
-    ...verdictSections(report),
-    ...await sections(["headline"]),
-    { id: "", markup: notesMarkup(report.notes) },
-    ...(subjects.length > 0 ? [] : [{ id: "", markup: html`<p>Nothing has been run yet.</p>` }]),
-    ...await sections(["comparisons", "matrix"]),
-    { id: "trials", markup: trialSection(report) },
-    ...await sections(SECTIONS.filter((name) => !FIRST.includes(name))),
+    ...verdicts,
+    ...await sectionsAt("top"),
+    unlinked(notesMarkup(report.notes)),
+    ...(subjects.length > 0 ? [] : [unlinked(html`<p>Nothing has been run yet.</p>`)]),
+    ...await sectionsAt("first"),
+    { id: "trials", title: "Trials", markup: trialSection(report) },
+    ...await sectionsAt("below"),
     ...wordSections(wordsOf(views.flat())),
   ];
 }
@@ -70,21 +77,21 @@ function answerMarkup(report: Report): Markup[] {
   ];
 }
 
-/** Returns a section, folded unless it is one of the first or to be open. */
-function sectionOf(name: string, parts: readonly Markup[], isOpen = false): Section {
-  const id = name.replace(" ", "-");
-  // The headline is named "Success" as well.
-  const words = name === "success" ? "success and effort" : name;
-  const title = words.charAt(0).toUpperCase() + words.slice(1);
-  // What stands on top needs no heading.
-  const heading = ["verdict", "headline"].includes(id) ? "" : html`<h2>${title}</h2>\n`;
-  const markup = FIRST.includes(id)
-    ? html`<section class="section" id="${id}">${heading}${parts}</section>`
-    : html`
+/** Returns a section; what stands below the trials is folded unless it is to be open. */
+function sectionOf(
+  id: string,
+  { title, place }: Pick<Section, "title" | "place">,
+  parts: readonly Markup[],
+  isOpen = false,
+): Part {
+  const heading = place === "top" ? "" : html`<h2>${title}</h2>\n`;
+  const markup = place === "below"
+    ? html`
       <details class="section" id="${id}" ${isOpen ? " open" : ""}><summary>${heading}</summary>
       ${parts}</details>
-    `;
-  return { id, markup };
+    `
+    : html`<section class="section" id="${id}">${heading}${parts}</section>`;
+  return { id, title, markup };
 }
 
 /** More notes are folded. */
@@ -124,7 +131,7 @@ export function keyMarkup(
 const MAX_VERDICTS = 4;
 
 /** Returns the verdicts of all gates, those that did not pass first; nothing without any. */
-function verdictSections(report: Report): Section[] {
+function verdictSections(report: Report): Part[] {
   const cards = report.gates.flatMap(({ verdict: kind, verdicts, text, gate }) =>
     text !== undefined
       ? [{ kind, markup: cardMarkup(kind, html``, withoutKind({ kind, text }), []) }]
@@ -144,7 +151,7 @@ function verdictSections(report: Report): Section[] {
   const markups = (some: typeof cards) => some.map(({ markup }) => markup);
   const passed = markups(cards.filter(({ kind }) => kind === "pass"));
   const isFolded = cards.length > MAX_VERDICTS && passed.length > 0;
-  return [sectionOf("verdict", [
+  return [sectionOf("verdict", { title: "Verdict", place: "top" }, [
     ...markups(cards.filter(({ kind }) => kind !== "pass")),
     ...(isFolded
       ? [html`<details><summary>${passed.length} passed</summary>${passed}</details>`]
@@ -171,7 +178,7 @@ ${about}
 }
 
 /** Returns the glossary of what the page shows; nothing without any word. */
-function wordSections(words: ReturnType<typeof wordsOf>): Section[] {
+function wordSections(words: ReturnType<typeof wordsOf>): Part[] {
   if (words.length === 0) return [];
   const items = words.map(([word, meaning]) =>
     html`
@@ -181,5 +188,6 @@ function wordSections(words: ReturnType<typeof wordsOf>): Section[] {
       </div>
     `
   );
-  return [sectionOf("words", [html`<dl class="words">${items}</dl>`])];
+  const list = html`<dl class="words">${items}</dl>`;
+  return [sectionOf("words", { title: "Words", place: "below" }, [list])];
 }

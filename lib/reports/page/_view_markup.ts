@@ -14,6 +14,7 @@ import {
   type Head,
   isFigure,
   noteOf,
+  sectionOf,
   sourceText,
   type Table,
   type View,
@@ -30,9 +31,6 @@ export function placesOf(
   return new Map(subjects.map((one, place) => [nameOf(one), place] as const).toReversed());
 }
 
-/** Sections whose tables stand open; in others those with the numbers of a figure are folded below it. */
-const OPEN: readonly View["section"][] = ["headline", "comparisons", "success"];
-
 /** Returns the views of a section, of which those with one id belong together. */
 export async function viewsMarkup(
   groups: readonly (readonly View[])[],
@@ -40,7 +38,7 @@ export async function viewsMarkup(
 ): Promise<Markup[]> {
   const parts = await Promise.all(groups.map(async (group) => {
     const titles = new Set(group.filter(isFigure).map(({ title }) => title));
-    const isFolded = !OPEN.includes(group[0]!.section);
+    const isFolded = !sectionOf(group[0]!).isOpen;
     const tables = group.flatMap((table) => {
       if (isFigure(table)) return [];
       // The figure beside it has the same title.
