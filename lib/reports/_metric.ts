@@ -15,7 +15,7 @@ import {
   tableOf,
 } from "./columns.ts";
 import type { Report } from "./report.ts";
-import type { Caption, Figure, Table } from "./_view.ts";
+import { type Caption, type Figure, type Table, titleOf } from "./_view.ts";
 
 /** A part of a metric that may depend on what was measured. */
 type Of<Row, Part> = Part | ((rows: readonly Row[], report: Report) => Part);
@@ -114,7 +114,7 @@ function tablesOf<Row>(
     const caption = {
       ...{ section, paper, heat, line, folded: partOf(own.folded, rows, report) },
       id: by === undefined ? id : `${id}-${place + 1}`,
-      title: by === undefined ? title : `${title}: ${group}`,
+      ...(by === undefined ? { title } : titleOf(title, group)),
       source: partOf(own.source, rows, report),
       note: partOf(own.note, rows, report),
     };

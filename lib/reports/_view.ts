@@ -15,8 +15,7 @@ export interface Section {
   readonly isOfCells?: boolean;
 }
 
-/** The sections of a report, in their order. */
-export const SECTIONS = {
+const ROWS = {
   headline: { place: "top", title: "" },
   comparisons: { place: "first", title: "Comparisons" },
   matrix: { place: "first", title: "Matrix", isOfCells: true },
@@ -27,7 +26,10 @@ export const SECTIONS = {
   failures: { place: "below", title: "Failures" },
   figures: { place: "below", title: "Figures" },
   cells: { place: "below", title: "Cells", isOfCells: true },
-} as const satisfies Readonly<Record<string, Section>>;
+} satisfies Record<string, Section>;
+
+/** The sections of a report, in their order. */
+export const SECTIONS: Readonly<Record<keyof typeof ROWS, Section>> = ROWS;
 
 /** What tables and figures have in common. */
 export interface Caption {
@@ -36,6 +38,8 @@ export interface Caption {
   /** The section it belongs to; `figures` are breakdowns by size, which a figure and its table both show. */
   readonly section: keyof typeof SECTIONS;
   readonly title: string;
+  /** The title without the model, or whatever else, of which this is one of several. Default: the title. */
+  readonly kind?: string;
   /** The table, figure or section of a paper that shows the same; omitted where none does. */
   readonly source?: string;
   /** The paper; omitted where it is FuncBenchGen. */
@@ -107,19 +111,19 @@ export interface Figure extends Caption {
 /** A table or a figure. */
 export type View = Table | Figure;
 
+/** Returns the title of one of several views of a kind, each of something else, such as a model. */
+export function titleOf(kind: string, of: string): Pick<Caption, "title" | "kind"> {
+  return { title: `${kind}: ${of}`, kind };
+}
+
 /** Whether a view is a figure. */
 export function isFigure(view: View): view is Figure {
   return "spec" in view;
 }
 
-/** Returns the section of a view. */
-export function sectionOf({ section }: Pick<Caption, "section">): Section {
-  return SECTIONS[section];
-}
-
 /** Whether a view is one of those that decide. */
-export function decides(view: Pick<Caption, "section">): boolean {
-  return sectionOf(view).place !== "below";
+export function decides({ section }: View): boolean {
+  return SECTIONS[section].place !== "below";
 }
 
 /** Returns a note of the parts that apply; others are `false`. */

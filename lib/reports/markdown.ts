@@ -88,8 +88,7 @@ interface Part {
 
 function tablePart(table: Table): Part {
   return {
-    // Behind a colon stands the model of which a table is.
-    title: table.title.split(": ")[0]!,
+    title: table.kind ?? table.title,
     texts: [[`## ${lineText(table.title)}`, ...tableParts(table)].join("\n\n")],
   };
 }

@@ -16,7 +16,7 @@ import { failuresText } from "./metrics/_failures.ts";
 import type { Report } from "./report.ts";
 import { shortNames } from "./_short_names.ts";
 import { alignedTable, cellText } from "./text_table.ts";
-import { decides, noteText, sectionOf, sourceText, type Table } from "./_view.ts";
+import { decides, noteText, SECTIONS, sourceText, type Table } from "./_view.ts";
 import { tablesOf } from "./_views.ts";
 
 /**
@@ -114,7 +114,7 @@ function renderParts(
   const { subjects } = report;
   const tables = tablesOf(report, detail)
     .filter((table) => table.section !== "headline" && isMeant(table))
-    .flatMap((table) => sectionOf(table).isOfCells ? shortMatrix(table, report) : [table]);
+    .flatMap((table) => SECTIONS[table.section].isOfCells ? shortMatrix(table, report) : [table]);
   const isLine = (table: Table | undefined) => subjects.length === 1 && table?.line === true;
   const rendered = tables.map((table, place) => {
     if (isLine(table)) return lineOf(table) + (isLine(tables[place + 1]) ? "\n" : "\n\n");

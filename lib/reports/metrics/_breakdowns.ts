@@ -15,7 +15,7 @@ import { distinct, type Series } from "../figures/_plotting.ts";
 import { barsSpec, linesSpec } from "../figures/_shapes.ts";
 import { crossed, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
-import { type Figure, noteOf, type Table } from "../_view.ts";
+import { type Caption, type Figure, noteOf, type Table, titleOf } from "../_view.ts";
 import { hasGateBounds } from "./_headline.ts";
 import { CELLS } from "./_matrix.ts";
 import { type Tallied, tally, tallyColumns } from "./_tally.ts";
@@ -45,10 +45,9 @@ export function connectionName(
 type Key = (trial: GeneratedSummary) => number | string | undefined;
 
 /** What a breakdown is by, and its words. */
-interface Crossing {
+interface Crossing extends Pick<Caption, "title" | "kind"> {
   /** Unique within a report, such as `depth-10`. */
   readonly id: string;
-  readonly title: string;
   /** The table or figure of FuncBenchGen that shows the same; omitted where none does. */
   readonly source?: string;
   /** The title of the axis, with its unit. */
@@ -178,7 +177,7 @@ function breakDown(report: Report): Breakdown[] {
     ...subjects.map((one, place) =>
       cross(one.trials.filter(isSized), {
         id: `sets-${place + 1}`,
-        title: `Success by core size and type of irrelevant functions: ${nameOf(one)}`,
+        ...titleOf("Success by core size and type of irrelevant functions", nameOf(one)),
         source: "Fig. 6",
         ...CORE,
         legend: CONNECTION.axis,
@@ -224,9 +223,10 @@ function thinkingBudgets(
     const base = { model: entries.get(model.requested)!.model, strategy, perturbation };
     return crossTrials(own, {
       id: `effort-${index + 1}`,
-      title: `Success by thinking budget, ${task.core} core functions: ${
-        variantLabel(base, model.simulated)
-      }`,
+      ...titleOf(
+        `Success by thinking budget, ${task.core} core functions`,
+        variantLabel(base, model.simulated),
+      ),
       source: { 5: "Fig. 7" }[task.core] ?? forOtherSize("Fig. 7"),
       ...CONNECTION,
       legend: "thinking budget",
@@ -311,9 +311,9 @@ export const BREAKDOWNS = metric(
 /** Up to this many cells of a single variant, terminals show these alone; of more their sum. */
 export const MAX_CELLS = 24;
 
-function captionOf({ id, title, source, withCalls }: Breakdown) {
+function captionOf({ id, title, kind, source, withCalls }: Breakdown) {
   const section = withCalls ? "success" as const : "figures" as const;
-  return { id, section, title, source };
+  return { id, section, title, kind, source };
 }
 
 /** Returns the table of a breakdown: one row a series; by core size with calls, as in the paper. */

@@ -15,7 +15,7 @@ import { hasGateBounds } from "./_headline.ts";
 import { linkNames, trialsLink } from "../_links.ts";
 import type { Report } from "../report.ts";
 import { type Subject, subjectColumns } from "../_subjects.ts";
-import type { Table } from "../_view.ts";
+import { type Table, titleOf } from "../_view.ts";
 import type { ReportWords } from "../_words.ts";
 import {
   lessUnsolvable,
@@ -140,7 +140,7 @@ function matrixTable(
   ].join("; ");
   return tableOf([...rows, ...whole], columns, {
     ...caption,
-    ...(isSingle ? { title: `${caption.title}: ${first.name}` } : { heat: "good" as const }),
+    ...(isSingle ? titleOf(caption.title, first.name) : { heat: "good" as const }),
     note: note || undefined,
   }, detail);
 }

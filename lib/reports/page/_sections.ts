@@ -24,8 +24,6 @@ interface Part {
   readonly markup: Markup;
 }
 
-const unlinked = (markup: Markup): Part => ({ id: "", title: "", markup });
-
 /** Returns the parts of a page; `report` has the short names of models. */
 export async function sectionsOf(report: Report): Promise<Part[]> {
   const { subjects, unit, words } = report;
@@ -56,8 +54,7 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
   return [
     ...verdicts,
     ...await sectionsAt("top"),
-    unlinked(notesMarkup(report.notes)),
-    ...(subjects.length > 0 ? [] : [unlinked(html`<p>Nothing has been run yet.</p>`)]),
+    { id: "", title: "", markup: notesMarkup(report) },
     ...await sectionsAt("first"),
     { id: "trials", title: "Trials", markup: trialSection(report) },
     ...await sectionsAt("below"),
@@ -97,11 +94,14 @@ function sectionOf(
 /** More notes are folded. */
 const MAX_NOTES = 2;
 
-function notesMarkup(notes: readonly string[]): Markup {
+function notesMarkup({ notes, subjects }: Report): Markup {
   const list = html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`;
-  if (notes.length === 0) return html``;
-  if (notes.length <= MAX_NOTES) return list;
-  return html`<details class="more-notes"><summary>${notes.length} notes</summary>${list}</details>`;
+  const shown = notes.length > MAX_NOTES
+    ? html`<details><summary>${notes.length} notes</summary>${list}</details>`
+    : notes.length > 0
+    ? list
+    : "";
+  return html`${shown}${subjects.length > 0 ? "" : html`<p>Nothing has been run yet.</p>`}`;
 }
 
 /** Models with longer names have short ones on the page, in columns of a terminal. */

@@ -14,7 +14,7 @@ import {
   type Head,
   isFigure,
   noteOf,
-  sectionOf,
+  SECTIONS,
   sourceText,
   type Table,
   type View,
@@ -38,7 +38,7 @@ export async function viewsMarkup(
 ): Promise<Markup[]> {
   const parts = await Promise.all(groups.map(async (group) => {
     const titles = new Set(group.filter(isFigure).map(({ title }) => title));
-    const isFolded = !sectionOf(group[0]!).isOpen;
+    const isFolded = !SECTIONS[group[0]!.section].isOpen;
     const tables = group.flatMap((table) => {
       if (isFigure(table)) return [];
       // The figure beside it has the same title.
