@@ -156,7 +156,7 @@ export function crossed<Row>(
 
 /** Returns a column of what has one of the rows that it is made for, or none. */
 function ofLine<Row, Line>(
-  { value, text, link, isBounded, drawn, ...column }: Column<Row>,
+  { value, text, link, variant, isBounded, drawn, ...column }: Column<Row>,
   rowOf: (line: Line) => Row | undefined,
 ): Column<Line> {
   const at = <Found>(find: (row: Row) => Found) => (line: Line) => {
@@ -168,6 +168,7 @@ function ofLine<Row, Line>(
     value: at(value),
     text: text && at(text),
     link: link && at(link),
+    variant: variant && at(variant),
     isBounded: isBounded && ((line) => at(isBounded)(line) === true),
     drawn: drawn && at(drawn),
   };

@@ -53,5 +53,8 @@ export function subjectColumns(
   { nameOf }: { readonly nameOf: (subject: Subject) => string },
   head = "model",
 ): readonly Column<Subject>[] {
-  return [{ id: "name", head, unit: "name", value: nameOf }, ...SUBJECT_PARTS];
+  return [
+    { id: "name", head, unit: "name", value: nameOf, variant: ({ subject }) => subject },
+    ...SUBJECT_PARTS,
+  ];
 }

@@ -3,6 +3,8 @@
  * @module
  */
 
+import type { Variant } from "../gate/variant.ts";
+
 /** A section of a report. */
 export interface Section {
   /** What decides stands above all else: on `top` or `first`. */
@@ -55,6 +57,8 @@ export interface Head {
   readonly group?: string | undefined;
   /** What the column means. */
   readonly about?: string | undefined;
+  /** The variant that it names. */
+  readonly variant?: Variant | undefined;
   /** Whether it is only understood beside the column before it. */
   readonly isNext: boolean;
   /** Whether its cells are names or sentences, which are aligned to the left. */
@@ -68,6 +72,8 @@ export interface Cell {
   readonly detail?: string | undefined;
   /** The address to which it leads on a page. */
   readonly link?: string | undefined;
+  /** The variant that it names. */
+  readonly variant?: Variant | undefined;
   /** Its figure, if it is a number. */
   readonly value?: number | undefined;
   /** What a page draws beside the text. */

@@ -6,6 +6,7 @@
 
 import type { JsonValue } from "../base/json.ts";
 import { dollars, grouped, percent, probability } from "../base/numbers.ts";
+import type { Variant } from "../gate/variant.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 import type { Cell, Drawing, Head, Table } from "./_view.ts";
 
@@ -29,7 +30,7 @@ export interface Estimate {
 }
 
 /** What a column has in a row: lists are for programs alone. */
-export type Value = Counted | string | number | boolean | null | undefined | readonly JsonValue[];
+type Value = Counted | string | number | boolean | null | undefined | readonly JsonValue[];
 
 interface Counted extends Estimate {
   /** Whether it is estimated in part, which `~` says before it. */
@@ -87,6 +88,10 @@ export interface Column<Row> {
   readonly drawn?: (row: Row) => Asked | undefined;
   /** Where a cell leads on a page: its address. Default: nowhere. */
   readonly link?: (row: Row) => string | undefined;
+  /** The variant that a cell names, which pages mark as in figures. Default: none. */
+  readonly variant?: (row: Row) => Variant | undefined;
+  /** The variant that its heading names. */
+  readonly headVariant?: Variant | undefined;
   /** When tables show it; `filled`: where any row has more than nothing or 0. Default: always. */
   readonly shown?: boolean | "filled";
   /** The least that has it. Default: all that follows a run. */
@@ -139,10 +144,10 @@ export function tableOf<Row>(
       shown === "filled" ? cells.some(({ text }) => text !== NOTHING && text !== "0") : shown
     );
   const heads = laid.map((
-    { column: { unit, group, next }, head, about, isInterval },
+    { column: { unit, group, next, headVariant: variant }, head, about, isInterval },
     place,
   ): Head => ({
-    ...{ text: head, group, about },
+    ...{ text: head, group, about, variant },
     isNext: next === true || isInterval ||
       group !== undefined && laid[place - 1]?.column.group === group,
     isText: unit === "name" || unit === "text",
@@ -159,7 +164,7 @@ export function tableOf<Row>(
 
 /** Returns a column with its cells, and one of its intervals, if it has any. */
 function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean) {
-  const { unit, inline, text, link, bounds } = column;
+  const { unit, inline, text, link, variant, bounds } = column;
   const show = UNITS[unit] as (value: unknown) => string;
   const values = rows.map((row) => {
     const found = estimateOf(column.value(row));
@@ -176,6 +181,7 @@ function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean
         ? detailOf(known, isPage ? boundsOf : undefined)
         : undefined,
       link: link?.(row),
+      variant: variant?.(row),
       value: typeof value === "number" ? value : undefined,
     };
   });

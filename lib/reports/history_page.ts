@@ -47,7 +47,7 @@ export async function historyPage(
   const { forms, shorten } = shortNames(models, MAX_NAME * 5);
   const nameOf = ({ subject, simulated }: Subject) =>
     variantLabel({ ...subject, model: shorten(subject.model) }, simulated);
-  const places = placesOf({ subjects: streams, nameOf });
+  const places = placesOf(streams);
   const sections = await Promise.all(streams.map(async (stream, index) => {
     const [id, name] = [`stream-${index + 1}`, nameOf(stream)];
     const views = [

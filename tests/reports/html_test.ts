@@ -190,6 +190,8 @@ Deno.test("a page compares pairs, where there is something to show", async () =>
   ]);
   const overview = cutOf(page, "table-overview", "</table>");
   assertEquals(overview.split('<svg class="drawn"').length, 4);
+  // What is folded has its title in front.
+  assertEquals(page.split("Tasks gained and lost").length, 2);
   assert(!(await pageOf(trials.slice(0, 5))).includes("Pairs compared"));
   const spoiled = trials.map((trial) => ({ ...trial, outcome: "invalid" as const, solved: false }));
   assertStringIncludes(await pageOf(spoiled), "Pairs compared");
@@ -450,6 +452,10 @@ Deno.test("a variant has one mark, that of its place, wherever its name stands",
     assertEquals([shape, fill], [own, colour], name);
   }
   assertEquals(new Set(names.map(([, , , name]) => name!.trim())), new Set(order));
+  // A test that is called like a model is none.
+  const tests = ["a", "b"].map((model) => record({ model, task: { case: "a", seed: 1 } }));
+  const matrix = cutOf(await pageOf(tests), "table-matrix", "</table>");
+  assertEquals(matrix.split('<svg class="mark"').length, 3);
 });
 
 Deno.test("long tables show their first rows, and each cell says its column", async () => {
@@ -465,6 +471,8 @@ Deno.test("long tables show their first rows, and each cell says its column", as
     /<\/table>\s*<button type="button" class="all">all 16 rows<\/button>/,
   );
   assertMatch(many, /<td\s+class="number"\s+data-name="solved">1<\/td>/);
+  const failed = cutOf(await pageOf(trialsOf(["m"])), "table-failures", "</table>");
+  assertMatch(failed, /<td\s+class="number"\s+data-name="incorrect_value">4 \(100\.0%\)<\/td>/);
   const odd = await pageOf([record({ behaviours: ['"><script>' as never] })]);
   assertMatch(odd, /<td\s+class="number"\s+data-name="&#34;&#62;&#60;script&#62;">1<\/td>/);
 });

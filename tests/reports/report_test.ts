@@ -11,12 +11,13 @@ import { missingTrialsNote, provenance, Report } from "../../lib/reports/report.
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportToJson } from "../../lib/reports/json.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
+import { noteText } from "../../lib/reports/_view.ts";
 import { tablesOf } from "../../lib/reports/_views.ts";
 import { renderReport } from "../../lib/reports/terminal.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import { shortNames } from "../../lib/reports/_short_names.ts";
 import fc from "../support/fast_check.ts";
-import { columnsOf, recordsIn, tablesIn } from "../support/reports.ts";
+import { columnsOf, recordsIn, tablesIn, textsOf } from "../support/reports.ts";
 import {
   callEvent,
   callEvents,
@@ -74,7 +75,10 @@ Deno.test("Report has names in short where they are shown, and whole ones as JSO
   );
   const [shown, json] = [true, false].map((isShownFirst) => {
     const report = new Report(trials, { suite: "s" });
-    const shows = () => tablesOf(report.withNames(shortNames(models, 0)));
+    const shows = () =>
+      tablesOf(report.withNames(shortNames(models, 0))).map((table) => [
+        ...[table.title, noteText(table), ...textsOf(table).flat()],
+      ]);
     const first = isShownFirst ? shows() : [];
     const read = JSON.stringify(reportToJson(report));
     return [JSON.stringify(isShownFirst ? first : shows()), read];

@@ -318,13 +318,18 @@ function captionOf({ id, title, kind, source, withCalls }: Breakdown) {
 
 /** Returns the table of a breakdown: one row a series; by core size with calls, as in the paper. */
 function breakdownTable(breakdown: Breakdown, report: Report, detail: Detail): Table[] {
-  const { legend, axis, withCalls, points, values } = breakdown;
+  const { legend, axis, withCalls, points, values, series: all } = breakdown;
   const isOfAll = legend === undefined && values.length === 1 &&
     sum(points, ({ tally: { trials } }) => trials) === report.trials.length;
   return crossed<BreakdownPoint>(
     points,
     [
-      { head: legend ?? "model", unit: "name", value: ({ series }) => series },
+      {
+        ...{ head: legend ?? "model", unit: "name", value: ({ series }) => series },
+        // Series of anything else have places of their own.
+        variant: ({ series }) =>
+          report.subjects[all.find(({ name }) => name === series)!.place]?.subject,
+      },
       {
         ...{ id: "solved", unit: "share", inline: true },
         value: ({ tally: { success: { value, interval, of } } }) => ({ value, interval, of }),

@@ -90,7 +90,10 @@ function sharesOf({ solved }: ReportWords): [against: string, candidate: string]
 function pairColumns(report: Report): Column<Compared>[] {
   return [
     ...subjectColumns(report, "candidate"),
-    { head: "against", unit: "name", value: (pair) => againstName(pair, report.nameOf) },
+    {
+      ...{ head: "against", unit: "name", variant: ({ against }) => against },
+      value: (pair) => againstName(pair, report.nameOf),
+    },
     { id: "of", unit: "name", value: ({ of }) => of, shown: false },
     ...(["model", "strategy", "perturbation", "variant"] as const).map((id): Column<Compared> => ({
       ...{ id: `against_${id}`, unit: "name", shown: false },

@@ -5,7 +5,7 @@
 
 import { cutText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
-import { countsAsSuccess } from "../../gate/variant.ts";
+import { countsAsSuccess, type Variant } from "../../gate/variant.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { cellName, cellParts } from "../cells.ts";
@@ -73,6 +73,7 @@ const MAX_COLUMNS = 8;
 /** A row or a column: its name, its trials, and what leads to them. */
 interface Line extends Tallied {
   readonly name: string;
+  readonly variant?: Variant;
   readonly rows: readonly CellRow[];
   readonly chosen: Parameters<typeof trialsLink>[0];
 }
@@ -86,9 +87,10 @@ function matrixTable(
 ): Table[] {
   const { words, nameOf } = report;
   const called = linkNames(report);
-  const variants = [...Map.groupBy(all, nameOf)].map(([name, rows]): Line => (
-    { name, rows, tally: tallyOf(rows), chosen: { subject: called.get(rows[0]!.subject)! } }
-  ));
+  const variants = [...Map.groupBy(all, nameOf)].map(([name, rows]): Line => {
+    const { subject: variant } = rows[0]!;
+    return { name, variant, rows, tally: tallyOf(rows), chosen: { subject: called.get(variant)! } };
+  });
   const [first, ...others] = variants;
   if (first === undefined) return [];
   const byCell = Map.groupBy(all, ({ cell }) => cell);
@@ -110,15 +112,16 @@ function matrixTable(
   const columns: Columns<Line> = [
     {
       ...{ unit: "name", head: isTurned ? "model" : words.cell, value: ({ name }) => name },
+      variant: ({ variant }) => variant,
       link: ({ chosen, tally }) => trialsLink({ ...chosen, ...failedIn(tally) }),
     },
     isSingle
       ? tallyColumns(all, words, ({ tally }) => !isDecided || tally.trials < first.tally.trials)
-      : heads.map(({ name: head, rows, chosen }): Column<Line> => {
+      : heads.map(({ name: head, variant: headVariant, rows, chosen }): Column<Line> => {
         const own = new Set(rows);
         const common = (line: Line) => tallyOf(line.rows.filter((row) => own.has(row)));
         return {
-          ...{ unit: "share", head, value: (line) => common(line).success.value },
+          ...{ unit: "share", head, headVariant, value: (line) => common(line).success.value },
           text: (line) => successText(common(line).success, words.cell === "test"),
           link: (line) =>
             common(line).trials === 0

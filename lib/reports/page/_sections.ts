@@ -28,7 +28,7 @@ interface Part {
 export async function sectionsOf(report: Report): Promise<Part[]> {
   const { subjects, unit, words } = report;
   const views = viewsOf(report);
-  const places = placesOf(report);
+  const places = placesOf(subjects);
   const verdicts = verdictSections(report);
   const about = unit === "question"
     ? "call sets"

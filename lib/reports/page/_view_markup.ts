@@ -4,6 +4,7 @@
  */
 
 import { draw, seriesMark } from "../figures/_plotting.ts";
+import { variantKey } from "../../gate/variant.ts";
 import type { Subject } from "../_subjects.ts";
 import { headTexts } from "../text_table.ts";
 import {
@@ -21,14 +22,12 @@ import {
 } from "../_view.ts";
 import { html, Markup } from "./_markup.ts";
 
-/** The places of variants in the list of series, by their labels. */
-export type Places = ReadonlyMap<string, number>;
+/** The places of variants in the list of series, by their keys. */
+type Places = ReadonlyMap<string, number>;
 
 /** Returns the places of a report's variants. */
-export function placesOf(
-  { subjects, nameOf }: { readonly subjects: readonly Subject[]; nameOf(one: Subject): string },
-): Places {
-  return new Map(subjects.map((one, place) => [nameOf(one), place] as const).toReversed());
+export function placesOf(subjects: readonly Subject[]): Places {
+  return new Map(subjects.map(({ subject }, place) => [variantKey(subject), place]));
 }
 
 /** Returns the views of a section, of which those with one id belong together. */
@@ -41,11 +40,11 @@ export async function viewsMarkup(
     const isFolded = !SECTIONS[group[0]!.section].isOpen;
     const tables = group.flatMap((table) => {
       if (isFigure(table)) return [];
-      // The figure beside it has the same title.
-      const markup = tableMarkup(titles.has(table.title) ? { ...table, title: "" } : table, places);
-      return table.folded
-        ? html`<details><summary>${table.title}</summary>${markup}</details>`
-        : markup;
+      const { title, folded } = table;
+      // The figure beside it, or what it is folded behind, has the same title.
+      const isTitled = folded || titles.has(title);
+      const markup = tableMarkup(isTitled ? { ...table, title: "" } : table, places);
+      return folded ? html`<details><summary>${title}</summary>${markup}</details>` : markup;
     });
     const figures = await Promise.all(
       group.filter(isFigure).map((figure) => figureMarkup(figure, isFolded ? tables : [])),
@@ -86,9 +85,6 @@ const MANY_ROWS = 15;
 
 /** Columns of names and texts with more characters than this have a least width. */
 const LONG_NAME = 20;
-
-/** A number, the interval of one, or a time. */
-const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?| m?s)?|below \S+)$/;
 
 /** Shades of a heat map, from none to that of what is wholly bad. */
 const SHADES = 10;
@@ -134,18 +130,16 @@ function drawingMarkup(drawing: Drawing, place: number | undefined): Markup {
 }
 
 function tableMarkup(table: Table, places: Places): Markup {
-  const { id, title, note, names, heat, heads, rows } = table;
+  const { id, title, note, heat, heads, rows } = table;
   const source = sourceText(table);
   const columns = headTexts(table);
   // A cell that stands alone needs the group of its column, which only the first of a group has above it.
   const full = heads.map(({ text, group }) => group === undefined ? text : `${group}: ${text}`);
-  // Where strategies have a column, a name before it is that of several variants.
-  const isMarked = !(names > 1 && heads[1]!.text === "strategy");
   const classOf = (index: number, cell?: Cell) => {
     const { isText } = heads[index]!;
     const text = cell?.text ?? "";
     const classes = [
-      ...(index === 0 ? [] : isText ? ["name"] : NUMBER.test(text) ? ["number"] : []),
+      ...(index === 0 ? [] : isText ? ["name"] : cell ? ["number"] : []),
       ...(isText && text.length > LONG_NAME ? ["long"] : []),
       ...(heat !== undefined && cell?.value !== undefined && !isText
         ? [`heat heat-${shadeOf(cell.value, heat)}`]
@@ -163,20 +157,20 @@ function tableMarkup(table: Table, places: Places): Markup {
     about === undefined ? "" : html`
       title="${about}"
     `;
-  const marked = (text: string, shown: Markup | string): Markup | string => {
-    const place = isMarked ? places.get(text) : undefined;
+  const placeOf = ({ variant }: Head | Cell) => variant && places.get(variantKey(variant));
+  const marked = (one: Head | Cell, shown: Markup | string): Markup | string => {
+    const place = placeOf(one);
     return place === undefined ? shown : html`${markOf(place)}${shown}`;
   };
   const cellMarkup = (cell: Cell, index: number, row: readonly Cell[]) => {
     const { text, detail, link, drawing } = cell;
-    const own = places.get(row[0]!.text);
     const shown = drawing !== undefined
-      ? html`<div class="ranged">${drawingMarkup(drawing, own)}${text}</div>`
+      ? html`<div class="ranged">${drawingMarkup(drawing, placeOf(row[0]!))}${text}</div>`
       : detail !== undefined
       ? html`${text} <small>${detail}</small>`
       : text;
     const linked = link === undefined ? shown : html`<a href="${link}">${shown}</a>`;
-    const content = index < names ? marked(text, linked) : linked;
+    const content = marked(cell, linked);
     return index === 0
       ? html`
         <th scope="row" ${classOf(index, cell)}>${content}</th>
@@ -194,9 +188,10 @@ function tableMarkup(table: Table, places: Places): Markup {
           <thead>
             <tr>${columns.map((text, index) =>
               html`
-                <th scope="col" ${classOf(index)}${titleOf(heads[index]!)}>${index < names
-                  ? text
-                  : marked(text, text)}</th>
+                <th scope="col" ${classOf(index)}${titleOf(heads[index]!)}>${marked(
+                  heads[index]!,
+                  text,
+                )}</th>
               `
             )}</tr>
           </thead>
