@@ -52,7 +52,7 @@ export function openAddress(handler: Handler): Address {
 }
 
 /** An address with a server of its own. */
-export interface OwnAddress extends Address {
+export interface OwnAddress extends Omit<Address, "token"> {
   /** Settles when the server has closed. Once it is read, the server keeps the process alive. */
   readonly finished: Promise<void>;
 }
@@ -66,7 +66,6 @@ export function openOwnAddress(handler: Handler): OwnAddress {
   const { server, stop } = start(new Map([[token, handler]]));
   return {
     url: `http://${HOSTNAME}:${server.addr.port}/${token}`,
-    token,
     get finished() {
       server.ref();
       return server.finished;

@@ -24,7 +24,7 @@ export interface Served {
 }
 
 /** A running server; its address ends in a slash. */
-export type PageServer = Omit<OwnAddress, "token">;
+export type PageServer = OwnAddress;
 
 const ACTION = "serve a page";
 

@@ -43,9 +43,7 @@ export function pageStart(shell: Shell): string {
         <main>
         ${main}
         </main>
-        <footer>
-          <main>${footer}</main>
-        </footer>
+        <footer>${footer}</footer>
   `.text;
 }
 
