@@ -22,13 +22,11 @@ export async function watchRun(refresh) {
     try {
       const response = await fetch("state", { headers: { "if-none-match": tag } });
       if (response.status !== 304) {
-        if (!response.ok) throw new Error(`it answers ${response.status}`);
         /** @type {State} */
         const { text, notes, ended } = await response.json();
-        put(element("state"), make("p", text), notes.map((note) => make("p.faint", note)));
         await refresh();
+        put(element("state"), make("p", text), notes.map((note) => make("p.faint", note)));
         tag = response.headers.get("etag") ?? "";
-        document.documentElement.dataset["live"] = text;
         if (ended) return location.reload();
       }
     } catch {

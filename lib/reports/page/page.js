@@ -368,13 +368,17 @@ function makeFilters() {
   ].filter(([outcome = ""]) =>
     outcome === "failed" || index.rows.some((_, place) => isEnd(index, place, outcome))
   );
-  choices["outcome"] = chips.map(([outcome = ""]) => outcome);
-  put(
-    element("outcomes"),
-    chips.map(([value = "", word]) =>
-      make("button", { type: "button", name: "outcome", value }, `${word} `, make("small"))
-    ),
-  );
+  const outcomes = chips.map(([outcome = ""]) => outcome);
+  // One that is made anew has no focus.
+  if (choices["outcome"]?.join() !== outcomes.join()) {
+    put(
+      element("outcomes"),
+      chips.map(([value = "", word]) =>
+        make("button", { type: "button", name: "outcome", value }, `${word} `, make("small"))
+      ),
+    );
+  }
+  choices["outcome"] = outcomes;
   const idle = {
     model: index.subjects.length < 2,
     cell: index.cells.length < 2,

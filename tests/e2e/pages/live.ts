@@ -32,7 +32,7 @@ browserTest(
     const live = new LivePage({ suite: "<b>many</b>", planned, rerun });
     await using opened = await openReport(browser, live.serve());
     const { page, faults } = opened;
-    const isTold = (text: string) => page.waitForSelector(`html[data-live^="${text}"]`);
+    const isTold = (text: string) => page.locator("#state p", { hasText: text }).waitFor();
     await isTold("0 of 200 trials have ended: 0 solved, 0 not solved, 0 invalid");
 
     for (const trial of ended.slice(0, 120)) live.see(trial);
@@ -58,7 +58,13 @@ browserTest(
     await page.locator("#list a").last().click();
     await page.locator("#trial #bar h3").waitFor();
     const { rerun: before } = await readTrial(page);
-    for (const trial of ended.slice(120)) live.see(trial);
+    // What is pressed last keeps the focus while trials come in.
+    await page.focus("#outcomes [aria-pressed=true]");
+    for (const trial of ended.slice(120, 121)) live.see(trial);
+    await isTold("121 of 200");
+    assertMatch(await page.locator(":focus").innerText(), /^not solved/);
+    await page.focus("#bar h3");
+    for (const trial of ended.slice(121)) live.see(trial);
     await isTold("200 of 200");
     assertEquals((await readTrial(page)).rerun, before);
     assertMatch(await page.locator(":focus").innerText(), /^trial \d+$/);
