@@ -46,8 +46,7 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
       const said = sentence === undefined ? [] : [html`<p>${sentence}</p>`];
       const answer = name === "headline" ? answerMarkup(report) : [];
       const parts = [...answer, ...said, ...await viewsMarkup(own, places)];
-      const id = name.replace(" ", "-");
-      return [sectionOf(id, { place, title: title || headline }, parts, name === about)];
+      return [sectionOf(name, { place, title: title || headline }, parts, name === about)];
     });
     return (await Promise.all(sections)).flat();
   };
@@ -76,11 +75,12 @@ function answerMarkup(report: Report): Markup[] {
 
 /** Returns a section; what stands below the trials is folded unless it is to be open. */
 function sectionOf(
-  id: string,
+  name: string,
   { title, place }: Pick<Section, "title" | "place">,
   parts: readonly Markup[],
   isOpen = false,
 ): Part {
+  const id = name.replace(" ", "-");
   const heading = place === "top" ? "" : html`<h2>${title}</h2>\n`;
   const markup = place === "below"
     ? html`
