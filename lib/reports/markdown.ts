@@ -59,11 +59,7 @@ export function renderMarkdown(
     title: "Failed trials",
     texts: [true, false].map((about) => failuresText(failures, "##", about)),
   }];
-  const parts = [
-    ...tables.filter(decides).map(tablePart),
-    ...failed,
-    ...tables.filter((table) => !decides(table)).map(tablePart),
-  ];
+  const parts = tables.map(tablePart).toSpliced(tables.filter(decides).length, 0, ...failed);
   return fit(parts, gates, limit, (verdicts, isBrief) => [
     ...head,
     ...verdicts,

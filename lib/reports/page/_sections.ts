@@ -37,6 +37,7 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
     : undefined;
   // The headline has no heading but the title of its table, and no link where verdicts stand above it.
   const headline = verdicts.length > 0 ? "" : words.headline;
+  const nothing = subjects.length > 0 ? "" : html`<p>Nothing has been run yet.</p>`;
   const sectionsAt = async (place: Section["place"]) => {
     const rows = Object.entries(SECTIONS).filter(([, row]) => row.place === place);
     const sections = rows.map(async ([name, { title }]): Promise<Part[]> => {
@@ -53,7 +54,7 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
   return [
     ...verdicts,
     ...await sectionsAt("top"),
-    { id: "", title: "", markup: notesMarkup(report) },
+    { id: "", title: "", markup: html`${notesMarkup(report.notes)}${nothing}` },
     ...await sectionsAt("first"),
     { id: "trials", title: "Trials", markup: trialSection(report) },
     ...await sectionsAt("below"),
@@ -94,14 +95,10 @@ function sectionOf(
 /** More notes are folded. */
 const MAX_NOTES = 2;
 
-function notesMarkup({ notes, subjects }: Report): Markup {
+function notesMarkup(notes: readonly string[]): Markup | string {
   const list = html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`;
-  const shown = notes.length > MAX_NOTES
-    ? html`<details><summary>${notes.length} notes</summary>${list}</details>`
-    : notes.length > 0
-    ? list
-    : "";
-  return html`${shown}${subjects.length > 0 ? "" : html`<p>Nothing has been run yet.</p>`}`;
+  if (notes.length <= MAX_NOTES) return notes.length === 0 ? "" : list;
+  return html`<details><summary>${notes.length} notes</summary>${list}</details>`;
 }
 
 /** Models with longer names have short ones on the page, in columns of a terminal. */
