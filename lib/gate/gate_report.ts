@@ -176,9 +176,7 @@ export function verdictName(verdict: ReportedVerdict): string {
 }
 
 /** Returns the text of a verdict, or of what has one, without the kind that it begins with. */
-export function withoutKind(
-  { kind, text }: { readonly kind: string; readonly text: string },
-): string {
+export function withoutKind({ kind, text }: Readonly<Record<"kind" | "text", string>>): string {
   return text.slice(`${kind}: `.length);
 }
 
