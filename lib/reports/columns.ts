@@ -96,7 +96,7 @@ export interface Column<Row> {
   readonly shown?: boolean | "filled";
   /** The least that has it. Default: all that follows a run. */
   readonly from?: Detail;
-  /** Set where the interval stands in the cell of its figure, with what it is of. Default: in a column of its own. */
+  /** Set where the cell of a figure says what it is of, and has its interval. Default: that is a column of its own. */
   readonly inline?: true;
 }
 
@@ -176,9 +176,10 @@ function laidOut<Row>(column: Column<Row>, rows: readonly Row[], isPage: boolean
     const { value, ...known } = values[place]!;
     const said = text?.(row);
     return {
-      text: said ?? (value === null ? NOTHING : (known.estimated ? "~" : "") + show(value)),
-      detail: inline && said === undefined && value !== null
-        ? detailOf(known, isPage ? boundsOf : undefined)
+      text: said ?? (value === null ? NOTHING : (known.estimated ? "~" : "") + show(value) +
+        (inline && known.of !== undefined ? ` of ${known.of}` : "")),
+      detail: inline && isPage && said === undefined && known.interval
+        ? `(${boundsOf(known)})`
         : undefined,
       link: link?.(row),
       variant: variant?.(row),
@@ -220,18 +221,6 @@ function drawingsOf<Row>(
   return all.map(({ value, interval, target, least }) =>
     typeof value === "number" ? { from, to, value, ...interval, target, least } : undefined
   );
-}
-
-/** Says in a cell how sure its figure is, where there is room, and what it is of. */
-function detailOf(
-  { interval, of }: Pick<Estimate, "interval" | "of">,
-  boundsOf: ((value: Pick<Estimate, "interval">) => string) | undefined,
-): string | undefined {
-  const parts = [
-    ...(interval && boundsOf ? [`(${boundsOf({ interval })})`] : []),
-    ...(of === undefined ? [] : [`n ${of}`]),
-  ];
-  return parts.length === 0 ? undefined : parts.join(", ");
 }
 
 function estimateOf(value: Value): Omit<Counted, "value"> & { readonly value: unknown } {

@@ -62,8 +62,8 @@ Deno.test("tableOf() writes figures by their units, and has a column of their in
 
 Deno.test("tableOf() has intervals where they are wanted: in the cell, under another name, or of some rows", () => {
   const inline = { ...SOLVED, inline: true } as const;
-  assertEquals(textsOf(ROWS, [inline]), [["solved"], ["50.0% (25.0% to 75.0%), n 4"], ["-"]]);
-  assertEquals(textsOf(ROWS, [inline], "terminal"), [["solved"], ["50.0% n 4"], ["-"]]);
+  assertEquals(textsOf(ROWS, [inline]), [["solved"], ["50.0% of 4 (25.0% to 75.0%)"], ["-"]]);
+  assertEquals(textsOf(ROWS, [inline], "terminal"), [["solved"], ["50.0% of 4"], ["-"]]);
   assertEquals(
     textsOf(ROWS, [{ ...SOLVED, bounds: "bounds", isBounded: ({ name }) => name === "b" }]),
     [["solved", "bounds"], ["50.0%", "-"], ["-", "-"]],

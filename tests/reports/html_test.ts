@@ -317,10 +317,10 @@ Deno.test("shares have their intervals beneath them, as tables of many columns m
   const [, table] = /Behaviour towards tools([^]*?)<\/table>/.exec(await pageOf(PROBED))!;
   assertMatch(
     table!,
-    /data-name="solved">100\.0% <small>\(20\.7% to 100\.0%\), n 1<\/small><\/td>/,
+    /data-name="solved">100\.0% of 1 <small>\(20\.7% to 100\.0%\)<\/small><\/td>/,
   );
   const sized = await pageOf(trialsOf(["m"]));
-  assertMatch(sized, /<small>\(\S+% to \S+%\), n \d+<\/small>/);
+  assertMatch(sized, /of \d+ <small>\(\S+% to \S+%\)<\/small>/);
 });
 
 Deno.test("cells of tables are text, whatever they hold", async () => {

@@ -121,7 +121,7 @@ Deno.test("renderReport() shows up to 24 cells, and their sums where there are m
   );
   assertMatch(
     many,
-    /^m +55\.6% n 9 +3\.0 +3\.0 +50\.0% n 8 +3\.0 +3\.0 +50\.0% n 8 +3\.0 +3\.0$/m,
+    /^m +55\.6% of 9 +3\.0 +3\.0 +50\.0% of 8 +3\.0 +3\.0 +50\.0% of 8 +3\.0 +3\.0$/m,
   );
 });
 

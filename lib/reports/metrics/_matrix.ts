@@ -134,7 +134,7 @@ function matrixTable(
       value: ({ name, rows }) => name === "all" ? null : whyText(rows) || null,
     },
   ];
-  const share = `${words.cell === "test" ? "passed, of the" : "share solved, of n"} valid trials`;
+  const share = `${words.cell === "test" ? "passed" : "share solved"}, of the valid trials`;
   const note = [
     ...(shared === "" ? [] : [`all: ${shared}`]),
     ...(isSingle ? [] : [share + lessUnsolvable(all)]),

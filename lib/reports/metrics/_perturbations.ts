@@ -196,7 +196,7 @@ const FAILURE_RATES = metric(
     heat: "bad",
     title: "Failure rates under perturbations",
     note:
-      "share of the trials that tell, n, with a call that has such a failure; a trial without calls has none; any " +
+      "share of the trials that tell with a call that has such a failure; a trial without calls has none; any " +
       "failure: of these five; missed call: a needed call was never made, of trials that need any; either: any failure " +
       "or a missed call",
     columns: (_) => [

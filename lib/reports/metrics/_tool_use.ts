@@ -120,7 +120,7 @@ const ERROR_HANDLING = metric(({ trials }) => {
   title: "Success by error-handling strategy",
   paper: "Pipeline",
   source: "Tool Call Success Rate by Error Handling Strategy",
-  note: "share solved of n valid trials; overall: of all trials in the row, whatever the faults",
+  note: "share solved of the valid trials; overall: of all trials in the row, whatever the faults",
   across: ({ fault = "overall" }) => fault === "none" ? "no fault" : fault,
   columns: (_, { nameOf }) => [
     {

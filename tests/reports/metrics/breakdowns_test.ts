@@ -350,7 +350,7 @@ Deno.test("breakDown() compares thinking budgets of one model, least first (Func
   assertEquals(others, []);
   assertEquals(only!.source, "Fig. 7");
   assertEquals(only!.title, "Success by thinking budget, 5 core functions: gpt-5");
-  const one = "100.0% (20.7% to 100.0%), n 1";
+  const one = "100.0% of 1 (20.7% to 100.0%)";
   assertEquals(textsOf(only), [
     ["thinking budget", "no extra", "connected"],
     ...["minimal", "high", "default"].map((budget) => [budget, one, one]),
@@ -377,10 +377,13 @@ Deno.test("breakDown() compares thinking budgets within a strategy", () => {
   const title = "Success by thinking budget, 5 core functions: gpt-5";
   assertEquals(found.map((table) => table.title), [title, `${title} + restate`]);
   for (const table of found) {
-    assertEquals(textsOf(table).slice(1).map(([name, cell]) => [name, cell!.slice(-3)]), [
-      ["low", "n 1"],
-      ["high", "n 1"],
-    ]);
+    assertEquals(
+      textsOf(table).slice(1).map(([name, cell]) => [name, / of \d+/.exec(cell!)?.[0]]),
+      [
+        ["low", " of 1"],
+        ["high", " of 1"],
+      ],
+    );
   }
 });
 
@@ -423,13 +426,13 @@ Deno.test("tablesOf() has success and calls by core size, as in Table 2 (FuncBen
     ["model", ...[5, 10].flatMap((core) => [`core ${core}: solved`, "calls if solved", "if not"])],
     [
       "a",
-      ...["75.0% (30.1% to 95.4%), n 4", "7.0", "13.0"],
-      ...["25.0% (4.6% to 69.9%), n 4", "11.0", "16.0"],
+      ...["75.0% of 4 (30.1% to 95.4%)", "7.0", "13.0"],
+      ...["25.0% of 4 (4.6% to 69.9%)", "11.0", "16.0"],
     ],
     [
       "b",
-      ...["0.0% (0.0% to 49.0%), n 4", "-", "10.0"],
-      ...["0.0% (0.0% to 49.0%), n 4", "-", "15.0"],
+      ...["0.0% of 4 (0.0% to 49.0%)", "-", "10.0"],
+      ...["0.0% of 4 (0.0% to 49.0%)", "-", "15.0"],
     ],
   ]);
   // Nothing was tried, or nothing is valid.
@@ -439,7 +442,7 @@ Deno.test("tablesOf() has success and calls by core size, as in Table 2 (FuncBen
   ];
   assertEquals(textsOf(tableOf("core", none)).slice(1), [
     ["a", "-", "-", "-", "-", "-", "-"],
-    ["b", "-", "-", "-", "100.0% (20.7% to 100.0%), n 1", "3.0", "-"],
+    ["b", "-", "-", "-", "100.0% of 1 (20.7% to 100.0%)", "3.0", "-"],
   ]);
 });
 
@@ -449,7 +452,7 @@ Deno.test("tablesOf() has the same without irrelevant functions, as in Table 5 (
   assertEquals(textsOf(table).map((row) => row.slice(0, 4)), [
     ["model", "core 5: solved", "calls if solved", "if not"],
     // Seeds 1 and 3: both solved, with 6 and 8 calls.
-    ["a", "100.0% (34.2% to 100.0%), n 2", "7.0", "-"],
-    ["b", "0.0% (0.0% to 65.8%), n 2", "-", "9.0"],
+    ["a", "100.0% of 2 (34.2% to 100.0%)", "7.0", "-"],
+    ["b", "0.0% of 2 (0.0% to 65.8%)", "-", "9.0"],
   ]);
 });

@@ -213,7 +213,7 @@ Deno.test("the matrix has a row a cell and a column a model, the lowest first, a
   assertEquals({ section, title, note, heat }, {
     ...{ section: "matrix", title: "Success by cell", heat: "good" },
     note:
-      "all: depth 1, connected 0, disconnected 0; share solved, of n valid trials; the lowest first; " +
+      "all: depth 1, connected 0, disconnected 0; share solved, of the valid trials; the lowest first; " +
       "why: how many were not solved, how they ended, and their first mistakes",
   });
   assertEquals(matrixOf(trials), [

@@ -282,7 +282,7 @@ Deno.test("tables have failure rates and effects as in Table 1, of each model (B
   const [table, ...others] = tablesOf("failure-rates", TRIALS, {}, "terminal");
   assertEquals(others, []);
   const { paper, source, title, heat } = table!;
-  const rate = (of: number, ...rates: readonly string[]) => rates.map((one) => `${one} n ${of}`);
+  const rate = (of: number, ...rates: readonly string[]) => rates.map((one) => `${one} of ${of}`);
   assertEquals([paper, source, heat], ["Butterfly", "Table 1", "bad"]);
   assertEquals(title, "Failure rates under perturbations: m");
   assertEquals(textsOf(table!), [
@@ -295,15 +295,15 @@ Deno.test("tables have failure rates and effects as in Table 1, of each model (B
     ["RP_F", ...rate(2, "0.0%", "0.0%", "0.0%", "0.0%", "50.0%", "50.0%"), "-", "-"],
   ]);
   const [rated] = tablesOf("failure-rates", TRIALS);
-  assertEquals(rated!.rows[0]![3]!.detail, "(4.6% to 69.9%), n 4");
+  assertEquals(rated!.rows[0]![3]!.detail, "(4.6% to 69.9%)");
   assertEquals(textsOf(tablesOf("perturbations", TRIALS, {}, "terminal")[0]!), [
     [
       ...["perturbation", "trials", "task accuracy", "similar texts", "abstained"],
       ...["API-level success", "routing errors", "missed calls", "unchanged"],
     ],
-    ["none", "4", "100.0% n 4", "-", "-", "100.0%", "0.0% n 4", "-", "0"],
-    ["RD", "3", "0.0% n 3", "-", "-", "100.0%", "0.0% n 3", "-", "1"],
-    ["RP_F", "2", "0.0% n 2", "25.0%", "50.0% n 2", "75.0%", "50.0% n 2", "-", "0"],
+    ["none", "4", "100.0% of 4", "-", "-", "100.0%", "0.0% of 4", "-", "0"],
+    ["RD", "3", "0.0% of 3", "-", "-", "100.0%", "0.0% of 3", "-", "1"],
+    ["RP_F", "2", "0.0% of 2", "25.0%", "50.0% of 2", "75.0%", "50.0% of 2", "-", "0"],
   ]);
   const two = [...TRIALS, ...scoredAll(["R"], { ...RD, model: "sim:a", simulated: true })];
   assertEquals(tablesOf("failure-rates", two).map(({ id, title }) => [id, title]), [
@@ -328,8 +328,10 @@ Deno.test("effects have no accuracy of tasks without an answer, and no credit fo
   ];
   const columns = columnsOf(tablesOf("perturbations", trials)[0]!);
   assertEquals(columns["perturbation"], ["none", "RD", "WD", "SD", "CF", "RP_L+CF"]);
-  assertEquals(columns["task accuracy"], ["50.0%", "n/a", "50.0%", "n/a", "0.0%", "0.0%"]);
-  assertEquals(columns["abstained"], ["-", "50.0%", "50.0%", "n/a", "-", "0.0%"]);
+  assertEquals(columns["task accuracy"], [
+    ...["50.0% of 2", "n/a", "50.0% of 2", "n/a", "0.0% of 1", "0.0% of 1"],
+  ]);
+  assertEquals(columns["abstained"], ["-", "50.0% of 2", "50.0% of 2", "n/a", "-", "0.0% of 1"]);
   assertEquals(columns["unsolvable"], ["0", "2", "2", "2", "0", "0"]);
 });
 
@@ -346,7 +348,7 @@ Deno.test("tables have n/a for what no trial can show", () => {
   ];
   const columns = columnsOf(tablesOf("failure-rates", trials)[0]);
   assertEquals(columns["redundant information"], ["n/a", "n/a", "n/a"]);
-  assertEquals(columns["missed call"], ["0.0%", "0.0%", "n/a"]);
+  assertEquals(columns["missed call"], ["0.0% of 1", "0.0% of 1", "n/a"]);
   const idle = { ...scored("", { ...RD, seed: 2 }), missed: { needed: 0, missed: 0 } };
   const own = rates([...trials, idle]);
   assertEquals(countOf(own["missed_call"]), [0, 1], "one needs no call");

@@ -26,12 +26,20 @@ Deno.test("probes have shares of valid trials of each kind, simulated models cal
       ...["forced_loop", "ungrounded"],
     ],
     [
-      ...["sim:a (simulated)", "oracle", "3", "50.0% n 2", "50.0% n 2", "0.0% n 2", "50.0% n 2"],
-      ...["0.0% n 2", "0.0% n 2"],
+      ...[
+        "sim:a (simulated)",
+        "oracle",
+        "3",
+        "50.0% of 2",
+        "50.0% of 2",
+        "0.0% of 2",
+        "50.0% of 2",
+      ],
+      ...["0.0% of 2", "0.0% of 2"],
     ],
     [
-      ...["m", "forced_choice", "1", "100.0% n 1", "0.0% n 1", "0.0% n 1", "0.0% n 1"],
-      ...["0.0% n 1", "100.0% n 1"],
+      ...["m", "forced_choice", "1", "100.0% of 1", "0.0% of 1", "0.0% of 1", "0.0% of 1"],
+      ...["0.0% of 1", "100.0% of 1"],
     ],
   ]);
   const [{ aversion_lower: lower, aversion_upper: upper, aversion_of }] = recordsOf(
@@ -84,8 +92,8 @@ Deno.test("the oracle stands beside the oracle against the usual advice (Indirec
   };
   assertEquals(textsOf(tablesOf("conflict", trials, {}, "terminal")[0]), [
     ["model", "behaviour", "oracle", "conflict", "difference", "95% interval"],
-    ["m", "aversion", "7.5% n 40", "37.5% n 40", "+30.0", between(15, 3)],
-    ["m", "ignored_result", "0.0% n 40", "10.0% n 40", "+10.0", between(4, 0)],
+    ["m", "aversion", "7.5% of 40", "37.5% of 40", "+30.0", between(15, 3)],
+    ["m", "ignored_result", "0.0% of 40", "10.0% of 40", "+10.0", between(4, 0)],
   ]);
   const repeated = [...trials, asked("oracle", 0, { repetition: 2 })];
   assertEquals(recordsOf("conflict", repeated)[0]!["difference_lower"], null);

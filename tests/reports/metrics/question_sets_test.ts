@@ -181,7 +181,7 @@ Deno.test("QUESTION_SETS have what answers are worth in the columns of Table 4 (
       ...["model", "trials", "routing: easy", "medium", "hard", "all", "95% interval"],
       ...["syntax", "structure"],
     ],
-    ["m", "2+1+1", "100.0%", "100.0%", "0.0%", "75.0%", interval(3, 4), "75.0%", "50.0%"],
+    ["m", "2+1+1", "100.0%", "100.0%", "0.0%", "75.0%", interval(3, 4), "75.0% of 4", "50.0% of 4"],
   ]);
   assertEquals(texts(all.get("call-set-calls-1")!), [
     ["model", "trials", "exact: easy", "medium", "hard", "all", "95% interval", "macro", "judge"],
@@ -254,9 +254,9 @@ Deno.test("QUESTION_SETS compare JSON and YAML as in Table 8, where several were
   const all = tables(trials);
   assertEquals(texts(all.get("call-set-functions-1")!, 0, 1, 2, 3, -2, -1), [
     ["input", "output", "model", "trials", "syntax", "structure"],
-    ["json", "json", "m", "1+0+1", "100.0%", "100.0%"],
-    ["yaml", "json", "m", "1+0+1", "100.0%", "50.0%"],
-    ["yaml", "yaml", "m", "1+0+1", "100.0%", "0.0%"],
+    ["json", "json", "m", "1+0+1", "100.0% of 2", "100.0% of 2"],
+    ["yaml", "json", "m", "1+0+1", "100.0% of 2", "50.0% of 2"],
+    ["yaml", "yaml", "m", "1+0+1", "100.0% of 2", "0.0% of 2"],
   ]);
   assertEquals(texts(all.get("call-set-calls-1")!, 4, 5, 6, 7), [
     ["exact: easy", "hard", "all", "95% interval"],
@@ -341,8 +341,8 @@ Deno.test("QUESTION_SETS break answers down by domain, those without an answer t
       ...["domain", "model", "questions", "trials", "routing", "95% interval", "structure"],
       ...["exact", "95% interval"],
     ],
-    ["bank", "m", "3", "2+0+1", ...texted(2, 3), "33.3%", ...texted(1, 3)],
-    ["hotel", "m", "1", "1+0+0", ...texted(1, 1), "100.0%", ...texted(0, 1)],
+    ["bank", "m", "3", "2+0+1", ...texted(2, 3), "33.3% of 3", ...texted(1, 3)],
+    ["hotel", "m", "1", "1+0+0", ...texted(1, 1), "100.0% of 1", ...texted(0, 1)],
   ]);
   // Journals of other tools may name none.
   const [{ domain: _, ...unnamed }, ...others] = trials as [TrialSummary, ...TrialSummary[]];

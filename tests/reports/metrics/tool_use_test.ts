@@ -131,11 +131,11 @@ Deno.test("the table of success by fault has intervals on pages alone, and stand
   ];
   assertEquals(textsOf(tableOf("error-handling", trials)), [
     ["model", "strategy", "timeout", "overall"],
-    ["m", "plain", ...new Array(2).fill("50.0% (15.0% to 85.0%), n 4")],
-    ["m", "repair", ...new Array(2).fill("100.0% (34.2% to 100.0%), n 2")],
+    ["m", "plain", ...new Array(2).fill("50.0% of 4 (15.0% to 85.0%)")],
+    ["m", "repair", ...new Array(2).fill("100.0% of 2 (34.2% to 100.0%)")],
   ]);
   const [, row] = textsOf(tableOf("error-handling", trials, {}, "terminal"));
-  assertEquals(row!.slice(2), ["50.0% n 4", "50.0% n 4"]);
+  assertEquals(row!.slice(2), ["50.0% of 4", "50.0% of 4"]);
   const ids = tablesOf(reportOf(trials)).map(({ id }) => id);
   assertEquals(ids[ids.indexOf("error-handling") - 1], "matrix");
 });
