@@ -72,7 +72,9 @@ export function trialSection(
             </thead>
             <tbody id="list"></tbody>
           </table>
-          <button type="button" id="hint" aria-haspopup="dialog">keys:${KEYS.map(([key]) =>
+          <button type="button" class="faint" id="hint" aria-haspopup="dialog">keys:${KEYS.map((
+            [key],
+          ) =>
             html`
               <kbd>${key}</kbd>
             `
