@@ -185,7 +185,7 @@ Deno.test("error handling: each strategy gains what its own remedy is for, as th
     const own = mendingOf(report.trials.filter((trial) => trial.strategy === strategy));
     return own.value === null ? "-" : `${percent(own.value)} (${boundsText(own.interval)})`;
   };
-  const short = (cell: string) => cell.replace(/, n \d+$/, "");
+  const short = (cell: string) => cell.replace(/ of \d+/, "");
   assertEquals(
     tableOf("What error handling gains").slice(2),
     rows.map(([, strategy, ...cells]) => [
