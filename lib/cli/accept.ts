@@ -12,7 +12,7 @@ import { assertReplaceable, writeOutput } from "../base/output_file.ts";
 import { rateBounds, unitOf } from "../gate/evidence.ts";
 import { completePolicy } from "../gate/policy.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
-import { skippedNote } from "../runs/plan.ts";
+import { remarksOf } from "../runs/remarks.ts";
 import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
 import { addRelease } from "../runs/history/history.ts";
 import type { Results } from "../runs/journal/results.ts";
@@ -118,7 +118,7 @@ function moveAnchor(to: string, name: string, error: Rest["error"]): number {
 /** Says on stderr which rates are accepted, and of how many trials no model was asked. */
 function tellAccepted(results: Results): void {
   for (const line of rateLines(results)) console.error(`  ${line}`);
-  for (const line of skippedNote(results.plan ?? {})) console.error(`  ${line}`);
+  for (const { text } of remarksOf(results)) console.error(`  ${text}`);
   const replayed = results.trials.filter((trial) => trial.replayed).length;
   if (replayed > 0) {
     console.error(`  ${replayed} were replayed from recordings: no model was asked for these`);

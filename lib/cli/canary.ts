@@ -10,7 +10,7 @@ import { completeCanary } from "../gate/canary.ts";
 import { annotationLine } from "../reports/job_summary.ts";
 import { partOf } from "../runs/history/history.ts";
 import { watchedName, watchHistory } from "../runs/history/watch.ts";
-import { number } from "../runs/flags.ts";
+import { number, wholeFrom } from "../runs/flags.ts";
 import { command } from "./command.ts";
 import { FOLDERS, historyIn } from "./journals.ts";
 
@@ -38,14 +38,19 @@ in at most 5% of years, over all models that are watched. It stays until another
       read: number,
       help: "share of a run's trials that must be valid at the first attempt; default 0.95",
     },
+    maxAge: {
+      value: "DAYS",
+      read: wholeFrom(1),
+      help: "how old the last day may be; default 7",
+    },
     json: { help: "prints the verdicts as JSON" },
   },
-  notes: "Exit code 0 no alarm, 1 alarm, 3 the last record cannot be used.",
+  notes: "Exit code 0 no alarm, 1 alarm, 3 the last record cannot be used or is too old.",
   needs: ["read"],
-  run({ suite, json, ...given }, { operands }) {
+  run({ suite, json, maxAge = 7, ...given }, { operands }) {
     const policy = completeCanary(given);
     const part = partOf(historyIn(operands), suite);
-    const report = watchHistory(part, policy);
+    const report = watchHistory(part, policy, { now: new Date(), maxAge });
     for (const line of report.leftOut) console.error(line);
     const text = report.watched.map((one) =>
       [`${watchedName(one)}: ${one.text}`, ...one.numbers].join("\n  ")

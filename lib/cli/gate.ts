@@ -4,9 +4,10 @@
  */
 
 import { baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
-import { recordBaseline } from "../runs/record.ts";
+import { keysOf, recordBaseline, recordOf, type RunRecord, sealed } from "../runs/record.ts";
+import { addRecord, attemptsOf, type History } from "../runs/history/history.ts";
 import { commandLine, isOwnPath, userPath } from "../base/command_line.ts";
-import { cannot, InputError } from "../base/errors.ts";
+import { attempt, cannot, inOneLine, InputError } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import {
   type CompletePolicy,
@@ -22,8 +23,8 @@ import { canonicalJson, printable, printableJson } from "../base/json.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { withoutShifts } from "../gate/ceilings.ts";
-import { type GateReport, reportProblem } from "../gate/gate_report.ts";
-import { pricesFor, skippedNote } from "../runs/plan.ts";
+import { type GateReport, type Remark, reportProblem, withAttempts } from "../gate/gate_report.ts";
+import { pricesFor } from "../runs/plan.ts";
 import { playSample } from "../runs/play_again.ts";
 import {
   decideByHistory,
@@ -31,10 +32,12 @@ import {
   type DecisionOptions,
   undecidableReason,
 } from "../runs/decide_results.ts";
+import { type JournalFile, suiteOf } from "../runs/journal/journal.ts";
+import { ChangedLineError } from "../runs/journal/lines.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { Report } from "../reports/report.ts";
-import { type FlagValues, number } from "../runs/flags.ts";
+import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";
 import {
   historyIn,
   journalsBySuite,
@@ -65,11 +68,22 @@ const OPTIONS = {
     read: number,
     help: `how far below it is still good enough; default ${USUAL_MARGIN}`,
   },
+  attempts: {
+    value: "K",
+    read: wholeFrom(1, 1_000_000),
+    help:
+      "how many runs of this gate and candidate there were, with this one: the verdict says at most how often " +
+      "one of them passes wrongly",
+  },
   confidence: { value: "C", read: number, help: "confidence of each bound; default 0.95" },
   coverage: {
     value: "C",
     read: number,
     help: "share of trials valid at the first go; default 0.95",
+  },
+  requireWhole: {
+    help:
+      "a run that was interrupted and resumed is invalid, as a cut end of its journal cannot be told",
   },
   prices: PRICES_OPTION,
   unchecked: {
@@ -101,6 +115,7 @@ none ends with 2 or 3.`,
   needs: ["read", "write"],
   rules: [
     [["history"], "goes without", ["baseline"], "they are two gates"],
+    [["attempts"], "goes without", ["history"], "which counts the runs that it has"],
     [["success-rate"], "goes without", ["baseline", "history"], "they are two gates"],
   ],
   async run(given, { operands, error }) {
@@ -137,7 +152,13 @@ async function decide(
 ): Promise<number> {
   const asJson = options.json === true;
   const file = userPath(journals[0]!);
-  const files = readJournals(journals, options.unchecked);
+  let files: JournalFile[];
+  try {
+    files = readJournals(journals, options.unchecked);
+  } catch (error) {
+    if (!(error instanceof ChangedLineError)) throw error;
+    return printProblem(attempt(() => suiteOf(file)) ?? file, error.message, { asJson, file });
+  }
   const results = readResults(journals.map(userPath), files);
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
@@ -147,19 +168,19 @@ async function decide(
         "Give the folder with the journals of all shards; a lost shard can be run again with --shard",
       );
     }
-    const decision = reportProblem(results.suite, problem);
-    const text = wrapText(renderVerdicts(decision), commandWidth());
-    return printDecision(decision, { asJson, text, file });
+    const { history: folders = [] } = options;
+    if (folders.length > 0) addCandidate(folders[0]!, results, historyIn(folders));
+    return printProblem(results.suite, problem, { asJson, file });
   }
   assertPlan(options, results);
   for (const line of await playSample(files)) console.error(line);
   const policy = policyOf(options, results);
   const { prices } = options;
-  const decision = withRemarks(
-    await decideBy(policy, results, options, { prices, journal: journals[0]!, given }),
-    remarks(results, policy, prices),
-  );
-  if (decision.verdicts.length === 0) {
+  const decision = await decideBy(policy, results, options, {
+    ...{ prices, journal: journals[0]!, given },
+    remarks: gateRemarks(results, policy, prices),
+  });
+  if (decision.verdicts.length === 0 && decision.text === undefined) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
   const { suite, trials, rule } = results;
@@ -177,17 +198,41 @@ async function decideBy(
   policy: CompletePolicy,
   results: Results,
   options: Options,
-  others: Pick<DecisionOptions, "prices" | "journal"> & { readonly given: string },
+  others: Pick<DecisionOptions, "prices" | "journal" | "remarks"> & { readonly given: string },
 ): Promise<GateReport> {
-  const { history: folders = [] } = options;
+  const { history: folders = [], attempts } = options;
   if (folders.length > 0) {
     const history = historyIn(folders);
     for (const line of history.leftOut) console.error(line);
-    return await decideByHistory(results, policy, history, others);
+    const decision = await decideByHistory(results, policy, history, others);
+    const own = addCandidate(folders[0]!, results, history);
+    return own === undefined
+      ? decision
+      : withAttempts(decision, policy, (one) => attemptsOf(history, own, one), "in the history");
   }
   const baseline = baselineOf(policy, options, others.given);
   for (const notice of baseline?.notices ?? []) console.error(notice);
-  return decideResults(results, policy, { ...others, baseline });
+  const decision = decideResults(results, policy, { ...others, baseline });
+  return attempts === undefined
+    ? decision
+    : withAttempts(decision, policy, () => ({ run: attempts, of: attempts }), "by --attempts");
+}
+
+/** Adds the record of a run to a history, which counts the runs of a gate, and returns it; says so if it cannot be added. */
+function addCandidate(shown: string, results: Results, history: History): RunRecord | undefined {
+  try {
+    const { checksum: _, ...record } = recordOf(results, results.paths.join(", "));
+    const candidate = sealed({ ...record, candidate: true as const });
+    const known = history.records.some((one) => !keysOf(one).isDisjointFrom(keysOf(candidate)));
+    if (!known) {
+      const { path } = addRecord({ path: userPath(shown), shown }, candidate, history);
+      console.error(`Recorded in ${path}, so that later runs count it`);
+    }
+    return candidate;
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    console.error(`Later runs will not count this one: ${inOneLine(error.message)}`);
+  }
 }
 
 /** Writes the baseline that a run names which began without one, if its own gate has passed. */
@@ -227,21 +272,19 @@ function assertPlan({ error, unchecked }: Options, { plan }: Results): void {
   );
 }
 
-/** Sentences on what a verdict does not rest on: the plan, or the gate that it declares. */
-function remarks(
-  { plan, gate: declared, prices: planned, unchecked }: Results,
+/** Remarks on what a verdict does not rest on: the plan, or the gate that it declares. */
+function gateRemarks(
+  { plan, gate: declared, prices: planned }: Results,
   policy: CompletePolicy,
   prices: Prices | undefined,
-): string[] {
-  const sums = unchecked === undefined ? [] : [`The journals are ${unchecked}`];
+): Remark[] {
+  const about = (text: string): Remark[] => [{ about: "gate", text }];
   if (plan === undefined) {
-    return [
-      ...sums,
+    return about(
       "The journal has no plan line: trials may be missing, and no gate was declared before the run",
-    ];
+    );
   }
-  const skipped = [...sums, ...skippedNote(plan)];
-  if (declared === undefined) return skipped;
+  if (declared === undefined) return [];
   const names = [...new Set([...Object.keys(declared), ...Object.keys(policy)])];
   const value = (gate: CompletePolicy, name: string) => canonicalJson(Reflect.get(gate, name));
   const other = names.filter((name) => value(declared, name) !== value(policy, name));
@@ -255,20 +298,22 @@ function remarks(
   ) {
     words.push("other prices");
   }
-  return words.length === 0 ? skipped : [
-    ...skipped,
-    `The plan declares ${words.join(", ")}, which the options of this command replace`,
-  ];
+  return words.length === 0
+    ? []
+    : about(`The plan declares ${words.join(", ")}, which the options of this command replace`);
 }
 
-/** Adds sentences to the text of each verdict. */
-function withRemarks(decision: GateReport, sentences: readonly string[]): GateReport {
-  if (sentences.length === 0) return decision;
-  const more = sentences.map((sentence) => ` ${sentence}.`).join("");
-  return {
-    ...decision,
-    verdicts: decision.verdicts.map((verdict) => ({ ...verdict, text: verdict.text + more })),
-  };
+/** Prints that no decision is possible, and returns the exit code. */
+function printProblem(
+  suite: string,
+  problem: string,
+  where: { readonly asJson: boolean; readonly file: string },
+): number {
+  const decision = reportProblem(suite, problem);
+  return printDecision(decision, {
+    ...where,
+    text: wrapText(renderVerdicts(decision), commandWidth()),
+  });
 }
 
 /** Prints a decision, and returns its exit code. */
@@ -308,15 +353,18 @@ function baselineOf(
 
 /** Returns the policy of the options. They are checked first, so that an error in them is not a verdict. */
 function policyOptions(
-  { successRate, every, margin, confidence, coverage }: Options,
+  { successRate, every, margin, confidence, coverage, requireWhole }: Options,
 ): Partial<CompletePolicy> {
   // JSON leaves out what is undefined.
   const set = JSON.parse(
-    JSON.stringify({ successRate, every, margin, confidence, coverage }),
+    JSON.stringify({ successRate, every, margin, confidence, coverage, requireWhole }),
   );
   if (successRate !== undefined) readPolicy(set, OPTIONS_SOURCE);
   return set;
 }
+
+/** What of a gate may be chosen once a sequential run has stopped. */
+const AFTERWARDS = ["baseline", "requireWhole"];
 
 const OPTIONS_SOURCE = "the gate with the options given";
 
@@ -337,7 +385,7 @@ function policyOf(options: Options, { gate: declared, rule }: Results): Complete
         "cases of own tests",
     );
   }
-  if (rule !== undefined && Object.keys(overrides).some((name) => name !== "baseline")) {
+  if (rule !== undefined && Object.keys(overrides).some((name) => !AFTERWARDS.includes(name))) {
     throw options.error(
       "the plan's gate is sequential: its run stopped by its rule, which holds for no other gate",
     );

@@ -5,7 +5,7 @@
 
 import * as folders from "../base/folder.ts";
 import { userPath } from "../base/command_line.ts";
-import { cannot } from "../base/errors.ts";
+import { attempt, cannot } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { printable } from "../base/json.ts";
@@ -76,12 +76,12 @@ export function isFolder(operand: string): boolean {
 }
 
 /**
- * Returns the journals of each suite, by name: empty ones by themselves, unless there is only one suite. The name of those
+ * Returns the journals of each suite, by name: empty ones, and those whose first line was changed, by themselves, unless there is only one suite. The name of those
  * whose run died before they had one is that of the journals.
  */
 export function journalsBySuite(journals: readonly string[]) {
   if (journals.length === 1) return [{ suite: "", journals }];
-  const suites = Map.groupBy(journals, (journal) => suiteOf(userPath(journal)));
+  const suites = Map.groupBy(journals, (journal) => attempt(() => suiteOf(userPath(journal))));
   const empty = suites.get(undefined) ?? [];
   suites.delete(undefined);
   if (suites.size < 2) return [{ suite: "", journals }];

@@ -139,8 +139,9 @@ interface Family {
   readonly ceiling: (type: never) => Ceiling;
 }
 
-const share = z.number().min(0).max(1);
-const amount = z.number().gt(0);
+// A ceiling that nothing can exceed would look like a check.
+const share = z.number().min(0).lt(1, "must be below 1: no share is above it");
+const amount = z.number().gt(0).lt(1e9, "must be below 1e9: no trial comes near it");
 
 /** All ceilings, in the order of their texts. */
 const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
@@ -281,7 +282,11 @@ const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
 
 const limits = Object.entries(CEILINGS).map(([name, { types, limit = share }]) => {
   const ofEach = types?.map((type) => [type, limit.optional()]);
-  return [name, ofEach === undefined ? limit : z.strictObject(Object.fromEntries(ofEach))] as const;
+  const schema = ofEach && z.strictObject(Object.fromEntries(ofEach)).refine(
+    (given) => Object.values(given).some((one) => one !== undefined),
+    "must name a type: without one nothing is checked",
+  );
+  return [name, schema ?? limit] as const;
 });
 
 /** The schema of ceilings. */

@@ -9,6 +9,7 @@ import {
   modelNames,
   UNKNOWN_IF_UNWATCHED,
   unwatchedText,
+  type Variant,
   variantName,
 } from "./variant.ts";
 import type {
@@ -29,6 +30,7 @@ import {
   hypothesesOf,
   isUpgrade,
 } from "./policy.ts";
+import { type Attempts, attemptsText, passesWrongly } from "./attempts.ts";
 import { type Evidence, laterAttemptsText } from "./evidence.ts";
 import {
   changedLines,
@@ -55,8 +57,20 @@ export interface GateReport {
   readonly gate: CompletePolicy | null;
   /** One for each model, strategy and perturbation. */
   readonly verdicts: readonly ReportedVerdict[];
+  /** What must be known of the run beside its verdicts; omitted without any. */
+  readonly remarks?: readonly Remark[];
   /** Why no decision was possible; omitted if it was. */
   readonly text?: string;
+}
+
+/** A sentence on what verdicts rest on, without its full stop. */
+export interface Remark {
+  /**
+   * What it is about: journals without checksums, skipped tests, resumed runs, times that do not fit, judges, a gate
+   * that is not the declared one.
+   */
+  readonly about: "unchecked" | "skipped" | "resumed" | "times" | "judge" | "gate";
+  readonly text: string;
 }
 
 /** One verdict with its variant, as numbers and text. */
@@ -69,12 +83,16 @@ export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & TrialsV
   readonly numbers: readonly string[];
   /** The release of a history that it compares with; omitted for others. */
   readonly release?: { readonly name: string; readonly isAnchor: boolean };
+  /** Which run of its gate and candidate it is on, and at most how often one of them passes wrongly, if that is known. */
+  readonly attempts?: Attempts & { readonly passesWrongly: number };
 };
 
 /** What is reported beside verdicts. */
 export interface GateReportOptions {
   /** What else matters of the trials that were judged, one line each; default nothing. */
   readonly notes?: readonly string[];
+  /** What must be known of the run; default nothing. */
+  readonly remarks?: readonly Remark[];
   /** How to run the next wave, as what follows its number. */
   readonly next?: string | undefined;
   /** Returns the command that runs a trial again, by its id; default none: the id is printed. */
@@ -86,7 +104,7 @@ export function reportVerdicts(
   suite: string,
   variants: readonly DecidedVariant[],
   policy: CompletePolicy,
-  { notes = [], next, rerun }: GateReportOptions = {},
+  { notes = [], remarks = [], next, rerun }: GateReportOptions = {},
 ): GateReport {
   const trialText = (id: string) => {
     const line = rerun?.(id);
@@ -111,7 +129,7 @@ export function reportVerdicts(
         ...subject,
         ...verdict,
         claim,
-        text: describeVerdict(verdict, policy, names) + mixture,
+        text: describeVerdict(verdict, policy, names) + mixture + sentences(remarks),
         numbers: [
           verdictNumbers(verdict, policy, unit, trialText),
           (subject.reached ?? []).map(({ id, words, trials, of }) =>
@@ -131,7 +149,35 @@ export function reportVerdicts(
         ].flat(),
       };
     }),
+    ...(remarks.length === 0 ? {} : { remarks }),
   };
+}
+
+/**
+ * Returns a report whose verdicts say which run of their gate and candidate they are on.
+ *
+ * @param where Where these runs are known from, as what follows their number.
+ */
+export function withAttempts(
+  report: GateReport,
+  policy: CompletePolicy,
+  attemptsOf: (subject: Variant) => Attempts,
+  where: string,
+): GateReport {
+  const verdicts = report.verdicts.map((verdict) => {
+    const attempts = attemptsOf(verdict);
+    return {
+      ...verdict,
+      text: `${verdict.text} ${attemptsText(attempts, policy, where)}.`,
+      attempts: { ...attempts, passesWrongly: passesWrongly(policy, attempts.of) },
+    };
+  });
+  return { ...report, verdicts };
+}
+
+/** Returns remarks as sentences that follow another one. */
+function sentences(remarks: readonly Remark[]): string {
+  return remarks.map(({ text }) => ` ${text}.`).join("");
 }
 
 /** A sentence on trials of which only a part came from recordings; empty if there is no such mixture. */
@@ -165,9 +211,17 @@ function excusedNote({ status, message, trials }: Excused): string {
 }
 
 /** Reports results on which no decision is possible. */
-export function reportProblem(suite: string, problem: string): GateReport {
+export function reportProblem(
+  suite: string,
+  problem: string,
+  remarks: readonly Remark[] = [],
+): GateReport {
   const decided = { verdict: "invalid", exitCode: exitCodeOf("invalid"), gate: null } as const;
-  return { v: 1, suite, ...decided, verdicts: [], text: `INVALID: ${problem}.` };
+  return {
+    ...{ v: 1, suite, ...decided, verdicts: [] },
+    ...(remarks.length === 0 ? {} : { remarks }),
+    text: `INVALID: ${problem}.${sentences(remarks)}`,
+  };
 }
 
 /** Returns the name of a verdict's variant, made printable as it comes from suites and servers. */
@@ -353,11 +407,12 @@ function describeMore(
   // Adding trials until a gate passes would let any model pass eventually.
   const how = stopped !== undefined || sequential || option === null
     ? ""
-    : `: plan that many more ${many} and run again` +
+    : ` This gate has spent its chance to err: decide by a new run of fresh ${many}, ` +
       (every === undefined && !isFresh
-        ? ", or set sequential: true, which stops when it is sure"
-        : "");
-  return `If it went on like this, about ${moreTrials} further trials${whose}${where} would decide${how}.`;
+        ? "with sequential: true, which stops when it is sure"
+        : "with that many more") +
+      "; it counts as the next run.";
+  return `If it went on like this, about ${moreTrials} further trials${whose}${where} would decide.${how}`;
 }
 
 function describeExceeded({ ceiling, limit, seen, lower }: CeilingCheck): string {

@@ -30,6 +30,11 @@ export interface GateOptions {
    */
   readonly coverage?: number;
   /**
+   * Whether a run that was interrupted and resumed is invalid; default false. Whoever cuts off the end of its journal
+   * and resumes it draws those trials anew, and that cannot be told from an interruption.
+   */
+  readonly requireWhole?: boolean;
+  /**
    * Failures of unclear cause that infrastructure is known to be behind: trials with no others are valid at the
    * first go. The verdict names those that were used.
    */
@@ -113,15 +118,18 @@ export type GatePolicy = RatePolicy | UpgradePolicy | CasesPolicy;
 /** A policy with its defaults. */
 export type CompletePolicy = CompleteRatePolicy | CompleteUpgradePolicy;
 
+/** The settings that have no default. */
+type KeptAsGiven = "infrastructure" | "every" | "requireWhole";
+
 /** An absolute policy with its defaults. */
 export type CompleteRatePolicy =
-  & Required<Omit<RatePolicy, "infrastructure" | "every">>
-  & Pick<RatePolicy, "infrastructure" | "every">;
+  & Required<Omit<RatePolicy, KeptAsGiven>>
+  & Pick<RatePolicy, KeptAsGiven>;
 
 /** An upgrade policy with its defaults. */
 export type CompleteUpgradePolicy =
-  & Required<Omit<UpgradePolicy, "baseline" | "infrastructure" | "every">>
-  & Pick<UpgradePolicy, "infrastructure" | "every">
+  & Required<Omit<UpgradePolicy, "baseline" | KeptAsGiven>>
+  & Pick<UpgradePolicy, KeptAsGiven>
   & { readonly baseline: BaselineChoice };
 
 const word = z.string().min(1).optional();
@@ -135,6 +143,7 @@ const POLICY = z.strictObject({
   confidence: z.number().gt(0.5).lt(1).optional(),
   power: z.number().gt(0.5).lt(1).optional(),
   coverage: z.number().gt(0).max(1).optional(),
+  requireWhole: z.boolean().optional(),
   infrastructure: z.array(
     z.strictObject({
       status: z.int().min(100).max(599).optional(),

@@ -10,12 +10,18 @@ import { printable } from "../base/json.ts";
 import { decideTrials, exitCodeOf, worstKind } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
+import { notWhole, remarksOf } from "./remarks.ts";
 import { rerunLine } from "./rerun.ts";
 import type { Prices } from "../models/prices.ts";
 import type { Wave } from "../gate/waves.ts";
 import type { Shard } from "./shard_text.ts";
 import type { Results } from "./journal/results.ts";
-import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
+import {
+  type GateReport,
+  type Remark,
+  reportProblem,
+  reportVerdicts,
+} from "../gate/gate_report.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -35,6 +41,8 @@ export interface DecisionOptions {
   readonly journal?: string;
   /** The journal or folder that the user gave, for the command that accepts them; default those of the results. */
   readonly given?: string;
+  /** What must be known beside the remarks on the run; default nothing. */
+  readonly remarks?: readonly Remark[];
 }
 
 /** Returns why no decision is possible; `undefined` if one is. */
@@ -58,8 +66,9 @@ export function decideResults(
   const { baseline: known, fresh = false, prices } = options;
   const { journal = results.paths[0]!, given } = options;
   const { suite, trials, planned, plan, rule, stopped, waves } = results;
-  const fault = undecidableReason(results);
-  if (fault !== undefined) return reportProblem(suite, fault);
+  const remarks = [...remarksOf(results), ...options.remarks ?? []];
+  const fault = undecidableReason(results) ?? notWhole(policy, results);
+  if (fault !== undefined) return reportProblem(suite, fault, remarks);
   const baseline = known && comparableBaseline(known, plan, planned, {
     ...{ sequential: rule !== undefined, gate: policy, all: true, fresh },
     accept: options.accept ??
@@ -78,6 +87,7 @@ export function decideResults(
     parts: comparedParts(plan, baseline),
   });
   return reportVerdicts(suite, variants, policy, {
+    remarks,
     next: waves && howToContinue(waves.last, plan!.shard),
     rerun: (id) => rerunLine(trials.find((trial) => trial.id === id)!, plan, journal),
   });

@@ -5,7 +5,7 @@
 
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { canonicalJson, defined, listText, printable } from "../base/json.ts";
+import { canonicalJson, defined } from "../base/json.ts";
 import { modelName, type Sampling, withApiPrices, withSampling } from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
@@ -333,16 +333,4 @@ function sampledStrategy(
     [stage, withSampling(model, sampling)] as const
   );
   return stages.length === 0 ? entry : { ...entry, models: Object.fromEntries(stages) };
-}
-
-/** Says over which tests a verdict does not decide. */
-export function skippedNote({ leftOut = {} }: Pick<Plan, "leftOut">): string[] {
-  const { skipped = [] } = leftOut;
-  if (skipped.length === 0) return [];
-  const tests = skipped.length === 1 ? "1 test is" : `${skipped.length} tests are`;
-  return [
-    `${tests} skipped and not decided on: ${
-      listText(skipped.map((name) => printable(name, 100)), 5)
-    }`,
-  ];
 }

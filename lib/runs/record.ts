@@ -11,6 +11,7 @@ import { sha256 } from "../base/hash.ts";
 import { canonicalJson, defined, parseJson, printable } from "../base/json.ts";
 import { isDuration } from "../base/numbers.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
+import { COMPLETE_POLICY } from "../gate/policy.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
 import { servedModelChange, unaskedModel } from "../gate/undecidable.ts";
 import {
@@ -85,6 +86,10 @@ const RECORD = z.strictObject({
   stopped: z.string().exactOptional(),
   /** A hash of the rest of the file, which reveals accidental edits. */
   checksum: z.string(),
+  /** The gate that its plan declares; omitted without one. */
+  gate: COMPLETE_POLICY.exactOptional(),
+  /** Whether it is here as a gate judged it against the history: its models may be no others' days. */
+  candidate: z.literal(true).exactOptional(),
   /** All that determines the trials, except models and strategies. */
   resolved: z.looseObject({ graphs: z.int().min(1), cells: z.array(z.looseObject({})) }),
   subjects: z.array(SUBJECT).min(1, "must not be empty"),
@@ -138,6 +143,7 @@ export function recordOf(results: RecordableResults, source: string): RunRecord 
       startedAt: timeText(begun.reduce((one, other) => Math.min(one, other))),
       endedAt: timeText(ended.reduce((one, other) => Math.max(one, other))),
       stopped: results.stopped ?? (isDecided(results) ? DECIDED : undefined),
+      gate: plan.gate,
       resolved,
       subjects: variants.map(({ subject: { model: _, ...subject }, items }) => {
         const answered = items.find(({ outcome }) => outcome !== "invalid") ?? items[0]!;
@@ -221,7 +227,7 @@ export function recordText(
 }
 
 /** Clocks of two machines differ by less. */
-const MAX_SKEW_MS = 3_600_000;
+export const MAX_SKEW_MS = 3_600_000;
 
 /** Whether a text, as far as it can be read, is that of a record. */
 export function isRecord(text: string): boolean {

@@ -125,7 +125,7 @@ export class Run implements Disposable, AsyncDisposable {
   /** The parts of transcripts that the journal has. */
   #values: KeptValues | undefined;
   readonly #line: PlanLine;
-  readonly #resumed: Pick<JournalFile, "plan" | "end" | "last"> | undefined;
+  readonly #resumed: Pick<JournalFile, "plan" | "end" | "last" | "resumed"> | undefined;
   readonly #ahead: LookAhead<Trial | SkippedTrial>;
   /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
@@ -178,7 +178,7 @@ export class Run implements Disposable, AsyncDisposable {
       const file = readJournalFile(journal);
       assertSamePart(file, this.#line);
       // The trials are read again when needed: a run may have more than fit in memory.
-      this.#resumed = { plan: file.plan, end: file.end, last: file.last };
+      this.#resumed = file;
       ({ trials: finished, places, values: this.#values } = file);
       this.#stored = finished.length;
     }
@@ -248,6 +248,12 @@ export class Run implements Disposable, AsyncDisposable {
   /** The number of trials that the journal already had. */
   get resumed(): number {
     return this.trials.filter(({ id }) => this.#finished.has(id)).length;
+  }
+
+  /** How often its journal was continued, also by this run if that has added a trial. */
+  get resumes(): number {
+    const { plan, resumed = 0 } = this.#resumed ?? {};
+    return resumed + Number(this.#kept && plan !== undefined);
   }
 
   /**

@@ -13,7 +13,8 @@ import { commandLine } from "../base/command_line.ts";
 import { countText } from "../base/numbers.ts";
 import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { type CompletePolicy, isUpgrade } from "../gate/policy.ts";
-import { type Plan, skippedNote } from "../runs/plan.ts";
+import type { Plan } from "../runs/plan.ts";
+import { notWhole, remarksOf } from "../runs/remarks.ts";
 import { registerCases } from "./_register_cases.ts";
 import { RATE_LIMITERS, type Registration, TestedRun } from "./_tested_run.ts";
 import { annotateRest, ONCE_AND_AHEAD } from "./_register.ts";
@@ -413,9 +414,12 @@ function gateTest(
     };
     // Nothing waits between the decision and its text: an interruption finds both or neither.
     tested.isOwed = false;
-    const undecidable = missing ?? run.fault?.reason ?? sameRunReason(baseline, trials);
+    const made = { plan, trials, resumed: run.resumes };
+    const remarks = remarksOf(made);
+    const undecidable = missing ?? run.fault?.reason ?? sameRunReason(baseline, trials) ??
+      notWhole(policy, made);
     if (undecidable !== undefined) {
-      const problem = reportProblem(name, undecidable);
+      const problem = reportProblem(name, undecidable, remarks);
       publish(problem);
       throw new AssertionError(renderVerdicts(problem));
     }
@@ -429,7 +433,8 @@ function gateTest(
       parts: comparedParts(plan, baseline),
     });
     publish(reportVerdicts(name, variants, policy, {
-      notes: [...skippedNote(plan), ...scope],
+      notes: scope,
+      remarks,
       rerun,
     }));
     if (records !== undefined && tested.decision?.verdict === "pass") {
@@ -442,7 +447,7 @@ function gateTest(
     }
     const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
-      const report = reportVerdicts(name, failed, policy, { notes: scope, rerun });
+      const report = reportVerdicts(name, failed, policy, { notes: scope, remarks, rerun });
       throw new AssertionError(renderVerdicts(report));
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");

@@ -88,7 +88,7 @@ Deno.test("gate plays 200 of many trials again, by a seed that it tells", async 
   assert(seeds[0] !== seeds[1]);
 });
 
-Deno.test("an edited journal is refused at once, wherever it is used", async () => {
+Deno.test("an edited journal is refused at once, wherever it is used, and makes a gate invalid", async () => {
   await using place = await folder();
   const journal = await journalOf(place, {});
   const candidate = await journalOf(place, {}, "candidate");
@@ -104,7 +104,6 @@ Deno.test("an edited journal is refused at once, wherever it is used", async () 
   const history = place.file("history");
   for (
     const command of [
-      ["gate", journal],
       ["gate", candidate, "--baseline", journal, "--margin", "0.1"],
       ["check", journal],
       ["report", journal],
@@ -120,9 +119,20 @@ Deno.test("an edited journal is refused at once, wherever it is used", async () 
   }
   assertEquals(place.names().includes("baseline.json"), false);
   const planned = place.write("plan.jsonl", text.replace('"successRate":0.5', '"successRate":0.4'));
-  const { code, stderr, all } = await toolgate(["gate", planned]);
-  assertEquals(code, 2, all);
-  assertStringIncludes(stderr, `Cannot use ${planned}, line 1 as the checksum of a line`);
+  const broken = place.write("broken.jsonl", lines.with(at, "{").join("\n"));
+  for (
+    const [file, state] of [
+      [journal, `, line ${at + 1} as the checksum of a line must follow`],
+      [planned, ", line 1 as the checksum of a line must follow"],
+      [broken, `: line ${at + 1} is not JSON`],
+    ] as const
+  ) {
+    const { code, stdout, all } = await toolgate(["gate", file, "--json"]);
+    const { verdict, suite, text } = JSON.parse(stdout);
+    assertEquals([code, verdict], [3, "invalid"], all);
+    assertEquals(suite, file === planned ? planned : "small");
+    assertStringIncludes(text, `INVALID: Cannot use ${file}${state}`);
+  }
 });
 
 Deno.test("a trial that was edited with its checksums is found by gate and accept, and listed by check", async () => {

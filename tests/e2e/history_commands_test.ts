@@ -3,6 +3,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
+import { percent } from "../../lib/base/numbers.ts";
+import type { ReportedVerdict } from "../../lib/gate/gate_report.ts";
 import { casePlan, caseTrials } from "../support/case_suites.ts";
 import { folder, readLines } from "../support/child.ts";
 import { type Ended, toolgate, toolgates } from "../support/command_line.ts";
@@ -144,6 +146,51 @@ Deno.test("a candidate passes against the anchor and the last release, on shared
   ]);
 });
 
+Deno.test("a gate against a history says which run it is, whatever became of the others", async () => {
+  const wrong = "--model sim:noisy?quit=0.2";
+  await at(`accept ${await night(21)} --to tried --name v1`);
+  /** Judges a run, and gives the numbers of its verdicts. */
+  const tried = async (file: string, more = "") => {
+    const ended = await at(`gate ${file} --history tried --margin 0.1 --json${more}`);
+    assert(ended.stdout !== "", ended.all);
+    const { verdicts } = JSON.parse(ended.stdout);
+    const [{ run, of, passesWrongly }] = verdicts.map((one: ReportedVerdict) => one.attempts);
+    return `${run} of ${of}: ${percent(passesWrongly)}`;
+  };
+  const smaller = JSON.parse(Deno.readTextFileSync(place.file("nightly.json")));
+  place.write("smaller.json", JSON.stringify({ ...smaller, graphs: 50 }));
+  const runs = [["one", "nightly", 25], ["two", "smaller", 26], ["cut", "nightly", 27]];
+  for (const [file, given, seed] of runs) {
+    const ran = await at(`run ${given}.json ${wrong} --seed ${seed} --out ${file}.jsonl`);
+    assertEquals(ran.code, 0, ran.all);
+  }
+  assertEquals(await tried("one.jsonl"), "1 of 1: 5.0%");
+  assertEquals(await tried("one.jsonl"), "1 of 1: 5.0%");
+  const lines = Deno.readTextFileSync(place.file("cut.jsonl")).split("\n");
+  place.write("cut.jsonl", `${lines.slice(0, 60).join("\n")}\n`);
+  const cut = await at("gate cut.jsonl --history tried --margin 0.1");
+  assertEquals(cut.code, 3, cut.all);
+  assertEquals(await tried(await night(22)), "1 of 1: 5.0%");
+  // Candidates are no days of the model that is watched.
+  const watched = await at("canary tried");
+  assertEquals(watched.code, 0, watched.all);
+  await at("history add two.jsonl --to tried");
+  assertEquals(await tried("two.jsonl"), "2 of 3: 15.0%");
+  const said = await at("gate two.jsonl --history tried --margin 0.1");
+  assertStringIncludes(
+    said.stdout.replaceAll(/\s+/g, " "),
+    "This is run 2 of 3 of this gate and candidate in the history: where the candidate is not good enough, one " +
+      "of 3 such runs passes in at most 15.0% of cases.",
+  );
+  // Another model is another candidate.
+  const other = await at(`run nightly.json --seed 28 ${wrong}&seed=2 --out other.jsonl`);
+  assertEquals(other.code, 0, other.all);
+  assertEquals(await tried("other.jsonl"), "1 of 1: 5.0%");
+  const stated = await at("gate one.jsonl --success-rate 0.2 --attempts 10 --json");
+  const { verdicts: [{ attempts: given }] } = JSON.parse(stated.stdout);
+  assertEquals(given, { run: 10, of: 10, passesWrongly: 1 - 0.95 ** 10 });
+});
+
 Deno.test("a drop of thirty days is an alarm, which is shown in all formats", async () => {
   const here = { path: place.file("dropped"), shown: "dropped" };
   const release = recordFile({ date: dateAfter(-1), graphs: 150 });
@@ -165,11 +212,27 @@ Deno.test("a drop of thirty days is an alarm, which is shown in all formats", as
     assertStringIncludes(page, mark);
   }
   const { streams: [stream] } = JSON.parse((await at("history show dropped --json")).stdout);
+  assertMatch(model.numbers.pop(), /^the last day, 2026-06-30, is \d+ days ago$/);
   assertEquals(stream.canary, model);
   assertEquals(
     stream.points.slice(1).map(({ solved, valid }: Counted) => [solved, valid]),
     model.days.map(({ solved, valid }: Counted) => [solved, valid]),
   );
+});
+
+Deno.test("the canary says how old its last day is, and that nothing is known of today where that is too old", async () => {
+  const here = { path: place.file("old"), shown: "old" };
+  const release = recordFile({ date: dateAfter(-1), graphs: 150 });
+  writeRecords(here.path, [release, recordFile({ date: dateAfter(0), graphs: 25 })]);
+  addRelease(here, release, { name: "v1", anchor: false }, readHistory([here]));
+  const old = await at("canary old");
+  assertEquals(old.code, 3, old.all);
+  assertMatch(
+    old.stdout,
+    /: INVALID: the last day, 2026-06-01, is \d+ days ago, and may be 7 \(--max-age\)\./,
+  );
+  const allowed = await at("canary old --max-age 99999");
+  assertEquals(allowed.code, 0, allowed.all);
 });
 
 Deno.test("on the page of a history a run leads to its report, if that is named like its record", async () => {
@@ -262,6 +325,6 @@ Deno.test("a gate on other graphs does not propose a sequential one, which canno
   await at(`accept ${old} --to few --name v1`);
   await at(`run nightly.json --seed 62 --model ${model} --out few.jsonl`);
   const ended = await at("gate few.jsonl --history few --margin 0.02");
-  assertStringIncludes(ended.stdout, "further trials of the candidate would decide: plan");
+  assertStringIncludes(ended.stdout, "further trials of the candidate would decide.");
   assert(!ended.stdout.includes("sequential"), ended.all);
 });

@@ -92,7 +92,7 @@ Deno.test("a gate with every passes, fails and stays open by each case alone, an
   assertStringIncludes(text, '"case 3": solved 37 of 40 valid trials, true rate at least 81.7%');
   assertMatch(
     text,
-    /about \d+ further trials would decide: plan that many more trials and run again\./,
+    /about \d+ further trials would decide\. .* new run of fresh trials, with that many more; it counts/,
   );
 });
 

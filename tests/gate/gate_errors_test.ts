@@ -3,10 +3,12 @@
 // Runs without counters of lines.
 
 import { assertEquals, assertGreater, assertGreaterOrEqual, assertLessOrEqual } from "@std/assert";
-import type { Prng } from "@std/random";
+import { type Prng, randomBetween } from "@std/random";
 import { type Pair, pairSample, type Unit, unitSample } from "../../lib/gate/evidence.ts";
 import type { DecideOptions, Verdict } from "../../lib/gate/decide.ts";
+import { passesWrongly } from "../../lib/gate/attempts.ts";
 import { decide, decideUpgrade } from "../support/deciding.ts";
+import { drawsOf, noiseOf } from "../support/error_rates.ts";
 import {
   completePolicy,
   type GatePolicy,
@@ -417,6 +419,40 @@ function byDifference(one: Pair, other: Pair): number {
 }
 
 // The rest shows that these errors are seen where a gate does what it must not.
+
+Deno.test("passesWrongly() bounds how often one of several runs passes a model at the edge", () => {
+  const rate = completePolicy({ successRate: 0.85, margin: 0.1 });
+  const upgrade = completePolicy({ baseline: "old", margin: 0.1 });
+  const [most, series, size] = [5, drawsOf(4_000), 60];
+  const passed = { rate: new Array(most + 1).fill(0), upgrade: new Array(most + 1).fill(0) };
+  const { prng } = fork(1, "repeated gates");
+  const draw = (chance: number) =>
+    Array.from({ length: size }, () => randomBetween(0, 1, { prng }) < chance);
+  for (let one = 0; one < series; one++) {
+    // All candidates of a series are compared with the same draws of the baseline.
+    const baseline = draw(0.85);
+    const kinds = { rate: false, upgrade: false };
+    for (let run = 1; run <= most; run++) {
+      const candidate = draw(0.75).map((isSolved) => unitOf(Number(isSolved)));
+      const pairs = candidate.map((unit, at) => ({
+        candidate: unit,
+        baseline: unitOf(Number(baseline[at])),
+      }));
+      kinds.rate ||= decide(candidate, rate).kind === "pass";
+      kinds.upgrade ||= decideUpgrade(pairs, upgrade).kind === "pass";
+      passed.rate[run] += Number(kinds.rate);
+      passed.upgrade[run] += Number(kinds.upgrade);
+    }
+  }
+  for (const [name, policy] of [["rate", rate], ["upgrade", upgrade]] as const) {
+    for (let runs = 1; runs <= most; runs++) {
+      const bound = passesWrongly(policy, runs);
+      assertLessOrEqual(passed[name][runs] / series, bound + noiseOf(bound, series));
+    }
+    // Without the bound on several runs one would state the error of one.
+    assertGreater(passed[name][most] / series, 0.05 + noiseOf(0.05, series));
+  }
+});
 
 Deno.test("decide() would err in far more than 5% of gates if fixed bounds were stopped at will", () => {
   const policy = { successRate: 0.7, margin: 0.15 };

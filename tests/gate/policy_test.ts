@@ -105,7 +105,7 @@ Deno.test("GATE_POLICY accepts every value at the edge of its range", () => {
 
 Deno.test("GATE_POLICY accepts a ceiling for every failure type, sign and mean", () => {
   const shares = <K extends string>(names: readonly K[]) =>
-    Object.fromEntries(names.map((name, place) => [name, place % 2]));
+    Object.fromEntries(names.map((name, place) => [name, place % 2 / 2]));
   const atMost = {
     failures: shares(FAILURE_TYPES),
     failureShifts: shares(FAILURE_TYPES),
@@ -164,10 +164,12 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ ...RATE, atMost: { tokens: 0 } }, "atMost.tokens", "must be above 0"],
   [{ ...RATE, atMost: { failures: { typo: 0.1 } } }, "atMost.failures", '"typo"'],
   [
-    { ...RATE, atMost: { failures: { incorrect_value: 1.1 } } },
+    { ...RATE, atMost: { failures: { incorrect_value: 1 } } },
     "atMost.failures.incorrect_value",
-    "must be at most 1",
+    "must be below 1: no share is above it",
   ],
+  [{ ...RATE, atMost: { tokens: 1e300 } }, "atMost.tokens", "must be below 1e9"],
+  [{ ...RATE, atMost: { failures: {} } }, "atMost.failures", "must name a type"],
   [
     { ...RATE, atMost: { behaviours: { ungrounded: -0.1 } } },
     "atMost.behaviours.ungrounded",

@@ -106,8 +106,8 @@ Deno.test("describeVerdict() of an undecided gate says how many more trials woul
     describeVerdict(verdict, RATE),
     "UNDECIDED: these trials cannot tell whether the true success rate is at least 85.0%, which " +
       "is 90.0% less a margin of 5 points. If it went on like this, about " +
-      `${verdict.moreTrials} further trials would decide: plan that many more graphs and run again, or ` +
-      "set sequential: true, which stops when it is sure.",
+      `${verdict.moreTrials} further trials would decide. This gate has spent its chance to err: decide by a ` +
+      "new run of fresh graphs, with sequential: true, which stops when it is sure; it counts as the next run.",
   );
   assertStringIncludes(
     told([45, 5], { ...RATE, margin: 0 }).text,
@@ -142,7 +142,7 @@ Deno.test("describeVerdict() of an upgrade gate compares with the baseline by it
   const { text } = compared({ both: 100, gained: 5, lost: 6 }, { ...UPGRADE, margin: 0 });
   assertMatch(
     text,
-    /^UNDECIDED: these trials cannot tell whether the true success rate is no lower than that of the baseline\. If it went on like this, about \d+ further trials of each model would decide: plan that many more graphs and run again, /,
+    /^UNDECIDED: these trials cannot tell whether the true success rate is no lower than that of the baseline\. If it went on like this, about \d+ further trials of each model would decide\. This gate has spent /,
   );
 });
 
@@ -507,7 +507,7 @@ Deno.test("verdicts over a case speak of its trials, and those over questions of
   assertStringIncludes(ofQuestions, "(45.0%), 10 questions");
   assertStringIncludes(ofQuestions, "(by bets on questions)");
   const close = told(trialsOfCase(11, 20), policy);
-  assertStringIncludes(close, "plan that many more trials and run again, or set sequential: true");
+  assertStringIncludes(close, "by a new run of fresh trials, with sequential: true");
   // A call set has no more questions, and stops at none of them.
   const few = told(asked.slice(3, 13), policy);
   assertMatch(few, /^UNDECIDED: .* further trials would decide\.$/m);

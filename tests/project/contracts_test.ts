@@ -58,8 +58,8 @@ const RARE = Object.entries({
     "reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status redacted error error.kind " +
     "error.message error.ofRequest",
-  record: "stopped subjects[].variant subjects[].estimated subjects[].trials[].draw " +
-    "subjects[].trials[].failures subjects[].trials[].changed subjects[].trials[].unsolvable " +
+  record: "stopped subjects[].variant subjects[].estimated " +
+    "subjects[].trials[].changed subjects[].trials[].unsolvable " +
     "subjects[].trials[].agent subjects[].trials[].replaced subjects[].trials[].unclear",
   "watched-model": "variant reference.needed alarmed since days[].unused",
   history:
@@ -199,7 +199,7 @@ const EVERY = JSON.stringify({
   prices: { errs: { input: 1, output: 2 }, "sim:planner": { input: 1, output: 4 } },
   budget: { usd: 1000 },
   gate: {
-    ...{ baseline: { strategy: "plain" }, margin: 0.1 },
+    ...{ baseline: { strategy: "plain" }, margin: 0.1, requireWhole: true },
     atMost: {
       ...{ behaviours: { aversion: 0.05 }, parameterFailures: { task_deviation: 0.1 } },
       ...{ flips: 0.1, tokens: 3000, usd: 0.5 },

@@ -5,13 +5,15 @@
 
 import { cannot, inOneLine, InputError } from "../../base/errors.ts";
 import { readText } from "../../base/input.ts";
-import { printable } from "../../base/json.ts";
+import { canonicalJson, printable } from "../../base/json.ts";
 import { commandLine } from "../../base/command_line.ts";
 import { sha256 } from "../../base/hash.ts";
 import { countText } from "../../base/numbers.ts";
 import { nearestOrAll } from "../../base/nearest_name.ts";
 import { writeOutput } from "../../base/output_file.ts";
 import { filesIn, pathIn } from "../../base/folder.ts";
+import type { Attempts } from "../../gate/attempts.ts";
+import { type Variant, variantKey } from "../../gate/variant.ts";
 import { differencesOf } from "../journal/_plan_differences.ts";
 import {
   distributionOf,
@@ -20,6 +22,7 @@ import {
   recordText,
   type RunRecord,
   sealed,
+  variantIn,
 } from "../record.ts";
 
 /** A record, and its file as the user would name it. */
@@ -183,12 +186,29 @@ export function partOf(history: History, suite?: string): HistoryPart {
 }
 
 /** Says what distinguishes a record from others; `undefined` if nothing does. */
-function whyOther(record: HistoryRecord, own: HistoryRecord): string | undefined {
+function whyOther(record: RunRecord, own: RunRecord): string | undefined {
   if (record.suite !== own.suite) {
     return `of the suite ${printable(record.suite, 100)} (--suite chooses one)`;
   }
   const names = differencesOf({ ...distributionOf(record) }, { ...distributionOf(own) });
   return names.length === 0 ? undefined : `of other tasks, which differ in ${names.join(", ")}`;
+}
+
+/** Returns which run of its gate and of one candidate a record is: it and those of a history that share no trial with it, but for releases, which runs are compared with. */
+export function attemptsOf(
+  { records }: Pick<History, "records">,
+  own: RunRecord,
+  candidate: Variant,
+): Attempts {
+  const keys = keysOf(own);
+  const others = records.filter((record) =>
+    record.release === undefined && whyOther(record, own) === undefined &&
+    canonicalJson(record.gate) === canonicalJson(own.gate) &&
+    record.subjects.some((one) => variantKey(variantIn(one)) === variantKey(candidate)) &&
+    keysOf(record).isDisjointFrom(keys)
+  );
+  const earlier = others.filter(({ startedAt }) => startedAt < own.startedAt);
+  return { run: earlier.length + 1, of: others.length + 1 };
 }
 
 /** The file of a record: that of two runs differs, so that branches merge without a conflict. */

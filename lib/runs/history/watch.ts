@@ -5,6 +5,7 @@
 
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import {
   type CanaryDay,
   canaryLines,
@@ -51,6 +52,13 @@ export interface CanaryReport {
   readonly leftOut: readonly string[];
 }
 
+/** How old the last day of a history may be. */
+export interface AgeLimit {
+  readonly now: Date;
+  /** Days, above 0. */
+  readonly maxAge: number;
+}
+
 /** The verdict on one served model. */
 export interface WatchedModel extends Variant, CanaryVerdict {
   readonly simulated: boolean;
@@ -70,9 +78,14 @@ const EXIT_CODES = { quiet: 0, alarm: 1, invalid: 3 } as const;
  * Watches each variant of the last release whose tasks can be solved. All of them are one family: false alarms come in
  * at most 5% of years over all of them.
  *
+ * @param age From when on the last day is too old to say anything of today. Default: it may be of any age.
  * @throws {InputError} If there is no release, none of its tasks can be solved, or the policy is unusable.
  */
-export function watchHistory(part: HistoryPart, policy: CanaryPolicy): CanaryReport {
+export function watchHistory(
+  part: HistoryPart,
+  policy: CanaryPolicy,
+  age?: AgeLimit,
+): CanaryReport {
   const action = `watch the suite ${printable(part.suite, 100)}`;
   const release = lastRelease(part, action);
   const { coverage } = completeCanary(policy);
@@ -89,15 +102,21 @@ export function watchHistory(part: HistoryPart, policy: CanaryPolicy): CanaryRep
   }
   const leftOut = new Set(part.leftOut);
   const watched = subjects.map((own): WatchedModel => {
-    const { days, lacking = part.lacking } = daysOf(own, release, part, { coverage, leftOut });
+    const found = daysOf(own, release, part, { coverage, leftOut });
+    const { days } = found;
+    const last = age && ageOf(days.at(-1)?.date ?? release.endedAt.slice(0, 10), age);
+    const lacking = found.lacking ?? part.lacking;
+    const fault = lacking === undefined
+      ? last?.fault
+      : `the last record cannot be used: ${lacking}`;
     const results = resultsOf(release, own);
     const stopped = firstOpen(release, results) < Infinity;
     const complete = { ...policy, models: subjects.length, stopped };
     const seen = watchForDrift(unitsOf(release, results), days, complete);
     // Another run of the same day must not hide it.
-    const verdict = lacking === undefined || seen.kind === "alarm"
+    const verdict = fault === undefined || seen.kind === "alarm"
       ? seen
-      : { ...seen, kind: "invalid" as const, reason: `the last record cannot be used: ${lacking}` };
+      : { ...seen, kind: "invalid" as const, reason: fault };
     const [text, ...numbers] = canaryLines(verdict, complete);
     const { name } = release.release;
     return {
@@ -105,7 +124,8 @@ export function watchHistory(part: HistoryPart, policy: CanaryPolicy): CanaryRep
       ...{ simulated: own.model.simulated, served: own.model.served, release: name },
       ...verdict,
       text: text!,
-      numbers: [`compared with release ${printable(name, 100)}`, ...numbers],
+      numbers: [`compared with release ${printable(name, 100)}`, ...numbers, last?.text ?? []]
+        .flat(),
     };
   });
   const kinds = watched.map(({ kind }) => kind);
@@ -114,6 +134,13 @@ export function watchHistory(part: HistoryPart, policy: CanaryPolicy): CanaryRep
     ...{ v: 1, suite: part.suite, verdict, exitCode: EXIT_CODES[verdict], watched },
     leftOut: [...leftOut],
   };
+}
+
+/** Says how old the last day is, and whether that is too old. */
+function ageOf(date: string, { now, maxAge }: AgeLimit) {
+  const days = Math.floor((now.getTime() - Date.parse(date)) / 86_400_000);
+  const text = `the last day, ${date}, is ${countText(days, "day")} ago`;
+  return { text, fault: days > maxAge ? `${text}, and may be ${maxAge} (--max-age)` : undefined };
 }
 
 /**
@@ -135,8 +162,10 @@ function daysOf(
   for (const record of records) {
     // Before it was accepted nothing was watched.
     if (record.startedAt <= release.endedAt) continue;
-    const day = days.getOrInsertComputed(record.startedAt.slice(0, 10), () => []);
     const subject = record.subjects.find((one) => variantKey(variantIn(one)) === key);
+    // A gate may have judged another model.
+    if (subject === undefined && record.candidate) continue;
+    const day = days.getOrInsertComputed(record.startedAt.slice(0, 10), () => []);
     const results = subject === undefined ? [] : resultsOf(record, subject);
     const units = unitsOf(record, results);
     const tasks = drawnTasks(results);

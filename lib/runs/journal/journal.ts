@@ -39,6 +39,8 @@ export interface JournalFile {
   readonly values: KeptValues;
   /** The id of a trial that was run again although its first run was valid. */
   readonly doubled: string | undefined;
+  /** How often its run was continued. */
+  readonly resumed: number;
   /** Its last line, if that is about its run. */
   readonly last: RunLine | undefined;
 }
@@ -70,6 +72,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
   const values = new KeptValues(path);
   let doubled: string | undefined;
   let last: RunLine | undefined;
+  let resumed = 0;
   let first = true;
   using lines = journalLines(path, options);
   let next = lines.next();
@@ -90,6 +93,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
       values.note(value, place);
     } else if (kind === "resume" || kind === "end") {
       last = readRunLine(value, source, trials.size);
+      if (kind === "resume") resumed++;
     } else {
       throw new InputError(
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
@@ -108,6 +112,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
     places,
     values,
     doubled,
+    resumed,
     last,
   };
 }

@@ -11,6 +11,9 @@ import { assertVersion, concatBytes, isUtf16 } from "../../base/input.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { makeFolder, openNew, orUnwritable, unwritable, writeAll } from "../../base/output_file.ts";
 
+/** A line of a journal that is not as its run wrote it. */
+export class ChangedLineError extends InputError {}
+
 /** The place of a line in its file. */
 export interface JournalPlace {
   /** Its number, from 1. */
@@ -99,10 +102,9 @@ export function* journalLines(
     }
     const isUnchecked = sum === undefined && (count === 0 || before === undefined);
     if (!isUnchecked && (before === undefined || sum !== sha256(before + head))) {
-      throw cannot(
-        `use ${path}, line ${line}`,
-        "the checksum of a line must follow from it and the line before",
-        "it was changed, or is not where its run wrote it",
+      throw new ChangedLineError(
+        `Cannot use ${path}, line ${line} as the checksum of a line must follow from it and the line before: ` +
+          "it was changed, or is not where its run wrote it",
       );
     }
     before = sum;
@@ -120,7 +122,9 @@ export function* journalLines(
       if (value !== undefined) {
         yield { value, line, start, bytes: bytes.length };
       } else if (text.trim() !== "") {
-        throw new InputError(`Cannot use ${path}: line ${line} is not JSON${insteadOf(path)}`);
+        const message = `Cannot use ${path}: line ${line} is not JSON`;
+        if (count > 0 && before !== undefined) throw new ChangedLineError(message);
+        throw new InputError(message + insteadOf(path));
       }
       line++;
       start += bytes.length + 1;

@@ -7,6 +7,7 @@ import { tornNotice } from "./lines.ts";
 import { type JournalFile, readJournalFile } from "./journal.ts";
 import { type PlanLine, trialsOfLine } from "./plan_line.ts";
 import { listText } from "../../base/json.ts";
+import { sum } from "../../base/numbers.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
@@ -54,6 +55,8 @@ export interface Results {
   readonly missing?: string | undefined;
   /** Which journal lacks its end. */
   readonly cut?: string | undefined;
+  /** How often its journals were resumed, together. */
+  readonly resumed: number;
   /** Which journals have no checksums; omitted if all have. */
   readonly unchecked?: string | undefined;
   /** How far the waves of the run have come; omitted where it is not run in waves, or there is a problem. */
@@ -85,6 +88,7 @@ export function readResults(
   notices.push(...empty, ...unchecked === undefined ? [] : [unchecked]);
   const suite = [...new Set(files.map(({ plan, trials }) => plan?.suite ?? trials[0]?.suite))]
     .join(", ");
+  const resumed = sum(files, (file) => file.resumed);
   const [first] = files;
   if (first?.plan === undefined) {
     const trials = inOrder(files.flatMap((file) => file.trials));
@@ -93,7 +97,7 @@ export function readResults(
     if (problem === undefined && trials.length > 0) {
       notices.push("Without a plan line it is unknown whether trials are missing");
     }
-    return { paths, suite, planned, trials, notices, problem, unchecked };
+    return { paths, suite, planned, trials, notices, problem, resumed, unchecked };
   }
   const mixed = mixedProblem(files);
   const parts = mixed === undefined ? partsOf(files) : [];
@@ -130,6 +134,7 @@ export function readResults(
     missing,
     cut,
     waves,
+    resumed,
     unchecked,
   };
 }

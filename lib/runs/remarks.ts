@@ -1,0 +1,101 @@
+/**
+ * Remarks: what must be known of a run beside its verdicts.
+ * @module
+ */
+
+import { listText, printable } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
+import type { Remark } from "../gate/gate_report.ts";
+import type { CompletePolicy } from "../gate/policy.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import type { Plan } from "./plan.ts";
+import { MAX_SKEW_MS } from "./record.ts";
+
+/** What remarks are made of. */
+export interface RemarkableRun {
+  /** Its plan; `undefined` for journals written by other tools. */
+  readonly plan?: Pick<Plan, "leftOut"> | undefined;
+  readonly trials: readonly TrialSummary[];
+  /** How often it was resumed. */
+  readonly resumed: number;
+  /** Which journals have no checksums; omitted if all have. */
+  readonly unchecked?: string | undefined;
+}
+
+/** At most this many skipped tests are named. */
+const MAX_NAMED = 5;
+
+const DAY_MS = 86_400_000;
+
+/** Returns the remarks on a run. */
+export function remarksOf(
+  { plan, trials, resumed, unchecked }: RemarkableRun,
+  now = Date.now(),
+): Remark[] {
+  const texts: Readonly<Record<Remark["about"], string | undefined>> = {
+    unchecked: unchecked && `The journals are ${unchecked}`,
+    skipped: skippedText(plan?.leftOut?.skipped ?? []),
+    resumed: resumed === 0
+      ? undefined
+      : `The run was ${resumedText(resumed)}; a cut end cannot be told from an interrupted run`,
+    times: timesText(trials, now),
+    judge: judgeText(trials),
+    gate: undefined,
+  };
+  return (Object.keys(texts) as Remark["about"][]).flatMap((about) => {
+    const text = texts[about];
+    return text === undefined ? [] : [{ about, text }];
+  });
+}
+
+/** Why no gate decides over a run that was resumed, where its policy asks for a whole one; `undefined` if it may. */
+export function notWhole(
+  { requireWhole }: Pick<CompletePolicy, "requireWhole">,
+  { resumed }: Pick<RemarkableRun, "resumed">,
+): string | undefined {
+  return requireWhole && resumed > 0
+    ? `requireWhole asks for a run that was not interrupted: it was ${resumedText(resumed)}`
+    : undefined;
+}
+
+function resumedText(resumed: number): string {
+  return `resumed ${countText(resumed, "time")}`;
+}
+
+/** Says over which tests a verdict does not decide. */
+function skippedText(skipped: readonly string[]): string | undefined {
+  if (skipped.length === 0) return undefined;
+  const tests = skipped.length === 1 ? "1 test is" : `${skipped.length} tests are`;
+  const names = skipped.map((name) => printable(name, 100));
+  return `${tests} skipped and not decided on: ${listText(names, MAX_NAMED)}`;
+}
+
+/** Says that trials are of different days, as of a shard of another run, or that a clock is wrong. */
+function timesText(trials: readonly TrialSummary[], now: number): string | undefined {
+  const times = trials.map(({ startedAt }) => Date.parse(startedAt)).filter(Number.isFinite)
+    .sort((one, other) => one - other);
+  const [first = now, last = now] = [times[0], times.at(-1)];
+  const shown = (time: number) => new Date(time).toISOString();
+  if (last > now + MAX_SKEW_MS) {
+    return `A trial began at ${shown(last)}, and it is ${shown(now)}: one of two clocks is wrong`;
+  }
+  return last - first > DAY_MS
+    ? `The trials are more than a day apart: the first began at ${shown(first)}, the last at ${
+      shown(last)
+    }`
+    : undefined;
+}
+
+/** Says that a model judged its own answers. */
+function judgeText(trials: readonly TrialSummary[]): string | undefined {
+  const names = trials.flatMap(({ model, judging }) => {
+    const judges = judging === undefined ? [] : [judging, ...judging.others ?? []];
+    const isOwn = judges.some(({ model: { requested, served } }) =>
+      requested === model.requested || served.includes(model.served)
+    );
+    return isOwn ? [printable(model.requested, 100)] : [];
+  });
+  return names.length === 0
+    ? undefined
+    : `Models judged their own answers: ${listText([...new Set(names)], MAX_NAMED)}`;
+}
