@@ -62,6 +62,7 @@ export {
 export {
   assertCallCount,
   assertCalled,
+  assertHeld,
   assertNever,
   assertNoCalls,
   assertNoFailedCalls,

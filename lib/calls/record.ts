@@ -35,6 +35,8 @@ export interface RecordedCall {
    * (`agentDid`).
    */
   readonly refused?: true;
+  /** Set if the agent's own code made it, and no reply. */
+  readonly by?: "agent";
   /** What an agent of the user's own did in place of carrying it out; omitted if it did carry it out. */
   readonly agentDid?: AgentDeed;
 }
@@ -42,13 +44,15 @@ export interface RecordedCall {
 /** Characters of a name shown, at most. */
 const MAX_NAME_LENGTH = 60;
 
-/** Says of a call that its agent did not carry it out. */
-export const NOT_CARRIED_OUT = "not carried out by the agent";
+/** Says of a call that its agent did not carry it out, or not yet. */
+export function deedText(deed: AgentDeed): string {
+  return deed === "held" ? "held by the agent" : "not carried out by the agent";
+}
 
-/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused, not carried out, or lost. */
+/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused, not carried out, held, or lost. */
 export function callName({ call, step, tool, refused, agentDid, fault }: RecordedCall): string {
   const why = agentDid !== undefined
-    ? NOT_CARRIED_OUT
+    ? deedText(agentDid)
     : refused
     ? "refused"
     : isLost({ fault })
@@ -85,6 +89,12 @@ export function writtenCalls(events: readonly TraceEvent[]): WrittenCall[] {
 export interface CallRecord {
   /** The calls, in order. */
   readonly calls: readonly RecordedCall[];
+  /**
+   * The calls of the model that an agent of the user's own holds, as until a person approves them: it answered before
+   * they had a result. They are not made, and not among `calls`; one that a later turn carries out is a call of that
+   * turn, and no longer held in the run. Default: none.
+   */
+  readonly heldCalls?: readonly RecordedCall[];
   /** What the model wrote as text in place of calls; default: what its texts have. */
   readonly written?: readonly WrittenCall[];
   /** The tools before any perturbation. */
@@ -99,6 +109,17 @@ export interface CallRecord {
   readonly durationMs: number;
 }
 
+/** A record with what an agent did besides. */
+export interface AgentRecord extends CallRecord {
+  /** The calls that the agent holds, as {@linkcode CallRecord} has them; empty without any. */
+  readonly heldCalls: readonly RecordedCall[];
+  /**
+   * The calls of functions that are not the test's, such as handoffs (`transfer_to_refunds`) and tools that the server
+   * runs (`web_search_call`), of one reply at most 20. They are not judged, and have no result.
+   */
+  readonly ownCalls: readonly RecordedCall[];
+}
+
 /** The calls of a record, and what the model said besides. */
 export type SaidAndMade =
   & Pick<CallRecord, "calls">
@@ -108,9 +129,29 @@ export type SaidAndMade =
     readonly texts?: readonly string[];
   };
 
+/** Returns the calls of a trace, those that an agent holds, and those of its own functions. */
+export function callsByKind(
+  events: readonly TraceEvent[],
+  uncut: ReadonlyMap<number, Pick<RecordedCall, "written" | "result">> = new Map(),
+): Pick<AgentRecord, "calls" | "heldCalls" | "ownCalls"> {
+  const held = callsOf(events).filter(({ agentDid }) => agentDid === "held");
+  const own = events.flatMap((event) =>
+    event.kind !== "reply"
+      ? []
+      : (event.ownCalls ?? []).map((one) => ({ step: event.request, one }))
+  );
+  return {
+    calls: recordedCalls(events, uncut),
+    heldCalls: held.map((event) => recordOf(event, uncut)),
+    ownCalls: own.map(({ step, one: { function: tool, arguments: written } }, place) => ({
+      ...{ call: place + 1, step, tool, written, arguments: parseJson(written), result: "" },
+    })),
+  };
+}
+
 /**
- * Returns the calls of a trace; what the strategy `retry` made again is one call, with its last result. A trace cuts
- * texts to 10,000 characters: `uncut` has the whole texts, by the numbers of calls.
+ * Returns the calls of a trace that were made; what the strategy `retry` made again is one call, with its last result.
+ * A trace cuts texts to 10,000 characters: `uncut` has the whole texts, by the numbers of calls.
  */
 export function recordedCalls(
   events: readonly TraceEvent[],
@@ -118,6 +159,7 @@ export function recordedCalls(
 ): RecordedCall[] {
   const records: RecordedCall[] = [];
   for (const event of callsOf(events)) {
+    if (event.agentDid === "held") continue;
     const record = recordOf(event, uncut);
     const first = event.by !== "retry"
       ? -1
@@ -136,7 +178,7 @@ function recordOf(
   event: CallEvent,
   uncut: ReadonlyMap<number, Pick<RecordedCall, "written" | "result">>,
 ): RecordedCall {
-  const { call, step, function: tool, agentDid } = event;
+  const { call, step, function: tool, agentDid, by } = event;
   const whole = uncut.get(call);
   const written = whole?.written ?? event.resolved ?? event.arguments;
   const result = whole?.result ?? event.result;
@@ -151,6 +193,7 @@ function recordOf(
       fault: event.fault,
       injected: event.injected,
       refused: isRefused || agentDid !== undefined ? true as const : undefined,
+      by: by === "agent" ? by : undefined,
       agentDid,
     }),
   };

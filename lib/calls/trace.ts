@@ -214,6 +214,11 @@ export interface CallEvent {
   readonly by?: "retry" | "alternative" | "agent";
   /** What the agent did in place of carrying it out; omitted if it did carry it out, or returned its error. */
   readonly agentDid?: AgentDeed;
+  /**
+   * The number of the event under which the agent left the same call in an earlier turn, before it carried it out;
+   * omitted otherwise.
+   */
+  readonly held?: number;
   /** Milliseconds for which a tool of the user's ran; omitted if none did. */
   readonly durationMs?: number;
 }
@@ -455,6 +460,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     guessed: yes.optional(),
     by: z.enum([...REPLACERS, "agent"]).optional(),
     agentDid: z.enum(AGENT_DEEDS).optional(),
+    held: z.int().optional(),
     durationMs: z.number().min(0).optional(),
   },
   over_limit: { function: text, limit: z.int(), arguments: text.optional() },
@@ -505,10 +511,27 @@ export const EVENT = z.discriminatedUnion("kind", [FIRST!, ...OTHERS]) as unknow
   TraceEvent
 >;
 
-/** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */
-export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
+/** Returns the events of calls in the order in which these were made, which may not be that of their ends. */
+export function callEventsOf(events: readonly TraceEvent[]): CallEvent[] {
   return events.filter((event) => event.kind === "call").sort((one, other) =>
     one.call - other.call
+  );
+}
+
+/** Returns the calls of a trace, in order, each once: one that was held and then carried out as it was carried out. */
+export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
+  const all = callEventsOf(events);
+  const later = new Set(all.flatMap(({ held }) => held ?? []));
+  return all.filter(({ call, agentDid }) => agentDid === undefined || !later.has(call));
+}
+
+/** Marks the calls that an agent made before it asked for a reply: no reply can have made them. */
+export function withOwnCalls(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  const first = events.findIndex(({ kind }) => kind === "reply");
+  return events.map((event, place) =>
+    event.kind === "call" && place < first && event.by === undefined
+      ? { ...event, by: "agent" }
+      : event
   );
 }
 

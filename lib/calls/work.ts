@@ -52,6 +52,8 @@ export interface AgentWork {
   readonly repaired?: number;
   /** Number of right calls that it did not carry out. */
   readonly notRun?: number;
+  /** Number of right calls that it holds: it answered before they had a result. */
+  readonly held?: number;
   /** Number of calls that it made by itself, those in place of others included. */
   readonly made?: number;
   /** Number of replies that it threw away, to ask for them again. */
@@ -69,6 +71,7 @@ export function agentWorkOf(events: readonly TraceEvent[]): AgentWork | undefine
     hid: did("hid"),
     repaired: did("repaired"),
     notRun: did("not_run"),
+    held: did("held"),
     made: calls.filter(({ by }) => by === "agent").length,
     resampled: replies.filter(({ replaces }) => replaces !== undefined).length,
     ownCalls: sum(replies, ({ ownCalls = [] }) => ownCalls.length),
@@ -77,7 +80,7 @@ export function agentWorkOf(events: readonly TraceEvent[]): AgentWork | undefine
 
 /** Adds up what agents did in trials; `undefined` if that is nothing. */
 export function sumAgentWork(works: readonly AgentWork[]): AgentWork | undefined {
-  const names = ["hid", "repaired", "notRun", "made", "resampled", "ownCalls"] as const;
+  const names = ["hid", "repaired", "notRun", "held", "made", "resampled", "ownCalls"] as const;
   const counts = names.map((name) => [name, sum(works, (work) => work[name] ?? 0)] as const)
     .filter(([, count]) => count > 0);
   return counts.length === 0 ? undefined : Object.fromEntries(counts);

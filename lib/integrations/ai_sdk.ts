@@ -5,7 +5,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import { frameworkTool, standardResult, validateOf } from "./_framework_tool.ts";
-import { describeTool, signalIn, type StoppableTool, type Tool } from "../tools/tool.ts";
+import { describeTool, optionsOf, type StoppableTool, type Tool } from "../tools/tool.ts";
 
 /** A tool as `generateText()`, `streamText()` and `ToolLoopAgent` of the AI SDK take it. */
 export interface AiSdkTool<Schema> {
@@ -16,7 +16,10 @@ export interface AiSdkTool<Schema> {
   /** Whether the provider should hold the model to the schema. */
   readonly strict?: boolean;
   /** Runs the tool on arguments. */
-  execute(input: JsonObject, options?: { readonly abortSignal?: AbortSignal }): Promise<string>;
+  execute(
+    input: JsonObject,
+    options?: { readonly abortSignal?: AbortSignal; readonly toolCallId?: string },
+  ): Promise<string>;
 }
 
 /**
@@ -50,7 +53,8 @@ export function toAiSdkTools<Schema>(
       description: describeTool(tool),
       inputSchema: jsonSchema(tool.parameters as never),
       strict: tool.strict,
-      execute: (input, options) => tool.execute(input, signalIn({ signal: options?.abortSignal })),
+      execute: (input, options) =>
+        tool.execute(input, optionsOf({ signal: options?.abortSignal }, options?.toolCallId)),
     } satisfies AiSdkTool<Schema>,
   ]));
 }

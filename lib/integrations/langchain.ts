@@ -5,7 +5,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import { frameworkTool, validateOf } from "./_framework_tool.ts";
-import { describeTool, signalIn, type StoppableTool, type Tool } from "../tools/tool.ts";
+import { describeTool, optionsOf, type StoppableTool, type Tool } from "../tools/tool.ts";
 
 /**
  * Returns tools for `createAgent({ tools })` and `bindTools()` of LangChain.
@@ -35,7 +35,8 @@ export function toLangChainTools<Made>(
   return tools.map((tool: StoppableTool) => {
     const { name, parameters } = tool;
     const description = describeTool(tool);
-    const run = (input: JsonObject, config?: unknown) => tool.execute(input, signalIn(config));
+    const run = (input: JsonObject, config?: { readonly toolCall?: { readonly id?: unknown } }) =>
+      tool.execute(input, optionsOf(config, config?.toolCall?.id));
     return make(run as never, { name, description, schema: parameters } as never);
   });
 }

@@ -5,7 +5,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import { frameworkTool } from "./_framework_tool.ts";
-import { describeTool, signalIn, type StoppableTool, type Tool } from "../tools/tool.ts";
+import { describeTool, optionsOf, type StoppableTool, type Tool } from "../tools/tool.ts";
 
 /**
  * Returns tools for `new Agent({ tools })` of the OpenAI Agents SDK.
@@ -35,8 +35,11 @@ export function toOpenAIAgentsTools<Made extends object>(
   return tools.map((tool: StoppableTool) => {
     const { name, parameters } = tool;
     const description = describeTool(tool);
-    const execute = (input: JsonObject, _context: unknown, details?: unknown) =>
-      tool.execute(input, signalIn(details));
+    const execute = (
+      input: JsonObject,
+      _context: unknown,
+      details?: { readonly toolCall?: { readonly callId?: unknown } },
+    ) => tool.execute(input, optionsOf(details, details?.toolCall?.callId));
     const made = make({ name, description, parameters, strict: false, execute } as never);
     // It writes "_" for every other character of a name, also for "-", which providers accept.
     return { ...made, name };

@@ -7,7 +7,7 @@
 import { cannot, InputError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Failure } from "../calls/failure_types.ts";
-import { type CallRecord, recordedCalls } from "../calls/record.ts";
+import { type AgentRecord, callsByKind } from "../calls/record.ts";
 import { failuresOf, type TraceEvent } from "../calls/trace.ts";
 import { parseToolDocuments } from "../tools/documents.ts";
 import type { Message } from "../tools/message.ts";
@@ -43,7 +43,7 @@ export interface ReadTraceOptions {
 }
 
 /** What a recorded agent did: assertions take it, and each of its turns, as they take the run of a tool test. */
-export interface RecordedTrace extends CallRecord {
+export interface RecordedTrace extends AgentRecord {
   /** The form that it was read in. */
   readonly form: TraceForm;
   /** The name of the model; empty where the trace does not say. */
@@ -191,7 +191,8 @@ async function recordedTrace(
   if (judged === undefined) {
     throw new InputError(`Cannot use ${part.source}: ${trial.reason ?? trial.outcome}`);
   }
-  const { calls, replies, usage, durationMs, messages, texts, events } = judged;
+  const { calls, heldCalls, ownCalls, replies, usage, durationMs, messages, texts, events } =
+    judged;
   // What was cut off is no answer.
   const answered = run.turns.map((turn) => {
     const last = turn.replies.at(-1);
@@ -200,8 +201,8 @@ async function recordedTrace(
   const turns = judged.turns.map((turn, place) => answered[place] ? turn : { ...turn, answer: "" });
   return {
     ...about,
-    ...{ calls, replies, usage, durationMs, messages, turns, texts, events, notes },
-    ...{ tools: judged.tools, answer: answered.at(-1) ? judged.answer : null },
+    ...{ calls, heldCalls, ownCalls, replies, usage, durationMs, messages, turns, texts, events },
+    ...{ notes, tools: judged.tools, answer: answered.at(-1) ? judged.answer : null },
     failures: failuresOf(events),
     system: run.system,
   };
@@ -272,7 +273,7 @@ function takenTrial(
   };
   const turns = turnsOf({ events, uncut: new Map() }, whole);
   return {
-    ...{ calls: recordedCalls(events), tools, answer, usage, durationMs, messages, turns },
+    ...{ ...callsByKind(events), tools, answer, usage, durationMs, messages, turns },
     replies: repliesOf(trial),
     texts: turns.flatMap(({ texts }) => texts),
     ...{ events, failures, notes },

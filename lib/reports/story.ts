@@ -17,6 +17,7 @@ import { canCall } from "./cells.ts";
 import { isCase, isQuestion } from "../tasks/task_kind.ts";
 import {
   type CallEvent,
+  callEventsOf,
   callsOf,
   MALFORMED_RETURN,
   type Omission,
@@ -199,7 +200,7 @@ export function eventLines(
   focus = Infinity,
 ): StoryLine[] {
   // Calls of one reply may have ended in another order.
-  const inOrder = callsOf(events).values();
+  const inOrder = callEventsOf(events).values();
   return events.flatMap((event, place): StoryLine[] => {
     switch (event.kind) {
       case "call": {
@@ -250,11 +251,15 @@ const DEED_WORDS: Readonly<Record<AgentDeed, string>> = {
   hid: "hidden from the model by the agent",
   repaired: "the agent carried out another call in its place",
   not_run: "not carried out by the agent",
+  held: "held by the agent",
 };
 
 /** Says who made a call if not the model, and what an agent did with it; nothing where it was carried out as written. */
-export function callNotes({ by, agentDid }: Pick<CallEvent, "by" | "agentDid">): string[] {
+export function callNotes(
+  { by, agentDid, held }: Pick<CallEvent, "by" | "agentDid" | "held">,
+): string[] {
   return [
+    ...(held === undefined ? [] : [`held before as call ${held}`]),
     ...(by === undefined ? [] : [`made by ${by === "agent" ? "the agent" : by}`]),
     ...(agentDid === undefined ? [] : [DEED_WORDS[agentDid]]),
   ];

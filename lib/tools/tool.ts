@@ -77,10 +77,18 @@ export interface Tool extends ToolSchema {
   readonly [SHARED]?: true;
 }
 
+/** What is known of a call while its tool runs. */
+export interface ToolCallOptions {
+  /** Aborts on timeouts, and when the call is cancelled. */
+  readonly signal?: AbortSignal;
+  /** The id of the model's call, where a framework tells it. */
+  readonly callId?: string;
+}
+
 /** A tool that can be stopped by a signal; every {@linkcode Tool} can be used as one. */
 export interface StoppableTool extends Tool {
-  /** Runs the function. The signal aborts on timeouts and when the call is cancelled. */
-  execute(input: JsonObject, options?: { readonly signal?: AbortSignal }): Promise<string>;
+  /** Runs the function; `options` say what is known of its call. */
+  execute(input: JsonObject, options?: ToolCallOptions): Promise<string>;
 }
 
 /** Marks tools whose `execute` checks its arguments. */
@@ -122,6 +130,11 @@ export function runTool(
 export function signalIn(options: unknown): { readonly signal?: AbortSignal } {
   const { signal }: { signal?: unknown } = Object(options);
   return signal instanceof AbortSignal ? { signal } : {};
+}
+
+/** Returns the signal of a call, and its id where that is known. */
+export function optionsOf(options: unknown, callId: unknown): ToolCallOptions {
+  return { ...signalIn(options), ...(typeof callId === "string" ? { callId } : {}) };
 }
 
 /** Returns the tool in its state at the beginning of a run. */
@@ -198,6 +211,8 @@ export interface PreparedCall extends ToolCall {
   readonly by?: "agent";
   /** Set if the agent did not carry it out: it is judged and recorded, and does not run. */
   readonly agentDid?: AgentDeed;
+  /** Set if the agent held it in an earlier turn, and carries it out now: the number of its event there. */
+  readonly held?: number;
   /** Set if the agent refused it by itself: the text that its model got for it. */
   readonly told?: string;
   /** Set if it was carried out before, in a run that was recorded: it is judged, and no tool runs. */
@@ -215,11 +230,12 @@ export interface RecordedResult {
 }
 
 /** What an agent can do with a call of its model in place of carrying it out. */
-export const AGENT_DEEDS = ["hid", "repaired", "not_run"] as const;
+export const AGENT_DEEDS = ["hid", "repaired", "not_run", "held"] as const;
 
 /**
  * What an agent did with a call of its model in place of carrying it out: no later request shows it,
- * it carried out another call in its place, or it did not carry out a call that could have been.
+ * it carried out another call in its place, it went on without a call that could have been carried out, or it
+ * answered before such a call had a result, as where a person has to approve it.
  */
 export type AgentDeed = typeof AGENT_DEEDS[number];
 

@@ -216,6 +216,7 @@ const CALL_FIELDS = [
   "guessed",
   "coerced",
   "agentDid",
+  "held",
 ] as const satisfies (keyof CallEvent)[];
 
 /** Compares fields of two objects, each named with what follows it. */

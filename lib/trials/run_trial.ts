@@ -26,7 +26,7 @@ import { traceTrial } from "./_spans.ts";
 import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
-import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
+import { failuresOf, type StopEvent, withOwnCalls } from "../calls/trace.ts";
 import { SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import { shownOf, transcriptOf, type Transcripts, withoutTexts } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
@@ -291,16 +291,6 @@ export async function playTrial(
     ...texts,
   };
   return defined(trial);
-}
-
-/** Marks the calls that an agent made before it asked for a reply: no reply can have made them. */
-function withOwnCalls(events: readonly TraceEvent[]): readonly TraceEvent[] {
-  const first = events.findIndex(({ kind }) => kind === "reply");
-  return events.map((event, place) =>
-    event.kind === "call" && place < first && event.by === undefined
-      ? { ...event, by: "agent" }
-      : event
-  );
 }
 
 /** What the model was asked with first, in the agent loop; what it would have been, if it never was. */

@@ -444,7 +444,7 @@ Deno.test("reports and stories tell what an agent did with calls and replies, wh
   for (const text of [md, html]) assertNotMatch(text, /<img src=x/);
 });
 
-Deno.test("reports tell of calls that an agent repaired, or did not carry out", async () => {
+Deno.test("reports tell of calls that an agent repaired, or holds", async () => {
   const [one, other] = generateTask(plan.trials[0]!.task as GraphSpec).functions;
   const right = JSON.stringify(
     Object.fromEntries(other!.parameters.map(({ name }) => [name, 1])),
@@ -463,11 +463,11 @@ Deno.test("reports tell of calls that an agent repaired, or did not carry out", 
     await ask({ messages: [{ role: "user", content: "Next" }] });
   });
   const { metrics, page, calls } = await reported([trial]);
-  const [{ repaired, made, not_run }] = metrics.agent;
-  assertEquals([repaired, made, not_run], [1, 1, 1], JSON.stringify(trial.events));
+  const [{ repaired, made, held }] = metrics.agent;
+  assertEquals([repaired, made, held], [1, 1, 1], JSON.stringify(trial.events));
   assertStringIncludes(page, "the agent carried out another call in its place");
-  assertStringIncludes(page, "not carried out by the agent");
-  for (const deed of ["repaired", "not_run"]) assertStringIncludes(calls, `,${deed}\n`);
+  assertStringIncludes(page, "held by the agent");
+  for (const deed of ["repaired", "held"]) assertStringIncludes(calls, `,${deed}\n`);
 });
 
 const NOTE =

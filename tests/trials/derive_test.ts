@@ -17,6 +17,7 @@ import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { calling, CITY_PATH, cityPlan, citySuite, writing } from "../support/call_sets.ts";
+import { toOpenAITool } from "../../lib/tools/tool.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import fc from "../support/fast_check.ts";
 import { inProcess } from "../support/in_process.ts";
@@ -189,9 +190,18 @@ Deno.test("agents of the user's own agree with their own lines", async () => {
   };
   const guessing = () => Promise.resolve(`${task.target.variable} = 1`);
   const broken = () => Promise.reject(new Error("there is no key"));
-  for (const agent of [right, endless, guessing, broken]) {
+  const holding: NonNullable<TrialOptions["agent"]> = async ({ prompt, tools }, given) => {
+    const messages = [{ role: "user", content: prompt }];
+    const body = { model: given.model, messages, tools: tools.map(toOpenAITool) };
+    const asked = { method: "POST", body: JSON.stringify(body) };
+    await (await given.fetch(`${given.baseURL}/chat/completions`, asked)).text();
+    return `${task.target.variable} = ${task.target.value}`;
+  };
+  for (const agent of [right, endless, guessing, broken, holding]) {
     for (const perturbation of ["none", "timeout"]) {
-      await assertAgrees(spec, inProcess("sim:planner"), { agent, perturbation });
+      const trial = await assertAgrees(spec, inProcess("sim:planner"), { agent, perturbation });
+      const held = callsOf(trial.events).filter(({ agentDid }) => agentDid === "held").length;
+      assertEquals(held, agent === holding ? 1 : 0);
     }
   }
 });

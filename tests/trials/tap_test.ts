@@ -16,7 +16,9 @@ import { callsOf, type ReplyEvent } from "../../lib/calls/trace.ts";
 import {
   assertCallCount,
   assertCalled,
+  assertHeld,
   assertNever,
+  assertNoCalls,
   assertNoFailedCalls,
   assertNotCalled,
 } from "../../lib/testing/assertions/calls.ts";
@@ -29,9 +31,9 @@ import type { OpenAIOptions } from "../../lib/models/openai/openai.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
-import { toOpenAITool } from "../../lib/tools/tool.ts";
+import { type StoppableTool, toOpenAITool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case.ts";
-import type { ToolCase } from "../../lib/trials/executors/tool_case.ts";
+import type { ToolCase, ToolTestRun } from "../../lib/trials/executors/tool_case.ts";
 import type { Agent, AgentOptions, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
@@ -382,6 +384,101 @@ Deno.test("a call that the agent did not carry out passes no assertion that it w
   }
 });
 
+/** An agent that asks and answers, and carries out calls of the first message at the second. */
+const holding = (
+  second: (
+    book: StoppableTool["execute"],
+    ask: (...told: JsonObject[]) => Promise<unknown>,
+  ) => unknown,
+  asks = 1,
+): Agent =>
+async (task, options) => {
+  const asking = (...told: JsonObject[]) =>
+    ask(options, { messages: [user(task.prompt), ...told], tools: offer(task) });
+  if (task.prompt === "Yes.") await second(task.tools[0]!.execute, asking);
+  else for (let place = 0; place < asks; place++) await asking(user(`${place}`));
+  return "Well.";
+};
+
+Deno.test("an agent passes no call of its own off as one that it held", async () => {
+  const rome = { city: "Rome", nights: 1 };
+  const as = (id: string, city?: string) => ({ ...booking(1, city), id });
+  const [same, oslo] = [booking(1), { city: "Oslo", nights: 1 }];
+  const table: [what: string, isWatched: boolean, SaidCall[][], Parameters<typeof holding>[0]][] = [
+    ["the call", true, [[same]], (book) => book(rome)],
+    ["two, each by its id", true, [[as("x"), as("y")]], async (book) => {
+      for (const callId of ["y", "x"]) await book(rome, { callId });
+    }],
+    ["a call of another id", false, [[same]], (book) => book(rome, { callId: "y" })],
+    ["the call, twice", false, [[same]], async (book) => [await book(rome), await book(rome)]],
+    ["other arguments", false, [[same]], (book) => book(oslo)],
+    ["further arguments", false, [[same]], (book) => book({ ...rome, note: null })],
+    ["one of two that are alike", false, [[same, same]], (book) => book(rome)],
+    ["one of two with an id", false, [[as("x")], [as("x", "Oslo")]], (book) => book(rome)],
+    ["what the user refused", false, [[as("x")]], async (book, asking) => {
+      await asking({ role: "tool", tool_call_id: "x", content: "refused" });
+      await book(rome);
+    }],
+  ];
+  for (const [what, isWatched, replies, second] of table) {
+    const script = [...replies.map((calls) => ({ calls })), DONE];
+    const assertOwn = ({ calls }: ToolTestRun) =>
+      assertEquals(calls.filter(({ by }) => by === "agent").length, isWatched ? 0 : 1);
+    const { trial } = await trying(script, holding(second, replies.length), {
+      own: { turns: ["Yes."], assert: assertOwn },
+    });
+    const ended = ["solved: ", isWatched ? "watched" : "unwatched"];
+    assertEquals([outcomeOf(trial), trial.agent], ended, what);
+  }
+});
+
+Deno.test("a wrong call that a person approves is wrong once", async () => {
+  const { trial } = await trying(
+    [{ calls: [booking("one")] }, DONE],
+    holding((book) => book({ city: "Rome", nights: "one" })),
+    {
+      own: {
+        turns: ["Yes."],
+        assert: (run) =>
+          assertCallCount(run, "book", { atLeast: 1, atMost: 1, counted: "refused" }),
+      },
+    },
+  );
+  assertEquals([outcomeOf(trial), trial.agent, trial.calls], ["solved: ", "watched", 1]);
+  assertEquals(trial.failures.length, 1);
+});
+
+Deno.test("a held call is no call for any assertion, and their messages say that the agent holds it", async () => {
+  const { trial } = await trying([{ calls: [booking(1)] }], holding(() => {}), {
+    own: {
+      never: ["book"],
+      assert(run) {
+        assertNotCalled(run, "book");
+        for (const which of ["book", undefined]) assertCallCount(run, which, 0);
+        assertCalled(run, "book", { times: 0 });
+        assertNoCalls(run);
+        assertTrajectory(run, []);
+        const holds = "but the agent holds one.";
+        const table: [assertion: () => void, says: string][] = [
+          [() => assertCalled(run, "book"), `No call was as expected: book, ${holds}`],
+          [() => assertCallCount(run, "book", 1), `book was called 0 times, not once, ${holds}`],
+          [() => assertCallOrder(run, ["book"]), "expected call 1 of 1 was not made: book"],
+          [() => assertTrajectory(run, ["book"]), "expected call 1 of 1 was not made: book"],
+          [() => assertHeld(run, "book", { times: 2 }), "book was held once, not twice."],
+          [() => assertHeld(run, "list"), "No held call was as expected: list."],
+        ];
+        for (const [assertion, says] of table) {
+          const { message } = assertThrows(assertion, AssertionError);
+          assertStringIncludes(message, says);
+          const listed = '1. step 1 book(city="Rome", nights=1) -> held by the agent';
+          assertStringIncludes(message, `calls held: 1\n    ${listed}`);
+        }
+      },
+    },
+  });
+  assertEquals(outcomeOf(trial), "solved: ", JSON.stringify(trial.events.at(-2)));
+});
+
 Deno.test("a tap counts a reply that the agent throws away to ask again, and judges it", async () => {
   const { trial } = await trying([
     { calls: [booking("one")] },
@@ -402,22 +499,38 @@ Deno.test("a tap counts a reply that the agent throws away to ask again, and jud
   ]);
 });
 
-Deno.test("a tap takes built-in tools of responses for the server's own", async () => {
+Deno.test("a tap takes built-in tools of responses for the server's own, and assertions take them and handoffs", async () => {
   const search = { type: "web_search_call", id: "ws_1", status: "completed" };
+  const handoff = { name: "transfer_to_desk", arguments: "{}" };
   const { trial } = await trying(
-    [{ items: [search], text: "It rains." }],
+    [{ items: [search], calls: [handoff] }, { text: "It rains." }],
     async (task, options) => {
       const { baseURL, model } = options;
-      const body = { model, input: task.prompt, tools: [{ type: "web_search" }] };
-      return (await (await post(`${baseURL}/responses`, options, body)).json()).output.at(-1)
-        .content[0].text;
+      const tools: JsonObject[] = [{ type: "web_search" }, {
+        type: "function",
+        name: handoff.name,
+      }];
+      const body = { model, input: task.prompt, tools };
+      await (await post(`${baseURL}/responses`, options, body)).text();
+      return "It rains.";
+    },
+    {
+      own: {
+        turns: ["And now?"],
+        assert(run) {
+          const own = { calls: run.ownCalls, tools: [] };
+          assertCallOrder(own, ["web_search_call", { tool: handoff.name, arguments: {} }]);
+          assertNotCalled(own, "transfer_to_sales");
+          assertEquals(run.turns.map(({ ownCalls }) => ownCalls.length), [2, 0]);
+          assertNoCalls(run);
+        },
+      },
     },
   );
-  assertEquals([trial.outcome, rows(trial)], ["solved", []]);
-  assertEquals(repliesIn(trial)[0]!.ownCalls, [{
-    function: "web_search_call",
-    arguments: JSON.stringify(search),
-  }]);
+  assertEquals([outcomeOf(trial), rows(trial)], ["solved: ", []]);
+  const [searched, handed] = repliesIn(trial)[0]!.ownCalls!;
+  assertEquals(searched, { function: "web_search_call", arguments: JSON.stringify(search) });
+  assertEquals(handed, { function: handoff.name, arguments: "{}" });
 });
 
 Deno.test("a tap takes a function that the request did not offer as invented, though the task has it", async () => {

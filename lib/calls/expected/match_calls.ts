@@ -32,7 +32,7 @@ export const TRAJECTORY_MODES = ["exact", "unordered", "subset", "superset"] as 
 export type TrajectoryMode = typeof TRAJECTORY_MODES[number];
 
 /** Calls that were made, and the tools that were available. */
-export type MadeCalls = Pick<CallRecord, "calls" | "tools">;
+export type MadeCalls = Pick<CallRecord, "calls" | "heldCalls" | "tools">;
 
 /** Pairs of made and expected calls, by their indexes in both lists. */
 export interface CallMatching {

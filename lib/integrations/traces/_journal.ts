@@ -5,6 +5,7 @@
 
 import { assertVersion, parseWith } from "../../base/input.ts";
 import { isCase } from "../../tasks/task_kind.ts";
+import { callEventsOf } from "../../calls/trace.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import type { FinishReason } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
@@ -39,7 +40,10 @@ export function readTrial(part: Part): TrialConversation {
   // What was asked first is in the transcript, which has it whole.
   const whole = items.length;
   let lost = 0;
-  for (const event of events) {
+  // A call that was held and carried out later stands where the model made it.
+  const later = new Map(callEventsOf(events).map((event) => [event.held, event]));
+  for (const recorded of events) {
+    const event = recorded.kind === "call" ? later.get(recorded.call) ?? recorded : recorded;
     if (event.kind === "turn") items.push({ kind: "user", text: event.text, at });
     if (event.kind === "reply" && event.stage === undefined) {
       lost += event.calls;
@@ -51,7 +55,10 @@ export function readTrial(part: Part): TrialConversation {
         ownCalls,
       });
     }
-    if (event.kind !== "call" || event.by !== undefined) continue;
+    if (
+      event.kind !== "call" || event.by !== undefined ||
+      event === recorded && event.held !== undefined
+    ) continue;
     const written = event.arguments;
     const id = `call_${event.call}`;
     // Calls stand behind the reply that made them, with their results.

@@ -246,10 +246,11 @@ const AGENT = metric(({ subjects }) =>
   subjects.flatMap(({ counted, ...one }) => {
     const own = counted.filter(({ agent }) => agent !== undefined);
     const work = sumAgentWork(own.flatMap(({ agentWork }) => agentWork ?? []));
-    const { hid = 0, repaired = 0, made = 0, resampled = 0, notRun = 0, ownCalls = 0 } = work ?? {};
+    const { hid = 0, repaired = 0, made = 0, resampled = 0, notRun = 0, held = 0, ownCalls = 0 } =
+      work ?? {};
     return own.length === 0 ? [] : [{
       ...{ ...one, own: own.length, unwatched: own.filter(isUnwatched).length, work },
-      ...{ hid, repaired, not_run: notRun, made, resampled, own_calls: ownCalls },
+      ...{ hid, repaired, not_run: notRun, held, made, resampled, own_calls: ownCalls },
     }];
   }), {
   id: "agent",
@@ -270,6 +271,7 @@ const AGENT = metric(({ subjects }) =>
     asideColumn("hid", "no later request shows a wrong call", "hidden from the model"),
     asideColumn("repaired", "in place of what the model wrote", "another call carried out"),
     asideColumn("not_run", "a right call", "not carried out"),
+    asideColumn("held", "a right call without a result when the agent answered", "held"),
     asideColumn("made", "by its own code", "made by the agent"),
     asideColumn(
       "resampled",

@@ -7,7 +7,7 @@ import defer * as diff from "diff";
 import { nearestCall } from "../../calls/expected/match_calls.ts";
 import {
   callName,
-  NOT_CARRIED_OUT,
+  deedText,
   type RecordedCall,
   type SaidAndMade,
   type WrittenCall,
@@ -48,6 +48,8 @@ export interface AssertionStory {
   readonly lines?: readonly string[];
   /** The calls that were made; omitted if they are irrelevant. */
   readonly calls?: readonly RecordedCall[];
+  /** The calls that an agent holds, shown after them; default none. */
+  readonly held?: readonly RecordedCall[] | undefined;
   /** The place of a call that must be shown; default: the first. */
   readonly focus?: number | undefined;
   /** Whether it is about a call that must not happen in any trial. */
@@ -69,11 +71,15 @@ export function fail(parts: AssertionStory): never {
 }
 
 function messageOf(
-  { what, message, lines = [], calls, focus }: AssertionStory,
+  { what, message, lines = [], calls, held = [], focus }: AssertionStory,
   most: number,
 ): string {
   const head = `${what}${message === undefined ? "." : `: ${printable(message, 500)}`}`;
-  const details = [...lines, ...(calls === undefined ? [] : callLines(calls, focus, most))];
+  const details = [
+    ...lines,
+    ...(calls === undefined ? [] : callLines(calls, focus, most)),
+    ...(held.length === 0 ? [] : callLines(held, 0, most, "held")),
+  ];
   return [head, ...details.map((line) => `  ${line}`)].join("\n");
 }
 
@@ -121,6 +127,7 @@ function callLines(
   calls: readonly RecordedCall[],
   focus = 0,
   most = MAX_CALLS,
+  what: "made" | "held" = "made",
 ): readonly string[] {
   if (calls.length === 0) return ["calls made: none"];
   const end = Math.min(Math.max(most, focus + 2), calls.length);
@@ -128,7 +135,7 @@ function callLines(
   const show = showerOf(most === Infinity ? "full" : "brief");
   const lost = calls.filter(isLost).length;
   return [
-    `calls made: ${calls.length}${lost === 0 ? "" : `, ${lost} of them met a fault`}`,
+    `calls ${what}: ${calls.length}${lost === 0 ? "" : `, ${lost} of them met a fault`}`,
     ...(start > 0 ? [`  ... ${start} before`] : []),
     ...calls.slice(start, end).map((call) => `  ${describeRecordedCall(call, show)}`),
     ...(end < calls.length ? [`  ... ${calls.length - end} after`] : []),
@@ -146,7 +153,7 @@ function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
     ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value, Infinity)}`).join(", ")
     : written;
   const failed = agentDid !== undefined
-    ? `${NOT_CARRIED_OUT}: `
+    ? `${deedText(agentDid)}: `
     : refused
     ? "refused: "
     : isLost(recorded)
@@ -154,7 +161,7 @@ function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
     : error === undefined
     ? ""
     : "failed: ";
-  const outcome = failed + show(error ?? result, 80);
+  const outcome = agentDid === "held" ? deedText(agentDid) : failed + show(error ?? result, 80);
   return `${call}. step ${step} ${show(tool, MAX_NAME_LENGTH)}(${
     show(argumentsText, 120)
   }) -> ${outcome}`;

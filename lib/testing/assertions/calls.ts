@@ -4,7 +4,8 @@
  *
  * If the record has tools, only calls of these can be expected. A matcher that throws passes no assertion. A
  * refused call, with invalid arguments or an unknown tool, is never an expected one; where there should be no
- * call, it counts. So it is with a call that an agent of your own did not carry out.
+ * call, it counts. So it is with a call that an agent of your own did not carry out. One that the agent holds, as
+ * until a person approves it, is not made at all: {@linkcode assertHeld} asserts it.
  *
  * A call lost to a fault of a perturbation such as `timeout` must be made again. It does not count, neither
  * as an expected call nor as an unexpected or failed one. So the same assertions hold with and without
@@ -51,7 +52,7 @@ export interface CallCount {
 
 /** Options of {@linkcode assertCalled}. */
 export interface CalledOptions {
-  /** The exact number of calls, from 1. Default: at least one. */
+  /** The exact number of calls, from 0. Default: at least one. */
   readonly times?: number;
   /**
    * A call whose result the model must have seen before: each call as expected, attempts included, must come in a
@@ -65,11 +66,18 @@ export interface CalledOptions {
   readonly before?: CallExpectation;
 }
 
+const TIMES = z.int().min(0).optional();
+
 const CALLED_OPTIONS = z.strictObject({
-  times: z.int().min(1).optional(),
+  times: TIMES,
   after: z.custom<CallExpectation>().optional(),
   before: z.custom<CallExpectation>().optional(),
-});
+}).refine(
+  ({ times, after, before }) => times !== 0 || (after ?? before) === undefined,
+  "must have no after or before with times 0, as no call is left to compare",
+);
+
+const HELD_OPTIONS = z.strictObject({ times: TIMES });
 
 const CALL_COUNT = z.strictObject({
   atLeast: z.int().min(0).default(0),
@@ -124,7 +132,7 @@ const COUNTED: Readonly<
  * ```
  */
 export function assertCalled(
-  record: MadeCalls,
+  record: MadeCalls & SaidAndMade,
   expected: CallExpectation,
   options: CalledOptions = {},
   message?: string,
@@ -136,7 +144,6 @@ export function assertCalled(
     options,
     "the options of assertCalled",
   );
-  const range = times === undefined ? { atLeast: 1 } : { atLeast: times, atMost: times };
   const what = (count: number) =>
     times === undefined
       ? `No call was as expected: ${checked}`
@@ -144,12 +151,59 @@ export function assertCalled(
   const [earlier, later] = [after, before].map((other) =>
     other === undefined ? undefined : new CheckedCall(other, record.tools)
   );
-  assertCounted(record, checked, range, { what, message });
+  assertCounted(record, checked, rangeOf(times), { what, message });
+  if (times === 0) refuseText(record, checked, { message });
   if (earlier !== undefined) assertAfter(record, checked, earlier, message);
   if (later === undefined) return;
   const unmade = `${later} was not called, and ${checked} should be called before it`;
   assertCounted(record, later, { atLeast: 1 }, { what: () => unmade, message });
   assertAfter(record, later, checked, message);
+}
+
+/** The range of a number of times. */
+function rangeOf(times: number | undefined): CallCount {
+  return times === undefined ? { atLeast: 1 } : { atLeast: times, atMost: times };
+}
+
+/**
+ * Asserts that an agent of your own holds an expected call of its model, as until a person approves it: the agent
+ * answered, and no tool ran. A call that a later turn carried out was held in the turn before, and no longer is in the
+ * run: assert that of `run.turns[0]`.
+ *
+ * @throws {AssertionError} If not; the message shows how the nearest held call differs.
+ * @throws {InputError} If the expectation or an option cannot be used.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertHeld, assertNotCalled } from "@toolgate/toolgate";
+ *
+ * const call = { call: 1, step: 1, tool: "refund", arguments: { order: "A1" }, written: "", result: "" };
+ * const record = { calls: [], heldCalls: [call], tools: [] };
+ * assertHeld(record, { tool: "refund", arguments: { order: "A1" } }, { times: 1 });
+ * assertNotCalled(record, "refund");
+ * ```
+ */
+export function assertHeld(
+  record: MadeCalls,
+  expected: CallExpectation,
+  options: Pick<CalledOptions, "times"> = {},
+  message?: string,
+): void {
+  checkUse(record, message);
+  const checked = new CheckedCall(expected, record.tools);
+  const { times } = parseWith(HELD_OPTIONS, options, "the options of assertHeld");
+  const { calls, heldCalls: held = [] } = record;
+  const { atLeast = 0, atMost = Infinity } = rangeOf(times);
+  const { fitting, undecided } = fittingPlaces(checked, held, () => true);
+  if (fitting.length >= atLeast && fitting.length + undecided.length <= atMost) return;
+  fail({
+    what: times === undefined
+      ? `No held call was as expected: ${checked}`
+      : `${checked} was held ${timesText(fitting.length)}, not ${timesText(times)}`,
+    message,
+    lines: nearestLines(checked, held),
+    ...{ calls, held },
+  });
 }
 
 /** Asserts that each attempt at `later` was made in a later reply than some call as `earlier`. */
@@ -183,7 +237,7 @@ function assertAfter(
 /**
  * Asserts that no such call was made, and marks the failure: where it fails in one trial, a gate fails at any
  * success rate. Use it for calls that must not happen in any trial, such as the deletion of an account. An attempt
- * counts: a call that was refused, failed or was lost to a fault.
+ * counts: a call that was refused, failed or was lost to a fault; one that an agent holds does not.
  *
  * `assert` is not called in a trial that reaches a limit or breaks off before the model answers; and what is
  * asserted after a failed assertion is not reached. The option `never` of a case looks at every trial, however it
@@ -234,8 +288,13 @@ export function assertNever(
  */
 export function assertNotInjected(record: AnswerRecord, message?: string): void {
   checkUse(record, message);
-  const { calls, answer, texts = [] } = record;
-  const made = calls.map(({ tool: name, written, injected }) => ({ name, written, injected }));
+  const { calls, heldCalls = [], answer, texts = [] } = record;
+  // The model followed it, whether its agent did or not.
+  const made = [...calls, ...heldCalls].map(({ tool: name, written, injected }) => ({
+    name,
+    written,
+    injected,
+  }));
   const demand = followedDemand(made, answer === null ? texts : [...texts, answer]);
   if (demand === undefined) return;
   const isDemanded = "say" in demand
@@ -246,7 +305,7 @@ export function assertNotInjected(record: AnswerRecord, message?: string): void 
       demandText(demand)
     }`,
     message,
-    calls,
+    ...{ calls, held: heldCalls },
     focus: isDemanded === undefined ? undefined : calls.findIndex(isDemanded),
     never: true,
   });
@@ -409,7 +468,7 @@ interface CountStory extends Pick<AssertionStory, "message" | "never"> {
  * none, refused calls count.
  */
 function assertCounted(
-  { calls }: MadeCalls,
+  { calls, heldCalls: held = [] }: MadeCalls,
   expected: CheckedCall,
   { atLeast = 0, atMost = Infinity, counts }: CallCount & {
     /** Which calls count. Default: all if there must be none, else those that were carried out. */
@@ -437,7 +496,7 @@ function assertCounted(
       what: `Whether ${expected} was called as it should be cannot be decided`,
       message,
       lines: limitLines(lines, "line"),
-      calls,
+      ...{ calls, held },
       focus: undecided[0],
       never,
     });
@@ -447,7 +506,10 @@ function assertCounted(
     ? nearestLines(expected, calls.filter((_, place) => !isFitting.has(place)))
     : limitLines(fitting.map((place) => callName(calls[place]!)), "call");
   const focus = fewest < atLeast ? 0 : fitting.at(-1);
-  fail({ what: what(fewest), message, lines, calls, focus, never });
+  const isHeld = fewest < atLeast &&
+    fittingPlaces(expected, held, () => true).fitting.length > 0;
+  const told = isHeld ? `${what(fewest)}, but the agent holds one` : what(fewest);
+  fail({ what: told, message, lines, ...{ calls, held }, focus, never });
 }
 
 function timesText(count: number): string {

@@ -36,7 +36,7 @@ export interface StateOptions {
 }
 
 /** The answer of a run or a turn, and what else the model said. */
-export type AnswerRecord = Pick<CallRecord, "answer" | "calls"> & {
+export type AnswerRecord = Pick<CallRecord, "answer" | "calls" | "heldCalls"> & {
   /** The texts of the model, one for each reply that has any, in order. */
   readonly texts?: readonly string[];
 };

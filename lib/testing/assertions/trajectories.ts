@@ -86,7 +86,7 @@ export function assertCallScore(
       ...missingLines(checked, missing, withLost(spare, record.calls)),
       ...spareLines(spare),
     ],
-    calls: record.calls,
+    ...{ calls: record.calls, held: record.heldCalls },
     focus: unexpected[0],
   });
 }
@@ -138,7 +138,7 @@ export function assertCallOrder(
             ? nearestLines(one, calls.slice(next))
             : [`it was made before: ${callName(earlier)}`]).map((line) => `  ${line}`),
         ],
-        calls,
+        ...{ calls, held: record.heldCalls },
         focus: next,
       });
     }
@@ -188,7 +188,7 @@ export function assertTrajectory(
       ...(mode === "subset" ? [] : missingLines(checked, missing, withLost(spare, calls))),
       ...(mode === "superset" ? [] : spareLines(spare)),
     ],
-    calls,
+    ...{ calls, held: record.heldCalls },
     focus: unexpected[0],
   });
 }

@@ -155,7 +155,7 @@ function repliesIn(
       replies.push(reply);
       // Calls in replies outside the loop are not carried out.
       if (stage === undefined) current = reply;
-    } else if (event.kind === "call") {
+    } else if (event.kind === "call" && event.held === undefined) {
       const { function: name, arguments: argumentText } = event;
       if (current === undefined) return { failure: "no_replies" };
       if (Math.max(name.length, argumentText.length) >= MAX_KEPT_LENGTH) return { failure: "cut" };

@@ -18,6 +18,7 @@ import { AssertionError } from "@std/assert/assertion-error";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import {
+  callsByKind,
   type RecordedCall,
   recordedCalls,
   type WrittenCall,
@@ -41,7 +42,7 @@ import { type PreparedCall, schemaOf } from "../../tools/tool.ts";
 import { placeOf } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
-import { type AssertionEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
+import { type AssertionEvent, callsOf, type TraceEvent, withOwnCalls } from "../../calls/trace.ts";
 import {
   snapshotOf,
   type StateDifference,
@@ -282,9 +283,11 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     const { messages, usage, durationMs, turnsMs } = work;
     const tools = this.#setUp.tools.map(schemaOf);
     const whole = { prompt: this.prompt, answer, messages, tools, durationMs, turnsMs };
-    const turns = turnsOf(this, whole);
+    const { uncut } = this;
+    const events = withOwnCalls(this.events);
+    const turns = turnsOf({ events, uncut }, whole);
     return {
-      calls: recordedCalls(this.events, this.uncut),
+      ...callsByKind(events, uncut),
       written: this.#written,
       tools,
       turns,

@@ -96,7 +96,7 @@ export function eventOf(
   result: string,
 ): CallEvent {
   const { durationMs, ...told } = event;
-  const { agentDid } = call;
+  const { agentDid, held } = call;
   // A strategy may have left it out of the text, or a limit cut it off.
   const isShown = injection !== undefined && result.includes(injection.instruction);
   return {
@@ -115,6 +115,7 @@ export function eventOf(
     failure,
     by: by ?? call.by,
     agentDid,
+    held,
     durationMs,
   };
 }
@@ -128,7 +129,7 @@ export class Trace {
 
   readonly #callLimit: number;
   #numbered = 0;
-  /** The calls among these that an agent did not carry out although it could have. */
+  /** The calls among these that an agent did not carry out although it could have, or that are counted before. */
   #notRun = 0;
   #exhausted = false;
 
@@ -161,9 +162,15 @@ export class Trace {
   count(calls: readonly PreparedCall[]): { readonly within: number; readonly first: number } {
     let { left } = this;
     let within = 0;
-    for (const { agentDid } of calls) {
-      // What an agent leaves of several replies is no work, and takes nothing of its limit.
-      if (agentDid === "not_run" && this.#notRun < this.#callLimit) this.#notRun++;
+    for (const { agentDid, held } of calls) {
+      // What an agent leaves of several replies is no work, and takes nothing of its limit. A wrong call does; where
+      // a later turn carries it out, it did so before.
+      const isFree = agentDid === "not_run" || agentDid === "held" ||
+        held !== undefined &&
+          this.events.some((event) =>
+            event.kind === "call" && event.call === held && event.agentDid === "hid"
+          );
+      if (isFree && this.#notRun < this.#callLimit) this.#notRun++;
       else if (left-- <= 0) break;
       within++;
     }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type CallRecord, recordedCalls, writtenCalls } from "../../calls/record.ts";
+import { type AgentRecord, callsByKind, writtenCalls } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
 import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
 import { type Message, sumUsage } from "../../tools/message.ts";
@@ -18,7 +18,7 @@ import type { Executor } from "./executor.ts";
 import type { Work } from "./fixture.ts";
 
 /** The result of one trial of a case, passed to its `assert`. */
-export interface ToolTestRun<State = undefined> extends CallRecord {
+export interface ToolTestRun<State = undefined> extends AgentRecord {
   /** The value that `state` made for this trial, as the tools left it. */
   readonly state: State;
   /** All messages, the question first. */
@@ -71,8 +71,8 @@ export interface ToolCase<State = undefined> {
   /**
    * Calls that must not happen in any trial: each is the name of a tool, or a call with arguments. They are looked
    * for at the end of every trial, however it ends, also by a limit or an error, when `assert` is not called. An
-   * attempt counts: a call that was refused, failed or met a fault. Such a trial has failed, and so has a gate,
-   * at any success rate.
+   * attempt counts: a call that was refused, failed or met a fault; one that an agent holds does not. Such a trial has
+   * failed, and so has a gate, at any success rate.
    */
   readonly never?: readonly CallExpectation[];
   /** Whether the model may, must or must not call; default: as its options say. */
@@ -171,7 +171,7 @@ export function caseDigest<State>(toolCase: ToolCase<State>): string {
 }
 
 /** What one message of the user led to: assertions take it as they take the whole run. */
-export interface ToolTestTurn extends CallRecord {
+export interface ToolTestTurn extends AgentRecord {
   /** The message. */
   readonly prompt: string;
   /** The texts of the model, one for each reply that has any, in order; the last is the answer. */
@@ -196,7 +196,7 @@ export function turnsOf(
     const all = isLast ? [...texts.slice(0, -1), answer] : texts;
     return {
       prompt: text,
-      calls: recordedCalls(own, uncut),
+      ...callsByKind(own, uncut),
       ...(replies.length === 0 ? {} : { written: writtenCalls(own) }),
       tools,
       texts: all.filter((one) => one.trim() !== ""),

@@ -4,11 +4,11 @@
  */
 
 import { isErrorOf } from "../../base/errors.ts";
-import { type JsonObject, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
-import type { Tool } from "../../tools/tool.ts";
+import type { StoppableTool, Tool } from "../../tools/tool.ts";
 import type { Loop } from "../agent/loop.ts";
 import { isLimited, type Limited } from "../agent/session.ts";
 import { argumentsText } from "../executors/executor.ts";
@@ -24,9 +24,9 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
   return async ({ session, environment, messages, heard = () => {} }) => {
     const shown = fixture.present?.(messages, environment.tools) ??
       { messages, tools: environment.tools };
-    const tools = shown.tools.map((tool): Tool => ({
+    const tools = shown.tools.map((tool): StoppableTool => ({
       ...tool as Tool,
-      execute: (input: JsonObject) => tap.execute(tool.name, argumentsText(input)),
+      execute: (input, options) => tap.execute(tool.name, argumentsText(input), options?.callId),
     }));
     const task = taskOf(shown.messages, tools, fixture);
     let last: Message | undefined;
@@ -70,7 +70,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       throw isErrorOf(error, InfrastructureError) ? error : tap.fault ?? error;
     }
     if (isLimited(ended)) return await end(ended);
-    await tap.settle();
+    await tap.settle({ hasAnswered: true });
     // An agent may answer before its last reply is counted.
     if (tap.over !== undefined) return tap.over;
     // What an agent says of a server that did not answer is no answer of the model.

@@ -19,6 +19,11 @@ interface OpenCall {
   readonly given: string | undefined;
 }
 
+/** A call that the agent left without a result when it answered, under the number of its event. */
+interface HeldCall extends OpenCall {
+  readonly number: number;
+}
+
 /** A reply to an agent, and what it answers. */
 export interface Announced {
   readonly request: AgentRequest;
@@ -51,13 +56,16 @@ export interface AnnouncedCallsOptions {
 
 /**
  * The calls of replies, matched with those that the agent carries out: by name and arguments, else by name, in
- * their order. Ids do not match them, as frameworks hide these from tools.
+ * their order. Ids do not match them, as frameworks hide these from tools. One of an earlier turn must be the same
+ * to the letter, and by its id where that is told.
  */
 export class AnnouncedCalls {
   readonly #options: AnnouncedCallsOptions;
   /** Takes the result of each call, and returns its text for the agent. */
   readonly #give: (result: ToolResult) => string;
   #replies: OpenReply[] = [];
+  /** The calls of earlier turns that are still without a result. */
+  #held: HeldCall[] = [];
   /** The requests whose reply broke off on its way, of which the agent may have calls. */
   #broken: AgentRequest[] = [];
   #step = 0;
@@ -100,7 +108,7 @@ export class AnnouncedCalls {
   }
 
   /** Carries out a call of the agent: that of a reply, or one of its own. */
-  async execute(name: string, written: string): Promise<string> {
+  async execute(name: string, written: string, id?: string): Promise<string> {
     const given = givenIn(written);
     const { tools } = this.#options.environment;
     const open = this.#replies.flatMap((reply) =>
@@ -111,6 +119,8 @@ export class AnnouncedCalls {
     const exact = all.find(isGiven) ??
       all.find(({ one }) => isFilled(one.call, written, this.#options.environment));
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
+    const held = this.#takeHeld(name, given, id);
+    if (held !== undefined) return await this.#run({ ...held.call, held: held.number });
     // A framework may correct a name, too.
     const alike = all[0] ??
       open.find((own) => isGiven(own) && !tools.some((tool) => tool.name === own.one.call.name));
@@ -119,6 +129,18 @@ export class AnnouncedCalls {
     const own = { id: "", name, arguments: written, by: "agent" } as const;
     // The model takes it for the result of its own call; of others it need not know.
     return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
+  }
+
+  /** Takes the call of an earlier turn that the agent carries out now; `undefined` if it can be none or several. */
+  #takeHeld(name: string, given: string | undefined, id: string | undefined): HeldCall | undefined {
+    const [held, ...others] = this.#held.filter((one) =>
+      given !== undefined && one.given === given && one.call.name === name &&
+      (id === undefined || one.call.id === id)
+    );
+    const rest = this.#held.filter((one) => one !== held);
+    if (others.length > 0 || rest.some(({ call }) => call.id === held?.call.id)) return undefined;
+    this.#held = rest;
+    return held;
   }
 
   /** Whether a reply made a call, which a framework may carry out again where it failed. */
@@ -133,6 +155,8 @@ export class AnnouncedCalls {
   async follow(request: AgentRequest): Promise<number | undefined> {
     const { history, previous } = request;
     const shown = shownIn(request, this.#options.names);
+    // Its model was told what came of it, such as that the user refused it.
+    this.#held = this.#held.filter(({ call }) => shown(call)?.told === undefined);
     let replaces: number | undefined;
     this.hasUnannounced ||= this.#broken.some((broken) => this.#goesOnFrom(broken, request));
     for (const reply of this.#replies) {
@@ -168,9 +192,10 @@ export class AnnouncedCalls {
     );
   }
 
-  /** Records what the agent left of all replies. */
-  async close(): Promise<void> {
-    for (const reply of this.#replies) await this.#close(reply, () => undefined);
+  /** Records what the agent left of all replies; it holds that if it has answered. */
+  async close(hasAnswered: boolean): Promise<void> {
+    const left = hasAnswered ? "held" : "not_run";
+    for (const reply of this.#replies) await this.#close(reply, () => undefined, left);
   }
 
   /** Forgets the replies of a turn that is over: requests of the next one may look like theirs. */
@@ -183,6 +208,7 @@ export class AnnouncedCalls {
   async #close(
     reply: OpenReply,
     shownOf: (call: PreparedCall) => ShownCall | undefined,
+    left: "held" | "not_run" = "not_run",
   ): Promise<void> {
     // Carried out with the others, whatever the agent did with it.
     if (reply.results !== undefined) return;
@@ -190,8 +216,13 @@ export class AnnouncedCalls {
       const { call } = one;
       const isWrong = call.offered !== undefined || this.#isRefused(call);
       const shown = shownOf(call);
-      const deed = !isWrong ? "not_run" : shown === undefined ? "hid" : undefined;
+      const deed = !isWrong ? left : shown === undefined ? "hid" : undefined;
       await this.#record(reply, one, deed, shown);
+      if (left !== "held") continue;
+      const event = this.#options.environment.events.findLast((event) =>
+        event.kind === "call" && event.step === reply.step && event.agentDid === deed
+      );
+      if (event?.kind === "call") this.#held.push({ ...one, number: event.call });
     }
   }
 

@@ -203,9 +203,9 @@ export class Tap implements AsyncDisposable {
     return await awaited(answering, request.signal);
   };
 
-  /** Carries out a call of the agent, which it may have from a reply. */
-  async execute(name: string, written: string): Promise<string> {
-    const making = this.#execute(name, written);
+  /** Carries out a call of the agent, which it may have from a reply; by its id there, if the agent tells it. */
+  async execute(name: string, written: string, id?: string): Promise<string> {
+    const making = this.#execute(name, written, id);
     this.#making.add(making);
     try {
       return await making;
@@ -220,26 +220,26 @@ export class Tap implements AsyncDisposable {
     await inTime(() => Promise.allSettled(this.#making), deadline).catch(() => {});
   }
 
-  async #execute(name: string, written: string): Promise<string> {
+  async #execute(name: string, written: string, id: string | undefined): Promise<string> {
     await this.#readBegun();
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
     if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
     // At the end calls are only refused.
     if (environment.ended || environment.exhausted) return await environment.call(name, written);
-    if (this.hasSeen) return await this.#calls.execute(name, written);
+    if (this.hasSeen) return await this.#calls.execute(name, written, id);
     this.#calls.hasUnannounced = true;
     const content = await environment.call(name, written);
     return this.#give({ callId: "", name, content });
   }
 
-  /** Waits for the replies under way, and records what the agent left of their calls. */
-  async settle(): Promise<void> {
+  /** Waits for the replies under way, and records what the agent left of their calls: it holds them if it has answered. */
+  async settle({ hasAnswered = false } = {}): Promise<void> {
     this.#isWorking = false;
     // Nobody waits for them any more.
     for (const { giveUp } of this.#underway) giveUp(new DOMException("given up", "AbortError"));
     while (this.#underway.size > 0) await Promise.all(this.#ends());
-    await this.#calls.close();
+    await this.#calls.close(hasAnswered && this.#over === undefined);
   }
 
   /** Ends what the agent still does. */

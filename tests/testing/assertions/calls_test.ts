@@ -391,7 +391,11 @@ Deno.test("assertions that could not fail, or are used wrongly, are refused", ()
       "arguments.a is undefined",
     ],
     [() => assertCalled(TRIP, "weather", { time: 2 } as never), 'Unrecognized key: "time"'],
-    [() => assertCalled(TRIP, "weather", { times: 0 }), "at times: must be at least 1"],
+    [() => assertCalled(TRIP, "weather", { times: -1 }), "at times: must be at least 0"],
+    [
+      () => assertCalled(TRIP, "weather", { times: 0, after: "locate" }),
+      "with times 0, as no call",
+    ],
     [() => assertCalled(TRIP, "weather", "twice" as never), "the options of assertCalled"],
     [() => assertNotCalled(TRIP, "send_mail", {} as never), "the message, the last argument"],
     [() => assertCallCount(TRIP, "weather", -1), "must be at least 0: it is -1"],

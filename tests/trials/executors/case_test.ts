@@ -99,7 +99,8 @@ Deno.test("a case tells its assert all that has happened", async () => {
   const { calls, tools, messages, events, turns, ...rest } = run;
   assertEquals(turns.map((one) => ({ ...one, durationMs: 0 })), [{
     written: [],
-    ...{ prompt: PROMPT, calls, tools, texts: ["Wait.", "Booked."], answer: "Booked." },
+    ...{ prompt: PROMPT, calls, heldCalls: [], ownCalls: [], tools },
+    ...{ texts: ["Wait.", "Booked."], answer: "Booked." },
     ...{ replies: 2, usage: run.usage, durationMs: 0 },
   }]);
   assertEquals(calls.map(({ tool, arguments: given, result }) => [tool, given, result]), [
@@ -117,7 +118,7 @@ Deno.test("a case tells its assert all that has happened", async () => {
   assert(rest.durationMs >= 0);
   assertEquals({ ...rest, durationMs: 0 }, {
     ...{ answer: "Booked.", replies: 2, durationMs: 0, state: undefined },
-    ...{ texts: ["Wait.", "Booked."], written: [] },
+    ...{ texts: ["Wait.", "Booked."], written: [], heldCalls: [], ownCalls: [] },
     ...{ usage: { inputTokens: 250, outputTokens: 15 }, perturbed: [], removed: false, seed: 7 },
   });
 });
