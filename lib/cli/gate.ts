@@ -215,7 +215,7 @@ async function decideBy(
   const decision = decideResults(results, policy, { ...others, baseline });
   return attempts === undefined
     ? decision
-    : withAttempts(decision, policy, () => ({ run: attempts, of: attempts }), "by --attempts");
+    : withAttempts(decision, policy, () => ({ run: attempts, of: attempts }), "(--attempts)");
 }
 
 /** Adds the record of a run to a history, which counts the runs of a gate, and returns it; says so if it cannot be added. */
