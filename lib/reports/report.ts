@@ -79,7 +79,10 @@ export class Report {
     this.trials = trials.map(asSummary);
     this.suite = suite;
     this.gates = gates;
-    this.notes = [...trialNotes(this.trials), ...notes];
+    // Notices of journals without checksums are among the notes.
+    const remarks = gates.flatMap(({ remarks = [] }) => remarks)
+      .filter(({ about }) => about !== "unchecked").map(({ text }) => text);
+    this.notes = [...new Set([...trialNotes(this.trials), ...notes, ...remarks])];
     this.unit = unitNames(this.trials.map(({ task }) => task)).one;
     this.words = reportWords(this);
     this.#measured = measured;

@@ -86,6 +86,8 @@ Deno.test("a run whose failures were cut off and drawn again says how often it w
   const { verdict, remarks, verdicts: [{ text }] } = JSON.parse(gated.stdout);
   assertEquals([gated.code, verdict, remarks[0].about], [0, "pass", "resumed"], gated.all);
   assertMatch(text, told);
+  const shown = await toolgate(["report", journal]);
+  assertMatch(shown.stdout, /^\* The run was resumed \d+ times; a cut end/m);
   const whole = await toolgate(["gate", journal, "--require-whole"]);
   assertEquals(whole.code, 3, whole.all);
   assertStringIncludes(
