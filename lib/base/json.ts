@@ -125,10 +125,10 @@ export function withField(
   return `${open}${comma}${JSON.stringify(name)}:${JSON.stringify(value)}}`;
 }
 
-// Control characters (line breaks and tabs too), lone surrogates, and invisible characters that reorder
-// or hide text.
+// Control characters (line breaks and tabs too), lone surrogates, invisible characters that reorder or hide text, and
+// what XML cannot hold, as JUnit reports are.
 const UNPRINTABLE =
-  /[\p{Cc}\p{Cs}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+  /[\p{Cc}\p{Cs}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff\u{e0000}-\u{e007f}]/gu;
 
 // Commands to the runner of a CI job: `##[error]` (GitHub, Azure), `##vso[...]` (Azure) and `##teamcity[...]`
 // anywhere in a line, and `::error::` (GitHub) where a line begins, apart from spaces. The end of a text may come
@@ -204,7 +204,7 @@ export function printableJson(value: unknown, indent?: number): string {
 
 /** What JSON leaves as it is and no terminal or runner should get. */
 const UNPRINTABLE_JSON =
-  /#(?=#\w*\[)|[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+  /#(?=#\w*\[)|[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/g;
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 

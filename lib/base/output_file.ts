@@ -36,6 +36,20 @@ export function assertWritable(path: string, what: string): void {
 }
 
 /**
+ * Checks that a path is no link, through which a file would be lost that nobody named. Links of the system, such as
+ * `/dev/stdout`, lead to what is open already.
+ *
+ * @throws {InputError} If it is a link.
+ */
+export function assertNoLink(path: string, what: string, shown = path): void {
+  if (isLink(path) && !path.startsWith("/dev/")) throw linked(shown, what);
+}
+
+function linked(path: string, what: string): InputError {
+  return cannot(`write ${what} ${path}`, "it must be a file of its own", "it is a link");
+}
+
+/**
  * Checks that a file replaces nothing but its own kind: a suite, a baseline or a file of the user's would be lost.
  * An empty file, and what may not be read, may be replaced.
  *
@@ -122,9 +136,7 @@ export class Output implements Disposable {
   constructor(path: string, what: string, { links = true }: OutputOptions = {}) {
     this.#path = path;
     this.#what = what;
-    if (!links && isLink(path)) {
-      throw cannot(`write ${what} ${path}`, "it must be a file of its own", "it is a link");
-    }
+    if (!links && isLink(path)) throw linked(path, what);
     // Nobody can guess the name, and put a file there or a link.
     const part = `${path}.${crypto.randomUUID()}.part`;
     const file = !links ? open(part, what, { createNew: true }, path) : isReplaceable(path, part)

@@ -203,8 +203,12 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
     registerSecrets(environmentSecrets());
   }
   if (forms !== undefined) return forms;
+  // Servers say some texts in small or capital letters alone.
+  const cases = [...known].flatMap((
+    secret,
+  ) => [secret, secret.toLowerCase(), secret.toUpperCase()]);
   // Longest first, as one may be the beginning of another.
-  const all = [...new Set([...known].flatMap(secretForms))]
+  const all = [...new Set([...new Set(cases)].flatMap(secretForms))]
     .sort((left, right) => right.length - left.length);
   forms = Map.groupBy(all, (form) => form.slice(0, SHORTEST_GIVEN));
   // Without any secrets: a pattern that matches nothing.

@@ -8,7 +8,7 @@ import { userPath } from "../base/command_line.ts";
 import { attempt, inOneLine, InputError } from "../base/errors.ts";
 import { printableJson } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
-import { writeOutput } from "../base/output_file.ts";
+import { assertNoLink, writeOutput } from "../base/output_file.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import {
   type HistoryPoint,
@@ -97,6 +97,7 @@ report, if that is NAME.html beside its record NAME.json, or beside the page.`,
     if (html !== undefined) {
       const page = userPath(html);
       const pageOf = ({ path }: HistoryPoint) => reportBeside(userPath(path), page);
+      assertNoLink(page, "the page to", html);
       writeOutput(page, await historyPage(report, pageOf), "the page to");
       console.error(`Wrote ${html}`);
     }

@@ -5,7 +5,7 @@
 
 import { userPath } from "../base/command_line.ts";
 import { countText } from "../base/numbers.ts";
-import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
+import { assertNoLink, assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { assertCsvFolder, writeCsv } from "../reports/csv.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
@@ -124,7 +124,7 @@ function assertOutputs(outputs: Outputs, read: readonly string[], error: Rest["e
 
 /**
  * Checks that folders, and JSON that programs read, replace nothing but what the command wrote before. A page and
- * Markdown are written to the file that is named, whatever it is.
+ * Markdown are written to the file that is named, whatever it is; one that a link leads to is not named.
  *
  * @throws {InputError} If one would replace another file.
  */
@@ -132,7 +132,8 @@ function assertReplaceableOutputs(outputs: Outputs, report: Report): void {
   for (const [name, file] of outputs) {
     const path = userPath(file);
     if (name === "csv") assertCsvFolder(path, report, file);
-    if (name === "svg") assertSvgFolder(path, report, file);
+    else if (name === "svg") assertSvgFolder(path, report, file);
+    else assertNoLink(path, "the report to", file);
     if (name === "json") {
       assertReplaceable(path, "the report to", {
         kind: "another such report",

@@ -5,7 +5,7 @@
 
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
-import { assertWritable, writeOutput } from "../base/output_file.ts";
+import { assertNoLink, assertWritable, writeOutput } from "../base/output_file.ts";
 import { assertServable } from "../base/page_server.ts";
 import { terminalColumns, testWidth } from "../base/terminal_width.ts";
 import type { CodePlace } from "../base/user_code.ts";
@@ -282,7 +282,10 @@ function formatOf(path: string): "html" | "md" | "txt" {
  */
 function openReports(paths: readonly string[]): () => void {
   for (const path of paths) formatOf(path);
-  for (const path of paths) assertWritable(path, REPORT);
+  for (const path of paths) {
+    assertNoLink(path, REPORT);
+    assertWritable(path, REPORT);
+  }
   const open = [...paths];
   return () => {
     for (const path of open.splice(0)) writeOutput(path, UNFINISHED, REPORT);

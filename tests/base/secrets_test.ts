@@ -48,6 +48,16 @@ Deno.test("hideSecrets() finds a secret however it is escaped", () => {
   }));
 });
 
+Deno.test("hideSecrets() finds a secret in small or in capital letters", () => {
+  const secret = "Gold=Finch/Key+One é";
+  registerSecrets([secret]);
+  for (const one of [secret.toLowerCase(), secret.toUpperCase()]) {
+    for (const text of [one, encodeURIComponent(one), new TextEncoder().encode(one).toBase64()]) {
+      assertStringIncludes(hideSecrets(`It was ${text}.`), MARK, text);
+    }
+  }
+});
+
 Deno.test("hideSecrets() finds a secret in base64, whatever stands around it", () => {
   const secret = "grasshopper-warbler-1";
   registerSecrets([secret]);

@@ -296,7 +296,12 @@ Deno.test("toolgate report overwrites no file that is not its own, and says so b
   place.write("out/overview.csv", "mine\n");
   place.write("file", "mine");
   place.write("trials.csv", Deno.readTextFileSync(place.file("a.jsonl")));
+  Deno.symlinkSync("file", place.file("link"));
   const before = contents(place);
+  const linked = (file: string): [string[], string] => [
+    [`--${file}`, "link"],
+    "Cannot write the report to link as it must be a file of its own: it is a link",
+  ];
   const cases: [string[], string][] = [
     [
       ["--html", "r.html", "--csv", "out"],
@@ -304,6 +309,7 @@ Deno.test("toolgate report overwrites no file that is not its own, and says so b
     ],
     [["--html", "r.html", "--csv", "file"], "Cannot write the report to file/trials.csv: "],
     [["--csv", "b.jsonl"], "--csv must not be named like a journal"],
+    ...["html", "markdown", "json"].map(linked),
   ];
   const told = await reports(place, cases.map(([outputs]) => ["a.jsonl", ...outputs]));
   for (const [at, [outputs, message]] of cases.entries()) {

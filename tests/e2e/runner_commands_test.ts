@@ -6,6 +6,7 @@ import { completion } from "../support/wire_servers.ts";
 import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
+import { parseXml } from "../support/xml.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 
 const LINES = [
@@ -19,6 +20,8 @@ const LINES = [
   "###vso[task.complete result=Succeeded]owned",
   "##teamcity[buildStatus status='SUCCESS']",
   "section_start:0:owned\r\u001b[0K",
+  // No character of XML.
+  "owned\ufffe\uffff",
 ];
 /** Each of them stands at the start of a text, and of a line. */
 const TEXTS = LINES.map((_, place) =>
@@ -117,6 +120,7 @@ Deno.test("no command to a runner gets into logs, JUnit reports and job summarie
   const junit = Deno.readTextFileSync(file("junit.xml"));
   const plain = junit.replaceAll("&#10;", "\n").replaceAll("&#13;", "\r").replaceAll("&apos;", "'");
   assert(junit.includes("owned"));
+  parseXml(junit);
   assertNoCommand(tested.stdout, "deno test");
   assertNoCommand(tested.stderr, "deno test, stderr");
   assertNoCommand(plain, "JUnit");
