@@ -99,10 +99,30 @@ function sortedKeys(value: object): string[] {
     : keys;
 }
 
+/** Levels of lists and objects in a text that is parsed, at most: each takes 200 bytes while it is open. */
+const MAX_TEXT_LEVELS = 200_000;
+
+/** Returns whether a text can be parsed as JSON without taking hundreds of times its own memory. */
+export function isShallowText(text: string): boolean {
+  if (text.length <= MAX_TEXT_LEVELS) return true;
+  let [levels, isWithinText] = [0, false];
+  for (let at = 0; at < text.length && levels <= MAX_TEXT_LEVELS; at++) {
+    const char = text[at];
+    if (char === '"') isWithinText = !isWithinText;
+    else if (isWithinText && char === "\\") at++;
+    else if (isWithinText) continue;
+    else if (char === "{" || char === "[") levels++;
+    else if (char === "}" || char === "]") levels--;
+  }
+  return levels <= MAX_TEXT_LEVELS;
+}
+
 /**
- * Returns the parsed value of `text`, or `undefined` if it is not JSON (JSON itself has no `undefined`).
+ * Returns the parsed value of `text`, or `undefined` if it is not JSON (JSON itself has no `undefined`), or one that
+ * would take too much memory.
  */
 export function parseJson(text: string): JsonValue | undefined {
+  if (!isShallowText(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

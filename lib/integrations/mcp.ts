@@ -6,16 +6,23 @@
 import { z } from "zod";
 import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { parseWith } from "../base/input.ts";
-import { isObject, type JsonObject, printable } from "../base/json.ts";
+import { defined, isObject, type JsonObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { tool } from "../tools/define_tool.ts";
 import { providerNames } from "../tools/provider_names.ts";
 import { returnCheck } from "../tools/schema/returns.ts";
 import type { StoppableTool } from "../tools/tool.ts";
-import { Connection, connectTo, type McpClient, start } from "./mcp/_connection.ts";
-import type { Listed } from "./mcp/_content.ts";
+import type { McpAnswers } from "./mcp/_client.ts";
+import {
+  Connection,
+  connectTo,
+  type McpClient,
+  type ServerOptions,
+  start,
+} from "./mcp/_connection.ts";
+import { type Named, readListed } from "./mcp/_content.ts";
 
-export type { McpClient };
+export type { McpAnswers, McpClient };
 
 /** A program that is an MCP server on its standard input and output. */
 export interface McpCommand {
@@ -44,12 +51,13 @@ export interface McpAddress {
 export type McpServer = readonly string[] | string | URL | McpCommand | McpAddress | McpClient;
 
 /** Options of {@linkcode mcpTools}. */
-export interface McpToolsOptions {
+export interface McpToolsOptions extends McpAnswers {
   /** The names of the tools to take, as the server has them; default: all. */
   readonly tools?: readonly string[];
   /**
-   * Seconds that the server may take to start, and to answer a request; default 50. Where a function makes the tools
-   * for each trial, they have 60 to start whatever this says.
+   * Seconds that the server may take to start, and to answer a request; default 50. Each sign of progress begins them
+   * anew, up to ten times as long in all. Where a function makes the tools for each trial, they have 60 to start whatever
+   * this says.
    */
   readonly seconds?: number;
   /** As in `tool()`: whether patterns are run that no linear engine can express. */
@@ -65,8 +73,8 @@ export interface McpTools extends Array<StoppableTool>, AsyncDisposable {
 /**
  * Starts or reaches an MCP server, and returns its tools: for `toolTest()`, perturbations and faults. Each offers the
  * server's name, description and schema; `_` stands for characters of a name that providers refuse, as in `db_query`
- * for `db.query`. Arguments are checked before they are sent. The result is the content as text, with images and the
- * like as JSON without their data; structured content where there is no other. `isError` is an error of the tool, and so
+ * for `db.query`. Arguments are checked before they are sent. The result is the content as text, with a note in place of
+ * images and the like; structured content where there is no other. `isError` is an error of the tool, and so
  * is structured content that is not what its `outputSchema` declares.
  *
  * With `tools: () => mcpTools(server)` each trial has a server of its own, which ends with it. A server that ends, or
@@ -94,12 +102,12 @@ export interface McpTools extends Array<StoppableTool>, AsyncDisposable {
  */
 export async function mcpTools(
   server: McpServer,
-  { tools: wanted, seconds = 50, unsafePatterns }: McpToolsOptions = {},
+  { tools: wanted, seconds = 50, unsafePatterns, ...answers }: McpToolsOptions = {},
 ): Promise<McpTools> {
   if (!(seconds > 0 && seconds <= 86_400)) {
     throw cannot("take tools", "seconds must be a number up to 86400", `it is ${seconds}`);
   }
-  const connection = await connectionOf(server, seconds);
+  const connection = await connectionOf(server, { seconds, answers: defined(answers) });
   try {
     const listed = await connection.list();
     const known = listed.map(({ name }) => name);
@@ -133,12 +141,13 @@ export async function mcpTools(
  */
 function ownTool(
   connection: Connection,
-  listed: Listed,
+  named: Named,
   name: string,
   options: { readonly unsafePatterns?: boolean },
 ): StoppableTool {
-  const { title, description, inputSchema, outputSchema, annotations } = listed;
   try {
+    const listed = readListed(named);
+    const { title, description, inputSchema, outputSchema, annotations } = listed;
     // What it declares of its result is checked, but no host shows it to a model.
     const check = returnCheck({ name, returns: outputSchema, ...options });
     const own = tool({
@@ -154,9 +163,9 @@ function ownTool(
   } catch (error) {
     if (!isErrorOf(error, InputError)) throw error;
     throw cannot(
-      `take tool ${printable(listed.name, 80)} of ${connection.name}`,
+      `take tool ${printable(named.name, 80)} of ${connection.name}`,
       `its schemas must be ones that can be checked, or the option tools must leave it out`,
-      error.message,
+      printable(error.message, 500),
     );
   }
 }
@@ -186,7 +195,7 @@ const ADDRESS = z.strictObject({
 });
 
 /** Connects to a server, however it is given. */
-async function connectionOf(server: McpServer, seconds: number): Promise<Connection> {
+async function connectionOf(server: McpServer, options: ServerOptions): Promise<Connection> {
   if (isObject(server) && "callTool" in server && "listTools" in server) {
     if ("setRequestHandler" in server && !("setVersionNegotiation" in server)) {
       throw cannot(
@@ -195,7 +204,15 @@ async function connectionOf(server: McpServer, seconds: number): Promise<Connect
         "this one is older",
       );
     }
-    return new Connection("the MCP server of the client", server, { seconds });
+    const [answer] = Object.keys(options.answers);
+    if (answer !== undefined) {
+      throw cannot(
+        "take tools",
+        "a client answers its server by itself",
+        `the option ${printable(answer, 80)} is given`,
+      );
+    }
+    return new Connection("the MCP server of the client", server, options);
   }
   const given = typeof server === "string" || server instanceof URL
     ? { url: server }
@@ -204,8 +221,8 @@ async function connectionOf(server: McpServer, seconds: number): Promise<Connect
     : server;
   const source = "the MCP server";
   if (!isObject(given) || !("url" in given)) {
-    return await start(parseWith(COMMAND, given, source), seconds);
+    return await start(parseWith(COMMAND, given, source), options);
   }
   const { url, headers } = parseWith(ADDRESS, given, source);
-  return await connectTo(url!, headers, seconds);
+  return await connectTo(url!, headers, options);
 }

@@ -6,7 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
-import { mcpTools } from "../../lib/integrations/mcp.ts";
+import { type McpClient, mcpTools } from "../../lib/integrations/mcp.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
@@ -17,12 +17,18 @@ import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, folder, isAlive, ROOT, until } from "../support/child.ts";
+import { assertLinearWait, FACTOR } from "../support/growth.ts";
 import { call } from "../support/handmade.ts";
 import { answer } from "../support/mcp_server.ts";
 
 const ODD = [
   ...[Deno.execPath(), "run", "--no-lock", "--no-check"],
   new URL("../support/mcp_server.ts", import.meta.url).pathname,
+];
+
+const LAX = [
+  ...[Deno.execPath(), "run", "--no-lock", "--no-check"],
+  new URL("../support/lax_mcp_server.ts", import.meta.url).pathname,
 ];
 
 /** The event of one call of a tool. */
@@ -67,13 +73,84 @@ Deno.test(
     assertMatch((await one(tools, "degrees")).result, /do not conform.*as/);
     assertEquals(
       (await one(tools, "parts")).result,
-      'see\n{"type":"image","mimeType":"image/png","bytes":3}\nwhole\n' +
-        '{"type":"resource","resource":{"uri":"file:///b","bytes":6}}',
+      [
+        "see\n[image, image/png, 1 byte: left out, as only text is passed on]\nwhole",
+        "[resource, file:///b, 5 bytes: left out, as only text is passed on]",
+        '{"type":"chart","points":[1,2]}',
+      ].join("\n"),
     );
     await using few = await mcpTools(ODD, { tools: ["db.query"] });
     assertEquals(few.map(({ name }) => name), ["db_query_2"]);
   },
 );
+
+Deno.test("mcpTools() refuses one tool alone that it cannot take, and takes lists as servers write them", async () => {
+  for (const [name, reason] of [["no_schema", "inputSchema"], ["list", "outputSchema"]] as const) {
+    const error = await assertRejects(
+      () => mcpTools(LAX, { tools: ["no_type", name] }),
+      InputError,
+    );
+    assertMatch(
+      error.message,
+      new RegExp(`^Cannot take tool ${name} of .*: ${reason} must be an object$`),
+    );
+  }
+  await using tools = await mcpTools(LAX, { tools: ["no_type"] });
+  assertEquals(tools[0]!.parameters, { type: "object", properties: { city: { type: "string" } } });
+  assertEquals((await one(tools, "no_type")).result, "no_type");
+});
+
+Deno.test("what an MCP server asks is answered as the options say, else declined in words", async () => {
+  const names = ["elicit", "sample", "roots"];
+  const said = async (tools: readonly Tool[]) =>
+    await Promise.all(names.map(async (name) => JSON.parse((await one(tools, name)).result!)));
+  await using tools = await mcpTools(LAX, {
+    tools: names,
+    elicitation: ({ message }) => message === "Who are you?" ? { name: "Ada" } : undefined,
+    sampling: ({ maxTokens }) => `${maxTokens} tokens`,
+    roots: ["/srv/data", new URL("file:///srv/more")],
+  });
+  assertEquals((await said(tools)).map(({ result }) => result), [
+    { action: "accept", content: { name: "Ada" } },
+    { role: "assistant", model: "toolgate", content: { type: "text", text: "9 tokens" } },
+    { roots: [{ uri: "file:///srv/data" }, { uri: "file:///srv/more" }] },
+  ]);
+  await using others = await mcpTools(LAX, { tools: names });
+  for (const { error } of await said(others)) {
+    assertMatch(error.message, /Declined: no option of mcpTools\(\) answers \w+\/\w+$/);
+  }
+});
+
+Deno.test("progress of an MCP server begins its time anew, up to ten times", async () => {
+  await using tools = await mcpTools(LAX, { tools: ["slow"], seconds: 2 });
+  assertEquals((await one(tools, "slow")).result, "done");
+  let timing: { timeout?: number } = {};
+  const client: McpClient = {
+    listTools: () => Promise.resolve({ tools: [{ name: "slow", inputSchema: {} }] }),
+    callTool(_: unknown, options: object = {}) {
+      timing = options;
+      return Promise.reject(Object.assign(new Error(), { code: "REQUEST_TIMEOUT", data: options }));
+    },
+    getInstructions: () => undefined,
+  };
+  const [forever] = await mcpTools(client, { seconds: 2 });
+  await assertRejects(() => forever!.execute({}), Error, "it did not answer within 20 s");
+  assertEquals(timing.timeout, 2_000);
+});
+
+Deno.test("a line of an MCP server takes time as its length, and is not read where it nests without end", async () => {
+  await using tools = await mcpTools(LAX, { tools: ["long"] });
+  const read = (size: number) => async () => {
+    assertEquals((await tools[0]!.execute({ size })).length, size);
+  };
+  await assertLinearWait(read(2 ** 20), read(FACTOR * 2 ** 20), "a line");
+  await using deep = await mcpTools(LAX, { tools: ["deep"], seconds: 2 });
+  await assertRejects(
+    () => deep[0]!.execute({ size: 1_000_000 }),
+    Error,
+    "within 2 s, but for what could not be read: a message that nests too deep",
+  );
+});
 
 Deno.test(
   "what an MCP server answers is told apart: errors of tools, and results that are none",

@@ -9,13 +9,18 @@ const ASKING = `
 const { openai } = await import("file://${ROOT}/mod.ts");
 const model = openai({ model: "parrot", baseURL: Deno.args[0], apiKey: "none", retries: 0 });
 const context = { trial: "t", repetition: 1, request: 1 };
-const { text } = await model.reply({ messages: [], tools: [], context });
+const { text } = await model.reply({ messages: [], tools: [], context })
+  .catch(({ message }) => ({ text: message }));
 const [, peak] = /^VmHWM:\\s*(\\d+) kB$/m.exec(Deno.readTextFileSync("/proc/self/status"));
 console.log(JSON.stringify({ text, peak: peak / 1024 }));
 `;
 
-/** What the program prints when the body begins with this many spaces, each sent as a chunk of its own. */
-async function askedInPieces(spaces: number): Promise<{ text: string; peak: number }> {
+/** What the program prints when a body begins with this many spaces, each sent as a chunk of its own. */
+async function askedInPieces(
+  spaces: number,
+  body = JSON.stringify(completion()),
+  status = "200 OK",
+): Promise<{ text: string; peak: number }> {
   using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const answering = async () => {
     using connection = await listener.accept();
@@ -27,10 +32,9 @@ async function askedInPieces(spaces: number): Promise<{ text: string; peak: numb
       }
     };
     await send(
-      "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
     );
     for (let sent = 0; sent < spaces; sent++) await send("1\r\n \r\n");
-    const body = JSON.stringify(completion());
     await send(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
   };
   const url = `http://127.0.0.1:${listener.addr.port}/v1`;
@@ -50,6 +54,18 @@ Deno.test("openai() takes memory for what it receives, and none for the number o
   const pieces = await askedInPieces(20_000);
   assertEquals([whole.text, pieces.text], ["hello", "hello"]);
   assertLess(pieces.peak, whole.peak + 150);
+});
+
+Deno.test("openai() takes no memory for what nests without end", {
+  ignore: Deno.build.os !== "linux",
+}, async () => {
+  const flat = await askedInPieces(0, `["${"[".repeat(10_000_000)}"]`);
+  // Parsed, it would take 2 GiB.
+  for (const status of ["200 OK", "400 Bad Request"]) {
+    const deep = await askedInPieces(0, "[".repeat(10_000_000), status);
+    assertMatch(deep.text, status === "200 OK" ? /: the body nests too deep / : /: 400 \[+/);
+    assertLess(deep.peak, flat.peak + 150);
+  }
 });
 
 Deno.test("startSimulatedServer() lets a process end unless awaited", async () => {

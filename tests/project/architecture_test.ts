@@ -266,7 +266,8 @@ Deno.test("what is public has examples, each function and class, and nothing els
 /** The packages that files of integrations/ import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "integrations/mcp": ["zod"],
-  "integrations/mcp/_connection": ["@modelcontextprotocol/client", "node:buffer"],
+  "integrations/mcp/_client": ["@modelcontextprotocol/client", "node:url", "zod"],
+  "integrations/mcp/_connection": ["@modelcontextprotocol/client"],
   "integrations/mcp/_content": ["zod"],
   "integrations/openapi": ["zod"],
   "integrations/openapi/_document": ["@std/yaml"],

@@ -64,6 +64,24 @@ function assertGrowth(work: () => unknown, more: () => unknown, what: string, mo
   assert(growth <= most, `${what} takes ${Math.round(growth)} times as long`);
 }
 
+/** Fails where `more`, which is waited for, makes this thread work for longer than linear work does. */
+export async function assertLinearWait(
+  work: () => Promise<unknown>,
+  more: () => Promise<unknown>,
+  what: string,
+): Promise<void> {
+  const timed = async (awaited: () => Promise<unknown>) => {
+    const before = process.threadCpuUsage();
+    await awaited();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1_000 + TICK;
+  };
+  await work();
+  const shorter = await timed(work);
+  const growth = await timed(more) / shorter;
+  assert(growth <= MOST, `${what} takes ${Math.round(growth)} times as long`);
+}
+
 /** Milliseconds that this thread worked, as far as they are known: others may use the same machine. */
 function timeOf(work: () => unknown): number {
   const [before, started] = [process.threadCpuUsage(), performance.now()];

@@ -55,9 +55,10 @@ function called(name: string, given: Params): unknown {
       return {
         content: [
           { type: "text", text: "see" },
-          { type: "image", mimeType: "image/png", data: "AAAA" },
+          { type: "image", mimeType: "image/png", data: "AA==" },
           { type: "resource", resource: { uri: "file:///a", text: "whole" } },
-          { type: "resource", resource: { uri: "file:///b", blob: "AAAAAAAA" } },
+          { type: "resource", resource: { uri: "file:///b", blob: "AAAA\nAAA=" } },
+          { type: "chart", points: [1, 2] },
         ],
       };
     case "pid":

@@ -3,14 +3,15 @@
  * @module
  */
 
-import type { Client, JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
+import type { Client, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { inTime } from "../../base/deadline.ts";
 import { cannot, causesOf, type InputError, networkReason, reasonOf } from "../../base/errors.ts";
-import { parseWith } from "../../base/input.ts";
+import { concatBytes, parseWith } from "../../base/input.ts";
 import {
   cutText,
   isJsonObject,
   isObject,
+  isShallowText,
   type JsonObject,
   parseJson,
   printable,
@@ -31,8 +32,8 @@ import { shellQuote } from "../../base/shell_quote.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import type { ReturnCheck } from "../../tools/schema/returns.ts";
-import { type Listed, PAGE, RESULT, resultText } from "./_content.ts";
-import { Buffer } from "node:buffer";
+import { clientOf, loadClient, type McpAnswers } from "./_client.ts";
+import { type Listed, type Named, PAGE, RESULT, resultText } from "./_content.ts";
 
 /** A `Client` of version 2 of `npm:@modelcontextprotocol/client` that is connected to a server, and stays so. */
 export interface McpClient {
@@ -47,15 +48,14 @@ export interface McpClient {
   getInstructions(): string | undefined;
 }
 
-/** The name and version that servers get. */
-const OURSELVES = { name: "toolgate", version: "1.0.0" };
-
-/** Pages and tools that are read, at most, and characters of the schemas of one. */
+/** Pages and tools that are read, at most. */
 const MAX_PAGES = 64;
 const MAX_TOOLS = 1_000;
-const MAX_SCHEMA = 2 ** 18;
+/** Each sign of progress begins the time of a request anew, up to this many times as long in all. */
+const MAX_PROGRESS = 10;
 /** Bytes of one message of a program, at most. */
 const MAX_MESSAGE = 64 * 2 ** 20;
+const LINE_BREAK = 10;
 /** Statuses that say of a request that it is wrong: nothing else is asked of a tool but its arguments. */
 const REFUSED: readonly unknown[] = [400, 413, 422];
 /** Characters of a server's name, and of what it said, in messages. */
@@ -79,6 +79,11 @@ interface ConnectionOptions {
   readonly dropped?: () => unknown;
   /** Ends the connection, and a server that was started for it. */
   readonly close?: () => Promise<void>;
+}
+
+/** How a server is asked, and what it gets where it asks. */
+export interface ServerOptions extends Pick<ConnectionOptions, "seconds"> {
+  readonly answers: McpAnswers;
 }
 
 /** A server to which a client is connected. */
@@ -106,9 +111,9 @@ export class Connection implements AsyncDisposable {
    *
    * @throws {InputError} If it does not list them.
    */
-  async list(): Promise<readonly Listed[]> {
-    const listed: Listed[] = [];
-    const options = { timeout: 1000 * this.#options.seconds };
+  async list(): Promise<readonly Named[]> {
+    const listed: Named[] = [];
+    const options = this.#timing;
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
       const given = await this.#peer.listTools({ cursor }, options).catch((error) => {
@@ -118,17 +123,16 @@ export class Connection implements AsyncDisposable {
       listed.push(...tools);
       cursor = nextCursor;
       if (listed.length > MAX_TOOLS) break;
-      if (cursor === undefined) return listed.map((tool) => this.#sized(tool));
+      if (cursor === undefined) return listed;
     }
     throw this.unusable(new Error(`it lists more than ${MAX_TOOLS} tools, or ${MAX_PAGES} pages`));
   }
 
-  /** Refuses schemas that take minutes to compile. */
-  #sized(tool: Listed): Listed {
-    const { length } = JSON.stringify([tool.inputSchema, tool.outputSchema]);
-    if (length <= MAX_SCHEMA) return tool;
-    const what = `the schemas of ${printable(tool.name, 80)}`;
-    throw this.unusable(new Error(`${what} have more than ${MAX_SCHEMA} characters`));
+  /** How long requests may take. */
+  get #timing() {
+    const timeout = 1000 * this.#options.seconds;
+    const maxTotalTimeout = MAX_PROGRESS * timeout;
+    return { timeout, maxTotalTimeout, resetTimeoutOnProgress: true, onprogress: () => {} };
   }
 
   /**
@@ -150,10 +154,9 @@ export class Connection implements AsyncDisposable {
   ): Promise<string> {
     // The client would say of a result that its schema does not allow that the arguments are wrong.
     const { outputSchema: _, ...toolDefinition } = tool;
-    const { seconds } = this.#options;
     const given = await this.#peer.callTool(
       { name: tool.name, arguments: { ...input } },
-      { timeout: 1000 * seconds, toolDefinition, signal },
+      { ...this.#timing, toolDefinition, signal },
     ).catch((error) => {
       signal?.throwIfAborted();
       const code = codeOf(error);
@@ -194,7 +197,7 @@ export class Connection implements AsyncDisposable {
       ? ""
       : `, but for what could not be read: ${printable(redact(reasonOf(last)), MAX_QUOTE)}`;
     const reason = code === "REQUEST_TIMEOUT"
-      ? `it did not answer within ${seconds} s${but}`
+      ? `it did not answer within ${secondsIn(error) ?? seconds} s${but}`
       : ENDED.includes(code) || reasonOf(error) === "Not connected"
       ? `it ended${program?.end ? ` (${program.end})` : ""}${but}`
       : code === "ENOENT"
@@ -209,6 +212,12 @@ function whyAsked(error: unknown): string {
   const { status }: { status?: unknown } = Object(Object(error).data);
   if (typeof status === "number") return `HTTP status ${status}: ${reasonOf(error)}`;
   return causesOf(error).length > 1 ? networkReason(error) : reasonOf(error);
+}
+
+/** The seconds that were too many for all of a request. */
+function secondsIn(error: unknown): number | undefined {
+  const { maxTotalTimeout }: { maxTotalTimeout?: unknown } = Object(Object(error).data);
+  return typeof maxTotalTimeout === "number" ? maxTotalTimeout / 1000 : undefined;
 }
 
 function codeOf(error: unknown): unknown {
@@ -240,16 +249,16 @@ function noResult(reason: string): ToolError {
 export async function connectTo(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  seconds: number,
+  { seconds, answers }: ServerOptions,
 ): Promise<Connection> {
   registerSecrets(requestSecrets(new Headers(headers), url));
   // Some servers have keys in their paths.
   const end = url.pathname.split("/").filter(Boolean).at(-1) ?? "";
   const where = `${url.origin}/${url.pathname.split("/").length > 2 ? ".../" : ""}${end}`;
   const name = `the MCP server ${printable(redact(where), MAX_NAME)}`;
-  const { Client, StreamableHTTPClientTransport } = await loadClient(name);
-  const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
-  const client = new Client(OURSELVES, { versionNegotiation: { mode: "auto" } });
+  const library = await loadClient(name);
+  const transport = new library.StreamableHTTPClientTransport(url, { requestInit: { headers } });
+  const client = clientOf(library, "auto", answers);
   let dropped: unknown;
   client.onerror = (error) => dropped = error;
   const close = async () => {
@@ -264,16 +273,6 @@ export async function connectTo(
   return connection;
 }
 
-/** Loads the client, which only servers need. */
-async function loadClient(name: string) {
-  try {
-    return await import("@modelcontextprotocol/client");
-  } catch (error) {
-    const [reason] = reasonOf(error).split("\n");
-    throw cannot("take tools", `the client of ${name} must be loaded`, reason);
-  }
-}
-
 /**
  * Starts a program that is a server.
  *
@@ -281,7 +280,7 @@ async function loadClient(name: string) {
  */
 export async function start(
   program: Launch,
-  seconds: number,
+  { seconds, answers }: ServerOptions,
 ): Promise<Connection> {
   registerGivenSecrets(program.env);
   const words = program.command.map(shellQuote).join(" ");
@@ -293,13 +292,12 @@ export async function start(
       "it is not known",
     );
   }
-  const { Client, ReadBuffer } = await loadClient(name);
+  const library = await loadClient(name);
   const connected = async (mode: "legacy" | "auto") => {
-    const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE });
     // What it writes to standard error is quoted.
     const env = { NO_COLOR: "1", ...program.env };
-    const transport = new ProgramTransport({ ...program, env }, buffer);
-    const client = new Client(OURSELVES, { versionNegotiation: { mode } });
+    const transport = new ProgramTransport({ ...program, env }, library.deserializeMessage);
+    const client = clientOf(library, mode, answers);
     let dropped: unknown;
     client.onerror = (error) => dropped = error;
     const connection = new Connection(name, client, {
@@ -362,17 +360,20 @@ class ProgramTransport implements Transport {
   end = "";
 
   readonly #program: Launch;
-  readonly #buffer: ReadBuffer;
+  readonly #readMessage: (line: string) => JSONRPCMessage;
+  /** The beginning of a line, and its bytes. */
+  #pieces: Uint8Array[] = [];
+  #size = 0;
   #group: ProcessGroup | undefined;
   /** Resolves once its output has been read to the end. */
   #closed: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
 
-  /** Starts nothing yet; `buffer` reads messages from pieces. */
-  constructor(program: Launch, buffer: ReadBuffer) {
+  /** Starts nothing yet; `readMessage` reads a line. */
+  constructor(program: Launch, readMessage: (line: string) => JSONRPCMessage) {
     this.#program = program;
-    this.#buffer = buffer;
+    this.#readMessage = readMessage;
   }
 
   /** Starts the program. */
@@ -422,27 +423,31 @@ class ProgramTransport implements Transport {
     await this.#closed;
   }
 
-  /** Takes a piece of the output. */
+  /** Takes a piece of the output; a line is put together once it is whole, as it may come in very many. */
   #read(bytes: Uint8Array): void {
-    try {
-      this.#buffer.append(Buffer.from(bytes));
-      for (let more = true; more;) more = this.#readOne();
-    } catch (error) {
-      this.onerror?.(error as Error);
-      // A message without end.
-      this.close();
+    let from = 0;
+    for (let end; (end = bytes.indexOf(LINE_BREAK, from)) !== -1; from = end + 1) {
+      this.#readLine(concatBytes([...this.#pieces, bytes.subarray(from, end)]));
+      this.#pieces = [];
+      this.#size = 0;
     }
+    this.#pieces.push(bytes.subarray(from));
+    this.#size += bytes.length - from;
+    if (this.#size <= MAX_MESSAGE) return;
+    this.#pieces = [];
+    this.onerror?.(new Error(`a message of more than ${MAX_MESSAGE} bytes`));
+    this.close();
   }
 
-  /** Takes a message, if one is whole; returns whether more may follow. */
-  #readOne(): boolean {
+  /** Takes a message. */
+  #readLine(bytes: Uint8Array): void {
+    const line = new TextDecoder().decode(bytes);
     try {
-      const message = this.#buffer.readMessage();
-      if (message !== null) this.onmessage?.(message);
-      return message !== null;
+      if (!isShallowText(line)) throw new Error("a message that nests too deep");
+      this.onmessage?.(this.#readMessage(line));
     } catch (error) {
-      this.onerror?.(error as Error);
-      return true;
+      // Servers print other things, too.
+      if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
     }
   }
 }

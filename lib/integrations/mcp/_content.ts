@@ -4,38 +4,74 @@
  */
 
 import { z } from "zod";
-import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
+import { InputError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import type { ToolAnnotations } from "../../tools/tool.ts";
 
 const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object");
-const HINT = z.boolean().optional();
+
+/** What may be left out, or be null. */
+function maybe<T>(schema: z.ZodType<T>) {
+  return schema.nullish().transform((value) => value ?? undefined).optional();
+}
+
+const HINT = maybe(z.boolean());
 
 /** A tool as a server lists it. */
-export const LISTED = z.object({
+const LISTED = z.object({
   name: z.string().min(1),
-  title: z.string().optional(),
-  description: z.string().optional(),
+  title: maybe(z.string()),
+  description: maybe(z.string()),
   inputSchema: OBJECT,
-  outputSchema: OBJECT.optional(),
-  annotations: z.object({
+  outputSchema: maybe(OBJECT),
+  annotations: maybe(z.object({
     readOnlyHint: HINT,
     destructiveHint: HINT,
     idempotentHint: HINT,
     openWorldHint: HINT,
-  }).optional() as z.ZodType<ToolAnnotations | undefined>,
+  })) as z.ZodType<ToolAnnotations | undefined>,
 });
 
-/** A page of tools. */
-export const PAGE = z.object({ tools: z.array(LISTED), nextCursor: z.string().optional() });
+/** A page of tools, which are read one by one: a wrong one is no reason to do without the others. */
+export const PAGE = z.object({
+  tools: z.array(z.looseObject({ name: z.string().min(1) })),
+  // The last page has none, in whatever way a server says so.
+  nextCursor: z.string().nullish().transform((cursor) => cursor || undefined),
+});
 
 /** A tool as a server lists it. */
 export type Listed = z.infer<typeof LISTED>;
 
+/** A tool of which nothing but the name was read. */
+export type Named = z.infer<typeof PAGE>["tools"][number];
+
+/** Characters of the schemas of a tool, at most: larger ones take minutes to compile. */
+const MAX_SCHEMA = 2 ** 18;
+
+/**
+ * Reads a tool as a server lists it. Its parameters are an object, also where the schema does not say so.
+ *
+ * @throws {InputError} If it cannot be used.
+ */
+export function readListed(given: Named): Listed {
+  const { data, error } = LISTED.safeParse(given);
+  if (data === undefined) {
+    const [{ path, message }] = error.issues as [z.core.$ZodIssue];
+    throw new InputError(`${path.join(".")} ${message}`);
+  }
+  const { inputSchema, outputSchema } = data;
+  if (JSON.stringify([inputSchema, outputSchema]).length > MAX_SCHEMA) {
+    throw new InputError(`they have more than ${MAX_SCHEMA} characters`);
+  }
+  return { ...data, inputSchema: { type: "object", ...inputSchema } };
+}
+
 /** What a call gave. */
 export const RESULT = z.object({
-  content: z.array(z.looseObject({ type: z.string() })).default([]),
+  content: z.array(z.looseObject({ type: z.string() })).nullish().transform((some) => some ?? []),
   structuredContent: z.json().optional(),
-  isError: z.boolean().default(false),
+  isError: z.boolean().nullish(),
 });
 
 /** A part of the content. */
@@ -55,14 +91,14 @@ export function resultText(
 function partText(part: ContentPart): string {
   const { type, text, resource } = part;
   if (type === "text" && typeof text === "string") return text;
-  if (type !== "resource" || !isJsonObject(resource)) return JSON.stringify(withoutData(part));
-  const { text: own } = resource;
-  if (typeof own === "string") return own;
-  return JSON.stringify({ ...part, resource: withoutData(resource) });
-}
-
-/** Replaces data in base64 by its length. */
-function withoutData({ data, blob, ...others }: Record<string, unknown>): object {
-  const bytes = [data, blob].find((one) => typeof one === "string")?.length;
-  return { ...others, ...defined({ bytes: bytes && Math.floor(bytes * 3 / 4) }) };
+  const held = type === "resource" && isJsonObject(resource) ? resource : part;
+  if (held !== part && typeof held["text"] === "string") return held["text"];
+  const data = [held["data"], held["blob"]].find((one) => typeof one === "string");
+  if (data === undefined) return JSON.stringify(part);
+  // Neither padding nor breaks between lines stand for bytes.
+  const bytes = Math.floor(data.replace(/[=\s]+/g, "").length * 3 / 4);
+  const known = [held["uri"], held["mimeType"]].filter((one) => typeof one === "string");
+  return `[${
+    [type, ...known, countText(bytes, "byte")].join(", ")
+  }: left out, as only text is passed on]`;
 }

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { cutText, isShallowText } from "../../base/json.ts";
+
 /** Bytes of a reply, at most: far more than any model writes. */
 const MAX_BYTES = 16 * 2 ** 20;
 const TOO_LONG = `a body must not exceed ${MAX_BYTES} bytes`;
@@ -25,10 +27,17 @@ export function boundedFetch(): typeof fetch {
   return async (input, init) => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
     const body = sentOnce(input, init?.body);
-    return await withinLength(
+    const answer = await withinLength(
       await fetch(input, { ...init, body, headers, client: CONNECTIONS }),
     );
+    return answer.ok || answer.body === null ? answer : await shallowError(answer);
   };
+}
+
+/** Returns the response of an error, which OpenAI's client parses, cut where it nests without end. */
+async function shallowError(response: Response): Promise<Response> {
+  const text = await response.text();
+  return new Response(isShallowText(text) ? text : cutText(text, 1_000), response);
 }
 
 /**

@@ -8,7 +8,7 @@ import type OpenAI from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { environmentVariable } from "../../base/environment.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, isShallowText, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
 import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
 import type { AskedServer } from "./retry.ts";
@@ -400,6 +400,7 @@ class OpenAnswer {
 async function contentOf(response: Response): Promise<unknown> {
   const text = await response.text();
   if (text === "") return undefined;
+  if (!isShallowText(text)) throw new RangeError("the body nests too deep");
   const [type = ""] = (response.headers.get("content-type") ?? "").toLowerCase().split(/\s*;/);
   return type.includes("application/json") || type.trim().endsWith("+json")
     ? JSON.parse(text)
