@@ -39,6 +39,11 @@ export function readText(path: string | URL, most = Infinity): string {
   return new TextDecoder().decode(bytes);
 }
 
+/** Returns a text without the mark that programs of Windows begin UTF-8 with, which is no part of JSON or YAML. */
+export function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, "");
+}
+
 /**
  * Reads a text file that will be written back: to the byte, with any mark that it begins with.
  *

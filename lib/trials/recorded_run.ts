@@ -7,7 +7,7 @@
 import type { OwnCall } from "../calls/trace.ts";
 import { type FinishReason, InfrastructureError, type ModelReply } from "../models/model.ts";
 import { readCalls } from "../models/openai/reading.ts";
-import type { Message, Usage } from "../tools/message.ts";
+import type { Usage } from "../tools/message.ts";
 import type { Environment, PreparedCall, RecordedResult } from "../tools/tool.ts";
 import type { Loop } from "./agent/loop.ts";
 import { isLimited } from "./agent/session.ts";
@@ -68,17 +68,15 @@ export class NoAnswer extends Error {
   override name = "NoAnswer";
 }
 
-/** Returns the loop that gives the replies of a recorded run, and the results of their calls. */
+/**
+ * Returns the loop that gives the replies of a recorded run, and the results of their calls. It reads the conversation
+ * that it shares with who runs it.
+ */
 export function recordedLoop({ turns, partial, broken }: RecordedRun): Loop {
   const used = new Set<string>();
   let [turn, count] = [0, 0];
-  return async ({ session, environment, messages: opening, heard = () => {} }) => {
+  return async ({ session, environment, messages, heard = () => {} }) => {
     if (broken !== undefined) throw new InfrastructureError(broken);
-    const messages = [...opening];
-    const add = (message: Message) => {
-      messages.push(message);
-      heard(message);
-    };
     let answer: string | undefined;
     for (const recorded of turns[turn++]?.replies ?? []) {
       const { text, finish, served, durationMs = 0, ownCalls } = recorded;
@@ -99,7 +97,7 @@ export function recordedLoop({ turns, partial, broken }: RecordedRun): Loop {
         watch: () => Promise.resolve({ reply, ownCalls }),
       });
       if (isLimited(said)) return said;
-      add({ role: "assistant", content: text, calls: read.calls });
+      heard({ role: "assistant", content: text, calls: read.calls });
       if (read.calls.length === 0) {
         answer = finish === undefined || partial ? text : undefined;
         continue;
@@ -112,7 +110,7 @@ export function recordedLoop({ turns, partial, broken }: RecordedRun): Loop {
       );
       for (const [place, result] of told.entries()) {
         // What no message of the record has, the model was not shown.
-        if (calls[place]!.recorded !== undefined) add({ role: "tool", ...result });
+        if (calls[place]!.recorded !== undefined) heard({ role: "tool", ...result });
       }
       if (environment.exhausted) {
         return { kind: "call_limit", message: "a call past the limit was made" };

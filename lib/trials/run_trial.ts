@@ -194,7 +194,7 @@ export async function playTrial(
       environment: fixture,
       task: fixture,
       messages: firstMessages(fixture),
-      turns,
+      ...{ turns, shared: recorded !== undefined },
     });
     // Whatever came of it, nobody can say what the model would have done with tools that work.
     if (fixture.broken !== undefined) throw fixture.broken;

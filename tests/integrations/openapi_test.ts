@@ -64,6 +64,55 @@ Deno.test("openApiTools() names parameters that clash by their place", async () 
   ]);
 });
 
+Deno.test("openApiTools() reads Swagger 2.0 as what it says in OpenAPI 3.0, also behind a byte order mark", async () => {
+  const order = { type: "object", required: ["id"], properties: { id: { type: "string" } } };
+  const limit = { name: "limit", in: "query" };
+  const named = (operationId: string, fields: JsonObject) => ({ operationId, ...fields });
+  const older = {
+    ...{ swagger: "2.0", info: { title: "T", version: "1" }, host: "example.com" },
+    ...{ consumes: ["application/json"], produces: ["application/json"] },
+    definitions: { Order: order },
+    parameters: { Limit: { ...limit, type: "integer" } },
+    paths: {
+      "/orders": {
+        get: named("list", {
+          parameters: [{ $ref: "#/parameters/Limit" }],
+          responses: { 200: { description: "ok", schema: { $ref: "#/definitions/Order" } } },
+        }),
+        post: named("add", {
+          parameters: [{
+            ...{ name: "order", in: "body", required: true },
+            schema: { $ref: "#/definitions/Order" },
+          }],
+          responses: { 204: { description: "ok" } },
+        }),
+      },
+    },
+  };
+  const content = { "application/json": { schema: { $ref: "#/components/schemas/Order" } } };
+  const newer = documentOf({
+    "/orders": {
+      get: named("list", {
+        parameters: [{ ...limit, schema: { type: "integer" } }],
+        responses: { 200: { description: "ok", content } },
+      }),
+      post: named("add", {
+        requestBody: { required: true, content },
+        responses: { 204: { description: "ok" } },
+      }),
+    },
+  }, { components: { schemas: { Order: order } } });
+  const read = async (document: unknown) =>
+    await Promise.all((await openApiTools(document as string)).map(async (tool) => [
+      describeTool(tool),
+      await tool.execute(tool.name === "add" ? { id: "7" } : { limit: 3 }),
+    ]));
+  const text = JSON.stringify(older);
+  assertEquals(await read(older), await read(newer));
+  assertEquals(JSON.stringify(older), text);
+  assertEquals(await read(`\ufeff${text}`), await read(newer));
+});
+
 Deno.test("openApiTools() reads OpenAPI 3.0 and 3.1 into the same JSON Schemas", async () => {
   const older = { type: "integer", nullable: true, minimum: 0, exclusiveMinimum: true };
   const newer = { type: ["integer", "null"], exclusiveMinimum: 0 };

@@ -28,6 +28,7 @@ import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { saidIn } from "../support/agents/agent.ts";
+import { assertLinearWait, FACTOR } from "../support/growth.ts";
 import { type Saying, sayingServer } from "../support/saying_server.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -685,6 +686,14 @@ Deno.test("readTrace() refuses a form that there is not", async () => {
   );
 });
 
+Deno.test("readTraces() reads texts that begin with a byte order mark, also lines of several files", async () => {
+  const line = JSON.stringify({ messages: [{ role: "assistant", content: "Hello!" }] });
+  for (const [text, count] of [[line, 1], [`${line}\n\ufeff${line}\n`, 2]] as const) {
+    const runs = await readTraces(`\ufeff${text}`);
+    assertEquals(runs.map(({ answer }) => answer), Array(count).fill("Hello!"));
+  }
+});
+
 Deno.test("readTraces() names the line of what it cannot read", async () => {
   const line = JSON.stringify({ messages: [user, answer] });
   assertEquals((await readTraces(`${line}\n\n${line}`)).length, 2);
@@ -711,4 +720,23 @@ Deno.test("readTrace() takes a trial of a journal as it was recorded, but for wh
   assertEquals(plain(shapeOf({ ...trace, usage: run.usage })), plain(shapeOf(run)));
   assertEquals(plain(trace.failures), trial.failures);
   assertEquals("outcome" in trace, false);
+});
+
+Deno.test("readTrace() takes time in proportion to the messages, whatever they are", async () => {
+  const user = { role: "user", content: "How warm is it?" };
+  const called = (id: string) => ({ call_id: id, name: "weather", arguments: "{}" });
+  const result = (id: string) => ({ call_id: id, output: "21" });
+  const typed = (type: string, fields: object) => ({ type, ...fields });
+  const call = (id: string) => typed("function_call", called(id));
+  const output = (id: string) => typed("function_call_output", result(id));
+  const ids = (length: number) => Array.from({ length: length / 2 }, (_, place) => `${place}`);
+  const forms: Record<string, (length: number) => object[]> = {
+    turns: (length) => ids(length).flatMap(() => [user, { role: "assistant", content: "21" }]),
+    calls: (length) => [user, ...ids(length).flatMap((id) => [call(id), output(id)])],
+    parallel: (length) => [user, ...ids(length).map(call), ...ids(length).map(output)],
+  };
+  for (const [name, input] of Object.entries(forms)) {
+    const read = (length: number) => () => readTrace({ model: "m", input: input(length) });
+    await assertLinearWait(read(2_000), read(FACTOR * 2_000), name);
+  }
 });

@@ -274,6 +274,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "integrations/openapi/_mock": ["@std/random"],
   "integrations/openapi/_mock_text": ["@std/random"],
   "integrations/openapi/_parser": ["@scalar/openapi-upgrader", "@scalar/openapi-validator"],
+  "integrations/openapi/_swagger": ["@scalar/openapi-upgrader"],
 };
 
 Deno.test("integrations/ takes packages in the files listed here only: what it needs of a framework, the caller gives", () => {

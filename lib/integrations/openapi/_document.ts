@@ -6,7 +6,7 @@
 // Loaded when the first document in YAML is read.
 import defer * as yaml from "@std/yaml";
 import { cannot, networkReason, reasonOf } from "../../base/errors.ts";
-import { readText } from "../../base/input.ts";
+import { readText, withoutMark } from "../../base/input.ts";
 import {
   fieldOf,
   isJsonObject,
@@ -48,14 +48,17 @@ const MAX_SECONDS = 60;
 /**
  * Reads a document: a parsed object, its text in JSON or YAML, or the address of either.
  *
- * @throws {InputError} If it cannot be read, or is no document of OpenAPI 3.0 or 3.1.
+ * @throws {InputError} If it cannot be read, or is no document of OpenAPI 3.0 or 3.1, nor of Swagger 2.0.
  */
 export async function readDocument(document: unknown): Promise<OpenApiDocument> {
   const source = document instanceof URL
     ? printable(`${document.protocol}//${document.host}${document.pathname}`, 300)
     : "the OpenAPI document";
   const given = document instanceof URL ? await textAt(document, source) : document;
-  const root = typeof given === "string" ? parsedText(given, source) : given;
+  const read = typeof given === "string" ? parsedText(withoutMark(given), source) : given;
+  const root = isJsonObject(read) && read["swagger"] === "2.0"
+    ? (await import("./_swagger.ts")).fromSwagger(read, source)
+    : read;
   if (!isJsonObject(root)) {
     throw cannot(
       `use ${source}`,
@@ -68,7 +71,7 @@ export async function readDocument(document: unknown): Promise<OpenApiDocument> 
     const version = openapi ?? swagger;
     throw cannot(
       `use ${source}`,
-      "it must be a document of OpenAPI 3.0 or 3.1",
+      "it must be a document of OpenAPI 3.0 or 3.1, or of Swagger 2.0",
       version === undefined
         ? "it has no field openapi"
         : `its version is ${printable(shownValue(version), 40)}`,

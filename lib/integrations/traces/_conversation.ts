@@ -116,7 +116,10 @@ export interface Assembled {
   readonly notes: readonly string[];
 }
 
-interface OpenReply extends Omit<Reply, "kind" | "continues" | "at"> {
+interface OpenReply extends Omit<Reply, "kind" | "continues" | "at" | "calls"> {
+  readonly calls: Reply["calls"][number][];
+  /** The ids of its calls. */
+  readonly ids: Set<string | undefined>;
   readonly results: Result[];
 }
 
@@ -165,7 +168,7 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
   if (turns.length === 0) newTurn(turns);
   const made = turns.map(({ prompt, replies }): RecordedTurn => ({
     prompt,
-    replies: replies.map(({ results, ...reply }) => ({
+    replies: replies.map(({ results, ids: _, ...reply }) => ({
       ...reply,
       calls: paired(reply.calls, results),
     })),
@@ -207,15 +210,22 @@ function newTurn(turns: OpenTurn[]): OpenTurn {
 function addReply({ replies }: OpenTurn, { kind: _, at: __, continues, ...reply }: Reply): void {
   const before = replies.at(-1);
   if (!continues || before === undefined || before.results.length > 0) {
-    replies.push({ ...reply, results: [] });
+    const ids = new Set(reply.calls.map(({ id }) => id));
+    replies.push({ ...reply, calls: [...reply.calls], ids, results: [] });
     return;
+  }
+  const { calls, ids } = before;
+  // Each may have one call more: copies of so many lists would take quadratic time.
+  for (const call of reply.calls) {
+    calls.push(call);
+    ids.add(call.id);
   }
   const ownCalls = [...before.ownCalls ?? [], ...reply.ownCalls ?? []];
   replies[replies.length - 1] = {
     ...before,
     ...defined(reply),
     text: before.text + reply.text,
-    calls: [...before.calls, ...reply.calls],
+    calls,
     ...(ownCalls.length === 0 ? {} : { ownCalls }),
     results: [],
   };
@@ -226,9 +236,9 @@ function addResult(
   result: Result,
   called: ReadonlySet<string>,
 ): void {
-  const { calls = [], results = [] } = reply ?? {};
+  const { calls = [], results = [], ids } = reply ?? {};
   const isOfOther = result.call === undefined && result.id !== undefined &&
-    called.has(result.id) && !calls.some(({ id }) => id === result.id);
+    called.has(result.id) && !ids?.has(result.id);
   if (calls.length > results.length && !isOfOther) {
     reply!.results.push(result);
     return;

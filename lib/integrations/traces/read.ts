@@ -3,7 +3,7 @@
  * @module
  */
 
-import { assertShallow, readText } from "../../base/input.ts";
+import { assertShallow, readText, withoutMark } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
@@ -204,7 +204,7 @@ export function readTraceFile(path: string): FileTrace[] {
  * @throws {InputError} If there are none, or one of them is of no known form; names source, line and path.
  */
 export function tracesIn(text: string, source: string, form?: TraceForm): FoundTrace[] {
-  const whole = parseJson(text);
+  const whole = parseJson(withoutMark(text));
   const parts = whole === undefined
     ? linesOf(text, source)
     : partsOf(new Part(whole, source), form);
@@ -219,7 +219,7 @@ function linesOf(text: string, file: string): Part[] {
   return text.split("\n").flatMap((line, place) => {
     if (line.trim() === "") return [];
     const source = `${file}, line ${place + 1}`;
-    const value = parseJson(line);
+    const value = parseJson(withoutMark(line));
     if (value === undefined) throw cannot(`use ${source}`, "it must be JSON", "it is not");
     return [new Part(value, source)];
   });

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { assertVersion, isShallow, parseWith } from "../../base/input.ts";
+import { assertVersion, isShallow, parseWith, readText } from "../../base/input.ts";
 import { sum } from "../../base/numbers.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/json.ts";
@@ -256,7 +256,7 @@ export function readIfExists(path: string): string | undefined {
         `it has ${size}`,
       );
     }
-    return Deno.readTextFileSync(path);
+    return readText(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     if (error instanceof InputError) throw error;

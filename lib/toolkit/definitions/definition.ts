@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { assertVersion, parseWith } from "../../base/input.ts";
+import { assertVersion, parseWith, withoutMark } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";
 import {
   defined,
@@ -221,7 +221,7 @@ const DEFINITION = z.strictObject({
  * ```
  */
 export function parseDefinition(json: unknown): Definition {
-  const value = typeof json === "string" ? parseJson(json) : json;
+  const value = typeof json === "string" ? parseJson(withoutMark(json)) : json;
   assertVersion(value, "the definition");
   const { v: _, kind: __, ...parts } = parseWith(DEFINITION, value, "the definition");
   return new Definition(parts);

@@ -119,7 +119,8 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
 
 /**
  * Runs the loop for the opening messages, and once more for each further turn: `turns` are the user's further messages,
- * each sent after an answer. Returns
+ * each sent after an answer. With `shared` the loop reads the conversation itself, as copies for very many turns take
+ * quadratic time. Returns
  *
  * - `ending`: the last answer, or the limit that was reached;
  * - `messages`: all messages of the user, the model and the tools, without those that a strategy adds on the side;
@@ -128,8 +129,9 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
  */
 export async function converse(
   loop: Loop,
-  { turns = [], ...options }: Omit<LoopOptions, "heard" | "bound"> & {
+  { turns = [], shared = false, ...options }: Omit<LoopOptions, "heard" | "bound"> & {
     readonly turns?: readonly string[];
+    readonly shared?: boolean;
   },
 ) {
   const { environment, session } = options;
@@ -140,7 +142,7 @@ export async function converse(
     const before = session.elapsed;
     const ending = await loop({
       ...options,
-      messages: [...messages],
+      messages: shared ? messages : [...messages],
       environment: turns.length === 0
         ? environment
         : wrapEnvironment(environment, { given: new Map(given) }),

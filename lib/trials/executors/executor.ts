@@ -58,7 +58,7 @@ export abstract class Executor<Accepted extends object = object>
   abstract readonly given: ReadonlyMap<string, JsonValue>;
 
   readonly #trace: Trace;
-  readonly #returned = new Map<string, JsonValue>();
+  #known: Map<string, JsonValue> | undefined;
   /** Results whose variables have not been read yet. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
   /** The arguments of calls that were checked: strategies and faults ask before a call is carried out. */
@@ -297,10 +297,11 @@ export abstract class Executor<Accepted extends object = object>
 
   /** All variables given or returned, including wrong values; the last return wins. */
   protected get known(): ReadonlyMap<string, JsonValue> {
+    const known = this.#known ??= new Map(this.given);
     for (const [text, call, place] of this.#unread.splice(0)) {
-      for (const [name, value] of this.namesIn(text, call, place)) this.#returned.set(name, value);
+      for (const [name, value] of this.namesIn(text, call, place)) known.set(name, value);
     }
-    return new Map([...this.given, ...this.#returned]);
+    return known;
   }
 
   /**
