@@ -326,6 +326,12 @@ Deno.test("openApiTools() ends a trial whose result cannot be made up, soon", as
         minItems: 1000,
         items: { type: "array", minItems: 1000, items: { type: "array", minItems: 1000 } },
       },
+      // Few enough values, and 36 MB of texts.
+      {
+        type: "array",
+        minItems: 60,
+        items: { type: "array", minItems: 60, items: { type: "string", minLength: 10_000 } },
+      },
     ]
   ) {
     const tool = await toolOf(schema as JsonValue, { components: { Endless: endless } });

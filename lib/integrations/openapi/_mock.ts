@@ -27,6 +27,8 @@ const FULL_VALUES = 150;
 /** Levels and values, at most: a schema that needs more is not finite, or its value would be of no use. */
 const MAX_DEPTH = 60;
 const MAX_VALUES = 5_000;
+/** Characters of all texts, constants and names, at most: as many as a response of a service may have. */
+const MAX_CHARACTERS = 2 ** 20;
 /** Items of a list beyond the least, at most. */
 const MAX_MORE = 3;
 
@@ -109,6 +111,7 @@ class Maker {
   readonly #checks: Checks;
   readonly #attempt: number;
   #values = 0;
+  #characters = 0;
 
   constructor(root: JsonObject, { stream, input, checks, attempt }: MockMaking) {
     this.#root = root;
@@ -132,10 +135,17 @@ class Maker {
   }
 
   #fitting(whole: JsonObject, depth: number): JsonValue {
-    if (Object.hasOwn(whole, "const")) return whole["const"]!;
+    if (Object.hasOwn(whole, "const")) return this.#counted(whole["const"]!);
     const types = typesOf(whole);
-    if (Array.isArray(whole["enum"])) return this.#listed(whole, types);
+    if (Array.isArray(whole["enum"])) return this.#counted(this.#listed(whole, types));
     return this.#typed(whole, this.#type(types, depth), depth);
+  }
+
+  /** Counts the characters of a value that is not made of others: a schema may ask for very many long ones. */
+  #counted<Value extends JsonValue>(value: Value): Value {
+    this.#characters += JSON.stringify(value).length;
+    if (this.#characters > MAX_CHARACTERS) throw new Unfit();
+    return value;
   }
 
   /** Whether optional parts are drawn at a depth. */
@@ -235,7 +245,7 @@ class Maker {
       case "object":
         return this.#object(schema, depth);
       case "string":
-        return this.#text(schema);
+        return this.#counted(this.#text(schema));
     }
     throw new Unfit();
   }
@@ -391,7 +401,9 @@ class Maker {
     if (entries.size < least || entries.size > most) throw new Unfit();
     // In the order of the schema, however they were drawn.
     const order = [...Object.keys(known), ...entries.keys()].filter((name) => entries.has(name));
-    return Object.fromEntries([...new Set(order)].map((name) => [name, entries.get(name)!]));
+    return Object.fromEntries(
+      [...new Set(order)].map((name) => [this.#counted(name), entries.get(name)!]),
+    );
   }
 }
 

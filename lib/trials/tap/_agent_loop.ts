@@ -93,10 +93,10 @@ function isSaidBy(last: Message | undefined, said: string): boolean {
 /** Answers requests for the functions of a task, by HTTP alone and by MCP. */
 function serving(task: AgentTask, mcp: TrialMcpServer): Turn["serve"] {
   const tools = toolsHandler(task);
-  return async (request, path) => {
-    if (path === "/mcp") return await mcp.answer(request);
+  return async (request, path, share) => {
+    if (path === "/mcp") return await mcp.answer(request, share);
     const [, below] = /^\/tools(|\/.*)$/s.exec(path) ?? [];
-    return below === undefined ? undefined : await tools(request, below);
+    return below === undefined ? undefined : await tools(request, below, share);
   };
 }
 

@@ -13,14 +13,14 @@ import {
   printable,
 } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
-import { readBody } from "../../base/request_body.ts";
+import { type BodyShare, readBody } from "../../base/request_body.ts";
 import { InfrastructureError, type Permanent } from "../../models/model.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
 import { isNowhere } from "../../base/loopback.ts";
 import { SERVER_NAME } from "./_offered_names.ts";
 import { MAX_OUTPUT } from "../../base/process_group.ts";
-import { dropBody, MAX_BODY, refusalText } from "./_tools_over_http.ts";
+import { bodyRule, dropBody, MAX_BODY, refusalText } from "./_tools_over_http.ts";
 
 /** The name of the function that takes the answer. */
 export const SUBMIT = "submit_answer";
@@ -69,7 +69,7 @@ export class TrialMcpServer implements AsyncDisposable {
   }
 
   /** Answers a request; `undefined` while the server has not started. */
-  async answer(request: Request): Promise<Response | undefined> {
+  async answer(request: Request, share?: BodyShare): Promise<Response | undefined> {
     const handler = await this.#handler;
     if (handler === undefined) return undefined;
     const { url, method, headers } = request;
@@ -79,11 +79,9 @@ export class TrialMcpServer implements AsyncDisposable {
       await dropBody(request);
       return await handler.fetch(plain);
     }
-    const text = await readBody(request, MAX_BODY);
+    const text = await readBody(request, MAX_BODY, share);
     await dropBody(request);
-    if (text === undefined) {
-      return refuse(413, -32000, `the message must not exceed ${MAX_BODY} bytes`);
-    }
+    if (text === undefined) return refuse(413, -32000, `the message ${bodyRule(MAX_BODY)}`);
     const message = parseJson(text);
     if (message === undefined) return refuse(400, -32700, "the message must be JSON");
     return await handler.fetch(plain, {

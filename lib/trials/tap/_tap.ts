@@ -10,7 +10,7 @@
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
-import { readBody } from "../../base/request_body.ts";
+import { BodyRoom, type BodyShare, readBody } from "../../base/request_body.ts";
 import type { FailedAttempt, Omission } from "../../calls/trace.ts";
 import { ModelFault } from "../../models/http/endpoint.ts";
 import {
@@ -59,6 +59,7 @@ import {
 } from "./_requests.ts";
 import { type Address, openAddress } from "../../base/loopback.ts";
 import { SUBMIT } from "./_mcp_server.ts";
+import { bodyRule, MAX_BODIES } from "./_tools_over_http.ts";
 import { OfferedNames } from "./_offered_names.ts";
 
 /** Bytes of a request, at most. */
@@ -80,7 +81,11 @@ export interface Turn {
   /** Receives the messages of the conversation. */
   readonly heard: (message: Message) => void;
   /** Answers requests for functions; `undefined` to a request for anything else. */
-  readonly serve: (request: Request, path: string) => Promise<Response | undefined>;
+  readonly serve: (
+    request: Request,
+    path: string,
+    share: BodyShare,
+  ) => Promise<Response | undefined>;
   /** Texts that stand before the user's message, by what they are of. */
   readonly before: Readonly<Partial<Record<Omission, string>>>;
 }
@@ -105,6 +110,7 @@ export class Tap implements AsyncDisposable {
   readonly #underway = new Set<Underway>();
   /** The calls of the agent that have not ended. */
   readonly #making = new Set<Promise<string>>();
+  readonly #bodies = new BodyRoom(MAX_BODIES);
   readonly #names: OfferedNames;
   readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
@@ -252,7 +258,8 @@ export class Tap implements AsyncDisposable {
 
   /** Answers a request below the trial's address. */
   async #answer(request: Request, path: string): Promise<Response> {
-    const served = await this.#turn?.serve(request, path);
+    using share = this.#bodies.share();
+    const served = await this.#turn?.serve(request, path, share);
     if (served !== undefined) return served;
     const below = path.startsWith("/v1/") ? path.slice("/v1".length) : undefined;
     if (below === undefined) return refuse(404, `There is no ${printable(path, 100)}`);
@@ -264,8 +271,8 @@ export class Tap implements AsyncDisposable {
     if (request.method !== "POST") {
       return refuse(405, `The method must be POST: it is ${request.method}`);
     }
-    const text = await readBody(request, MAX_REQUEST);
-    if (text === undefined) return refuse(413, `The body must not exceed ${MAX_REQUEST} bytes`);
+    const text = await readBody(request, MAX_REQUEST, share);
+    if (text === undefined) return refuse(413, `The body ${bodyRule(MAX_REQUEST)}`);
     const api = apiOfPath(below);
     const asked = api && this.#read(api, text);
     if (asked === undefined) {

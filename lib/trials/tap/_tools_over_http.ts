@@ -6,12 +6,18 @@
 import { attempt, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
-import { readBody } from "../../base/request_body.ts";
+import { type BodyShare, readBody } from "../../base/request_body.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { AgentTask } from "../own_agent.ts";
 
 /** Bytes of the arguments of a call, at most. */
 export const MAX_BODY = 16 * 2 ** 20;
+/** Bytes of all bodies of an agent that are not answered, at most. */
+export const MAX_BODIES = 128 * 2 ** 20;
+
+/** Says which bodies are refused. */
+export const bodyRule = (most: number): string =>
+  `must not exceed ${most} bytes, nor those of all requests under way ${MAX_BODIES}`;
 
 /**
  * Returns what answers the requests below the address of a task's functions; `path` is what follows that address.
@@ -22,13 +28,13 @@ export const MAX_BODY = 16 * 2 ** 20;
  * | `POST /NAME` with a JSON object, the arguments | 200: the result as text, also that of a refused call |
  *
  * Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is
- * no JSON object, 413 for one above 16 MiB, and 409 if no more calls are allowed.
+ * no JSON object, 413 for one above 16 MiB or with too many others, and 409 if no more calls are allowed.
  */
 export function toolsHandler(
   task: Pick<AgentTask, "tools">,
-): (request: Request, path: string) => Promise<Response> {
+): (request: Request, path: string, share?: BodyShare) => Promise<Response> {
   const tools = new Map(task.tools.map((tool) => [tool.name, tool]));
-  return async (request, path) => {
+  return async (request, path, share) => {
     if (path === "" || path === "/") {
       return request.method === "GET"
         ? Response.json(task.tools.map(toOpenAITool))
@@ -43,10 +49,8 @@ export function toolsHandler(
     if (request.method !== "POST") {
       return refuse(request, 405, "the method must be POST", { allow: "POST" });
     }
-    const text = await readBody(request, MAX_BODY);
-    if (text === undefined) {
-      return refuse(request, 413, `the arguments must not exceed ${MAX_BODY} bytes`);
-    }
+    const text = await readBody(request, MAX_BODY, share);
+    if (text === undefined) return refuse(request, 413, `the arguments ${bodyRule(MAX_BODY)}`);
     const input = parseJson(text);
     if (!isJsonObject(input)) {
       return refuse(request, 400, "the body must be a JSON object, the arguments");
