@@ -67,46 +67,30 @@ Deno.test("openApiTools() names parameters that clash by their place", async () 
 Deno.test("openApiTools() reads Swagger 2.0 as what it says in OpenAPI 3.0, also behind a byte order mark", async () => {
   const order = { type: "object", required: ["id"], properties: { id: { type: "string" } } };
   const limit = { name: "limit", in: "query" };
-  const named = (operationId: string, fields: JsonObject) => ({ operationId, ...fields });
-  const older = {
-    ...{ swagger: "2.0", info: { title: "T", version: "1" }, host: "example.com" },
-    ...{ consumes: ["application/json"], produces: ["application/json"] },
-    definitions: { Order: order },
-    parameters: { Limit: { ...limit, type: "integer" } },
-    paths: {
-      "/orders": {
-        get: named("list", {
-          parameters: [{ $ref: "#/parameters/Limit" }],
-          responses: { 200: { description: "ok", schema: { $ref: "#/definitions/Order" } } },
-        }),
-        post: named("add", {
-          parameters: [{
-            ...{ name: "order", in: "body", required: true },
-            schema: { $ref: "#/definitions/Order" },
-          }],
-          responses: { 204: { description: "ok" } },
-        }),
-      },
-    },
+  const body = { name: "order", in: "body", schema: { $ref: "#/definitions/Order" } };
+  const it = {
+    ...{ operationId: "it", parameters: [{ $ref: "#/parameters/Limit" }, body] },
+    responses: { 200: { description: "", schema: { $ref: "#/definitions/Order" } } },
   };
-  const content = { "application/json": { schema: { $ref: "#/components/schemas/Order" } } };
-  const newer = documentOf({
-    "/orders": {
-      get: named("list", {
-        parameters: [{ ...limit, schema: { type: "integer" } }],
-        responses: { 200: { description: "ok", content } },
-      }),
-      post: named("add", {
-        requestBody: { required: true, content },
-        responses: { 204: { description: "ok" } },
-      }),
+  const older = {
+    ...{ swagger: "2.0", info: { title: "Test", version: "1" }, produces: ["application/json"] },
+    ...{ definitions: { Order: order }, parameters: { Limit: { ...limit, type: "integer" } } },
+    paths: { "/it": { post: it } },
+  };
+  const schema = { $ref: "#/components/schemas/Order" };
+  const newer = single(
+    {
+      parameters: [{ ...limit, schema: { type: "integer" } }],
+      ...bodyOf(schema),
+      responses: resultOf(schema),
     },
-  }, { components: { schemas: { Order: order } } });
-  const read = async (document: unknown) =>
-    await Promise.all((await openApiTools(document as string)).map(async (tool) => [
-      describeTool(tool),
-      await tool.execute(tool.name === "add" ? { id: "7" } : { limit: 3 }),
-    ]));
+    { components: { schemas: { Order: order } } },
+    "post",
+  );
+  const read = async (document: JsonObject | string) => {
+    const [tool] = await openApiTools(document);
+    return [describeTool(tool!), await tool!.execute({ limit: 3 })];
+  };
   const text = JSON.stringify(older);
   assertEquals(await read(older), await read(newer));
   assertEquals(JSON.stringify(older), text);

@@ -724,19 +724,21 @@ Deno.test("readTrace() takes a trial of a journal as it was recorded, but for wh
 
 Deno.test("readTrace() takes time in proportion to the messages, whatever they are", async () => {
   const user = { role: "user", content: "How warm is it?" };
-  const called = (id: string) => ({ call_id: id, name: "weather", arguments: "{}" });
-  const result = (id: string) => ({ call_id: id, output: "21" });
-  const typed = (type: string, fields: object) => ({ type, ...fields });
-  const call = (id: string) => typed("function_call", called(id));
-  const output = (id: string) => typed("function_call_output", result(id));
-  const ids = (length: number) => Array.from({ length: length / 2 }, (_, place) => `${place}`);
+  const said = { role: "assistant", content: "21" };
+  const calls = (length: number) =>
+    Array.from({ length: length / 2 }, (_, place) => ({ call_id: `${place}`, name: "weather" }))
+      .map((call) => ({ ...call, type: "function_call", arguments: "{}" }));
+  const output = ({ call_id }: { readonly call_id: string }) => ({
+    ...{ type: "function_call_output", call_id, output: "21" },
+  });
   const forms: Record<string, (length: number) => object[]> = {
-    turns: (length) => ids(length).flatMap(() => [user, { role: "assistant", content: "21" }]),
-    calls: (length) => [user, ...ids(length).flatMap((id) => [call(id), output(id)])],
-    parallel: (length) => [user, ...ids(length).map(call), ...ids(length).map(output)],
+    turns: (length) => calls(length).flatMap(() => [user, said]),
+    calls: (length) => calls(length).flatMap((call) => [call, output(call)]),
+    parallel: (length) => [...calls(length), ...calls(length).map(output)],
   };
-  for (const [name, input] of Object.entries(forms)) {
-    const read = (length: number) => () => readTrace({ model: "m", input: input(length) });
+  for (const [name, items] of Object.entries(forms)) {
+    const read = (length: number) => () =>
+      readTrace({ model: "m", input: [user, ...items(length)] });
     await assertLinearWait(read(2_000), read(FACTOR * 2_000), name);
   }
 });

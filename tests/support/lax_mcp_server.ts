@@ -14,20 +14,14 @@ const TOOLS = [
   })),
 ];
 
-/** What it asks its client for when it is called. */
-const ASKED: Readonly<Record<string, object>> = {
-  elicit: {
-    method: "elicitation/create",
-    params: {
-      message: "Who are you?",
-      requestedSchema: { type: "object", properties: { name: { type: "string" } } },
-    },
-  },
-  sample: {
-    method: "sampling/createMessage",
-    params: { messages: [{ role: "user", content: { type: "text", text: "Hi" } }], maxTokens: 9 },
-  },
-  roots: { method: "roots/list" },
+const FORM = { type: "object", properties: { name: { type: "string" } } };
+const QUESTION = { role: "user", content: { type: "text", text: "Hi" } };
+
+/** What it asks its client for when it is called: methods and parameters. */
+const ASKED: Readonly<Record<string, readonly [string, object]>> = {
+  elicit: ["elicitation/create", { message: "Who are you?", requestedSchema: FORM }],
+  sample: ["sampling/createMessage", { messages: [QUESTION], maxTokens: 9 }],
+  roots: ["roots/list", {}],
 };
 
 const send = (message: object) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
@@ -41,14 +35,8 @@ function progress(id: number, progressToken: unknown, left: number): void {
   setTimeout(() => progress(id, progressToken, left - 1), 300);
 }
 
-interface Message {
-  readonly id: number;
-  readonly method?: string;
-  // deno-lint-ignore no-explicit-any -- a client wrote it
-  readonly params?: any;
-}
-
-function take({ id, method, params, ...answer }: Message): void {
+// deno-lint-ignore no-explicit-any -- a client wrote it
+function take({ id, method, params, ...answer }: any): void {
   const name = params?.name;
   if (method === "initialize") {
     const serverInfo = { name: "lax", version: "1.0.0" };
@@ -58,7 +46,7 @@ function take({ id, method, params, ...answer }: Message): void {
   // The answer to what it asked has the id of the call.
   else if (method === undefined) said(id, JSON.stringify(answer));
   else if (method !== "tools/call") return;
-  else if (name in ASKED) send({ id, ...ASKED[name] });
+  else if (name in ASKED) send({ id, method: ASKED[name]![0], params: ASKED[name]![1] });
   else if (name === "slow") progress(id, params._meta?.progressToken, 9);
   else if (name === "long") said(id, "x".repeat(params.arguments.size));
   else if (name === "deep") {

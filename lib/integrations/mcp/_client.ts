@@ -45,10 +45,9 @@ const OURSELVES = { name: "toolgate", version: "1.0.0" };
  * Results that are checked here, tool by tool and part by part: for one that it does not know, the package refuses
  * them all.
  */
-const LENIENT = new Map<string, z.ZodType>([["tools/list", PAGE], [
-  "tools/call",
-  z.looseObject({}),
-]]);
+const LENIENT = new Map<string, z.ZodType>(
+  Object.entries({ "tools/list": PAGE, "tools/call": z.looseObject({}) }),
+);
 
 /** Makes a client that is not connected yet; `mode` says which versions of the protocol it speaks. */
 export function clientOf(
@@ -92,7 +91,7 @@ export function clientOf(
     Promise.reject(
       new ProtocolError(
         ProtocolErrorCode.MethodNotFound,
-        `Declined: no option of mcpTools() answers ${printable(method, 80)}`,
+        `Declined: no option given to mcpTools() answers ${printable(method, 80)}`,
       ),
     );
   return client;
