@@ -59,6 +59,7 @@ import { printable } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
 import { type CompletePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
+import { runsOf } from "../models/recordings/origin.ts";
 import type { SequentialRule } from "./sequential.ts";
 import { asSummary, type TrialSummary, unlessEmpty } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
@@ -81,6 +82,8 @@ export interface DecidedVariant extends Variant {
    * says is from another time; else omitted.
    */
   readonly asked?: number;
+  /** In how many runs their replies were drawn, if those of several are replayed or mixed; else omitted. */
+  readonly runs?: number;
   /**
    * The failures that the policy declares to be infrastructure's, as far as its trials, and those it is compared
    * with, had them; omitted if none.
@@ -222,16 +225,19 @@ function differsFrom(
 /** Counts the trials of both sides that came from recordings, and those that a model was asked for beside them. */
 function replaysOf(
   ...sides: (readonly ScoredTrial[])[]
-): Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked"> {
+): Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked" | "runs"> {
   const replayed = sum(sides, (trials) => trials.filter((trial) => trial.replayed).length);
   const partly = sum(sides, (trials) => trials.filter((trial) => trial.partlyReplayed).length);
   // Where no trial of a side came from recordings, nothing is mixed.
   const mixed = sides.filter((trials) => trials.some((one) => one.replayed || one.partlyReplayed));
+  // A baseline is of another run anyway.
+  const runs = Math.max(0, ...mixed.map((trials) => runsOf(trials).length));
   const asked = sum(mixed, ({ length }) => length) - replayed - partly;
   return {
     replayed: replayed || undefined,
     partlyReplayed: partly || undefined,
     asked: asked || undefined,
+    runs: runs > 1 ? runs : undefined,
   };
 }
 

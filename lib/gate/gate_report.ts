@@ -182,16 +182,16 @@ function sentences(remarks: readonly Remark[]): string {
 
 /** A sentence on trials of which only a part came from recordings; empty if there is no such mixture. */
 function mixtureText(
-  { replayed = 0, partlyReplayed = 0, asked = 0 }: Partial<DecidedVariant>,
+  { replayed = 0, partlyReplayed = 0, asked = 0, runs }: Partial<DecidedVariant>,
 ): string {
-  if (partlyReplayed + asked === 0) return "";
+  if (partlyReplayed + asked === 0 && runs === undefined) return "";
   const parts = [
     replayed === 0 ? [] : `${replayed} from recordings`,
     partlyReplayed === 0 ? [] : `${partlyReplayed} from recordings in part`,
     asked === 0 ? [] : `${asked} asked for anew`,
   ].flat();
   const all = countText(replayed + partlyReplayed + asked, "trial");
-  return ` Replies of different times are mixed: of ${all} ${parts.join(", ")}.`;
+  return ` Replies of ${runs ?? "different"} runs are mixed: of ${all} ${parts.join(", ")}.`;
 }
 
 function replayedNote(replayed: number): string {

@@ -21,6 +21,7 @@ import { countText } from "../base/numbers.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { INJECTED_INSTRUCTION, isRemoving } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
+import { chosenText } from "../models/recordings/origin.ts";
 import { isFault } from "../tools/fault.ts";
 import type { CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
@@ -38,6 +39,7 @@ export function undecidable(
     withoutAnswer([...own, ...other]) ?? misjudged(own) ?? idlePerturbation(own) ??
     // A file has no calls.
     (isOfFile ? undefined : idlePerturbation(other)) ??
+    chosenText(own) ?? chosenText(other) ??
     unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??
     servedModelChange(own, "the served model") ??
     servedModelChange(other, "the served model of the baseline");

@@ -13,6 +13,7 @@ import { isDuration } from "../base/numbers.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { COMPLETE_POLICY } from "../gate/policy.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
+import { chosenText } from "../models/recordings/origin.ts";
 import { servedModelChange, unaskedModel } from "../gate/undecidable.ts";
 import {
   byVariant,
@@ -129,7 +130,9 @@ export function recordOf(results: RecordableResults, source: string): RunRecord 
       ? "all of its tests must have the same models, strategies and perturbations, and some have " +
         "their own: toolSuite() with a gate gives them the same"
       : undefined) ??
-    variants.map(({ items }) => unaskedModel(items) ?? servedModelChange(items, "the served model"))
+    variants.map(({ items }) =>
+      chosenText(items) ?? unaskedModel(items) ?? servedModelChange(items, "the served model")
+    )
       .find((one) => one !== undefined);
   if (plan === undefined || fault !== undefined) {
     throw new InputError(`Cannot record ${source}: ${fault ?? NO_PLAN}`);

@@ -427,7 +427,7 @@ export class Run implements Disposable, AsyncDisposable {
         : {}),
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
       ...recording?.before,
-      ...defined({ draw: recorded?.draw ?? recording?.draw }),
+      ...defined({ draw: recorded?.draw ?? recording?.draw, origin: recording?.origin }),
     };
     try {
       // A trial in the journal must have its recording.

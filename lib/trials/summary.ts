@@ -243,6 +243,7 @@ function summaryOf(trial: Trial, told: (fact: Fact) => unknown): TrialSummary {
   for (const name of KEPT) add(name, trial[name]);
   for (const name of Object.keys(FACTS) as Fact[]) add(name, told(name) ?? FACTS[name](trial));
   add("model", sharedPart(trial.model));
+  add("origin", sharedPart(trial.origin));
   add("behaviours", sharedPart(trial.behaviours));
   const { impossible: types } = trial;
   add(

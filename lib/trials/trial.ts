@@ -11,6 +11,7 @@ import {
   type ParameterFailureType,
 } from "../calls/failure_types.ts";
 import type { Usage } from "../tools/message.ts";
+import { ORIGIN, type Origin } from "../models/recordings/origin.ts";
 import { PERMANENT, type Permanent, type StageUse } from "../models/model.ts";
 import { type Obstacle, OBSTACLES } from "../perturbations/methods.ts";
 import { type Api, APIS } from "../models/formats/registry.ts";
@@ -136,6 +137,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
    * nor replayed.
    */
   readonly draw?: string;
+  /** Where its replies come from; omitted if they were neither recorded nor replayed. */
+  readonly origin?: Origin;
   /**
    * What its model saw at its beginning, and what changed in the state; omitted for tasks whose texts are known from
    * their specification, and if the run keeps none.
@@ -215,6 +218,7 @@ const FIELDS = {
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
   draw: z.string().exactOptional(),
+  origin: ORIGIN.exactOptional(),
   // Nothing is decided by it, and other tools may have another field of this name.
   transcript: TRANSCRIPT.exactOptional().catch(undefined as never),
   // Other tools may record other events; facts derived from them are then unknown, but a call that must not happen

@@ -113,7 +113,7 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
       );
       assertEquals(new Set(firsts).size, 7);
       const sentence =
-        "Replies of different times are mixed: of 5 trials 3 from recordings, 2 asked for anew.";
+        "Replies of 2 runs are mixed: of 5 trials 3 from recordings, 2 asked for anew.";
       assertStringIncludes(verdict, sentence);
       const journal = `${out}renamed.jsonl`;
       const gate = await toolgate(["gate", journal, "--json"]);

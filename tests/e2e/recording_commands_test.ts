@@ -64,7 +64,8 @@ function essence(path: string): unknown[] {
 }
 
 function recordingsIn(path: string): string[] {
-  return [...Deno.readDirSync(path)].flatMap(({ name }) =>
+  const models = [...Deno.readDirSync(path)].filter(({ isDirectory }) => isDirectory);
+  return models.flatMap(({ name }) =>
     [...Deno.readDirSync(`${path}/${name}`)].map((file) => `${path}/${name}/${file.name}`)
   ).sort();
 }

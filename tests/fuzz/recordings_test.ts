@@ -59,7 +59,8 @@ async function recorded(): Promise<readonly Recorded[]> {
   const recordings = new Recordings({ folder: folder.path, mode: "record" });
   using run = new Run(PLAN, { connect: ({ model }) => inProcess(model), recordings });
   const trials = await run.all();
-  const paths = [...Deno.readDirSync(folder.path)].flatMap(({ name }) =>
+  const models = [...Deno.readDirSync(folder.path)].filter(({ isDirectory }) => isDirectory);
+  const paths = models.flatMap(({ name }) =>
     [...Deno.readDirSync(folder.file(name))].map((file) => `${name}/${file.name}`)
   );
   return paths.map((path) => {
@@ -69,8 +70,10 @@ async function recorded(): Promise<readonly Recorded[]> {
   });
 }
 
-/** A trial but for when it began, whether it was replayed, and which draw its recording says that it is. */
-function essence({ startedAt: _, replayed: __, draw: ___, ...trial }: Trial): unknown {
+/** A trial but for when it began, whether it was replayed, and what its recording says of its draw. */
+function essence(
+  { startedAt: _, replayed: __, draw: ___, origin: ____, ...trial }: Trial,
+): unknown {
   return trial;
 }
 

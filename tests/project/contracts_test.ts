@@ -67,7 +67,7 @@ const RARE = Object.entries({
     "streams[].points[].estimated",
   verdicts: "text",
   verdict:
-    "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
+    "partlyReplayed asked runs excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed evidence.replaced evidence.resampled stopped",
   report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
@@ -140,7 +140,9 @@ function compareLines(text: string, table?: string): void {
 /** The texts of all files in a folder. */
 function* filesIn(path: string): Generator<string, void, void> {
   for (const { name, isDirectory } of Deno.readDirSync(path)) {
-    if (isDirectory) yield* filesIn(`${path}/${name}`);
+    if (name.endsWith(".manifest")) {
+      compareLines(Deno.readTextFileSync(`${path}/${name}`), "manifest");
+    } else if (isDirectory) yield* filesIn(`${path}/${name}`);
     else yield Deno.readTextFileSync(`${path}/${name}`);
   }
 }

@@ -28,10 +28,9 @@ export function requestKey({ stage, request, occurrence = 1, hash }: RecordedReq
 
 /** Builds the recording: each model, each list of tools and each message once. */
 export function toRecording(
-  trial: string,
   seconds: number | undefined,
   entries: readonly Entry[],
-): Omit<Recording, "draw"> {
+): Omit<Recording, "trial" | "draw" | "origin"> {
   const models = new NumberedValues<RecordedModelOptions>();
   const tools = new NumberedValues<readonly ToolSchema[]>();
   const messages = new NumberedValues<Message>();
@@ -45,7 +44,7 @@ export function toRecording(
     ...outcome,
   }));
   return {
-    ...{ trial, seconds, models: models.values, tools: tools.values },
+    ...{ seconds, models: models.values, tools: tools.values },
     ...{ messages: messages.values, requests },
   };
 }

@@ -16,6 +16,7 @@ import type { RecordedModelOptions } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { PARSES } from "../../calls/trace.ts";
+import { ORIGIN } from "./origin.ts";
 
 /** Whether a request is as it was recorded. */
 function isIntact({ checksum, ...request }: z.infer<typeof REQUEST>): boolean {
@@ -39,11 +40,11 @@ function splitLines(text: string): Lines {
 
 /** Returns the text of a recording file. */
 export function recordingText(recording: Recording): string {
-  const { trial, draw, replaced, replacedIdle, seconds, models, tools, ...said } = recording;
+  const { messages, requests, ...others } = recording;
   const file = {
-    ...{ v: 1, kind: "recording", trial, draw, replaced, replacedIdle, seconds, models, tools },
-    messages: said.messages.map((one) => ({ ...one, content: splitLines(one.content) })),
-    requests: said.requests.map(requestJson),
+    ...{ v: 1, kind: "recording", ...others },
+    messages: messages.map((one) => ({ ...one, content: splitLines(one.content) })),
+    requests: requests.map(requestJson),
   };
   return `${JSON.stringify(file, null, 2)}\n`;
 }
@@ -166,6 +167,7 @@ const RECORDING = z.strictObject({
   // What distinguishes its replies from those that were drawn for other trials or at other times, although all may be
   // the same; recordings that share a reply have it in common.
   draw: HASH,
+  origin: ORIGIN,
   // Tokens of the invalid goes before it, and whether those failed for nothing that a model can cause.
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
@@ -271,6 +273,16 @@ export function recordingPath(folder: string, trial: string, model: string): str
   const place = slug(redactRecord(model), 60) || "model";
   const own = RESERVED.test(place) ? `${place}-model` : place;
   return `${folder.replace(/(?<=.)[/\\]+$/, "")}/${own}/${name}-${sha256(trial).slice(0, 16)}.json`;
+}
+
+/**
+ * Returns where a recording stays whose file is that of another conversation now, as its test was edited: it answers
+ * its trial again once the test is as it was.
+ *
+ * @param hash That of its first request.
+ */
+export function keptPath(path: string, hash: string): string {
+  return path.replace(/\.json$/, `-${hash.slice(0, 16)}.json`);
 }
 
 /** Device names of Windows. */

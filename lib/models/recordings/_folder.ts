@@ -145,15 +145,25 @@ function temporaryPath(path: string): string {
   return `${path}.${crypto.randomUUID()}.part`;
 }
 
-/** Writes a file atomically, by renaming a complete one; several processes may write it. */
-export async function writeWhole(path: string, text: string): Promise<void> {
+/**
+ * Writes a file atomically, by renaming a complete one; several processes may write it.
+ *
+ * @param before Is called immediately before the file is there.
+ */
+export async function writeWhole(path: string, text: string, before = () => {}): Promise<void> {
   const part = temporaryPath(path);
   try {
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
     await Deno.writeTextFile(part, text, { createNew: true });
-    await Deno.rename(part, path);
+    before();
+    Deno.renameSync(part, path);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
     throw cannotFile(`write the recording ${path}`, error);
   }
+}
+
+/** Appends to a file that no other process writes. */
+export function appendText(path: string, text: string): void {
+  Deno.writeTextFileSync(path, text, { append: true });
 }

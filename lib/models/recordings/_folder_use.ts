@@ -6,7 +6,7 @@
 import { redactRecord } from "../../base/redact.ts";
 import { resolvePath } from "../../base/output_file.ts";
 import { requestKey } from "./_entries.ts";
-import { type RecordedRequest, type Recording, recordingPath } from "./_file.ts";
+import { keptPath, type RecordedRequest, type Recording, recordingPath } from "./_file.ts";
 import {
   type MarkFile,
   marksIn,
@@ -15,6 +15,7 @@ import {
   readIfUsable,
   recordingsIn,
 } from "./_folder.ts";
+import { type Listed, Manifests, recordingHash } from "./_manifest.ts";
 import { idWords } from "./_miss.ts";
 
 /** A trial to record or replay. */
@@ -55,6 +56,9 @@ export class FolderUse {
   readonly #candidates = new Map<string, readonly Candidate[]>();
   /** By the folder of a model. */
   readonly #marks = new Map<string, MarkFile[]>();
+  #manifests: Manifests | undefined;
+  /** What is listed and gone, and has a trial of another name in its place. */
+  readonly #replaced = new Set<Listed>();
 
   private constructor(folder: string) {
     this.#folder = folder;
@@ -106,6 +110,39 @@ export class FolderUse {
       mark.hash === hash && !this.claimed.has(mark.trial)
     );
     return place < 0 ? undefined : marks.splice(place, 1)[0];
+  }
+
+  /** The manifests of the folder, which are read when first needed. */
+  get manifests(): Manifests {
+    return this.#manifests ??= new Manifests(this.#folder);
+  }
+
+  /**
+   * Returns the runs of listed replies in whose place a trial has others: of its own ones, or of those of a trial that
+   * nobody plans, such as of this one under another name; empty where it has what is listed, or more is drawn.
+   *
+   * @param hash That of its first request.
+   * @param file The recording that answers it; default: its model is asked.
+   * @param isAnew Whether that is asked although there may be a recording.
+   */
+  lostRuns(id: string, hash: string, file?: Recording, isAnew = false): string[] {
+    const listed = this.manifests.of(hash);
+    const used = file && listed.get(file.trial);
+    if (file !== undefined && used?.recording !== recordingHash(file)) return file.origin.runs;
+    const own = listed.get(redactRecord(id));
+    if (own !== undefined) return isAnew || own !== used && this.#isGone(own) ? own.runs : [];
+    if (file !== undefined) return [];
+    const lost = listed.values().find((one) =>
+      !this.claimed.has(one.trial) && !this.#replaced.has(one) && this.#isGone(one)
+    );
+    if (lost !== undefined) this.#replaced.add(lost);
+    return lost?.runs ?? [];
+  }
+
+  #isGone({ trial, hash, recording }: Listed): boolean {
+    const path = recordingPath(this.#folder, trial, idWords(trial).get("model") ?? "");
+    const found = [path, keptPath(path, hash)].flatMap((file) => readIfUsable(file) ?? []);
+    return !found.some((file) => recordingHash(file) === recording);
   }
 
   /** The number of recordings of trials that nobody plans. */

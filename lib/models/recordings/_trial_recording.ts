@@ -26,6 +26,7 @@ import { missError, type Nearest } from "./_miss.ts";
 import type { RecordingMode } from "./options.ts";
 import { type RecordedModelOptions, RequestReader } from "./_request.ts";
 import { redact, redactRecord } from "../../base/redact.ts";
+import type { Origin } from "./origin.ts";
 
 /** Options of {@linkcode TrialRecording}. */
 export interface TrialRecordingOptions {
@@ -45,6 +46,11 @@ export interface TrialRecordingOptions {
   readonly find: (key: string, hash: string, server?: string) => Recording | undefined;
   /** Returns the mark of invalid goes of a trial whose first request has this hash; `undefined` without one. */
   readonly mark: (hash: string) => InvalidMark | undefined;
+  /**
+   * Returns where the replies of a recording come from, or those that are drawn now, for a request with this hash that
+   * is the first of its kind.
+   */
+  readonly origin: (hash: string, file?: Recording) => Origin;
   /** Finds the most similar recording of another trial. */
   readonly nearest: () => Nearest | undefined;
   /** Checks that recordings can be written, before a request costs money. */
@@ -76,6 +82,8 @@ export class TrialRecording {
   /** That of the recording which answered a request; and its own, if a model was asked first. */
   #draw: string | undefined;
   #ownDraw: string | undefined;
+  /** Where its replies come from; `undefined` without any. */
+  origin: Origin | undefined;
   #fault: Error | undefined;
   #mark: InvalidMark | undefined;
   #isReplaying = false;
@@ -182,9 +190,9 @@ export class TrialRecording {
     const { trial, seconds } = this.#options;
     const entries = this.#entries.filter(({ outcome }) => outcome);
     const plain = {
-      ...toRecording(redactRecord(trial), seconds, entries),
-      draw: this.draw!,
+      ...{ trial: redactRecord(trial), draw: this.draw!, origin: this.origin! },
       ...before,
+      ...toRecording(seconds, entries),
     };
     // A secret recognized late may also be in earlier entries.
     const clean = this.#reader.redacted(plain);
@@ -245,6 +253,7 @@ export class TrialRecording {
       return undefined;
     }
     if (this.#options.mode === "auto" && found.server !== server) return undefined;
+    this.origin ??= this.#options.origin(hash, file);
     this.#isReplaying = true;
     this.#draw = file!.draw;
     return found;
@@ -303,6 +312,11 @@ export class TrialRecording {
     } catch (error) {
       this.#fault = error as Error;
       throw error;
+    }
+    if (this.#live === 0) {
+      const drawn = this.#options.origin(entry.hashed.hash);
+      const { runs, lost } = this.origin ?? drawn;
+      this.origin = { runs: [...new Set([...runs, ...drawn.runs])], lost };
     }
     this.#entries.push(entry);
     this.#live++;

@@ -10,11 +10,12 @@ import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
 import { requestKey } from "./_entries.ts";
-import { parseRecording, type Recording, recordingPath } from "./_file.ts";
+import { keptPath, parseRecording, type Recording, recordingPath, recordingText } from "./_file.ts";
 import { type InvalidMark, markPath, markText, readMark } from "./_mark.ts";
 import {
   assertFolder,
   assertWritable,
+  readIfUsable,
   readTrialRecording,
   recordingsIn,
   writeWhole,
@@ -43,7 +44,7 @@ export class Recordings {
   #known: readonly Nearest[] | undefined;
   #prepared = false;
   readonly #counts = { replayed: 0, mixed: 0, asked: 0, recorded: 0 };
-  readonly #doubts: Doubts = { redacted: 0, invalid: 0, olderKept: 0 };
+  readonly #doubts: Doubts = { redacted: 0, invalid: 0, olderKept: 0, drawn: [] };
 
   /**
    * Neither reads nor writes recordings yet.
@@ -141,7 +142,9 @@ export class Recordings {
       ...{ trial: id, mode, folder, path },
       seconds,
       find: (key, hash, server) => {
-        const own = readTrialRecording(path, id);
+        const last = readTrialRecording(path, id);
+        const isOther = !alone && last !== undefined && last.requests[0]?.hash !== hash;
+        const own = (isOther ? readTrialRecording(keptPath(path, hash), id) : undefined) ?? last;
         if (alone || mode === "record") return own;
         const isSame = own?.requests.some((one) =>
           requestKey(one) === key && one.hash === hash &&
@@ -164,6 +167,10 @@ export class Recordings {
         return other ?? (isSame ? undefined : own);
       },
       mark: (hash) => alone ? undefined : this.#markOf({ path, id, model }, hash),
+      origin: (hash, file) => {
+        const { runs, lost } = file?.origin ?? { runs: [this.#use.manifests.run], lost: [] };
+        return { runs, lost: lost.concat(this.#use.lostRuns(id, hash, file, mode === "record")) };
+      },
       nearest: () => nearestTo(id, this.#known ??= recordingsIn(folder)),
       prepare: () => this.prepare(),
     });
@@ -233,13 +240,13 @@ export class Recordings {
    * would be invalid too; an older recording then stays. A mark is left of it, so that a later go is known to
    * be none at the first.
    *
-   * @param before The invalid goes of the trial, with this one if it is invalid.
+   * @param earlier The invalid goes of the trial, with this one if it is invalid.
    * @throws {InputError} If it cannot be written.
    */
   async keep(
     recording: TrialRecording,
     isValid: boolean,
-    before: Pick<Recording, "replaced" | "replacedIdle"> = {},
+    earlier: Pick<Recording, "replaced" | "replacedIdle"> = {},
   ): Promise<void> {
     if (recording.mixed) this.#counts.mixed++;
     else if (recording.live > 0) this.#counts.asked++;
@@ -247,28 +254,34 @@ export class Recordings {
       this.#counts.replayed++;
       this.#doubts.redacted += recording.redacted;
     }
+    this.#doubts.drawn.push({ origin: recording.origin });
     if (recording.live === 0 && !recording.adopted) return;
     if (!isValid) {
       if (recording.live === 0) return;
       this.#doubts.invalid++;
       if (isThere(recording.path)) this.#doubts.olderKept++;
       const { trial, hash } = recording;
-      const { replaced, ...others } = before;
+      const { replaced, ...others } = earlier;
       if (hash === undefined || replaced === undefined) return;
       const text = markText({ trial: redactRecord(trial), hash, replaced, ...others });
       await writeWhole(markPath(recording.path), text);
       this.#removeTakenMark(trial);
       return;
     }
-    const text = recording.text(before);
+    const text = recording.text(earlier);
+    let written: Recording;
     try {
-      parseRecording(text, "what was recorded");
+      written = parseRecording(text, "what was recorded");
     } catch (error) {
       // A custom model may return an invalid reply; the trial still counts.
       this.#doubts.unusableReply ??= reasonOf(error).replaceAll(/\s+/g, " ");
       return;
     }
-    await writeWhole(recording.path, text);
+    const { path } = recording;
+    const before = readIfUsable(path);
+    const { hash } = before?.requests[0] ?? recording;
+    if (hash !== recording.hash) await writeWhole(keptPath(path, hash!), recordingText(before!));
+    await writeWhole(path, text, () => this.#use.manifests.list(written));
     // The recording has what these marks said.
     removeIfThere(markPath(recording.path));
     this.#removeTakenMark(recording.trial);

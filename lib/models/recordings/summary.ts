@@ -4,6 +4,7 @@
  */
 
 import { countText } from "../../base/numbers.ts";
+import { chosenText, type Origin, runsOf } from "./origin.ts";
 
 /** How many trials were answered from recordings, in part, and not at all; and how many of these were recorded. */
 export interface RecordingCounts {
@@ -21,6 +22,8 @@ export interface Doubts {
   invalid: number;
   /** Those of them that have an older recording. */
   olderKept: number;
+  /** Where the replies of its trials come from. */
+  readonly drawn: { readonly origin: Origin | undefined }[];
   /** Why a reply cannot be saved; omitted if all could. */
   unusableReply?: string;
 }
@@ -68,8 +71,13 @@ export function runsSummary(
 }
 
 /** Returns the lines on recordings that are incomplete or missing. */
-export function doubtsOf({ redacted, invalid, olderKept, unusableReply }: Doubts): string[] {
+export function doubtsOf(
+  { redacted, invalid, olderKept, drawn, unusableReply }: Doubts,
+): string[] {
+  const { length: runs } = runsOf(drawn);
   return [
+    ...(runs < 2 ? [] : [`these replies are of ${runs} runs`]),
+    ...[chosenText(drawn) ?? []].flat(),
     ...(redacted === 0 ? [] : [
       `${redacted} ${
         redacted === 1 ? "reply has" : "replies have"

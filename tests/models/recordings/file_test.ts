@@ -80,6 +80,7 @@ const REQUEST: fc.Arbitrary<RecordedRequest> = fc.record({
 const RECORDING: fc.Arbitrary<Recording> = fc.record({
   trial: TEXT,
   draw: HASH,
+  origin: fc.constant({ runs: ["20260102T030405Z-01234567"], lost: [] }),
   models: fc.constant([{ model: "m", temperature: 0.5 }]),
   tools: fc.array(fc.array(TOOL, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 2 }),
   messages: fc.array(MESSAGE, { minLength: 1, maxLength: 4 }),
@@ -104,6 +105,7 @@ const REQUEST_1: RecordedRequest = {
 const SMALL: Recording = {
   trial: "a=1",
   draw: "2".repeat(64),
+  origin: { runs: ["20260102T030405Z-01234567"], lost: [] },
   models: [{ model: "m" }],
   tools: [],
   messages: [{ role: "user", content: "Add." }],
