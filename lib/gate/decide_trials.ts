@@ -84,6 +84,8 @@ export interface DecidedVariant extends Variant {
   readonly asked?: number;
   /** In how many runs their replies were drawn, if those of several are replayed or mixed; else omitted. */
   readonly runs?: number;
+  /** How many results of tools in them are from recordings; omitted if none. */
+  readonly replayedResults?: number;
   /**
    * The failures that the policy declares to be infrastructure's, as far as its trials, and those it is compared
    * with, had them; omitted if none.
@@ -225,7 +227,7 @@ function differsFrom(
 /** Counts the trials of both sides that came from recordings, and those that a model was asked for beside them. */
 function replaysOf(
   ...sides: (readonly ScoredTrial[])[]
-): Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked" | "runs"> {
+): Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked" | "runs" | "replayedResults"> {
   const replayed = sum(sides, (trials) => trials.filter((trial) => trial.replayed).length);
   const partly = sum(sides, (trials) => trials.filter((trial) => trial.partlyReplayed).length);
   // Where no trial of a side came from recordings, nothing is mixed.
@@ -238,6 +240,7 @@ function replaysOf(
     partlyReplayed: partly || undefined,
     asked: asked || undefined,
     runs: runs > 1 ? runs : undefined,
+    replayedResults: sum(sides.flat(), (trial) => trial.replayedResults ?? 0) || undefined,
   };
 }
 

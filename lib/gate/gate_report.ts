@@ -21,6 +21,7 @@ import type {
 } from "./decide.ts";
 import { countText, percent, points, probability } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
+import { replayedResultsText } from "../models/recordings/summary.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import {
   type CompletePolicy,
@@ -121,7 +122,8 @@ export function reportVerdicts(
     exitCode: exitCodeOf(kind),
     gate: policy,
     verdicts: variants.map(({ verdict, unit, ...subject }) => {
-      const { baseline, replayed, differs, leftOut, excused = [], beside, unwatched } = subject;
+      const { baseline, replayed, replayedResults, differs, leftOut } = subject;
+      const { excused = [], beside, unwatched } = subject;
       const mixture = mixtureText(subject);
       const names = { unit, next, baseline: baseline && printable(baseline) };
       const { claim } = verdictSentences(verdict, policy, names);
@@ -136,6 +138,7 @@ export function reportVerdicts(
             `${words} in ${trials} of ${countText(of, "trial")} (${printable(id)})`
           ),
           replayed === undefined || mixture !== "" ? [] : replayedNote(replayed),
+          replayedResults === undefined ? [] : replayedResultsText(replayedResults),
           differs === undefined ? [] : `differs from the baseline in: ${differs.join(", ")}`,
           leftOut === undefined ? [] : leftOutLines(leftOut),
           excused.map(excusedNote),

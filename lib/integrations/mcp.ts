@@ -11,16 +11,19 @@ import { nearestOrAll } from "../base/nearest_name.ts";
 import { tool } from "../tools/define_tool.ts";
 import { providerNames } from "../tools/provider_names.ts";
 import { returnCheck } from "../tools/schema/returns.ts";
-import type { StoppableTool } from "../tools/tool.ts";
+import { SERVED, type StoppableTool } from "../tools/tool.ts";
+import { recordedSource } from "../models/recordings/sources.ts";
 import type { McpAnswers } from "./mcp/_client.ts";
 import {
+  addressName,
   Connection,
   connectTo,
   type McpClient,
+  programName,
   type ServerOptions,
   start,
 } from "./mcp/_connection.ts";
-import { type Named, readListed } from "./mcp/_content.ts";
+import { LIST, type Named, readListed } from "./mcp/_content.ts";
 
 export type { McpAnswers, McpClient };
 
@@ -107,29 +110,40 @@ export async function mcpTools(
   if (!(seconds > 0 && seconds <= 86_400)) {
     throw cannot("take tools", "seconds must be a number up to 86400", `it is ${seconds}`);
   }
-  const connection = await connectionOf(server, { seconds, answers: defined(answers) });
+  const { name, key, connect: begin } = reachedBy(server, { seconds, answers: defined(answers) });
+  let connecting: Promise<Connection> | undefined;
+  // A replay needs none, unless a test has state.
+  const connect = () => connecting ??= begin();
+  const ask = async () => {
+    const connection = await connect();
+    return { tools: await connection.list(), instructions: connection.instructions };
+  };
+  const dispose = async () => {
+    const connection = await connecting?.catch(() => {});
+    await connection?.[Symbol.asyncDispose]();
+  };
   try {
-    const listed = await connection.list();
+    const what = `the tools of ${name}`;
+    const said = await (key === undefined ? ask() : recordedSource(what, key, ask));
+    const { tools: listed, instructions } = parseWith(LIST, said, what);
     const known = listed.map(({ name }) => name);
     const absent = wanted?.find((name) => !known.includes(name));
     if (absent !== undefined) {
       throw cannot(
         "take tools",
-        `${connection.name} must have them`,
+        `${name} must have them`,
         `it has no ${printable(absent, 80)}${nearestOrAll(absent, known)}`,
       );
     }
     const names = providerNames(known);
     const tools = listed.flatMap((one, place) =>
       wanted?.includes(one.name) ?? true
-        ? [ownTool(connection, one, names[place]!, { unsafePatterns })]
+        ? [ownTool({ name, connect, dispose }, one, names[place]!, { unsafePatterns })]
         : []
     );
-    const dispose = () => connection[Symbol.asyncDispose]();
-    const { instructions } = connection;
     return Object.assign(tools, { [Symbol.asyncDispose]: dispose, instructions });
   } catch (error) {
-    await connection[Symbol.asyncDispose]();
+    await dispose();
     throw error;
   }
 }
@@ -140,7 +154,7 @@ export async function mcpTools(
  * @throws {InputError} If one of its schemas cannot be used.
  */
 function ownTool(
-  connection: Connection,
+  server: { name: string; connect: () => Promise<Connection>; dispose: () => Promise<void> },
   named: Named,
   name: string,
   options: { readonly unsafePatterns?: boolean },
@@ -154,16 +168,20 @@ function ownTool(
       ...{ name, title, description, inputSchema },
       annotations,
       ...options,
-      execute: (input: JsonObject, { signal }: { readonly signal?: AbortSignal }) =>
-        connection.call(listed, input, { signal, check }),
+      execute: async (input: JsonObject, { signal }: { readonly signal?: AbortSignal }) =>
+        (await server.connect()).call(listed, input, { signal, check }),
     });
     // Lists are filtered and joined, so that each tool ends the server that it needs.
-    const value = () => connection[Symbol.asyncDispose]();
-    return Object.defineProperty(own, Symbol.asyncDispose, { value, enumerable: false });
+    const value = server.dispose;
+    return Object.defineProperty(
+      Object.assign(own, { [SERVED]: true as const }),
+      Symbol.asyncDispose,
+      { value, enumerable: false },
+    );
   } catch (error) {
     if (!isErrorOf(error, InputError)) throw error;
     throw cannot(
-      `take tool ${printable(named.name, 80)} of ${connection.name}`,
+      `take tool ${printable(named.name, 80)} of ${server.name}`,
       `its schemas must be ones that can be checked, or the option tools must leave it out`,
       printable(error.message, 500),
     );
@@ -194,8 +212,12 @@ const ADDRESS = z.strictObject({
   headers: TEXTS,
 });
 
-/** Connects to a server, however it is given. */
-async function connectionOf(server: McpServer, options: ServerOptions): Promise<Connection> {
+/** How a server is reached, however it is given; a client of the user's own has no key, and is always asked. */
+function reachedBy(server: McpServer, options: ServerOptions): {
+  readonly name: string;
+  readonly key?: string;
+  readonly connect: () => Promise<Connection>;
+} {
   if (isObject(server) && "callTool" in server && "listTools" in server) {
     if ("setRequestHandler" in server && !("setVersionNegotiation" in server)) {
       throw cannot(
@@ -212,7 +234,8 @@ async function connectionOf(server: McpServer, options: ServerOptions): Promise<
         `the option ${printable(answer, 80)} is given`,
       );
     }
-    return new Connection("the MCP server of the client", server, options);
+    const name = "the MCP server of the client";
+    return { name, connect: () => Promise.resolve(new Connection(name, server, options)) };
   }
   const given = typeof server === "string" || server instanceof URL
     ? { url: server }
@@ -221,8 +244,21 @@ async function connectionOf(server: McpServer, options: ServerOptions): Promise<
     : server;
   const source = "the MCP server";
   if (!isObject(given) || !("url" in given)) {
-    return await start(parseWith(COMMAND, given, source), options);
+    const program = parseWith(COMMAND, given, source);
+    // Another machine has the same program elsewhere.
+    const words = program.command.map((word) =>
+      word.replace(/^(?:file:|[A-Z]:)?[/\\].*[/\\]/i, "")
+    );
+    return {
+      name: programName(program),
+      key: JSON.stringify(words),
+      connect: () => start(program, options),
+    };
   }
   const { url, headers } = parseWith(ADDRESS, given, source);
-  return await connectTo(url!, headers, options);
+  return {
+    name: addressName(url!, headers),
+    key: url!.origin + url!.pathname,
+    connect: () => connectTo(url!, headers, options),
+  };
 }

@@ -11,7 +11,7 @@ import { countText } from "../base/numbers.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
-import { FRESH, type StoppableTool } from "../tools/tool.ts";
+import { FRESH, SERVED, type StoppableTool } from "../tools/tool.ts";
 import { chooseOperations, type ChosenOperation, placeOf } from "./openapi/_choice.ts";
 import { readDocument } from "./openapi/_document.ts";
 import { Mocks } from "./openapi/_mock.ts";
@@ -165,10 +165,11 @@ export async function openApiTools(
     // longer than everything else that it reads.
     if (service) {
       assertSendable(operation, service, source.source);
-      return tool<JsonObject>({
+      const own = tool<JsonObject>({
         ...shared,
         execute: (input, { signal }) => callService(operation, input, service, signal),
       });
+      return Object.assign(own, { [SERVED]: true as const });
     }
     const made = tool<JsonObject>({ ...shared, execute: mock(operation, seed, unsafePatterns) });
     // It has no state, so that runs beside each other may share it. A copy with another execute may have one.

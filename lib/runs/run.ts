@@ -428,6 +428,7 @@ export class Run implements Disposable, AsyncDisposable {
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
       ...recording?.before,
       ...defined({ draw: recorded?.draw ?? recording?.draw, origin: recording?.origin }),
+      ...(recording?.replayedResults ? { replayedResults: recording.replayedResults } : {}),
     };
     try {
       // A trial in the journal must have its recording.

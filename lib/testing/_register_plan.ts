@@ -39,6 +39,7 @@ import type { ModelEntry } from "../models/entry.ts";
 import { type Connections, identityOf } from "../models/connect.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
+import { recordSourcesBy } from "../models/recordings/sources.ts";
 import { runsSummary } from "../models/recordings/summary.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { passes } from "./assertions/_trials.ts";
@@ -51,6 +52,13 @@ import { recordBaseline } from "../runs/record.ts";
 import { planLine } from "../runs/journal/plan_line.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { testWidth } from "../base/terminal_width.ts";
+
+// Tools of servers may be made before any test is declared. The arguments of other programs are none of toolgate's.
+recordSourcesBy(() => {
+  if (Deno.test.name === "noopTest") return undefined;
+  const flags = parseFlags(Deno.args, "tools of servers");
+  return settingsOf({}, flags, () => besideTestFile("recordings")).recordings;
+});
 
 /**
  * Registers a benchmark: one test case per trial and, with a gate, one test that decides.

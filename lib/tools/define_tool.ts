@@ -89,6 +89,11 @@ export interface OwnToolOptions<Parameters extends ParametersSchema> {
    * run nevertheless. A text can then block the process for minutes. Default: such a tool is refused.
    */
   readonly unsafePatterns?: boolean;
+  /**
+   * Whether recordings keep its results, so that it does not run in a replay, as for one that asks a server. Default:
+   * it runs as ever. Not in a test with `state`, which it would leave as it is.
+   */
+  readonly replay?: boolean;
 }
 
 /** A tool in MCP's form, as servers list it (revision 2025-06-18, "Tools"), and what it does; further fields are ignored. */
@@ -161,7 +166,8 @@ export function tool<Parameters extends ParametersSchema>(
   const options = given.inputSchema === undefined
     ? given as OwnToolOptions<Parameters>
     : ownForm(given) as unknown as OwnToolOptions<Parameters>;
-  const { name, description, strict, examples, output, unsafePatterns, annotations } = options;
+  const { name, description, strict, examples, output, unsafePatterns, annotations, replay } =
+    options;
   const subject = typeof name === "string" ? `tool ${printable(name, 80)}` : "a tool";
   parseWith(OPTIONS, options, subject);
   assertOneBehaviour(subject, options);
@@ -176,6 +182,7 @@ export function tool<Parameters extends ParametersSchema>(
     ...(output === undefined ? {} : resultSchemaOf(subject, output, unsafePatterns)),
     unsafePatterns,
     annotations,
+    replay,
     check,
   });
   const refuse = argumentCheck(described);
@@ -252,6 +259,7 @@ const OPTIONS = z.strictObject(
     annotations: ANY,
     strict: ANY,
     unsafePatterns: ANY,
+    replay: z.boolean().optional(),
   } satisfies Record<Exclude<keyof OwnToolOptions<JsonObject>, "inputSchema">, z.ZodType>,
 );
 

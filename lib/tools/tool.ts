@@ -35,6 +35,9 @@ export const FRESH: unique symbol = Symbol("fresh");
 /** Marks tools whose runs share what the tool works on: only wrappers around them start fresh. */
 export const SHARED: unique symbol = Symbol("shared");
 
+/** Marks tools of servers: recordings keep their results, and a replay asks no server. */
+export const SERVED: unique symbol = Symbol("served");
+
 /** Key that marks matchers: no JSON value can have it. */
 export const MATCHER: unique symbol = Symbol("matcher");
 
@@ -71,6 +74,10 @@ export interface Tool extends ToolSchema {
   readonly unsafePatterns?: boolean;
   /** What an MCP server says of it; omitted if it says nothing. */
   readonly annotations?: ToolAnnotations;
+  /** Whether recordings keep its results, so that it does not run in a replay. */
+  readonly replay?: boolean;
+  /** `true` if a server answers its calls. */
+  readonly [SERVED]?: true;
   /** Returns the tool in its state at the beginning of a run; omitted if runs do not change it. */
   readonly [FRESH]?: () => Tool;
   /** `true` if runs share what the tool works on, although a part of it starts fresh. */

@@ -128,6 +128,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly replayed?: true;
   /** Set if some replies came from recordings, and a model was asked for the others. */
   readonly partlyReplayed?: true;
+  /** The number of results of tools that came from its recording; omitted without any. */
+  readonly replayedResults?: number;
   /** Tokens of invalid attempts before it, from its recording; omitted without any. */
   readonly replaced?: Usage;
   /** Set if those failed for nothing that a model can cause. */
@@ -215,6 +217,7 @@ const FIELDS = {
   cleanUp: z.string().exactOptional(),
   replayed: z.literal(true).exactOptional(),
   partlyReplayed: z.literal(true).exactOptional(),
+  replayedResults: z.int().min(0).exactOptional(),
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
   draw: z.string().exactOptional(),

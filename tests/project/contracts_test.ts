@@ -40,7 +40,7 @@ const RARE = Object.entries({
   gate:
     "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line":
-    "variant changed usage.estimated agent reason permanent misjudged cleanUp partlyReplayed replaced replacedIdle transcript",
+    "variant changed usage.estimated agent reason permanent misjudged cleanUp partlyReplayed replayedResults replaced replacedIdle transcript",
   transcript:
     "system prompt tools system.id prompt.id tools.id system.value prompt.value tools.value tools.value[].name " +
     "tools.value[].description tools.value[].parameters tools.value[].strict state state.changes " +
@@ -53,7 +53,9 @@ const RARE = Object.entries({
     "call.coerced call.by call.agentDid call.held call.durationMs over_limit.arguments stage.unusable turn.text assertion.at " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
     "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit scored.judged.unavailable answer.rendered answer.said stop.at",
-  recording: "replaced replacedIdle",
+  recording:
+    "replaced replacedIdle results results[].tool results[].text results[].arguments results[].failed " +
+    "results[].retryAfter",
   request: "server occurrence toolChoice toolChoice.function " +
     "reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status redacted error error.kind " +
@@ -67,7 +69,7 @@ const RARE = Object.entries({
     "streams[].points[].estimated",
   verdicts: "text",
   verdict:
-    "partlyReplayed asked runs excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
+    "partlyReplayed asked runs replayedResults excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed evidence.replaced evidence.resampled stopped",
   report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));

@@ -251,11 +251,7 @@ export async function connectTo(
   headers: Readonly<Record<string, string>>,
   { seconds, answers }: ServerOptions,
 ): Promise<Connection> {
-  registerSecrets(requestSecrets(new Headers(headers), url));
-  // Some servers have keys in their paths.
-  const end = url.pathname.split("/").filter(Boolean).at(-1) ?? "";
-  const where = `${url.origin}/${url.pathname.split("/").length > 2 ? ".../" : ""}${end}`;
-  const name = `the MCP server ${printable(redact(where), MAX_NAME)}`;
+  const name = addressName(url, headers);
   const library = await loadClient(name);
   const transport = new library.StreamableHTTPClientTransport(url, { requestInit: { headers } });
   const client = clientOf(library, "auto", answers);
@@ -273,6 +269,21 @@ export async function connectTo(
   return connection;
 }
 
+/** Returns what messages call a server on the web, once its secrets are known. */
+export function addressName(url: URL, headers: Readonly<Record<string, string>>): string {
+  registerSecrets(requestSecrets(new Headers(headers), url));
+  // Some servers have keys in their paths.
+  const end = url.pathname.split("/").filter(Boolean).at(-1) ?? "";
+  const where = `${url.origin}/${url.pathname.split("/").length > 2 ? ".../" : ""}${end}`;
+  return `the MCP server ${printable(redact(where), MAX_NAME)}`;
+}
+
+/** Returns what messages call a program that is a server, once its secrets are known. */
+export function programName({ env, command }: Pick<Launch, "env" | "command">): string {
+  registerGivenSecrets(env);
+  return `the MCP server ${printable(redact(command.map(shellQuote).join(" ")), MAX_NAME)}`;
+}
+
 /**
  * Starts a program that is a server.
  *
@@ -282,9 +293,7 @@ export async function start(
   program: Launch,
   { seconds, answers }: ServerOptions,
 ): Promise<Connection> {
-  registerGivenSecrets(program.env);
-  const words = program.command.map(shellQuote).join(" ");
-  const name = `the MCP server ${printable(redact(words), MAX_NAME)}`;
+  const name = programName(program);
   if ((program.env["PATH"] ?? readVariables(["PATH"])["PATH"]) === undefined) {
     throw cannot(
       "take tools",

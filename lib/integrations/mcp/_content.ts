@@ -40,6 +40,9 @@ export const PAGE = z.object({
   nextCursor: z.string().nullish().transform((cursor) => cursor || undefined),
 });
 
+/** All that a server says of its tools. */
+export const LIST = PAGE.pick({ tools: true }).extend({ instructions: z.string().optional() });
+
 /** A tool as a server lists it. */
 export type Listed = z.infer<typeof LISTED>;
 

@@ -15,6 +15,7 @@ import {
   printable,
 } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
+import { recordedSource } from "../../models/recordings/sources.ts";
 import { readBody } from "../../base/request_body.ts";
 import { targetOf } from "../../tools/schema/position.ts";
 
@@ -99,6 +100,10 @@ async function textAt(url: URL, source: string): Promise<string> {
   if (!/^https?:$/.test(url.protocol)) {
     throw cannot(`read ${source}`, "its address must begin with file:, http: or https:");
   }
+  return await recordedSource(source, url.origin + url.pathname, () => fetchText(url, source));
+}
+
+async function fetchText(url: URL, source: string): Promise<string> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(1000 * MAX_SECONDS) });
     const text = await readBody(response, MAX_BYTES);

@@ -16,6 +16,7 @@ import type { RecordedModelOptions } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { PARSES } from "../../calls/trace.ts";
+import { TOOL_ERRORS } from "../../tools/error_category.ts";
 import { ORIGIN } from "./origin.ts";
 
 /** Whether a request is as it was recorded. */
@@ -152,6 +153,19 @@ const REQUEST = z.strictObject({
   message: "must have either a reply or an error",
 });
 
+const RESULT = z.strictObject({
+  tool: z.string(),
+  arguments: objects<JsonObject>(),
+  // For the model; of a call that failed, its error.
+  text: LINES,
+  failed: z.enum(TOOL_ERRORS).exactOptional(),
+  // Milliseconds.
+  retryAfter: z.number().min(0).exactOptional(),
+});
+
+/** What a call of a recorded tool came to. */
+export type RecordedToolResult = z.infer<typeof RESULT>;
+
 /** A request, and its reply or error. */
 export type RecordedRequest = Omit<z.infer<typeof REQUEST>, "checksum">;
 
@@ -178,6 +192,8 @@ const RECORDING = z.strictObject({
   tools: z.array(z.array(objects<ToolSchema>()).readonly()),
   messages: z.array(MESSAGE),
   requests: z.array(REQUEST),
+  // Of tools of servers, and of those that say so; in the order in which they were called.
+  results: z.array(RESULT).exactOptional(),
 }).check(({ value, issues }) => {
   const { models, tools, messages } = value;
   for (const [index, one] of value.requests.entries()) {

@@ -121,12 +121,12 @@ export class FolderUse {
    * Returns the runs of listed replies in whose place a trial has others: of its own ones, or of those of a trial that
    * nobody plans, such as of this one under another name; empty where it has what is listed, or more is drawn.
    *
-   * @param hash That of its first request.
+   * @param asked The hash of its first request.
    * @param file The recording that answers it; default: its model is asked.
    * @param isAnew Whether that is asked although there may be a recording.
    */
-  lostRuns(id: string, hash: string, file?: Recording, isAnew = false): string[] {
-    const listed = this.manifests.of(hash);
+  lostRuns(id: string, asked: string, file?: Recording, isAnew = false): string[] {
+    const listed = this.manifests.of(file?.requests[0]?.hash ?? asked);
     const used = file && listed.get(file.trial);
     if (file !== undefined && used?.recording !== recordingHash(file)) return file.origin.runs;
     const own = listed.get(redactRecord(id));

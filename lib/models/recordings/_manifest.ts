@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import { canonicalJson, parseJson } from "../../base/json.ts";
+import { isShallow } from "../../base/input.ts";
 import { sha256 } from "../../base/hash.ts";
 import { HASH, readIfExists, type Recording } from "./_file.ts";
 import { appendText, namesIn } from "./_folder.ts";
@@ -78,5 +79,5 @@ export class Manifests {
 
 /** Returns a hash of all that a recording says. */
 export function recordingHash(recording: Recording): string {
-  return sha256(canonicalJson(recording));
+  return isShallow(recording) ? sha256(canonicalJson(recording)) : "";
 }

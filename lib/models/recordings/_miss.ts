@@ -6,7 +6,7 @@
 
 import { InputError } from "../../base/errors.ts";
 import { fieldOf, isJsonObject, type JsonValue, printable } from "../../base/json.ts";
-import type { RecordedRequest, Recording } from "./_file.ts";
+import type { RecordedRequest, RecordedToolResult, Recording } from "./_file.ts";
 import type { HashedRequest } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { MARK } from "../../base/secrets.ts";
@@ -52,9 +52,18 @@ export function missError(miss: Miss): InputError {
       miss.found === undefined ? `it has no ${place}` : `it has another ${place}`,
       `recording: ${path}: ${differences(miss, file).join("; ")}`,
     ];
+  return unusable({ trial, folder }, "request", head!, detail!);
+}
+
+function unusable(
+  { trial, folder }: Pick<Miss, "trial" | "folder">,
+  every: string,
+  head: string,
+  detail: string,
+): InputError {
   return new InputError(
     [
-      `Cannot replay a trial as its recording must have every request: ${head}: ${
+      `Cannot replay a trial as its recording must have every ${every}: ${head}: ${
         redactRecord(trial)
       }`,
       `  ${detail}`,
@@ -153,10 +162,10 @@ function differences(
   if (difference === undefined) {
     return ["its hash does not match its request: the file was changed"];
   }
-  const { path, recorded, requested } = difference;
+  const { recorded, requested } = difference;
   const wasSecret = recorded.includes(MARK) && !requested.includes(MARK);
   return [
-    `first difference at ${printable(path, 300)}: recorded ${recorded}, asked ${requested}`,
+    differenceText(difference),
     ...(wasSecret ? [`${MARK} replaces a secret in the recording`] : []),
     ...(file.requests.some(({ redacted }) => redacted)
       ? [`a reply has ${MARK} in place of what looks like a secret, and tools are called with that`]
@@ -169,6 +178,10 @@ interface MissDifference {
   readonly path: string;
   readonly recorded: string;
   readonly requested: string;
+}
+
+function differenceText({ path, recorded, requested }: MissDifference): string {
+  return `first difference at ${printable(path, 300)}: recorded ${recorded}, asked ${requested}`;
 }
 
 /** Returns whether two values are the same apart from secrets replaced in the recorded one. */
@@ -245,4 +258,26 @@ function excerpt(text: string, at: number): string {
   const from = Math.max(0, at - BEFORE);
   const cut = text.slice(from, at + BEHIND);
   return `${from === 0 ? "" : "…"}${printable(cut, 400)}${at + BEHIND < text.length ? "…" : ""}`;
+}
+
+/**
+ * Creates the error of a replay that lacks the result of a call.
+ *
+ * @param call The call, without secrets.
+ * @param known The results of the recording.
+ */
+export function resultMissError(
+  trial: Pick<Miss, "trial" | "folder" | "path">,
+  call: Pick<RecordedToolResult, "tool" | "arguments">,
+  known: readonly RecordedToolResult[],
+): InputError {
+  const [nearest] = known.filter(({ tool }) => tool === call.tool);
+  const difference = nearest && firstDifference(nearest.arguments, call.arguments, Object.is);
+  const detail = nearest === undefined
+    ? "it has no result of this tool"
+    : difference === undefined
+    ? "the same call was made less often there"
+    : differenceText(difference);
+  const head = `it has no such call of ${printable(call.tool, 80)}`;
+  return unusable(trial, "call of a recorded tool", head, `recording: ${trial.path}: ${detail}`);
 }

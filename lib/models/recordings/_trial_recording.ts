@@ -3,7 +3,7 @@
  * @module
  */
 
-import { canonicalJson, defined } from "../../base/json.ts";
+import { canonicalJson, defined, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { claimedCount, claimedUsage, sumUsage } from "../../tools/message.ts";
@@ -17,13 +17,15 @@ import {
 import {
   type RecordedError,
   type RecordedRequest,
+  type RecordedToolResult,
   type Recording,
   recordingText,
 } from "./_file.ts";
+import { ToolError, toToolError } from "../../tools/tool_error.ts";
 import type { InvalidMark } from "./_mark.ts";
 import { ASSERTION, type Entry, requestKey, toRecording } from "./_entries.ts";
-import { missError, type Nearest } from "./_miss.ts";
-import type { RecordingMode } from "./options.ts";
+import { missError, type Nearest, resultMissError } from "./_miss.ts";
+import type { RecordingMode, RecordingOptions } from "./options.ts";
 import { type RecordedModelOptions, RequestReader } from "./_request.ts";
 import { redact, redactRecord } from "../../base/redact.ts";
 import type { Origin } from "./origin.ts";
@@ -87,10 +89,23 @@ export class TrialRecording {
   #fault: Error | undefined;
   #mark: InvalidMark | undefined;
   #isReplaying = false;
+  /** The results of its tools; those that are not there yet have no text. */
+  readonly #results: Partial<RecordedToolResult>[] = [];
+  /** The results of its tools that came from the recording. */
+  replayedResults = 0;
+  /** Whether its tools run although it is replayed, as they work on a state. */
+  runsTools = false;
+  /** Whether one that would be replayed has run so. */
+  hasRunTools = false;
 
   /** Reads no file and asks no model yet. */
   constructor(options: TrialRecordingOptions) {
     this.#options = options;
+  }
+
+  /** Where replies come from, and the folder of all recordings; `undefined` where tools run in any case. */
+  get place(): RecordingOptions | undefined {
+    return this.runsTools ? undefined : this.#options;
   }
 
   /** The trial's id. */
@@ -182,6 +197,51 @@ export class TrialRecording {
   }
 
   /**
+   * Returns the result of a call of a tool: in a replay the recorded one, else what `run` gives, which is recorded. It
+   * is found by the tool and the arguments, both without secrets, and by how often it was called with these.
+   *
+   * @throws {InputError} If it is to be replayed and was not recorded; the trial is then unusable.
+   */
+  async result(tool: string, input: JsonObject, run: () => Promise<string>): Promise<string> {
+    if (this.runsTools) {
+      this.hasRunTools = true;
+      return await run();
+    }
+    const call = this.#reader.redacted({ tool, arguments: input });
+    const key = canonicalJson(call);
+    const isSame = ({ tool, arguments: input }: Partial<RecordedToolResult>) =>
+      canonicalJson({ tool, arguments: input }) === key;
+    const before = this.#results.filter(isSame).length;
+    const made: Partial<RecordedToolResult> = { ...call };
+    this.#results.push(made);
+    if (this.#options.mode === "replay") {
+      const known = this.#old?.file?.results ?? [];
+      const found = known.filter(isSame)[before];
+      if (found === undefined) throw this.fail(resultMissError(this.#options, call, known));
+      this.replayedResults++;
+      if (found.failed === undefined) return found.text;
+      throw new ToolError(found.failed, found.text, found);
+    }
+    try {
+      return made.text = await run();
+    } catch (error) {
+      const { category: failed, message: text, retryAfter } = toToolError(error);
+      Object.assign(made, defined({ text, failed, retryAfter }));
+      throw error;
+    }
+  }
+
+  /** Whether there are more results than its recording has. */
+  get hasNewResults(): boolean {
+    return this.#results.length > (this.#old?.file?.results?.length ?? 0);
+  }
+
+  /** Makes the trial unusable with any outcome, and returns the error. */
+  fail(error: Error): Error {
+    return this.#fault ??= error;
+  }
+
+  /**
    * Returns the text of the recording file; requests without an outcome are omitted.
    *
    * @param before The invalid goes before it.
@@ -189,10 +249,13 @@ export class TrialRecording {
   text(before: Pick<Recording, "replaced" | "replacedIdle"> = {}): string {
     const { trial, seconds } = this.#options;
     const entries = this.#entries.filter(({ outcome }) => outcome);
+    // A call may be under way when the trial ends.
+    const results = this.#results.filter(({ text }) => text !== undefined) as RecordedToolResult[];
     const plain = {
       ...{ trial: redactRecord(trial), draw: this.draw!, origin: this.origin! },
       ...before,
       ...toRecording(seconds, entries),
+      ...(results.length === 0 ? {} : { results }),
     };
     // A secret recognized late may also be in earlier entries.
     const clean = this.#reader.redacted(plain);
@@ -253,10 +316,15 @@ export class TrialRecording {
       return undefined;
     }
     if (this.#options.mode === "auto" && found.server !== server) return undefined;
-    this.origin ??= this.#options.origin(hash, file);
+    if (!this.#isReplaying) this.#comesFrom(this.#options.origin(hash, file));
     this.#isReplaying = true;
     this.#draw = file!.draw;
     return found;
+  }
+
+  #comesFrom({ runs, lost }: Origin): void {
+    const { runs: before, lost: others } = this.origin ?? { runs: [], lost: [] };
+    this.origin = { runs: [...new Set([...before, ...runs])], lost: [...others, ...lost] };
   }
 
   /** Returns whether the model may do better now: it was unreachable then, or its reply was redacted. */
@@ -313,11 +381,7 @@ export class TrialRecording {
       this.#fault = error as Error;
       throw error;
     }
-    if (this.#live === 0) {
-      const drawn = this.#options.origin(entry.hashed.hash);
-      const { runs, lost } = this.origin ?? drawn;
-      this.origin = { runs: [...new Set([...runs, ...drawn.runs])], lost };
-    }
+    if (this.#live === 0) this.#comesFrom(this.#options.origin(entry.hashed.hash));
     this.#entries.push(entry);
     this.#live++;
     try {

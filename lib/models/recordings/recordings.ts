@@ -44,7 +44,14 @@ export class Recordings {
   #known: readonly Nearest[] | undefined;
   #prepared = false;
   readonly #counts = { replayed: 0, mixed: 0, asked: 0, recorded: 0 };
-  readonly #doubts: Doubts = { redacted: 0, invalid: 0, olderKept: 0, drawn: [] };
+  readonly #doubts: Doubts = {
+    redacted: 0,
+    invalid: 0,
+    olderKept: 0,
+    replayedResults: 0,
+    ranTools: 0,
+    drawn: [],
+  };
 
   /**
    * Neither reads nor writes recordings yet.
@@ -255,7 +262,9 @@ export class Recordings {
       this.#doubts.redacted += recording.redacted;
     }
     this.#doubts.drawn.push({ origin: recording.origin });
-    if (recording.live === 0 && !recording.adopted) return;
+    this.#doubts.replayedResults += recording.replayedResults;
+    if (this.mode === "replay" && recording.hasRunTools) this.#doubts.ranTools++;
+    if (recording.live === 0 && !recording.adopted && !recording.hasNewResults) return;
     if (!isValid) {
       if (recording.live === 0) return;
       this.#doubts.invalid++;

@@ -23,6 +23,10 @@ export interface Doubts {
   /** Those of them that have an older recording. */
   olderKept: number;
   /** Where the replies of its trials come from. */
+  /** The results of tools that came from recordings. */
+  replayedResults: number;
+  /** Trials in a replay whose tools ran nevertheless, as they work on a state. */
+  ranTools: number;
   readonly drawn: { readonly origin: Origin | undefined }[];
   /** Why a reply cannot be saved; omitted if all could. */
   unusableReply?: string;
@@ -72,12 +76,14 @@ export function runsSummary(
 
 /** Returns the lines on recordings that are incomplete or missing. */
 export function doubtsOf(
-  { redacted, invalid, olderKept, drawn, unusableReply }: Doubts,
+  { redacted, invalid, olderKept, drawn, replayedResults, ranTools, unusableReply }: Doubts,
 ): string[] {
   const { length: runs } = runsOf(drawn);
   return [
     ...(runs < 2 ? [] : [`these replies are of ${runs} runs`]),
     ...[chosenText(drawn) ?? []].flat(),
+    ...(replayedResults === 0 ? [] : [replayedResultsText(replayedResults)]),
+    ...(ranTools === 0 ? [] : [`${countText(ranTools, "trial")} with state ran tools of servers`]),
     ...(redacted === 0 ? [] : [
       `${redacted} ${
         redacted === 1 ? "reply has" : "replies have"
@@ -93,6 +99,11 @@ export function doubtsOf(
       (olderKept === 0 ? "" : `; ${olderKept} of these have an older recording, which stays`),
     ]),
   ];
+}
+
+/** Says how many results of tools came from recordings. */
+export function replayedResultsText(results: number): string {
+  return `${countText(results, "result")} of tools came from recordings: no server was asked`;
 }
 
 function count(trials: number): string {

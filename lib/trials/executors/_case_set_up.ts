@@ -8,6 +8,7 @@ import { isErrorOf } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { thrownText } from "../../base/user_code.ts";
+import { currentRecording } from "../../models/recordings/scope.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SetUpOptions } from "./tasks.ts";
 import type { ToolCase } from "./tool_case.ts";
@@ -47,6 +48,9 @@ export async function setUpCase<State>(
   { state: makeState, tools: offered, prompt: asked }: ToolCase<State>,
   { seconds, signal }: SetUpOptions,
 ): Promise<CaseSetUp<State>> {
+  const recording = currentRecording();
+  // What tools do to a state is what assertions look at.
+  if (makeState !== undefined && recording !== undefined) recording.runsTools = true;
   const limit = limitOf(seconds);
   const cleanUp = limitOf(seconds, MIN_CLEAN_UP);
   const made = madeValues(cleanUp);

@@ -81,6 +81,9 @@ export interface ToolCase<State = undefined> {
   readonly assert: (run: ToolTestRun<State>) => void | Promise<void>;
 }
 
+/** What decides which tools a case may have. */
+type PartsOnTools = "expected" | "never" | "toolChoice" | "state";
+
 /**
  * Checks the tools of a case, and the names it uses for them.
  *
@@ -88,13 +91,21 @@ export interface ToolCase<State = undefined> {
  * exist.
  */
 export function assertCaseTools(
-  { expected = [], never = [], toolChoice }: Pick<ToolCase, "expected" | "never" | "toolChoice">,
+  { expected = [], never = [], toolChoice, state }: Pick<ToolCase<unknown>, PartsOnTools>,
   tools: readonly Tool[],
 ): void {
   if (!Array.isArray(tools)) {
     throw cannot("offer tools", "they must be a list", `what makes them gave ${typeName(tools)}`);
   }
   assertTools(tools);
+  const replayed = tools.find(({ replay }) => state !== undefined && replay);
+  if (replayed !== undefined) {
+    throw cannot(
+      "offer tools",
+      "in a test with state none may have replay: true, as it would leave the state as it is",
+      `${printable(replayed.name, 80)} has`,
+    );
+  }
   const names = tools.map(({ name }) => name);
   const named = [
     ...expected.map(({ tool }) => ["expected", tool] as const),

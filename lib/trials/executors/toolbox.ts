@@ -20,6 +20,7 @@ import { MALFORMED_RETURN, type TraceEvent } from "../../calls/trace.ts";
 import { isChangedCase, type PerturbedCase } from "../../perturbations/perturbed_case.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { InfrastructureError } from "../../models/model.ts";
+import { currentRecording } from "../../models/recordings/scope.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound, refusedCall } from "./made_call.ts";
 import { Executor } from "./executor.ts";
@@ -36,6 +37,7 @@ import {
   type RecordedResult,
   type Refusal,
   runTool,
+  SERVED,
   type Tool,
   type ToolChoice,
 } from "../../tools/tool.ts";
@@ -189,10 +191,14 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const timed = () =>
       clock === null ? {} : { durationMs: Math.max(0, Math.round(clock.now() - started)) };
     let text: string;
-    try {
+    const run = async () => {
       // Tools written without types may return anything; the reply must be text.
       const returned = await this.run(tool, input);
-      text = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
+      return typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
+    };
+    try {
+      const recording = tool.replay || tool[SERVED] ? currentRecording() : undefined;
+      text = await (recording?.result(tool.name, input, run) ?? run());
     } catch (error) {
       if (isErrorOf(error, InfrastructureError)) this.breakOff(error);
       return failed(error, timed());
