@@ -166,8 +166,7 @@ export function tool<Parameters extends ParametersSchema>(
   const options = given.inputSchema === undefined
     ? given as OwnToolOptions<Parameters>
     : ownForm(given) as unknown as OwnToolOptions<Parameters>;
-  const { name, description, strict, examples, output, unsafePatterns, annotations, replay } =
-    options;
+  const { name, description, strict, examples, output, unsafePatterns, annotations } = options;
   const subject = typeof name === "string" ? `tool ${printable(name, 80)}` : "a tool";
   parseWith(OPTIONS, options, subject);
   assertOneBehaviour(subject, options);
@@ -182,7 +181,7 @@ export function tool<Parameters extends ParametersSchema>(
     ...(output === undefined ? {} : resultSchemaOf(subject, output, unsafePatterns)),
     unsafePatterns,
     annotations,
-    replay,
+    replay: options.replay,
     check,
   });
   const refuse = argumentCheck(described);

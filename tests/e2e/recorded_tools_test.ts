@@ -151,7 +151,7 @@ Deno.test("a replay answers with the results of recorded tools, and asks no serv
     assertEquals(code, 1);
     assertMatch(
       all,
-      /Cannot replay a trial as its recording must have every call of a recorded tool: it has no such call of degrees: .*\n +recording: .*: it has no result of this tool/,
+      /Cannot replay a trial as its recording must have every call of a recorded tool: it has no such call of degrees: .*\n +recording: .*: it has no further result of this tool/,
     );
     for (const { name } of [...Deno.readDirSync(place.file("rec"))]) {
       if (name.endsWith(".source")) Deno.removeSync(place.file(`rec/${name}`));

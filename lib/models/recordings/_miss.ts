@@ -273,10 +273,8 @@ export function resultMissError(
 ): InputError {
   const [nearest] = known.filter(({ tool }) => tool === call.tool);
   const difference = nearest && firstDifference(nearest.arguments, call.arguments, Object.is);
-  const detail = nearest === undefined
-    ? "it has no result of this tool"
-    : difference === undefined
-    ? "the same call was made less often there"
+  const detail = difference === undefined
+    ? "it has no further result of this tool"
     : differenceText(difference);
   const head = `it has no such call of ${printable(call.tool, 80)}`;
   return unusable(trial, "call of a recorded tool", head, `recording: ${trial.path}: ${detail}`);

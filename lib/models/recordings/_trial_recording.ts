@@ -315,7 +315,11 @@ export class TrialRecording {
     if (found?.hash !== hash || this.#hadLessTime(found) || this.#isImprovable(found)) {
       return undefined;
     }
-    if (this.#options.mode === "auto" && found.server !== server) return undefined;
+    if (this.#options.mode === "auto" && found.server !== server) {
+      // The one of this server comes in its place.
+      this.#comesFrom({ runs: [], lost: file!.origin.runs });
+      return undefined;
+    }
     if (!this.#isReplaying) this.#comesFrom(this.#options.origin(hash, file));
     this.#isReplaying = true;
     this.#draw = file!.draw;

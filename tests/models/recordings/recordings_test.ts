@@ -471,6 +471,19 @@ Deno.test("auto takes no reply of another server or of a script, and a replay do
   assertEquals(await live({ mode: "replay", ...here, simulated: true }), 0);
 });
 
+Deno.test("a reply that auto draws at another server is in place of the first one", async () => {
+  using folder = new Folder();
+  const origins = [];
+  for (const host of ["one", "two", "two"]) {
+    const entry = { model: "m", baseURL: `http://${host}.test/v1` };
+    const options = { mode: "auto", entry, answer: answering("a") } as const;
+    origins.push((await exchange(folder, options, (ask) => ask({}))).recording.origin!);
+  }
+  // Both are drawn in one process.
+  const { runs } = origins[0]!;
+  assertEquals(origins, [{ runs, lost: [] }, { runs, lost: runs }, { runs, lost: runs }]);
+});
+
 Deno.test("auto takes no recording of another trial for a part of a plan, as the other parts would, too", async () => {
   using folder = new Folder();
   await exchange(folder, { mode: "record", answer: answering("old") }, (ask) => ask({}));
