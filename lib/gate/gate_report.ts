@@ -122,8 +122,7 @@ export function reportVerdicts(
     exitCode: exitCodeOf(kind),
     gate: policy,
     verdicts: variants.map(({ verdict, unit, ...subject }) => {
-      const { baseline, replayed, replayedResults, differs, leftOut } = subject;
-      const { excused = [], beside, unwatched } = subject;
+      const { baseline, replayed, differs, leftOut, excused = [], beside, unwatched } = subject;
       const mixture = mixtureText(subject);
       const names = { unit, next, baseline: baseline && printable(baseline) };
       const { claim } = verdictSentences(verdict, policy, names);
@@ -138,7 +137,7 @@ export function reportVerdicts(
             `${words} in ${trials} of ${countText(of, "trial")} (${printable(id)})`
           ),
           replayed === undefined || mixture !== "" ? [] : replayedNote(replayed),
-          replayedResults === undefined ? [] : replayedResultsText(replayedResults),
+          subject.replayedResults === undefined ? [] : replayedResultsText(subject.replayedResults),
           differs === undefined ? [] : `differs from the baseline in: ${differs.join(", ")}`,
           leftOut === undefined ? [] : leftOutLines(leftOut),
           excused.map(excusedNote),

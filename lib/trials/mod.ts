@@ -20,6 +20,7 @@ export {
   type Replacement,
   type ResultWriter,
   type SchemaFault,
+  SERVED,
   SHARED,
   type StoppableTool,
   type ToolResult,
