@@ -60,6 +60,11 @@ Deno.test("isJsonObject() takes objects, neither null nor lists", () => {
 Deno.test("parseJson() gives undefined for what is no JSON, and never throws", () => {
   assertEquals(parseJson('{"a":[1,null]}'), { a: [1, null] });
   assertEquals(parseJson("null"), null);
+  const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+  assertEquals([parseJson(nested(200_000)) === undefined, parseJson(nested(200_001))], [
+    false,
+    undefined,
+  ]);
   for (const text of ["", "{", "undefined", "NaN", "{'a':1}", "1 2", '{"a":1,}']) {
     assertEquals(parseJson(text), undefined, text);
   }
