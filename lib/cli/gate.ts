@@ -4,8 +4,8 @@
  */
 
 import { baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
-import { keysOf, recordBaseline, recordOf, type RunRecord, sealed } from "../runs/record.ts";
-import { addRecord, attemptsOf, type History } from "../runs/history/history.ts";
+import { recordBaseline, recordOf, type RunRecord, sealed } from "../runs/record.ts";
+import { addRecord, attemptsOf, type History, isPartOf } from "../runs/history/history.ts";
 import { commandLine, isOwnPath, userPath } from "../base/command_line.ts";
 import { attempt, cannot, inOneLine, InputError } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -223,8 +223,7 @@ function addCandidate(shown: string, results: Results, history: History): RunRec
   try {
     const { checksum: _, ...record } = recordOf(results, results.paths.join(", "));
     const candidate = sealed({ ...record, candidate: true as const });
-    const known = history.records.some((one) => !keysOf(one).isDisjointFrom(keysOf(candidate)));
-    if (!known) {
+    if (!history.records.some((one) => isPartOf(candidate, one))) {
       const { path } = addRecord({ path: userPath(shown), shown }, candidate, history);
       console.error(`Recorded in ${path}, so that later runs count it`);
     }

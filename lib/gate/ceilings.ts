@@ -110,6 +110,8 @@ export interface CeilingNeeds {
   readonly unseen?: string;
   /** The prices of all models. */
   readonly prices?: true;
+  /** Generated tasks. */
+  readonly generated?: boolean;
 }
 
 /** One ceiling. */
@@ -150,7 +152,7 @@ const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
     ceiling: (type: FailureType) => ({
       words: `the share of trials with a call of type ${type}`,
       measure: trialsThat(failsWith(type)),
-      isHidden: FAILURES[type].isRefused,
+      ...failureCeiling(type),
     }),
   },
   parameterFailures: {
@@ -238,7 +240,7 @@ const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
       words: `the rise over the baseline of trials with a call of type ${type}`,
       show: points,
       measure: { of: "shift", shows: failsWith(type) },
-      isHidden: FAILURES[type].isRefused,
+      ...failureCeiling(type),
     }),
   },
   tokens: {
@@ -354,6 +356,12 @@ export function isValid<T extends Pick<TrialSummary, "outcome">>(
   trial: T | undefined,
 ): trial is T {
   return trial !== undefined && trial.outcome !== "invalid";
+}
+
+/** Only generated tasks have right values for all arguments, with which those of a call that is carried out are compared. */
+function failureCeiling(type: FailureType): Pick<Ceiling, "isHidden" | "needs"> {
+  const { isRefused } = FAILURES[type];
+  return { isHidden: isRefused, needs: { generated: !isRefused } };
 }
 
 function failsWith(type: FailureType): (trial: Failed) => boolean {

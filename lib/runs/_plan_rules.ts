@@ -17,7 +17,7 @@ import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/pol
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
 import { hasExamples } from "../tasks/examples.ts";
-import { coreOf, isCase, isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
+import { coreOf, isCase, isGenerated, isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
 import { assertReferring, strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
 import {
   stageEntries,
@@ -192,6 +192,19 @@ export function gateFault(
   const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
   const judges = judge === undefined ? [] : [modelName(judgeEntry(judge))];
   assertPriced([...models, ...others, ...judges], prices);
+}
+
+/** Checks that there are generated tasks for ceilings that would always be kept without them. */
+export function generatedFault(
+  gate: CompletePolicy | undefined,
+  { cells }: { readonly cells: readonly Cell[] },
+): PlanFault | undefined {
+  if (gate === undefined || cells.some(isGenerated)) return undefined;
+  const ceiling = ceilingsOf(gate.atMost).find(({ needs }) => needs?.generated);
+  return ceiling && [
+    `gate.atMost.${ceiling.path} is about the values of generated tasks`,
+    "there are none; where calls are expected, bound parameterFailures",
+  ];
 }
 
 /** Checks that `every` can be decided: each case has enough trials, independent ones, to reach the floor. */

@@ -14,6 +14,7 @@ import {
   distinctFault,
   everyFault,
   gateFault,
+  generatedFault,
   judgeEntry,
   pairFault,
   type PlanFault,
@@ -223,6 +224,7 @@ export function planSuite(
     variants: tasks?.variants,
   });
   refuse(everyFault(gate, resolved));
+  refuse(generatedFault(gate, resolved));
   const count = countTrials(resolved);
   if (count > MAX_PLANNED) {
     refuse([`it must have at most ${MAX_PLANNED} trials`, `it has ${count}`]);

@@ -182,6 +182,19 @@ Deno.test("a gate against a history says which run it is, whatever became of the
     "This is run 2 of 3 of this gate and candidate in the history: where the candidate is not good enough, one " +
       "of 3 such runs passes in at most 15.0% of cases.",
   );
+  // A run that goes on is the same one, and one of which a shard was run again is another one.
+  await at(`run nightly.json ${wrong} --seed 27 --out cut.jsonl --resume`);
+  assertEquals(await tried("cut.jsonl"), "3 of 3: 15.0%");
+  const shard = async (index: number) => {
+    const file = `parts/${index}.jsonl`;
+    const ran = await at(`run nightly.json ${wrong} --seed 29 --shard ${index}/2 --out ${file}`);
+    assertEquals(ran.code, 0, ran.all);
+  };
+  await Promise.all([shard(1), shard(2)]);
+  assertEquals(await tried("parts"), "4 of 4: 20.0%");
+  Deno.removeSync(place.file("parts/2.jsonl"));
+  await shard(2);
+  assertEquals(await tried("parts"), "5 of 5: 25.0%");
   // Another model is another candidate.
   const other = await at(`run nightly.json --seed 28 ${wrong}&seed=2 --out other.jsonl`);
   assertEquals(other.code, 0, other.all);

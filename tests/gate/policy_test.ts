@@ -391,6 +391,12 @@ Deno.test("planSuite() refuses a ceiling without what it is about", () => {
       { perturbations: ["none", "CF+II"] },
     ],
     [
+      { failures: { function_not_found: 0.1, incorrect_value: 0.1 } },
+      "gate.atMost.failures.incorrect_value is about the values of generated tasks",
+      [{ tasks: [{ case: "oracle" }] }],
+      { tasks: [{ case: "oracle" }, { core: 3, depth: 1 }] },
+    ],
+    [
       { unmended: 0.3 },
       "gate.atMost.unmended is about calls that the strategy repair sends back",
       [

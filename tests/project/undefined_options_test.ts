@@ -56,7 +56,7 @@ const POLICY = {
   undecided: "pass",
   sequential: false,
   infrastructure: [{ status: 503, message: "busy" }],
-  atMost: { missedCalls: 0.5, failures: { incorrect_value: 0.5 }, usd: 1 },
+  atMost: { missedCalls: 0.5, failures: { function_not_found: 0.5 }, usd: 1 },
 };
 const TEST = {
   model: adder,

@@ -41,6 +41,8 @@ export interface History {
   readonly folders: readonly string[];
   /** In the order in which their runs began. */
   readonly records: readonly HistoryRecord[];
+  /** Records that are left out as they share a part of their trials with one of these, and have others. */
+  readonly repeats: readonly HistoryRecord[];
   /** What was left out and why, one line each. */
   readonly leftOut: readonly string[];
 }
@@ -77,8 +79,10 @@ export function readHistory(folders: readonly HistoryFolder[], now = new Date())
       }
     }
   }
-  const records = withoutRepeats(found, leftOut).sort(byTime(({ startedAt }) => startedAt));
-  return { folders: folders.map(({ shown }) => shown), records, leftOut };
+  const repeats: HistoryRecord[] = [];
+  const records = withoutRepeats(found, { leftOut, repeats })
+    .sort(byTime(({ startedAt }) => startedAt));
+  return { folders: folders.map(({ shown }) => shown), records, repeats, leftOut };
 }
 
 /** Orders by times in ISO 8601. */
@@ -87,7 +91,10 @@ function byTime<Item>(timeOf: (item: Item) => string): (one: Item, other: Item) 
 }
 
 /** Leaves out records of trials that another record has as well: releases and those with more trials stay. */
-function withoutRepeats(found: readonly HistoryRecord[], leftOut: string[]): HistoryRecord[] {
+function withoutRepeats(
+  found: readonly HistoryRecord[],
+  { leftOut, repeats }: { readonly leftOut: string[]; readonly repeats: HistoryRecord[] },
+): HistoryRecord[] {
   const seen = new Map<string, HistoryRecord>();
   const rank = (record: HistoryRecord) =>
     record.release === undefined ? keysOf(record).size : Number.MAX_SAFE_INTEGER;
@@ -97,6 +104,7 @@ function withoutRepeats(found: readonly HistoryRecord[], leftOut: string[]): His
     const { release } = record;
     if (before !== undefined && (!release || release.name === before.release?.name)) {
       leftOut.push(`Left out: ${record.path} has trials that ${before.path} has as well`);
+      if (!isPartOf(record, before)) repeats.push(record);
       return false;
     }
     for (const key of keys) seen.set(key, record);
@@ -137,7 +145,7 @@ export function lastRelease({ releases }: Pick<Releases, "releases">, action: st
 }
 
 /** What of a history is of one suite and one distribution of tasks. */
-export interface HistoryPart extends Omit<History, "folders">, Releases {
+export interface HistoryPart extends Omit<History, "folders" | "repeats">, Releases {
   /** The name of the suite. */
   readonly suite: string;
   /** Why the newest record of the suite is none of these; `undefined` if it is one. */
@@ -194,21 +202,28 @@ function whyOther(record: RunRecord, own: RunRecord): string | undefined {
   return names.length === 0 ? undefined : `of other tasks, which differ in ${names.join(", ")}`;
 }
 
-/** Returns which run of its gate and of one candidate a record is: it and those of a history that share no trial with it, but for releases, which runs are compared with. */
+/**
+ * Returns which run of its gate and of one candidate a record is: it and those of a history that are not a part of it,
+ * nor it of them, but for releases, which runs are compared with.
+ */
 export function attemptsOf(
-  { records }: Pick<History, "records">,
+  { records, repeats }: Pick<History, "records" | "repeats">,
   own: RunRecord,
   candidate: Variant,
 ): Attempts {
-  const keys = keysOf(own);
-  const others = records.filter((record) =>
+  const others = [...records, ...repeats].filter((record) =>
     record.release === undefined && whyOther(record, own) === undefined &&
     canonicalJson(record.gate) === canonicalJson(own.gate) &&
     record.subjects.some((one) => variantKey(variantIn(one)) === variantKey(candidate)) &&
-    keysOf(record).isDisjointFrom(keys)
+    !isPartOf(record, own) && !isPartOf(own, record)
   );
-  const earlier = others.filter(({ startedAt }) => startedAt < own.startedAt);
+  const earlier = others.filter(({ endedAt }) => endedAt < own.endedAt);
   return { run: earlier.length + 1, of: others.length + 1 };
+}
+
+/** Whether all trials of a record are among those of another one, as of the same journal before it was resumed. */
+export function isPartOf(record: RunRecord, whole: RunRecord): boolean {
+  return keysOf(record).isSubsetOf(keysOf(whole));
 }
 
 /** The file of a record: that of two runs differs, so that branches merge without a conflict. */
