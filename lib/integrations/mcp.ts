@@ -11,7 +11,7 @@ import { nearestOrAll } from "../base/nearest_name.ts";
 import { tool } from "../tools/define_tool.ts";
 import { providerNames } from "../tools/provider_names.ts";
 import { returnCheck } from "../tools/schema/returns.ts";
-import { SERVED, type StoppableTool } from "../tools/tool.ts";
+import { SERVED, type StoppableTool, type ToolCallOptions } from "../tools/tool.ts";
 import { recordedSource } from "../models/recordings/sources.ts";
 import type { McpAnswers } from "./mcp/_client.ts";
 import {
@@ -77,8 +77,9 @@ export interface McpTools extends Array<StoppableTool>, AsyncDisposable {
  * Starts or reaches an MCP server, and returns its tools: for `toolTest()`, perturbations and faults. Each offers the
  * server's name, description and schema; `_` stands for characters of a name that providers refuse, as in `db_query`
  * for `db.query`. Arguments are checked before they are sent. The result is the content as text, with a note in place of
- * images and the like; structured content where there is no other. `isError` is an error of the tool, and so
- * is structured content that is not what its `outputSchema` declares.
+ * images and the like, of which images and audio reach models whose entries have `takes`; structured content where there
+ * is no other. `isError` is an error of the tool, and so is structured content that is not what its `outputSchema`
+ * declares.
  *
  * With `tools: () => mcpTools(server)` each trial has a server of its own, which ends with it. A server that ends, or
  * does not answer in time, makes the trial `invalid`.
@@ -168,8 +169,8 @@ function ownTool(
       ...{ name, title, description, inputSchema },
       annotations,
       ...options,
-      execute: async (input: JsonObject, { signal }: { readonly signal?: AbortSignal }) =>
-        (await server.connect()).call(listed, input, { signal, check }),
+      execute: async (input: JsonObject, callOptions: ToolCallOptions) =>
+        (await server.connect()).call(listed, input, { ...callOptions, check }),
     });
     // Lists are filtered and joined, so that each tool ends the server that it needs.
     const value = server.dispose;

@@ -13,7 +13,7 @@ import { readSimulatedName } from "./simulated_name.ts";
 import { inTextFormat } from "./formats/_adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
 import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
-import { type ModelEntry, modelName, type SampledEntry, withSampling } from "./entry.ts";
+import { type ModelEntry, modelName, type SampledEntry, takenBy, withSampling } from "./entry.ts";
 
 /** Options for all models of a run; rate limits apply to each model of a server. */
 export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
@@ -105,6 +105,7 @@ export function identityOf(entry: ModelEntry): Omit<Model, "reply"> {
     name: modelName(entry),
     simulated: model.startsWith("sim:"),
     ...(api === "chat" ? {} : { api }),
+    takes: takenBy(entry),
   };
 }
 

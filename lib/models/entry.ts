@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from "../base/json.ts";
 import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
+import { MEDIA, type Medium } from "../tools/media.ts";
 import type { ToolChoice } from "../tools/tool.ts";
 
 /** Levels of how much a model may reason before it answers. */
@@ -51,6 +52,11 @@ export interface ModelEntry {
    * call, no trial ends with an answer.
    */
   readonly toolChoice?: ToolChoice;
+  /**
+   * What it takes beside text in the results of tools: `image`, `audio` or both; responses carry no audio. Default:
+   * text alone, which then says what was left out.
+   */
+  readonly takes?: readonly Medium[];
   /** Further fields of the request's body. */
   readonly body?: JsonObject;
   /** Name in results, for several entries of one model. Default: `model`, or `m (react)` if not `chat`. */
@@ -160,6 +166,7 @@ export const MODEL = z.strictObject({
   seed: z.int().optional(),
   parallelToolCalls: z.boolean().optional(),
   toolChoice: TOOL_CHOICE.optional(),
+  takes: z.array(z.enum(MEDIA)).optional(),
   body: z.record(z.string(), z.json())
     .refine((body) => !holdsSecret(body), {
       message: "must hold no secret: plans are kept in journals",
@@ -170,6 +177,11 @@ export const MODEL = z.strictObject({
   if (option === undefined || value[option] === undefined) return;
   issues.push({ code: "custom", message: message!, path: [option], input: value });
 });
+
+/** Returns what the model of an entry takes beside text. */
+export function takenBy({ api, takes }: Pick<ModelEntry, "api" | "takes">): ModelEntry["takes"] {
+  return api === "responses" ? takes?.filter((medium) => medium !== "audio") : takes;
+}
 
 /** Returns the name of a model entry in results. */
 export function modelName({ model, api = "chat", name }: ModelEntry): string {

@@ -10,6 +10,7 @@ import { defined, isObject, type JsonObject } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
 import type { FailedAttempt, Parse } from "../calls/trace.ts";
+import type { Medium } from "../tools/media.ts";
 import type { Api } from "./formats/registry.ts";
 
 /** The use of another model than the trial's. */
@@ -91,6 +92,8 @@ export interface Model {
   readonly simulated: boolean;
   /** Its API; omitted for chat, and where it is unknown, as for scripted models. */
   readonly api?: Api;
+  /** What it takes beside text in the results of tools; omitted if that is nothing. */
+  readonly takes?: readonly Medium[] | undefined;
   /**
    * Replies once.
    *

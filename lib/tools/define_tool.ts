@@ -31,6 +31,7 @@ import {
   FRESH,
   signalIn,
   type StoppableTool,
+  TAKE_MEDIA,
   type Tool,
   type ToolAnnotations,
 } from "./tool.ts";
@@ -193,7 +194,9 @@ export function tool<Parameters extends ParametersSchema>(
       const given = read(input);
       // Not awaited where there is nothing to wait for: calls of one reply run in their order.
       const parsed = (given instanceof Promise ? await given : given) as ToolInput<Parameters>;
-      return asText(subject, await run(parsed, signalIn(callOptions)));
+      const take = callOptions?.[TAKE_MEDIA];
+      const known = { ...signalIn(callOptions), ...(take && { [TAKE_MEDIA]: take }) };
+      return asText(subject, await run(parsed, known));
     };
     const result = checkingTool({
       ...described,

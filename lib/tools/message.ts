@@ -5,6 +5,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
+import type { WithMedia } from "./media.ts";
 import type { ToolCall } from "./tool.ts";
 
 /** Data that a provider expects back with the next request, such as its reasoning; opaque to all others. */
@@ -17,7 +18,7 @@ export interface Carried {
 
 /** One message of a conversation. */
 export type Message =
-  | { readonly role: "system" | "user"; readonly content: string }
+  | ({ readonly role: "system" | "user"; readonly content: string } & WithMedia)
   | {
     readonly role: "assistant";
     readonly content: string;
@@ -25,12 +26,12 @@ export type Message =
     /** Data that the provider expects back; omitted if there is none. */
     readonly carried?: Carried;
   }
-  | {
+  | ({
     readonly role: "tool";
     readonly callId: string;
     readonly name: string;
     readonly content: string;
-  };
+  } & WithMedia);
 
 /** Converts a message to the form of OpenAI's chat completions; a reply that only calls has no content. */
 export function toOpenAIMessage(message: Message): JsonObject {

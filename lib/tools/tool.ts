@@ -5,6 +5,7 @@
 
 import type { ToolErrorCategory } from "./error_category.ts";
 import { defined, type JsonObject, type JsonValue } from "../base/json.ts";
+import type { MediaPart, WithMedia } from "./media.ts";
 
 /** A function as a model sees it. */
 export interface ToolSchema {
@@ -37,6 +38,9 @@ export const SHARED: unique symbol = Symbol("shared");
 
 /** Marks tools of servers: recordings keep their results, and a replay asks no server. */
 export const SERVED: unique symbol = Symbol("served");
+
+/** Takes the images and audio of a call's result, of which the text has notes alone. */
+export const TAKE_MEDIA: unique symbol = Symbol("take media");
 
 /** Key that marks matchers: no JSON value can have it. */
 export const MATCHER: unique symbol = Symbol("matcher");
@@ -90,6 +94,8 @@ export interface ToolCallOptions {
   readonly signal?: AbortSignal;
   /** The id of the model's call, where a framework tells it. */
   readonly callId?: string;
+  /** Takes the images and audio of the result; omitted where only text goes on. */
+  readonly [TAKE_MEDIA]?: (media: readonly MediaPart[]) => void;
 }
 
 /** A tool that can be stopped by a signal; every {@linkcode Tool} can be used as one. */
@@ -124,7 +130,7 @@ export function checkingTool(
 export function runTool(
   tool: CheckingTool,
   input: JsonObject,
-  options?: { readonly signal?: AbortSignal },
+  options?: ToolCallOptions,
 ): Promise<string> {
   const { run, made } = tool[UNCHECKED] ?? {};
   // A tool that was changed since, such as by a mock in place of its execute, runs as it is now.
@@ -257,7 +263,7 @@ export interface ToolResult {
 }
 
 /** A call with its result, on the way back to the model. */
-export interface Answered {
+export interface Answered extends WithMedia {
   /** The call. */
   readonly call: PreparedCall;
   /** The text that the function itself returned, or the error of a call that was refused or failed. */

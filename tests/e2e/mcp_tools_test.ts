@@ -74,8 +74,9 @@ Deno.test(
     assertEquals(
       (await one(tools, "parts")).result,
       [
-        "see\n[image, image/png, 1 byte: left out, as only text is passed on]\nwhole",
-        "[resource, file:///b, 5 bytes: left out, as only text is passed on]",
+        "see\n[image, image/png, 1 byte: left out; " +
+        'takes: ["image"] in the model\'s entry passes it on, where its API can]\nwhole',
+        "[resource, file:///b, 5 bytes: left out; it is no png, jpeg, gif, webp, wav or mp3]",
         '{"type":"chart","points":[1,2]}',
       ].join("\n"),
     );

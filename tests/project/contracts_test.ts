@@ -54,8 +54,8 @@ const RARE = Object.entries({
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
     "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit scored.judged.unavailable answer.rendered answer.said stop.at",
   recording:
-    "replaced replacedIdle results results[].tool results[].text results[].arguments results[].failed " +
-    "results[].retryAfter",
+    "replaced replacedIdle messages[].media results results[].tool results[].text results[].arguments " +
+    "results[].failed results[].retryAfter results[].media",
   request: "server occurrence toolChoice toolChoice.function " +
     "reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status redacted error error.kind " +

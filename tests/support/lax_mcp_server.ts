@@ -1,6 +1,6 @@
 /**
  * A server of the Model Context Protocol whose lists and results are not as the protocol has them, which asks its client
- * back, tells how far it is, and writes long lines: run as a program.
+ * back, tells how far it is, writes long lines, and returns the content in its first argument: run as a program.
  */
 
 const EMPTY = { type: "object" };
@@ -9,7 +9,7 @@ const TOOLS = [
   { name: "no_type", inputSchema: { properties: { city: { type: "string" } } }, title: null },
   { name: "no_schema" },
   { name: "list", inputSchema: EMPTY, outputSchema: [{ type: "object" }] },
-  ...["elicit", "sample", "roots", "slow", "long", "deep"].map((name) => ({
+  ...["elicit", "sample", "roots", "slow", "long", "deep", "media"].map((name) => ({
     ...{ name, inputSchema: EMPTY, outputSchema: null, annotations: { readOnlyHint: null } },
   })),
 ];
@@ -49,6 +49,7 @@ function take({ id, method, params, ...answer }: any): void {
   else if (name in ASKED) send({ id, method: ASKED[name]![0], params: ASKED[name]![1] });
   else if (name === "slow") progress(id, params._meta?.progressToken, 9);
   else if (name === "long") said(id, "x".repeat(params.arguments.size));
+  else if (name === "media") send({ id, result: { content: JSON.parse(Deno.args[0]!) } });
   else if (name === "deep") {
     console.log(`{"jsonrpc":"2.0","id":${id},"result":${"[".repeat(params.arguments.size)}`);
   } else said(id, name);

@@ -30,10 +30,11 @@ import { redact } from "../../base/redact.ts";
 import { registerGivenSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
 import { InfrastructureError } from "../../models/model.ts";
+import { TAKE_MEDIA, type ToolCallOptions } from "../../tools/tool.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import type { ReturnCheck } from "../../tools/schema/returns.ts";
 import { clientOf, loadClient, type McpAnswers } from "./_client.ts";
-import { type Listed, type Named, PAGE, RESULT, resultText } from "./_content.ts";
+import { type Listed, type Named, PAGE, readResult, RESULT } from "./_content.ts";
 
 /** A `Client` of version 2 of `npm:@modelcontextprotocol/client` that is connected to a server, and stays so. */
 export interface McpClient {
@@ -146,8 +147,7 @@ export class Connection implements AsyncDisposable {
   async call(
     tool: Listed,
     input: JsonObject,
-    { signal, check }: {
-      readonly signal?: AbortSignal | undefined;
+    { signal, check, [TAKE_MEDIA]: takeMedia }: ToolCallOptions & {
       /** Checks the structured content, as JSON. */
       readonly check?: ReturnCheck | undefined;
     },
@@ -167,7 +167,7 @@ export class Connection implements AsyncDisposable {
     });
     const { data, error } = RESULT.safeParse(given);
     if (data === undefined) throw noResult(error.issues[0]!.message);
-    const text = resultText(data);
+    const { text, media } = readResult(data);
     if (data.isError) throw new Error(text || "The tool failed, and did not say why");
     const { structuredContent: structured } = data;
     const fault = check === undefined
@@ -176,6 +176,7 @@ export class Connection implements AsyncDisposable {
       ? "The tool returned no structured content, which its schema declares"
       : check(JSON.stringify(structured));
     if (fault !== undefined) throw new ToolError("malformed_return", fault);
+    takeMedia?.(media);
     return text;
   }
 

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
+import { leftOut, type MediaPart, mediaPart, untaken } from "../../tools/media.ts";
 import type { ToolAnnotations } from "../../tools/tool.ts";
 
 const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object");
@@ -77,31 +78,42 @@ export const RESULT = z.object({
   isError: z.boolean().nullish(),
 });
 
-/** A part of the content. */
-type ContentPart = z.infer<typeof RESULT>["content"][number];
+/** Bytes of the images and audio of one result, at most. */
+const MAX_MEDIA = 8 * 2 ** 20;
 
-/** Returns the text of a result for the model: all parts of the content, else what is structured. */
-export function resultText(
+/**
+ * Returns the text of a result for the model, all parts of the content or else what is structured, and the images and
+ * audio whose notes are in it.
+ */
+export function readResult(
   { content, structuredContent }: z.infer<typeof RESULT>,
-): string {
+): { readonly text: string; readonly media: readonly MediaPart[] } {
+  const media: MediaPart[] = [];
   if (content.length === 0 && structuredContent !== undefined) {
-    return JSON.stringify(structuredContent);
+    return { text: JSON.stringify(structuredContent), media };
   }
-  return content.map(partText).join("\n");
+  let left = MAX_MEDIA;
+  const texts = content.map((part) => {
+    const { type, text, resource } = part;
+    if (type === "text" && typeof text === "string") return text;
+    const held = type === "resource" && isJsonObject(resource) ? resource : part;
+    if (held !== part && typeof held["text"] === "string") return held["text"];
+    const given = [held["data"], held["blob"]].find((one) => typeof one === "string");
+    if (given === undefined) return JSON.stringify(part);
+    const data = given.replace(/\s+/g, "");
+    // Neither padding nor breaks between lines stand for bytes.
+    const bytes = Math.floor(data.replaceAll("=", "").length * 3 / 4);
+    const known = [held["uri"], held["mimeType"]].filter((one) => typeof one === "string");
+    const note = `[${[type, ...known, countText(bytes, "byte")].join(", ")}]`;
+    if (bytes > left) return leftOut(note, "images and audio of one result have at most 8 MiB");
+    const read = BASE64.test(data) ? mediaPart(held["mimeType"], note, data) : undefined;
+    if (read === undefined) return leftOut(note, "it is no png, jpeg, gif, webp, wav or mp3");
+    left -= bytes;
+    media.push(read);
+    return untaken(read);
+  });
+  return { text: texts.join("\n"), media };
 }
 
-/** Returns a part as text; images, sounds and files are replaced by a note to the model. */
-function partText(part: ContentPart): string {
-  const { type, text, resource } = part;
-  if (type === "text" && typeof text === "string") return text;
-  const held = type === "resource" && isJsonObject(resource) ? resource : part;
-  if (held !== part && typeof held["text"] === "string") return held["text"];
-  const data = [held["data"], held["blob"]].find((one) => typeof one === "string");
-  if (data === undefined) return JSON.stringify(part);
-  // Neither padding nor breaks between lines stand for bytes.
-  const bytes = Math.floor(data.replace(/[=\s]+/g, "").length * 3 / 4);
-  const known = [held["uri"], held["mimeType"]].filter((one) => typeof one === "string");
-  return `[${
-    [type, ...known, countText(bytes, "byte")].join(", ")
-  }: left out, as only text is passed on]`;
-}
+/** Data as APIs take it. */
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;

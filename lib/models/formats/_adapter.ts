@@ -29,6 +29,7 @@ export function inTextFormat(model: Model, id: FormatId, options: TextFormatOpti
     name: model.name,
     simulated: model.simulated,
     api: id,
+    takes: model.takes,
     async reply({ toolChoice = options.toolChoice, ...request }: ModelRequest) {
       const { messages, tools } = request;
       const reply = await model.reply({

@@ -26,6 +26,7 @@
  * @module
  */
 
+import { mediaIn, type WithMedia } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { Parse } from "../../calls/trace.ts";
@@ -133,15 +134,19 @@ function asTexts(format: FormatParts, messages: readonly Message[]): Message[] {
   const texts: Message[] = [];
   /** Numbers of the last reply's calls, by id. */
   let numbers: ReadonlyMap<string, number> = new Map();
-  let results: WrittenResult[] = [];
+  let results: (WrittenResult & WithMedia)[] = [];
   const flush = () => {
-    if (results.length > 0) texts.push({ role: "user", content: format.writeResults(results) });
+    if (results.length === 0) return;
+    const media = results.flatMap((result) => result.media ?? []);
+    const beside = media.length === 0 ? {} : { media };
+    texts.push({ role: "user", content: format.writeResults(results), ...beside });
     results = [];
   };
   for (const message of messages) {
     if (message.role === "tool") {
       const { callId, name, content } = message;
-      results.push({ call: numbers.get(callId) ?? results.length + 1, name, content });
+      const call = numbers.get(callId) ?? results.length + 1;
+      results.push({ call, name, content, ...mediaIn(content, message.media) });
       continue;
     }
     flush();

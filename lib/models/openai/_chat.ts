@@ -9,6 +9,7 @@ import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
+import type { MediaPart } from "../../tools/media.ts";
 import type { FinishReason } from "../model.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
@@ -45,7 +46,10 @@ function write({ request, options, choice, who, withheld }: WireRequest): ChatBo
   const { messages, tools } = request;
   return {
     model,
-    messages: messages.map((message) => writeMessage(message, [who, model], withheld, tools)),
+    messages: writeMessages(
+      messages,
+      (message) => writeMessage(message, [who, model], withheld, tools),
+    ),
     ...(tools.length === 0 ? {} : { tools: tools.map(toOpenAITool) }),
     // OpenAI refuses the field when there are no tools.
     ...(tools.length === 0 || parallelToolCalls === undefined
@@ -64,6 +68,32 @@ function write({ request, options, choice, who, withheld }: WireRequest): ChatBo
   };
 }
 
+/** Writes messages. Servers take only text in results, so that images and audio follow in a message of the user. */
+function writeMessages(
+  messages: readonly Message[],
+  written: (message: Message) => JsonObject,
+): JsonObject[] {
+  let parts: JsonObject[] = [];
+  return messages.flatMap((message, place) => {
+    if (message.role !== "tool") return [written(message)];
+    const { name, callId, media = [] } = message;
+    const of = ` of the result of ${name}, call ${callId}`;
+    parts.push(...media.flatMap((part) => writeMedia(part, of)));
+    if (parts.length === 0 || messages[place + 1]?.role === "tool") return [written(message)];
+    const user = { role: "user", content: parts };
+    parts = [];
+    return [written(message), user];
+  });
+}
+
+/** Writes an image or audio behind a line that says which note it belongs to, and where that is. */
+function writeMedia({ mimeType, note, url }: MediaPart, of = ""): JsonObject[] {
+  const line = { type: "text", text: `${note}${of}:` };
+  if (mimeType.startsWith("image")) return [line, { type: "image_url", image_url: { url } }];
+  const format = mimeType.endsWith("wav") ? "wav" : "mp3";
+  return [line, { type: "input_audio", input_audio: { data: url.split(",")[1]!, format } }];
+}
+
 /** Writes a message; fields carried by one of `whose` go back. Recordings name only models. */
 function writeMessage(
   message: Message,
@@ -74,7 +104,12 @@ function writeMessage(
   if (message.role === "tool") {
     return { role: "tool", tool_call_id: message.callId, content: message.content };
   }
-  if (message.role !== "assistant") return { role: message.role, content: message.content };
+  if (message.role !== "assistant") {
+    const { role, content, media = [] } = message;
+    const parts = media.flatMap((part) => writeMedia(part));
+    if (parts.length === 0) return { role, content };
+    return { role, content: [{ type: "text", text: content }, ...parts] };
+  }
   const { role, content, calls, carried } = message;
   const isOwn = carried !== undefined && whose.includes(carried.by) && isOfChat(carried);
   const back = isOwn ? fieldsBack(message, carried, withheld) : undefined;

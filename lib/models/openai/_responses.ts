@@ -83,7 +83,10 @@ function writeTool(tool: ToolSchema): OpenAI.Responses.FunctionTool {
 function writeMessage(message: Message, whose: readonly string[]): JsonObject[] {
   const { role, content } = message;
   if (role === "tool") {
-    return [{ type: "function_call_output", call_id: message.callId, output: content }];
+    const { callId, media } = message;
+    const images = media?.map(({ url }) => ({ type: "input_image", image_url: url }));
+    const output = images ? [{ type: "input_text", text: content }, ...images] : content;
+    return [{ type: "function_call_output", call_id: callId, output }];
   }
   if (role !== "assistant") return [{ role, content }];
   const { calls, carried } = message;

@@ -9,7 +9,7 @@ import { checkOptions, must, parseWith } from "../../base/input.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import { defined, type JsonObject } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
-import { TOOL_CHOICE } from "../entry.ts";
+import { MODEL, takenBy, TOOL_CHOICE } from "../entry.ts";
 import {
   type ForwardedRequest,
   InfrastructureError,
@@ -151,6 +151,7 @@ export function openai(options: OpenAIOptions): Model {
     name,
     simulated,
     ...(api === "chat" ? {} : { api }),
+    takes: takenBy(options),
     reply: retrying(attempt, options, { who, isAlive }),
     server: {
       ...{ who, hide, quote },
@@ -169,6 +170,7 @@ const unset = (why: string) => must(`be left out, as ${why}`, (value) => !value)
 
 /** What may come from an unchecked file. */
 const GIVEN = z.looseObject({
+  takes: MODEL.shape.takes,
   model: z.string().min(1),
   name: TEXT,
   baseURL: TEXT,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ModelEntry } from "../entry.ts";
 import type { EndpointOptions } from "../http/endpoint.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type {
@@ -20,7 +21,7 @@ import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
 export type WireApi = "chat" | "responses";
 
 /** Options of {@linkcode openai}. */
-export interface OpenAIOptions extends EndpointOptions, RetryPolicy {
+export interface OpenAIOptions extends EndpointOptions, RetryPolicy, Pick<ModelEntry, "takes"> {
   /** Chat completions or responses. Default: `chat`. */
   api?: WireApi;
   /** The sampling temperature, 0 to 2. */

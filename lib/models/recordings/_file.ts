@@ -9,6 +9,7 @@ import { sum } from "../../base/numbers.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
+import type { MediaPart } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";
 import { TOOL_CHOICE } from "../entry.ts";
@@ -89,6 +90,8 @@ const MESSAGE: z.ZodType<Message> = z.discriminatedUnion("role", [
     callId: z.string(),
     name: z.string(),
     content: LINES,
+    // With the hash of the data in its place.
+    media: z.array(objects<MediaPart>()).exactOptional(),
   }),
 ]);
 
@@ -161,6 +164,7 @@ const RESULT = z.strictObject({
   failed: z.enum(TOOL_ERRORS).exactOptional(),
   // Milliseconds.
   retryAfter: z.number().min(0).exactOptional(),
+  media: z.array(objects<MediaPart>()).exactOptional(),
 });
 
 /** What a call of a recorded tool came to. */

@@ -5,6 +5,7 @@
 
 import { canonicalJson } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
+import { mediaIn } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
@@ -118,7 +119,10 @@ export class RequestReader {
   /** Returns a message with only the fields of its type. */
   #plain(message: Message): Message {
     const { role, content } = message;
-    if (role === "tool") return { role, callId: message.callId, name: message.name, content };
+    if (role === "tool") {
+      const { callId, name } = message;
+      return { role, callId, name, content, ...mediaIn(content, message.media) };
+    }
     if (role !== "assistant") return { role, content };
     const { calls, carried } = message;
     return {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { canonicalJson, defined, type JsonObject } from "../../base/json.ts";
+import { canonicalJson, defined } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { claimedCount, claimedUsage, sumUsage } from "../../tools/message.ts";
@@ -21,6 +21,7 @@ import {
   type Recording,
   recordingText,
 } from "./_file.ts";
+import type { MediaPart } from "../../tools/media.ts";
 import { ToolError, toToolError } from "../../tools/tool_error.ts";
 import type { InvalidMark } from "./_mark.ts";
 import { ASSERTION, type Entry, requestKey, toRecording } from "./_entries.ts";
@@ -200,14 +201,19 @@ export class TrialRecording {
    * Returns the result of a call of a tool: in a replay the recorded one, else what `run` gives, which is recorded. It
    * is found by the tool and the arguments, both without secrets, and by how often it was called with these.
    *
+   * @param media Has its images and audio, once it is there; of recorded ones all but the data.
    * @throws {InputError} If it is to be replayed and was not recorded; the trial is then unusable.
    */
-  async result(tool: string, input: JsonObject, run: () => Promise<string>): Promise<string> {
+  async result(
+    called: Pick<RecordedToolResult, "tool" | "arguments">,
+    run: () => Promise<string>,
+    media: MediaPart[],
+  ): Promise<string> {
     if (this.runsTools) {
       this.hasRunTools = true;
       return await run();
     }
-    const call = this.#reader.redacted({ tool, arguments: input });
+    const call = this.#reader.redacted(called);
     const key = canonicalJson(call);
     const isSame = ({ tool, arguments: input }: Partial<RecordedToolResult>) =>
       canonicalJson({ tool, arguments: input }) === key;
@@ -219,11 +225,14 @@ export class TrialRecording {
       const found = known.filter(isSame)[before];
       if (found === undefined) throw this.fail(resultMissError(this.#options, call, known));
       this.replayedResults++;
+      media.push(...found.media ?? []);
       if (found.failed === undefined) return found.text;
       throw new ToolError(found.failed, found.text, found);
     }
     try {
-      return made.text = await run();
+      const text = await run();
+      Object.assign(made, { text }, media.length === 0 ? {} : { media });
+      return text;
     } catch (error) {
       const { category: failed, message: text, retryAfter } = toToolError(error);
       Object.assign(made, defined({ text, failed, retryAfter }));

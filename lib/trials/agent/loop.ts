@@ -6,6 +6,7 @@
 
 import type { Fixture } from "../executors/fixture.ts";
 import type { JsonValue } from "../../base/json.ts";
+import { mediaIn, type MediaPart, noted, taken } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
 import { type Ending, isLimited, type Limited, type Session } from "./session.ts";
 import {
@@ -104,13 +105,23 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
     if (isLimited(calls)) return calls;
     const before = replace === undefined ? [] : [...messages];
     add({ role: "assistant", content: reply.text, calls, ...carried });
+    const takes = session.takes(stage);
+    let media: (readonly MediaPart[])[] = [];
+    const writeNotes: ResultWriter = (answered, known) => {
+      media = answered.map((one) => taken(one, takes));
+      const texts = write?.(answered, known) ?? answered.map(({ content }) => content);
+      return texts.map((text, place) => noted(text, media[place]!));
+    };
     const results = await session.within(environment.execute(
       calls,
-      write,
+      // What is known by name is only gathered for a writer.
+      takes.length === 0 ? write : writeNotes,
       replace && ((failed) => replace({ failed, messages: before, environment })),
     ));
     if (isLimited(results)) return results;
-    for (const result of results) add({ role: "tool", ...result });
+    for (const [place, result] of results.entries()) {
+      add({ role: "tool", ...result, ...mediaIn(result.content, media[place]) });
+    }
     if (environment.exhausted) {
       return { kind: "call_limit", message: "a call past the limit was made" };
     }

@@ -24,6 +24,7 @@ import {
 } from "../../models/model.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
 import { reasoningText } from "../../models/openai/content.ts";
+import type { Medium } from "../../tools/media.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type ReplyEvent, type TraceEvent } from "../../calls/trace.ts";
 import { traceReply } from "../_spans.ts";
@@ -219,6 +220,11 @@ export class Session {
   /** Milliseconds for which replies were waited for so far. */
   get #asking(): number {
     return this.#askedFor + (this.#asked === 0 ? 0 : performance.now());
+  }
+
+  /** What the model of a stage takes beside text. */
+  takes(stage = ""): readonly Medium[] {
+    return (this.#options.models?.get(stage) ?? this.#options.model).takes ?? [];
   }
 
   /** Charges time that was not spent on replies. */

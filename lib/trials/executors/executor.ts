@@ -459,7 +459,7 @@ export abstract class Executor<Accepted extends object = object>
    * is injected changes no value.
    */
   #answered(
-    { content, value }: CallOutcome,
+    { content, value, media = [] }: CallOutcome,
     call: PreparedCall,
     place: CallPlace,
   ): Pick<Made, "answered" | "injection"> {
@@ -468,7 +468,8 @@ export abstract class Executor<Accepted extends object = object>
     const parsed = text === content ? value : this.valueOf(text);
     this.#unread.push([text, call, place]);
     const injection = this.#settings.injectInstruction?.(call.name, text);
-    return { answered: { call, content: injection?.content ?? text, value: parsed }, injection };
+    const answered = { call, content: injection?.content ?? text, value: parsed, media };
+    return { answered, injection };
   }
 }
 

@@ -18,6 +18,7 @@ import { impossibleFailures } from "../../calls/parameter_failure.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { MALFORMED_RETURN, type TraceEvent } from "../../calls/trace.ts";
 import { isChangedCase, type PerturbedCase } from "../../perturbations/perturbed_case.ts";
+import type { MediaPart } from "../../tools/media.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { currentRecording } from "../../models/recordings/scope.ts";
@@ -38,7 +39,9 @@ import {
   type Refusal,
   runTool,
   SERVED,
+  TAKE_MEDIA,
   type Tool,
+  type ToolCallOptions,
   type ToolChoice,
 } from "../../tools/tool.ts";
 
@@ -191,24 +194,25 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const timed = () =>
       clock === null ? {} : { durationMs: Math.max(0, Math.round(clock.now() - started)) };
     let text: string;
+    const media: MediaPart[] = [];
     const run = async () => {
       // Tools written without types may return anything; the reply must be text.
-      const returned = await this.run(tool, input);
+      const returned = await this.run(tool, input, { [TAKE_MEDIA]: (more) => media.push(...more) });
       return typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
     };
     try {
       const recording = tool.replay || tool[SERVED] ? currentRecording() : undefined;
-      text = await (recording?.result(tool.name, input, run) ?? run());
+      text = await (recording?.result({ tool: tool.name, arguments: input }, run, media) ?? run());
     } catch (error) {
       if (isErrorOf(error, InfrastructureError)) this.breakOff(error);
       return failed(error, timed());
     }
-    return this.#returned(tool, { text, ...timed() });
+    return { ...this.#returned(tool, { text, ...timed() }), media };
   }
 
   /** Runs a tool. */
-  protected run(tool: Tool, input: JsonObject): Promise<unknown> {
-    return runTool(tool, input);
+  protected run(tool: Tool, input: JsonObject, options: ToolCallOptions): Promise<unknown> {
+    return runTool(tool, input, options);
   }
 
   /** What a call came to by the text that its tool returned, now or in a run that was recorded. */
