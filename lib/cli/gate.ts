@@ -115,7 +115,7 @@ none ends with 2 or 3.`,
   needs: ["read", "write"],
   rules: [
     [["history"], "goes without", ["baseline"], "they are two gates"],
-    [["attempts"], "goes without", ["history"], "which counts the runs that it has"],
+    [["attempts"], "goes without", ["history"], "a history counts its runs itself"],
     [["success-rate"], "goes without", ["baseline", "history"], "they are two gates"],
   ],
   async run(given, { operands, error }) {

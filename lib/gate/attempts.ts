@@ -34,6 +34,6 @@ export function attemptsText(
   } of this gate and candidate ${where}`;
   return of === 1
     ? which
-    : `${which}: where the candidate is not good enough, one of ${of} such runs passes in ` +
-      `at most ${percent(passesWrongly(policy, of))} of cases`;
+    : `${which}: where the candidate is not good enough, the chance that one or more of ${of} such runs pass is ` +
+      `at most ${percent(passesWrongly(policy, of))}`;
 }

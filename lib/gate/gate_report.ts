@@ -409,7 +409,7 @@ function describeMore(
   // Adding trials until a gate passes would let any model pass eventually.
   const how = stopped !== undefined || sequential || option === null
     ? ""
-    : ` This gate has spent its chance to err: decide by a new run of fresh ${many}, ` +
+    : ` Trials that are added to this run would make errors more likely: decide by a new run of fresh ${many}, ` +
       (every === undefined && !isFresh
         ? "with sequential: true, which stops when it is sure"
         : "with that many more") +

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { cannot, InputError, isErrorOf } from "../base/errors.ts";
-import { parseWith } from "../base/input.ts";
+import { FUNCTION, parseWith } from "../base/input.ts";
 import { defined, isObject, type JsonObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { tool } from "../tools/define_tool.ts";
@@ -106,11 +106,10 @@ export interface McpTools extends Array<StoppableTool>, AsyncDisposable {
  */
 export async function mcpTools(
   server: McpServer,
-  { tools: wanted, seconds = 50, unsafePatterns, ...answers }: McpToolsOptions = {},
+  options: McpToolsOptions = {},
 ): Promise<McpTools> {
-  if (!(seconds > 0 && seconds <= 86_400)) {
-    throw cannot("take tools", "seconds must be a number up to 86400", `it is ${seconds}`);
-  }
+  parseWith(OPTIONS, options, "the options of mcpTools");
+  const { tools: wanted, seconds = 50, unsafePatterns, ...answers } = options;
   const { name, key, connect: begin } = reachedBy(server, { seconds, answers: defined(answers) });
   let connecting: Promise<Connection> | undefined;
   // A replay needs none, unless a test has state.
@@ -188,6 +187,15 @@ function ownTool(
     );
   }
 }
+
+const OPTIONS = z.strictObject({
+  tools: z.array(z.string()).optional(),
+  seconds: z.number().gt(0).max(86_400).optional(),
+  unsafePatterns: z.boolean().optional(),
+  elicitation: FUNCTION.optional(),
+  sampling: FUNCTION.optional(),
+  roots: z.array(z.union([z.string(), z.instanceof(URL)])).optional(),
+});
 
 const TEXTS = z.record(z.string(), z.string()).default({});
 const WORD = z.string().min(1);

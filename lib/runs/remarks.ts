@@ -54,7 +54,7 @@ export function notWhole(
   { resumed }: Pick<RemarkableRun, "resumed">,
 ): string | undefined {
   return requireWhole && resumed > 0
-    ? `requireWhole asks for a run that was not interrupted: it was ${resumedText(resumed)}`
+    ? "requireWhole asks for a run that was not interrupted: run it anew, into a new journal"
     : undefined;
 }
 

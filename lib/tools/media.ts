@@ -47,9 +47,8 @@ export function leftOut(note: string, why: string): string {
 }
 
 /** Returns the note of a part for models that do not take it. */
-export function untaken({ mimeType, note }: MediaPart): string {
-  const option = `takes: ["${mimeType.split("/")[0]}"]`;
-  return leftOut(note, `${option} in the model's entry passes it on, where its API can`);
+export function untaken({ note }: MediaPart): string {
+  return leftOut(note, "only text is passed on");
 }
 
 /** Returns the images and audio that a model takes. */

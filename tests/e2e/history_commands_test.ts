@@ -179,8 +179,8 @@ Deno.test("a gate against a history says which run it is, whatever became of the
   const said = await at("gate two.jsonl --history tried --margin 0.1");
   assertStringIncludes(
     said.stdout.replaceAll(/\s+/g, " "),
-    "This is run 2 of 3 of this gate and candidate in the history: where the candidate is not good enough, one " +
-      "of 3 such runs passes in at most 15.0% of cases.",
+    "This is run 2 of 3 of this gate and candidate in the history: where the candidate is not good enough, the " +
+      "chance that one or more of 3 such runs pass is at most 15.0%.",
   );
   // A run that goes on is the same one, and one of which a shard was run again is another one.
   await at(`run nightly.json ${wrong} --seed 27 --out cut.jsonl --resume`);

@@ -20,10 +20,7 @@ const CONTENT = [
   { type: "resource", resource: { uri: "file:///a.wav", mimeType: "audio/wav", blob: WAV } },
 ];
 const NOTES = ["[image, image/png, 8 bytes", "[resource, file:///a.wav, audio/wav, 12 bytes"];
-const ADVICE = "in the model's entry passes it on, where its API can]";
-const LEFT = ["image", "audio"].map((medium, place) =>
-  `${NOTES[place]}: left out; takes: ["${medium}"] ${ADVICE}`
-);
+const LEFT = NOTES.map((note) => `${note}: left out; only text is passed on]`);
 const SENT = NOTES.map((note) => `${note}]`);
 const PARTS: readonly JsonObject[] = [
   { type: "image_url", image_url: { url: `data:image/png;base64,${PNG}` } },

@@ -74,8 +74,7 @@ Deno.test(
     assertEquals(
       (await one(tools, "parts")).result,
       [
-        "see\n[image, image/png, 1 byte: left out; " +
-        'takes: ["image"] in the model\'s entry passes it on, where its API can]\nwhole',
+        "see\n[image, image/png, 1 byte: left out; only text is passed on]\nwhole",
         "[resource, file:///b, 5 bytes: left out; it is no png, jpeg, gif, webp, wav or mp3]",
         '{"type":"chart","points":[1,2]}',
       ].join("\n"),
@@ -259,6 +258,11 @@ Deno.test("mcpTools() says in one error what is wrong with a server", async () =
     InputError,
     "it has no degres; did you mean degrees?",
   );
+  for (const options of [{ tools: "x" }, { seconds: 0 }, { roots: "x" }, { sampling: "x" }]) {
+    const [name] = Object.keys(options);
+    const error = await assertRejects(() => mcpTools(ODD, options as never), InputError);
+    assertMatch(error.message, new RegExp(`^Cannot use the options of mcpTools:\n  at ${name}: `));
+  }
   const slow = [Deno.execPath(), "eval", "setInterval(() => {}, 1000)"];
   await assertRejects(
     () => mcpTools(slow, { seconds: 1 }),

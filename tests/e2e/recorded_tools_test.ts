@@ -109,7 +109,7 @@ Deno.test("a replay answers with the results of recorded tools, and asks no serv
   await t.step("as it was recorded, and says so", async () => {
     const { code, all, ran, requests, out } = await run({}, "--replay=rec");
     assertEquals([code, ran, requests], [0, "own own", 0], all);
-    const said = "6 results of tools came from recordings: no server was asked";
+    const said = "6 results of tools came from recordings: nothing was run for them";
     assertStringIncludes(all, said);
     const gate = await toolgate(["gate", out, "--json"]);
     const { verdicts: [verdict] } = JSON.parse(gate.stdout);
@@ -136,8 +136,8 @@ Deno.test("a replay answers with the results of recorded tools, and asks no serv
     const { all: refused } = await run({ refused: true }, "--replay=rec");
     assertStringIncludes(
       refused,
-      "Cannot offer tools as in a test with state none may have replay: true, as it would leave the state as it " +
-        "is: kept has",
+      "Cannot offer tools as in a test with state no tool may have replay: true, since a replayed result " +
+        "changes no state: kept has",
     );
   });
 

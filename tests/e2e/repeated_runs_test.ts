@@ -92,6 +92,6 @@ Deno.test("a run whose failures were cut off and drawn again says how often it w
   assertEquals(whole.code, 3, whole.all);
   assertStringIncludes(
     unwrapped(whole.stdout),
-    "INVALID: requireWhole asks for a run that was not interrupted: it was resumed",
+    "INVALID: requireWhole asks for a run that was not interrupted: run it anew, into a new journal. The run was resumed",
   );
 });

@@ -244,8 +244,8 @@ Deno.test("decideTrials() advises further trials of the candidate, if the baseli
   assertStringIncludes(
     describeVerdict(verdict, POLICY),
     // A sequential gate cannot compare different graphs.
-    `about ${verdict.moreTrials} further trials of the candidate would decide. This gate has spent its chance ` +
-      "to err: decide by a new run of fresh graphs, with that many more; it counts as the next run.",
+    `about ${verdict.moreTrials} further trials of the candidate would decide. Trials that are added to this run ` +
+      "would make errors more likely: decide by a new run of fresh graphs, with that many more; it counts as the next run.",
   );
   // That many do.
   const graphs = Math.ceil((80 + verdict.moreTrials) / 2);

@@ -106,8 +106,8 @@ Deno.test("describeVerdict() of an undecided gate says how many more trials woul
     describeVerdict(verdict, RATE),
     "UNDECIDED: these trials cannot tell whether the true success rate is at least 85.0%, which " +
       "is 90.0% less a margin of 5 points. If it went on like this, about " +
-      `${verdict.moreTrials} further trials would decide. This gate has spent its chance to err: decide by a ` +
-      "new run of fresh graphs, with sequential: true, which stops when it is sure; it counts as the next run.",
+      `${verdict.moreTrials} further trials would decide. Trials that are added to this run would make errors more ` +
+      "likely: decide by a new run of fresh graphs, with sequential: true, which stops when it is sure; it counts as the next run.",
   );
   assertStringIncludes(
     told([45, 5], { ...RATE, margin: 0 }).text,
@@ -142,7 +142,7 @@ Deno.test("describeVerdict() of an upgrade gate compares with the baseline by it
   const { text } = compared({ both: 100, gained: 5, lost: 6 }, { ...UPGRADE, margin: 0 });
   assertMatch(
     text,
-    /^UNDECIDED: these trials cannot tell whether the true success rate is no lower than that of the baseline\. If it went on like this, about \d+ further trials of each model would decide\. This gate has spent /,
+    /^UNDECIDED: these trials cannot tell whether the true success rate is no lower than that of the baseline\. If it went on like this, about \d+ further trials of each model would decide\. Trials that are added /,
   );
 });
 

@@ -103,7 +103,7 @@ export function doubtsOf(
 
 /** Says how many results of tools came from recordings. */
 export function replayedResultsText(results: number): string {
-  return `${countText(results, "result")} of tools came from recordings: no server was asked`;
+  return `${countText(results, "result")} of tools came from recordings: nothing was run for them`;
 }
 
 function count(trials: number): string {

@@ -104,7 +104,10 @@ export function watchHistory(
   const watched = subjects.map((own): WatchedModel => {
     const found = daysOf(own, release, part, { coverage, leftOut });
     const { days } = found;
-    const last = age && ageOf(days.at(-1)?.date ?? release.endedAt.slice(0, 10), age);
+    const last = age &&
+      (days.length === 0
+        ? ageOf("the release", release.endedAt.slice(0, 10), age)
+        : ageOf("the last day", days.at(-1)!.date, age));
     const lacking = found.lacking ?? part.lacking;
     const fault = lacking === undefined
       ? last?.fault
@@ -137,9 +140,9 @@ export function watchHistory(
 }
 
 /** Says how old the last day is, and whether that is too old. */
-function ageOf(date: string, { now, maxAge }: AgeLimit) {
+function ageOf(what: string, date: string, { now, maxAge }: AgeLimit) {
   const days = Math.floor((now.getTime() - Date.parse(date)) / 86_400_000);
-  const text = `the last day, ${date}, is ${countText(days, "day")} ago`;
+  const text = `${what}, ${date}, is ${countText(days, "day")} ago`;
   return { text, fault: days > maxAge ? `${text}, and may be ${maxAge} (--max-age)` : undefined };
 }
 

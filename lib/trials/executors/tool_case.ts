@@ -102,7 +102,7 @@ export function assertCaseTools(
   if (replayed !== undefined) {
     throw cannot(
       "offer tools",
-      "in a test with state none may have replay: true, as it would leave the state as it is",
+      "in a test with state no tool may have replay: true, since a replayed result changes no state",
       `${printable(replayed.name, 80)} has`,
     );
   }
