@@ -12,20 +12,30 @@ interface How {
   readonly name?: string;
   readonly prompt?: string;
   readonly trials?: number;
+  /** Of another process that records in the same folder before the first reply is there. */
+  readonly meanwhile?: How;
 }
 
 const TESTS = `
   import { assertCalled, tool, toolSuite } from "@toolgate/toolgate";
 
-  const { right = 5, name = "pays", prompt = "Pay.", trials = 20 } = JSON.parse(Deno.env.get("HOW"));
+  const how = JSON.parse(Deno.env.get("HOW"));
+  const { right = 5, name = "pays", prompt = "Pay.", trials = 20, meanwhile } = how;
   let asked = 0;
-  const reply = ({ messages }) => {
+  let other;
+  const reply = async ({ messages }) => {
+    if (meanwhile !== undefined) {
+      await (other ??= new Deno.Command(Deno.execPath(), {
+        args: ["test", "--no-check", "--allow-all", "own_test.ts", "--", "--auto=rec", "--out=other.jsonl"],
+        env: { HOW: JSON.stringify(meanwhile) },
+      }).output());
+    }
     const isLast = messages.at(-1).role === "tool";
     const isRight = isLast || asked++ % 5 < right;
     const calls = isLast || !isRight ? [] : [{ id: "1", name: "pay", arguments: "{}" }];
     const [text, finish] = calls.length > 0 ? ["", "calls"] : [isRight ? "done" : "no", "stop"];
     const usage = { inputTokens: 1, outputTokens: 1 };
-    return Promise.resolve({ text, calls, finish, usage, served: "m", duration: 1, repairs: [] });
+    return { text, calls, finish, usage, served: "m", duration: 1, repairs: [] };
   };
   const test = toolSuite("suite", {
     model: { name: "m", simulated: false, reply },
@@ -52,7 +62,7 @@ async function suite() {
       const journal = `${++runs}.jsonl`;
       const run = await deno([
         ...["test", "--no-check", "--no-prompt", "--allow-all", "own_test.ts"],
-        ...["--", flag, `--out=${journal}`],
+        ...["--", ...flag.split(" "), `--out=${journal}`],
       ], { cwd: place.path, env: { HOW: JSON.stringify(how) } });
       const gate = await toolgate(["gate", file(journal), "--json"]);
       const { verdicts: [verdict] } = JSON.parse(gate.stdout);
@@ -118,6 +128,17 @@ Deno.test("a gate is invalid where recordings of failures were deleted and drawn
   });
 });
 
+Deno.test("a gate is invalid where recordings of failures were deleted, and no trial is drawn in their place", async () => {
+  await using own = await suite();
+  await own.run({ right: 3 });
+  own.deleteFailed();
+  for (const [how, flag] of [[{ name: "renamed" }], [{}, "--auto=rec --seed=77"]] as const) {
+    const { text, replayed, all } = await own.run({ ...how, trials: 12 }, flag);
+    assertMatch(text, CHOSEN, all);
+    assertEquals(replayed, 12);
+  }
+});
+
 Deno.test("a gate is invalid where a manifest lacks recordings of failures that were deleted", async (t) => {
   await using own = await suite();
   await own.run({ right: 3 });
@@ -164,4 +185,14 @@ Deno.test("replies of several runs are told, and no more is made of it where non
     ],
     [few, more, other, again, anew].map(({ all }) => all).join("\n"),
   );
+});
+
+Deno.test("recordings that another process writes at the same time are as good as any", async () => {
+  for (const [meanwhile, mixed] of [[{}, 2], [{ name: "another" }, undefined]] as const) {
+    await using own = await suite();
+    for (const flag of ["--auto=rec", "--replay=rec"]) {
+      const { kind, runs, all } = await own.run(flag === "--auto=rec" ? { meanwhile } : {}, flag);
+      assertEquals([kind, runs], ["pass", mixed], all);
+    }
+  }
 });

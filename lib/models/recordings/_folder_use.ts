@@ -57,8 +57,8 @@ export class FolderUse {
   /** By the folder of a model. */
   readonly #marks = new Map<string, MarkFile[]>();
   #manifests: Manifests | undefined;
-  /** What is listed and gone, and has a trial of another name in its place. */
-  readonly #replaced = new Set<Listed>();
+  /** What is listed and there; or is gone, and has a trial of another name in its place. */
+  readonly #settled = new Set<Listed>();
 
   private constructor(folder: string) {
     this.#folder = folder;
@@ -127,22 +127,39 @@ export class FolderUse {
    */
   lostRuns(id: string, asked: string, file?: Recording, isAnew = false): string[] {
     const listed = this.manifests.of(file?.requests[0]?.hash ?? asked);
-    const used = file && listed.get(file.trial);
-    if (file !== undefined && used?.recording !== recordingHash(file)) return file.origin.runs;
+    if (file !== undefined && !this.#isListed(file)) return file.origin.runs;
     const own = listed.get(redactRecord(id));
-    if (own !== undefined) return isAnew || own !== used && this.#isGone(own) ? own.runs : [];
-    if (file !== undefined) return [];
-    const lost = listed.values().find((one) =>
-      !this.claimed.has(one.trial) && !this.#replaced.has(one) && this.#isGone(one)
-    );
-    if (lost !== undefined) this.#replaced.add(lost);
-    return lost?.runs ?? [];
+    if (own !== undefined) {
+      const isKept = !isAnew && (own.trial === file?.trial || !this.#isGone(own));
+      return isKept ? [] : own.runs;
+    }
+    for (const one of listed.values()) {
+      if (this.claimed.has(one.trial) || this.#settled.has(one)) continue;
+      this.#settled.add(one);
+      if (this.#isGone(one)) return one.runs;
+    }
+    return [];
   }
 
-  #isGone({ trial, hash, recording }: Listed): boolean {
+  /** Returns whether a condition holds, given what is listed; what other processes list by now is read if need be. */
+  #holds(condition: () => boolean): boolean {
+    if (condition()) return true;
+    this.manifests.readMore();
+    return condition();
+  }
+
+  #isListed(file: Recording): boolean {
+    const [hash, recording] = [file.requests[0]?.hash ?? "", recordingHash(file)];
+    return this.#holds(() => this.manifests.of(hash).get(file.trial)?.recording === recording);
+  }
+
+  #isGone({ trial, hash }: Listed): boolean {
     const path = recordingPath(this.#folder, trial, idWords(trial).get("model") ?? "");
-    const found = [path, keptPath(path, hash)].flatMap((file) => readIfUsable(file) ?? []);
-    return !found.some((file) => recordingHash(file) === recording);
+    return !this.#holds(() => {
+      const listed = this.manifests.of(hash).get(trial)?.recording;
+      const found = [path, keptPath(path, hash)].flatMap((file) => readIfUsable(file) ?? []);
+      return found.some((file) => recordingHash(file) === listed);
+    });
   }
 
   /** The number of recordings of trials that nobody plans. */

@@ -37,25 +37,45 @@ export class Manifests {
   readonly run: string;
   /** What is listed last of each first request and trial. */
   readonly #listed = new Map<string, Map<string, Listed>>();
+  /** Of each manifest how many characters were read, and the `sum` of the last line of these. */
+  readonly #read = new Map<string, { length: number; sum: string }>();
+  readonly #folder: string;
   readonly #path: string;
   #sum: string;
 
-  /** Reads all manifests of a folder, each up to the first line that was torn, or is not as it was written. */
+  /** Reads all manifests of a folder. */
   constructor(folder: string) {
-    for (const path of namesIn(folder, ENDING)) {
-      let before = path.slice(folder.length + 1, -ENDING.length);
-      for (const line of readIfExists(path)?.split("\n") ?? []) {
-        const { data } = LISTED.safeParse(parseJson(line));
-        if (data === undefined) break;
-        const { sum, ...said } = data;
-        if (sum !== sha256(before + canonicalJson(said))) break;
-        before = sum;
-        this.of(said.hash).set(said.trial, said);
-      }
-    }
+    this.#folder = folder;
+    this.readMore();
     const began = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
     this.run = this.#sum = `${began}-${crypto.randomUUID().slice(0, 8)}`;
     this.#path = `${folder}/${this.run}${ENDING}`;
+  }
+
+  /**
+   * Reads what was added to the manifests since, such as by another process: each up to the first line that is torn or
+   * not as it was written.
+   */
+  readMore(): void {
+    for (const path of namesIn(this.#folder, ENDING)) {
+      const sum = path.slice(this.#folder.length + 1, -ENDING.length);
+      const read = this.#read.getOrInsertComputed(path, () => ({ length: 0, sum }));
+      for (const line of readIfExists(path)?.slice(read.length).split("\n") ?? []) {
+        const { data } = LISTED.safeParse(parseJson(line));
+        if (data === undefined) break;
+        const { sum, ...said } = data;
+        if (sum !== sha256(read.sum + canonicalJson(said))) break;
+        read.sum = sum;
+        read.length += line.length + 1;
+        this.#note(said);
+      }
+    }
+  }
+
+  #note(said: Listed): void {
+    const last = this.of(said.hash).get(said.trial);
+    // Processes may have recorded it at the same time, so that the order of their manifests tells nothing.
+    if (last === undefined || last.time <= said.time) this.of(said.hash).set(said.trial, said);
   }
 
   /** Returns what is listed of all trials whose first request has this hash, by trial. */
@@ -73,7 +93,7 @@ export class Manifests {
     const sum = sha256(this.#sum + canonicalJson(said));
     appendText(this.#path, `${JSON.stringify({ ...said, sum })}\n`);
     this.#sum = sum;
-    this.of(hash).set(trial, said);
+    this.#note(said);
   }
 }
 
