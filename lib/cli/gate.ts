@@ -83,7 +83,7 @@ const OPTIONS = {
   },
   requireWhole: {
     help:
-      "a run that was interrupted and resumed is invalid, as a cut end of its journal cannot be told",
+      "a run that was resumed, or has replies of several, is invalid, as a cut end cannot be told",
   },
   prices: PRICES_OPTION,
   unchecked: {

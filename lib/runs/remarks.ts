@@ -7,6 +7,7 @@ import { listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import type { Remark } from "../gate/gate_report.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
+import { runsOf } from "../models/recordings/origin.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Plan } from "./plan.ts";
 import { MAX_SKEW_MS } from "./record.ts";
@@ -48,14 +49,21 @@ export function remarksOf(
   });
 }
 
-/** Why no gate decides over a run that was resumed, where its policy asks for a whole one; `undefined` if it may. */
+/**
+ * Why no gate decides over a run that was resumed, or has recorded replies of others, where its policy asks for a whole
+ * one; `undefined` if it may.
+ */
 export function notWhole(
   { requireWhole }: Pick<CompletePolicy, "requireWhole">,
-  { resumed }: Pick<RemarkableRun, "resumed">,
+  { resumed, trials }: Pick<RemarkableRun, "resumed" | "trials">,
 ): string | undefined {
-  return requireWhole && resumed > 0
-    ? "requireWhole asks for a run that was not interrupted: run it anew, into a new journal"
-    : undefined;
+  if (!requireWhole) return undefined;
+  const asked = "requireWhole asks for a run that was not interrupted";
+  if (resumed > 0) return `${asked}: run it anew, into a new journal`;
+  // Shards and test files that record are runs of their own.
+  const isReplayed = trials.some((trial) => trial.replayed || trial.partlyReplayed);
+  const { length: runs } = isReplayed ? runsOf(trials) : [];
+  return runs < 2 ? undefined : `${asked}: its replies are of ${runs} runs, record all anew`;
 }
 
 function resumedText(resumed: number): string {

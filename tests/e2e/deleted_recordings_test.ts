@@ -169,6 +169,9 @@ Deno.test("replies of several runs are told, and no more is made of it where non
   const [manifest] = own.manifests();
   Deno.writeTextFileSync(manifest!, '{"v":1,"ki', { append: true });
   const more = await own.run({ trials: 20 });
+  const whole = await toolgate(["gate", more.journal, "--require-whole"]);
+  assertEquals(whole.code, 3, whole.all);
+  assertStringIncludes(unwrapped(whole.stdout), "not interrupted: its replies are of 2 runs");
   // Another question, and the first one again.
   const other = await own.run({ prompt: "Pay now." });
   const again = await own.run();

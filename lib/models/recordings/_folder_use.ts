@@ -150,15 +150,17 @@ export class FolderUse {
 
   #isListed(file: Recording): boolean {
     const [hash, recording] = [file.requests[0]?.hash ?? "", recordingHash(file)];
-    return this.#holds(() => this.manifests.of(hash).get(file.trial)?.recording === recording);
+    return this.#holds(() =>
+      this.manifests.of(hash).get(file.trial)?.recordings.includes(recording) === true
+    );
   }
 
   #isGone({ trial, hash }: Listed): boolean {
     const path = recordingPath(this.#folder, trial, idWords(trial).get("model") ?? "");
     return !this.#holds(() => {
-      const listed = this.manifests.of(hash).get(trial)?.recording;
+      const { recordings } = this.manifests.of(hash).get(trial)!;
       const found = [path, keptPath(path, hash)].flatMap((file) => readIfUsable(file) ?? []);
-      return found.some((file) => recordingHash(file) === listed);
+      return found.some((file) => recordings.includes(recordingHash(file)));
     });
   }
 

@@ -28,8 +28,16 @@ const LISTED = z.strictObject({
   sum: HASH,
 });
 
-/** The replies of a trial that ended validly, which a folder must have. */
-export type Listed = Omit<z.infer<typeof LISTED>, "sum">;
+type Line = Omit<z.infer<typeof LISTED>, "sum">;
+
+/** The replies of a trial that ended validly, of which a folder must have one of these recordings. */
+export type Listed = Omit<Line, "recording"> & { readonly recordings: readonly string[] };
+
+/**
+ * Milliseconds within which two processes may list a trial in one order, and write its recording in the other: any of
+ * these is as good.
+ */
+const CLOSE_MS = 100;
 
 /** The manifests of a folder, and that of this process. */
 export class Manifests {
@@ -72,10 +80,14 @@ export class Manifests {
     }
   }
 
-  #note(said: Listed): void {
-    const last = this.of(said.hash).get(said.trial);
-    // Processes may have recorded it at the same time, so that the order of their manifests tells nothing.
-    if (last === undefined || last.time <= said.time) this.of(said.hash).set(said.trial, said);
+  #note({ recording, ...line }: Line): void {
+    const listed = this.of(line.hash);
+    const last = listed.get(line.trial);
+    // Processes may record at the same time, so that the order of their manifests tells nothing.
+    const since = last === undefined ? Infinity : Date.parse(line.time) - Date.parse(last.time);
+    if (since < 0 && -since > CLOSE_MS) return;
+    const others = since > CLOSE_MS ? [] : last!.recordings;
+    listed.set(line.trial, { ...(since < 0 ? last! : line), recordings: [...others, recording] });
   }
 
   /** Returns what is listed of all trials whose first request has this hash, by trial. */
