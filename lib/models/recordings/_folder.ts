@@ -3,11 +3,10 @@
  * @module
  */
 
-import { attempt, cannot, cannotFile, fileReason, InputError } from "../../base/errors.ts";
+import { cannot, cannotFile, fileReason, InputError, orCannot } from "../../base/errors.ts";
 import { parseJson, printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { readRecording, type Recording } from "./_file.ts";
-import { type InvalidMark, MARK_ENDING, readMark } from "./_mark.ts";
 import type { Nearest } from "./_miss.ts";
 
 /**
@@ -75,20 +74,6 @@ export function readIfUsable(path: string): Recording | undefined {
     if (error instanceof InputError) return undefined;
     throw error;
   }
-}
-
-/** A mark, and its file. */
-export interface MarkFile {
-  readonly path: string;
-  readonly mark: InvalidMark;
-}
-
-/** Returns the marks in the folder of a model that can be read, in the order of their names. */
-export function marksIn(folder: string): MarkFile[] {
-  return [...namesIn(folder, MARK_ENDING)].slice(0, MAX_FILES).flatMap((path) => {
-    const mark = attempt(() => readMark(path));
-    return mark === undefined ? [] : { path, mark };
-  });
 }
 
 /** Files searched for the nearest recording, at most. */
@@ -159,11 +144,12 @@ export async function writeWhole(path: string, text: string, before = () => {}):
     Deno.renameSync(part, path);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
+    if (error instanceof InputError) throw error;
     throw cannotFile(`write the recording ${path}`, error);
   }
 }
 
 /** Appends to a file that no other process writes. */
 export function appendText(path: string, text: string): void {
-  Deno.writeTextFileSync(path, text, { append: true });
+  orCannot(`write ${path}`, () => Deno.writeTextFileSync(path, text, { append: true }));
 }

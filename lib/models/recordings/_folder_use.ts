@@ -7,15 +7,8 @@ import { redactRecord } from "../../base/redact.ts";
 import { resolvePath } from "../../base/output_file.ts";
 import { requestKey } from "./_entries.ts";
 import { keptPath, type RecordedRequest, type Recording, recordingPath } from "./_file.ts";
-import {
-  type MarkFile,
-  marksIn,
-  MAX_FILES,
-  namesIn,
-  readIfUsable,
-  recordingsIn,
-} from "./_folder.ts";
-import { type Listed, Manifests, recordingHash } from "./_manifest.ts";
+import { MAX_FILES, namesIn, readIfUsable, recordingsIn } from "./_folder.ts";
+import { type InvalidGoes, type Listed, Manifests, recordingHash } from "./_manifest.ts";
 import { idWords } from "./_miss.ts";
 
 /** A trial to record or replay. */
@@ -54,8 +47,6 @@ export class FolderUse {
   readonly #taken = new Map<string, string>();
   /** By the folder of a model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
-  /** By the folder of a model. */
-  readonly #marks = new Map<string, MarkFile[]>();
   #manifests: Manifests | undefined;
   /** What is listed and there; or is gone, and has a trial of another name in its place. */
   readonly #settled = new Set<Listed>();
@@ -103,13 +94,15 @@ export class FolderUse {
     }
   }
 
-  /** Takes a mark of a trial that nobody plans, whose first request has this hash; if there is one. */
-  findMark(folder: string, hash: string): MarkFile | undefined {
-    const marks = this.#marks.getOrInsertComputed(folder, () => marksIn(folder));
-    const place = marks.findIndex(({ mark }) =>
-      mark.hash === hash && !this.claimed.has(mark.trial)
+  /** Takes the invalid goes of a trial that nobody plans, whose first request has this hash; if there are some. */
+  findInvalid(id: string, hash: string): [trial: string, goes: InvalidGoes] | undefined {
+    const all = this.manifests.invalidOf(hash);
+    const model = idWords(redactRecord(id)).get("model");
+    const found = all.entries().find(([trial]) =>
+      !this.claimed.has(trial) && idWords(trial).get("model") === model
     );
-    return place < 0 ? undefined : marks.splice(place, 1)[0];
+    if (found !== undefined) all.delete(found[0]);
+    return found;
   }
 
   /** The manifests of the folder, which are read when first needed. */

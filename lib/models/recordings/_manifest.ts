@@ -5,10 +5,10 @@
  */
 
 import { z } from "zod";
-import { canonicalJson, parseJson } from "../../base/json.ts";
+import { canonicalJson, defined, parseJson } from "../../base/json.ts";
 import { isShallow } from "../../base/input.ts";
 import { sha256 } from "../../base/hash.ts";
-import { HASH, readIfExists, type Recording } from "./_file.ts";
+import { HASH, readIfExists, type Recording, USAGE } from "./_file.ts";
 import { appendText, namesIn } from "./_folder.ts";
 import { RUNS } from "./origin.ts";
 
@@ -21,8 +21,13 @@ const LISTED = z.strictObject({
   trial: z.string(),
   // That of the first request.
   hash: HASH,
-  // That of the recording.
-  recording: HASH,
+  // That of the recording; omitted if the trial was invalid.
+  recording: HASH.exactOptional(),
+  // The invalid goes of the trial with this one: their tokens, and whether they failed for nothing a model can cause.
+  invalid: z.strictObject({ replaced: USAGE, replacedIdle: z.literal(true).exactOptional() })
+    .exactOptional(),
+  // The trial of another name whose invalid goes are among its own ones now.
+  instead: z.string().exactOptional(),
   runs: RUNS,
   // A hash of the fields above and of the line before; of the name of the run in the first one.
   sum: HASH,
@@ -30,8 +35,13 @@ const LISTED = z.strictObject({
 
 type Line = Omit<z.infer<typeof LISTED>, "sum">;
 
+/** The invalid goes of a trial that has no recording since. */
+export type InvalidGoes = NonNullable<Line["invalid"]>;
+
 /** The replies of a trial that ended validly, of which a folder must have one of these recordings. */
-export type Listed = Omit<Line, "recording"> & { readonly recordings: readonly string[] };
+export type Listed = Pick<Line, "time" | "trial" | "hash" | "runs"> & {
+  readonly recordings: readonly string[];
+};
 
 /**
  * Milliseconds within which two processes may list a trial in one order, and write its recording in the other: any of
@@ -45,6 +55,8 @@ export class Manifests {
   readonly run: string;
   /** What is listed last of each first request and trial. */
   readonly #listed = new Map<string, Map<string, Listed>>();
+  /** By first request and trial. */
+  readonly #invalid = new Map<string, Map<string, InvalidGoes>>();
   /** Of each manifest how many characters were read, and the `sum` of the last line of these. */
   readonly #read = new Map<string, { length: number; sum: string }>();
   readonly #folder: string;
@@ -80,9 +92,17 @@ export class Manifests {
     }
   }
 
-  #note({ recording, ...line }: Line): void {
+  #note({ recording, invalid, instead, ...line }: Line): void {
     const listed = this.of(line.hash);
     const last = listed.get(line.trial);
+    const goes = this.invalidOf(line.hash);
+    if (instead !== undefined) goes.delete(instead);
+    if (recording === undefined) {
+      if (invalid !== undefined && !(last && last.time > line.time)) goes.set(line.trial, invalid);
+      return;
+    }
+    // What was recorded in their place has them.
+    goes.delete(line.trial);
     // Processes may record at the same time, so that the order of their manifests tells nothing.
     const since = last === undefined ? Infinity : Date.parse(line.time) - Date.parse(last.time);
     if (since < 0 && -since > CLOSE_MS) return;
@@ -95,13 +115,14 @@ export class Manifests {
     return this.#listed.getOrInsertComputed(hash, () => new Map());
   }
 
-  /** Lists a recording that is about to be written. */
-  list(written: Recording): void {
-    const { trial, requests: [first], origin: { runs } } = written;
-    // A request that was given up has no reply to keep.
-    if (first === undefined) return;
-    const [{ hash }, recording] = [first, recordingHash(written)];
-    const said = { v: 1 as const, time: new Date().toISOString(), trial, hash, recording, runs };
+  /** Returns the invalid goes of all trials whose first request has this hash, by trial. */
+  invalidOf(hash: string): Map<string, InvalidGoes> {
+    return this.#invalid.getOrInsertComputed(hash, () => new Map());
+  }
+
+  /** Lists a recording that is about to be written, or the invalid goes of a trial. */
+  list(what: Pick<Line, "trial" | "hash" | "recording" | "invalid" | "instead" | "runs">): void {
+    const said = { v: 1 as const, time: new Date().toISOString(), ...defined(what) };
     const sum = sha256(this.#sum + canonicalJson(said));
     appendText(this.#path, `${JSON.stringify({ ...said, sum })}\n`);
     this.#sum = sum;

@@ -23,7 +23,7 @@ import {
 } from "./_file.ts";
 import type { MediaPart } from "../../tools/media.ts";
 import { ToolError, toToolError } from "../../tools/tool_error.ts";
-import type { InvalidMark } from "./_mark.ts";
+import type { InvalidGoes } from "./_manifest.ts";
 import { ASSERTION, type Entry, requestKey, toRecording } from "./_entries.ts";
 import { missError, type Nearest, resultMissError } from "./_miss.ts";
 import type { RecordingMode, RecordingOptions } from "./options.ts";
@@ -47,8 +47,8 @@ export interface TrialRecordingOptions {
    * is another conversation, one of the same content that answers no other trial.
    */
   readonly find: (key: string, hash: string, server?: string) => Recording | undefined;
-  /** Returns the mark of invalid goes of a trial whose first request has this hash; `undefined` without one. */
-  readonly mark: (hash: string) => InvalidMark | undefined;
+  /** Returns the invalid goes of a trial whose first request has this hash; `undefined` without any. */
+  readonly invalid: (hash: string) => InvalidGoes | undefined;
   /**
    * Returns where the replies of a recording come from, or those that are drawn now, for a request with this hash that
    * is the first of its kind.
@@ -88,7 +88,7 @@ export class TrialRecording {
   /** Where its replies come from; `undefined` without any. */
   origin: Origin | undefined;
   #fault: Error | undefined;
-  #mark: InvalidMark | undefined;
+  #invalid: InvalidGoes | undefined;
   #isReplaying = false;
   /** The results of its tools; those that are not there yet have no text. */
   readonly #results: Partial<RecordedToolResult>[] = [];
@@ -132,9 +132,9 @@ export class TrialRecording {
     return this.#live === 0 && (this.#options.mode === "replay" || this.#entries.length > 0);
   }
 
-  /** The invalid goes before this one, of which its mark and the recording that answered it tell. */
+  /** The invalid goes before this one, of which the manifest and the recording that answered it tell. */
   get before(): Pick<Recording, "replaced" | "replacedIdle"> {
-    const told = [this.#mark, this.#isReplaying ? this.#old?.file : undefined];
+    const told = [this.#invalid, this.#isReplaying ? this.#old?.file : undefined];
     const goes = told.filter((one) => one?.replaced !== undefined);
     if (goes.length === 0) return {};
     return {
@@ -294,7 +294,7 @@ export class TrialRecording {
       server,
       ...(count === 1 ? {} : { occurrence: count }),
     };
-    if (this.#entries.length === 0) this.#readMark(entry.hashed.hash);
+    if (this.#entries.length === 0) this.#invalid = this.#options.invalid(entry.hashed.hash);
     const { mode } = this.#options;
     if (mode === "replay" || mode === "auto" && !isFree) {
       const found = this.#lookUp(key, count, entry);
@@ -302,15 +302,6 @@ export class TrialRecording {
       if (mode === "replay") throw this.#miss(key, entry);
     }
     return await this.#ask(request, entry, connect);
-  }
-
-  #readMark(hash: string): void {
-    try {
-      this.#mark = this.#options.mark(hash);
-    } catch (error) {
-      this.#fault = error as Error;
-      throw error;
-    }
   }
 
   /** Returns the recorded request in this place, if it is the same request and still usable. */

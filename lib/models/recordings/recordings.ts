@@ -4,14 +4,14 @@
  */
 
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
-import { isThere, removeIfThere } from "../../base/output_file.ts";
+import { defined, printable } from "../../base/json.ts";
+import { isThere } from "../../base/output_file.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
 import { requestKey } from "./_entries.ts";
 import { keptPath, parseRecording, type Recording, recordingPath, recordingText } from "./_file.ts";
-import { type InvalidMark, markPath, markText, readMark } from "./_mark.ts";
+import { type InvalidGoes, recordingHash } from "./_manifest.ts";
 import {
   assertFolder,
   assertWritable,
@@ -39,8 +39,10 @@ export class Recordings {
   readonly #baseURL: string | undefined;
   /** Whether other processes run the rest of the plan, and may take the same recordings of others. */
   #isPart = false;
-  /** The files of marks that trials took from others, by the id of the taker. */
-  readonly #takenMarks = new Map<string, string>();
+  /** The trials of other names whose invalid goes were taken, by the id of the taker. */
+  readonly #instead = new Map<string, string>();
+  /** The planned trials that it has not recorded. */
+  readonly #unrecorded = new Set<string>();
   #known: readonly Nearest[] | undefined;
   #prepared = false;
   readonly #counts = { replayed: 0, mixed: 0, asked: 0, recorded: 0 };
@@ -48,6 +50,7 @@ export class Recordings {
     redacted: 0,
     invalid: 0,
     olderKept: 0,
+    left: 0,
     replayedResults: 0,
     ranTools: 0,
     drawn: [],
@@ -94,7 +97,11 @@ export class Recordings {
 
   /** Lines for the user about recordings that are incomplete or missing. */
   get doubts(): string[] {
-    return doubtsOf(this.#doubts);
+    const isAnew = this.mode === "record" &&
+      this.#doubts.drawn.some(({ origin }) => origin !== undefined && origin.lost.length > 0);
+    const all = isAnew ? recordingsIn(this.folder) : [];
+    const left = all.filter(({ trial }) => this.#unrecorded.has(trial)).length;
+    return doubtsOf({ ...this.#doubts, left });
   }
 
   /**
@@ -173,7 +180,7 @@ export class Recordings {
         if (other !== undefined) this.prepare();
         return other ?? (isSame ? undefined : own);
       },
-      mark: (hash) => alone ? undefined : this.#markOf({ path, id, model }, hash),
+      invalid: (hash) => alone ? undefined : this.#invalidOf({ path, id, model }, hash),
       origin: (hash, file) => {
         const { runs, lost } = file?.origin ?? { runs: [this.#use.manifests.run], lost: [] };
         return { runs, lost: lost.concat(this.#use.lostRuns(id, hash, file, mode === "record")) };
@@ -186,21 +193,21 @@ export class Recordings {
   }
 
   /**
-   * Returns the mark of a trial. A whole plan that is asked anew is another run, and only a part of it would be
+   * Returns the invalid goes of a trial. A whole plan that is asked anew is another run, and only a part of it would be
    * in place of what was invalid.
    */
-  #markOf(
+  #invalidOf(
     { path, id }: UsedRecording & { readonly path: string },
     hash: string,
-  ): InvalidMark | undefined {
+  ): InvalidGoes | undefined {
     if (this.mode === "record" && !this.#isPart) return undefined;
-    const mark = readMark(markPath(path));
-    if (mark?.trial === redactRecord(id) && mark.hash === hash) return mark;
+    const own = this.#use.manifests.invalidOf(hash).get(redactRecord(id));
+    if (own !== undefined) return own;
     // The trial may have had another name.
     if (this.mode !== "auto" || this.#isPart || isThere(path)) return undefined;
-    const found = this.#use.findMark(path.slice(0, path.lastIndexOf("/")), hash);
-    if (found !== undefined) this.#takenMarks.set(id, found.path);
-    return found?.mark;
+    const found = this.#use.findInvalid(id, hash);
+    if (found !== undefined) this.#instead.set(id, found[0]);
+    return found?.[1];
   }
 
   /**
@@ -218,6 +225,7 @@ export class Recordings {
     const parts = new Set(Array.from(trials, ({ id }) => id));
     for (const { id } of planned) {
       this.#use.claimed.add(redactRecord(id));
+      this.#unrecorded.add(redactRecord(id));
       this.#isPart ||= !parts.has(id);
     }
     if (this.mode !== "record") return;
@@ -244,8 +252,8 @@ export class Recordings {
 
   /**
    * Writes the recording of a trial if any model was asked. An invalid trial is not recorded, as every replay
-   * would be invalid too; an older recording then stays. A mark is left of it, so that a later go is known to
-   * be none at the first.
+   * would be invalid too; an older recording then stays. The manifest lists it, so that a later go is known
+   * to be none at the first.
    *
    * @param earlier The invalid goes of the trial, with this one if it is invalid.
    * @throws {InputError} If it cannot be written.
@@ -265,16 +273,17 @@ export class Recordings {
     this.#doubts.replayedResults += recording.replayedResults;
     if (this.mode === "replay" && recording.hasRunTools) this.#doubts.ranTools++;
     if (recording.live === 0 && !recording.adopted && !recording.hasNewResults) return;
+    const trial = redactRecord(recording.trial);
+    const instead = this.#instead.get(recording.trial);
     if (!isValid) {
       if (recording.live === 0) return;
       this.#doubts.invalid++;
       if (isThere(recording.path)) this.#doubts.olderKept++;
-      const { trial, hash } = recording;
-      const { replaced, ...others } = earlier;
+      const { hash, origin } = recording;
+      const { replaced, replacedIdle } = earlier;
       if (hash === undefined || replaced === undefined) return;
-      const text = markText({ trial: redactRecord(trial), hash, replaced, ...others });
-      await writeWhole(markPath(recording.path), text);
-      this.#removeTakenMark(trial);
+      const invalid = { replaced, ...defined({ replacedIdle }) };
+      this.#use.manifests.list({ trial, hash, invalid, instead, runs: origin?.runs ?? [] });
       return;
     }
     const text = recording.text(earlier);
@@ -290,18 +299,17 @@ export class Recordings {
     const before = readIfUsable(path);
     const { hash } = before?.requests[0] ?? recording;
     if (hash !== recording.hash) await writeWhole(keptPath(path, hash!), recordingText(before!));
-    await writeWhole(path, text, () => this.#use.manifests.list(written));
-    // The recording has what these marks said.
-    removeIfThere(markPath(recording.path));
-    this.#removeTakenMark(recording.trial);
+    await writeWhole(path, text, () => {
+      const { requests: [first], origin: { runs } } = written;
+      // A request that was given up has no reply to keep.
+      if (first === undefined) return;
+      const said = { trial, hash: first.hash, recording: recordingHash(written), instead, runs };
+      this.#use.manifests.list(said);
+    });
+    this.#unrecorded.delete(trial);
     if (recording.live === 0) return;
     this.#counts.recorded++;
     this.#doubts.redacted += recording.redacted;
-  }
-
-  #removeTakenMark(trial: string): void {
-    const path = this.#takenMarks.get(trial);
-    if (path !== undefined) removeIfThere(path);
   }
 }
 

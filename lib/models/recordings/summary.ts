@@ -22,11 +22,13 @@ export interface Doubts {
   invalid: number;
   /** Those of them that have an older recording. */
   olderKept: number;
-  /** Where the replies of its trials come from. */
+  /** Planned trials whose recordings stay, where others of an earlier run are replaced. */
+  left: number;
   /** The results of tools that came from recordings. */
   replayedResults: number;
   /** Trials in a replay whose tools ran nevertheless, as they work on a state. */
   ranTools: number;
+  /** Where the replies of its trials come from. */
   readonly drawn: { readonly origin: Origin | undefined }[];
   /** Why a reply cannot be saved; omitted if all could. */
   unusableReply?: string;
@@ -76,12 +78,18 @@ export function runsSummary(
 
 /** Returns the lines on recordings that are incomplete or missing. */
 export function doubtsOf(
-  { redacted, invalid, olderKept, drawn, replayedResults, ranTools, unusableReply }: Doubts,
+  { redacted, invalid, olderKept, drawn, left, replayedResults, ranTools, unusableReply }: Doubts,
 ): string[] {
   const { length: runs } = runsOf(drawn);
   return [
     ...(runs < 2 ? [] : [`these replies are of ${runs} runs`]),
     ...[chosenText(drawn) ?? []].flat(),
+    ...(left === 0 ? [] : [
+      `recordings of ${
+        countText(left, "trial")
+      } of an earlier run stay: a gate over these and what is ` +
+      "recorded now in place of others is INVALID until all are recorded anew",
+    ]),
     ...(replayedResults === 0 ? [] : [replayedResultsText(replayedResults)]),
     ...(ranTools === 0 ? [] : [`${countText(ranTools, "trial")} with state ran tools of servers`]),
     ...(redacted === 0 ? [] : [

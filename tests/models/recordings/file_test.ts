@@ -11,7 +11,6 @@ import {
   recordingPath,
   recordingText,
 } from "../../../lib/models/recordings/_file.ts";
-import { markText, readMark } from "../../../lib/models/recordings/_mark.ts";
 import type { ToolSchema } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import { Folder } from "../../support/folders.ts";
@@ -196,28 +195,6 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
   }
   const error = assertThrows(() => readRecording(folder.path), InputError);
   assertStringIncludes(error.message, "it is a folder");
-});
-
-Deno.test("readMark() names the file and the rule of what it cannot use", () => {
-  using folder = new Folder();
-  const path = folder.file("m.invalid");
-  const mark = {
-    ...{ trial: "t", hash: "a".repeat(64) },
-    replaced: { inputTokens: 1, outputTokens: 2 },
-  };
-  Deno.writeTextFileSync(path, markText(mark));
-  assertEquals(readMark(path), mark);
-  const bad: [what: string, told: string][] = [
-    ["", "must be JSON: it is none, or was cut short"],
-    [markText(mark).replace('"v": 1', '"v": 2'), "it is of version 2 of the format"],
-    [markText(mark).replace('"t"', "5"), "at trial"],
-  ];
-  for (const [what, told] of bad) {
-    Deno.writeTextFileSync(path, what);
-    const error = assertThrows(() => readMark(path), InputError);
-    assertStringIncludes(error.message, `Cannot use the mark of invalid trials ${path}`);
-    assertStringIncludes(error.message, told);
-  }
 });
 
 Deno.test("readRecording() refuses what was changed after it was recorded", () => {

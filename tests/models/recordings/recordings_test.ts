@@ -66,6 +66,8 @@ interface Exchange {
   readonly answer?: (request: ModelRequest) => Promise<ModelReply>;
   /** Ends as infrastructure ends it. */
   readonly invalid?: boolean;
+  /** The trials of its plan; default: it has none. */
+  readonly planned?: readonly string[];
 }
 
 const TRIAL = "core=2 depth=1 seed=1 model=m strategy=plain perturbation=none repetition=1";
@@ -82,12 +84,14 @@ async function exchange(
     simulated = false,
     answer,
     invalid = false,
+    planned,
   }: Exchange,
   work: (
     ask: (request: Partial<ModelRequest>, number?: number, stage?: string) => Promise<ModelReply>,
   ) => Promise<unknown>,
 ): Promise<{ recordings: Recordings; recording: TrialRecording }> {
   const recordings = new Recordings({ folder: folder.path, mode });
+  recordings.claim([], "own", planned?.map((id) => ({ id, model: name })));
   const model = recordings.model(entry, { name, simulated }, () => ({
     name,
     simulated,
@@ -539,6 +543,25 @@ Deno.test("a trial that infrastructure spoiled leaves its older recording, and i
   );
 });
 
+Deno.test("a part of a plan that is recorded anew is told, as no gate decides over it and the rest", async () => {
+  using folder = new Folder();
+  const planned = [TRIAL, TRIAL.replace("seed=1", "seed=2")];
+  const told = async (trial: string) => {
+    const answer = answering("a");
+    const { recordings } = await exchange(
+      folder,
+      { mode: "record", trial, planned, answer },
+      (ask) => ask({}),
+    );
+    return recordings.doubts.filter((line) => line.includes("INVALID"));
+  };
+  assertEquals([await told(planned[0]!), await told(planned[1]!)], [[], []]);
+  assertStringIncludes(
+    (await told(planned[1]!)).join(),
+    "recordings of 1 trial of an earlier run stay: a gate over these",
+  );
+});
+
 Deno.test("what looks like a secret is not recorded, and the replay goes on all the same", async () => {
   using folder = new Folder();
   const key = `sk-${"a1b2c3d4".repeat(4)}`;
@@ -923,11 +946,14 @@ Deno.test("a run keeps no recording of a trial that is invalid", async () => {
   });
   const trials = await runIn(folder, "record", { connect });
   assertEquals(new Set(trials.map(({ outcome }) => outcome)), new Set<string>(["invalid"]));
-  // A mark of each says so, and is no recording.
-  const files = [...Deno.readDirSync(folder.file("r"))]
-    .flatMap(({ name }) => [...Deno.readDirSync(folder.file(`r/${name}`))]);
+  // The manifest says so.
+  const [manifest, ...others] = [...Deno.readDirSync(folder.file("r"))];
+  assertEquals(others, []);
+  const lines = Deno.readTextFileSync(folder.file(`r/${manifest!.name}`)).trimEnd().split("\n");
   assertEquals(
-    files.map(({ name }) => name.replace(/.*\./, "")),
-    trials.map(() => "invalid"),
+    lines.map((line) => JSON.parse(line)).map(({ trial, recording, invalid }) => [
+      ...[trial, recording, invalid.replaced.inputTokens],
+    ]).sort(),
+    trials.map(({ id }) => [id, undefined, 0]).sort(),
   );
 });
