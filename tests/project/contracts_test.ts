@@ -56,6 +56,7 @@ const RARE = Object.entries({
   recording:
     "replaced replacedIdle messages[].media results results[].tool results[].text results[].arguments " +
     "results[].failed results[].retryAfter results[].media",
+  manifest: "invalid invalid.replaced invalid.replacedIdle instead",
   request: "server occurrence toolChoice toolChoice.function " +
     "reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status redacted error error.kind " +
