@@ -77,7 +77,7 @@ function lineOf(what: string, at: string): string[] {
     "accept F --out B": ["accept", journal, "--out", `${at}/b/b.json`],
     "accept F --to DIR": ["accept", journal, "--name", "v1", "--to", `${at}/releases`],
     "history add F --to DIR": ["history", "add", journal, "--to", `${at}/history`],
-    "canary DIR": ["canary", `${at}/watched`],
+    "canary DIR": ["canary", `${at}/watched`, "--max-age", "99999"],
     "history show DIR": ["history", "show", `${at}/history`],
     "history show DIR --html PAGE": ["history", "show", `${at}/history`, ...page],
     "export F --format hermes --out L": [

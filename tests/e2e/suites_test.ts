@@ -202,7 +202,7 @@ const COMPLETE = {
     atMost: {
       failures: { incorrect_value: 0.1 },
       failureShifts: { value_not_yet_known: 0.1 },
-      behaviours: { silent: 1, ungrounded: 0 },
+      behaviours: { silent: 0.9, ungrounded: 0 },
       tokens: 100.5,
       usd: 0.5,
     },
