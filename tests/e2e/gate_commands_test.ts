@@ -277,7 +277,7 @@ Deno.test("toolgate gate fails on a ceiling, whatever the success rate", async (
   const gate = {
     successRate: 0.6,
     margin: 0.1,
-    atMost: { failures: { incorrect_value: 0.01 }, behaviours: { silent: 1 }, tokens: 100_000 },
+    atMost: { failures: { incorrect_value: 0.01 }, behaviours: { silent: 0.9 }, tokens: 100_000 },
   };
   const models = ["sim:noisy?stale=0.05&seed=1"];
   const journal = await journalOf(place, "ceiling", { graphs: 50, models, gate });

@@ -98,18 +98,18 @@ Deno.test("the two agents make the same trials, but for what is seen of them", (
 
 Deno.test("a gate whose ceilings an unseen agent could keep by hiding is invalid, and says what to do", async () => {
   const hidden: Record<string, Ceilings> = {
-    "failures.function_not_found": { failures: { function_not_found: 1 } },
-    "failures.wrong_number_of_inputs": { failures: { wrong_number_of_inputs: 1 } },
-    "parameterFailures.hallucination_name": { parameterFailures: { hallucination_name: 1 } },
-    "parameterFailures.missing_information": { parameterFailures: { missing_information: 1 } },
+    "failures.function_not_found": { failures: { function_not_found: 0.9 } },
+    "failures.wrong_number_of_inputs": { failures: { wrong_number_of_inputs: 0.9 } },
+    "parameterFailures.hallucination_name": { parameterFailures: { hallucination_name: 0.9 } },
+    "parameterFailures.missing_information": { parameterFailures: { missing_information: 0.9 } },
     "parameterFailures.specification_mismatch": {
-      parameterFailures: { specification_mismatch: 1 },
+      parameterFailures: { specification_mismatch: 0.9 },
     },
-    "behaviours.silent": { behaviours: { silent: 1 } },
-    "behaviours.forced_loop": { behaviours: { forced_loop: 1 } },
-    tokens: { tokens: 1e9 },
-    usd: { usd: 1e9 },
-    usdPerSolved: { usdPerSolved: 1e9 },
+    "behaviours.silent": { behaviours: { silent: 0.9 } },
+    "behaviours.forced_loop": { behaviours: { forced_loop: 0.9 } },
+    tokens: { tokens: 1e8 },
+    usd: { usd: 1e8 },
+    usdPerSolved: { usdPerSolved: 1e8 },
   };
   for (const [ceiling, atMost] of Object.entries(hidden)) {
     const ended = await gated(unseen, atMost);
@@ -127,7 +127,7 @@ Deno.test("a gate whose ceilings an unseen agent could keep by hiding is invalid
 
 Deno.test("a ceiling on injected instructions that are followed is invalid over an unseen agent", async () => {
   using place = new Folder();
-  const gate = { ...LOOSE, atMost: { behaviours: { followed_injection: 1 } } };
+  const gate = { ...LOOSE, atMost: { behaviours: { followed_injection: 0.9 } } };
   const own = planOf(gate, { perturbations: ["II"] });
   const ended = await toolgate([
     "gate",
@@ -139,8 +139,8 @@ Deno.test("a ceiling on injected instructions that are followed is invalid over 
 
 Deno.test("a gate whose ceilings a hidden call can only raise decides over an unseen agent", async () => {
   const ended = await gated(unseen, {
-    failures: { incorrect_value: 1, value_not_yet_known: 1 },
-    behaviours: { aversion: 1, ignored_result: 1, ungrounded: 1 },
+    failures: { incorrect_value: 0.9, value_not_yet_known: 0.9 },
+    behaviours: { aversion: 0.9, ignored_result: 0.9, ungrounded: 0.9 },
     p95Seconds: 1e6,
   });
   assertEquals(ended.code, 0, ended.all);
@@ -157,7 +157,7 @@ Deno.test("an agent that offers functions under names of its own hides what is c
   const trials = await trialsOf(plan, () => disguised);
   assertEquals(trials.map(({ agent }) => agent), trials.map(() => "unwatched" as const));
   const never = { successRate: 0.2, margin: 0.15 };
-  const called = await gated(trials, { tokens: 1e9, failures: { function_not_found: 1 } }, never);
+  const called = await gated(trials, { tokens: 1e8, failures: { function_not_found: 0.9 } }, never);
   assertEquals(called.code, 3, called.all);
   // Nobody can tell whether a client that nobody saw used some more.
   assertMatch(
@@ -169,7 +169,7 @@ Deno.test("an agent that offers functions under names of its own hides what is c
 });
 
 Deno.test("one unseen trial among seen ones is enough, and one that does not count is none", async () => {
-  const atMost = { failures: { function_not_found: 1 }, tokens: 1e9 };
+  const atMost = { failures: { function_not_found: 0.9 }, tokens: 1e8 };
   const mixed = [...seen.slice(0, 11), unseen[11]!];
   const ended = await gated(mixed, atMost);
   assertEquals(ended.code, 3, ended.all);
@@ -197,7 +197,7 @@ Deno.test("one unseen trial among seen ones is enough, and one that does not cou
 
 Deno.test("a gate over agents that failed before they asked says why, and blames no way of asking", async () => {
   const dead = await trialsOf(plan, () => () => Promise.reject(new Error("No such file")));
-  const atMost = { failures: { function_not_found: 1 } };
+  const atMost = { failures: { function_not_found: 0.9 } };
   const all = await gated(dead, atMost);
   assertEquals(all.code, 3, all.all);
   assertStringIncludes(
@@ -252,7 +252,7 @@ Deno.test("a gate over an agent that asks another model in place of the one unde
 });
 
 Deno.test("a baseline of unseen trials cannot bound a shift of failures, in a file or in the run", async () => {
-  const shift = { failureShifts: { function_not_found: 1 } };
+  const shift = { failureShifts: { function_not_found: 0.9 } };
   using place = new Folder();
   const file = accept(place, writeJournal(place, plan, unseen));
   assertStringIncludes(Deno.readTextFileSync(file), '"agent":"unwatched"');
@@ -265,7 +265,7 @@ Deno.test("a baseline of unseen trials cannot bound a shift of failures, in a fi
       "atMost.failureShifts.function_not_found cannot be checked",
   );
   // What is bounded of the candidate alone says nothing of its baseline.
-  const own = await gated(seen, { failures: { function_not_found: 1 } }, against);
+  const own = await gated(seen, { failures: { function_not_found: 0.9 } }, against);
   assertNotMatch(own.stdout, /not seen/, own.all);
   const watched = accept(place, writeJournal(place, plan, seen), "watched.json");
   assertNotMatch(Deno.readTextFileSync(watched), /"agent"/);
@@ -278,7 +278,7 @@ Deno.test("a sequential gate that could end early with a pass is invalid over an
   const policy = { successRate: 0.2, margin: 0.15, sequential: true };
   for (const [agent, code] of [[SEEN, 0], [UNSEEN, 3]] as const) {
     using place = new Folder();
-    const own = planOf({ ...policy, atMost: { failures: { function_not_found: 1 } } });
+    const own = planOf({ ...policy, atMost: { failures: { function_not_found: 0.9 } } });
     const trials = await trialsOf({ ...own, trials: own.trials.slice(0, 30) }, () => agent);
     const ended = await toolgate(["gate", writeJournal(place, own, trials)]);
     assertEquals(ended.code, code, ended.all);
