@@ -293,7 +293,11 @@ export class JournalWriter implements Disposable {
 
   /** Two runs writing to one journal would tear each other's lines. */
   #lock(): this {
-    if (orUnwritable(this.#path, "the journal", () => this.#file.tryLockSync(true))) return this;
+    for (let tries = 0; tries < 20; tries++) {
+      if (orUnwritable(this.#path, "the journal", () => this.#file.tryLockSync(true))) return this;
+      // A program that this process is just starting still holds the lock of a file that was closed.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
     this.#file.close();
     throw cannot(`write the journal ${this.#path}`, "another run is writing to it");
   }
