@@ -16,7 +16,7 @@ export type {
   WrongArgument,
   WrongArguments,
 } from "./failure_types.ts";
-export type { CallRecord, RecordedCall, SaidAndMade, WrittenCall } from "./record.ts";
+export type { AgentRecord, CallRecord, RecordedCall, SaidAndMade, WrittenCall } from "./record.ts";
 export {
   type AnswerEvent,
   type AssertionEvent,

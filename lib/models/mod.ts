@@ -4,6 +4,7 @@
  */
 
 export type { Clock } from "../base/clock.ts";
+export { MEDIA, type MediaPart, type Medium, type WithMedia } from "../tools/media.ts";
 export { type ModelEntry, REASONING_EFFORTS, type Sampling } from "./entry.ts";
 export { type Api, APIS } from "./formats/registry.ts";
 export type { EndpointOptions } from "./http/endpoint.ts";

@@ -23,6 +23,8 @@ export {
   SERVED,
   SHARED,
   type StoppableTool,
+  TAKE_MEDIA,
+  type ToolCallOptions,
   type ToolResult,
 } from "../tools/tool.ts";
 export type { Ending, Limited, Limits } from "./agent/session.ts";
