@@ -204,9 +204,7 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
   }
   if (forms !== undefined) return forms;
   // Servers say some texts in small or capital letters alone.
-  const cases = [...known].flatMap((
-    secret,
-  ) => [secret, secret.toLowerCase(), secret.toUpperCase()]);
+  const cases = [...known].flatMap((one) => [one, one.toLowerCase(), one.toUpperCase()]);
   // Longest first, as one may be the beginning of another.
   const all = [...new Set([...new Set(cases)].flatMap(secretForms))]
     .sort((left, right) => right.length - left.length);

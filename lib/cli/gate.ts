@@ -168,8 +168,7 @@ async function decide(
         "Give the folder with the journals of all shards; a lost shard can be run again with --shard",
       );
     }
-    const { history: folders = [] } = options;
-    if (folders.length > 0) addCandidate(folders[0]!, results, historyIn(folders));
+    if (options.history) addCandidate(results, historyIn(options.history));
     return printProblem(results.suite, problem, { asJson, file });
   }
   assertPlan(options, results);
@@ -200,12 +199,12 @@ async function decideBy(
   options: Options,
   others: Pick<DecisionOptions, "prices" | "journal" | "remarks"> & { readonly given: string },
 ): Promise<GateReport> {
-  const { history: folders = [], attempts } = options;
-  if (folders.length > 0) {
+  const { history: folders, attempts } = options;
+  if (folders) {
     const history = historyIn(folders);
     for (const line of history.leftOut) console.error(line);
     const decision = await decideByHistory(results, policy, history, others);
-    const own = addCandidate(folders[0]!, results, history);
+    const own = addCandidate(results, history);
     return own === undefined
       ? decision
       : withAttempts(decision, policy, (one) => attemptsOf(history, own, one), "in the history");
@@ -218,8 +217,12 @@ async function decideBy(
     : withAttempts(decision, policy, () => ({ run: attempts, of: attempts }), "(--attempts)");
 }
 
-/** Adds the record of a run to a history, which counts the runs of a gate, and returns it; says so if it cannot be added. */
-function addCandidate(shown: string, results: Results, history: History): RunRecord | undefined {
+/**
+ * Adds the record of a run to the first folder of a history, which counts the runs of a gate, and returns it; says so if
+ * it cannot be added.
+ */
+function addCandidate(results: Results, history: History): RunRecord | undefined {
+  const shown = history.folders[0]!;
   try {
     const { checksum: _, ...record } = recordOf(results, results.paths.join(", "));
     const candidate = sealed({ ...record, candidate: true as const });

@@ -89,11 +89,9 @@ export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & TrialsV
 };
 
 /** What is reported beside verdicts. */
-export interface GateReportOptions {
+export interface GateReportOptions extends Pick<GateReport, "remarks"> {
   /** What else matters of the trials that were judged, one line each; default nothing. */
   readonly notes?: readonly string[];
-  /** What must be known of the run; default nothing. */
-  readonly remarks?: readonly Remark[];
   /** How to run the next wave, as what follows its number. */
   readonly next?: string | undefined;
   /** Returns the command that runs a trial again, by its id; default none: the id is printed. */

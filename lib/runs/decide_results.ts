@@ -16,19 +16,14 @@ import type { Prices } from "../models/prices.ts";
 import type { Wave } from "../gate/waves.ts";
 import type { Shard } from "./shard_text.ts";
 import type { Results } from "./journal/results.ts";
-import {
-  type GateReport,
-  type Remark,
-  reportProblem,
-  reportVerdicts,
-} from "../gate/gate_report.ts";
+import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { type History, lastRelease, releasesOf } from "./history/history.ts";
 
 /** Options of {@linkcode decideResults}. */
-export interface DecisionOptions {
+export interface DecisionOptions extends Pick<GateReport, "remarks"> {
   /** The results of the policy's baseline file. */
   readonly baseline?: Baseline | undefined;
   /** Whether the baseline may be of other draws of the same tasks; default `false`. */
@@ -41,8 +36,6 @@ export interface DecisionOptions {
   readonly journal?: string;
   /** The journal or folder that the user gave, for the command that accepts them; default those of the results. */
   readonly given?: string;
-  /** What must be known beside the remarks on the run; default nothing. */
-  readonly remarks?: readonly Remark[];
 }
 
 /** Returns why no decision is possible; `undefined` if one is. */

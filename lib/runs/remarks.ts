@@ -33,21 +33,18 @@ export function remarksOf(
   { plan, trials, resumed, unchecked }: RemarkableRun,
   now = Date.now(),
 ): Remark[] {
-  const texts: Readonly<Record<Remark["about"], string | undefined>> = {
-    unchecked: unchecked && `The journals are ${unchecked}`,
-    skipped: skippedText(plan?.leftOut?.skipped ?? []),
-    resumed: resumed === 0
-      ? undefined
-      : `The run was ${resumedText(resumed)}; a cut end cannot be told from an interrupted run`,
-    times: timesText(trials, now),
-    judge: judgeText(trials),
-    gate: undefined,
-  };
-  return (Object.keys(texts) as Remark["about"][]).flatMap((about) => {
-    const text = texts[about];
-    return text === undefined ? [] : [{ about, text }];
-  });
+  const times = countText(resumed, "time");
+  const texts: [Remark["about"], string | undefined][] = [
+    ["unchecked", unchecked && `The journals are ${unchecked}`],
+    ["skipped", skippedText(plan?.leftOut?.skipped ?? [])],
+    ["resumed", resumed === 0 ? undefined : `The run was resumed ${times}; ${UNKNOWN_END}`],
+    ["times", timesText(trials, now)],
+    ["judge", judgeText(trials)],
+  ];
+  return texts.flatMap(([about, text]) => text === undefined ? [] : [{ about, text }]);
 }
+
+const UNKNOWN_END = "a cut end cannot be told from an interrupted run";
 
 /**
  * Why no gate decides over a run that was resumed, or has recorded replies of others, where its policy asks for a whole
@@ -64,10 +61,6 @@ export function notWhole(
   const isReplayed = trials.some((trial) => trial.replayed || trial.partlyReplayed);
   const { length: runs } = isReplayed ? runsOf(trials) : [];
   return runs < 2 ? undefined : `${asked}: its replies are of ${runs} runs, record all anew`;
-}
-
-function resumedText(resumed: number): string {
-  return `resumed ${countText(resumed, "time")}`;
 }
 
 /** Says over which tests a verdict does not decide. */
