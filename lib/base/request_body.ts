@@ -3,12 +3,6 @@
  * @module
  */
 
-/** What a body takes of the room that it shares with others, until that is disposed of. */
-export interface BodyShare extends Disposable {
-  /** Takes room for more bytes; returns whether there was as much. */
-  take(bytes: number): boolean;
-}
-
 /** Room for bodies that are held at the same time: each may be small enough, and all of them too many. */
 export class BodyRoom {
   #left: number;
@@ -18,11 +12,12 @@ export class BodyRoom {
     this.#left = bytes;
   }
 
-  /** Begins to take room for one body. */
-  share(): BodyShare {
+  /** Begins to take room for one body, which has it until that is disposed of. */
+  share() {
     let taken = 0;
     return {
-      take: (bytes) => {
+      /** Takes room for more bytes; returns whether there was as much. */
+      take: (bytes: number): boolean => {
         if (bytes > this.#left) return false;
         this.#left -= bytes;
         taken += bytes;
@@ -35,6 +30,9 @@ export class BodyRoom {
     };
   }
 }
+
+/** What a body takes of the room that it shares with others. */
+export type BodyShare = ReturnType<BodyRoom["share"]>;
 
 /**
  * Returns the text of a body, or `undefined` if it has more bytes than `limit`, or than there is room for; reading stops

@@ -38,11 +38,7 @@ in at most 5% of years, over all models that are watched. It stays until another
       read: number,
       help: "share of a run's trials that must be valid at the first attempt; default 0.95",
     },
-    maxAge: {
-      value: "DAYS",
-      read: wholeFrom(1),
-      help: "how old the last day may be; default 7",
-    },
+    maxAge: { value: "DAYS", read: wholeFrom(1), help: "how old the last day may be; default 7" },
     json: { help: "prints the verdicts as JSON" },
   },
   notes: "Exit code 0 no alarm, 1 alarm, 3 the last record cannot be used or is too old.",

@@ -50,7 +50,6 @@ export class Recordings {
     redacted: 0,
     invalid: 0,
     olderKept: 0,
-    left: 0,
     replayedResults: 0,
     ranTools: 0,
     drawn: [],
@@ -101,7 +100,7 @@ export class Recordings {
       this.#doubts.drawn.some(({ origin }) => origin !== undefined && origin.lost.length > 0);
     const all = isAnew ? recordingsIn(this.folder) : [];
     const left = all.filter(({ trial }) => this.#unrecorded.has(trial)).length;
-    return doubtsOf({ ...this.#doubts, left });
+    return doubtsOf(this.#doubts, left);
   }
 
   /**

@@ -22,8 +22,6 @@ export interface Doubts {
   invalid: number;
   /** Those of them that have an older recording. */
   olderKept: number;
-  /** Planned trials whose recordings stay, where others of an earlier run are replaced. */
-  left: number;
   /** The results of tools that came from recordings. */
   replayedResults: number;
   /** Trials in a replay whose tools ran nevertheless, as they work on a state. */
@@ -76,9 +74,14 @@ export function runsSummary(
   ];
 }
 
-/** Returns the lines on recordings that are incomplete or missing. */
+/**
+ * Returns the lines on recordings that are incomplete or missing.
+ *
+ * @param left Planned trials whose recordings stay, where others of an earlier run are replaced.
+ */
 export function doubtsOf(
-  { redacted, invalid, olderKept, drawn, left, replayedResults, ranTools, unusableReply }: Doubts,
+  { redacted, invalid, olderKept, drawn, replayedResults, ranTools, unusableReply }: Doubts,
+  left: number,
 ): string[] {
   const { length: runs } = runsOf(drawn);
   return [
