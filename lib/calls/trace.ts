@@ -86,6 +86,8 @@ export interface ReplyEvent {
    * not judged. Omitted if there are none.
    */
   readonly ownCalls?: readonly OwnCall[];
+  /** Why it ended in the words of its server, where these are not known; otherwise omitted. */
+  readonly unknownFinish?: string;
   /** What no request of an agent has shown so far of what stands before the user's message; otherwise omitted. */
   readonly omits?: readonly Omission[];
 }
@@ -429,7 +431,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     ...each(text, "text"),
     ...each(z.int(), "request", "calls"),
     ...each(z.number(), "inputTokens", "outputTokens", "durationMs"),
-    ...each(text.optional(), "stage", "model", "written"),
+    ...each(text.optional(), "stage", "model", "written", "unknownFinish"),
     ...each(texts.optional(), "repairs", "drafts"),
     estimated: yes.optional(),
     failed: z.array(z.looseObject({

@@ -67,10 +67,11 @@ export interface GateReport {
 /** A sentence on what verdicts rest on, without its full stop. */
 export interface Remark {
   /**
-   * What it is about: journals without checksums, skipped tests, resumed runs, times that do not fit, judges, a gate
+   * What it is about: journals without checksums, skipped tests, resumed runs, times that do not fit, judges, finish
+   * reasons, a gate
    * that is not the declared one.
    */
-  readonly about: "unchecked" | "skipped" | "resumed" | "times" | "judge" | "gate";
+  readonly about: "unchecked" | "skipped" | "resumed" | "times" | "judge" | "finish" | "gate";
   readonly text: string;
 }
 

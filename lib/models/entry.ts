@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from "../base/json.ts";
 import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
+import { requestSecrets } from "../base/secrets.ts";
 import { MEDIA, type Medium } from "../tools/media.ts";
 import type { ToolChoice } from "../tools/tool.ts";
 
@@ -150,13 +151,20 @@ export const TOOL_CHOICE: z.ZodType<ToolChoice> = z.union([
   z.strictObject({ function: z.string().min(1) }),
 ], { error: 'must be auto, none, required or { "function": "name" }' });
 
+/** Whether an address holds nothing that may be a secret: plans are kept in journals. */
+export function isPublicAddress(address: string): boolean {
+  return URL.canParse(address) && !/[#@]/.test(address) && redactRecord(address) === address &&
+    requestSecrets(new Headers(), new URL(address)).every((secret) => secret === "");
+}
+
 /** Schema of a model entry. */
 export const MODEL = z.strictObject({
   model: z.string().min(1),
   api: z.enum(APIS).optional(),
   baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
-    .refine((url) => !/[?#@]/.test(url) && redactRecord(url) === url, {
-      message: "must hold no name, password, key or query: plans are kept in journals",
+    .refine(isPublicAddress, {
+      message:
+        "must hold no name, password or key, and no query but a version: plans are kept in journals",
     }).optional(),
   apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).optional(),
   temperature: TEMPERATURE.nullable().optional(),

@@ -66,6 +66,8 @@ export interface ModelReply {
   readonly calls: readonly ToolCall[];
   /** Why it stopped. */
   readonly finish: FinishReason;
+  /** Why it stopped in the server's words, where these are not known; otherwise omitted. */
+  readonly unknownFinish?: string;
   /** The tokens it took. */
   readonly usage: Usage;
   /** The name of the model that answered, according to the server. */

@@ -342,6 +342,10 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
         nameText(drafted.drafts!)
       } in the reasoning of reply ${drafted.request}, and made none`,
     ]),
+    ...replies.filter(({ unknownFinish }) => unknownFinish !== undefined).slice(0, MAX_MISTAKES)
+      .map(({ request, unknownFinish }) =>
+        `  reply ${request} ended for a reason that is not known: ${show(unknownFinish!, 60)}`
+      ),
     ...replies.filter(({ parsed, written }) => parsed === "unreadable" && written !== undefined)
       .map(({ request, written }) =>
         `  reply ${request} has a call that could not be read; it was written as ` +

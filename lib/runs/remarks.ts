@@ -40,6 +40,7 @@ export function remarksOf(
     ["resumed", resumed === 0 ? undefined : `The run was resumed ${times}; ${UNKNOWN_END}`],
     ["times", timesText(trials, now)],
     ["judge", judgeText(trials)],
+    ["finish", finishText(trials)],
   ];
   return texts.flatMap(([about, text]) => text === undefined ? [] : [{ about, text }]);
 }
@@ -85,6 +86,18 @@ function timesText(trials: readonly TrialSummary[], now: number): string | undef
       shown(last)
     }`
     : undefined;
+}
+
+/** Says that replies count as answers of which it is not known why they ended. */
+function finishText(trials: readonly TrialSummary[]): string | undefined {
+  const reasons = trials.flatMap(({ unknownFinish }) => unknownFinish ?? []);
+  const names = [...new Set(reasons)].map((reason) => printable(reason, 60));
+  return names.length === 0
+    ? undefined
+    : `${
+      countText(reasons.length, "trial")
+    } with a reply that ended for a reason that is not known, ` +
+      `and counts as whole: ${listText(names, MAX_NAMED)}`;
 }
 
 /** Says that a model judged its own answers. */

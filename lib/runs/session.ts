@@ -28,6 +28,7 @@ import { questionSource } from "./question_tasks.ts";
 import { Run, type RunOptions, seedToResume } from "./run.ts";
 import { type PlannedWave, planWave, waveNote } from "./_waves.ts";
 import type { Suite } from "./suite.ts";
+import { isPublicAddress } from "../models/entry.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
 import { type Agent, assertAgentStrategies } from "../trials/own_agent.ts";
 import { commandAgent } from "../trials/tap/command.ts";
@@ -191,7 +192,7 @@ export function planRun(request: RunRequest): PlannedRun {
   const planned = planWithSets({ ...suite, seed }, request, isFixed);
   const { baseURL } = settings;
   // Journals keep plans, and no secret may reach a journal.
-  const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
+  const isKept = baseURL === undefined || isPublicAddress(baseURL);
   const { sources, file } = request;
   const plan: Plan = {
     ...planned,

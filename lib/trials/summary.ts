@@ -106,6 +106,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
    * a trial was not valid at the first go.
    */
   readonly unclear?: readonly Omit<FailedAttempt, "cause">[];
+  /** Why a reply ended in the words of its server, where these are not known; omitted without any such reply. */
+  readonly unknownFinish?: string;
   /** Set for a case without a transcript whose model was asked. */
   readonly untold?: true;
   /** Why a case is not solved, in one line: the assertion that failed, or what ended the trial; else omitted. */
@@ -219,6 +221,10 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
   latencies: latenciesOf,
   scored: ({ events }) => scoredAnswer(events),
   unclear: unclearOf,
+  unknownFinish: ({ events }) =>
+    sharedText(
+      events.flatMap((event) => event.kind === "reply" ? event.unknownFinish ?? [] : [])[0] ?? "",
+    ),
   untold: (trial) =>
     isCase(trial.task) && trial.transcript === undefined && !isUneventful(trial) || undefined,
   why: (trial) =>

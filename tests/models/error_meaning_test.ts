@@ -1,182 +1,247 @@
-// What errors of servers mean: one reply made by hand for each kind that is known.
+// What servers say in place of replies: every row of the table, and reports of what real servers answer.
 
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { isJsonObject } from "../../lib/base/json.ts";
+import { errorMeaning, errorSaid, finishMeaning } from "../../lib/models/http/_error_meaning.ts";
+import {
+  type Effect,
+  MEANINGS,
+  SERVER_WORDS,
+  type Words,
+} from "../../lib/models/http/_server_words.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { Connections } from "../../lib/models/connect.ts";
-import { openai } from "../../lib/models/openai/openai.ts";
+import { openai, type OpenAIOptions } from "../../lib/models/openai/openai.ts";
+import { remarksOf } from "../../lib/runs/remarks.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
-import { ADD, answering, asked, completion, serving, status } from "../support/wire_servers.ts";
+import fc from "../support/fast_check.ts";
+import {
+  ADD,
+  answering,
+  asked,
+  completion,
+  EVERY_OPTION,
+  serving,
+  status,
+} from "../support/wire_servers.ts";
 
-const error = (message: string, more: Record<string, unknown> = {}) => ({
-  error: { message, ...more },
-});
-const written = '{"left": 1, "right": }';
+/** What a server answers in place of a reply. */
+interface Report {
+  readonly from: string;
+  readonly status: number;
+  readonly body: unknown;
+  /** What it means: the name of a meaning, an option that is refused, or `unknown`. */
+  readonly right: string;
+  /** A part of what the model wrote. */
+  readonly wrote?: string;
+  /** What the message must show. */
+  readonly words?: string;
+  /** Whether the server has answered before. */
+  readonly answered?: true;
+  /** The wait that it asks for, in milliseconds. */
+  readonly delay?: number;
+  /** Whether a reply had begun. */
+  readonly begun?: true;
+}
 
-/** Errors that are replies: the server, its answer, and the call in it. */
-const UNREADABLE = [
-  [
-    "Ollama",
-    500,
-    error(`error parsing tool call: raw='${written}', err=invalid character '}'`),
-    "",
-    written,
-  ],
-  [
-    "Ollama's own address",
-    500,
-    { error: `error parsing tool call: raw='${written}', err=` },
-    "",
-    written,
-  ],
-  [
-    "llama.cpp",
-    500,
-    error(`Failed to parse input at pos 12: <tool_call>{"name": "add", "arguments": ${written}}`, {
-      ...{ code: 500, type: "server_error" },
-    }),
-    "add",
-    written,
-  ],
-  [
-    "Groq",
-    400,
-    error("Failed to call a function. See 'failed_generation'", {
-      ...{ type: "invalid_request_error", code: "tool_use_failed" },
-      failed_generation: `<function=add>${written}</function>`,
-    }),
-    "add",
-    written,
-  ],
-  [
-    "Groq, without what was written",
-    400,
-    error("tool call validation failed: parameters for tool add", { code: "tool_use_failed" }),
-    "",
-    undefined,
-  ],
-  [
-    "vLLM",
-    400,
-    error("1 validation error for list[function-wrap[x()]]\n  Invalid JSON: EOF while parsing"),
-    "",
-    undefined,
-  ],
-  [
-    "a gateway",
-    502,
-    error("Provider returned error", {
-      metadata: {
-        raw: '{"error":{"code":"tool_use_failed","failed_generation":"<function=add>"}}',
-      },
-    }),
-    "",
-    undefined,
-  ],
-  ["Bedrock", 424, error("Model produced invalid sequence as part of ToolUse."), "", undefined],
-] as const;
+const REPORTS: readonly Report[] = (await Deno.readTextFile("fixtures/servers/errors.jsonl"))
+  .trim().split("\n").map((line) => JSON.parse(line));
 
-for (const [server, code, body, name, text] of UNREADABLE) {
-  Deno.test(`an unreadable call that ${server} makes an error of is the model's, and not asked for again`, async () => {
-    await using at = serving(status(code, body), answering(completion({ content: "hello" })));
-    const reply = await at.model().reply(asked({ tools: [ADD] }));
-    assertEquals([at.received.length, reply.parsed, reply.failed], [1, "unreadable", undefined]);
-    assertEquals(reply.calls.map((call) => call.name), [name]);
-    if (text !== undefined) assertEquals(reply.written?.includes(text), true, reply.written);
-    // It is sent back as servers take it, and the trial goes on.
-    const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
-    await using other = serving(status(code, body), answering(completion({ content: "hello" })));
-    const trial = await runTrial(task, other.model());
-    assertEquals([trial.outcome, trial.failures.length], ["no_answer", 1]);
-    assertEquals(summarize(trial).parses?.unreadable, 1);
-    assertEquals(other.received.length, 2);
-    const sent = JSON.stringify(other.received[1]!.body["messages"]);
-    const [, argumentsSent] = /"arguments":("(?:[^"\\]|\\.)*")/.exec(sent)!;
-    assertEquals(typeof JSON.parse(JSON.parse(argumentsSent!)), "object");
+const ALL: Partial<OpenAIOptions> = {
+  ...EVERY_OPTION,
+  ...{ topP: 1, seed: 7, body: { stop: ["x"], frequency_penalty: 1 } },
+};
+
+function answerOf({ status, body }: Report): Response {
+  if (typeof body !== "string") return Response.json(body, { status });
+  const type = body.startsWith("<") ? "text/html" : "text/plain";
+  return new Response(body, { status, headers: { "content-type": type } });
+}
+
+for (const [right, reports] of Map.groupBy(REPORTS, (one) => one.right)) {
+  Deno.test(`what servers say is read as: ${right}`, async (t) => {
+    for (const report of reports) await t.step(report.from, () => checkReport(report));
   });
 }
 
-Deno.test("a question or reply that a content filter stopped is filtered, and not asked for again", async () => {
-  const kinds = [
-    [400, error("The response was filtered", { code: "content_filter" })],
-    [400, error("Rejected by the safety system", { code: "content_policy_violation" })],
-    [400, error("Your prompt was flagged", { code: "invalid_prompt" })],
-    [403, error("Your input was flagged by moderation")],
-    // As Azure may send it: without a message, by its inner code alone, and in an answer of status 200.
-    [400, { error: { code: "content_filter" } }],
-    [400, { error: { innererror: { code: "ResponsibleAIPolicyViolation" } } }],
-    [200, { error: { code: "content_filter" } }],
-    [200, error("The response was filtered", { code: "content_filter" })],
-  ] as const;
-  for (const [code, body] of kinds) {
-    await using server = serving(status(code, body));
-    const reply = await server.model().reply(asked({ tools: [ADD] }));
-    assertEquals([reply.finish, reply.text, reply.calls, server.received.length], [
-      "filter",
-      "",
-      [],
-      1,
-    ]);
+async function checkReport(report: Report) {
+  const { right, status, wrote, words, answered, delay, begun } = report;
+  const answer = () => answerOf(report);
+  const hello = answering(completion({ content: "hello" }));
+  await using server = serving(...answered ? [hello, answer, hello] : [answer, hello]);
+  const model = server.model({ ...ALL, retries: 0 });
+  const request = asked({ tools: [ADD] });
+  if (answered) await model.reply(request);
+  const before = server.received.length;
+  if (right === "filtered" || right === "unreadable call") {
+    const reply = await model.reply(request);
+    const [finish, parsed] = right === "filtered" ? ["filter", undefined] : ["calls", "unreadable"];
+    assertEquals([reply.finish, reply.parsed, reply.failed], [finish, parsed, undefined]);
+    assertEquals([reply.text, reply.calls.length], ["", right === "filtered" ? 0 : 1]);
+    assertStringIncludes(reply.written ?? "", wrote ?? "");
+    assertEquals(server.received.length, before + 1);
+    return;
+  }
+  const thrown = await assertRejects(() => model.reply(request), InfrastructureError);
+  assertEquals(server.received.length, before + 1);
+  assertStringIncludes(thrown.message, server.host);
+  assertStringIncludes(thrown.message, words ?? (status === 200 ? "" : `${status}`));
+  const { permanent, why, fault = "unclear" } = effectOf(right);
+  const isRetryable = why === undefined && ![400, 403, 422].includes(status);
+  assertEquals(thrown.permanent, permanent, thrown.message);
+  assertEquals([thrown.retryable, thrown.fault], [isRetryable, begun ? "unclear" : fault]);
+  assertEquals([thrown.rateLimited, thrown.retryAfter], [right === "rate limit", delay]);
+  if (right.startsWith("option")) {
+    assertStringIncludes(thrown.message, `refuses ${right.slice("option ".length)}: `);
+  } else assertStringIncludes(thrown.message, why ?? "");
+}
+
+/** What follows from what is right. */
+function effectOf(right: string): Effect {
+  if (right.startsWith("option")) return { permanent: "option", why: "" };
+  return right === "unknown" ? {} : MEANINGS[right as keyof typeof MEANINGS];
+}
+
+// Each row of the table.
+
+Deno.test("every code and finish reason of the table means what its row says", () => {
+  const rows = SERVER_WORDS.filter(({ code, finish }) => (code ?? finish) !== undefined);
+  assertEquals(rows.length >= 25, true);
+  for (const row of rows) {
+    for (const code of row.code?.split(" ") ?? []) {
+      if (row.says !== undefined) continue;
+      const [, number] = /^base_resp_(\d+)$/.exec(code) ?? [];
+      const error = number === undefined
+        ? { error: { code: code.toUpperCase(), message: "no" } }
+        : { base_resp: { status_code: Number(number), status_msg: "no" } };
+      assertEquals(errorMeaning(errorSaid(error, 400)).means, row.means, code);
+    }
+    for (const reason of row.finish?.split(" ") ?? []) {
+      const forms = [reason, reason.toUpperCase(), reason.replaceAll("_", "-"), `${reason}: more`];
+      assertEquals(forms.map(finishMeaning), forms.map(() => row.means), reason);
+    }
   }
 });
 
-Deno.test("an error says whether asking again may draw another reply, and what must change", async () => {
-  const kinds = [
-    [429, error("Slow down"), { retryable: true, fault: "infrastructure", rateLimited: true }],
-    [408, {}, { retryable: true }],
-    [422, error("no"), { retryable: false, rateLimited: false }],
-    [502, {}, { retryable: true, fault: "infrastructure" }],
-    [503, {}, { retryable: true, fault: "infrastructure", rateLimited: false }],
-    [504, {}, { retryable: true, fault: "infrastructure" }],
-    [529, error("Overloaded"), { retryable: true, fault: "infrastructure" }],
-    [500, error("The server had an error while processing your request"), {
-      ...{ retryable: true, fault: "infrastructure" },
-    }],
-    [500, error("panic: index out of range"), { retryable: true, fault: "unclear" }],
-    // What a model wrote, quoted, makes no known service of a server.
-    [
-      500,
-      error('cannot parse {"note": "overloaded, the server had an error"}', { type: "api_error" }),
-      {
-        ...{ retryable: true, fault: "unclear" },
+Deno.test("every sentence of the table is in a report, and every row has a source", () => {
+  for (const { from, means, says = [] } of SERVER_WORDS) {
+    assertMatch(from, /^.+: https:\/\/\S+$/);
+    for (const pattern of says) {
+      const known = REPORTS.some(({ right, body }) =>
+        right === means && pattern.test(JSON.stringify(body).replace(/["'`\\]/g, ""))
+      ) || REPORTS.some(({ right, body }) =>
+        right === means && pattern.test(textOf(body))
+      );
+      assert(known, `${from}: ${pattern}`);
+    }
+  }
+});
+
+/** The words of an error, without quotes. */
+function textOf(body: unknown): string {
+  return errorSaid(body, 400).text.replace(/["'`\\]/g, "");
+}
+
+Deno.test("words alone never make an error the service's, so that asking again would go unseen", () => {
+  const isOfWords = ({ code, finish, says }: Words) => says && code === undefined && !finish;
+  const rows = SERVER_WORDS.filter(isOfWords);
+  const faults = rows.map(({ means }): Effect => MEANINGS[means]).map(({ fault }) => fault);
+  assertEquals(new Set(faults), new Set([undefined]));
+  // Codes come first: no row of words stands before one of them that leaves a trial out.
+  const first = SERVER_WORDS.findIndex(isOfWords);
+  const late = SERVER_WORDS.slice(first).filter(({ code }) => code !== undefined);
+  assertEquals(late.map(({ means }) => means), ["rate limit"]);
+});
+
+Deno.test("words that a model chose and a server quotes mean nothing", () => {
+  const chosen = REPORTS.filter(({ body }) => isJsonObject(body)).map(({ body }) => textOf(body))
+    .filter((text) => text.length > 9);
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...chosen),
+      fc.constantFrom("Cannot handle the value %", "% cannot be used", "Bad input: %, sorry"),
+      fc.constantFrom("content", "arguments", "result"),
+      fc.constantFrom(400, 403, 500),
+      (words, template, where, status) => {
+        const told = [
+          { role: "user", content: "Add" },
+          where === "content" ? { role: "assistant", content: `I say: ${words}` } : {
+            role: where === "result" ? "tool" : "assistant",
+            content: "",
+            arguments: JSON.stringify({ note: words }),
+          },
+        ];
+        const body = { error: { message: template.replace("%", () => words) } };
+        const { means } = errorMeaning(errorSaid(body, status), { told, hasAnswered: true });
+        assertEquals(means, undefined);
       },
-    ],
-    [502, error("Provider returned error"), { retryable: true, fault: "unclear" }],
-    [524, {}, { retryable: true, fault: "unclear" }],
-    [403, error("Your API key was flagged"), { retryable: false, permanent: "key" }],
-    [400, error("Invalid model output: {}"), { retryable: false, permanent: undefined }],
-    [409, error("conflict"), { retryable: true, fault: "unclear" }],
-    [429, error("Request too large for m on tokens per min (TPM): Limit 10, Requested 20"), {
-      ...{ retryable: false, fault: "unclear" },
-    }],
-    [401, error("no"), { retryable: false, permanent: "key" }],
-    [403, error("no"), { retryable: false, permanent: "key" }],
-    [404, error("no", { code: "model_not_found" }), { retryable: false, permanent: "model" }],
-    [404, error('model "m" not found, try pulling it first'), {
-      ...{ retryable: false, permanent: "model" },
-    }],
-    [404, { detail: "Not Found" }, { retryable: false, permanent: "address" }],
-    [402, error("Insufficient Balance"), { retryable: false, permanent: "credit" }],
-    [429, error("no", { code: "insufficient_quota" }), { retryable: false, permanent: "credit" }],
+    ),
+  );
+});
+
+Deno.test("a server that fails alike each time may be unable to read the calls of a model", async () => {
+  const failing = status(500, { error: { message: "panic: nil map" } });
+  await using server = serving(failing);
+  const ask = (tools: (typeof ADD)[]) =>
+    assertRejects(() => server.model({ retries: 2 }).reply(asked({ tools })), InfrastructureError);
+  const note = /the same error each time, as where a server cannot read the calls/;
+  assertMatch((await ask([ADD])).message, note);
+  assertEquals(note.test((await ask([])).message), false);
+});
+
+Deno.test("a reply with an unknown finish reason counts, and says so", async () => {
+  const choices = [{ finish_reason: "Moon\nPhase", message: { content: "x = 1" } }];
+  await using server = serving(answering(completion({}, { choices })));
+  const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const trial = await runTrial(task, server.model());
+  const { unknownFinish } = summarize(trial);
+  assertEquals([trial.outcome, unknownFinish], ["wrong_answer", "Moon\nPhase"]);
+  const [remark] = remarksOf({ trials: [summarize(trial)], resumed: 0 });
+  assertEquals(
+    [remark!.about, remark!.text.split(": ")[1]],
+    ["finish", "Moon\\nPhase"],
+  );
+});
+
+Deno.test("the finish reason of the model's own server counts behind a gateway", async () => {
+  const kinds = [
+    ["stop", "MAX_TOKENS", "length"],
+    ["error", "SAFETY", "filter"],
+    ["stop", "STOP", "stop"],
+    ["length", "error", "length"],
   ] as const;
-  for (const [code, body, expected] of kinds) {
-    await using server = serving(status(code, body));
-    const thrown = await assertRejects(
-      () => server.model({ retries: 0 }).reply(asked()),
-      InfrastructureError,
-    );
-    assertEquals(thrown.status, code);
-    assertEquals({ ...thrown, ...expected }, { ...thrown }, `${code} ${JSON.stringify(body)}`);
+  for (const [reason, native, finish] of kinds) {
+    const choice = {
+      finish_reason: reason,
+      native_finish_reason: native,
+      message: { content: "x" },
+    };
+    await using server = serving(answering(completion({}, { choices: [choice] })));
+    assertEquals((await server.model().reply(asked())).finish, finish);
   }
 });
 
-Deno.test("a page of a firewall is about no key", async () => {
-  await using server = serving(() => new Response("<html>You were blocked", { status: 403 }));
-  const thrown = await assertRejects(
-    () => server.model({ retries: 0 }).reply(asked()),
-    InfrastructureError,
+Deno.test("an unreadable call goes back as servers take it, and the trial goes on", async () => {
+  const written = '{"left": 1, "right": }';
+  const message = `error parsing tool call: raw='${written}', err=invalid character '}'`;
+  const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  await using server = serving(
+    status(500, { error: { message } }),
+    answering(completion({ content: "hello" })),
   );
-  assertEquals(thrown.permanent, undefined);
+  const trial = await runTrial(task, server.model());
+  assertEquals([trial.outcome, trial.failures.length], ["no_answer", 1]);
+  assertEquals([summarize(trial).parses?.unreadable, server.received.length], [1, 2]);
+  const sent = JSON.stringify(server.received[1]!.body["messages"]);
+  const [, argumentsSent] = /"arguments":("(?:[^"\\]|\\.)*")/.exec(sent)!;
+  assertEquals(JSON.parse(JSON.parse(argumentsSent!)), { unreadable: written });
 });
 
 Deno.test("a request whose connection closes while the model writes is not sent again unseen", async () => {
@@ -218,7 +283,7 @@ Deno.test("a request whose connection closes while the model writes is not sent 
 
 Deno.test("a trial tells of attempts that may have drawn another reply, and of no others", async () => {
   const kinds = [
-    [status(500, error("panic")), [{ status: 500, message: /panic/ }]],
+    [status(500, { error: { message: "panic" } }), [{ status: 500, message: /panic/ }]],
     [answering("busy"), [{ status: undefined, message: /not marked as JSON|text/ }]],
     [() => new Response("<html>", { headers: { "content-type": "application/json" } }), [
       { status: undefined, message: /no JSON/ },

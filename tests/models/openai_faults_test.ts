@@ -86,7 +86,8 @@ for (const { api, replyName, hello, calling } of WIRES) {
       assertMatch(
         error.message,
         new RegExp(
-          `^Cannot use the reply of parrot at 127.* must be ${replyName}: .*\\(2 attempts\\)$`,
+          `^Cannot use the (reply of parrot at 127.* must be ${replyName}|answer of parrot at 127.*: it is ` +
+            "an error): .*\\(2 attempts\\)$",
         ),
       );
       assertEquals((await server.model().reply(asked())).text, "hello");

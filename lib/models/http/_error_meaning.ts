@@ -1,182 +1,251 @@
 /**
- * What an HTTP error of a server means: whose fault it is, and why asking again cannot help. Which statuses are asked
- * again otherwise is in `endpoint.ts`.
+ * What an error of a server says, wherever in its body that stands, and what it means. What servers say is in
+ * `_server_words.ts`; which statuses are asked again otherwise is in `endpoint.ts`.
  * @module
  */
 
-import type { APIError } from "openai";
-import { fieldOf, isJsonObject } from "../../base/json.ts";
-import type { FailedAttempt } from "../../calls/trace.ts";
-import type { Permanent } from "../model.ts";
+import { isJsonObject, isObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { type Effect, type Meaning, MEANINGS, SERVER_WORDS, type Words } from "./_server_words.ts";
 
-/** What an HTTP error means. */
-export interface ErrorMeaning {
-  /**
-   * The model's own doing, which is never asked again: calls that the server could not read, or a reply or
-   * question that its content filter stopped. Omitted if there is no reply.
-   */
-  readonly reply?: "unreadable" | "filtered";
-  /** What the model wrote, as far as the server says; only with `reply`. */
-  readonly generated?: string;
-  /** Why asking again cannot help, if that is known. */
-  readonly why?: string;
-  /** What must change before any request can succeed; only with `why`. */
-  readonly permanent?: Permanent;
-  /** `infrastructure` if only the service can have caused it; default `unclear`. */
-  readonly fault?: FailedAttempt["cause"];
+/** What a server says went wrong. */
+export interface Said {
+  /** The HTTP status, or that which a body of status 200 names; omitted if there is neither. */
+  readonly status?: number | undefined;
+  /** Codes, types and reasons, in lower case. */
+  readonly codes: readonly string[];
+  /** Its words. */
+  readonly text: string;
+  /** The whole body, in which a gateway hands on what another server said. */
+  readonly body: unknown;
+  /** Whether a reply had begun. */
+  readonly hasBegun?: boolean;
 }
 
-/** How to recognize an error: all of the fields given must fit. */
-interface Signature extends ErrorMeaning {
-  /** HTTP statuses. */
-  readonly status?: readonly number[];
-  /** The error's `code` or `type`, or the `code` of its `innererror`. */
-  readonly code?: readonly string[];
-  /**
-   * The error's text; for errors of a model also the whole error, in which a gateway hands on that of a server.
-   * The first group, if any, is what the model wrote.
-   */
-  readonly says?: RegExp;
-  /** Whether the error came as JSON: a firewall answers with a page. */
-  readonly isJson?: true;
+/** What an error means. */
+export interface ErrorMeaning extends Effect {
+  /** The meaning; omitted if no row knows it. */
+  readonly means?: Meaning;
+  /** What the model wrote, as far as the server says; only with `reply`. */
+  readonly generated?: string;
+}
+
+/** Characters of an error that are searched. */
+const MAX_SEARCHED = 20_000;
+
+/** Fields with the words of an error. */
+const TEXTS = ["message", "msg", "detail", "status_msg", "error_msg", "error"];
+
+/** Fields with its codes. */
+const CODES = ["code", "type", "status", "status_code", "reason", "error_code"];
+
+/** Returns the error in a body of status 200, if it is one. */
+export function errorWithin(body: unknown): Said | undefined {
+  const [, line] = typeof body === "string" ? /^\s*error:\s*([^]+)/i.exec(body) ?? [] : [];
+  if (line !== undefined) return said(parseJson(line) ?? line, parseJson(line) ?? line);
+  const isReply = isJsonObject(body) && ["choices", "output"].some((key) => isObject(body[key]));
+  const error = errorIn(body, isReply);
+  // A call that the server could not read is the model's.
+  const isUnreadable = isReply && finishMeanings(firstChoice(body)).includes("unreadable call");
+  if (error === undefined || isUnreadable) return undefined;
+  return { ...said(error, body), hasBegun: isReply };
+}
+
+/** Returns what the body of an error says. */
+export function errorSaid(body: unknown, status: number): Said {
+  return { ...said(errorIn(body, false) ?? body, body), status };
+}
+
+/** Returns the part of a body that is its error; `undefined` if there is none. */
+function errorIn(body: unknown, isReply: boolean): unknown {
+  if (Array.isArray(body)) return body.map((one) => errorIn(one, true)).find(isSaid);
+  if (!isJsonObject(body)) return undefined;
+  const { error, errors, base_resp: base, code, success } = body;
+  const [first] = Array.isArray(errors) ? errors : [];
+  const inner = firstChoice(body)["error"];
+  // MiniMax sends it with every reply; 0 means none.
+  const isBad = isJsonObject(base) && base["status_code"] !== 0 && isSaid(base["status_msg"]);
+  const found = [error, first, inner, isBad ? base : undefined].find(isSaid);
+  if (found !== undefined || isReply) return found;
+  const isError = success === false || body["object"] === "error" || body["type"] === "error" ||
+    (isSaid(code) && !["0", "200"].includes(String(code))) ||
+    TEXTS.some((key) => isSaid(body[key])) ||
+    Object.entries(body).some(([key, value]) => /^error\b/i.test(key) && isSaid(value));
+  return isError ? body : undefined;
+}
+
+function firstChoice({ choices }: JsonObject): JsonObject {
+  const [choice] = Array.isArray(choices) ? choices : [];
+  return isJsonObject(choice) ? choice : {};
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && value !== "" && value !== 0;
+}
+
+function said(error: unknown, body: unknown): Said {
+  const parts = [error, body].flatMap((part) => isJsonObject(part) ? [part] : []);
+  const [status] = parts.flatMap((part) => [part["code"], part["status"], part["status_code"]])
+    .map(Number).filter((code) => code >= 400 && code < 600);
+  return { status, codes: parts.flatMap(codesIn), text: textIn(error), body };
+}
+
+/** Returns the codes of an error, those of MiniMax with a prefix, as they are numbers that others use as well. */
+function codesIn(error: JsonObject): string[] {
+  const { innererror, details, base_resp: base } = error;
+  const inner = [innererror, ...(Array.isArray(details) ? details : [])].filter(isJsonObject);
+  const prefix = error["status_msg"] === undefined ? "" : "base_resp_";
+  return [
+    ...CODES.map((key) => error[key]).filter(isSaid).map((code) =>
+      `${prefix}${code}`.toLowerCase()
+    ),
+    ...inner.flatMap((part) => CODES.map((key) => `${part[key]}`.toLowerCase())),
+    ...(isJsonObject(base) ? codesIn(base) : []),
+  ];
+}
+
+/** Returns the words of an error as its server wrote them: JSON where it has no field for them. */
+function textIn(error: unknown, levels = 3): string {
+  if (typeof error === "string") return error;
+  const found = isJsonObject(error) ? TEXTS.map((key) => error[key]).find(isSaid) : undefined;
+  if (typeof found === "string") return found;
+  if (isJsonObject(found) && levels > 0) return textIn(found, levels - 1);
+  return JSON.stringify(found ?? error) ?? "";
 }
 
 /**
- * Statuses of overload and of gateways without a server behind them, Cloudflare's included. With 408, 520 and
- * 524 there was one, which may have waited for a model.
+ * Returns what an error means.
+ *
+ * @param told What the request and the reply contain, which the server may quote.
+ * @param hasAnswered Whether the server has answered any request.
  */
-const INFRASTRUCTURE: readonly number[] = [429, 502, 503, 504, 521, 522, 523, 529];
-
-/** Characters of an error's text that are searched. */
-const MAX_SEARCHED = 20_000;
-
-const CONTEXT = "the conversation exceeds its context length";
-const NO_MODEL = "there is no such model: check its name, and the address that it is asked at";
-
-/** The known errors; the first one that fits says what it means. */
-const SIGNATURES: readonly Signature[] = [
-  // Calls that the server's own parser could not read.
-  // https://github.com/ollama/ollama/issues/17638 and /12884
-  {
-    says: /error parsing tool call(?:: raw='([^]*)', err=|)/,
-    reply: "unreadable",
-  },
-  // https://github.com/ggml-org/llama.cpp/issues/23838 and /20761
-  {
-    status: [500],
-    says: /^(?:500 )?Failed to parse input at pos \d+: ?([^]*)/,
-    reply: "unreadable",
-  },
-  // https://console.groq.com/docs/tool-use and github.com/groq/groq-typescript/issues/103
-  { says: /\btool_use_failed\b|\bfailed_generation\b/, reply: "unreadable" },
-  // vLLM where a call is required: https://github.com/kubernetes-sigs/inference-perf/issues/695
-  { says: /validation errors? for list\[function/, reply: "unreadable" },
-  // Amazon Nova: https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html
-  { says: /produced (?:an? )?invalid sequence as part of ToolUse/i, reply: "unreadable" },
-
-  // Questions and replies that a content filter stopped: Azure may send no more than the inner code.
-  // https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter
-  {
-    status: [400],
-    code: ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"],
-    reply: "filtered",
-  },
-  // https://platform.openai.com/docs/guides/reasoning, of prompts against its usage policy
-  { status: [400], code: ["invalid_prompt"], reply: "filtered" },
-  // https://openrouter.ai/docs/api-reference/errors, of moderated models
-  { status: [403], says: /\binput was flagged\b/i, reply: "filtered" },
-
-  // Requests that will never fit.
-  { status: [400, 413], code: ["context_length_exceeded"], why: CONTEXT },
-  {
-    status: [400, 413],
-    says: /context.{0,12}(length|window|size)|prompt is too long/i,
-    why: CONTEXT,
-  },
-  // A single request of more tokens than a minute has: OpenAI and Groq.
-  {
-    status: [413, 429],
-    says: /request too large/i,
-    why: "the request is larger than its rate limit",
-  },
-
-  // Accounts, keys, names and addresses.
-  // Codes only: messages also mention quota and billing for limits per minute.
-  {
-    status: [400, 402, 429],
-    code: [
-      ...["insufficient_quota", "insufficient_balance", "billing_hard_limit_reached"],
-      ...["billing_not_active", "account_deactivated"],
-    ],
-    why: "its account is out of credit, which no waiting changes",
-    permanent: "credit",
-  },
-  {
-    status: [402],
-    why: "its account is out of credit, which no waiting changes",
-    permanent: "credit",
-  },
-  {
-    status: [401, 403],
-    isJson: true,
-    why: "the server refuses the key, or the key may not use this model: set the right one in " +
-      "OPENAI_API_KEY, or name its variable in apiKeyVariable",
-    permanent: "key",
-  },
-  { status: [400, 404], code: ["model_not_found"], why: NO_MODEL, permanent: "model" },
-  {
-    status: [400, 404],
-    says:
-      /\bmodel\b.{0,200}(?:not found|(?:does|do) not exist|not a valid model)|\binvalid model(?: name| id|:|$)/i,
-    why: NO_MODEL,
-    permanent: "model",
-  },
-  { status: [404, 405], why: "the server knows no such address", permanent: "address" },
-
-  // What known services say when they fail.
-  // https://platform.openai.com/docs/guides/error-codes
-  { status: [500], says: /^the server had an error/i, fault: "infrastructure" },
-  // https://ai.google.dev/gemini-api/docs/troubleshooting
-  { status: [500], says: /^an internal error has occurred/i, fault: "infrastructure" },
-  // https://docs.anthropic.com/en/api/errors
-  {
-    status: [500],
-    code: ["api_error", "overloaded_error"],
-    says: /^(?:internal server error|overloaded)$/i,
-    fault: "infrastructure",
-  },
-  // OpenRouter writes this for every error of a provider.
-  { says: /^provider returned error/i, fault: "unclear" },
-  { status: INFRASTRUCTURE, fault: "infrastructure" },
-];
-
-/** Returns what an HTTP error means. */
-export function errorMeaning({ status, code, type, error, message }: APIError): ErrorMeaning {
-  const text = errorText(error, message).slice(0, MAX_SEARCHED);
-  const whole = isJsonObject(error) ? JSON.stringify(error).slice(0, MAX_SEARCHED) : "";
-  const inner = isJsonObject(error) ? fieldOf(error["innererror"], "code") : undefined;
-  for (const { status: statuses, code: codes, says, isJson, ...meaning } of SIGNATURES) {
-    if (statuses?.includes(status ?? 0) === false) continue;
-    // Some servers send numbers.
-    if (codes?.some((one) => one === code || one === type || one === inner) === false) continue;
-    if (isJson && error === undefined) continue;
-    const found = says?.exec(text) ?? (meaning.reply === "unreadable" ? says?.exec(whole) : null);
-    if (says !== undefined && found === null) continue;
-    if (meaning.reply !== "unreadable") return meaning;
-    return { ...meaning, generated: generatedText(error) ?? found?.[1] ?? "" };
-  }
-  return {};
+export function errorMeaning(
+  { status, codes, text, body }: Said,
+  { told, hasAnswered = false }: { readonly told?: unknown; readonly hasAnswered?: boolean } = {},
+): ErrorMeaning {
+  const [words, whole] = withoutQuotes(
+    [text, isObject(body) ? JSON.stringify(body) : ""].map((one) => one.slice(0, MAX_SEARCHED)),
+    told,
+  );
+  const isJson = isObject(body);
+  const isPage = /^\s*</.test(text);
+  const row = SERVER_WORDS.find((row) =>
+    row.finish === undefined && (row.status?.includes(status ?? 0) ?? true) &&
+    (row.code === undefined || codes.some((code) => hasWord(row.code!, code))) &&
+    !(row.first && hasAnswered) && !(row.form === "JSON" ? !isJson : row.form && isPage) &&
+    (row.says === undefined || fits(row, words!) ||
+      // A gateway hands on the whole error of a server somewhere in its own.
+      (isReply(row) && fits(row, whole!)))
+  );
+  if (row === undefined) return {};
+  const { means } = row;
+  const effect: Effect = MEANINGS[means];
+  if (effect.reply === undefined) return { ...effect, means };
+  const wrote = row.wrote?.exec(text)?.[1] ?? "";
+  return { ...effect, means, generated: generatedText(body) ?? wrote };
 }
 
-/** Returns the text of an error, as the server wrote it. */
-function errorText(error: unknown, message: string): string {
-  if (typeof error === "string") return error;
-  const text = isJsonObject(error) ? error["message"] : undefined;
-  return typeof text === "string" ? text : message;
+/**
+ * Returns what the finish reasons of a choice mean: that of the server, and that of the model's server which OpenRouter
+ * hands on. `undefined` stands for one that no row knows.
+ */
+export function finishMeanings(choice: Readonly<Record<string, unknown>>): (Meaning | undefined)[] {
+  return [choice["finish_reason"], choice["native_finish_reason"]]
+    .flatMap((reason) =>
+      typeof reason === "string" && reason !== "" ? [finishMeaning(reason)] : []
+    );
+}
+
+/** Returns what a finish reason means, in any case, without what some servers say behind a colon. */
+export function finishMeaning(reason: string): Meaning | undefined {
+  const name = reason.toLowerCase().replace(/:.*$/s, "").trim().replace(/[\s-]+/g, "_")
+    .replace(/^finish_reason_/, "");
+  return SERVER_WORDS.find(({ finish }) => finish !== undefined && hasWord(finish, name))?.means;
+}
+
+function fits({ says = [], not }: Words, text: string): boolean {
+  return says.some((pattern) => pattern.test(text)) && !not?.test(text);
+}
+
+function isReply({ means }: Words): boolean {
+  return "reply" in MEANINGS[means];
+}
+
+function hasWord(words: string, word: string): boolean {
+  return words.split(" ").includes(word);
+}
+
+/** Characters that a quotation has in common with what it quotes, at least. */
+const WINDOW = 12;
+/** Characters of what was told that are looked for, at most. */
+const MAX_TOLD = 2_000_000;
+
+/**
+ * Returns texts without quotes and backslashes, and without whatever they have in common with what was told, in which
+ * a model may have written words of errors.
+ */
+function withoutQuotes(texts: readonly string[], told: unknown): string[] {
+  const plain = texts.map(plainText);
+  const places = new Map<string, boolean>();
+  for (const text of plain) {
+    for (let at = 0; at + WINDOW <= text.length; at++) {
+      places.set(text.slice(at, at + WINDOW), false);
+    }
+  }
+  const short = new Set<string>();
+  let left = MAX_TOLD;
+  for (const text of textsIn(told)) {
+    const known = plainText(text).slice(0, left);
+    left -= known.length;
+    if (known.length >= MIN_TOLD && known.length < WINDOW) short.add(known);
+    for (let at = 0; at + WINDOW <= known.length; at++) {
+      const part = known.slice(at, at + WINDOW);
+      if (places.has(part)) places.set(part, true);
+    }
+  }
+  return plain.map((text) => {
+    let kept = "";
+    let quotedTo = 0;
+    for (let at = 0; at < text.length; at++) {
+      if (places.get(text.slice(at, at + WINDOW))) quotedTo = at + WINDOW;
+      if (at >= quotedTo) kept += text[at];
+      else if (at === quotedTo - WINDOW) kept += " … ";
+    }
+    for (const one of short) kept = kept.replaceAll(one, " … ");
+    return kept;
+  });
+}
+
+/** A shorter text is a word that errors also have of their own. */
+const MIN_TOLD = 6;
+
+function plainText(text: string): string {
+  return text.replace(/\\+n|\s+/g, " ").replace(/["'`\\]/g, "");
+}
+
+/** Yields the texts within a value, also those within JSON in a text, but for roles and types. */
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === "string") {
+    yield value;
+    const inner = /^\s*[{[]/.test(value) ? parseJson(value) : undefined;
+    if (isObject(inner)) yield* textsIn(inner);
+  } else if (isObject(value)) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key !== "role" && key !== "type") yield* textsIn(inner);
+    }
+  }
 }
 
 /** Returns what a model wrote, where the server sends it along. */
-function generatedText(error: unknown): string | undefined {
+function generatedText(body: unknown): string | undefined {
+  const error = isJsonObject(body) ? body["error"] ?? body : undefined;
   const text = isJsonObject(error) ? error["failed_generation"] : undefined;
   return typeof text === "string" ? text : undefined;
+}
+
+/** Returns the milliseconds after which a body asks to try again, as Gemini does; `undefined` if it does not. */
+export function delayIn(body: unknown): number | undefined {
+  const [, seconds] = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(
+    isObject(body) ? JSON.stringify(body).slice(0, MAX_SEARCHED) : "",
+  ) ?? [];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
 }

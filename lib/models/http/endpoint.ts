@@ -8,9 +8,10 @@ import type OpenAI from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { environmentVariable } from "../../base/environment.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, isShallowText, parseJson, printable } from "../../base/json.ts";
-import { InfrastructureError, type Permanent } from "../model.ts";
-import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
+import { isShallowText, parseJson, printable } from "../../base/json.ts";
+import { InfrastructureError, type InfrastructureErrorOptions, type Permanent } from "../model.ts";
+import { delayIn, errorMeaning, errorSaid, errorWithin, type Said } from "./_error_meaning.ts";
+import type { Effect } from "./_server_words.ts";
 import type { AskedServer } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
@@ -80,6 +81,10 @@ export function endpointOf(options: EndpointOptions): Endpoint {
       "a base URL must start with http:// or https://",
       `it is "${shown}"`,
     );
+  }
+  const [, end] = /(\/chat\/completions|\/responses)\/*$/.exec(url.pathname) ?? [];
+  if (end !== undefined) {
+    throw cannot(`ask ${model}`, `a base URL must end before ${end}`, `leave that out`);
   }
   const headers = new Headers();
   for (const [name, value] of Object.entries(options.headers ?? {})) {
@@ -155,6 +160,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
   const { host } = endpoint.url;
   let connecting: Promise<Client> | undefined;
   const connect = () => connecting ??= clientOf(endpoint);
+  let hasAnswered = false;
   const answered = () => lastAnswered.set(host, performance.now());
   const asked = async <T>(
     path: string,
@@ -164,11 +170,12 @@ export function requestsTo(endpoint: Endpoint): Requests {
     const { client, library } = await connect();
     try {
       const data = await read(await posted(client, path, options));
+      hasAnswered = true;
       answered();
       return data;
     } catch (error) {
       if (isAnswer(error, library)) answered();
-      throw networkFault(error, endpoint, library);
+      throw networkFault(error, { ...endpoint, told: options.body, hasAnswered }, library);
     }
   };
   return {
@@ -212,43 +219,99 @@ export class ModelFault extends InfrastructureError {
   readonly generated: string;
 
   /** Creates the error. */
-  constructor(
-    message: string,
-    { reply, generated = "" }: Pick<ErrorMeaning, "reply" | "generated">,
-  ) {
+  constructor(message: string, reply: NonNullable<Effect["reply"]>, generated: string) {
     super(message, { fault: "unclear" });
-    this.reply = reply!;
+    this.reply = reply;
     this.generated = generated;
   }
 }
 
+/** The error of a request that a server refused, with what it said. */
+export class RefusedError extends InfrastructureError {
+  // Whoever prints the error must not see the secrets in it.
+  readonly #said: Said;
+
+  /** Creates the error. */
+  constructor(message: string, said: Said, options: InfrastructureErrorOptions) {
+    super(message, options);
+    this.#said = said;
+  }
+
+  /** What the server said. */
+  get said(): Said {
+    return this.#said;
+  }
+}
+
 /** What errors say of the server that was asked. */
-type Server = Pick<Endpoint, "who" | "url" | "quote">;
+interface Server extends Pick<Endpoint, "who" | "quote"> {
+  /** Its address; omitted where others have asked. */
+  readonly url?: URL;
+  /** What the request contained, which the server may quote. */
+  readonly told?: unknown;
+  /** Whether it has answered any request. */
+  readonly hasAnswered?: boolean;
+}
 
 /**
  * Returns the error that the answer of a server is, for requests that other clients sent.
  *
  * @param text The body, or the beginning of it.
  */
-export async function faultOfAnswer(
+export function faultOfAnswer(
   { status, headers }: Response,
   text: string,
   asked: Server,
-): Promise<InfrastructureError> {
-  const library = await import("openai");
-  const body = parseJson(text);
-  const error = isJsonObject(body) ? body["error"] ?? body : body;
-  const said = typeof error === "object" && error !== null ? error : undefined;
-  const { APIError } = library;
-  return networkFault(
-    APIError.generate(status, said && { error: said }, said ? undefined : text, headers),
-    asked,
-    library,
+): InfrastructureError {
+  return faultOf(errorSaid(parseJson(text) ?? text, status), asked, headers);
+}
+
+/** Returns the error that an answer of status 200 is; `undefined` if it is none. */
+export function faultWithin(answer: unknown, asked: Server): InfrastructureError | undefined {
+  const said = errorWithin(answer);
+  return said && faultOf(said, asked);
+}
+
+/** Returns the error of what a server said. */
+function faultOf(
+  said: Said,
+  { who, quote, url, told, hasAnswered }: Server,
+  headers?: Headers,
+): InfrastructureError {
+  const { status, text, body, hasBegun } = said;
+  const { means, reply, generated = "", why, permanent, fault = "unclear" } = errorMeaning(said, {
+    told,
+    hasAnswered,
+  });
+  const [action, what] = headers === undefined
+    ? [`Cannot use the answer of ${who}`, "it is an error: "]
+    : [`Cannot get a reply of ${who}`, ""];
+  const shown = quote(what + [status, text].filter(Boolean).join(" "));
+  if (reply !== undefined) return new ModelFault(`${action}: ${shown}`, reply, generated);
+  const advice = permanent !== "address" || url === undefined
+    ? why
+    : /\/v\d+\w*\/?$/.test(url.pathname)
+    ? `${why}: check ${quote(url.href)}`
+    : `${why}: most end with /v1, which is missing from ${quote(url.href)}`;
+  return new RefusedError(
+    `${action}${advice === undefined ? "" : ` as ${advice}`}: ${shown}`,
+    said,
+    {
+      ...{ status, permanent },
+      // Of a reply that had begun the model has had a part.
+      fault: hasBegun ? "unclear" : fault,
+      retryable: why === undefined && (fault === "infrastructure" || isRetryable(status, headers)),
+      rateLimited: means === "rate limit",
+      retryAfter: retryAfterOf(headers) ?? delayIn(body),
+    },
   );
 }
 
 /** Returns the error of a request that other clients sent, and to which no answer came. */
-export async function faultOfFetch(error: unknown, asked: Server): Promise<InfrastructureError> {
+export async function faultOfFetch(
+  error: unknown,
+  asked: Pick<Endpoint, "who" | "quote" | "url">,
+): Promise<InfrastructureError> {
   const library = await import("openai");
   const cause = error instanceof Error ? error : new Error(reasonOf(error));
   return networkFault(new library.APIConnectionError({ cause }), asked, library);
@@ -257,9 +320,10 @@ export async function faultOfFetch(error: unknown, asked: Server): Promise<Infra
 /** Turns a thrown error into one that says whose fault it is, and whether a retry may help. */
 function networkFault(
   error: unknown,
-  { who, url, quote }: Server,
+  asked: Server & Pick<Endpoint, "url">,
   { APIConnectionError, APIError }: Client["library"],
 ): InfrastructureError {
+  const { who, url, quote } = asked;
   const causes = causesOf(error);
   const denied = causes.find((cause) => cause instanceof Deno.errors.NotCapable);
   if (denied !== undefined) {
@@ -284,26 +348,7 @@ function networkFault(
     );
   }
   if (error instanceof APIError && error.status !== undefined) {
-    const { status, headers } = error;
-    const { reply, generated, why, permanent, fault = "unclear" } = errorMeaning(error);
-    if (reply !== undefined) {
-      return new ModelFault(`${action}: ${quote(error.message)}`, { reply, generated });
-    }
-    const advice = permanent === "address" && !/\/v\d+\w*\/?$/.test(url.pathname)
-      ? `${why}: most end with /v1, which is missing from ${quote(url.href)}`
-      : permanent === "address"
-      ? `${why}: check ${quote(url.href)}`
-      : why;
-    return new InfrastructureError(
-      `${action}${advice === undefined ? "" : ` as ${advice}`}: ${quote(error.message)}`,
-      {
-        ...{ status, fault },
-        retryable: why === undefined && isRetryable(status, headers),
-        rateLimited: status === 429 && why === undefined,
-        retryAfter: retryAfterOf(headers),
-        permanent,
-      },
-    );
+    return faultOf(errorSaid(error.error, error.status), asked, error.headers);
   }
   // The client passes on errors of reading a body: a SyntaxError if it is not JSON, which quotes the body
   // too briefly for a key in it to be recognized, and a TypeError if the connection breaks.
@@ -344,10 +389,11 @@ function unheardReason(
   return undefined;
 }
 
-function isRetryable(status: number, headers: Headers | undefined): boolean {
+function isRetryable(status: number | undefined, headers: Headers | undefined): boolean {
   const wish = headers?.get("x-should-retry");
   if (wish === "true" || wish === "false") return wish === "true";
-  return status === 408 || status === 409 || status === 429 || status >= 500;
+  // An error with status 200 may be about anything.
+  return status === undefined || status === 408 || status === 409 || status >= 500;
 }
 
 // Retrying limits every attempt; the client's own timeout is set to the longest timer.
@@ -424,16 +470,15 @@ async function clientOf(
   // Loading it takes a while, so it is loaded with the first request.
   const library = await import("openai");
   const { default: process } = await import("node:process");
-  /** Also shows an error that a server puts elsewhere than in `error`. */
+  /** Keeps the whole body of an error, as servers put what they say elsewhere than in `error`. */
   class DetailedClient extends library.OpenAI {
     protected override makeStatusError(
       status: number,
-      error: object | undefined,
-      message: string | undefined,
+      body: object | undefined,
+      text: string | undefined,
       headers: Headers,
     ): APIError {
-      const text = message ?? (error === undefined ? undefined : JSON.stringify(error));
-      return super.makeStatusError(status, error as object, text, headers);
+      return super.makeStatusError(status, { error: body ?? text ?? "" }, text, headers);
     }
 
     /** What the client has built for each path. */

@@ -165,7 +165,14 @@ export function retrying<
           // Nothing but refusals came for long, or the server says that nothing else will come.
           const isLimited = refusal !== undefined && !refusal.isOwn;
           const { giveUp } = next;
-          throw withAttempts(fault, { attempts: attempts.failed, failed, giveUp, isLimited });
+          const hasTools = "tools" in request && Object(request.tools).length > 0;
+          throw withAttempts(fault, {
+            attempts: attempts.failed,
+            failed,
+            giveUp,
+            isLimited,
+            hasTools,
+          });
         }
         const { wait } = next;
         if ((retryAfter ?? 0) === wait) limiter?.tellAsked(wait);
@@ -283,14 +290,19 @@ async function bounded<Request extends Asked, Reply extends object>(
   return await inTime((own) => attempt(request, own), { timeout, outOfTime, signal });
 }
 
+const SAME =
+  "; the same conversation met the same error each time, as where a server cannot read the calls that " +
+  "a model writes";
+
 /** Returns `error` with the number of attempts in its message, and why the server's wish was not heeded. */
 function withAttempts(
   error: InfrastructureError,
-  { attempts, failed, giveUp, isLimited }: {
+  { attempts, failed, giveUp, isLimited, hasTools }: {
     readonly attempts: number;
     readonly failed: readonly FailedAttempt[];
     readonly giveUp: GiveUp;
     readonly isLimited: boolean;
+    readonly hasTools: boolean;
   },
 ): InfrastructureError {
   const { message, retryable, retryAfter, rateLimited, status, fault } = error;
@@ -298,7 +310,9 @@ function withAttempts(
   const wish = retryAfter === undefined || retryAfter <= MAX_WAIT
     ? "rate limits ask to wait for more than ten minutes"
     : `the server asks to wait ${Math.round(retryAfter / 1000)} seconds`;
-  const reason = giveUp === "pause" ? `; ${wish}, too long` : "";
+  const isSame = hasTools && status === 500 && failed.length > 1 &&
+    failed.every((one) => one.message === message);
+  const reason = giveUp === "pause" ? `; ${wish}, too long` : isSame ? SAME : "";
   return new InfrastructureError(`${message}${reason} (${countText(attempts, "attempt")})`, {
     ...{ cause: error, retryable, rateLimited, fault, failed },
     retryAfter,

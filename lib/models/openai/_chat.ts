@@ -5,12 +5,13 @@
  * @module
  */
 
-import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
+import { defined, isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
 import type { MediaPart } from "../../tools/media.ts";
-import type { FinishReason } from "../model.ts";
+import { finishMeanings } from "../http/_error_meaning.ts";
+import { type Effect, type Meaning, MEANINGS } from "../http/_server_words.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
 import { fieldsBack, isOfChat, itemOf, refusedField } from "./_fields.ts";
@@ -128,20 +129,8 @@ function writeMessage(
   };
 }
 
-/** Why models stop. */
-const FINISH: ReadonlyMap<string, FinishReason> = new Map([
-  ["stop", "stop"],
-  ["tool_calls", "calls"],
-  ["function_call", "calls"],
-  ["length", "length"],
-  ["content_filter", "filter"],
-]);
-
-/** Finish reasons of Gemini's compatible endpoint for calls that it could not read. */
-const UNREADABLE = ["malformed_function_call", "unexpected_tool_call", "function_call_filter"];
-
-/** Finish reasons for replies that the server did not finish; the second is DeepSeek's, the third vLLM's. */
-const BROKEN = ["error", "insufficient_system_resource", "abort"];
+/** Meanings that a gateway may hide behind a finish reason of its own. */
+const OWN: readonly Meaning[] = ["unreadable call", "filtered", "cut off"];
 
 const MESSAGE = z.custom<JsonObject>(isJsonObject, "Invalid input: expected object");
 
@@ -169,16 +158,16 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   const reply = parseShape(REPLY, answer, answerer);
   const { choices: [choice], model } = reply;
   if (choice === undefined) throw unusable("it has no choices");
-  const reason = reasonIn(choice.finish_reason);
-  // OpenRouter gives its own reason, and that of the model's server as `native_finish_reason`.
-  const isUnreadable = [reason, reasonIn(choice["native_finish_reason"])]
-    .some((one) => UNREADABLE.includes(one));
-  const error = reply["error"] ?? choice["error"];
-  const isError = (error !== undefined && error !== null) || BROKEN.includes(reason);
-  if (isError && !isUnreadable) {
-    const said = error ?? (reason === "error" ? "no more is said" : reason);
-    const fault = reason === "insufficient_system_resource" ? "infrastructure" : "unclear";
-    throw unusable(`it is an error: ${JSON.stringify(said)}`, { fault });
+  const meanings = finishMeanings(choice);
+  // What the model's own server says counts where a gateway makes an end or an error of it.
+  const means = OWN.find((one) => meanings.includes(one)) ?? meanings[0];
+  const effect: Effect = means === undefined ? {} : MEANINGS[means];
+  const isUnreadable = effect.reply === "unreadable";
+  if (effect.finish === undefined && !isUnreadable && means !== undefined) {
+    const { fault } = effect;
+    throw unusable(`its finish reason is an error: ${choice.finish_reason}`, {
+      ...defined({ fault }),
+    });
   }
   const { message } = choice;
   const said = parseShape(SAID, message, answerer, ["choices", 0, "message"]);
@@ -194,7 +183,8 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
     ...wireCalls,
     ...legacy,
   ];
-  const finish = FINISH.get(reason) ?? "other";
+  const finish = effect.finish ?? "other";
+  const isUnknown = means === undefined && meanings.length > 0;
   const usage = usageOf(reply["usage"]);
   const served = model ?? "";
   // What is announced to a model without functions is text, such as a call in a text format.
@@ -205,6 +195,7 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
       text: hide(text),
       ...readCalls(allCalls, answerer),
       finish: finish === "calls" && allCalls.length === 0 ? "other" as const : finish,
+      ...(isUnknown ? { unknownFinish: hide(choice.finish_reason!) } : {}),
       usage,
       served: hide(served),
     };
@@ -213,11 +204,6 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   // It is sent back with the next request.
   if (!isWithin(item, { levels: MAX_LEVELS })) throw unusable("its fields nest too deep");
   return { ...found, carried: { by: who, items: [item] } };
-}
-
-/** Returns why a model stopped in lower case, without what some servers say behind a colon. */
-function reasonIn(reason: unknown): string {
-  return typeof reason === "string" ? reason.toLowerCase().replace(/:.*$/s, "").trim() : "";
 }
 
 /** Reads the one call of OpenAI's first API for calls; some servers send an empty one with each reply. */

@@ -10,7 +10,8 @@ import type OpenAI from "openai";
 import { z } from "zod";
 import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import type { Carried, Message } from "../../tools/message.ts";
-import type { FinishReason } from "../model.ts";
+import { finishMeaning } from "../http/_error_meaning.ts";
+import { type Effect, MEANINGS } from "../http/_server_words.ts";
 import { type ToolCall, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { isOfChat } from "./_fields.ts";
 import {
@@ -120,20 +121,12 @@ const CALL = z.looseObject({
   arguments: z.unknown().optional(),
 });
 
-/** Why a reply is not complete. */
-const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
-  ["max_output_tokens", "length"],
-  ["content_filter", "filter"],
-]);
-
 function read(answer: unknown, answerer: ReplySource): WireReply {
   const { who, hide, unusable } = answerer;
   const reply = parseShape(REPLY, answer, answerer);
   const { status, model, output } = reply;
-  const { error, usage } = reply;
-  if ((error !== undefined && error !== null) || status === "failed") {
-    throw unusable(`it is an error: ${JSON.stringify(error ?? "no more is said")}`);
-  }
+  const { usage } = reply;
+  if (status === "failed") throw unusable("it is an error, of which no more is said");
   if (status === "queued" || status === "in_progress" || status === "cancelled") {
     throw unusable(`its status is ${status}`);
   }
@@ -152,12 +145,13 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
     item["type"] === "function_call" ? { ...item, call_id: ids.next().value! } : item
   );
   const reason = reply.incomplete_details?.reason ?? "";
+  const means = finishMeaning(reason);
+  const { finish = "other" }: Effect = means === undefined ? {} : MEANINGS[means];
   return {
     text: hide(itemsText(items)),
     ...found,
-    finish: status === "completed"
-      ? found.calls.length > 0 ? "calls" : "stop"
-      : INCOMPLETE.get(reason) ?? "other",
+    finish: status === "completed" ? found.calls.length > 0 ? "calls" : "stop" : finish,
+    ...(reason !== "" && means === undefined ? { unknownFinish: hide(reason) } : {}),
     usage: isJsonObject(usage)
       ? readUsage(usage["input_tokens"], usage["output_tokens"])
       : undefined,

@@ -3,21 +3,17 @@
  * @module
  */
 
-import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
+import { endpointOf, ModelFault, RefusedError, requestsTo } from "../http/endpoint.ts";
 import { z } from "zod";
 import { checkOptions, must, parseWith } from "../../base/input.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import { defined, type JsonObject } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
 import { MODEL, takenBy, TOOL_CHOICE } from "../entry.ts";
-import {
-  type ForwardedRequest,
-  InfrastructureError,
-  type Model,
-  type ModelRequest,
-} from "../model.ts";
+import type { ForwardedRequest, Model, ModelRequest } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
 import { apiOfPath } from "./agent_request.ts";
+import { refusedOption } from "./_refused_option.ts";
 import { faultReply, FORMATS, readAnswer, unusableAt, withUsage } from "./watched_reply.ts";
 import type { OpenAIOptions } from "./wire_format.ts";
 
@@ -96,14 +92,13 @@ export function openai(options: OpenAIOptions): Model {
         replied = true;
         return answer;
       } catch (error) {
-        const isRefusal = error instanceof InfrastructureError && !error.retryable &&
-          !(error instanceof ModelFault);
-        const refused = isRefusal ? format.refused?.(error.message, body) : undefined;
+        if (!(error instanceof RefusedError) || error.retryable) throw error;
+        const { status, message } = error;
+        const refused = format.refused?.(message, body);
         if (refused === undefined || known.has(refused)) {
-          throw isRefusal && !replied ? refusedOption(error, who, body) : error;
+          throw replied ? error : refusedOption(error, who, body);
         }
         known.add(refused);
-        const { status, message } = error as InfrastructureError;
         failed.push({ cause: "unclear", ...defined({ status }), message });
       }
     }
@@ -111,8 +106,10 @@ export function openai(options: OpenAIOptions): Model {
   const attempt: Attempt = async (request, signal) => {
     const choice = parseWith(CHOICE, request.toolChoice, "toolChoice") ?? options.toolChoice;
     const source = {
-      ...{ who, hide, unusable },
+      ...{ who, hide, quote, unusable },
       tools: request.tools,
+      told: request.messages,
+      url: endpoint.url,
       isTaken: (id: string) =>
         request.messages.some((message) =>
           message.role === "assistant" && message.calls.some((call) => call.id === id)
@@ -185,52 +182,3 @@ const GIVEN = z.looseObject({
   path: ["seed"],
   error: "responses take no seed: leave it out",
 });
-
-/** The fields of a request's body that options set, these options, and the flags that leave them out. */
-const FIELDS: readonly (readonly [field: string, option: string, flag?: string])[] = [
-  ["temperature", "temperature", "--temperature default"],
-  ["top_p", "topP", "--top-p default"],
-  ["seed", "seed"],
-  ["reasoning_effort", "reasoningEffort"],
-  ["max_completion_tokens", "maxCompletionTokens"],
-  ["parallel_tool_calls", "parallelToolCalls"],
-];
-
-/** How servers say that they do not take a field, or its value. */
-const REFUSAL =
-  /unsupported|not (?:be )?(?:supported|permitted|allowed|expected|compatible)|(?:does not|doesn't|only) support|only the default|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|fixed at/i;
-
-/**
- * An error of a function's schema, or of what a model wrote, may name a parameter that is called like a field.
- */
-const OF_TOOLS =
-  /\b(?:functions?|tools?|schema|properties|messages|arguments|json|pars(?:e|ed|er|ing)|decod(?:e|ed|er|ing)|token (?:at|in)|characters?|end of (?:data|input|file))\b|[{,]\s*\\?["']\w+\\?["']\s*:/i;
-
-/**
- * Returns the error of a request that was refused for an option: no request with it can succeed, so that the run
- * ends with what to leave out. Returns the error as it is if it says anything else.
- */
-function refusedOption(
-  error: InfrastructureError,
-  who: string,
-  body: object,
-): InfrastructureError {
-  const { status, message, permanent, fault } = error;
-  if ((status !== 400 && status !== 422) || permanent !== undefined) return error;
-  if (!REFUSAL.test(message) || OF_TOOLS.test(message)) return error;
-  const refused = FIELDS.filter(([field]) =>
-    Reflect.get(body, field) !== undefined && new RegExp(`\\b${field}\\b`).test(message)
-  );
-  const [first] = refused;
-  if (first === undefined) return error;
-  const [, option, flag] = first;
-  const advice = flag === undefined
-    ? `leave ${option} out of its entry`
-    : `leave it out with ${option}: null in its entry, or with ${flag}`;
-  const names = refused.map(([, option]) => option).join(", ");
-  const said = message.slice(message.indexOf(": ") + 2);
-  return new InfrastructureError(
-    `Cannot get a reply of ${who} as it refuses ${names}: ${advice}: ${said}`,
-    { status, fault, permanent: "option", cause: error },
-  );
-}

@@ -3,13 +3,11 @@
  * @module
  */
 
-import type { APIError } from "openai";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, parseJson } from "../../base/json.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { InfrastructureError, type ModelReply } from "../model.ts";
 import { boundedBody, isEventStream } from "../http/_bounded_fetch.ts";
-import { type Endpoint, ModelFault } from "../http/endpoint.ts";
-import { errorMeaning } from "../http/_error_meaning.ts";
+import { type Endpoint, faultWithin, ModelFault } from "../http/endpoint.ts";
 import { estimatedUsage } from "../http/_estimate.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import type { AgentRequest } from "./agent_request.ts";
@@ -150,17 +148,10 @@ export function readWatched(
  * @throws {InfrastructureError} If there is none.
  */
 export function readAnswer(format: WireFormat, answer: unknown, source: ReplySource): WireReply {
-  const said = isJsonObject(answer) ? answer["error"] : undefined;
-  const meaning = isJsonObject(said) ? errorMeaning(errorWithin(said)) : {};
-  return meaning.reply === undefined
-    ? format.read(answer, source)
-    : faultReply(new ModelFault("", meaning), source);
-}
-
-/** An error within an answer, as the answer that it would otherwise have been. */
-function errorWithin(error: JsonObject): Parameters<typeof errorMeaning>[0] {
-  const { code, type } = error;
-  return { status: 400, code, type, error, message: "" } as unknown as APIError;
+  const fault = faultWithin(answer, source);
+  if (fault === undefined) return format.read(answer, source);
+  if (fault instanceof ModelFault) return faultReply(fault, source);
+  throw fault;
 }
 
 /** Returns the reply of a model that its server passed on as an error. */
@@ -199,9 +190,9 @@ export function unusableAt(
     );
 }
 
-function sourceOf({ api, tools }: AgentRequest, server: Server): ReplySource {
-  const { who, hide } = server;
-  return { who, hide, tools, unusable: unusableAt(server, api) };
+function sourceOf({ api, tools, messages }: AgentRequest, server: Server): ReplySource {
+  const { who, hide, quote } = server;
+  return { who, hide, quote, tools, told: messages, unusable: unusableAt(server, api) };
 }
 
 /** Adds an estimate where a server does not count tokens, or counts none. */

@@ -77,6 +77,12 @@ export interface ReplySource {
   readonly who: string;
   /** Returns a text without known secrets, otherwise unchanged. */
   readonly hide: (text: string) => string;
+  /** Returns a server's text without secrets, on one line, cut. */
+  readonly quote: (text: string) => string;
+  /** Its address; omitted where an agent has asked. */
+  readonly url?: URL;
+  /** What the request contained. */
+  readonly told: unknown;
   /** Creates the error of an unusable answer, from a description of what is wrong; default: of unclear cause. */
   readonly unusable: (
     state: string,

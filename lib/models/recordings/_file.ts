@@ -117,6 +117,7 @@ const REPLY: z.ZodType<ModelReply> = z.strictObject({
   repairs: z.array(z.string()).default([]),
   parsed: z.enum(PARSES).exactOptional(),
   written: LINES.exactOptional(),
+  unknownFinish: z.string().exactOptional(),
   carried: CARRIED.exactOptional(),
 });
 

@@ -77,7 +77,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
       temperature: 0,
     };
     const answer = await post("/completions", body, signal);
-    return { tokens: readTokens(answer, text, { who, hide, unusable, tools: [] }) };
+    return { tokens: readTokens(answer, text, { hide, unusable }) };
   };
   const ask = retrying(attempt, options, { who, isAlive });
   return {
@@ -113,7 +113,7 @@ const REPLY = z.looseObject({
 function readTokens(
   answer: unknown,
   text: string,
-  answerer: ReplySource,
+  answerer: Pick<ReplySource, "hide" | "unusable">,
 ): readonly ScoredToken[] {
   const { unusable } = answerer;
   const { choices: [choice], usage } = parseShape(REPLY, answer, answerer);

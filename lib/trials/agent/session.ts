@@ -339,6 +339,7 @@ export class Session {
       ...written,
       parsed: reply.parsed,
       written: reply.written?.slice(0, MAX_KEPT_LENGTH),
+      unknownFinish: reply.unknownFinish?.slice(0, MAX_NAME_LENGTH),
       ...told,
       model: name?.slice(0, MAX_NAME_LENGTH),
     });

@@ -66,7 +66,7 @@ export function sendingTo(
     if (response.ok) return { response, duration: performance.now() - started };
     const copy = copied(response, signal);
     answer.resolve(copy.passed);
-    throw await faultOfAnswer(response, await copy.text, { ...server, url });
+    throw faultOfAnswer(response, await copy.text, { ...server, url, told: asked.messages });
   };
 }
 

@@ -122,7 +122,7 @@ Deno.test("openai() by chat maps the reasons to stop", async () => {
     stop: "stop",
     length: "length",
     content_filter: "filter",
-    eos: "other",
+    eos: "stop",
     constructor: "other",
   };
   for (const [reason, finish] of [...Object.entries(expected), [null, "other"] as const]) {

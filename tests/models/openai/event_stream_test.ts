@@ -3,24 +3,23 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
-import { CHAT } from "../../../lib/models/openai/_chat.ts";
-import { RESPONSES } from "../../../lib/models/openai/_responses.ts";
+import { FORMATS, readAnswer } from "../../../lib/models/openai/watched_reply.ts";
 import { wholeBody } from "../../../lib/models/openai/_event_stream.ts";
 import type { ReplySource, WireApi, WireReply } from "../../../lib/models/openai/wire_format.ts";
 import fc from "../../support/fast_check.ts";
 import { ADD, call, callItem, completion, response, said } from "../../support/wire_servers.ts";
 
-const FORMATS = { chat: CHAT, responses: RESPONSES };
-
 const SOURCE: ReplySource = {
   who: "parrot",
   hide: (text) => text,
+  quote: (text) => text,
+  told: [],
   unusable: (state) => new InfrastructureError(state),
   tools: [ADD],
 };
 
 function readBody(api: WireApi, body: unknown): WireReply {
-  return FORMATS[api].read(body, SOURCE);
+  return readAnswer(FORMATS[api], body, SOURCE);
 }
 
 function readStream(api: WireApi, text: string): WireReply {
@@ -573,8 +572,8 @@ const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
   "Groq: an error event": [
     "chat",
     stream(chunk({ content: "he" })) +
-    'event: error\ndata: {"message":"tool_use_failed"}\n\ndata: [DONE]\n\n',
-    /it is an error: .*tool_use_failed/,
+    'event: error\ndata: {"message":"no capacity"}\n\ndata: [DONE]\n\n',
+    /it is an error: .*no capacity/,
   ],
   "Groq: stopped early": [
     "chat",

@@ -1,0 +1,95 @@
+/**
+ * Refused options: finds the field of a request that a server refuses, and says what to leave out.
+ * @module
+ */
+
+import type { RefusedError } from "../http/endpoint.ts";
+import { InfrastructureError } from "../model.ts";
+
+/** The fields of a request's body that options set, these options, and what else than leaving them out helps. */
+const FIELDS: readonly (readonly [field: string, option: string, advice?: string])[] = [
+  ["temperature", "temperature", by("temperature: null", "--temperature default")],
+  ["top_p", "topP", by("topP: null", "--top-p default")],
+  ["seed", "seed"],
+  ["reasoning_effort", "reasoningEffort"],
+  ["reasoning", "reasoningEffort"],
+  [
+    "max_completion_tokens",
+    "maxCompletionTokens",
+    'leave it out of its entry, which may set body: { "max_tokens": … } in its place',
+  ],
+  ["max_output_tokens", "maxCompletionTokens"],
+  ["parallel_tool_calls", "parallelToolCalls"],
+  ["tool_choice", "toolChoice"],
+  ["stop", "stop", 'set body: { "stop": null } in its entry'],
+];
+
+function by(entry: string, flag: string): string {
+  return `leave it out with ${entry} in its entry, or with ${flag}`;
+}
+
+/** Fields without which there is no request. */
+const NEEDED = ["model", "messages", "input", "tools", "stream"];
+
+/** Words that servers also use without meaning a field. */
+const WORDS = ["stop", "user", "store", "include", "reasoning", "text", "prompt", "format"];
+
+/** How servers say that they do not take a field, or its value. */
+const REFUSAL =
+  /unsupported|invalid|not (?:be )?(?:supported|permitted|allowed|expected|compatible|recognized|one of)|(?:does not|doesn't|only) support|\bonly\b|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|should be|fixed at/i;
+
+/**
+ * An error of a function's schema, or of what a model wrote, may name a parameter that is called like a field.
+ */
+const OF_TOOLS =
+  /\b(?:functions?|tools?|schema|properties|messages|arguments|json|pars(?:e|ed|er|ing)|decod(?:e|ed|er|ing)|token (?:at|in)|characters?|end of (?:data|input|file))\b|[{,]\s*\\?["']\w+\\?["']\s*:/i;
+
+/** Words of Gemini about every request, which is JSON. */
+const OF_ALL = /Invalid JSON payload received/g;
+
+/** The place of a field as FastAPI says it, also as Python writes it, and as text within JSON. */
+const PLACE = /["'\\]loc["'\\]+\s*:\s*[[(]\s*["'\\]+body["'\\]+\s*,\s*["'\\]+(\w+)["'\\]+\s*[\])]/g;
+
+/**
+ * Returns the error of a request that was refused for an option: no request with it can succeed, so that the run
+ * ends with what to leave out. Returns the error as it is if it says anything else.
+ */
+export function refusedOption(
+  error: RefusedError,
+  who: string,
+  body: object,
+): InfrastructureError {
+  const { status, message, permanent, fault, said } = error;
+  if ((status !== 400 && status !== 422) || permanent !== undefined) return error;
+  const whole = JSON.stringify(said.body) ?? "";
+  const places = [...whole.matchAll(PLACE)].map(([, field]) => field);
+  const [, param] = /"param":"([\w.]+)"/.exec(whole) ?? [];
+  const text = said.text.replace(OF_ALL, "");
+  const mayName = REFUSAL.test(text) && !OF_TOOLS.test(text);
+  const refused = Object.entries(body).flatMap(([field, value]) => {
+    if (value === undefined || NEEDED.includes(field)) return [];
+    const isRefused = places.includes(field) || param?.split(".")[0] === field ||
+      (mayName && isNamed(field, text));
+    const [, option = `body.${field}`, advice] = FIELDS.find(([one]) => one === field) ?? [];
+    return isRefused ? [{ option, advice }] : [];
+  });
+  const [first] = refused;
+  if (first === undefined) return error;
+  const { option, advice = `leave ${option} out of its entry` } = first;
+  const names = [...new Set(refused.map(({ option }) => option))].join(", ");
+  return new InfrastructureError(
+    `Cannot get a reply of ${who} as it refuses ${names}: ${advice}: ${
+      message.slice(message.indexOf(": ") + 2)
+    }`,
+    { status, fault, permanent: "option", cause: error },
+  );
+}
+
+/** Whether a text names a field, as it is sent or in camel case. */
+function isNamed(field: string, text: string): boolean {
+  const camel = field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const [open, shut] = WORDS.includes(field)
+    ? [`(?:["'\`]|parameters?:? )`, "\\b"]
+    : ["\\b", "\\b"];
+  return /^\w+$/.test(field) && new RegExp(`${open}(?:${field}|${camel})${shut}`).test(text);
+}
