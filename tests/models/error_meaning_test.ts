@@ -13,7 +13,7 @@ import {
   type Effect,
   MEANINGS,
   SERVER_WORDS,
-  type Words,
+  type WordsRow,
 } from "../../lib/models/http/_server_words.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { Connections } from "../../lib/models/connect.ts";
@@ -150,7 +150,7 @@ function textOf(body: unknown): string {
 }
 
 Deno.test("words alone never make an error the service's, so that asking again would go unseen", () => {
-  const isOfWords = ({ code, finish, says }: Words) => says && code === undefined && !finish;
+  const isOfWords = ({ code, finish, says }: WordsRow) => says && code === undefined && !finish;
   const rows = SERVER_WORDS.filter(isOfWords);
   const faults = rows.map(({ means }): Effect => MEANINGS[means]).map(({ fault }) => fault);
   assertEquals(new Set(faults), new Set([undefined]));

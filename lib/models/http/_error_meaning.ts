@@ -5,7 +5,13 @@
  */
 
 import { isJsonObject, isObject, type JsonObject, parseJson } from "../../base/json.ts";
-import { type Effect, type Meaning, MEANINGS, SERVER_WORDS, type Words } from "./_server_words.ts";
+import {
+  type Effect,
+  type Meaning,
+  MEANINGS,
+  SERVER_WORDS,
+  type WordsRow,
+} from "./_server_words.ts";
 
 /** What a server says went wrong. */
 export interface Said {
@@ -162,11 +168,11 @@ export function finishMeaning(reason: string): Meaning | undefined {
   return SERVER_WORDS.find(({ finish }) => finish !== undefined && hasWord(finish, name))?.means;
 }
 
-function fits({ says = [], not }: Words, text: string): boolean {
+function fits({ says = [], not }: WordsRow, text: string): boolean {
   return says.some((pattern) => pattern.test(text)) && !not?.test(text);
 }
 
-function isReply({ means }: Words): boolean {
+function isReply({ means }: WordsRow): boolean {
   return "reply" in MEANINGS[means];
 }
 

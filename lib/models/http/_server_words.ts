@@ -34,9 +34,6 @@ export const MEANINGS = {
   end: { finish: "stop" },
   calls: { finish: "calls" },
   "cut off": { finish: "length" },
-  "broken inference": {},
-  overload: { fault: "infrastructure" },
-  "rate limit": { fault: "infrastructure" },
   "too long": { why: "the conversation exceeds its context length" },
   "too large": { why: "the request is larger than its rate limit" },
   credit: {
@@ -64,17 +61,16 @@ export const MEANINGS = {
       'it takes no tools beside reasoning there: set api: "responses", or reasoningEffort: "none"',
     permanent: "option",
   },
+  "broken inference": {},
+  overload: { fault: "infrastructure" },
+  "rate limit": { fault: "infrastructure" },
 } as const satisfies Readonly<Record<string, Effect>>;
 
 /** What a server means. */
 export type Meaning = keyof typeof MEANINGS;
 
 /** How to recognize what a server says: all of the fields given must fit. */
-export interface Words {
-  /** Who says so, and where that is documented or reported. */
-  readonly from: string;
-  /** What it means. */
-  readonly means: Meaning;
+interface Words {
   /** HTTP statuses, or those that a body names. */
   readonly status?: readonly number[];
   /** Codes, types and reasons of the error, in lower case, with spaces between. */
@@ -93,394 +89,312 @@ export interface Words {
   readonly form?: "JSON" | "no page";
 }
 
+/** A row of the table. */
+export interface WordsRow extends Words {
+  /** Who says so, and where that is documented or reported. */
+  readonly from: string;
+  /** What it means. */
+  readonly means: Meaning;
+}
+
 /** Words about a request, in which a server may quote nothing that a model has just written. */
 const OF_REQUEST =
   /\b(?:request|payload|body|schemas?|template|grammar|response_format|messages?\W{0,3}\d)\b/i;
 
-const FINISHES: readonly Words[] = [
-  {
-    from: "OpenAI, Anthropic, Cohere, llama.cpp: https://docs.cohere.com/reference/chat",
-    finish: "stop end_turn stop_sequence complete completed eos eos_token done end finish finished",
-    means: "end",
+/**
+ * What servers say, by what it means, and by who says it. The gateways' statuses 502 to 529 are those without a server
+ * behind them, Cloudflare's included; with 408, 520 and 524 there was one, which may have waited for a model.
+ */
+const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
+  filtered: {
+    "OpenAI, z.ai, Gemini: https://ai.google.dev/api/generate-content#FinishReason": {
+      finish: "content_filter content_filtered sensitive safety recitation blocklist spii " +
+        "prohibited_content image_safety image_recitation image_prohibited_content",
+    },
+    "Anthropic, Bedrock, Cohere, Vertex: https://docs.cohere.com/reference/chat": {
+      finish:
+        "refusal guardrail_intervened guardrails model_armor error_toxic moderation blocked " +
+        "content_policy content_policy_violation unsafe risk",
+    },
+    "Azure: https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter": {
+      // Azure may send no more than the inner code.
+      code: "content_filter content_policy_violation responsibleaipolicyviolation " +
+        "content_filter_error",
+    },
+    "OpenAI, of prompts: https://platform.openai.com/docs/guides/reasoning": {
+      code: "invalid_prompt cyber_policy safety_violation",
+    },
+    "DashScope: https://help.aliyun.com/zh/model-studio/error-code": {
+      code: "data_inspection_failed datainspectionfailed",
+    },
+    "z.ai: https://docs.z.ai/api-reference/api-code": { code: "1301 contentfilter" },
+    "Volcengine Ark: https://www.volcengine.com/docs/82379/1299023": {
+      code: "sensitivecontentdetected inputtextsensitivecontentdetected inputtextriskdetection " +
+        "outputtextsensitivecontentdetected outputtextriskdetection",
+    },
+    "MiniMax: https://platform.minimax.io/docs/api-reference/errorcode": {
+      code: "base_resp_1026 base_resp_1027",
+    },
+    "LiteLLM: https://docs.litellm.ai/docs/exception_mapping": {
+      says: [/ContentPolicyViolation(?:Error)?\b/],
+    },
+    "xAI: https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267": {
+      says: [/Content violates usage guidelines|\bSAFETY_CHECK_TYPE/i],
+    },
+    "DeepSeek: https://github.com/deepseek-ai/DeepSeek-V2/issues/30": {
+      says: [/(?:^|[:-] )Content Exists Risk\b/i],
+    },
+    "OpenRouter, Azure, Anthropic: https://openrouter.ai/docs/api-reference/errors": {
+      says: [
+        /\binput was flagged\b|\bflagged (?:by|for|as) .{0,40}(?:moderation|violat|polic|content|safety)/i,
+        /\b(?:rejected|blocked|stopped|refused|filtered)\b.{0,60}(?:safety|content (?:filter|management|polic|moderation)|moderation|usage polic)/i,
+        /may contain (?:inappropriate|sensitive|unsafe) content|content management polic/i,
+        /considered high risk|\bPROHIBITED_CONTENT\b|\bblockReason\b/i,
+      ],
+    },
+    "Zhipu, Baidu, in Chinese: https://docs.bigmodel.cn/cn/faq/api-code": {
+      says: [
+        /(?:包含|含有|存在|涉及|触发).{0,12}(?:不安全|敏感|违规|不当|风险)|内容(?:安全|审核|违规)/,
+      ],
+    },
   },
-  {
-    from: "OpenAI, Anthropic, Cohere: https://docs.cohere.com/reference/chat",
-    finish: "tool_calls tool_call function_call function_calls tool_use",
-    means: "calls",
+  "unreadable call": {
+    "Gemini, Bedrock: https://ai.google.dev/api/generate-content#FinishReason": {
+      finish:
+        "malformed_function_call unexpected_tool_call function_call_filter invalid_tool_call " +
+        "malformed_tool_call malformed_tool_use malformed_model_output malformed_response",
+    },
+    "Groq: https://console.groq.com/docs/tool-use": { code: "tool_use_failed output_parse_failed" },
+    "Groq behind a gateway: https://github.com/groq/groq-typescript/issues/103": {
+      says: [/\btool_use_failed\b|\bfailed_generation\b/],
+    },
+    "Ollama: https://github.com/ollama/ollama/issues/17638": {
+      says: [/error parsing tool call/],
+      wrote: /error parsing tool call: raw='([^]*)', err=/,
+    },
+    "llama.cpp until 2026: https://github.com/ggml-org/llama.cpp/issues/23838": {
+      says: [/\bFailed to parse input at pos \d/],
+      wrote: /\bFailed to parse input at pos \d+: ?([^]*)/,
+    },
+    "llama.cpp: https://github.com/ggml-org/llama.cpp/issues/27025": {
+      says: [
+        /\b(?:model|assistant)s? (?:has )?(?:produced|generated|returned|wrote|emitted|output)\b.{0,80}\b(?:not match|not conform|not valid|not be parsed|malformed|unpars\w+|invalid)/i,
+        /\b(?:model|assistant)s? (?:output|response|generation)\b.{0,60}\b(?:not match|not conform|not be parsed|malformed|unpars\w+)/i,
+      ],
+    },
+    "vLLM, of gpt-oss: https://github.com/vllm-project/vllm/issues/51977": {
+      says: [
+        /HarmonyError|tokens? remaining in (?:message )?header/i,
+        /Unexpected token \d+ while expecting|\bin message header\b/i,
+      ],
+    },
+    "Ollama, of Qwen and GLM: https://github.com/ollama/ollama/issues/12064": {
+      says: [
+        /\bXML syntax error|parse XML\b|expected element (?:type )?<|element <.{0,60}closed by/i,
+      ],
+    },
+    "vLLM: https://github.com/kubernetes-sigs/inference-perf/issues/695": {
+      says: [/validation errors? for (?:list\[)?(?:function|tool_?call)/i],
+    },
+    "Bedrock: https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html": {
+      says: [/\binvalid sequence as part of ToolUse/i],
+    },
+    "LM Studio and others: https://github.com/lmstudio-ai/lmstudio-js/issues/493": {
+      says: [
+        /\b(?:fail\w*|unable|errors?|cannot|could not|couldn't|invalid|malformed)\b.{0,60}\b(?:pars\w+|decod\w+|extract\w*|generat\w+)\b.{0,60}\b(?:tool|function)[ _-]?(?:calls?|use)/i,
+        /\b(?:tool|function)[ _-]?(?:calls?|use)\b.{0,60}\b(?:pars(?:e|er|ing)|decod\w+)\b.{0,40}\b(?:fail\w*|errors?|exception)/i,
+        /\b(?:fail\w*|unable|errors?|cannot|could not)\b.{0,40}\b(?:pars\w+|decod\w+)\b.{0,40}\b(?:model|assistant)s? (?:output|response|reply|generation|completion)/i,
+        /\b(?:malformed|unparse?able|unreadable) (?:tool|function)[ _-]?calls?\b/i,
+      ],
+      not: OF_REQUEST,
+    },
   },
-  {
-    from: "OpenAI, Gemini, Mistral: https://docs.mistral.ai/api",
-    finish: "length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_length " +
-      "model_length length_limit token_limit incomplete truncated max_tokens_reached",
-    means: "cut off",
+  end: {
+    "OpenAI, Anthropic, Cohere, llama.cpp: https://docs.cohere.com/reference/chat": {
+      finish:
+        "stop end_turn stop_sequence complete completed eos eos_token done end finish finished",
+    },
   },
-  {
-    from: "Anthropic, z.ai: https://docs.z.ai/api-reference/llm/chat-completion",
-    finish: "model_context_window_exceeded context_window_exceeded context_length " +
-      "context_length_exceeded max_context_length",
-    means: "cut off",
+  calls: {
+    "OpenAI, Anthropic, Cohere: https://docs.cohere.com/reference/chat": {
+      finish: "tool_calls tool_call function_call function_calls tool_use",
+    },
   },
-  {
-    from: "OpenAI, z.ai, Gemini: https://ai.google.dev/api/generate-content#FinishReason",
-    finish: "content_filter content_filtered sensitive safety recitation blocklist spii " +
-      "prohibited_content image_safety image_recitation image_prohibited_content",
-    means: "filtered",
+  "cut off": {
+    "OpenAI, Gemini, Mistral: https://docs.mistral.ai/api": {
+      finish:
+        "length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_length " +
+        "model_length length_limit token_limit incomplete truncated max_tokens_reached",
+    },
+    "Anthropic, z.ai: https://docs.z.ai/api-reference/llm/chat-completion": {
+      finish: "model_context_window_exceeded context_window_exceeded context_length " +
+        "context_length_exceeded max_context_length",
+    },
   },
-  {
-    from: "Anthropic, Bedrock, Cohere, Vertex: https://docs.cohere.com/reference/chat",
-    finish: "refusal guardrail_intervened guardrails model_armor error_toxic moderation blocked " +
-      "content_policy content_policy_violation unsafe risk",
-    means: "filtered",
+  "too long": {
+    "OpenAI, llama.cpp, z.ai: https://platform.openai.com/docs/guides/error-codes": {
+      code: "context_length_exceeded exceed_context_size_error 1261 base_resp_1039",
+    },
+    "vLLM, Anthropic: https://docs.anthropic.com/en/api/errors": {
+      status: [400, 413, 500],
+      says: [
+        /context.{0,12}(?:length|window|size)|prompt is too long/i,
+        /input (?:token count|length).{0,40}exceeds/i,
+      ],
+    },
   },
-  {
-    from: "Gemini, Bedrock: https://ai.google.dev/api/generate-content#FinishReason",
-    finish: "malformed_function_call unexpected_tool_call function_call_filter invalid_tool_call " +
-      "malformed_tool_call malformed_tool_use malformed_model_output malformed_response",
-    means: "unreadable call",
+  "too large": {
+    "OpenAI, Groq, of tokens per minute: https://console.groq.com/docs/errors": {
+      status: [413, 429],
+      says: [/request too large/i],
+    },
   },
-  {
-    from: "DeepSeek: https://api-docs.deepseek.com/api/create-chat-completion",
-    finish: "insufficient_system_resource",
-    means: "overload",
+  credit: {
+    "OpenAI, Moonshot: https://platform.moonshot.ai/docs/api/chat#error-reference": {
+      code:
+        "insufficient_quota billing_hard_limit_reached billing_not_active account_deactivated " +
+        "exceeded_current_quota_error insufficient_user_quota access_terminated",
+    },
+    "z.ai, MiniMax, DashScope, Ark: https://help.aliyun.com/zh/model-studio/error-code": {
+      code: "1113 base_resp_1008 arrearage accountoverdueerror insufficient_balance creditserror " +
+        "insufficient_credits insufficient_funds payment_required billing_error",
+    },
+    "Anthropic, xAI, z.ai: https://docs.anthropic.com/en/api/errors": {
+      status: [400, 401, 403, 412, 429],
+      says: [
+        /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|balance is insufficient|余额不足|欠费/i,
+        /(?:out of|not enough|used all|exhausted)\b.{0,20}\bcredits\b|please recharge/i,
+        /\baccount\b.{0,30}\b(?:suspended|overdue|in arrears)/i,
+      ],
+    },
+    "DeepSeek, OpenRouter: https://api-docs.deepseek.com/quick_start/error_codes": {
+      status: [402],
+    },
   },
-  {
-    from: "z.ai, OpenRouter, vLLM: https://docs.z.ai/api-reference/llm/chat-completion",
-    finish: "error network_error server_error internal_error model_error abort aborted timeout " +
-      "cancel canceled cancelled user_cancel interrupted failed unavailable overloaded " +
-      "timed_out missing_thought_signature error_limit disconnected",
-    means: "broken inference",
+  key: {
+    "Gemini, MiniMax, Moonshot: https://ai.google.dev/gemini-api/docs/troubleshooting": {
+      code: "api_key_invalid invalid_api_key invalidapikey api_key_expired authentication_error " +
+        "invalid_authentication_error base_resp_1004 base_resp_2049",
+    },
+    "Gemini, xAI: https://ai.google.dev/gemini-api/docs/troubleshooting": {
+      status: [400, 403],
+      says: [
+        /(?:invalid|incorrect|wrong|missing|expired|no|bad) (?:x-)?api[ _-]?key/i,
+        /api[ _-]?key (?:is |was |has )?(?:not valid|invalid|incorrect|missing|expired|not found)/i,
+      ],
+    },
+    "all, where the words say so: https://platform.openai.com/docs/guides/error-codes": {
+      status: [403],
+      form: "JSON",
+      says: [
+        /api[ _-]?key|permission|forbidden|unauthori[sz]ed|not authori[sz]ed|credentials/i,
+        /access (?:is |was )?denied|not have access|not allowed to/i,
+      ],
+    },
+    "all: https://platform.openai.com/docs/guides/error-codes": {
+      status: [401],
+      form: "no page",
+    },
+    "all, before an answer: https://platform.openai.com/docs/guides/error-codes": {
+      status: [403],
+      form: "JSON",
+      first: true,
+    },
   },
-];
-
-const CODES: readonly Words[] = [
-  {
-    from: "Groq: https://console.groq.com/docs/tool-use",
-    code: "tool_use_failed output_parse_failed",
-    means: "unreadable call",
+  model: {
+    "OpenAI, Azure, z.ai, Ark: https://docs.z.ai/api-reference/api-code": {
+      code: "model_not_found deploymentnotfound 1211 model_not_supported invalid_model " +
+        "modelnotfound modelnotopen invalidendpointormodel.notfound unknown_model",
+    },
+    "Anthropic: https://docs.anthropic.com/en/api/errors": {
+      status: [404],
+      code: "not_found_error",
+      says: [/^model\b/i],
+    },
+    "Ollama, vLLM, Gemini, OpenRouter: https://docs.ollama.com/api/errors": {
+      status: [400, 404, 422],
+      says: [
+        /\bmodels?\b.{0,200}(?:not found|not exist\b)|\binvalid model(?: name| id|:|$)/i,
+        /\b(?:no such|unknown|not a valid) model\b|\bNo endpoints found for\b|模型不存在/i,
+      ],
+    },
   },
-  {
-    // Azure may send no more than the inner code.
-    from: "Azure: https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter",
-    code: "content_filter content_policy_violation responsibleaipolicyviolation " +
-      "content_filter_error",
-    means: "filtered",
+  address: {
+    "LM Studio, Azure: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/618": {
+      says: [/Unexpected endpoint or method|api[ -]version (?:is )?not supported/i],
+    },
+    "all: https://platform.openai.com/docs/guides/error-codes": { status: [404, 405] },
   },
-  {
-    from: "OpenAI, of prompts: https://platform.openai.com/docs/guides/reasoning",
-    code: "invalid_prompt cyber_policy safety_violation",
-    means: "filtered",
+  "no tools": {
+    "Ollama, OpenRouter: https://github.com/ollama/ollama/issues/8517": {
+      status: [400, 404, 422, 500, 501],
+      says: [
+        /\bnot support (?:the )?(?:tools|(?:tool|function)[ -]?(?:use|calls?|calling)|functions)\b/i,
+        /(?:tools|tool use|(?:tool|function) calling) (?:is|are) not (?:supported|available|enabled)/i,
+        /No endpoints found that support tool/i,
+      ],
+    },
+    "vLLM, llama.cpp: https://docs.vllm.ai/en/latest/features/tool_calling.html": {
+      says: [/--tool-call-parser|--enable-auto-tool-choice|tools param requires --jinja/],
+    },
   },
-  {
-    from: "DashScope: https://help.aliyun.com/zh/model-studio/error-code",
-    code: "data_inspection_failed datainspectionfailed",
-    means: "filtered",
+  "responses only": {
+    "OpenAI: https://platform.openai.com/docs/guides/reasoning": {
+      status: [400],
+      says: [/tools with reasoning_effort are not supported|use \/v1\/responses/i],
+    },
   },
-  {
-    from: "z.ai: https://docs.z.ai/api-reference/api-code",
-    code: "1301 contentfilter",
-    means: "filtered",
+  "broken inference": {
+    "z.ai, OpenRouter, vLLM: https://docs.z.ai/api-reference/llm/chat-completion": {
+      finish: "error network_error server_error internal_error model_error abort aborted timeout " +
+        "cancel canceled cancelled user_cancel interrupted failed unavailable overloaded " +
+        "timed_out missing_thought_signature error_limit disconnected",
+    },
+    "OpenRouter, of a provider's error: https://openrouter.ai/docs/api-reference/errors": {
+      says: [/^provider returned error/i],
+    },
   },
-  {
-    from: "Volcengine Ark: https://www.volcengine.com/docs/82379/1299023",
-    code: "sensitivecontentdetected inputtextsensitivecontentdetected inputtextriskdetection " +
-      "outputtextsensitivecontentdetected outputtextriskdetection",
-    means: "filtered",
+  overload: {
+    "DeepSeek: https://api-docs.deepseek.com/api/create-chat-completion": {
+      finish: "insufficient_system_resource",
+    },
+    "OpenAI: https://platform.openai.com/docs/guides/error-codes": {
+      status: [500],
+      code: "server_error",
+      says: [/^the server had an error/i],
+    },
+    "Gemini: https://ai.google.dev/gemini-api/docs/troubleshooting": {
+      status: [500],
+      code: "internal",
+      says: [/^an internal error has occurred/i],
+    },
+    "Anthropic: https://docs.anthropic.com/en/api/errors": {
+      status: [500],
+      code: "api_error overloaded_error",
+      says: [/^(?:internal server error|overloaded)$/i],
+    },
+    "gateways: https://developers.cloudflare.com/support/troubleshooting/http-status-codes": {
+      status: [502, 503, 504, 521, 522, 523, 529],
+    },
   },
-  {
-    from: "MiniMax: https://platform.minimax.io/docs/api-reference/errorcode",
-    code: "base_resp_1026 base_resp_1027",
-    means: "filtered",
+  "rate limit": {
+    "all: https://platform.openai.com/docs/guides/rate-limits": { status: [429] },
+    "z.ai, MiniMax, Moonshot: https://docs.z.ai/api-reference/api-code": {
+      code: "1302 1303 1305 base_resp_1002 rate_limit_exceeded rate_limit_error " +
+        "rate_limit_reached_error resource_exhausted engine_overloaded_error",
+    },
   },
-  {
-    from: "OpenAI, llama.cpp, z.ai: https://platform.openai.com/docs/guides/error-codes",
-    code: "context_length_exceeded exceed_context_size_error 1261 base_resp_1039",
-    means: "too long",
-  },
-  // Only codes say so with 429: words of quota and billing are also used for limits per minute.
-  {
-    from: "OpenAI, Moonshot: https://platform.moonshot.ai/docs/api/chat#error-reference",
-    code: "insufficient_quota billing_hard_limit_reached billing_not_active account_deactivated " +
-      "exceeded_current_quota_error insufficient_user_quota access_terminated",
-    means: "credit",
-  },
-  {
-    from: "z.ai, MiniMax, DashScope, Ark: https://help.aliyun.com/zh/model-studio/error-code",
-    code: "1113 base_resp_1008 arrearage accountoverdueerror insufficient_balance creditserror " +
-      "insufficient_credits insufficient_funds payment_required billing_error",
-    means: "credit",
-  },
-  {
-    from: "Gemini, MiniMax, Moonshot: https://ai.google.dev/gemini-api/docs/troubleshooting",
-    code: "api_key_invalid invalid_api_key invalidapikey api_key_expired authentication_error " +
-      "invalid_authentication_error base_resp_1004 base_resp_2049",
-    means: "key",
-  },
-  {
-    from: "OpenAI, Azure, z.ai, Ark: https://docs.z.ai/api-reference/api-code",
-    code: "model_not_found deploymentnotfound 1211 model_not_supported invalid_model " +
-      "modelnotfound modelnotopen invalidendpointormodel.notfound unknown_model",
-    means: "model",
-  },
-  {
-    from: "Anthropic: https://docs.anthropic.com/en/api/errors",
-    status: [404],
-    code: "not_found_error",
-    says: [/^model\b/i],
-    means: "model",
-  },
-  {
-    from: "OpenAI: https://platform.openai.com/docs/guides/error-codes",
-    status: [500],
-    code: "server_error",
-    says: [/^the server had an error/i],
-    means: "overload",
-  },
-  {
-    from: "Gemini: https://ai.google.dev/gemini-api/docs/troubleshooting",
-    status: [500],
-    code: "internal",
-    says: [/^an internal error has occurred/i],
-    means: "overload",
-  },
-  {
-    from: "Anthropic: https://docs.anthropic.com/en/api/errors",
-    status: [500],
-    code: "api_error overloaded_error",
-    says: [/^(?:internal server error|overloaded)$/i],
-    means: "overload",
-  },
-];
-
-const PHRASES: readonly Words[] = [
-  {
-    from: "Groq behind a gateway: https://github.com/groq/groq-typescript/issues/103",
-    says: [/\btool_use_failed\b|\bfailed_generation\b/],
-    means: "unreadable call",
-  },
-  {
-    from: "Ollama: https://github.com/ollama/ollama/issues/17638",
-    says: [/error parsing tool call/],
-    wrote: /error parsing tool call: raw='([^]*)', err=/,
-    means: "unreadable call",
-  },
-  {
-    from: "llama.cpp until 2026: https://github.com/ggml-org/llama.cpp/issues/23838",
-    says: [/\bFailed to parse input at pos \d/],
-    wrote: /\bFailed to parse input at pos \d+: ?([^]*)/,
-    means: "unreadable call",
-  },
-  {
-    from: "llama.cpp: https://github.com/ggml-org/llama.cpp/issues/27025",
-    says: [
-      /\b(?:model|assistant)s? (?:has )?(?:produced|generated|returned|wrote|emitted|output)\b.{0,80}\b(?:not match|not conform|not valid|not be parsed|malformed|unpars\w+|invalid)/i,
-      /\b(?:model|assistant)s? (?:output|response|generation)\b.{0,60}\b(?:not match|not conform|not be parsed|malformed|unpars\w+)/i,
-    ],
-    means: "unreadable call",
-  },
-  {
-    from: "vLLM, of gpt-oss: https://github.com/vllm-project/vllm/issues/51977",
-    says: [
-      /HarmonyError|tokens? remaining in (?:message )?header/i,
-      /Unexpected token \d+ while expecting|\bin message header\b/i,
-    ],
-    means: "unreadable call",
-  },
-  {
-    from: "Ollama, of Qwen and GLM: https://github.com/ollama/ollama/issues/12064",
-    says: [
-      /\bXML syntax error|parse XML\b|expected element (?:type )?<|element <.{0,60}closed by/i,
-    ],
-    means: "unreadable call",
-  },
-  {
-    from: "vLLM: https://github.com/kubernetes-sigs/inference-perf/issues/695",
-    says: [/validation errors? for (?:list\[)?(?:function|tool_?call)/i],
-    means: "unreadable call",
-  },
-  {
-    from: "Bedrock: https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html",
-    says: [/\binvalid sequence as part of ToolUse/i],
-    means: "unreadable call",
-  },
-  {
-    from: "LM Studio and others: https://github.com/lmstudio-ai/lmstudio-js/issues/493",
-    says: [
-      /\b(?:fail\w*|unable|errors?|cannot|could not|couldn't|invalid|malformed)\b.{0,60}\b(?:pars\w+|decod\w+|extract\w*|generat\w+)\b.{0,60}\b(?:tool|function)[ _-]?(?:calls?|use)/i,
-      /\b(?:tool|function)[ _-]?(?:calls?|use)\b.{0,60}\b(?:pars(?:e|er|ing)|decod\w+)\b.{0,40}\b(?:fail\w*|errors?|exception)/i,
-      /\b(?:fail\w*|unable|errors?|cannot|could not)\b.{0,40}\b(?:pars\w+|decod\w+)\b.{0,40}\b(?:model|assistant)s? (?:output|response|reply|generation|completion)/i,
-      /\b(?:malformed|unparse?able|unreadable) (?:tool|function)[ _-]?calls?\b/i,
-    ],
-    not: OF_REQUEST,
-    means: "unreadable call",
-  },
-  {
-    from: "LiteLLM: https://docs.litellm.ai/docs/exception_mapping",
-    says: [/ContentPolicyViolation(?:Error)?\b/],
-    means: "filtered",
-  },
-  {
-    from: "xAI: https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267",
-    says: [/Content violates usage guidelines|\bSAFETY_CHECK_TYPE/i],
-    means: "filtered",
-  },
-  {
-    from: "DeepSeek: https://github.com/deepseek-ai/DeepSeek-V2/issues/30",
-    says: [/(?:^|[:-] )Content Exists Risk\b/i],
-    means: "filtered",
-  },
-  {
-    from: "OpenRouter, Azure, Anthropic: https://openrouter.ai/docs/api-reference/errors",
-    says: [
-      /\binput was flagged\b|\bflagged (?:by|for|as) .{0,40}(?:moderation|violat|polic|content|safety)/i,
-      /\b(?:rejected|blocked|stopped|refused|filtered)\b.{0,60}(?:safety|content (?:filter|management|polic|moderation)|moderation|usage polic)/i,
-      /may contain (?:inappropriate|sensitive|unsafe) content|content management polic/i,
-      /considered high risk|\bPROHIBITED_CONTENT\b|\bblockReason\b/i,
-    ],
-    means: "filtered",
-  },
-  {
-    from: "Zhipu, Baidu, in Chinese: https://docs.bigmodel.cn/cn/faq/api-code",
-    says: [
-      /(?:包含|含有|存在|涉及|触发).{0,12}(?:不安全|敏感|违规|不当|风险)|内容(?:安全|审核|违规)/,
-    ],
-    means: "filtered",
-  },
-  {
-    from: "vLLM, Anthropic: https://docs.anthropic.com/en/api/errors",
-    status: [400, 413, 500],
-    says: [
-      /context.{0,12}(?:length|window|size)|prompt is too long/i,
-      /input (?:token count|length).{0,40}exceeds/i,
-    ],
-    means: "too long",
-  },
-  {
-    from: "OpenAI, Groq, of tokens per minute: https://console.groq.com/docs/errors",
-    status: [413, 429],
-    says: [/request too large/i],
-    means: "too large",
-  },
-  {
-    from: "Anthropic, xAI, z.ai: https://docs.anthropic.com/en/api/errors",
-    status: [400, 401, 403, 412, 429],
-    says: [
-      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|balance is insufficient|余额不足|欠费/i,
-      /(?:out of|not enough|used all|exhausted)\b.{0,20}\bcredits\b|please recharge/i,
-      /\baccount\b.{0,30}\b(?:suspended|overdue|in arrears)/i,
-    ],
-    means: "credit",
-  },
-  {
-    from: "Ollama, OpenRouter: https://github.com/ollama/ollama/issues/8517",
-    status: [400, 404, 422, 500, 501],
-    says: [
-      /\bnot support (?:the )?(?:tools|(?:tool|function)[ -]?(?:use|calls?|calling)|functions)\b/i,
-      /(?:tools|tool use|(?:tool|function) calling) (?:is|are) not (?:supported|available|enabled)/i,
-      /No endpoints found that support tool/i,
-    ],
-    means: "no tools",
-  },
-  {
-    from: "vLLM, llama.cpp: https://docs.vllm.ai/en/latest/features/tool_calling.html",
-    says: [/--tool-call-parser|--enable-auto-tool-choice|tools param requires --jinja/],
-    means: "no tools",
-  },
-  {
-    from: "OpenAI: https://platform.openai.com/docs/guides/reasoning",
-    status: [400],
-    says: [/tools with reasoning_effort are not supported|use \/v1\/responses/i],
-    means: "responses only",
-  },
-  {
-    from: "Gemini, xAI: https://ai.google.dev/gemini-api/docs/troubleshooting",
-    status: [400, 403],
-    says: [
-      /(?:invalid|incorrect|wrong|missing|expired|no|bad) (?:x-)?api[ _-]?key/i,
-      /api[ _-]?key (?:is |was |has )?(?:not valid|invalid|incorrect|missing|expired|not found)/i,
-    ],
-    means: "key",
-  },
-  {
-    from: "all, where the words say so: https://platform.openai.com/docs/guides/error-codes",
-    status: [403],
-    form: "JSON",
-    says: [
-      /api[ _-]?key|permission|forbidden|unauthori[sz]ed|not authori[sz]ed|credentials/i,
-      /access (?:is |was )?denied|not have access|not allowed to/i,
-    ],
-    means: "key",
-  },
-  {
-    from: "Ollama, vLLM, Gemini, OpenRouter: https://docs.ollama.com/api/errors",
-    status: [400, 404, 422],
-    says: [
-      /\bmodels?\b.{0,200}(?:not found|not exist\b)|\binvalid model(?: name| id|:|$)/i,
-      /\b(?:no such|unknown|not a valid) model\b|\bNo endpoints found for\b|模型不存在/i,
-    ],
-    means: "model",
-  },
-  {
-    from: "LM Studio, Azure: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/618",
-    says: [/Unexpected endpoint or method|api[ -]version (?:is )?not supported/i],
-    means: "address",
-  },
-  {
-    from: "OpenRouter, of a provider's error: https://openrouter.ai/docs/api-reference/errors",
-    says: [/^provider returned error/i],
-    means: "broken inference",
-  },
-];
+};
 
 /**
- * 502 to 529 are those of gateways without a server behind them, Cloudflare's included. With 408, 520 and 524
- * there was one, which may have waited for a model.
+ * All that is known of what servers say: the first row that fits says what it means. Codes come before words, and
+ * words before what a status alone says, or a code of overload, as words may say more.
  */
-const STATUSES: readonly Words[] = [
-  {
-    from: "DeepSeek, OpenRouter: https://api-docs.deepseek.com/quick_start/error_codes",
-    status: [402],
-    means: "credit",
-  },
-  {
-    from: "all: https://platform.openai.com/docs/guides/error-codes",
-    status: [401],
-    form: "no page",
-    means: "key",
-  },
-  {
-    from: "all, before an answer: https://platform.openai.com/docs/guides/error-codes",
-    status: [403],
-    form: "JSON",
-    first: true,
-    means: "key",
-  },
-  {
-    from: "all: https://platform.openai.com/docs/guides/error-codes",
-    status: [404, 405],
-    means: "address",
-  },
-  {
-    from: "all: https://platform.openai.com/docs/guides/rate-limits",
-    status: [429],
-    means: "rate limit",
-  },
-  {
-    from: "z.ai, MiniMax, Moonshot: https://docs.z.ai/api-reference/api-code",
-    code: "1302 1303 1305 base_resp_1002 rate_limit_exceeded rate_limit_error " +
-      "rate_limit_reached_error resource_exhausted engine_overloaded_error",
-    means: "rate limit",
-  },
-  {
-    from: "gateways: https://developers.cloudflare.com/support/troubleshooting/http-status-codes",
-    status: [502, 503, 504, 521, 522, 523, 529],
-    means: "overload",
-  },
-];
+export const SERVER_WORDS: readonly WordsRow[] = Object.entries(WORDS).flatMap(([means, rows]) =>
+  Object.entries(rows).map(([from, words]) => ({ means: means as Meaning, from, ...words }))
+).sort((one, other) => rank(one) - rank(other));
 
-/** All that is known of what servers say: the first row that fits says what it means. */
-export const SERVER_WORDS: readonly Words[] = [
-  ...FINISHES,
-  ...CODES,
-  ...PHRASES,
-  ...STATUSES,
-];
+function rank({ means, code, says }: WordsRow): number {
+  if (code !== undefined && (says !== undefined || !("fault" in MEANINGS[means]))) return 0;
+  return says === undefined ? 2 : 1;
+}
