@@ -64,6 +64,19 @@ Deno.test("MODEL refuses what a way to speak to a model has no room for", () => 
   }
 });
 
+Deno.test("MODEL takes a version behind an address, and nothing that may be a secret", () => {
+  for (const end of ["", "?api-version=2024-10-21"]) {
+    parseWith(MODEL, { model: "m", baseURL: `https://a.example/v1${end}` }, "it");
+  }
+  for (const end of ["?key=1", "?api-version=1&token=x", "#x", "?sig=abcdef"]) {
+    const entry = { model: "m", baseURL: `https://a.example/v1${end}` };
+    const error = assertThrows(() => parseWith(MODEL, entry, "it"), InputError);
+    assert(error.message.includes("and no query but a version"), error.message);
+  }
+  const entry = { model: "m", baseURL: "https://me@a.example/v1" };
+  assertThrows(() => parseWith(MODEL, entry, "it"), InputError);
+});
+
 Deno.test("modelName() tells how a model is spoken to, unless that is usual or it has a name", () => {
   assertEquals(modelName({ model: "m" }), "m");
   assertEquals(APIS.map((api) => modelName({ model: "m", api })), [

@@ -12,6 +12,7 @@ import { isShallowText, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type InfrastructureErrorOptions, type Permanent } from "../model.ts";
 import { delayIn, errorMeaning, errorSaid, errorWithin, type Said } from "./_error_meaning.ts";
 import type { Effect } from "./_server_words.ts";
+import type { FailedAttempt } from "../../calls/trace.ts";
 import type { AskedServer } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
@@ -300,7 +301,7 @@ function faultOf(
       ...{ status, permanent },
       // Of a reply that had begun the model has had a part.
       fault: hasBegun ? "unclear" : fault,
-      retryable: why === undefined && (fault === "infrastructure" || isRetryable(status, headers)),
+      retryable: why === undefined && isRetryable(status, fault, headers),
       rateLimited: means === "rate limit",
       retryAfter: retryAfterOf(headers) ?? delayIn(body),
     },
@@ -389,11 +390,16 @@ function unheardReason(
   return undefined;
 }
 
-function isRetryable(status: number | undefined, headers: Headers | undefined): boolean {
+function isRetryable(
+  status: number | undefined,
+  fault: FailedAttempt["cause"],
+  headers: Headers | undefined,
+): boolean {
   const wish = headers?.get("x-should-retry");
   if (wish === "true" || wish === "false") return wish === "true";
   // An error with status 200 may be about anything.
-  return status === undefined || status === 408 || status === 409 || status >= 500;
+  return fault === "infrastructure" || status === undefined || status === 408 || status === 409 ||
+    status >= 500;
 }
 
 // Retrying limits every attempt; the client's own timeout is set to the longest timer.

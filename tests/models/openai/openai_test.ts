@@ -237,6 +237,15 @@ for (const { api, path, hello } of WIRES) {
     ]);
   });
 
+  Deno.test(`openai() by ${api} refuses a base URL that has the path of requests`, () => {
+    const baseURL = `http://127.0.0.1:1${path}`;
+    const error = assertThrows(() => openai({ model: "m", baseURL, apiKey: "none" }), InputError);
+    assertEquals(
+      error.message,
+      `Cannot ask m as a base URL must end before ${path.slice(3)}: leave that out`,
+    );
+  });
+
   Deno.test(`openai() by ${api} merges body, and over it requestFields`, async () => {
     await using server = serving(sound);
     await server.model({
