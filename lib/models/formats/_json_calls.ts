@@ -3,8 +3,8 @@
  *
  * | written | becomes |
  * | --- | --- |
- * | `function`, `tool`, `tool_name`, `action` | the key `name` |
- * | `parameters`, `args`, `input`, `action_input`, `tool_input` | the key `arguments` |
+ * | `function`, `function_name`, `tool`, `tool_name`, `action` | the key `name` |
+ * | `parameters`, `params`, `args`, `input`, `action_input`, `tool_input` | the key `arguments` |
  * | `{"type": "function", "function": {…}}` | the call within |
  * | a list of calls | these calls |
  * | no arguments, `null`, an empty text | `{}` |
@@ -31,8 +31,8 @@ export interface ReadCall extends Omit<ToolCall, "id"> {
 /** Arguments in a reply, readable or not. */
 export type ArgumentsRead = Omit<ReadCall, "name">;
 
-const NAME_KEYS = ["name", "function", "tool", "tool_name", "action"];
-const ARGUMENT_KEYS = ["arguments", "parameters", "args", "input", "action_input", "tool_input"];
+const NAME_KEYS = ["name", "function", "function_name", "tool", "tool_name", "action"];
+const ARGUMENT_KEYS = "arguments parameters params args input action_input tool_input".split(" ");
 /** Keys next to a name that are not arguments. */
 const OTHER_KEYS = ["id", "type", "call_id"];
 

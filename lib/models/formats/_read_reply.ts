@@ -42,7 +42,8 @@ export interface Marked {
 }
 
 /** Names of tags around thinking. */
-export const THINKING: readonly string[] = ["think", "thinking", "scratch_pad"];
+export const THINKING: readonly string[] = ["think", "thinking", "seed:think", "scratch_pad"];
+const TAGS = new RegExp(`</?(?:${THINKING.join("|")})>|\\[/?THINK\\]`, "gi");
 
 /** A part of a reply, and the index of the first mark that may be in it. */
 interface ReplyPart {
@@ -84,6 +85,17 @@ export function readMarked(marked: Marked, names: readonly string[]): FormatRead
   const answer = inside.find(({ answered }) => answered);
   if (answer === undefined) return readingOf(outside);
   return readingOf({ ...answer, repairs: ["the answer stood within the thinking"] });
+}
+
+/** Returns what a text says outside of its thinking, and its thinking without the tags. */
+export function thinkingOf(text: string): { readonly said: string; readonly thought: string } {
+  const marks = [...text.matchAll(TAGS)].map(({ 0: tag, index: start }): Mark => (
+    { kind: tag[1] === "/" ? "unthink" : "think", start, end: start + tag.length }
+  ));
+  const all = { from: 0, to: text.length, index: 0 };
+  const walked = walk({ text, marks, attempt: () => undefined }, all, new Ahead(marks));
+  const thoughts = walked.thought.map(({ from, to }) => text.slice(from, to).replace(TAGS, "\n"));
+  return { said: walked.said.join("\n"), thought: thoughts.join("\n").trim() };
 }
 
 /** Looks up the marks of thinking that follow each mark. */

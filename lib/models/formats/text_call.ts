@@ -12,7 +12,10 @@ import { readTolerantJson } from "../../base/json_repair.ts";
 import { stickyEnd } from "../../base/json_slices.ts";
 import { bareCalls } from "./_json_calls.ts";
 import { NAME_ATTRIBUTE, PLACEHOLDER } from "./_tagged_calls.ts";
+import { thinkingOf } from "./_read_reply.ts";
 import { formatOf } from "./registry.ts";
+
+export { thinkingOf };
 
 /** A call in a text. */
 export interface TextCall {
@@ -23,12 +26,13 @@ export interface TextCall {
 }
 
 /**
- * Returns the calls in a text, in any of the usual forms, those in tags first. Of a long text only the beginning and
- * the end are searched.
+ * Returns the calls in a text outside of its thinking, in any of the usual forms, those in tags first. Of a long text
+ * only the beginning and the end are searched.
  *
  * @param names Names of the available functions. Others count only in calls with marks.
  */
-export function textCalls(text: string, names: readonly string[]): TextCall[] {
+export function textCalls(written: string, names: readonly string[]): TextCall[] {
+  const text = thinkingOf(written).said;
   const isLong = text.length > 2 * REACH;
   const whole = (isLong ? `${text.slice(0, REACH)}\n${text.slice(-REACH)}` : text)
     .replace(INVISIBLE, "");
@@ -37,7 +41,8 @@ export function textCalls(text: string, names: readonly string[]): TextCall[] {
   const ends = /\S/.test(said) ? said : whole;
   if (!/[<[({✿]|action|to=/i.test(ends)) return [];
   const available = new Set(names);
-  const marked = MARKS.reduce((all, [mark, tag]) => all.replace(mark, tag), asTags(ends));
+  const tags = asTags(ends).replace(V3, (all, name) => available.has(name) ? `>>>${name}` : all);
+  const marked = MARKS.reduce((all, [mark, tag]) => all.replace(mark, tag), tags);
   const tagged = formatOf("hermes").read(marked, []);
   const react = ACTION.test(tagged.text) ? formatOf("react").read(tagged.text, names) : undefined;
   return [
@@ -64,7 +69,7 @@ function named(names: readonly string[]): TextCall[] {
 const REACH = 100_000;
 const INVISIBLE = /[\u200b-\u200d\u2060\ufeff]/g;
 /** Code within a line, tags in quotes, and lines that quote others. */
-const QUOTED = /(?<![`\\])`[^`\n]{1,2000}`(?!`)|["“]<[^\n]{1,2000}?>["”]|^ {0,3}>.*$/gm;
+const QUOTED = /(?<![`\\])`[^`\n]{1,2000}`(?!`)|["“]<[^\n]{1,2000}?>["”]|^ {0,3}>(?!>>\S).*$/gm;
 /** A label of ReAct with more than a sentence behind it: an input, a bracket, or one word at the end. */
 const ACTION =
   /^[^\w\n]{0,9}Action\b(?:[^\n]*\n[^\w\n]{0,9}Action[ _]Input|[^\n]*[{(`]|\W{1,9}\S{1,300}\s{0,9}(?![^]))/im;
@@ -73,10 +78,10 @@ const ACTION =
 const BRACKETS = /\[((?:\/|END_)?TOOL_?(?:CALLS?|REQUEST))\]/gi;
 /** Tags and special tokens: bars and slash, namespace, name, attributes, bar. The last character may be missing. */
 const TOKEN =
-  /<([|｜/]{0,2})(?:[\w.-]{1,30}[:｜])?([\w▁-]{2,40})((?:[\s=(][^<>]*)?)([|｜]?)(?:>|(?=<|(?![^])))/g;
+  /<([|｜/]{0,2})(?:(?!tool_call:)[\w.-]{1,30}[:｜])?([\w▁:-]{2,40})((?:[\s=(][^<>]*)?)([|｜]?)(?:>|(?=<|(?![^])))/g;
 const CALL_TAG = /(?:tool|function)s?[_▁-]?(?:calls?|use|request|code)$|^use_(?:mcp_)?tool$/i;
 const CALL_TOKEN =
-  /^(?!.*(?:sep|argument|output|respon|result)).*(?:tool|function_|python|action)/i;
+  /^(?!.*(?:sep|arg|:begin|output|respon|result)).*(?:tool|function_|python|action)/i;
 
 /** Rewrites all tags and special tokens around calls as tags of Hermes; other special tokens become a space. */
 function asTags(text: string): string {
@@ -88,7 +93,7 @@ function asTags(text: string): string {
         own.slice(at + all.length, at + all.length + 9),
       ];
       const key = `${open}_${word}_${shut}`;
-      const slash = /\/|^_.*[|｜]$|[_▁]end|suffix/i.test(key) ? "/" : "";
+      const slash = /\/|^_.*[|｜]$|[_▁:]end|suffix/i.test(key) ? "/" : "";
       const isSpecial = /[|｜]/.test(key);
       const isCall = (isSpecial ? CALL_TOKEN : CALL_TAG).test(word);
       // As in a type, such as List<tool_call>.
@@ -100,6 +105,9 @@ function asTags(text: string): string {
   );
 }
 
+/** A call of DeepSeek V3 without its special tokens. */
+const V3 = /^function\s?(\S{1,300})(?=\s{1,9}```json)/gm;
+
 /** Other marks by families of models, and the tags in their place; the order matters. */
 const MARKS: readonly (readonly [mark: RegExp, tag: string])[] = [
   // Mistral
@@ -107,13 +115,15 @@ const MARKS: readonly (readonly [mark: RegExp, tag: string])[] = [
   // GLM, LongCat, MiniCPM
   [/<\w{0,20}(?:arg_key|param)(?=[\s=>])/gi, "<parameter"],
   [/<function(?=\s[^<>]*>\s*(?:<param|\{))/gi, "<invoke"],
+  // Step
+  [/<tool_call>\s{0,9}function\s{1,9}(?=<invoke\s)/g, ""],
   // Llama, Phi-4-mini, Qwen 2
   [/<function>(?=\s*\{)|\bfunctools(?=\s?\[\s?\{)|✿FUNCTION✿:\s?/gi, "\n<tool_call>"],
   // gpt-oss that is cut off
   [/\w\s?to=functions\.(?=[\w$/-]{1,300}\s{0,9}(?:\w{4,10}\s{0,9}){0,2}(?![^]))/g, "\n<tool_call>"],
   // Calls whose opening tag is missing: a line of JSON or with a name, before the closing tag, behind no opening one
   [
-    /^(?=[{[][^<]{0,2000}[}\])]\s{0,9}<\/tool_call>|[\w.-]{1,99}(?:>?\s{0,3}<parameter[\s=]|\([^<]{0,2000}\)\s{0,9}<\/tool_call>))(?<!(?:[[{]|[}\]],|<(?:tool_call|invoke|function)[^]{0,2000})\s{0,9})/gm,
+    /^(?=(?:call:|[\w.-]{1,99} ?)?[{[(][^<]{0,2000}[}\])]\s{0,9}<\/tool_call>|[\w.-]{1,99}(?:>?\s{0,3}<parameter(?:[\s=]|>\w{1,99}<\/\w{0,20}arg_key)))(?<!(?:[[{]|[}\]],|<(?:tool_call|invoke|function)[^]{0,2000})\s{0,9})/gm,
     "<tool_call>",
   ],
   // Llama, Qwen Coder
@@ -121,14 +131,14 @@ const MARKS: readonly (readonly [mark: RegExp, tag: string])[] = [
     /<function\s{0,9}[=(]\s{0,9}["']?([^"'(){}<>\n]{1,300}?)["')]{0,2}\s{0,9}(?:>|(?=[{(<\n])|(?![^]))/gi,
     '<invoke name="$1">',
   ],
-  // DeepSeek, GLM, Gemma, Kimi K2, gpt-oss, Functionary: what marks a name, the name, perhaps a number, a type or
+  // DeepSeek, GLM, Gemma, Kimi K2, gpt-oss, Functionary, Solar: what marks a name, the name, perhaps a number, a type or
   // a fence, and then JSON or elements
   [
-    /(?:<tool_call>\s{0,9}(?:(?:function\s|call:|functions\.)\s{0,9}){0,3}|\bto=(?!assistant)(?:functions\.)?|\bfunctions\.|^>>>)([^\s"'`{}()<>[\],]{1,300}?)(?::\d{1,4}|[:>])?\s{0,9}(?:(?:json|code|commentary)\s{0,9}){0,2}(?:```\w{0,9}\s{0,9})?(?=\{\s{0,9}(?:["'}]|\w{1,50}:)|<parameter)/gm,
+    /(?:<tool_call>\s{0,9}(?:(?:function\s|call:|functions\.)\s{0,9}){0,3}|\bto=(?!assistant)(?:functions\.)?|\bfunctions\.|(?<!>)>>>)([^\s"'`{}()<>[\],]{1,300}?)(?::\d{1,4}|[:>])?\s{0,9}(?:(?:json|code|commentary)\s{0,9}){0,2}(?:```\w{0,9}\s{0,9})?(?=\{\s{0,9}(?:["'}]|\w{1,50}:)|<parameter)/gm,
     '\n<invoke name="$1">',
   ],
-  // Results that a model made up, behind which it may go on to call
-  [/<\/?tool_(?:response|result)s?>/gi, "\n"],
+  // Results that a model made up, behind which it may go on to call; ends of texts; marks of Qwen Coder and Pangu
+  [/<\/?(?:tool_(?:response|result)s?|tools|s|eos|end_of_turn)>|\[unused1[12]\]/gi, "\n"],
   [/^(\W{0,9})Observation/gim, "$1Thought"],
 ];
 
@@ -201,10 +211,10 @@ const BLOCKS =
 const SCHEMA =
   /"(?:parameters|arguments|input_schema)"\s*:\s*\{\s*"(?:type"\s*:\s*"object|properties)"/;
 const CUT_OFF =
-  /^\s*\[?\s*\{\s*["']?(?:name|function|tool|tool_name|action)["']?\s*:\s*["']([^"'\n]{1,300})["']\s*(?:,\s*)?["']?(?:arg|par|inp|tool_i|action_i|\w{0,2}$)/;
+  /^\s*\[?\s*\{\s*["']?(?:name|function|function_name|tool|tool_name|action)["']?\s*:\s*["']([^"'\n]{1,300})["']\s*(?:,\s*)?["']?(?:arg|par|inp|tool_i|action_i|\w{0,2}$)/;
 
-/** Lines with which JSON begins. */
-const JSON_LINE = /^[ \t]{0,9}(?=\[?\s{0,9}\{)/gm;
+/** Lines and sentences with which JSON begins. */
+const JSON_LINE = /(?:^[ \t]{0,9}|[.!?] )(?=\[?\s{0,9}\{)/gm;
 /** Keys of a list of calls, or of one, in the messages of APIs. */
 const CALLS = ["tool_calls", "tool_call", "function_call", "functionCall"];
 
@@ -231,17 +241,21 @@ function plainCalls(text: string, available: Offered): TextCall[] {
   };
   const whole = read(text);
   if (whole.length > 0) return whole;
-  const blocks = [...text.matchAll(BLOCKS)].flatMap(([, language, block, line]) =>
-    read(block ?? line!, language)
-  );
-  if (blocks.length > 0) return blocks;
+  const blocks = [...text.matchAll(BLOCKS)].map(([, language, block, line]) => ({
+    calls: read(block ?? line!, language),
+    name: line?.split("(", 1)[0],
+  }));
+  // A list of functions has names of parameters in the place of values.
+  const isList = blocks.some(({ calls, name = "" }) => calls.length === 0 && available.has(name));
+  const called = blocks.flatMap(({ calls, name }) => isList && name !== undefined ? [] : calls);
+  if (called.length > 0) return called;
   let end = 0;
-  return [...text.matchAll(JSON_LINE)].slice(0, MAX_LINES).flatMap(({ index }) => {
+  return [...text.matchAll(JSON_LINE)].slice(0, MAX_LINES).flatMap(({ 0: before, index }) => {
     if (index < end) return [];
-    const json = readTolerantJson(text, index);
+    const json = readTolerantJson(text, index + before.length);
     end = json?.end ?? end;
     // JSON within a sentence is spoken about.
-    const isAlone = /^[ \t]*(?:\n|(?![^]))/.test(text.slice(end, end + 100));
+    const isAlone = /^[ \t\]}]*(?:\n|(?![^]))/.test(text.slice(end, end + 100));
     return json === undefined || !isAlone ? [] : fromJson(json.json);
   });
 }

@@ -486,6 +486,19 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       "I will now call:\n\nadd(left=1)",
       "```tool_code\nsum = add(left=1)\nprint(sum)\n```",
       'Thought: I add.\nAction: add\nAction Input: {"left": 1}',
+      'function<｜tool▁sep｜>add\n```json\n{"left": 1}\n```<｜tool▁call▁end｜>',
+      'functionadd\n```json\n{"left": 1}\n```',
+      'add<｜tool▁sep｜>{"left": 1}<｜tool▁call▁end｜>',
+      '<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="add"><steptml:parameter name="left">1',
+      "add\n<arg_key>left</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
+      "add(left=1)]<|tool_call_end|>",
+      "<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_arg",
+      '<|tool_call:begin|>a1<|tool_call:name|>add<|tool_call:args|>{"left": 1}<|tool_call:end|>',
+      '>>>all\nI add.>>>add\n{"left": 1}',
+      `<tools>\n${call}\n</tools>`,
+      `[unused11][${call}][unused12]`,
+      `I add. ${call}</s>`,
+      '{"function_name": "add", "params": {"left": 1}}',
     ],
     other: [
       `<tool_call>${call.replaceAll("add", "other")}</tool_call>`,
@@ -526,6 +539,13 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       "A Vec<FunctionCall> or List<tool_call> has them.",
       "It is 3.<|im_end|>",
       "<think>add(1)</think>It is 3.",
+      `<seed:think>${call}</seed:think>`,
+      `[THINK]${call}[/THINK]`,
+      `<tool_call>${call}</tool_call></think>`,
+      "There are:\n\nadd(left)\nsum()",
+      'functionality:\n```json\n{"left": 1}\n```',
+      ">>> add(left=1)\n3",
+      '<tools>{"name": "add", "parameters": {"type": "object"}}</tools>',
       "",
     ],
   };
@@ -539,7 +559,8 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
 
 Deno.test("textCalls() reads hostile texts in linear time, whatever the number of functions", () => {
   const names = Array.from({ length: 3000 }, (_, index) => `(a+)+${index}`);
-  for (const part of ["<tool_call>", "(", "\n{", "\n[", '\\"', "```", "a(", " \n", "to=a ", "<"]) {
+  const marks = ["<tool_call>", "```", "to=a ", "<", "</think>", "a>>>", " \n"];
+  for (const part of [...marks, "(", "\n{", "\n[", '\\"', "a(", ". {"]) {
     assertLinear((text) => textCalls(text, names), "", part);
   }
   assertEquals(textCalls(`<tool_call>{"name": "${names[7]}", "arguments": {}}`, names), [{
