@@ -275,6 +275,20 @@ Deno.test("Report tells of tasks without an answer, and has no rate of success f
   assertEquals(report.comparisons, []);
 });
 
+Deno.test("reports count replies with calls as text and in the reasoning alone, by model", () => {
+  const counts = [["a", 2, 1], ["a", 1, 0], ["b", 0, 1], ["c"]] as const;
+  const trials = counts.map(([served, asText, asDraft = 0], seed) => ({
+    ...traced([], { seed }),
+    model: { requested: served, served, simulated: false },
+    ...(asText === undefined ? {} : { written: { asText, asDraft } }),
+  }));
+  const report = new Report(trials, { suite: "s" });
+  const records = recordsIn(report, "text-calls");
+  const found = records.map((one) => [one["model"], one["as_text"], one["as_draft"]]);
+  assertEquals(found, [["a", 3, 1], ["b", 0, 1]]);
+  assertMatch(renderReport(report), /^Calls written as text\n\(.*\n.*\na +3 +1\nb +0 +1$/m);
+});
+
 Deno.test("reports count right guesses apart from failures, and say that they are none (FuncBenchGen 4.6)", () => {
   const guess = { guessed: true as const };
   const trials = [

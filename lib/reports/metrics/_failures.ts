@@ -136,6 +136,22 @@ const GUESSES = metric(
   },
 );
 
+/** Replies with calls that are no calls. */
+const TEXT_CALLS = metric(
+  ({ subjects }) => subjects.filter(({ counted }) => counted.some(({ written }) => written)),
+  {
+    ...{ id: "text-calls", line: true, section: "failures", title: "Calls written as text" },
+    note: "replies with a call in their text, which is none; others with a draft in the reasoning",
+    columns: (_, report) => [
+      subjectColumns(report),
+      Object.entries({ as_text: "asText", as_draft: "asDraft" } as const).map(([id, part]) => ({
+        ...{ id, unit: "count" },
+        value: ({ counted }) => sum(counted, ({ written }) => written?.[part] ?? 0),
+      })),
+    ],
+  },
+);
+
 /** Outcomes that tables of success tell apart, or that are answers. */
 const PLAIN_OUTCOMES: readonly Outcome[] = [
   ...["solved", "wrong_answer", "no_answer", "abstained", "invalid"] as const,
@@ -272,6 +288,7 @@ const REPETITIONS = metric(
 /** The metrics of what went wrong. */
 export const FAILED: readonly Metric[] = [
   FAILURES,
+  TEXT_CALLS,
   GUESSES,
   OUTCOME_COUNTS,
   BEHAVIOURS,
@@ -293,24 +310,13 @@ function noneWrong({ subjects, unit }: Pick<Report, "subjects" | "unit">): strin
       : `; what failed are ${asserted === unsolved.length ? "" : "trials or "}assertions`);
 }
 
-/**
- * Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen, or as they are written
- * as text; empty if all are.
- */
+/** Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen; empty if all are. */
 function unseenNote({ subjects }: Pick<Report, "subjects">): string {
-  const counted = subjects.flatMap((one) => one.counted);
-  const unseen = counted.filter(isUnwatched).length;
-  const replies = (part: "asText" | "asDraft", where: string) => {
-    const count = sum(counted, ({ written }) => written?.[part] ?? 0);
-    return count === 0 ? "" : `; replies with a call ${where}, which is none: ${count}`;
-  };
-  return replies("asText", "as text") + replies("asDraft", "in the reasoning alone") +
-    (unseen === 0
-      ? ""
-      : `; of ${
-        countText(unseen, "trial")
-      } only the calls that the agent carried out are known: unknown names and ` +
-        "unreadable arguments could not be seen");
+  const unseen = subjects.flatMap(({ counted }) => counted).filter(isUnwatched).length;
+  if (unseen === 0) return "";
+  const trials = countText(unseen, "trial");
+  return `; of ${trials} only the calls that the agent carried out are known: unknown names and ` +
+    "unreadable arguments could not be seen";
 }
 
 /** Says in place of a table of wrong calls that there are none; `undefined` where there are, or no trials. */
