@@ -71,13 +71,15 @@ export interface ReplyEvent {
   readonly failed?: readonly FailedAttempt[];
   /** Descriptions of the repairs made to the reply; omitted if there are none. */
   readonly repairs?: readonly string[];
-  /** The calls in its text or, if it has nothing else, in its reasoning, which are no calls; omitted without any. */
+  /** The calls in its text outside of reasoning, which are no calls; omitted without any. */
   readonly textCalls?: readonly TextCallEvent[];
-  /** The names of the functions that its reasoning calls, as a draft, where it made no call; omitted without any. */
+  /** The names of the functions that its reasoning calls, as drafts, and the reply does not; omitted without any. */
   readonly drafts?: readonly string[];
+  /** Set if it has nothing but reasoning, and was not cut off; otherwise omitted. */
+  readonly reasoned?: true;
   /** How its calls could be parsed; omitted if it attempts none. */
   readonly parsed?: Parse;
-  /** The reply as it was written, if calls in its text were repaired or unreadable; otherwise omitted. */
+  /** The reply as it was written, if calls in its text were not strict, or thinking left out; otherwise omitted. */
   readonly written?: string;
   /** The request whose reply an agent threw away, to send the same request again; otherwise omitted. */
   readonly replaces?: number;
@@ -433,7 +435,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     ...each(z.number(), "inputTokens", "outputTokens", "durationMs"),
     ...each(text.optional(), "stage", "model", "written", "unknownFinish"),
     ...each(texts.optional(), "repairs", "drafts"),
-    estimated: yes.optional(),
+    ...each(yes.optional(), "estimated", "reasoned"),
     failed: z.array(z.looseObject({
       cause: z.enum(["infrastructure", "unclear"]),
       status: z.int().optional(),

@@ -80,7 +80,7 @@ export interface ModelReply {
   readonly repairs: readonly string[];
   /** How its calls could be parsed, the worst of them; omitted if it attempts none. */
   readonly parsed?: Parse;
-  /** The reply as it was written, if its calls were repaired or unreadable; otherwise omitted. */
+  /** The reply as it was written, if its calls were repaired or unreadable, or thinking left out; otherwise omitted. */
   readonly written?: string;
   /** Items to send back to the provider with the next request; omitted if there are none. */
   readonly carried?: Carried;

@@ -315,7 +315,8 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
     // An agent may read calls from texts by itself.
     textCalls.some(({ name }) => !made.has(name)) && calls === 0 && parsed === undefined
   );
-  const drafted = replies.find(({ drafts }) => drafts !== undefined);
+  const drafted = replies.find(({ drafts, calls }) => drafts !== undefined && calls === 0);
+  const alone = replies.find(({ reasoned }) => reasoned);
   const nameText = ([name = ""]: readonly string[]) =>
     name === "" ? "some function" : show(name, 60);
   const { omits = [] } = replies.at(-1) ?? {};
@@ -346,6 +347,10 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
       .map(({ request, unknownFinish }) =>
         `  reply ${request} ended for a reason that is not known: ${show(unknownFinish!, 60)}`
       ),
+    ...(alone === undefined ? [] : [
+      `  reply ${alone.request} has nothing but reasoning: does the server's reasoning parser fit this ` +
+      "model? It may have taken the answer for it; calls in it are carried out with a text format, such as api hermes",
+    ]),
     ...replies.filter(({ parsed, written }) => parsed === "unreadable" && written !== undefined)
       .map(({ request, written }) =>
         `  reply ${request} has a call that could not be read; it was written as ` +

@@ -118,7 +118,7 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
 export interface WrittenCounts {
   /** The number of replies whose text has one. */
   readonly asText: number;
-  /** The number of replies whose reasoning alone has one. */
+  /** The number of other replies whose reasoning has one that they did not make. */
   readonly asDraft: number;
 }
 

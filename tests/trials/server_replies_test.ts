@@ -16,6 +16,7 @@ import { describeTrial } from "../../lib/reports/story.ts";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import type { ChatRequest } from "../../lib/simulated/_wire.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { completion, response } from "../support/wire_servers.ts";
 
@@ -60,6 +61,7 @@ const choice = (message: Planned | JsonObject, more: JsonObject = {}) =>
 const plain = (message: Planned) => message as unknown as JsonObject;
 
 const THOUGHT = "a thought of its own";
+const OTHER = '<tool_call>{"name": "drop", "arguments": {}}</tool_call>';
 
 /** What servers add to a message, and how they know that it is missing from one with calls. */
 const EXPECTING: Record<string, {
@@ -193,11 +195,34 @@ Deno.test("the story of a trial hints at the server where the model wrote its ca
     " as text in reply 1, which is no call: does the server have a parser",
   );
   assertStringIncludes(story, "set api to the text format that it writes, such as hermes");
-  await using thinker = planning((planned) =>
-    choice({ content: "Well.", reasoning_content: written(planned) })
-  );
-  assertMatch(
-    describeTrial(await thinker.trial()),
-    /wrote a call of \w+ in the reasoning of reply 1, and made none/,
-  );
+  const thought = (planned: Planned) => `I call it.\n${written(planned)}`;
+  const drafted = /wrote a call of \w+ in the reasoning of reply 1, and made none/;
+  const alone =
+    /made none\n {2}reply 1 has nothing but reasoning: does the server's reasoning parser/;
+  const part = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+  // Servers have one reasoning in several fields.
+  const fields = (text: string) => ({
+    ...{ content: null, reasoning_content: text, reasoning: text },
+    reasoning_details: [{ type: "reasoning.text", text }],
+  });
+  const isCall = ({ content }: Planned) => content!.includes("<tool_call>");
+  /** What comes of it: the story, and the replies whose calls within the reasoning were not made. */
+  const table: [Api, (planned: Planned) => JsonObject, RegExp, drafts: number][] = [
+    ["chat", (planned) => ({ content: "Well.", reasoning_content: thought(planned) }), drafted, 1],
+    ["chat", (planned) => ({ content: null, reasoning: thought(planned) }), alone, 1],
+    ["chat", (planned) => ({ content: [part(thought(planned))] }), alone, 1],
+    ["chat", (planned) => ({ content: `<think>${thought(planned)}` }), alone, 1],
+    ["chat", () => ({ content: "", reasoning: "It is 3." }), /reply 1 has nothing but reason/, 0],
+    ["hermes", (planned) => ({ content: `<think>${thought(planned)}</think>Well.` }), drafted, 1],
+    ["hermes", (planned) => ({ content: "Well.", reasoning: thought(planned) }), drafted, 1],
+    ["hermes", (one) => isCall(one) ? fields(thought(one)) : plain(one), /^solved/, 0],
+    ["hermes", (one) => ({ content: `<think>${OTHER}</think>${one.content}` }), /^solved/, 4],
+  ];
+  for (const [api, message, right, drafts] of table) {
+    await using thinker = planning((planned) => choice(message(planned)));
+    const trial = await thinker.trial(1, api);
+    assertMatch(`${trial.outcome} ${describeTrial(trial)}`, right);
+    assertEquals(trial.calls, /^solved/.test(trial.outcome) ? trial.minimumCalls : 0);
+    assertEquals(summarize(trial).written?.asDraft ?? 0, drafts);
+  }
 });

@@ -4,10 +4,13 @@
  * @module
  */
 
+import type { FormatReading, TextFormat } from "./format.ts";
+import { thinkingOf } from "./_read_reply.ts";
 import { type FormatId, formatOf } from "./registry.ts";
 import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ToolCall, ToolChoice } from "../../tools/tool.ts";
+import { reasoningTexts } from "../openai/content.ts";
 import { PARSES } from "../../calls/trace.ts";
 
 /** Options of {@linkcode inTextFormat}. */
@@ -38,7 +41,7 @@ export function inTextFormat(model: Model, id: FormatId, options: TextFormatOpti
         tools: [],
       });
       if (tools.length === 0 || toolChoice === "none") return reply;
-      const read = format.read(reply.text, tools.map(({ name }) => name));
+      const read = readReply(format, reply, tools.map(({ name }) => name));
       const written = read.calls.map((call, index): ToolCall => ({
         id: `call_${index + 1}`,
         ...call,
@@ -46,6 +49,19 @@ export function inTextFormat(model: Model, id: FormatId, options: TextFormatOpti
       return withCalls(reply, { ...read, calls: written });
     },
   };
+}
+
+/** Reads a reply; where it says and calls nothing, its server's parser may have taken a call for reasoning. */
+function readReply(
+  format: TextFormat,
+  { text, calls, carried }: ModelReply,
+  names: readonly string[],
+): FormatReading {
+  const read = format.read(text, names);
+  if (read.text.trim() !== "" || read.calls.length + calls.length > 0) return read;
+  // Servers repeat one reasoning in several fields.
+  const within = reasoningTexts(carried).map((one) => format.read(`<think>${one}`, names));
+  return within.find((one) => one.calls.length > 0) ?? read;
 }
 
 /** Returns the reply with the calls read from its text, and those that its server sent. */
@@ -67,6 +83,7 @@ function withCalls(
     : "unreadable";
   // Native calls are not in the requested format, so they are at best repaired.
   const parsed = PARSES.findLast((one) => one === odd || one === read.parsed);
+  const isAsRead = (parsed ?? "strict") === "strict" && thinkingOf(reply.text).thought === "";
   return {
     ...rest,
     text: read.text,
@@ -75,6 +92,6 @@ function withCalls(
     finish: calls.length > 0 && reply.finish !== "length" ? "calls" : reply.finish,
     repairs: [...reply.repairs, ...read.repairs, ...repairs],
     ...defined({ parsed }),
-    ...(parsed === undefined || parsed === "strict" ? {} : { written: reply.text }),
+    ...(isAsRead || reply.text === "" ? {} : { written: reply.text }),
   };
 }

@@ -14,7 +14,7 @@
  * | `<function=NAME>` or `<invoke name="NAME">` around the JSON of arguments | a call, repaired |
  * | code fences around calls or arguments | the call, repaired |
  * | JSON of calls to available functions, with nothing around them in the whole reply | these calls, repaired |
- * | calls within thinking (`<think>…</think>`), and no text outside | these calls, repaired |
+ * | calls within thinking (`<think>…</think>`, or a server's field), and no text or call outside | these calls, repaired |
  * | a made-up result after calls | dropped with everything after it, repaired |
  * | in ReAct, an answer after a call in one reply | dropped, repaired |
  * | arguments that are still not a JSON object, expressions, elements for single arguments, no name | unreadable |

@@ -3,23 +3,34 @@
  * @module
  */
 
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, isObject, type JsonValue } from "../../base/json.ts";
 import type { Carried } from "../../tools/message.ts";
 
-/** Returns all texts of a reply beside those that it said and the calls that it made: its reasoning, above all. */
-export function reasoningText({ items }: Carried): string {
-  const beside = items.filter(({ type }) => type !== "message" && type !== "function_call");
-  const open: unknown[] = beside.map(({ content, tool_calls: _, ...item }) =>
-    Array.isArray(content) ? [item, content.filter((part) => textPart(part) === undefined)] : item
-  );
+/** Returns the texts of a reply beside those that it said and the calls that it made, one for each field or part. */
+export function reasoningTexts({ items }: Pick<Carried, "items"> = { items: [] }): string[] {
+  const beside = items.filter(({ type }) => type !== "message" && !String(type).endsWith("_call"));
+  return beside.flatMap(({ content = [], ...item }) => {
+    const parts = [content].flat().filter((part) => textPart(part) === undefined);
+    return Object.entries({ ...item, content: parts }).map(([key, value]) =>
+      textWithin({ [key]: value })
+    );
+  });
+}
+
+/** Keys of what is no text for people. */
+const OPAQUE =
+  /^(?:type|id|status|format|index|data|tool_calls|(?:extra|encrypted)_content|(?:thought_)?signature)$/;
+
+/** Returns the texts within a value. */
+function textWithin(value: JsonValue): string {
   const texts: string[] = [];
-  for (const value of open) {
-    if (typeof value === "string") texts.push(value);
-    else if (typeof value === "object" && value !== null) {
-      for (const inner of Object.values(value)) open.push(inner);
-    }
+  const open = [value];
+  for (const one of open) {
+    if (typeof one === "string") texts.push(one);
+    if (!isObject(one)) continue;
+    for (const [key, inner] of Object.entries(one)) if (!OPAQUE.test(key)) open.push(inner);
   }
-  return texts.join("\n");
+  return texts.join("\n").trim();
 }
 
 /** Returns the text of a message's content: a text, or a list of parts of which some are texts. */

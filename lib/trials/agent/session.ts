@@ -22,8 +22,8 @@ import {
   type StageUse,
   TimeLimitError,
 } from "../../models/model.ts";
-import { textCalls } from "../../models/formats/text_call.ts";
-import { reasoningText } from "../../models/openai/content.ts";
+import { type TextCall, textCalls, thinkingOf } from "../../models/formats/text_call.ts";
+import { reasoningTexts } from "../../models/openai/content.ts";
 import type { Medium } from "../../tools/media.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type ReplyEvent, type TraceEvent } from "../../calls/trace.ts";
@@ -396,23 +396,29 @@ interface OtherUse {
   usage: Usage;
 }
 
-/** Returns the calls that a reply has in its text, and the functions that it calls in its reasoning. */
+/** Returns the calls that a reply has in its text, and the functions that it calls in its reasoning alone. */
 function textCallsOf(
-  { text, calls, carried }: ModelReply,
+  { text, calls, carried, finish, written: whole = text }: ModelReply,
   names: readonly string[],
-): Pick<ReplyEvent, "textCalls" | "drafts"> {
-  const reasoning = carried === undefined || calls.length > 0 ? "" : reasoningText(carried);
-  // A server's parser may have taken all of a reply for reasoning.
-  const said = text.trim() === "" ? reasoning : text;
-  const written = textCalls(said, names).map(({ name, arguments: given }) => ({
+): Pick<ReplyEvent, "textCalls" | "drafts" | "reasoned"> {
+  const written = textCalls(text, names).map(({ name, arguments: given }) => ({
     name: name.slice(0, MAX_NAME_LENGTH),
     ...(given === undefined || given.length > MAX_KEPT_LENGTH ? {} : { arguments: given }),
   }));
-  const drafts = said === reasoning ? [] : textCalls(reasoning, names).map(({ name }) => name);
+  const reasoning = [
+    thinkingOf(whole).thought,
+    ...reasoningTexts(carried).flatMap((one) => Object.values(thinkingOf(one))),
+  ].join("\n");
+  const keyOf = ({ name, arguments: given = "" }: TextCall) => name + given.replace(/\s/g, "");
+  const made = new Set(calls.flatMap((call) => [call.name, keyOf(call)]));
+  const drafts = textCalls(reasoning, names).filter((one) => !made.has(keyOf(one)));
+  const isReasoned = calls.length === 0 && finish !== "length" && finish !== "filter" &&
+    thinkingOf(text).said.trim() === "" && reasoning.trim() !== "";
   return {
+    ...(isReasoned ? { reasoned: true } : {}),
     ...(written.length === 0 ? {} : { textCalls: bounded(written, { name: "" }) }),
     ...(drafts.length === 0 ? {} : {
-      drafts: [...new Set(drafts.map((name) => name.slice(0, MAX_NAME_LENGTH)))]
+      drafts: [...new Set(drafts.map(({ name }) => name.slice(0, MAX_NAME_LENGTH)))]
         .slice(0, MAX_TEXT_CALLS),
     }),
   };
