@@ -58,6 +58,8 @@ export interface ModelEntry {
    * text alone, which then says what was left out.
    */
   readonly takes?: readonly Medium[];
+  /** Whether replies come as event streams. Default: once a server demands it. */
+  readonly stream?: boolean;
   /** Further fields of the request's body. */
   readonly body?: JsonObject;
   /** Name in results, for several entries of one model. Default: `model`, or `m (react)` if not `chat`. */
@@ -175,6 +177,7 @@ export const MODEL = z.strictObject({
   parallelToolCalls: z.boolean().optional(),
   toolChoice: TOOL_CHOICE.optional(),
   takes: z.array(z.enum(MEDIA)).optional(),
+  stream: z.boolean().optional(),
   body: z.record(z.string(), z.json())
     .refine((body) => !holdsSecret(body), {
       message: "must hold no secret: plans are kept in journals",

@@ -203,7 +203,7 @@ for (const [title, said] of Object.entries(REPLIES)) {
       const { response } = await server.forward({ path, body, context });
       const request = readAgentRequest(form.api, JSON.stringify(body))!;
       const text = await response.text();
-      const { reply } = readWatched(request, text, { isStream: form.streamed, server });
+      const { reply } = readWatched(request, text, server);
       const { duration: _, ...own } = await model.reply({ messages: [], tools, context });
       assertEquals(
         [reply.text, reply.calls, reply.usage, reply.served, reply.finish],

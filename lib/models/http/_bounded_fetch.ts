@@ -29,6 +29,7 @@ export function boundedFetch(): typeof fetch {
     const body = sentOnce(input, init?.body);
     const answer = await withinLength(
       await fetch(input, { ...init, body, headers, client: CONNECTIONS }),
+      typeof init?.body === "string" && init.body.includes('"stream":true'),
     );
     return answer.ok || answer.body === null ? answer : await shallowError(answer);
   };
@@ -65,8 +66,8 @@ function isPermitted(address: string): boolean {
   return state === "granted";
 }
 
-/** Returns a response whose body is not too long, or throws. */
-async function withinLength(response: Response): Promise<Response> {
+/** Returns a response whose body is not too long, or throws; one that was asked for in pieces is passed on as it comes. */
+async function withinLength(response: Response, inPieces: boolean): Promise<Response> {
   const { body, headers } = response;
   if (body === null) return response;
   const announced = headers.get("content-length");
@@ -77,13 +78,8 @@ async function withinLength(response: Response): Promise<Response> {
   }
   // The length of a compressed body says little about its content.
   if (announced !== null && !headers.has("content-encoding")) return response;
-  if (isEventStream(response)) return new Response(boundedBody(body), response);
+  if (inPieces) return new Response(boundedBody(body), response);
   return new Response(await readBounded(body), response);
-}
-
-/** Whether a body arrives in pieces, which an agent wants as they come. */
-export function isEventStream({ headers }: Response): boolean {
-  return headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") === true;
 }
 
 /** Returns a body that breaks off as soon as it is too long, or `signal` aborts; `onChunk` hears of each chunk. */

@@ -8,7 +8,7 @@ import type OpenAI from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { environmentVariable } from "../../base/environment.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
-import { isShallowText, parseJson, printable } from "../../base/json.ts";
+import { parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type InfrastructureErrorOptions, type Permanent } from "../model.ts";
 import { delayIn, errorMeaning, errorSaid, errorWithin, type Said } from "./_error_meaning.ts";
 import type { Effect } from "./_server_words.ts";
@@ -140,12 +140,12 @@ const PROBE = { least: 1_000, most: 5_000 };
 /** Requests to an endpoint. */
 export interface Requests {
   /**
-   * Posts a body to a path below the endpoint's base URL and returns the answer as JSON, unchecked.
+   * Posts a body to a path below the endpoint's base URL and returns the text of the answer, whatever it is marked as.
    *
    * @throws {InfrastructureError} For every fault of network or server; a {@linkcode ModelFault} if the
    * model answered nevertheless.
    */
-  post(path: string, body: object, signal: AbortSignal): Promise<unknown>;
+  post(path: string, body: object, signal: AbortSignal): Promise<string>;
   /**
    * Posts a body likewise, and returns the answer unread: one that is streamed has only begun.
    *
@@ -180,7 +180,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
     }
   };
   return {
-    post: (path, body, signal) => asked(path, { body, signal }, contentOf),
+    post: (path, body, signal) => asked(path, { body, signal }, (response) => response.text()),
     send: (path, body, signal) => asked(path, { body, signal }, (response) => response),
     async isAlive(since, signal) {
       if ((lastAnswered.get(host) ?? -Infinity) >= since) return true;
@@ -446,17 +446,6 @@ class OpenAnswer {
   get body(): Response["body"] {
     return this.response.body;
   }
-}
-
-/** Reads an answer as OpenAI's client does, which sets timers and listeners for that: JSON where it is marked as such. */
-async function contentOf(response: Response): Promise<unknown> {
-  const text = await response.text();
-  if (text === "") return undefined;
-  if (!isShallowText(text)) throw new RangeError("the body nests too deep");
-  const [type = ""] = (response.headers.get("content-type") ?? "").toLowerCase().split(/\s*;/);
-  return type.includes("application/json") || type.trim().endsWith("+json")
-    ? JSON.parse(text)
-    : text;
 }
 
 /** Posts a body, and returns the answer of the server. */

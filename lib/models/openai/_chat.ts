@@ -5,7 +5,13 @@
  * @module
  */
 
-import { defined, isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
+import {
+  defined,
+  isJsonObject,
+  isWithin,
+  type JsonObject,
+  type JsonValue,
+} from "../../base/json.ts";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
@@ -14,7 +20,7 @@ import { finishMeanings } from "../http/_error_meaning.ts";
 import { type Effect, type Meaning, MEANINGS } from "../http/_server_words.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
-import { fieldsBack, isOfChat, itemOf, refusedField } from "./_fields.ts";
+import { fieldsBack, isOfChat, itemOf, NULL_CONTENT } from "./_fields.ts";
 import {
   MAX_LEVELS,
   parseShape,
@@ -24,6 +30,7 @@ import {
   unreadableReply,
   WIRE_ID,
   type WireCall,
+  withoutRepeats,
 } from "./reading.ts";
 import type { ReplySource, WireFormat, WireReply, WireRequest } from "./wire_format.ts";
 
@@ -33,7 +40,6 @@ export const CHAT: WireFormat = {
   replyName: "a chat completion",
   write,
   read,
-  refused: (message, body) => refusedField(message, (body as ChatBody).messages),
 };
 
 type ChatBody = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "messages"> & {
@@ -118,7 +124,7 @@ function writeMessage(
   if (calls.length === 0) return { role, content: said, ...back?.fields };
   return {
     role,
-    content: said.length === 0 ? null : said,
+    content: said.length > 0 ? said : withheld.has(NULL_CONTENT) ? "" : null,
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: "function",
@@ -170,14 +176,17 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
     });
   }
   const { message } = choice;
-  const said = parseShape(SAID, message, answerer, ["choices", 0, "message"]);
+  const given = { ...message, ...defined({ tool_calls: asFunctions(message["tool_calls"]) }) };
+  const said = parseShape(SAID, given, answerer, ["choices", 0, "message"]);
   const text = contentText(said.content) || said.refusal || "";
-  const wireCalls = (said.tool_calls ?? []).map((call): WireCall & { fields: JsonObject } => ({
+  const sentCalls = (said.tool_calls ?? []).map((call): WireCall & { fields: JsonObject } => ({
     ...call.function,
     id: call.id,
+    isCustom: isJsonObject(call["custom"]),
     // The id of a call is none within its function.
     fields: call as JsonObject,
   }));
+  const wireCalls = withoutRepeats(sentCalls, (call) => call);
   const legacy = wireCalls.length === 0 ? legacyCall(message["function_call"]) : [];
   const allCalls: readonly (WireCall & { readonly fields?: JsonObject })[] = [
     ...wireCalls,
@@ -204,6 +213,16 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   // It is sent back with the next request.
   if (!isWithin(item, { levels: MAX_LEVELS })) throw unusable("its fields nest too deep");
   return { ...found, carried: { by: who, items: [item] } };
+}
+
+/** Returns calls with custom ones, which have a text for their input, in the form of the others. */
+function asFunctions(calls: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(calls)) return calls;
+  return calls.map((call) => {
+    const { custom } = isJsonObject(call) ? call : {} as JsonObject;
+    if (!isJsonObject(call) || !isJsonObject(custom) || isJsonObject(call["function"])) return call;
+    return { ...call, function: { name: custom["name"]!, arguments: custom["input"] ?? "" } };
+  });
 }
 
 /** Reads the one call of OpenAI's first API for calls; some servers send an empty one with each reply. */

@@ -1,6 +1,7 @@
 /**
- * Event streams: puts a streamed reply (server-sent events) together into the body that the server would have sent
- * whole. Nothing is judged here: what is wrong with the reply stays wrong in the body.
+ * Bodies of replies: reads one by what it is, whatever it is marked as, and puts a streamed reply (server-sent events)
+ * together into the body that the server would have sent whole. Nothing is judged here: what is wrong with the reply
+ * stays wrong in the body.
  *
  * Servers differ in how they stream calls:
  *
@@ -8,7 +9,10 @@
  * | --- | --- |
  * | no `index`, or 0 for each call | Gemini; LMDeploy, SGLang, gateways |
  * | the name, and perhaps the id, in each chunk | MiniMax at NVIDIA, Fireworks |
- * | another id in later chunks | Poolside |
+ * | another id in later chunks, or a new id and index in each | Poolside; LM Studio |
+ * | one call at two indexes, with one id | LocalAI |
+ * | `{}` before the arguments | Anthropic's models behind LiteLLM |
+ * | the whole arguments once more, or all so far in each chunk | vLLM's last chunk; gateways |
  * | a call begins at the index of an earlier one and goes on at its own | DeepSeek behind a gateway |
  * | arguments as an object | MiniMax |
  * | usage in a choice, or in `x_groq` | Moonshot; Groq |
@@ -24,10 +28,14 @@
  * @see https://github.com/agno-agi/agno/pull/8880
  * @see https://github.com/can1357/oh-my-pi/pull/1779
  * @see https://github.com/BerriAI/litellm/pull/32724
+ * @see https://github.com/BerriAI/litellm/issues/4537
+ * @see https://github.com/mudler/LocalAI/issues/9722
+ * @see https://github.com/NousResearch/hermes-agent/pull/5331
  * @module
  */
 
 import {
+  canonicalJson,
   defined,
   isJsonObject,
   isObject,
@@ -38,22 +46,27 @@ import {
 import type { WireApi } from "./wire_format.ts";
 
 /**
- * Returns the body of a streamed reply as if it had been sent whole, unchecked: readers of bodies refuse it where it
- * has the wrong shape. An error anywhere in the stream, an event that is no JSON and a stream that ends before its
- * reply give a body with an `error`, which readers refuse as well.
+ * Returns the body of a reply as if it had been sent whole, unchecked: readers of bodies refuse it where it has the
+ * wrong shape. What the text is decides: JSON, also between comments and `[DONE]`; events; chunks on lines of their
+ * own; or else the text as it is, and `undefined` for one of blanks.
  *
- * A chat completion is complete with a finish reason or `[DONE]`; a response with the event that contains it whole.
- * A text without events is returned as the JSON that it is, or else as it is: servers that do not stream answer so.
- * Takes time in proportion to the text.
+ * An error anywhere in a stream, an event that is no JSON and a stream that ends before its reply give a body with an
+ * `error`, which readers refuse as well, as does one whose call may be there once or twice. A chat completion is
+ * complete with a finish reason or `[DONE]`; a response with the event that contains it whole. Takes time in proportion
+ * to the text.
  *
- * @param text All of the stream, of which the caller limits the length.
+ * @param text All of the body, of which the caller limits the length.
  */
 export function wholeBody(api: WireApi, text: string): unknown {
+  const sent = text.replace(/^\uFEFF/, "");
+  const json = parseJson(sent) ?? parseJson(sent.replaceAll(BESIDE_JSON, ""));
+  if (json !== undefined) return json;
+  if (/^\s*(?:<|$)/.test(sent)) return sent.trim() === "" ? undefined : sent;
   const { add, whole } = api === "chat" ? streamedCompletion() : streamedResponse();
   let isDone = false;
   let hasEvents = false;
   let error: JsonObject | undefined;
-  for (const { name, data } of eventsIn(text)) {
+  for (const { name, data } of eventsIn(sent)) {
     hasEvents = true;
     isDone = data.trim() === "[DONE]";
     if (isDone) break;
@@ -65,14 +78,14 @@ export function wholeBody(api: WireApi, text: string): unknown {
     error ??= errorIn(name, chunk);
     add(chunk, name);
   }
-  if (!hasEvents && !NOTHING.test(text)) return parseJson(text) ?? text;
+  if (!hasEvents && !/^\s*:/.test(sent)) return sent;
   const body = whole(isDone);
   if (error !== undefined) return { ...body, error };
   return body ?? failure("the stream ended before its reply was complete");
 }
 
-/** A text of blanks, or one that begins with a comment. */
-const NOTHING = /^\s*(?::|$)/;
+/** What stands around JSON that is sent as a stream: comments, and its end. */
+const BESIDE_JSON = /^(?::.*|data: ?\[DONE\]\s*)$/gm;
 
 /** A reply that is put together. */
 interface StreamedReply {
@@ -103,11 +116,12 @@ function* eventsIn(text: string): Generator<{ readonly name: string; readonly da
   for (const [line] of text.matchAll(/[^\r\n]*(?:\r\n|\r|\n|$)/g)) {
     const colon = line.indexOf(":");
     const end = line.trimEnd().length;
-    // A byte order mark may begin the stream.
-    const field = line.slice(0, colon < 0 ? end : colon).replace(/^\uFEFF/, "");
+    const field = line.slice(0, colon < 0 ? end : colon);
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ |[\r\n]+$/g, "");
     if (field === "event") name = value;
     if (field === "data") lines.push(value);
+    // Some servers forget the field, above all for errors.
+    if (line.startsWith("{") && isObjectWritten(line)) yield { name: "", data: line };
     // The last event may lack the empty line that ends the others.
     if (!/^[\r\n]*$/.test(line)) continue;
     for (const data of dataOf(lines)) yield { name, data };
@@ -150,11 +164,12 @@ function streamedCompletion(): StreamedReply {
   let [hasChoice, hasDelta] = [false, false];
   let groqUsage: JsonValue | undefined;
 
-  const addDelta = (delta: JsonObject) => {
+  const addDelta = (delta: JsonObject, isLast: boolean) => {
     hasDelta ||= isSaid(delta);
     for (const [key, value] of Object.entries(delta)) {
-      if (key === "tool_calls" && Array.isArray(value)) value.forEach(calls.add);
-      else if (key === "function_call" && isJsonObject(value)) legacy.add(value);
+      if (key === "tool_calls" && Array.isArray(value)) {
+        for (const given of value) calls.add(given, isLast);
+      } else if (key === "function_call" && isJsonObject(value)) legacy.add(value, isLast);
       else if (key === "role") message.set(key, value);
       else message.set(key, joined(message.get(key), value));
     }
@@ -167,13 +182,16 @@ function streamedCompletion(): StreamedReply {
       if (!isJsonObject(one) || (one["index"] ?? 0) !== 0) continue;
       hasChoice = true;
       setFields(choice, one, ["index", "delta", "logprobs"]);
-      if (isJsonObject(one["delta"])) addDelta(one["delta"]);
+      if (isJsonObject(one["delta"])) addDelta(one["delta"], isSaid(one["finish_reason"]));
     }
   };
   const whole = (isDone: boolean): JsonObject | undefined => {
     if (!isDone && !choice.has("finish_reason")) return undefined;
     const { message: sent, usage: choiceUsage, ...rest } = Object.fromEntries(choice);
     const toolCalls = calls.whole();
+    const isDoubtful = [...toolCalls, { function: legacy.whole() }]
+      .some((call) => isJsonObject(call) && call["function"] === null);
+    if (isDoubtful) return failure("the arguments of a call came once or twice");
     const built: JsonObject = {
       ...Object.fromEntries(message),
       ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
@@ -233,43 +251,92 @@ function goesOn(last: JsonObject, part: JsonObject): boolean {
     PIECES.some((key) => last[key] !== undefined && part[key] !== undefined);
 }
 
+/** Arguments as a chunk has them; marked where it also has the name or the end, which no model writes. */
+interface Piece {
+  readonly text: string;
+  readonly isMarked: boolean;
+}
+
 /** A function's name and arguments that are put together. */
 interface FunctionParts {
-  readonly add: (given: JsonObject) => void;
-  /** Whether the arguments are the text of a JSON object that came in one piece. */
-  readonly isOnePiece: () => boolean;
-  /** The arguments so far. */
-  readonly written: () => JsonValue | undefined;
-  /** Returns the function; `undefined` if there was none. */
-  readonly whole: () => JsonObject | undefined;
+  readonly add: (given: JsonObject, isLast: boolean) => void;
+  /** The arguments, as far as they are text. */
+  pieces: Piece[];
+  readonly name: () => JsonValue | undefined;
+  /** Returns the function; `undefined` if there was none, `null` if nobody knows what its arguments are. */
+  readonly whole: () => JsonObject | null | undefined;
 }
 
 function functionParts(): FunctionParts {
   const fields = new Map<string, JsonValue>();
-  let [isThere, isOnePiece] = [false, false];
-  return {
-    add(given) {
+  let isThere = false;
+  // The text of a custom call is its input.
+  let textKey = "arguments";
+  const parts: FunctionParts = {
+    pieces: [],
+    add(given, isLast) {
       isThere = true;
       for (const [key, value] of Object.entries(given)) {
-        const before = fields.get(key);
         if (!isSaid(value)) {
           // Whether there was an empty text or nothing makes a difference.
-          if (value !== null && before === undefined) fields.set(key, value);
-        } else if (key === "arguments") {
-          isOnePiece = !isSaid(before) && isObjectWritten(value);
-          const isText = typeof before === "string" && typeof value === "string";
-          fields.set(key, isText ? before + value : value);
+          if (value !== null && !fields.has(key)) fields.set(key, value);
+        } else if ((key === "arguments" || key === "input") && typeof value === "string") {
+          textKey = key;
+          parts.pieces.push({ text: value, isMarked: isLast || isSaid(given["name"]) });
         } else if (key === "name") {
-          fields.set(key, joinedName(before, value));
+          fields.set(key, joinedName(fields.get(key), value));
         } else {
+          if (key === "arguments") parts.pieces = [];
           fields.set(key, value);
         }
       }
     },
-    isOnePiece: () => isOnePiece,
-    written: () => fields.get("arguments"),
-    whole: () => isThere ? Object.fromEntries(fields) : undefined,
+    name: () => fields.get("name"),
+    whole() {
+      if (!isThere) return undefined;
+      if (parts.pieces.length === 0) return Object.fromEntries(fields);
+      const written = textKey === "input" ? joinedText(parts.pieces) : argumentsIn(parts.pieces);
+      return written === undefined ? null : { ...Object.fromEntries(fields), [textKey]: written };
+    },
   };
+  return parts;
+}
+
+function joinedText(pieces: readonly Piece[]): string {
+  return pieces.map(({ text }) => text).join("");
+}
+
+/** Arguments that a server may send before it has any. */
+const NONE_YET = ["{}", "null"];
+
+/**
+ * Returns the arguments in pieces: all of them, unless that is no JSON object and the pieces show that a server sent
+ * something before them, or some of them again. `undefined` if the model may as well have written that.
+ */
+function argumentsIn(pieces: readonly Piece[]): string | undefined {
+  const all = joinedText(pieces);
+  const last = pieces.at(-1);
+  if (pieces.length < 2 || last === undefined || isObjectWritten(all)) return all;
+  const begin = pieces.findIndex(({ text }) => !NONE_YET.includes(text.trim()));
+  const own = begin < 0 ? pieces.slice(-2) : pieces.slice(begin);
+  const isBegun = begin <= 0 || pieces[0]!.isMarked;
+  const rest = joinedText(own);
+  if (isObjectWritten(rest)) return isBegun ? rest : undefined;
+  if (!isObjectWritten(last.text)) return all;
+  const before = joinedText(own.slice(0, -1));
+  if (isSameObject(before, last.text)) {
+    return isBegun && (own.length > 2 || own[0]!.isMarked || last.isMarked) ? last.text : undefined;
+  }
+  const grows = own.every(({ text }, place) =>
+    place === 0 || text.startsWith(own[place - 1]!.text)
+  );
+  return !grows ? all : isBegun ? last.text : undefined;
+}
+
+/** Whether two texts are the same JSON object; one of them is known to be an object. */
+function isSameObject(text: string, object: string): boolean {
+  return text === object ||
+    isObjectWritten(text) && canonicalJson(parseJson(text)) === canonicalJson(parseJson(object));
 }
 
 /** Joins a name: whole in each chunk, longer in each, or in pieces. */
@@ -293,7 +360,7 @@ interface StreamedCall {
 
 /** The calls of a message that are put together. */
 function streamedCalls(): {
-  readonly add: (given: JsonValue) => void;
+  readonly add: (given: JsonValue, isLast: boolean) => void;
   readonly whole: () => JsonValue[];
 } {
   const calls: StreamedCall[] = [];
@@ -308,13 +375,9 @@ function streamedCalls(): {
     calls.push(call);
     return call;
   };
-  /** Returns the call that a chunk is a part of, a new one if need be; `undefined` if it only repeats one. */
-  const callOf = (
-    { id, index: place, function: func }: JsonObject,
-  ): StreamedCall | undefined => {
-    const index = typeof place === "number" ? place : undefined;
-    const { name, arguments: written } = isJsonObject(func) ? func : {} as JsonObject;
-    const isNamed = isSaid(name);
+  /** Returns the call that a chunk is a part of, a new one if need be. */
+  const callOf = (id: JsonValue | undefined, index: number | undefined, func: JsonObject) => {
+    const isNamed = isSaid(func["name"]);
     const held = index === undefined ? undefined : byIndex.get(index);
     const known = isSaid(id) ? byId.get(id) : undefined;
     if (index !== undefined && held === undefined) {
@@ -324,9 +387,9 @@ function streamedCalls(): {
     // The one that this goes on with, if it is no new call.
     const call = known ?? (isSaid(id) && held === undefined ? undefined : held ?? calls.at(-1));
     if (call === undefined || !isNamed) return call ?? begin(index);
-    const isWhole = isObjectWritten(written);
-    if (isWhole && known !== undefined && written === call.func.written()) return undefined;
-    const isRepeated = isWhole && call.func.isOnePiece();
+    const { pieces } = call.func;
+    const isRepeated = isObjectWritten(func["arguments"]) && pieces.length === 1 &&
+      isObjectWritten(pieces[0]!.text);
     const isOther = isSaid(id) && known === undefined && isSaid(call.fields.get("id"));
     // Without an index and an id, a name begins a call.
     if (!isRepeated && !isOther && (held ?? known) !== undefined) return call;
@@ -334,36 +397,83 @@ function streamedCalls(): {
     return begin(index);
   };
   return {
-    add(given) {
+    add(given, isLast) {
       if (!isJsonObject(given)) {
         odd.push(given);
         return;
       }
-      const call = callOf(given);
-      if (call === undefined) return;
-      const { id, index, function: func } = given;
+      const { id, index: place, function: func, custom } = given;
+      const said = isJsonObject(func) ? func : isJsonObject(custom) ? custom : undefined;
+      const index = typeof place === "string" && /^\d{1,9}$/.test(place) ? Number(place) : place;
+      const call = callOf(id, typeof index === "number" ? index : undefined, said ?? {});
       if (isSaid(id)) byId.set(id, call);
       if (typeof index === "number") byIndex.set(index, call);
-      setFields(call.fields, given, ["id", "index", "function"]);
+      setFields(call.fields, given, ["id", "index", "function", "custom"]);
       if (id !== undefined && id !== null && !isSaid(call.fields.get("id"))) {
         call.fields.set("id", id);
       }
-      if (isJsonObject(func)) call.func.add(func);
+      if (said === custom && said !== undefined) call.fields.set("custom", {});
+      if (said !== undefined) call.func.add(said, isLast);
       else if (isSaid(func)) call.fields.set("function", func);
     },
     whole() {
       const isOrdered = !isMixed && calls.every(({ index }) => index !== undefined);
       const ordered = isOrdered ? calls.toSorted((one, other) => one.index! - other.index!) : calls;
       return [
-        ...ordered.map(({ fields, func }): JsonObject => ({
-          ...Object.fromEntries(fields),
-          ...defined({ function: func.whole() }),
-        })),
+        ...united(united(ordered, splitKeys(ordered), joinedText), idKey, argumentsIn).map(
+          ({ fields, func }): JsonObject => {
+            const key = fields.has("custom") ? "custom" : "function";
+            const said = func.whole();
+            return {
+              ...Object.fromEntries(fields),
+              ...(said === undefined ? {} : { [key]: said }),
+            };
+          },
+        ),
         // A reader refuses them.
         ...odd,
       ];
     },
   };
+}
+
+/** Puts calls with one key together where `textOf` makes the arguments of one call of their pieces. */
+function united(
+  calls: readonly StreamedCall[],
+  keyOf: (call: StreamedCall) => unknown,
+  textOf: typeof argumentsIn,
+): StreamedCall[] {
+  const gone = new Set<StreamedCall>();
+  for (const [first, ...others] of Map.groupBy(calls, keyOf).values()) {
+    if (others.length === 0) continue;
+    const pieces = [first!, ...others].flatMap(({ func }) => func.pieces);
+    if (!isObjectWritten(textOf(pieces))) continue;
+    first!.func.pieces = pieces;
+    for (const other of others) gone.add(other);
+  }
+  return calls.filter((call) => !gone.has(call));
+}
+
+/** Calls with one id are the same one; a server that names the function in its place gives none. */
+function idKey(call: StreamedCall): unknown {
+  const [id, name] = [call.fields.get("id"), call.func.name()];
+  return isSaid(id) && id !== name ? JSON.stringify([id, name]) : call;
+}
+
+/** Returns the keys of calls that may be parts of one: each but the last is no whole one. */
+function splitKeys(calls: readonly StreamedCall[]): (call: StreamedCall) => unknown {
+  const keys = new Map<StreamedCall, StreamedCall>();
+  let head: StreamedCall | undefined;
+  let isWritten = false;
+  for (const call of calls) {
+    const { index, func } = call;
+    const isSame = func.name() === head?.func.name() && (isWritten || index === head?.index);
+    if (head === undefined || isSaid(func.name()) && !isSame) [head, isWritten] = [call, false];
+    keys.set(call, head);
+    isWritten ||= func.pieces.length > 0;
+    if (isObjectWritten(joinedText(func.pieces))) head = undefined;
+  }
+  return (call) => keys.get(call);
 }
 
 // Responses.
@@ -380,11 +490,14 @@ function streamedResponse(): StreamedReply {
   let body: JsonObject | undefined;
   return {
     add(chunk, name) {
-      const { type = name, response, item, output_index: place } = chunk;
+      const { type = name, item, output_index: place } = chunk;
+      // Some servers send the whole response in an event without a type.
+      const isWhole = chunk["object"] === "response";
+      const response = isWhole ? chunk : chunk["response"];
       if (type === "response.output_item.done" && item !== undefined) {
         items.push({ item, place: typeof place === "number" ? place : items.length });
       }
-      const status = ENDS.get(type);
+      const status = ENDS.get(isWhole ? `response.${chunk["status"]}` : type);
       if (status === undefined || !isJsonObject(response)) return;
       body = { ...response, status: status === "failed" ? status : response["status"] ?? status };
       const { output } = response;

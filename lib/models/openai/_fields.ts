@@ -160,13 +160,32 @@ function partsBack(
 const REFUSAL =
   /unsupported|not (?:supported|permitted|allowed|expected)|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|cannot find field|remove/i;
 
-/** Returns the field among those sent back that a server refuses by this message. */
-export function refusedField(
-  message: string,
-  messages: readonly JsonObject[],
-): string | undefined {
+/** The refusal of `null` for the content of a message with calls; "" is sent in its place. */
+export const NULL_CONTENT = "a content of null";
+
+/** The refusal of replies that are not streamed. */
+export const WHOLE_REPLY = "a whole reply";
+
+/** The field that asks a stream for its usage. */
+export const STREAM_OPTIONS = "stream_options";
+
+/** How servers say that they take no `null`, above all for a content. */
+const NO_NULL =
+  /\bcontent\b.{0,80}\b(?:str|string|array|list|null|nil|none|required|missing|empty)\b|\b(?:string|missing|required|null|nil|none)(?:_\w+)?\b.{0,80}\bcontent\b|\b(?:null|nil|none(?:type)?)\b.{0,40}\b(?:not|invalid|expected|no)\b|\bnot\b.{0,20}\b(?:null|nil|none(?:type)?)\b/i;
+
+/** How servers say that they answer in streams alone. */
+const STREAM_ONLY =
+  /\bonly\b.{0,30}\bstream(?:ing)?\b|\bnon[- _]?stream(?:ing)?\b|\bstream(?:ing)?\b.{0,30}(?:\b(?:must|required|only|enabled?)\b|[= ]true\b)|\b(?:requires?|enable|must use|set)\b.{0,25}\bstream(?:ing)?\b/i;
+
+/** Returns what of a request its server refuses by this message, if it can be sent without. */
+export function refusedPart(message: string, body: JsonObject): string | undefined {
+  const { messages = [], stream, stream_options: options } = body;
+  if (stream !== true && STREAM_ONLY.test(message)) return WHOLE_REPLY;
+  const all = Array.isArray(messages) ? messages.filter(isJsonObject) : [];
+  if (all.some(({ content }) => content === null) && NO_NULL.test(message)) return NULL_CONTENT;
   if (!REFUSAL.test(message)) return undefined;
-  const sent = messages.flatMap((one) => [one, ...[one["tool_calls"] ?? []].flat()]);
+  if (options !== undefined && message.includes(STREAM_OPTIONS)) return STREAM_OPTIONS;
+  const sent = all.flatMap((one) => [one, ...[one["tool_calls"] ?? []].flat()]);
   return [...MESSAGE_FIELDS, ...CALL_FIELDS].find((name) =>
     new RegExp(`\\b${name}\\b`).test(message) &&
     sent.some((one) => isJsonObject(one) && Object.hasOwn(one, name))

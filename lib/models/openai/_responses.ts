@@ -22,6 +22,7 @@ import {
   sendableCall,
   WIRE_ID,
   type WireCall,
+  withoutRepeats,
 } from "./reading.ts";
 import type {
   OpenAIOptions,
@@ -124,14 +125,19 @@ const CALL = z.looseObject({
 function read(answer: unknown, answerer: ReplySource): WireReply {
   const { who, hide, unusable } = answerer;
   const reply = parseShape(REPLY, answer, answerer);
-  const { status, model, output } = reply;
+  const { status, model } = reply;
   const { usage } = reply;
   if (status === "failed") throw unusable("it is an error, of which no more is said");
   if (status === "queued" || status === "in_progress" || status === "cancelled") {
     throw unusable(`its status is ${status}`);
   }
   // They are sent back with the next request.
-  if (!isWithin(output, { levels: MAX_LEVELS })) throw unusable("its items nest too deep");
+  if (!isWithin(reply.output, { levels: MAX_LEVELS })) throw unusable("its items nest too deep");
+  const output = withoutRepeats(
+    reply.output,
+    ({ type, call_id, ...call }) =>
+      type === "function_call" ? { ...call, id: call_id as WireCall["id"] } as WireCall : undefined,
+  );
   const wireCalls = output.flatMap((item, place): WireCall[] => {
     if (item["type"] === "message") parseShape(MESSAGE, item, answerer, ["output", place]);
     if (item["type"] !== "function_call") return [];

@@ -111,11 +111,11 @@ function chatMessage(message: JsonObject): Message {
     role,
     content: text,
     calls: made.map((call): ToolCall => {
-      const said = isJsonObject(call["function"]) ? call["function"] : {};
+      const said = [call["function"], call["custom"]].find(isJsonObject) ?? {};
       return {
         id: asText(call["id"]),
         name: asText(said["name"]),
-        arguments: asText(said["arguments"]),
+        arguments: asText(said["arguments"] ?? said["input"]),
       };
     }),
   };

@@ -12,6 +12,8 @@ import type { ToolChoice } from "../../tools/tool.ts";
 import { MODEL, takenBy, TOOL_CHOICE } from "../entry.ts";
 import type { ForwardedRequest, Model, ModelRequest } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
+import { wholeBody } from "./_event_stream.ts";
+import { refusedPart, STREAM_OPTIONS, WHOLE_REPLY } from "./_fields.ts";
 import { apiOfPath } from "./agent_request.ts";
 import { refusedOption } from "./_refused_option.ts";
 import { faultReply, FORMATS, readAnswer, unusableAt, withUsage } from "./watched_reply.ts";
@@ -68,8 +70,8 @@ export function openai(options: OpenAIOptions): Model {
   // Who has replied takes its options: what a later refusal says of them is said of something else.
   let replied = false;
   /**
-   * Posts a request; again without a field of an earlier reply that the server refuses. The server may have
-   * drawn a reply before it refused, so that the refusal is reported as any other failed attempt.
+   * Posts a request; again without what the server refuses of it. The server may have drawn a reply before it
+   * refused, so that the refusal is reported as any other failed attempt.
    */
   const ask = async (
     { request, choice, signal, failed }: {
@@ -81,23 +83,32 @@ export function openai(options: OpenAIOptions): Model {
   ): Promise<unknown> => {
     const known = new Set(withheld);
     while (true) {
+      const isStreamed = options.stream ?? known.has(WHOLE_REPLY);
+      // Responses tell their usage in any case.
+      const hasUsage = api !== "chat" || known.has(STREAM_OPTIONS);
       const body = {
-        ...format.write({ request, options, choice, who, withheld: known }),
+        ...format.write({ request, options, choice, who, withheld: known }) as JsonObject,
+        ...(isStreamed ? { stream: true } : {}),
+        ...(!isStreamed || hasUsage ? {} : { [STREAM_OPTIONS]: { include_usage: true } }),
         ...options.body,
         ...options.requestFields?.(request),
       };
       try {
-        const answer = await post(format.path, body, signal);
+        const answer = wholeBody(api, await post(format.path, body, signal));
         for (const field of known) withheld.add(field);
         replied = true;
         return answer;
       } catch (error) {
-        if (!(error instanceof RefusedError) || error.retryable) throw error;
-        const { status, message } = error;
-        const refused = format.refused?.(message, body);
-        if (refused === undefined || known.has(refused)) {
-          throw replied ? error : refusedOption(error, who, body);
-        }
+        // llama.cpp refuses by an error of its own.
+        const isRefusal = error instanceof RefusedError &&
+          (!error.retryable || error.status === 500);
+        if (!isRefusal) throw error;
+        const { status, message, retryable } = error;
+        const refused = refusedPart(message, body);
+        // Who has replied whole can; what a later error says of streams may be a model's words.
+        const isVain = refused === undefined || known.has(refused) ||
+          refused === WHOLE_REPLY && replied;
+        if (isVain) throw replied || retryable ? error : refusedOption(error, who, body);
         known.add(refused);
         failed.push({ cause: "unclear", ...defined({ status }), message });
       }
@@ -168,6 +179,7 @@ const unset = (why: string) => must(`be left out, as ${why}`, (value) => !value)
 /** What may come from an unchecked file. */
 const GIVEN = z.looseObject({
   takes: MODEL.shape.takes,
+  stream: MODEL.shape.stream,
   model: z.string().min(1),
   name: TEXT,
   baseURL: TEXT,
@@ -175,7 +187,7 @@ const GIVEN = z.looseObject({
   api: z.enum(Object.keys(FORMATS)).optional(),
   toolChoice: CHOICE,
   body: z.looseObject({
-    stream: unset("replies are read whole"),
+    stream: unset("stream is an option of its own"),
     background: unset("replies are waited for"),
   }).optional(),
 }).refine(({ api, seed }) => api !== "responses" || seed === undefined, {

@@ -24,6 +24,8 @@ export interface WireCall {
   readonly name?: string | null | undefined;
   /** Mostly a text, which should be a JSON object; some servers parse it. */
   readonly arguments?: unknown;
+  /** Whether the arguments are a text of any form, as those of custom calls. */
+  readonly isCustom?: boolean;
 }
 
 /** Levels of nesting in what a reply carries, at most. */
@@ -68,7 +70,7 @@ function whyUnusable(answer: unknown, error: z.ZodError, place: readonly Propert
   if (typeof answer === "string") {
     return PAGE.test(answer)
       ? `it is a page (HTML): is this the address of the API? Most end with /v1: ${answer}`
-      : `it is text that is not marked as JSON: ${answer}`;
+      : `it is text that is no JSON object: ${answer}`;
   }
   // Some routers pass on a provider's error with status 200.
   if (isJsonObject(answer) && isJsonObject(answer["error"])) {
@@ -77,6 +79,24 @@ function whyUnusable(answer: unknown, error: z.ZodError, place: readonly Propert
   return error.issues.map(({ path, message }) =>
     `at ${z.core.toDotPath([...place, ...path]) || "the top"}: ${message}`
   ).join("; ");
+}
+
+/**
+ * Returns the items without those that repeat a call, which a server has sent twice: with the same id, name and
+ * arguments. A name in place of an id is none.
+ *
+ * @param callOf Returns the call that an item is, if any.
+ */
+export function withoutRepeats<T>(
+  items: readonly T[],
+  callOf: (item: T) => WireCall | undefined,
+): T[] {
+  const seen = new Set<string>();
+  return items.filter((item) => {
+    const { id, name, arguments: written } = callOf(item) ?? { id: null };
+    if (id === undefined || id === null || id === "" || id === name) return true;
+    return seen.size < seen.add(JSON.stringify([id, name, written])).size;
+  });
 }
 
 /**
@@ -102,12 +122,16 @@ export function readCalls(
     }
     used.add(id);
     const name = call.name ?? "";
-    const { arguments: written, repair } = readArguments(call.arguments, name, tools);
+    const { arguments: written, repair } = call.isCustom && typeof call.arguments === "string"
+      ? { arguments: call.arguments }
+      : readArguments(call.arguments, name, tools);
     if (repair !== undefined) repairs.push(`call ${position} had ${repair}`);
     return { id, name, arguments: written };
   });
   if (calls.length === 0) return { calls, repairs };
-  const readable = calls.every((call) => isJsonObject(parseJson(call.arguments)));
+  const readable = calls.every((call, place) =>
+    wireCalls[place]!.isCustom || isJsonObject(parseJson(call.arguments))
+  );
   const parsed = !readable ? "unreadable" : repairs.length > 0 ? "repaired" : "strict";
   return { calls, repairs, parsed };
 }

@@ -3,10 +3,10 @@
  * @module
  */
 
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { InfrastructureError, type ModelReply } from "../model.ts";
-import { boundedBody, isEventStream } from "../http/_bounded_fetch.ts";
+import { boundedBody } from "../http/_bounded_fetch.ts";
 import { type Endpoint, faultWithin, ModelFault } from "../http/endpoint.ts";
 import { estimatedUsage } from "../http/_estimate.ts";
 import type { ToolCall } from "../../tools/tool.ts";
@@ -42,8 +42,6 @@ export interface Copied {
   readonly passed: Response;
   /** The text of its body, once that is whole. */
   readonly text: Promise<string>;
-  /** Whether it is streamed. */
-  readonly isStream: boolean;
 }
 
 /** Milliseconds of silence after which a body is given up, once the agent has given it up. */
@@ -57,7 +55,6 @@ const SILENCE = 5_000;
  */
 export function copied(response: Response, signal?: AbortSignal): Copied {
   const { body, status, statusText } = response;
-  const isStream = isEventStream(response);
   // Cookies come one by one, each with the same name.
   const headers = new Headers(
     [...response.headers].filter(([name]) => !OF_TRANSFER.includes(name))
@@ -65,7 +62,7 @@ export function copied(response: Response, signal?: AbortSignal): Copied {
   );
   if (body === null) {
     const passed = new Response(null, { status, statusText, headers });
-    return { passed, text: Promise.resolve(""), isStream };
+    return { passed, text: Promise.resolve("") };
   }
   // The copy is read to its end, however slowly the agent reads, and if it stops.
   const silence = new AbortController();
@@ -91,7 +88,7 @@ export function copied(response: Response, signal?: AbortSignal): Copied {
       },
     }),
   );
-  return { passed: new Response(shown, { status, statusText, headers }), text, isStream };
+  return { passed: new Response(shown, { status, statusText, headers }), text };
 }
 
 const SILENT = `Nothing came for ${SILENCE / 1000} seconds after the agent had given the reply up`;
@@ -111,21 +108,17 @@ function hiding(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuff
 }
 
 /**
- * Reads the reply in an answer.
+ * Reads the reply in an answer, streamed or whole.
  *
- * @param isStream Whether it was streamed.
  * @throws {InfrastructureError} If there is none.
  */
-export function readWatched(
-  request: AgentRequest,
-  text: string,
-  { isStream, server }: { readonly isStream: boolean; readonly server: Server },
-): WatchedReply {
+export function readWatched(request: AgentRequest, text: string, server: Server): WatchedReply {
   const { api } = request;
   const source = sourceOf(request, server);
-  const answer = isStream ? wholeBody(api, text) : parseJson(text) ?? text;
+  let answer: unknown;
   let read: WireReply;
   try {
+    answer = wholeBody(api, text);
     read = readAnswer(FORMATS[api], answer, source);
   } catch (error) {
     // Serializing a part that nests too deep overflows the stack.

@@ -44,6 +44,10 @@ export interface OpenAIOptions extends EndpointOptions, RetryPolicy, Pick<ModelE
    * along with tools. If it must call, no conversation ends by itself (Indirection, "Inflexible").
    */
   toolChoice?: ToolChoice;
+  /**
+   * Whether replies come as event streams, for models that answer in no other way. Default: once a server demands it.
+   */
+  stream?: boolean;
   /** Further fields of the request body; they override those of the other options. */
   body?: JsonObject;
   /** The name of the model in results. Default: `model`. */
@@ -67,7 +71,7 @@ export interface WireRequest {
   readonly choice: ToolChoice | undefined;
   /** The model and its host: items carried from its replies are sent to no other. */
   readonly who: string;
-  /** Fields of earlier replies that the server has refused to take back. */
+  /** What the server has refused so far, such as fields of earlier replies. */
   readonly withheld: ReadonlySet<string>;
 }
 
@@ -113,6 +117,4 @@ export interface WireFormat {
    * @throws {InfrastructureError} If it is unusable.
    */
   read(answer: unknown, answerer: ReplySource): WireReply;
-  /** Returns the field of an earlier reply that a server refuses to take back in `body`, by its message. */
-  refused?(message: string, body: object): string | undefined;
 }

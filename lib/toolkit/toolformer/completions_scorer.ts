@@ -5,6 +5,7 @@
  */
 
 import { z } from "zod";
+import { parseJson } from "../../base/json.ts";
 import { endpointOf, type EndpointOptions, requestsTo } from "../../models/http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import { InfrastructureError } from "../../models/model.ts";
@@ -76,7 +77,9 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
       logprobs: 1,
       temperature: 0,
     };
-    const answer = await post("/completions", body, signal);
+    const sent = await post("/completions", body, signal);
+    const json = parseJson(sent);
+    const answer = json !== undefined || sent === "" ? json : sent;
     return { tokens: readTokens(answer, text, { hide, unusable }) };
   };
   const ask = retrying(attempt, options, { who, isAlive });

@@ -345,9 +345,9 @@ export class Tap implements AsyncDisposable {
         one.hasBegun = true;
         ({ duration, failed = [] } = sent);
         const started = performance.now();
-        const { passed, text, isStream } = copied(sent.response, signal);
+        const { passed, text } = copied(sent.response, signal);
         answer.resolve(passed);
-        read = readWatched(request, await inReplyTime(text, asked), { isStream, server });
+        read = readWatched(request, await inReplyTime(text, asked), server);
         duration += performance.now() - started;
       } catch (error) {
         // Retrying wraps it.

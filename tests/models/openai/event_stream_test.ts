@@ -323,6 +323,9 @@ Deno.test("wholeBody() takes a failed response for none that is good, whatever e
 
 // Deviations of servers. Each group of calls is what the chunks before it mean.
 
+const LEFT = '{"left":1}';
+const WHOLE: JsonObject = { name: "add", arguments: LEFT };
+
 const CALL_STREAMS: Readonly<Record<string, readonly [JsonValue[], string[]]>> = {
   "Gemini: whole calls without an index": [
     [
@@ -465,6 +468,143 @@ const CALL_STREAMS: Readonly<Record<string, readonly [JsonValue[], string[]]>> =
     ],
     ['add({"left":1})'],
   ],
+  "LocalAI: one id at two indexes, at first without arguments": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "" })),
+      calls(part({ index: 1, id: "a" }, { name: "add", arguments: '{"left":1}' })),
+    ],
+    ['add({"left":1})'],
+  ],
+  "LocalAI: one id at three indexes, the whole each time": [
+    [0, 1, 2].map((index) => calls(part({ index, id: "a" }, WHOLE))),
+    ['add({"left":1})'],
+  ],
+  "one id at two indexes, in pieces": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left"' })),
+      calls(part({ index: 1, id: "a" }, { name: "add", arguments: ":1}" })),
+    ],
+    ['add({"left":1})'],
+  ],
+  "LiteLLM: {} with the name": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "{}" })),
+      calls(part({ index: 0 }, { arguments: '{"left"' })),
+      calls(part({ index: 0 }, { arguments: ":1}" })),
+    ],
+    ['add({"left":1})'],
+  ],
+  "null with the name": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "null" })),
+      calls(part({ index: 0 }, { arguments: '{"left":1}' })),
+    ],
+    ['add({"left":1})'],
+  ],
+  "vLLM: the whole once more in the last chunk, written otherwise": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add" })),
+      calls(part({ index: 0 }, { arguments: '{"left"' })),
+      calls(part({ index: 0 }, { arguments: ":1}" })),
+      chunk(
+        { tool_calls: [part({ index: 0 }, { arguments: '{"left": 1}' })] },
+        { finish_reason: "tool_calls" },
+      ),
+    ],
+    ['add({"left": 1})'],
+  ],
+  "the whole once more, without the name": [
+    [calls(part({ index: 0, id: "a" }, WHOLE)), calls(part({ index: 0 }, { arguments: LEFT }))],
+    ['add({"left":1})'],
+  ],
+  "all arguments so far in each chunk": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"le' })),
+      calls(part({ index: 0 }, { arguments: '{"left":' })),
+      calls(part({ index: 0 }, { arguments: '{"left":1}' })),
+    ],
+    ['add({"left":1})'],
+  ],
+  "all so far, with id and name": [
+    ['{"le', '{"left":', LEFT].map((written) =>
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: written }))
+    ),
+    ['add({"left":1})'],
+  ],
+  "a text for an index": [
+    [
+      calls(part({ index: "0", id: "a" }, { name: "add", arguments: '{"left"' })),
+      calls(part({ index: "1", id: "b" }, { name: "subtract", arguments: "{}" })),
+      calls(part({ index: "0" }, { arguments: ":1}" })),
+    ],
+    ['add({"left":1})', "subtract({})"],
+  ],
+  "a new id and the name in each chunk": [
+    ["", '{"left"', ":1}"].map((written, place) =>
+      calls(part({ index: 0, id: `a${place}` }, { name: "add", arguments: written }))
+    ),
+    ['add({"left":1})'],
+  ],
+  "LM Studio: a new id and index in each chunk, an empty name": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "" })),
+      calls(part({ index: 1, id: "b" }, { name: "", arguments: '{"left"' })),
+      calls(part({ index: 2, id: "c" }, { name: "", arguments: ":1}" })),
+    ],
+    ['add({"left":1})'],
+  ],
+  "one call in two halves, with two ids": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left"' })),
+      calls(part({ index: 1, id: "b" }, { name: "add", arguments: ":1}" })),
+    ],
+    ['add({"left":1})'],
+  ],
+  "the name in each chunk, without an index and an id": [
+    ['{"left"', ":1}"].map((written) => calls(part({}, { name: "add", arguments: written }))),
+    ['add({"left":1})'],
+  ],
+  "two equal calls with ids and indexes of their own": [
+    [calls(part({ index: 0, id: "a" }, WHOLE)), calls(part({ index: 1, id: "b" }, WHOLE))],
+    ['add({"left":1})', 'add({"left":1})'],
+  ],
+  "two equal calls with one index": [
+    [calls(part({ index: 0, id: "a" }, WHOLE)), calls(part({ index: 0, id: "b" }, WHOLE))],
+    ['add({"left":1})', 'add({"left":1})'],
+  ],
+  "two equal calls, the name in place of an id": [
+    [calls(part({ index: 0, id: "add" }, WHOLE)), calls(part({ index: 1, id: "add" }, WHOLE))],
+    ['add({"left":1})', 'add({"left":1})'],
+  ],
+  "a broken call beside a good one": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"le' })),
+      calls(part({ index: 1, id: "b" }, WHOLE)),
+    ],
+    ['add({"le)', 'add({"left":1})'],
+  ],
+  "an empty call beside a good one": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "" })),
+      calls(part({ index: 1, id: "b" }, WHOLE)),
+    ],
+    ["add()", 'add({"left":1})'],
+  ],
+  "two calls with one id and one index": [
+    [
+      calls(part({ index: 0, id: "a" }, WHOLE)),
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left":2}' })),
+    ],
+    ['add({"left":1})', 'add({"left":2})'],
+  ],
+  "a custom call in pieces": [
+    [
+      calls({ index: 0, id: "a", type: "custom", custom: { name: "note", input: "" } }),
+      calls({ index: 0, custom: { input: "{}" } }),
+      calls({ index: 0, custom: { input: "{}" } }),
+    ],
+    ["note({}{})"],
+  ],
   "a whole message in place of deltas": [
     [chunk(null, { message: { content: null, tool_calls: [call()] } })],
     ["add({})"],
@@ -483,8 +623,10 @@ Deno.test("wholeBody() keeps arguments that cannot be read as they were streamed
   const begun = calls(part({ index: 0, id: "a" }, { name: "add" }));
   assertEquals(callsIn(begun, ...pieces), [`add(${broken})`]);
   // A model that writes them twice is not corrected.
-  const twice = calls(part({ index: 0 }, { arguments: '{"left":1}' }));
-  assertEquals(callsIn(begun, twice, twice), ['add({"left":1}{"left":1})']);
+  const twice = [...`${LEFT}${LEFT}`].map((piece) =>
+    calls(part({ index: 0 }, { arguments: piece }))
+  );
+  assertEquals(callsIn(begun, ...twice), [`add(${LEFT}${LEFT})`]);
 });
 
 Deno.test("wholeBody() finds the usage where a server puts it; the last one holds", () => {
@@ -531,7 +673,7 @@ Deno.test("wholeBody() joins reasoning and content that come as lists of parts",
 // Streams that are no good reply.
 
 const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
-  "nothing": ["chat", "", /ended before its reply/],
+  "nothing": ["chat", "", /it is empty/],
   "comments alone": ["chat", ": OPENROUTER PROCESSING\n\n", /ended before its reply/],
 
   "an empty finish reason": ["chat", stream(chunk({}, { finish_reason: "" })), /ended before/],
@@ -587,6 +729,30 @@ const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
   ],
   "a call that is no object": ["chat", stream(calls(null), CALLS), /tool_calls.0/],
   "calls that are no list": ["chat", stream(chunk({ tool_calls: { a: 1 } }), CALLS), /tool_calls/],
+  "arguments that the server or the model repeats": [
+    "chat",
+    stream(
+      calls(part({ index: 0, id: "a" }, { name: "add" })),
+      ...[LEFT, LEFT].map((text) => calls(part({ index: 0 }, { arguments: text }))),
+      CALLS,
+    ),
+    /came once or twice/,
+  ],
+  "{} of the server or the model": [
+    "chat",
+    stream(
+      calls(part({ index: 0, id: "a" }, { name: "add" })),
+      ...["{}", LEFT].map((text) => calls(part({ index: 0 }, { arguments: text }))),
+      CALLS,
+    ),
+    /came once or twice/,
+  ],
+  "an error between events, that is none": [
+    "chat",
+    `${stream(chunk({ content: "he" }))}{"error":{"message":"CUDA"}}\n\n${stream("[DONE]")}`,
+    /it is an error: .*CUDA/,
+  ],
+  "words": ["chat", "upstream: connect error", /it is text .*connect error/],
   "an error sent whole": ["chat", '{"error":{"message":"no"}}', /it is an error: .*no/],
   "a page": ["chat", "<html>", /it is a page/],
   "a response that has only begun": [
@@ -631,8 +797,21 @@ Deno.test("wholeBody() keeps what a server says of calls that it could not read,
 });
 
 Deno.test("wholeBody() reads a body that was sent whole, and events that end with one line break", () => {
-  assertEquals(readStream("chat", JSON.stringify(completion())).text, "hello");
-  assertEquals(readStream("responses", JSON.stringify(response())).text, "hello");
+  for (const [api, body] of [["chat", completion()], ["responses", response()]] as const) {
+    const [line, lines] = [JSON.stringify(body), JSON.stringify(body, null, 2)];
+    for (
+      const text of [
+        ...[line, `\uFEFF${line}`, ` \n${lines}\n`, `${lines}\n\ndata: [DONE]\n\n`],
+        ...[`: wait\r\n\r\n${line}`, `: wait\n\n: wait\n\n${lines}\n`, stream(body, "[DONE]")],
+      ]
+    ) assertEquals(readStream(api, text).text, "hello", text);
+  }
+  // Chunks on lines of their own.
+  const bare = [chunk({ content: "hel" }), chunk({ content: "lo" }), STOP];
+  assertEquals(
+    readStream("chat", bare.map((one) => JSON.stringify(one)).join("\n")).text,
+    "hello",
+  );
   const text = stream(chunk({ content: "hel" }), chunk({ content: "lo" }), STOP, "[DONE]");
   assertEquals(readStream("chat", text.replaceAll("\n\n", "\n")).text, "hello");
   assertEquals(readStream("chat", text.trimEnd()).text, "hello");

@@ -158,7 +158,13 @@ for (const { api, hello, calling } of WIRES) {
 
   test("openai() gives other ids to calls that have those of others in the reply", async () => {
     await using server = serving(
-      answering(calling({ id: "a" }, { id: "a" }, { id: "call_2" }, { id: "a" })),
+      // What is the same in all is one call, which the server sent twice.
+      answering(
+        calling(
+          ...[{ id: "a" }, { id: "a", arguments: "{ }" }, { id: "call_2" }, { id: "a" }],
+          { id: "a", name: "b" },
+        ),
+      ),
     );
     const { calls, repairs, parsed } = await server.model({ retries: 0 }).reply(asked());
     assertEquals(calls.map(({ id }) => id), ["a", "call_2_2", "call_2", "call_4"]);
