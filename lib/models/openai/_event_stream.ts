@@ -191,7 +191,7 @@ function streamedCompletion(): StreamedReply {
     const toolCalls = calls.whole();
     const isDoubtful = [...toolCalls, { function: legacy.whole() }]
       .some((call) => isJsonObject(call) && call["function"] === null);
-    if (isDoubtful) return failure("the arguments of a call came once or twice");
+    if (isDoubtful) return failure("the stream repeats a part, or its model does");
     const built: JsonObject = {
       ...Object.fromEntries(message),
       ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),

@@ -83,7 +83,7 @@ export function openai(options: OpenAIOptions): Model {
   ): Promise<unknown> => {
     const known = new Set(withheld);
     while (true) {
-      const isStreamed = options.stream ?? known.has(WHOLE_REPLY);
+      const isStreamed = options.stream || known.has(WHOLE_REPLY);
       // Responses tell their usage in any case.
       const hasUsage = api !== "chat" || known.has(STREAM_OPTIONS);
       const body = {

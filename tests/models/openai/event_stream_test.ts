@@ -1,7 +1,7 @@
 // Streamed replies put together: the same as sent whole, whatever the pieces, and never good where one is missing.
 
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { FORMATS, readAnswer } from "../../../lib/models/openai/watched_reply.ts";
 import { wholeBody } from "../../../lib/models/openai/_event_stream.ts";
@@ -323,9 +323,6 @@ Deno.test("wholeBody() takes a failed response for none that is good, whatever e
 
 // Deviations of servers. Each group of calls is what the chunks before it mean.
 
-const LEFT = '{"left":1}';
-const WHOLE: JsonObject = { name: "add", arguments: LEFT };
-
 const CALL_STREAMS: Readonly<Record<string, readonly [JsonValue[], string[]]>> = {
   "Gemini: whole calls without an index": [
     [
@@ -468,153 +465,93 @@ const CALL_STREAMS: Readonly<Record<string, readonly [JsonValue[], string[]]>> =
     ],
     ['add({"left":1})'],
   ],
-  "LocalAI: one id at two indexes, at first without arguments": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "" })),
-      calls(part({ index: 1, id: "a" }, { name: "add", arguments: '{"left":1}' })),
-    ],
-    ['add({"left":1})'],
-  ],
-  "LocalAI: one id at three indexes, the whole each time": [
-    [0, 1, 2].map((index) => calls(part({ index, id: "a" }, WHOLE))),
-    ['add({"left":1})'],
-  ],
-  "one id at two indexes, in pieces": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left"' })),
-      calls(part({ index: 1, id: "a" }, { name: "add", arguments: ":1}" })),
-    ],
-    ['add({"left":1})'],
-  ],
-  "LiteLLM: {} with the name": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "{}" })),
-      calls(part({ index: 0 }, { arguments: '{"left"' })),
-      calls(part({ index: 0 }, { arguments: ":1}" })),
-    ],
-    ['add({"left":1})'],
-  ],
-  "null with the name": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "null" })),
-      calls(part({ index: 0 }, { arguments: '{"left":1}' })),
-    ],
-    ['add({"left":1})'],
-  ],
-  "vLLM: the whole once more in the last chunk, written otherwise": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add" })),
-      calls(part({ index: 0 }, { arguments: '{"left"' })),
-      calls(part({ index: 0 }, { arguments: ":1}" })),
-      chunk(
-        { tool_calls: [part({ index: 0 }, { arguments: '{"left": 1}' })] },
-        { finish_reason: "tool_calls" },
-      ),
-    ],
-    ['add({"left": 1})'],
-  ],
-  "the whole once more, without the name": [
-    [calls(part({ index: 0, id: "a" }, WHOLE)), calls(part({ index: 0 }, { arguments: LEFT }))],
-    ['add({"left":1})'],
-  ],
-  "all arguments so far in each chunk": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"le' })),
-      calls(part({ index: 0 }, { arguments: '{"left":' })),
-      calls(part({ index: 0 }, { arguments: '{"left":1}' })),
-    ],
-    ['add({"left":1})'],
-  ],
-  "all so far, with id and name": [
-    ['{"le', '{"left":', LEFT].map((written) =>
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: written }))
-    ),
-    ['add({"left":1})'],
-  ],
-  "a text for an index": [
-    [
-      calls(part({ index: "0", id: "a" }, { name: "add", arguments: '{"left"' })),
-      calls(part({ index: "1", id: "b" }, { name: "subtract", arguments: "{}" })),
-      calls(part({ index: "0" }, { arguments: ":1}" })),
-    ],
-    ['add({"left":1})', "subtract({})"],
-  ],
-  "a new id and the name in each chunk": [
-    ["", '{"left"', ":1}"].map((written, place) =>
-      calls(part({ index: 0, id: `a${place}` }, { name: "add", arguments: written }))
-    ),
-    ['add({"left":1})'],
-  ],
-  "LM Studio: a new id and index in each chunk, an empty name": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "" })),
-      calls(part({ index: 1, id: "b" }, { name: "", arguments: '{"left"' })),
-      calls(part({ index: 2, id: "c" }, { name: "", arguments: ":1}" })),
-    ],
-    ['add({"left":1})'],
-  ],
-  "one call in two halves, with two ids": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left"' })),
-      calls(part({ index: 1, id: "b" }, { name: "add", arguments: ":1}" })),
-    ],
-    ['add({"left":1})'],
-  ],
-  "the name in each chunk, without an index and an id": [
-    ['{"left"', ":1}"].map((written) => calls(part({}, { name: "add", arguments: written }))),
-    ['add({"left":1})'],
-  ],
-  "two equal calls with ids and indexes of their own": [
-    [calls(part({ index: 0, id: "a" }, WHOLE)), calls(part({ index: 1, id: "b" }, WHOLE))],
-    ['add({"left":1})', 'add({"left":1})'],
-  ],
-  "two equal calls with one index": [
-    [calls(part({ index: 0, id: "a" }, WHOLE)), calls(part({ index: 0, id: "b" }, WHOLE))],
-    ['add({"left":1})', 'add({"left":1})'],
-  ],
-  "two equal calls, the name in place of an id": [
-    [calls(part({ index: 0, id: "add" }, WHOLE)), calls(part({ index: 1, id: "add" }, WHOLE))],
-    ['add({"left":1})', 'add({"left":1})'],
-  ],
-  "a broken call beside a good one": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"le' })),
-      calls(part({ index: 1, id: "b" }, WHOLE)),
-    ],
-    ['add({"le)', 'add({"left":1})'],
-  ],
-  "an empty call beside a good one": [
-    [
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: "" })),
-      calls(part({ index: 1, id: "b" }, WHOLE)),
-    ],
-    ["add()", 'add({"left":1})'],
-  ],
-  "two calls with one id and one index": [
-    [
-      calls(part({ index: 0, id: "a" }, WHOLE)),
-      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left":2}' })),
-    ],
-    ['add({"left":1})', 'add({"left":2})'],
-  ],
-  "a custom call in pieces": [
-    [
-      calls({ index: 0, id: "a", type: "custom", custom: { name: "note", input: "" } }),
-      calls({ index: 0, custom: { input: "{}" } }),
-      calls({ index: 0, custom: { input: "{}" } }),
-    ],
-    ["note({}{})"],
-  ],
   "a whole message in place of deltas": [
     [chunk(null, { message: { content: null, tool_calls: [call()] } })],
     ["add({})"],
   ],
 };
 
+const LEFT = '{"left":1}';
+const HALVES = ['{"left"', ":1}"] as const;
+
+/** The chunks of one call, add({"left":1}): index, id, name and arguments of each. */
+const ONE_CALL: Readonly<Record<string, readonly Readonly<Parameters<typeof piece>>[]>> = {
+  "LocalAI: one id at two indexes, at first empty": [[0, "a", "add", ""], [1, "a", "add", LEFT]],
+  "LocalAI: whole at each": [0, 1, 2].map((index) => [index, "a", "add", LEFT]),
+  "one id at two indexes, halves": [[0, "a", "add", HALVES[0]], [1, "a", "add", HALVES[1]]],
+  "LiteLLM: {} with the name": [[0, "a", "add", "{}"], [0, undefined, undefined, HALVES[0]], [
+    0,
+    undefined,
+    undefined,
+    HALVES[1],
+  ]],
+  "null with the name": [[0, "a", "add", "null"], [0, undefined, undefined, LEFT]],
+  "{} at another index": [[0, "a", "add", "{}"], [1, "a", "add", LEFT]],
+  "vLLM: once more in the end": [
+    ...[
+      [0, "a", "add"],
+      [0, undefined, undefined, HALVES[0]],
+      [0, undefined, undefined, HALVES[1]],
+      [0, undefined, undefined, LEFT],
+    ] as const,
+  ],
+  "once more without the name": [[0, "a", "add", LEFT], [0, undefined, undefined, LEFT]],
+  "all so far": [[0, "a", "add", '{"le'], [0, undefined, undefined, '{"left":'], [
+    0,
+    undefined,
+    undefined,
+    LEFT,
+  ]],
+  "all so far, with the name": ['{"le', HALVES[0], LEFT].map((text) => [0, "a", "add", text]),
+  "a text for an index": [["0", "a", "add", HALVES[0]], ["0", undefined, undefined, HALVES[1]]],
+  "a new id in each": ["", ...HALVES].map((text, place) => [0, `${place}`, "add", text]),
+  "LM Studio: a new id and index, no name": [
+    ...[[0, "a", "add", ""], [1, "b", "", HALVES[0]], [2, "c", "", HALVES[1]]] as const,
+  ],
+  "two ids": [[0, "a", "add", HALVES[0]], [1, "b", "add", HALVES[1]]],
+  "the name in each, no index": HALVES.map((half) => [undefined, undefined, "add", half]),
+};
+
+/** Two calls, whatever they look like. */
+const TWO_CALLS: Readonly<Record<string, readonly Readonly<Parameters<typeof piece>>[]>> = {
+  "ids and indexes of their own": [[0, "a", "add", LEFT], [1, "b", "add", LEFT]],
+  "one index": [[0, "a", "add", LEFT], [0, "b", "add", LEFT]],
+  "the name in place of an id": [[0, "add", "add", LEFT], [1, "add", "add", LEFT]],
+  "a broken one before": [[0, "a", "add", '{"le'], [1, "b", "add", LEFT]],
+  "an empty one before": [[0, "a", "add", ""], [1, "b", "add", LEFT]],
+  "one id, other arguments": [[0, "a", "add", LEFT], [0, "a", "add", '{"left":2}']],
+};
+
+function piece(
+  index?: number | string,
+  id?: string,
+  name?: string,
+  written?: string,
+): JsonObject {
+  return calls(part(defined({ index, id }), defined({ name, arguments: written })));
+}
+
 Deno.test("wholeBody() puts the calls of many servers together", async (t) => {
   for (const [name, [chunks, expected]] of Object.entries(CALL_STREAMS)) {
     await t.step(name, () => assertEquals(callsIn(...chunks), expected));
   }
+  for (const [name, pieces] of Object.entries(ONE_CALL)) {
+    const chunks = pieces.map((one) => piece(...one));
+    await t.step(name, () => assertEquals(callsIn(...chunks), [`add(${LEFT})`]));
+  }
+  for (const [name, pieces] of Object.entries(TWO_CALLS)) {
+    const written = pieces.map(([, , , text]) => `add(${text})`);
+    const chunks = pieces.map((one) => piece(...one));
+    await t.step(name, () => assertEquals(callsIn(...chunks), written));
+  }
+  const custom = (input: string) => calls({ index: 0, id: "a", custom: { name: "note", input } });
+  assertEquals(callsIn(custom("{}"), custom("{}")), ["note({}{})"]);
+  // Written otherwise, beside the finish reason.
+  const { choices: [last] } = piece(0, undefined, undefined, '{ "left": 1 }') as unknown as {
+    choices: JsonObject[];
+  };
+  const ended = { choices: [{ ...last, finish_reason: "tool_calls" }] };
+  assertEquals(callsIn(piece(0, "a", "add", LEFT), ended), ['add({ "left": 1 })']);
 });
 
 Deno.test("wholeBody() keeps arguments that cannot be read as they were streamed", () => {
@@ -623,9 +560,7 @@ Deno.test("wholeBody() keeps arguments that cannot be read as they were streamed
   const begun = calls(part({ index: 0, id: "a" }, { name: "add" }));
   assertEquals(callsIn(begun, ...pieces), [`add(${broken})`]);
   // A model that writes them twice is not corrected.
-  const twice = [...`${LEFT}${LEFT}`].map((piece) =>
-    calls(part({ index: 0 }, { arguments: piece }))
-  );
+  const twice = [...`${LEFT}${LEFT}`].map((text) => piece(0, undefined, undefined, text));
   assertEquals(callsIn(begun, ...twice), [`add(${LEFT}${LEFT})`]);
 });
 
@@ -671,6 +606,14 @@ Deno.test("wholeBody() joins reasoning and content that come as lists of parts",
 });
 
 // Streams that are no good reply.
+
+const doubtful = (text: string) =>
+  stream(
+    piece(0, "a", "add"),
+    piece(0, undefined, undefined, text),
+    piece(0, undefined, undefined, LEFT),
+    CALLS,
+  );
 
 const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
   "nothing": ["chat", "", /it is empty/],
@@ -729,24 +672,8 @@ const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
   ],
   "a call that is no object": ["chat", stream(calls(null), CALLS), /tool_calls.0/],
   "calls that are no list": ["chat", stream(chunk({ tool_calls: { a: 1 } }), CALLS), /tool_calls/],
-  "arguments that the server or the model repeats": [
-    "chat",
-    stream(
-      calls(part({ index: 0, id: "a" }, { name: "add" })),
-      ...[LEFT, LEFT].map((text) => calls(part({ index: 0 }, { arguments: text }))),
-      CALLS,
-    ),
-    /came once or twice/,
-  ],
-  "{} of the server or the model": [
-    "chat",
-    stream(
-      calls(part({ index: 0, id: "a" }, { name: "add" })),
-      ...["{}", LEFT].map((text) => calls(part({ index: 0 }, { arguments: text }))),
-      CALLS,
-    ),
-    /came once or twice/,
-  ],
+  "arguments that the server or the model repeats": ["chat", doubtful(LEFT), /repeats a part/],
+  "{} of the server or the model": ["chat", doubtful("{}"), /repeats a part/],
   "an error between events, that is none": [
     "chat",
     `${stream(chunk({ content: "he" }))}{"error":{"message":"CUDA"}}\n\n${stream("[DONE]")}`,

@@ -7,15 +7,21 @@ import {
   assertThrows,
 } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
+import type { JsonObject } from "../../../lib/base/json.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { openai } from "../../../lib/models/openai/openai.ts";
 import {
   ADD,
   asked,
+  breaking,
+  call,
   completion,
+  CONVERSATION,
   KEY,
+  rawHead,
   serversOf,
   serving,
+  status,
   WIRES,
 } from "../../support/wire_servers.ts";
 
@@ -277,3 +283,156 @@ for (const { api, path, hello } of WIRES) {
     );
   });
 }
+
+// What a server refuses is left out from then on.
+
+const NULL_REFUSALS = [
+  "messages[2]: unsupported content: got nil, want text",
+  "The field 'content' has to be a string or a list of parts",
+  '[{"type":"string_type","loc":["body","messages",2,"content"],"msg":"Input should be valid"}]',
+  "messages.2.content: Input should be a valid string",
+  "messages[2]: missing field `content` at line 1 column 90",
+  "content is required",
+  "none is not an allowed value (type=type_error.none.not_allowed)",
+  "Invalid type: null, expected a sequence",
+  'can only concatenate str (not "NoneType") to str',
+];
+
+Deno.test("openai() by chat sends an empty content in place of a null that its server refuses", async () => {
+  for (const [place, message] of NULL_REFUSALS.entries()) {
+    const refusing = status([400, 422, 500][place % 3]!, { error: { message } });
+    await using server = serving(refusing, sound);
+    const model = server.model({ retries: 0 });
+    const { failed, text } = await model.reply(asked({ messages: CONVERSATION }));
+    await model.reply(asked({ messages: CONVERSATION }));
+    assertEquals([failed?.map(({ cause }) => cause), text], [["unclear"], "hello"], message);
+    const sent = server.received.map(({ body }) => (body["messages"] as JsonObject[])[2]!);
+    assertEquals(sent.map(({ content }) => content), [null, "", ""]);
+  }
+  // Nor where no null was sent, or it says something else.
+  const messages = CONVERSATION.slice(0, 2);
+  for (
+    const [error, request] of [
+      [NULL_REFUSALS[0]!, asked({ messages })],
+      ["Unsupported message role", asked({ messages: CONVERSATION })],
+      ["The content was flagged by a policy", asked({ messages: CONVERSATION })],
+    ] as const
+  ) {
+    await using server = serving(status(400, { error: { message: error } }));
+    await assertRejects(() => server.model().reply(request), InfrastructureError);
+    assertEquals(server.received.length, 1);
+  }
+});
+
+const events = (...chunks: unknown[]) => () =>
+  new Response(
+    [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"]
+      .map((data) => `data: ${data}\n\n`).join(""),
+  );
+
+const STREAMED = events(
+  { choices: [{ index: 0, delta: { content: "hel" } }] },
+  { choices: [{ index: 0, delta: { content: "lo" }, finish_reason: "stop" }] },
+  { choices: [], usage: { prompt_tokens: 11, completion_tokens: 7 } },
+);
+
+Deno.test("openai() streams where its server demands that, and stays with it", async () => {
+  for (
+    const message of [
+      "The model only supports streaming calls, please set stream.",
+      "enable_thinking must be false for non-streaming requests",
+      "Stream must be set to true",
+      "'stream=true' is required for this model",
+    ]
+  ) {
+    const noUsage = status(400, { error: { message: "Unknown parameter: 'stream_options'" } });
+    await using server = serving(status(400, { error: { message } }), noUsage, STREAMED);
+    const model = server.model({ retries: 0 });
+    const { text, usage, failed } = await model.reply(asked());
+    assertEquals([text, usage], ["hello", { inputTokens: 11, outputTokens: 7 }], message);
+    assertEquals(failed?.map(({ cause }) => cause), ["unclear", "unclear"]);
+    assertEquals((await model.reply(asked())).failed, undefined);
+    assertEquals(
+      server.received.map(({ body }) => [body["stream"], body["stream_options"]]),
+      [[undefined, undefined], [true, { include_usage: true }], [true, undefined], [
+        true,
+        undefined,
+      ]],
+    );
+  }
+  // What comes after a whole reply may be the words of a model.
+  await using server = serving(sound, status(400, { error: { message: "only streaming works" } }));
+  const model = server.model({ retries: 0 });
+  await model.reply(asked());
+  await assertRejects(() => model.reply(asked()), InfrastructureError);
+  assertEquals(server.received.length, 2);
+});
+
+Deno.test("openai() streams by its option, and takes a stream that breaks off for a fault of the server", async () => {
+  await using server = serving(STREAMED);
+  const model = server.model({ stream: true, body: { stream_options: { include_usage: false } } });
+  assertEquals((await model.reply(asked())).text, "hello");
+  assertEquals(server.received[0]!.body["stream_options"], { include_usage: false });
+  const begun = 'data: {"choices":[{"index":0,"delta":{"content":"hel"}}]}\n\n';
+  await using broken = breaking({ bytes: rawHead(1_000, "text/event-stream") + begun });
+  const { fault, retryable } = await assertRejects(
+    () => broken.model({ stream: true, retries: 1 }).reply(asked()),
+    InfrastructureError,
+  );
+  assertEquals([fault, retryable, broken.received.length], ["infrastructure", true, 2]);
+});
+
+Deno.test("openai() reads a body by what it is, whatever it is marked as", async () => {
+  const whole = JSON.stringify(completion());
+  const bodies = [whole, `: wait\n\n${whole}\n\ndata: [DONE]\n\n`, await STREAMED().text()];
+  const types = ["text/event-stream", "text/plain", "text/html", "application/octet-stream", ""];
+  for (const body of bodies) {
+    for (const type of types) {
+      const bytes = new TextEncoder().encode(body);
+      await using server = serving(() =>
+        new Response(bytes, { headers: type === "" ? {} : { "content-type": type } })
+      );
+      assertEquals(
+        (await server.model({ retries: 0 }).reply(asked())).text,
+        "hello",
+        `${type} ${body}`,
+      );
+    }
+  }
+});
+
+Deno.test("openai() passes a stream to an agent as it comes, also without its type", async () => {
+  const over = Promise.withResolvers<void>();
+  await using server = serving(() => {
+    const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>>();
+    const writer = writable.getWriter();
+    writer.write(new TextEncoder().encode("data: 1\n\n"));
+    over.promise.then(() => writer.close());
+    return new Response(readable);
+  });
+  const { response } = await server.model().server!.forward({
+    path: "/chat/completions",
+    body: { model: "parrot", messages: [], stream: true },
+    context: { trial: "t", repetition: 1, request: 1 },
+  });
+  const reader = response.body!.getReader();
+  assertEquals(new TextDecoder().decode((await reader.read()).value), "data: 1\n\n");
+  over.resolve();
+  assertEquals((await reader.read()).done, true);
+});
+
+Deno.test("openai() by chat reads a custom call with its text, which need be no JSON", async () => {
+  const custom = (input: string, more: JsonObject = {}) => ({
+    ...{ id: "c", type: "custom", custom: { name: "note", input } },
+    ...more,
+  });
+  await using server = serving(() =>
+    Response.json(completion({ content: null, tool_calls: [custom("warm?"), call()] }))
+  );
+  const { calls, parsed, repairs } = await server.model({ retries: 0 }).reply(asked());
+  assertEquals([calls, parsed, repairs], [
+    [{ id: "c", name: "note", arguments: "warm?" }, { id: "x", name: "add", arguments: "{}" }],
+    "strict",
+    [],
+  ]);
+});
