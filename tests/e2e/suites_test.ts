@@ -174,6 +174,7 @@ const COMPLETE = {
     reasoningEffort: "low",
     seed: 1,
     parallelToolCalls: false,
+    stream: false,
     toolChoice: { function: "f" },
     body: { one: [1, { two: null }] },
     name: "n",

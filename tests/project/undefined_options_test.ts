@@ -108,6 +108,7 @@ const MODEL = {
   maxCompletionTokens: 1_000,
   seed: 3,
   parallelToolCalls: true,
+  stream: true,
   toolChoice: "auto",
   body: { note: "x" },
 };

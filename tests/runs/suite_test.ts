@@ -194,6 +194,7 @@ Deno.test("SUITE accepts every field", () => {
       reasoningEffort: "low",
       seed: 1,
       parallelToolCalls: false,
+      stream: true,
       toolChoice: "auto",
       body: { a: [1, { b: null }] },
       name: "n",

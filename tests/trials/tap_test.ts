@@ -533,6 +533,32 @@ Deno.test("a tap takes built-in tools of responses for the server's own, and ass
   assertEquals(handed, { function: handoff.name, arguments: "{}" });
 });
 
+Deno.test("a tap takes custom calls for the agent's own, unless they name a function of the task", async () => {
+  const custom = (name: string) => ({ id: name, type: "custom", custom: { name, input: "hm" } });
+  for (const isStreamed of [false, true]) {
+    const { trial } = await trying([
+      () => {
+        const message: JsonObject = { tool_calls: [custom("note"), custom("book")] };
+        const choice = { index: 0, finish_reason: "tool_calls" };
+        return isStreamed
+          ? new Response(
+            `data: ${JSON.stringify({ choices: [{ ...choice, delta: message }] })}\n\n`,
+          )
+          : Response.json({ choices: [{ ...choice, message }] });
+      },
+      DONE,
+    ], async (task, options) => {
+      const tools: JsonObject[] = [{ type: "custom", custom: { name: "note" } }, ...offer(task)];
+      await (await send(options, { messages: [user(task.prompt)], tools, stream: isStreamed }))
+        .text();
+      return "booked";
+    });
+    assertEquals(repliesIn(trial)[0]!.ownCalls, [{ function: "note", arguments: "hm" }]);
+    assertEquals(rows(trial).map(([, name]) => name), ["book"]);
+    assertEquals(trial.agent, "watched");
+  }
+});
+
 Deno.test("a tap takes a function that the request did not offer as invented, though the task has it", async () => {
   const tools = [{ type: "function", function: { name: "list" } }];
   const { trial, booked } = await trying(
