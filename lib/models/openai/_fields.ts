@@ -171,11 +171,11 @@ export const STREAM_OPTIONS = "stream_options";
 
 /** How servers say that they take no `null`, above all for a content. */
 const NO_NULL =
-  /\bcontent\b.{0,80}\b(?:str|string|array|list|null|nil|none|required|missing|empty)\b|\b(?:string|missing|required|null|nil|none)(?:_\w+)?\b.{0,80}\bcontent\b|\b(?:null|nil|none(?:type)?)\b.{0,40}\b(?:not|invalid|expected|no)\b|\bnot\b.{0,20}\b(?:null|nil|none(?:type)?)\b/i;
+  /\bcontent\b.{0,80}\b(?:str|string|array|list|null|nil|none|required|missing|empty|blank)\b|\b(?:string|missing|required|null|nil|none)(?:_\w+)?\b.{0,80}\bcontent\b|\b(?:null|nil|none(?:type)?)\b.{0,40}\b(?:not|invalid|expected|no)\b|\bnot\b.{0,20}\b(?:null|nil|none(?:type)?)\b/i;
 
 /** How servers say that they answer in streams alone. */
 const STREAM_ONLY =
-  /\bonly\b.{0,30}\bstream(?:ing)?\b|\bnon[- _]?stream(?:ing)?\b|\bstream(?:ing)?\b.{0,30}(?:\b(?:must|required|only|enabled?)\b|[= ]true\b)|\b(?:requires?|enable|must use|set)\b.{0,25}\bstream(?:ing)?\b/i;
+  /\bonly\b.{0,30}\bstream(?:ing)?\b|\bnon[- _]?stream(?:ing)?\b|\bstream(?:ing)?\b.{0,30}(?:\b(?:must|required|only|enabled?)\b|[= ]true\b)|\b(?:requires?|enable|use|set)\b.{0,25}\bstream(?:ing)?\b/i;
 
 /** Returns what of a request its server refuses by this message, if it can be sent without. */
 export function refusedPart(message: string, body: JsonObject): string | undefined {
