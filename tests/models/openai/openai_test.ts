@@ -410,7 +410,7 @@ Deno.test("openai() passes a stream to an agent as it comes, also without its ty
     over.promise.then(() => writer.close());
     return new Response(readable);
   });
-  const { response } = await server.model().server!.forward({
+  const { response } = await server.model({ requestTimeout: 5_000 }).server!.forward({
     path: "/chat/completions",
     body: { model: "parrot", messages: [], stream: true },
     context: { trial: "t", repetition: 1, request: 1 },
