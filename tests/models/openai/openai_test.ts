@@ -315,7 +315,7 @@ Deno.test("openai() by chat sends an empty content in place of a null that its s
     const [error, request] of [
       [NULL_REFUSALS[0]!, asked({ messages })],
       ["Unsupported message role", asked({ messages: CONVERSATION })],
-      ["The content was flagged by a policy", asked({ messages: CONVERSATION })],
+      ["The content cannot be served", asked({ messages: CONVERSATION })],
     ] as const
   ) {
     await using server = serving(status(400, { error: { message: error } }));
