@@ -1,11 +1,59 @@
 /**
- * Tools of the AI SDK (`npm:ai`): ours in its agents, and its own as ours.
+ * Tools and models of the AI SDK (`npm:ai`): our tools in its agents, its tools as ours, and its models as ours.
  * @module
  */
 
 import type { JsonObject } from "../base/json.ts";
+import {
+  type AiSdkModelOptions,
+  type LanguageModel,
+  languageModel,
+  sourceOf,
+} from "../models/ai_sdk/model.ts";
+import type { Model } from "../models/model.ts";
 import { frameworkTool, standardResult, validateOf } from "./_framework_tool.ts";
 import { describeTool, optionsOf, type StoppableTool, type Tool } from "../tools/tool.ts";
+
+export type { AiSdkModelOptions, LanguageModel } from "../models/ai_sdk/model.ts";
+
+/**
+ * Returns a language model of the AI SDK as a model for `benchmark()`, `toolTest()` and all else, so that a provider is
+ * asked in its own format. What it wants back with the next request, such as signatures of reasoning, goes back to it
+ * alone. Failed requests are sent again, and count, as those of `openai()`.
+ *
+ * Its `reply` throws an {@linkcode InfrastructureError} for every fault of network, server, account or reply; and if
+ * the provider says of an option that it does not hold.
+ *
+ * @param model A language model of version 3 or 4 of its interface.
+ * @throws {InputError} If it is none, or an option is invalid or cannot be sent.
+ *
+ * @example Usage
+ * ```ts
+ * import { aiSdkModel } from "@toolgate/toolgate/integrations/ai_sdk";
+ * import { assertEquals } from "@std/assert";
+ * import { createAnthropic } from "npm:@ai-sdk/anthropic@^4";
+ *
+ * const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () =>
+ *   Response.json({
+ *     ...{ type: "message", id: "msg_1", role: "assistant", model: "parrot-2" },
+ *     content: [{ type: "text", text: "hello" }],
+ *     ...{ stop_reason: "end_turn", usage: { input_tokens: 9, output_tokens: 1 } },
+ *   }));
+ *
+ * const baseURL = `http://127.0.0.1:${server.addr.port}/v1`;
+ * const parrot = aiSdkModel(createAnthropic({ baseURL, apiKey: "any" })("parrot"));
+ * const { text, served } = await parrot.reply({
+ *   messages: [{ role: "user", content: "Say hello" }],
+ *   tools: [],
+ *   context: { trial: "example", repetition: 1, request: 1 },
+ * });
+ * assertEquals([text, served], ["hello", "parrot-2"]);
+ * await server.shutdown();
+ * ```
+ */
+export function aiSdkModel(model: LanguageModel, options: AiSdkModelOptions = {}): Model {
+  return languageModel(sourceOf(model), options);
+}
 
 /** A tool as `generateText()`, `streamText()` and `ToolLoopAgent` of the AI SDK take it. */
 export interface AiSdkTool<Schema> {

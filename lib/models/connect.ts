@@ -4,6 +4,10 @@
  */
 
 import type { CallSet } from "../tasks/questions/question_set.ts";
+import { type ImportPackage, providerSource } from "./ai_sdk/_source.ts";
+import { type AiSdkModelOptions, languageModel, type ModelSource } from "./ai_sdk/model.ts";
+import { providerOf } from "./ai_sdk/providers.ts";
+import { environmentVariable } from "../base/environment.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
 import { InputError } from "../base/errors.ts";
@@ -23,6 +27,8 @@ export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
   readonly sets?: readonly CallSet[];
   /** Rate limiters to share with other connections. Default: new ones. */
   readonly limiters?: RateLimiters;
+  /** Imports packages of providers, by their names. Default: by the import map of the project. */
+  readonly importPackage?: ImportPackage;
 }
 
 /**
@@ -57,13 +63,14 @@ export class Connections {
   /**
    * Returns the model that `entry` names.
    *
-   * @param apiKey Its key. Default: the value of the variable that the entry names, or of `OPENAI_API_KEY`.
-   * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
+   * @param apiKey Its key. Default: the value of the variable that the entry names, or of `OPENAI_API_KEY`
+   * or that of its provider.
+   * @throws {InputError} If there is no such simulated model, or a key, a permission or a package is missing.
    */
   model(entry: ModelEntry, apiKey?: string): Model {
-    const { sets: _, limiters: __, baseURL: usual, ...policy } = this.#options;
+    const { sets: _, limiters: __, baseURL: usual, importPackage, ...policy } = this.#options;
     const { apiKeyVariable, baseURL = usual, ...options } = withSampling(entry);
-    const { model } = options;
+    const { model, provider } = options;
     const name = modelName(entry);
     // All entries of a model share its rate limits, in any format and under any name.
     const limiterAt = (url: string) => this.#limiters.of(url, model, policy);
@@ -81,10 +88,20 @@ export class Connections {
         requestFields: ({ context }) => ({ seed: context.repetition }),
       });
     }
+    const simulated = model.startsWith("sim:");
+    if (provider !== undefined) {
+      const source = providerSource(
+        { ...entry, provider },
+        apiKey ?? providerKey(entry, name),
+        importPackage,
+      );
+      const limiter = limiterAt(entry.baseURL ?? provider);
+      return providedModel(withSampling(entry), source, { ...policy, name, simulated, limiter });
+    }
     return modelAt(options, {
       ...policy,
       name,
-      simulated: model.startsWith("sim:"),
+      simulated,
       limiter: limiterAt(baseURL ?? OPENAI_URL),
       baseURL,
       apiKey: apiKey ?? (apiKeyVariable && readKey(apiKeyVariable, name)),
@@ -127,6 +144,37 @@ function modelAt(
   const body = { ...(stop.length === 0 ? {} : { stop: [...stop] }), ...options.body };
   const model = openai({ ...options, ...address, body });
   return inTextFormat(model, api, { toolChoice });
+}
+
+/** Creates a model of a provider, with the options of its entry. */
+function providedModel(
+  { model: _, provider: __, baseURL: ___, apiKeyVariable: ____, ...entry }: SampledEntry,
+  source: ModelSource,
+  given: Omit<AiSdkModelOptions, keyof ModelEntry> & Pick<ModelEntry, "name">,
+): Model {
+  const { api = "chat", toolChoice, body = {}, ...options } = entry;
+  const isText = isTextFormat(api);
+  const { stop, ...fields } = { ...(isText ? { stop: [...formatOf(api).stop] } : {}), ...body };
+  const stops = [stop ?? []].flat().map(String);
+  const model = languageModel(source, {
+    ...options,
+    ...given,
+    toolChoice: isText ? undefined : toolChoice,
+    stopSequences: stops.length === 0 ? undefined : stops,
+    providerOptions: { [source.key]: fields },
+  });
+  return isText ? inTextFormat(model, api, { toolChoice }) : model;
+}
+
+/** Returns the key of a provider. It is required unless the entry names a server, or the provider has other credentials. */
+function providerKey(
+  { provider, baseURL, apiKeyVariable }: ModelEntry,
+  name: string,
+): string | undefined {
+  const { key, isKeyless } = providerOf(provider!)!;
+  if (apiKeyVariable !== undefined) return readKey(apiKeyVariable, name);
+  if (isKeyless) return environmentVariable(key);
+  return baseURL === undefined ? readKey(key, name) : environmentVariable(key) ?? NO_KEY;
 }
 
 function readKey(variable: string, model: string): string {

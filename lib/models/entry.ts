@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../base/json.ts";
+import { PROVIDER_NAMES, type ProviderName } from "./ai_sdk/providers.ts";
 import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
@@ -28,13 +29,18 @@ export interface ModelEntry {
   /** The name: a model of the server at `baseURL`, or `sim:...` for a simulated one. */
   readonly model: string;
   /**
+   * The provider, which is asked in its own format by its package of the AI SDK (`@ai-sdk/NAME` in the project's
+   * imports). Default: any server of OpenAI's format.
+   */
+  readonly provider?: ProviderName;
+  /**
    * Its API: OpenAI's chat completions or responses, or a text format over plain chat, for models without
    * native tool calls. Default: `chat`.
    */
   readonly api?: Api;
-  /** The server. Default: OpenAI's. */
+  /** The server. Default: OpenAI's, or the provider's. */
   readonly baseURL?: string;
-  /** The environment variable with the key. Default: `OPENAI_API_KEY`. */
+  /** The environment variable with the key. Default: `OPENAI_API_KEY`, or the provider's. */
   readonly apiKeyVariable?: string;
   /** Sampling temperature. Default: that of the suite's `sampling`; `null` leaves it out. */
   readonly temperature?: number | null;
@@ -60,7 +66,7 @@ export interface ModelEntry {
   readonly takes?: readonly Medium[];
   /** Whether replies come as event streams. Default: once a server demands it. */
   readonly stream?: boolean;
-  /** Further fields of the request's body. */
+  /** Further fields of the request's body; with `provider` the options of its package. */
   readonly body?: JsonObject;
   /** Name in results, for several entries of one model. Default: `model`, or `m (react)` if not `chat`. */
   readonly name?: string;
@@ -115,7 +121,15 @@ function holdsSecret(value: JsonValue): boolean {
 }
 
 /** An option that an API does not have, and what to do about it. */
-function notWith(api: Api): readonly [option?: keyof ModelEntry, rule?: string] {
+function notWith(
+  { model, provider, api = "chat", baseURL }: ModelEntry,
+): readonly [option?: keyof ModelEntry, rule?: string] {
+  if (provider !== undefined && api === "responses") {
+    return ["api", "a provider is asked in its own format: leave the api out"];
+  }
+  if (provider !== undefined && model.startsWith("sim:") && baseURL === undefined) {
+    return ["provider", "a simulated model has none: leave it out"];
+  }
   if (api === "responses") {
     return ["seed", "responses take no seed: leave it out, or take the api chat"];
   }
@@ -162,6 +176,7 @@ export function isPublicAddress(address: string): boolean {
 /** Schema of a model entry. */
 export const MODEL = z.strictObject({
   model: z.string().min(1),
+  provider: z.enum(PROVIDER_NAMES).optional(),
   api: z.enum(APIS).optional(),
   baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
     .refine(isPublicAddress, {
@@ -184,7 +199,7 @@ export const MODEL = z.strictObject({
     }).optional(),
   name: z.string().min(1).optional(),
 }, { error: misplaced() }).check(({ value, issues }) => {
-  const [option, message] = notWith(value.api ?? "chat");
+  const [option, message] = notWith(value as ModelEntry);
   if (option === undefined || value[option] === undefined) return;
   issues.push({ code: "custom", message: message!, path: [option], input: value });
 });

@@ -12,6 +12,7 @@ import { shellQuote } from "../base/shell_quote.ts";
 import type { Plan } from "./plan.ts";
 import { readPlanLine } from "./journal/journal.ts";
 import { type PlanLine, planOfLine } from "./journal/plan_line.ts";
+import { providerOf } from "../models/ai_sdk/providers.ts";
 import { MODEL, type ModelEntry, modelName } from "../models/entry.ts";
 import { type Connections, NO_KEY } from "../models/connect.ts";
 import { isOpenAI } from "../models/http/endpoint.ts";
@@ -177,11 +178,16 @@ export function connectPlanned(
   if (entry.model.startsWith("sim:") && (own === undefined || named !== undefined)) {
     return connections.model(entry);
   }
-  const address = named === undefined ? own ?? planned : undefined;
+  const { provider } = entry;
+  // Providers have servers of their own, which no other model is asked at.
+  const address = named === undefined
+    ? own ?? (provider === undefined ? planned : undefined)
+    : undefined;
   const model = printable(modelName(entry));
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
   // Nobody can listen to what is sent to OpenAI by https.
-  if (url !== undefined && !(url.protocol === "https:" && isOpenAI(url))) {
+  const isSafe = provider === undefined && url?.protocol === "https:" && isOpenAI(url);
+  if (url !== undefined && !isSafe) {
     const advice = `add --base-url=${shellQuote(url.href)}`;
     if (!isLoopback(url)) {
       throw cannot(
@@ -195,7 +201,8 @@ export function connectPlanned(
     note(printable(what, 1_000));
     return connections.model({ ...entry, baseURL: address! }, NO_KEY);
   }
-  if (apiKeyVariable !== undefined && apiKeyVariable !== "OPENAI_API_KEY") {
+  const usual = provider === undefined ? "OPENAI_API_KEY" : providerOf(provider)!.key;
+  if (apiKeyVariable !== undefined && apiKeyVariable !== usual) {
     throw cannot(
       `run a trial of ${path}`,
       "no variable that only a journal names is read for a key",
@@ -203,7 +210,9 @@ export function connectPlanned(
         commandLine("run SUITE.jsonc --only ID"),
     );
   }
-  return connections.model({ ...entry, baseURL: address });
+  // The address that the user names stands for one that the plan names, and for no server of a provider.
+  const server = provider !== undefined && own !== undefined ? named : address;
+  return connections.model({ ...entry, baseURL: server });
 }
 
 /** Whether an address is on this machine. */

@@ -41,11 +41,15 @@ export function serverHash(baseURL: string): string | undefined {
  * @param usual The server of entries that name none; default: OpenAI's.
  */
 export function serverOf(
-  { model, baseURL }: ModelEntry,
+  { model, provider, baseURL }: ModelEntry,
   usual = OPENAI_URL,
 ): { readonly server?: string } {
   // Each process simulates its own.
   if (isSimulator(model) && baseURL === undefined) return {};
+  // A provider has its own, whose address its package knows.
+  if (provider !== undefined && baseURL === undefined) {
+    return { server: sha256(provider).slice(0, 16) };
+  }
   return { server: serverHash(baseURL ?? usual) };
 }
 

@@ -1,0 +1,69 @@
+/**
+ * Providers of the AI SDK that an entry can name. Their packages are those of the user's project: each is
+ * `@ai-sdk/` and the name.
+ *
+ * @see https://ai-sdk.dev/providers/ai-sdk-providers
+ * @module
+ */
+
+/** What is known of a provider. */
+export interface Provider {
+  /** The function of its package that makes the provider. */
+  readonly factory: string;
+  /** The variable that holds the key. */
+  readonly key: string;
+  /** Whether it has other credentials as well, which its package finds without a key. */
+  readonly isKeyless?: true;
+  /** Its address, where its package would let a variable of the environment change it. */
+  readonly baseURL?: string;
+  /** Its name in `providerOptions`. Default: the provider's. */
+  readonly options?: string;
+  /** Its option for several calls in one reply; `disableParallelToolUse` says the opposite. */
+  readonly parallel?: "parallelToolCalls" | "disableParallelToolUse";
+  /** Its option for the reasoning effort; used up to version 3 of the specification, which has none for all. */
+  readonly effort?: "reasoningEffort" | "effort";
+}
+
+const PARALLEL = "parallelToolCalls";
+const EFFORT = "reasoningEffort";
+
+const TABLE = {
+  "amazon-bedrock": {
+    ...{ factory: "createAmazonBedrock", key: "AWS_BEARER_TOKEN_BEDROCK", isKeyless: true },
+    options: "bedrock",
+  },
+  anthropic: {
+    ...{ factory: "createAnthropic", key: "ANTHROPIC_API_KEY", effort: "effort" },
+    ...{ baseURL: "https://api.anthropic.com/v1", parallel: "disableParallelToolUse" },
+  },
+  azure: { factory: "createAzure", key: "AZURE_API_KEY", parallel: PARALLEL, effort: EFFORT },
+  cerebras: { factory: "createCerebras", key: "CEREBRAS_API_KEY" },
+  cohere: { factory: "createCohere", key: "COHERE_API_KEY" },
+  deepseek: { factory: "createDeepSeek", key: "DEEPSEEK_API_KEY" },
+  fireworks: { factory: "createFireworks", key: "FIREWORKS_API_KEY" },
+  google: { factory: "createGoogleGenerativeAI", key: "GOOGLE_GENERATIVE_AI_API_KEY" },
+  "google-vertex": {
+    ...{ factory: "createVertex", key: "GOOGLE_VERTEX_API_KEY", isKeyless: true },
+    options: "vertex",
+  },
+  groq: { factory: "createGroq", key: "GROQ_API_KEY", parallel: PARALLEL, effort: EFFORT },
+  mistral: { factory: "createMistral", key: "MISTRAL_API_KEY", parallel: PARALLEL },
+  openai: {
+    ...{ factory: "createOpenAI", key: "OPENAI_API_KEY", parallel: PARALLEL, effort: EFFORT },
+    baseURL: "https://api.openai.com/v1",
+  },
+  perplexity: { factory: "createPerplexity", key: "PERPLEXITY_API_KEY" },
+  togetherai: { factory: "createTogetherAI", key: "TOGETHER_API_KEY" },
+  xai: { factory: "createXai", key: "XAI_API_KEY", effort: EFFORT },
+} as const satisfies Readonly<Record<string, Provider>>;
+
+/** The name of a provider. */
+export type ProviderName = keyof typeof TABLE;
+
+/** The names of all providers. */
+export const PROVIDER_NAMES = Object.keys(TABLE) as ProviderName[];
+
+/** Returns what is known of a provider; `undefined` of others than these. */
+export function providerOf(name: string): Provider | undefined {
+  return Object.hasOwn(TABLE, name) ? TABLE[name as ProviderName] : undefined;
+}
