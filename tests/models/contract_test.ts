@@ -12,6 +12,7 @@ import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { ToolCall, ToolChoice } from "../../lib/tools/tool.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
+import { importPackage, type Native, NATIVES, simulatedNative } from "../support/native_servers.ts";
 import {
   ADD,
   answering,
@@ -26,9 +27,20 @@ import {
 
 type Calls = readonly Omit<ToolCall, "id">[];
 
-/** How a server says something to a client of this api. */
-interface Server {
+/** A way to ask a model: by an API, or by a provider in its own format. */
+interface Way {
+  readonly name: string;
   readonly api: Api;
+  readonly native?: Native;
+}
+
+const WAYS: readonly Way[] = [
+  ...APIS.map((api) => ({ name: api, api })),
+  ...NATIVES.map((native) => ({ name: native.provider, api: "chat" as const, native })),
+];
+
+/** How a server says something to a client that asks in this way. */
+interface Server {
   /** Whether one reply may hold several calls. */
   readonly parallel: boolean;
   /** A reply with a text and calls. */
@@ -37,13 +49,13 @@ interface Server {
   cut(text: string): JsonObject;
 }
 
-function serverOf(api: Api): Server {
+function serverOf({ api, native }: Way): Server {
+  if (native !== undefined) return { ...native, parallel: true };
   if (isTextFormat(api)) {
     const format = formatOf(api);
     const choice = (finish: string, content: string) =>
       completion({}, { choices: [{ finish_reason: finish, message: { content } }] });
     return {
-      api,
       parallel: format.parallel,
       reply: (text, calls = []) => choice("stop", format.writeCalls(text, calls)),
       cut: (text) => choice("length", text),
@@ -51,7 +63,6 @@ function serverOf(api: Api): Server {
   }
   const wire = WIRES.find((one) => one.api === api)!;
   return {
-    api,
     parallel: true,
     reply: (text, calls = []) =>
       calls.length === 0
@@ -69,10 +80,13 @@ function serverOf(api: Api): Server {
 
 const SPEC = { core: 6, depth: 3, connected: 3, disconnected: 2, seed: 11 };
 
-for (const api of APIS) {
-  const { parallel, reply, cut } = serverOf(api);
+for (const way of WAYS) {
+  const { api, native } = way;
+  const { parallel, reply, cut } = serverOf(way);
+  const provider = native?.provider;
   const { serving } = serversOf(isTextFormat(api) ? "chat" : api);
-  const test = (name: string, fn: () => void | Promise<void>) => Deno.test(`${api}: ${name}`, fn);
+  const test = (name: string, fn: () => void | Promise<void>) =>
+    Deno.test(`${way.name}: ${name}`, fn);
 
   /** Uses a model at a server made by hand, connected as those of suites are. */
   const ask = async <T>(
@@ -80,9 +94,20 @@ for (const api of APIS) {
     use: (model: Model) => Promise<T>,
     entry: Partial<ModelEntry> = {},
   ): Promise<T> => {
-    const connections = new Connections({ retries: 0 });
+    const connections = new Connections({ retries: 0, importPackage });
     const baseURL = `http://${server.host}/v1`;
-    return await use(connections.model({ model: "parrot", api, baseURL, ...entry }));
+    return await use(connections.model({ model: "parrot", provider, api, baseURL, ...entry }));
+  };
+
+  /** Uses a simulated model that is asked in this way. */
+  const simulate = async <T>(
+    entry: Partial<ModelEntry>,
+    use: (model: Model) => Promise<T>,
+  ): Promise<T> => {
+    await using server = native && simulatedNative(native);
+    const connections = new Connections({ retries: 0, importPackage });
+    const where = { provider, api, baseURL: server?.url };
+    return await use(connections.model({ model: "sim:planner", ...where, ...entry }));
   };
 
   const request = (more: Partial<ModelRequest> = {}) => asked({ tools: [ADD], ...more });
@@ -101,9 +126,8 @@ for (const api of APIS) {
 
   test("a task is solved as by chat", async () => {
     const connections = new Connections({ retries: 0 });
-    const trialOf = (model: ModelEntry) => runTrial(SPEC, connections.model(model));
-    const usual = await trialOf({ model: "sim:planner" });
-    const trial = await trialOf({ model: "sim:planner", api });
+    const usual = await runTrial(SPEC, connections.model({ model: "sim:planner" }));
+    const trial = await simulate({}, (model) => runTrial(SPEC, model));
     assertEquals([trial.outcome, trial.grounded, trial.reason], ["solved", true, undefined]);
     assertEquals(trial.model.served, "sim:planner");
     assertEquals([trial.calls, trial.failures], [usual.calls, usual.failures]);
@@ -142,7 +166,8 @@ for (const api of APIS) {
   test("calls are read with names and arguments, in order", async () => {
     const written: Calls = [
       { name: "add", arguments: '{"left":1}' },
-      { name: "invented", arguments: '{"left":2,"__proto__":3}' },
+      // The AI SDK takes no answer with such a key.
+      { name: "invented", arguments: native ? '{"left":2}' : '{"left":2,"__proto__":3}' },
     ].slice(0, parallel ? 2 : 1);
     await using server = serving(answering(reply("", written)));
     const { calls, finish, parsed } = await ask(server, (model) => model.reply(request()));
@@ -172,7 +197,11 @@ for (const api of APIS) {
       .writeCalls("I call", [{ name: "add", arguments: "{}" }]);
     await using server = serving(
       answering(
-        api === "responses" ? response([said(text)]) : completion({ content: text }),
+        api === "responses"
+          ? response([said(text)])
+          : native === undefined
+          ? completion({ content: text })
+          : native.reply(text),
       ),
     );
     const heard = await ask(server, (model) => model.reply(asked()));
@@ -220,7 +249,8 @@ for (const api of APIS) {
         : ["user", "assistant", "tool", "assistant", "tool", "assistant"],
     );
     const last = JSON.stringify(server.received[2]!.body);
-    const places = inputs.map(({ left }) => last.indexOf(`left\\":${left}`));
+    const mark = native === undefined ? '\\":' : '":';
+    const places = inputs.map(({ left }) => last.indexOf(`left${mark}${left}`));
     const results = inputs.map(({ left }) => last.indexOf(`result of ${left}`));
     for (const list of [places, results]) {
       assert(list.every((place) => place > 0), `${list}: ${last}`);
@@ -258,11 +288,10 @@ for (const api of APIS) {
   });
 
   test("a choice is obeyed", async () => {
-    const connections = new Connections({ retries: 0 });
-    const never = connections.model({ model: "sim:planner", api, toolChoice: "none" });
-    assertEquals((await runTrial(SPEC, never)).calls, 0);
-    const always = connections.model({ model: "sim:planner", api, toolChoice: "required" });
-    const { outcome, events } = await runTrial(SPEC, always);
+    const trialOf = (toolChoice: ToolChoice) =>
+      simulate({ toolChoice }, (model) => runTrial(SPEC, model));
+    assertEquals((await trialOf("none")).calls, 0);
+    const { outcome, events } = await trialOf("required");
     assertEquals(outcome, "call_limit");
     assert(events.every((event) => event.kind !== "reply" || event.calls > 0));
   });

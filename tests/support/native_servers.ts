@@ -108,6 +108,7 @@ const ANTHROPIC: Native = {
       ),
       ...(kind === "tool" ? named(fieldOf(choice, "name")) : {}),
       ...(kind === "any" ? { tool_choice: "required" } : {}),
+      ...(kind === "none" ? { tool_choice: "none" } : {}),
     });
   },
 };

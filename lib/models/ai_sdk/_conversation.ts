@@ -128,7 +128,7 @@ const RESULT = z.looseObject({
     z.looseObject({ unified: z.string(), raw: z.string().nullish() }),
   ]),
   usage: z.looseObject({ inputTokens: TOKENS, outputTokens: TOKENS }).nullish(),
-  response: z.looseObject({ modelId: z.string().nullish() }).nullish(),
+  response: z.looseObject({ modelId: z.string().nullish(), body: z.unknown() }).nullish(),
 });
 
 const FINISH: ReadonlyMap<string, FinishReason> = new Map([
@@ -158,7 +158,9 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
   const text = content.map((part) => part.type === "text" ? textOf(part) : "").join("");
   const finish = FINISH.get(unified) ?? "other";
   const usage = readUsage(totalOf(tokens?.inputTokens), totalOf(tokens?.outputTokens));
-  const served = response?.modelId ?? "";
+  const { modelId, body } = response ?? {};
+  // Gemini's package does not say which model answered, but its server does.
+  const served = modelId ?? (isJsonObject(body) ? String(body["modelVersion"] ?? "") : "");
   const isUnreadable = own.length === 0 &&
     (UNREADABLE.includes(raw ?? "") || (finish === "calls" && tools.length > 0));
   if (isUnreadable) return unreadableReply(text, source, { text, usage, served });

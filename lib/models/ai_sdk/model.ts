@@ -314,10 +314,11 @@ async function faultOf(
   const action = `Cannot get a reply of ${who}`;
   const denied = causes.find((cause) => cause.name === "NotCapable");
   if (denied !== undefined) {
-    return new InfrastructureError(
-      `${action} as Deno was not given the permission: ${quote(denied.message)}`,
-      { permanent: "permission" },
-    );
+    const [, variable] = /env access to "(\w+)"/.exec(denied.message) ?? [];
+    const advice = variable === undefined ? quote(denied.message) : `add --allow-env=${variable}`;
+    return new InfrastructureError(`${action} as Deno was not given the permission: ${advice}`, {
+      permanent: "permission",
+    });
   }
   const { name, url, statusCode, responseBody, responseHeaders, argument }: Given = Object(error);
   const isCall = name === "AI_APICallError";
