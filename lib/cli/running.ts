@@ -112,7 +112,8 @@ function changedSuite(
   const models = crossed.map(({ entry }) => {
     const { temperature = entry.temperature, topP = entry.topP } = flags;
     // The flag's server does not decide which trials there are; resuming compares it by itself.
-    const baseURL = flags.baseURL === undefined ? entry.baseURL : undefined;
+    const isKept = flags.baseURL === undefined || entry.provider !== undefined;
+    const baseURL = isKept ? entry.baseURL : undefined;
     return { ...entry, temperature, topP, baseURL };
   });
   const { temperature = suite.sampling?.temperature, topP = suite.sampling?.topP } = flags;

@@ -156,7 +156,8 @@ export const OPTIONS = {
     schema: z.string(),
     flag: {
       ...{ name: "base-url", value: "U", read: address },
-      help: "the server of all models other than `sim:...`, also of those that name one; default " +
+      help:
+        "the server of all models but `sim:...` and those of a provider, also of those that name one; default " +
         "OpenAI's",
     },
   },

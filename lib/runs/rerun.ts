@@ -164,8 +164,8 @@ export interface JournalServers {
 }
 
 /**
- * Connects a model of a journal's plan. Anyone may have written the journal, so that a key goes only to OpenAI and
- * to the server that the user names. A server on this machine is asked without a key, and any other one that only
+ * Connects a model of a journal's plan. Anyone may have written the journal, so that a key goes only to OpenAI, to
+ * the provider whose key it is, and to the server that the user names. A server on this machine is asked without a key, and any other one that only
  * the journal names is not asked at all. No variable that a journal names is read.
  *
  * @throws {InputError} If the plan names another server or variable, or the model cannot be connected.

@@ -148,6 +148,16 @@ Deno.test("toolgate run --only sends a journal's servers no key, and reads no va
     [stage({ model: "planner", baseURL: elsewhere }), [], /it names models\.example for planner/],
     [{ models: [variable] }, ["--base-url", server.url], /it names AWS_SECRET for mine/],
     [{ models: [{ ...bare, apiKeyVariable: "AWS_SECRET" }] }, [], /it names AWS_SECRET for mine/],
+    [
+      { models: [{ ...bare, provider: "xai", baseURL: "https://api.openai.com/v1" }] },
+      [],
+      /names api\.openai\.com/,
+    ],
+    [
+      { models: [{ ...bare, provider: "xai", apiKeyVariable: "OPENAI_API_KEY" }] },
+      [],
+      /it names OPENAI_API_KEY for mine/,
+    ],
     [{ models: [{ ...bare, headers: { "x-key": "$AWS_SECRET" } }] }, [], /headers/],
   ];
   for (const [plan, more, rule] of plans) {

@@ -34,6 +34,14 @@ Deno.test("MODEL refuses what a way to speak to a model has no room for", () => 
     [{ api: "react", parallelToolCalls: true }, `parallelToolCalls: ${texts}`],
     [{ api: "xml", parallelToolCalls: false }, `parallelToolCalls: ${texts}`],
     [{ api: "hermes", parallelToolCalls: false, seed: 1 }, `parallelToolCalls: ${texts}`],
+    [
+      { provider: "google", api: "responses" },
+      "api: a provider is asked in its own format: leave the api out",
+    ],
+    [
+      { provider: "google", model: "sim:planner" },
+      "provider: a simulated model has none: leave it out",
+    ],
   ];
   for (const [more, fault] of table) {
     const entry = { model: "m", ...more };

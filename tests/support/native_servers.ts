@@ -197,11 +197,13 @@ export function simulatedNative(native: Native): NativeServer {
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const body: JsonObject = await request.json();
     received.push(body);
-    const chat = native.chat(body, new URL(request.url).pathname);
+    const { pathname, search } = new URL(request.url);
+    const chat = native.chat(body, pathname + search);
     if (typeof chat === "string") return Response.json(native.error(chat), { status: 400 });
     const answer = await ask("http://in-process/v1/chat/completions", {
       method: "POST",
-      body: JSON.stringify(chat),
+      // The number of the first repetition, as simulated models of this process get it.
+      body: JSON.stringify({ ...chat, seed: 1 }),
     });
     const { choices, model, error } = await answer.json();
     if (choices === undefined) {

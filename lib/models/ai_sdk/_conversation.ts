@@ -161,6 +161,9 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
   const { modelId, body } = response ?? {};
   // Gemini's package does not say which model answered, but its server does.
   const served = modelId ?? (isJsonObject(body) ? String(body["modelVersion"] ?? "") : "");
+  // Some packages make one of an answer without any reply, too.
+  const isNothing = content.length === 0 && unified === "other" && (raw ?? "") === "";
+  if (isNothing) throw unusable("it is empty");
   const isUnreadable = own.length === 0 &&
     (UNREADABLE.includes(raw ?? "") || (finish === "calls" && tools.length > 0));
   if (isUnreadable) return unreadableReply(text, source, { text, usage, served });

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
-import { FUNCTION, must, parseWith } from "../../base/input.ts";
+import { FUNCTION, parseWith } from "../../base/input.ts";
 import { defined, isJsonObject, type JsonObject, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
