@@ -1,10 +1,10 @@
 /**
- * The server of a model made in code, such as `scripted()`: answers the requests of agents in OpenAI's formats, so
- * that an agent can be tried without a key.
+ * The server of a model without one of OpenAI's formats, such as `scripted()` or a model of the AI SDK: answers the
+ * requests of agents in these formats.
  * @module
  */
 
-import { isJsonObject, printable } from "../base/json.ts";
+import { defined, fieldOf, isJsonObject, type JsonValue, printable } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import { hideSecrets } from "../base/secrets.ts";
 import {
@@ -14,6 +14,9 @@ import {
   type ModelReply,
   type ModelServer,
 } from "../models/model.ts";
+import type { Carried, Message } from "../tools/message.ts";
+import type { ToolChoice } from "../tools/tool.ts";
+import { readChosen } from "./_reading.ts";
 import { apiOfPath, readAgentRequest } from "../models/openai/agent_request.ts";
 import { toResponse } from "./_responses.ts";
 import { completionChunks, eventStream, responseEvents } from "./_streaming.ts";
@@ -28,9 +31,13 @@ const FINISH: Readonly<Record<FinishReason, ChatAnswer["choices"][0]["finish_rea
   other: "stop",
 };
 
-/** Returns the server of a model that has none: its replies are those of the model's `reply`. */
+/**
+ * Returns the server of a model that has none, for one trial: its replies are those of the model's `reply`. What the
+ * model wants back with its calls does not go through the agent.
+ */
 export function serverOf(model: Model): ModelServer {
   const { name } = model;
+  const kept = new Map<string, Carried>();
   return {
     ...{ model: name, who: printable(name), hide: hideSecrets },
     quote: (text) => printable(redact(text), 300),
@@ -43,9 +50,12 @@ export function serverOf(model: Model): ModelServer {
           fault: "unclear",
         });
       }
-      const { messages, tools } = request;
-      const reply = await model.reply({ messages, tools, ...asked });
-      const { duration, failed = [] } = reply;
+      const { tools } = request;
+      const toolChoice = choiceIn(body["tool_choice"]);
+      const messages = withCarried(request.messages, kept);
+      const reply = await model.reply({ messages, tools, ...defined({ toolChoice }), ...asked });
+      const { duration, failed = [], carried } = reply;
+      if (carried !== undefined) { for (const { id } of reply.calls) kept.set(id, carried); }
       const answer = answerOf(reply, asked.context.request);
       const isStream = body["stream"] === true;
       if (request.api === "chat") {
@@ -64,6 +74,35 @@ export function serverOf(model: Model): ModelServer {
       return { response, duration, failed };
     },
   };
+}
+
+/** Adds what replies carry; a format may spread one reply over several messages, which are joined. */
+function withCarried(
+  messages: readonly Message[],
+  kept: ReadonlyMap<string, Carried>,
+): readonly Message[] {
+  if (kept.size === 0) return messages;
+  const joined: Message[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role !== "assistant" || last?.role !== "assistant") joined.push(message);
+    else {
+      const calls = [...last.calls, ...message.calls];
+      joined.splice(-1, 1, { ...last, content: last.content + message.content, calls });
+    }
+  }
+  return joined.map((message) => {
+    if (message.role !== "assistant") return message;
+    const carried = message.calls.map(({ id }) => kept.get(id)).find((one) => one !== undefined);
+    return { ...message, ...defined({ carried }) };
+  });
+}
+
+/** Reads what an agent says of calls, in either format. */
+function choiceIn(said: JsonValue | undefined): ToolChoice | undefined {
+  if (said === "auto" || said === "none" || said === "required") return said;
+  const name = readChosen(said) ?? fieldOf(said, "name");
+  return typeof name === "string" ? { function: name } : undefined;
 }
 
 function incomplete(finish: "length" | "filter") {

@@ -17,6 +17,8 @@ import { InfrastructureError, type Model, type ModelReply } from "../../lib/mode
 import { mediaPart } from "../../lib/tools/media.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { AgentForm } from "../support/agents/agent.ts";
+import { aiSdkAgent } from "../support/agents/ai_sdk.ts";
 import { importPackage, type Native, NATIVES, simulatedNative } from "../support/native_servers.ts";
 import {
   ADD,
@@ -62,6 +64,16 @@ for (const native of NATIVES) {
       assert(what === "solved" ? solved === 20 : solved < 20, `${solved} of 20 were solved`);
     });
   }
+
+  Deno.test(`${provider}: agents of OpenAI's formats solve tasks with it`, async () => {
+    await using server = simulatedNative(native);
+    const model = connections.model({ model: "sim:planner", provider, baseURL: server.url });
+    for (const form of [{ api: "chat" }, { api: "responses" }, { api: "chat", streamed: true }]) {
+      const agent = aiSdkAgent(form as AgentForm);
+      const { outcome, reason } = await runTrial(specs[0]!, model, { agent });
+      assertEquals([outcome, reason], ["solved", undefined]);
+    }
+  });
 
   Deno.test(`${provider}: text formats work over it`, async () => {
     await using server = simulatedNative(native);

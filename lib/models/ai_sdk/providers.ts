@@ -54,7 +54,7 @@ const TABLE = {
   },
   perplexity: { factory: "createPerplexity", key: "PERPLEXITY_API_KEY" },
   togetherai: { factory: "createTogetherAI", key: "TOGETHER_API_KEY" },
-  xai: { factory: "createXai", key: "XAI_API_KEY", effort: EFFORT },
+  xai: { factory: "createXai", key: "XAI_API_KEY", parallel: PARALLEL, effort: EFFORT },
 } as const satisfies Readonly<Record<string, Provider>>;
 
 /** The name of a provider. */

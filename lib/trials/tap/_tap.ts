@@ -291,10 +291,15 @@ export class Tap implements AsyncDisposable {
     return asked;
   }
 
-  /** The server of the model under test; one that is made in code gets one. */
+  /** The server that a model without one gets. */
+  #made: ModelServer | undefined;
+
+  /** The server of the model under test; one without a server gets one. */
   async #server(): Promise<ModelServer> {
     const { model } = this.#options;
-    return model.server ?? (await import("../../simulated/model_server.ts")).serverOf(model);
+    if (model.server !== undefined) return model.server;
+    const { serverOf } = await import("../../simulated/model_server.ts");
+    return this.#made ??= serverOf(model);
   }
 
   /**
