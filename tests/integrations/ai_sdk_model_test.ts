@@ -34,8 +34,12 @@ const connections = new Connections({ retries: 0, importPackage });
 const [ANTHROPIC, GOOGLE] = NATIVES as [Native, Native];
 
 /** A model of a provider at a server made by hand. */
-const modelAt = ({ host }: Faulty, { provider }: Native, entry: Partial<ModelEntry> = {}) =>
-  connections.model({ model: "parrot", provider, baseURL: `http://${host}/v1`, ...entry });
+const modelAt = (
+  { host }: Faulty,
+  { provider }: Native,
+  entry: Partial<ModelEntry> = {},
+  by = connections,
+) => by.model({ model: "parrot", provider, baseURL: `http://${host}/v1`, ...entry });
 
 for (const native of NATIVES) {
   const { provider } = native;
@@ -123,6 +127,13 @@ for (const native of NATIVES) {
     await using broken = breaking({ bytes: "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{" });
     const thrown = await refusedBy(modelAt(broken, native));
     assertEquals([thrown.retryable, thrown.fault], [true, "infrastructure"]);
+    for (
+      const [alive, says] of [[false, "its server is silent"], [true, "never replied"]] as const
+    ) {
+      await using silent = breaking({ bytes: "", stall: true, alive });
+      const quick = new Connections({ retries: 0, requestTimeout: 200, importPackage });
+      assertStringIncludes((await refusedBy(modelAt(silent, native, {}, quick))).message, says);
+    }
     await using gone = serving(answering({}));
     await gone[Symbol.asyncDispose]();
     assertEquals((await refusedBy(modelAt(gone, native))).permanent, "refused");
@@ -204,7 +215,7 @@ Deno.test("an entry with a provider is refused where it cannot be asked", () => 
 
 Deno.test("aiSdkModel() takes language models of versions 3 and 4, and options that it can send", async () => {
   for (const given of ["claude", {}, handmade({}, { specificationVersion: "v2" })]) {
-    assertThrows(() => aiSdkModel(given as never), InputError, "version 3 or 4");
+    assertThrows(() => aiSdkModel(given as never), InputError, "the model of aiSdkModel()");
   }
   const options = { body: {} } as AiSdkModelOptions;
   assertThrows(() => aiSdkModel(handmade({}), options), InputError, "body");

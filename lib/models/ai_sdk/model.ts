@@ -74,8 +74,8 @@ export interface ModelSource extends Partial<Pick<AskedServer, "isAlive">> {
  *
  * @throws {InputError} If it is none, or of another version of the interface.
  */
-export function sourceOf(given: LanguageModel): ModelSource {
-  const model = parseWith(LANGUAGE_MODEL, given, "the model of aiSdkModel()");
+export function sourceOf(model: LanguageModel): ModelSource {
+  parseWith(LANGUAGE_MODEL, model, "the model of aiSdkModel()");
   const name = model.provider.split(".")[0]!;
   const provider = providerOf(name);
   const who = `${printable(model.modelId)} of ${printable(model.provider)}`;
@@ -129,8 +129,8 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
         ...sent,
         abortSignal: signal,
       }) as never);
-      const refused = refusedOption(result.warnings, chosen, { unread: unread(), replied });
-      if (refused !== undefined) throw notHeld(who, refused);
+      const refused = refusedOption(result.warnings, chosen, { who, unread: unread(), replied });
+      if (refused !== undefined) throw refused;
       const reply = readResult(result, reading);
       replied = true;
       return withUsage(request, reply);
@@ -167,13 +167,10 @@ const GIVEN = z.strictObject({
       .map((option) => [option, z.unknown().optional()]),
   ),
 });
-const LANGUAGE_MODEL: z.ZodType<LanguageModel> = z.custom<LanguageModel>((model) => {
-  const { doGenerate, provider, modelId, specificationVersion }: Partial<LanguageModel> = Object(
-    model,
-  );
-  return FUNCTION.safeParse(doGenerate).success && typeof provider === "string" &&
-    typeof modelId === "string" && /^v[34]$/.test(specificationVersion ?? "");
-}, "must be a language model of the AI SDK, of version 3 or 4 of its interface");
+const LANGUAGE_MODEL = z.looseObject({
+  ...{ doGenerate: FUNCTION, provider: z.string(), modelId: z.string() },
+  specificationVersion: z.enum(["v3", "v4"]),
+}, 'must be a language model of the AI SDK, such as anthropic("...")');
 
 /** Options, and the words by which warnings mean them. */
 const SETTINGS: readonly (readonly [option: keyof AiSdkModelOptions, ...words: string[]])[] = [
@@ -198,7 +195,7 @@ function settingsOf(
   const { parallel, effort: ownEffort } = provider ?? {};
   const isOwnEffort = version === "v3" && effort !== undefined;
   if (isOwnEffort && ownEffort === undefined) {
-    throw notHeld(who, ["reasoningEffort", "version 3 has none for all providers"]);
+    throw notHeld(who, "reasoningEffort", "version 3 has none for all providers");
   }
   const all: Readonly<Record<string, JsonObject>> = {
     ...providerOptions,
@@ -244,53 +241,41 @@ function writeChoice(choice: ToolChoice): JsonObject {
     : { type: "tool", toolName: choice.function };
 }
 
-/** An option that does not hold, and what its provider says of it. */
-type Refused = readonly [option: string, said: string];
-
-/** Returns the first option that a provider says it did not hold, or did not read. */
+/** Returns the error of the first option that a provider says it did not hold, or did not read. */
 function refusedOption(
   warnings: unknown,
   options: AiSdkModelOptions,
-  { unread, replied }: { readonly unread: readonly string[]; readonly replied: boolean },
-): Refused | undefined {
-  if (unread.length > 0) return [unread[0]!, "it has no such option"];
+  { who, unread: [unread], replied }: {
+    readonly who: string;
+    readonly unread: readonly string[];
+    readonly replied: boolean;
+  },
+): InfrastructureError | undefined {
+  if (unread !== undefined) return notHeld(who, unread, "it has no such option");
   const fields = Object.values(options.providerOptions ?? {}).flatMap(Object.keys);
   for (const warning of Array.isArray(warnings) ? warnings : []) {
     const { type, feature, setting, message, details }: JsonObject = Object(warning);
     // What is deprecated holds, and other messages may quote what a model wrote.
     if (type === "deprecated" || (type === "other" && replied)) continue;
     const words = new Set(String(feature ?? setting ?? message).split(/\W+/));
-    const option = SETTINGS.find(([option, ...names]) =>
+    const [option] = SETTINGS.find(([option, ...names]) =>
       (options[option] ?? undefined) !== undefined && names.some((name) =>
         words.has(name)
       )
-    )?.[0] ?? fields.find((field) => words.has(field));
-    if (option !== undefined) return [option, String(details ?? message ?? type)];
+    ) ?? fields.filter((field) => words.has(field));
+    if (option !== undefined) return notHeld(who, option, String(details ?? message ?? type));
   }
   return undefined;
 }
 
 /** Returns the error of an option that does not hold, which ends the run. */
-function notHeld(who: string, [option, said]: Refused): InfrastructureError {
-  const advice = option === "temperature" || option === "topP"
-    ? `${option}: null leaves it out`
-    : `leave it out`;
-  return new InfrastructureError(
-    `Cannot get a reply of ${who} as its provider does not hold ${option}: ${advice}: ${
-      quote(said)
-    }`,
-    { permanent: "option", fault: "unclear" },
-  );
-}
-
-/** What is read of the errors of the AI SDK, by name. */
-interface Given {
-  readonly name?: unknown;
-  readonly url?: unknown;
-  readonly statusCode?: unknown;
-  readonly responseBody?: unknown;
-  readonly responseHeaders?: HeadersInit;
-  readonly argument?: unknown;
+function notHeld(who: string, option: string, said: string): InfrastructureError {
+  const isSampling = option === "temperature" || option === "topP";
+  const advice = isSampling ? `${option}: null leaves it out` : "leave it out";
+  const problem = `its provider does not hold ${option}: ${advice}: ${quote(said)}`;
+  return new InfrastructureError(`Cannot get a reply of ${who} as ${problem}`, {
+    ...{ permanent: "option", fault: "unclear" },
+  });
 }
 
 /** Errors of the AI SDK that say that there are no credentials. */
@@ -320,11 +305,13 @@ async function faultOf(
       permanent: "permission",
     });
   }
-  const { name, url, statusCode, responseBody, responseHeaders, argument }: Given = Object(error);
+  const given: Readonly<Record<string, unknown>> = Object(error);
+  const { name, url, statusCode, responseBody, responseHeaders, argument } = given;
   const isCall = name === "AI_APICallError";
   const asked = { who, quote, url: addressOf(url) };
   if (isCall && typeof statusCode === "number" && statusCode >= 400 && statusCode <= 599) {
-    const answer = new Response(null, { status: statusCode, headers: responseHeaders });
+    const headers = responseHeaders as HeadersInit | undefined;
+    const answer = new Response(null, { status: statusCode, headers });
     return await faultOfAnswer(answer, typeof responseBody === "string" ? responseBody : "", asked);
   }
   const broken = causes.find(({ message }) => BROKEN.test(message));

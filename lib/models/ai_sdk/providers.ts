@@ -6,6 +6,16 @@
  * @module
  */
 
+/** The names of all providers. */
+export const PROVIDER_NAMES = [
+  ...["amazon-bedrock", "anthropic", "azure", "cerebras", "cohere", "deepseek"] as const,
+  ...["fireworks", "google", "google-vertex", "groq", "mistral", "openai"] as const,
+  ...["perplexity", "togetherai", "xai"] as const,
+] as const;
+
+/** The name of a provider. */
+export type ProviderName = typeof PROVIDER_NAMES[number];
+
 /** What is known of a provider. */
 export interface Provider {
   /** The function of its package that makes the provider. */
@@ -27,7 +37,8 @@ export interface Provider {
 const PARALLEL = "parallelToolCalls";
 const EFFORT = "reasoningEffort";
 
-const TABLE = {
+/** The providers by their names. */
+const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
   "amazon-bedrock": {
     ...{ factory: "createAmazonBedrock", key: "AWS_BEARER_TOKEN_BEDROCK", isKeyless: true },
     options: "bedrock",
@@ -55,15 +66,9 @@ const TABLE = {
   perplexity: { factory: "createPerplexity", key: "PERPLEXITY_API_KEY" },
   togetherai: { factory: "createTogetherAI", key: "TOGETHER_API_KEY" },
   xai: { factory: "createXai", key: "XAI_API_KEY", parallel: PARALLEL, effort: EFFORT },
-} as const satisfies Readonly<Record<string, Provider>>;
-
-/** The name of a provider. */
-export type ProviderName = keyof typeof TABLE;
-
-/** The names of all providers. */
-export const PROVIDER_NAMES = Object.keys(TABLE) as ProviderName[];
+};
 
 /** Returns what is known of a provider; `undefined` of others than these. */
 export function providerOf(name: string): Provider | undefined {
-  return Object.hasOwn(TABLE, name) ? TABLE[name as ProviderName] : undefined;
+  return Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name as ProviderName] : undefined;
 }
