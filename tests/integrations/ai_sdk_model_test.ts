@@ -19,7 +19,13 @@ import type { Message } from "../../lib/tools/message.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { AgentForm } from "../support/agents/agent.ts";
 import { aiSdkAgent } from "../support/agents/ai_sdk.ts";
-import { importPackage, type Native, NATIVES, simulatedNative } from "../support/native_servers.ts";
+import {
+  importPackage,
+  type Native,
+  NATIVES,
+  SIGNATURE,
+  simulatedNative,
+} from "../support/native_servers.ts";
 import {
   ADD,
   answering,
@@ -68,6 +74,24 @@ for (const native of NATIVES) {
       assert(what === "solved" ? solved === 20 : solved < 20, `${solved} of 20 were solved`);
     });
   }
+
+  Deno.test(`${provider}: signatures go back to the model that they came from, and to no other`, async () => {
+    const call = { id: "c", name: "add", arguments: '{"left":1}' };
+    await using server = serving(answering(native.reply("I add", [call])));
+    const own = modelAt(server, native);
+    const { text: content, calls, carried } = await own.reply(asked({ tools: [ADD] }));
+    const messages: Message[] = [
+      { role: "user", content: "Add" },
+      { role: "assistant", content, calls, carried: carried! },
+      { role: "tool", callId: "c", name: "add", content: "1" },
+    ];
+    for (const model of [own, modelAt(server, native, { model: "another" })]) {
+      await model.reply(asked({ messages, tools: [ADD] }));
+    }
+    const bodies = server.received.slice(1).map(({ body }) => JSON.stringify(body));
+    assertEquals(bodies.map((body) => body.includes(SIGNATURE)), [true, false]);
+    assert(bodies.every((body) => body.includes("I add")));
+  });
 
   Deno.test(`${provider}: agents of OpenAI's formats solve tasks with it`, async () => {
     await using server = simulatedNative(native);

@@ -34,7 +34,9 @@ export interface Native {
   error(message: string): JsonObject;
 }
 
-const SIGNATURE = "c2lnbmVk";
+/** What comes with a reply that calls, and must come back with it. */
+export const SIGNATURE = "c2lnbmVk";
+
 const UNSIGNED = "a reply that calls comes back without its signature";
 const some = (is: boolean, ...parts: JsonObject[]): JsonObject[] => is ? parts : [];
 const listOf = (value: JsonValue | undefined): JsonObject[] =>

@@ -36,9 +36,8 @@ export function providerSource(
   const path = `@ai-sdk/${name}`;
   if (importPackage === undefined) assertImported(path, model);
   if (key !== undefined) registerSecrets([key]);
-  const who = given === undefined
-    ? `${printable(model)} of ${name}`
-    : `${printable(model)} at ${new URL(given).host}`;
+  const place = given === undefined ? "" : ` at ${new URL(given).host}`;
+  const who = `${printable(model)} of ${name}${place}`;
   const server = { model, who, quote, hide: hideSecrets, key: undefined, headers: new Headers() };
   const heard: Heard = { at: -Infinity };
   const fetch = heardFetch(heard, server);
