@@ -9,12 +9,12 @@ import {
   type LanguageModel,
   languageModel,
   sourceOf,
-} from "../models/ai_sdk/model.ts";
+} from "./ai_sdk/_language_model.ts";
 import type { Model } from "../models/model.ts";
 import { frameworkTool, standardResult, validateOf } from "./_framework_tool.ts";
 import { describeTool, optionsOf, type StoppableTool, type Tool } from "../tools/tool.ts";
 
-export type { AiSdkModelOptions, LanguageModel } from "../models/ai_sdk/model.ts";
+export type { AiSdkModelOptions, LanguageModel } from "./ai_sdk/_language_model.ts";
 
 /**
  * Returns a language model of the AI SDK as a model for `benchmark()`, `toolTest()` and all else, so that a provider is

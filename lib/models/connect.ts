@@ -4,9 +4,6 @@
  */
 
 import type { CallSet } from "../tasks/questions/question_set.ts";
-import { type ImportPackage, providerSource } from "./ai_sdk/_source.ts";
-import { type AiSdkModelOptions, languageModel, type ModelSource } from "./ai_sdk/model.ts";
-import { providerOf } from "./ai_sdk/providers.ts";
 import { environmentVariable } from "../base/environment.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
@@ -16,8 +13,16 @@ import { openai, type OpenAIOptions } from "./openai/openai.ts";
 import { readSimulatedName } from "./simulated_name.ts";
 import { inTextFormat } from "./formats/_adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
+import { assertProvided, type GivenOptions, type ImportPackage, providerOf } from "./providers.ts";
 import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
-import { type ModelEntry, modelName, type SampledEntry, takenBy, withSampling } from "./entry.ts";
+import {
+  type ModelEntry,
+  modelName,
+  type ProvidedEntry,
+  type SampledEntry,
+  takenBy,
+  withSampling,
+} from "./entry.ts";
 
 /** Options for all models of a run; rate limits apply to each model of a server. */
 export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
@@ -68,7 +73,7 @@ export class Connections {
    * @throws {InputError} If there is no such simulated model, or a key, a permission or a package is missing.
    */
   model(entry: ModelEntry, apiKey?: string): Model {
-    const { sets: _, limiters: __, baseURL: usual, importPackage, ...policy } = this.#options;
+    const { sets: _, limiters: __, baseURL: usual, importPackage: ___, ...policy } = this.#options;
     const { apiKeyVariable, baseURL = usual, ...options } = withSampling(entry);
     const { model, provider } = options;
     const name = modelName(entry);
@@ -90,13 +95,9 @@ export class Connections {
     }
     const simulated = model.startsWith("sim:");
     if (provider !== undefined) {
-      const source = providerSource(
-        { ...entry, provider },
-        apiKey ?? providerKey(entry, name),
-        importPackage,
-      );
       const limiter = limiterAt(entry.baseURL ?? provider);
-      return providedModel(withSampling(entry), source, { ...policy, name, simulated, limiter });
+      const asked = { ...withSampling(entry), provider };
+      return this.#provided(asked, { ...policy, name, simulated, limiter }, apiKey);
     }
     return modelAt(options, {
       ...policy,
@@ -106,6 +107,29 @@ export class Connections {
       baseURL,
       apiKey: apiKey ?? (apiKeyVariable && readKey(apiKeyVariable, name)),
     });
+  }
+
+  /** Returns the model of a provider, whose code is loaded with the first request. */
+  #provided(entry: ProvidedEntry, given: GivenOptions, apiKey: string | undefined): Model {
+    const { importPackage } = this.#options;
+    assertProvided(entry, importPackage);
+    const key = apiKey ?? providerKey(entry, given.name);
+    const { api = "chat", toolChoice, body } = entry;
+    const isText = isTextFormat(api);
+    const asked = isText
+      ? { ...entry, toolChoice: undefined, body: { stop: [...formatOf(api).stop], ...body } }
+      : entry;
+    let loading: Promise<Model> | undefined;
+    const model: Model = {
+      ...{ name: given.name, simulated: given.simulated, takes: takenBy(entry) },
+      async reply(request) {
+        loading ??= import("../integrations/ai_sdk/provided.ts").then(({ providedModel }) =>
+          providedModel(asked, { key, given, importPackage })
+        );
+        return await (await loading).reply(request);
+      },
+    };
+    return isText ? inTextFormat(model, api, { toolChoice }) : model;
   }
 }
 
@@ -144,26 +168,6 @@ function modelAt(
   const body = { ...(stop.length === 0 ? {} : { stop: [...stop] }), ...options.body };
   const model = openai({ ...options, ...address, body });
   return inTextFormat(model, api, { toolChoice });
-}
-
-/** Creates a model of a provider, with the options of its entry. */
-function providedModel(
-  { model: _, provider: __, baseURL: ___, apiKeyVariable: ____, ...entry }: SampledEntry,
-  source: ModelSource,
-  given: Omit<AiSdkModelOptions, keyof ModelEntry> & Pick<ModelEntry, "name">,
-): Model {
-  const { api = "chat", toolChoice, body = {}, ...options } = entry;
-  const isText = isTextFormat(api);
-  const { stop, ...fields } = { ...(isText ? { stop: [...formatOf(api).stop] } : {}), ...body };
-  const stops = [stop ?? []].flat().map(String);
-  const model = languageModel(source, {
-    ...options,
-    ...given,
-    toolChoice: isText ? undefined : toolChoice,
-    stopSequences: stops.length === 0 ? undefined : stops,
-    providerOptions: { [source.key]: fields },
-  });
-  return isText ? inTextFormat(model, api, { toolChoice }) : model;
 }
 
 /** Returns the key of a provider. It is required unless the entry names a server, or the provider has other credentials. */

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../base/json.ts";
-import { PROVIDER_NAMES, type ProviderName } from "./ai_sdk/providers.ts";
+import { PROVIDER_NAMES, type ProviderName } from "./providers.ts";
 import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
@@ -91,6 +91,9 @@ export const SAMPLING: z.ZodType<Sampling> = z.strictObject({
 
 /** An entry that leaves nothing out by `null`. */
 export type SampledEntry = Omit<ModelEntry, keyof Sampling> & Sampling;
+
+/** An entry with a provider. */
+export type ProvidedEntry = SampledEntry & { readonly provider: ProviderName };
 
 /**
  * Returns an entry with the sampling of its suite where it says none; what it sets to `null` is left out, as some

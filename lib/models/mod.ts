@@ -5,7 +5,7 @@
 
 export type { Clock } from "../base/clock.ts";
 export { MEDIA, type MediaPart, type Medium, type WithMedia } from "../tools/media.ts";
-export { PROVIDER_NAMES, type ProviderName } from "./ai_sdk/providers.ts";
+export { PROVIDER_NAMES, type ProviderName } from "./providers.ts";
 export { type ModelEntry, REASONING_EFFORTS, type Sampling } from "./entry.ts";
 export { type Api, APIS } from "./formats/registry.ts";
 export type { EndpointOptions } from "./http/endpoint.ts";

@@ -12,7 +12,7 @@ import { shellQuote } from "../base/shell_quote.ts";
 import type { Plan } from "./plan.ts";
 import { readPlanLine } from "./journal/journal.ts";
 import { type PlanLine, planOfLine } from "./journal/plan_line.ts";
-import { providerOf } from "../models/ai_sdk/providers.ts";
+import { providerOf } from "../models/providers.ts";
 import { MODEL, type ModelEntry, modelName } from "../models/entry.ts";
 import { type Connections, NO_KEY } from "../models/connect.ts";
 import { isOpenAI } from "../models/http/endpoint.ts";

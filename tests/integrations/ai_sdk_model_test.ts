@@ -10,7 +10,7 @@ import {
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { aiSdkModel, type AiSdkModelOptions } from "../../lib/integrations/ai_sdk.ts";
-import type { ProviderName } from "../../lib/models/ai_sdk/providers.ts";
+import type { ProviderName } from "../../lib/models/providers.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import { InfrastructureError, type Model, type ModelReply } from "../../lib/models/model.ts";

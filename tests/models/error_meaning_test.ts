@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { isJsonObject } from "../../lib/base/json.ts";
-import { errorMeaning, errorSaid, finishMeaning } from "../../lib/models/http/_error_meaning.ts";
+import { errorMeaning, errorSaid, finishMeaning } from "../../lib/models/http/error_meaning.ts";
 import {
   type Effect,
   MEANINGS,

@@ -34,14 +34,17 @@ Deno.test("docs/architecture.md lists every room, on its floor", () => {
 /** Rooms that import nothing of lib/. */
 const GROUND = ["base", "statistics"];
 
-/** The one import that goes up: it is loaded when a simulated model is first asked. */
-const LAZY = ["models/connect imports simulated/server"];
+/** The imports that go up: they are loaded when a simulated model, or one of a provider, is first asked. */
+const LAZY = [
+  "models/connect imports simulated/server",
+  "models/connect imports integrations/ai_sdk/provided",
+];
 
 /** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
 const USES_DENO = [
   "integrations/openapi",
   "models/connect",
-  "models/http/_bounded_fetch",
+  "models/http/bounded_fetch",
   "models/http/endpoint",
   "models/recordings/_file",
   "models/recordings/_folder",
@@ -265,6 +268,8 @@ Deno.test("what is public has examples, each function and class, and nothing els
 
 /** The packages that files of integrations/ import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "integrations/ai_sdk/_conversation": ["zod"],
+  "integrations/ai_sdk/_language_model": ["zod"],
   "integrations/mcp": ["zod"],
   "integrations/mcp/_client": ["@modelcontextprotocol/client", "node:url", "zod"],
   "integrations/mcp/_connection": ["@modelcontextprotocol/client"],

@@ -42,7 +42,7 @@ const FAULTS: Readonly<Record<Side, readonly (() => Response)[]>> = {
     failing(502, "Bad gateway"),
     failing(503, "Overloaded"),
     failing(529, "Overloaded"),
-    failing(500, "The server had an error while processing your request"),
+    failing(500, "The server had an error while processing your request", { type: "server_error" }),
   ],
   unclear: [
     failing(500, "panic: runtime error"),

@@ -6,8 +6,8 @@
 import * as anthropic from "@ai-sdk/anthropic";
 import * as google from "@ai-sdk/google";
 import { fieldOf, isJsonObject, type JsonObject, type JsonValue } from "../../lib/base/json.ts";
-import type { ImportPackage } from "../../lib/models/ai_sdk/_source.ts";
-import type { ProviderName } from "../../lib/models/ai_sdk/providers.ts";
+import type { ImportPackage } from "../../lib/models/providers.ts";
+import type { ProviderName } from "../../lib/models/providers.ts";
 import { simulatedFetch } from "../../lib/simulated/server.ts";
 
 /** Packages of providers: tests have an import map of their own. */

@@ -10,14 +10,14 @@ import { environmentVariable } from "../../base/environment.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
 import { parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type InfrastructureErrorOptions, type Permanent } from "../model.ts";
-import { delayIn, errorMeaning, errorSaid, errorWithin, type Said } from "./_error_meaning.ts";
+import { delayIn, errorMeaning, errorSaid, errorWithin, type Said } from "./error_meaning.ts";
 import type { Effect } from "./_server_words.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import type { AskedServer } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import type { APIError } from "openai";
-import { boundedFetch } from "./_bounded_fetch.ts";
+import { boundedFetch } from "./bounded_fetch.ts";
 
 /** Address, key and headers of a model. */
 export interface EndpointOptions {

@@ -16,12 +16,12 @@ import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
 import type { MediaPart } from "../../tools/media.ts";
-import { finishMeanings } from "../http/_error_meaning.ts";
-import { type Effect, type Meaning, MEANINGS } from "../http/_server_words.ts";
+import { endingOf } from "../http/error_meaning.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
 import { fieldsBack, isOfChat, itemOf, NULL_CONTENT } from "./_fields.ts";
 import {
+  assertEnded,
   MAX_LEVELS,
   parseShape,
   readCalls,
@@ -135,9 +135,6 @@ function writeMessage(
   };
 }
 
-/** Meanings that a gateway may hide behind a finish reason of its own. */
-const OWN: readonly Meaning[] = ["unreadable call", "filtered", "cut off"];
-
 const MESSAGE = z.custom<JsonObject>(isJsonObject, "Invalid input: expected object");
 
 const REPLY = z.looseObject({
@@ -164,17 +161,11 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   const reply = parseShape(REPLY, answer, answerer);
   const { choices: [choice], model } = reply;
   if (choice === undefined) throw unusable("it has no choices");
-  const meanings = finishMeanings(choice);
-  // What the model's own server says counts where a gateway makes an end or an error of it.
-  const means = OWN.find((one) => meanings.includes(one)) ?? meanings[0];
-  const effect: Effect = means === undefined ? {} : MEANINGS[means];
-  const isUnreadable = effect.reply === "unreadable";
-  if (effect.finish === undefined && !isUnreadable && means !== undefined) {
-    const { fault } = effect;
-    throw unusable(`its finish reason is an error: ${choice.finish_reason}`, {
-      ...defined({ fault }),
-    });
-  }
+  // OpenRouter gives its own reason, and that of the model's server.
+  const ending = endingOf(choice.finish_reason, choice["native_finish_reason"]);
+  const { finish = "other", unknown } = ending;
+  const isUnreadable = ending.reply === "unreadable";
+  assertEnded(ending, answerer, choice.finish_reason);
   const { message } = choice;
   const given = { ...message, ...defined({ tool_calls: asFunctions(message["tool_calls"]) }) };
   const said = parseShape(SAID, given, answerer, ["choices", 0, "message"]);
@@ -192,8 +183,6 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
     ...wireCalls,
     ...legacy,
   ];
-  const finish = effect.finish ?? "other";
-  const isUnknown = means === undefined && meanings.length > 0;
   const usage = usageOf(reply["usage"]);
   const served = model ?? "";
   // What is announced to a model without functions is text, such as a call in a text format.
@@ -204,7 +193,7 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
       text: hide(text),
       ...readCalls(allCalls, answerer),
       finish: finish === "calls" && allCalls.length === 0 ? "other" as const : finish,
-      ...(isUnknown ? { unknownFinish: hide(choice.finish_reason!) } : {}),
+      ...(unknown === undefined ? {} : { unknownFinish: hide(unknown) }),
       usage,
       served: hide(served),
     };

@@ -10,8 +10,7 @@ import type OpenAI from "openai";
 import { z } from "zod";
 import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import type { Carried, Message } from "../../tools/message.ts";
-import { finishMeaning } from "../http/_error_meaning.ts";
-import { type Effect, MEANINGS } from "../http/_server_words.ts";
+import { endingOf } from "../http/error_meaning.ts";
 import { type ToolCall, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { isOfChat } from "./_fields.ts";
 import {
@@ -151,13 +150,12 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
     item["type"] === "function_call" ? { ...item, call_id: ids.next().value! } : item
   );
   const reason = reply.incomplete_details?.reason ?? "";
-  const means = finishMeaning(reason);
-  const { finish = "other" }: Effect = means === undefined ? {} : MEANINGS[means];
+  const { finish = "other", unknown } = endingOf(reason);
   return {
     text: hide(itemsText(items)),
     ...found,
     finish: status === "completed" ? found.calls.length > 0 ? "calls" : "stop" : finish,
-    ...(reason !== "" && means === undefined ? { unknownFinish: hide(reason) } : {}),
+    ...(unknown === undefined ? {} : { unknownFinish: hide(unknown) }),
     usage: isJsonObject(usage)
       ? readUsage(usage["input_tokens"], usage["output_tokens"])
       : undefined,

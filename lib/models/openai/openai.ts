@@ -15,7 +15,7 @@ import { type Attempt, retrying } from "../http/retry.ts";
 import { wholeBody } from "./_event_stream.ts";
 import { refusedPart, STREAM_OPTIONS, WHOLE_REPLY } from "./_fields.ts";
 import { apiOfPath } from "./agent_request.ts";
-import { refusedOption } from "./_refused_option.ts";
+import { refusedOption } from "./refused_option.ts";
 import { faultReply, FORMATS, readAnswer, unusableAt, withUsage } from "./watched_reply.ts";
 import type { OpenAIOptions } from "./wire_format.ts";
 

@@ -4,10 +4,11 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { unreadable, unreadableCall } from "../formats/_json_calls.ts";
+import type { Ending } from "../http/error_meaning.ts";
 import type { ModelReply } from "../model.ts";
 import type { ReplySource, WireReply } from "./wire_format.ts";
 
@@ -59,6 +60,20 @@ export function parseShape<T>(
   // A page at the address of an API is there for every request.
   const isPage = typeof answer === "string" && PAGE.test(answer);
   throw unusable(whyUnusable(answer, parsed.error, place), isPage ? { permanent: "address" } : {});
+}
+
+/**
+ * Checks that a reply came to its end.
+ *
+ * @throws {InfrastructureError} If its finish reason says that the server failed.
+ */
+export function assertEnded(
+  { means, finish, reply, fault }: Ending,
+  { unusable }: Pick<ReplySource, "unusable">,
+  reason: unknown,
+): void {
+  if (means === undefined || finish !== undefined || reply !== undefined) return;
+  throw unusable(`its finish reason is an error: ${reason}`, defined({ fault }));
 }
 
 /** The beginning of a page, such as a website has at addresses that are not of its API. */

@@ -51,7 +51,8 @@ export function errorWithin(body: unknown): Said | undefined {
   const isReply = isJsonObject(body) && ["choices", "output"].some((key) => isObject(body[key]));
   const error = errorIn(body, isReply);
   // A call that the server could not read is the model's.
-  const isUnreadable = isReply && finishMeanings(firstChoice(body)).includes("unreadable call");
+  const { finish_reason: reason, native_finish_reason: native } = firstChoice(body);
+  const isUnreadable = isReply && endingOf(reason, native).reply === "unreadable";
   if (error === undefined || isUnreadable) return undefined;
   return { ...said(error, body), hasBegun: isReply };
 }
@@ -79,7 +80,8 @@ function errorIn(body: unknown, isReply: boolean): unknown {
   return isError ? body : undefined;
 }
 
-function firstChoice({ choices }: JsonObject): JsonObject {
+function firstChoice(body: unknown): JsonObject {
+  const choices = isJsonObject(body) ? body["choices"] : undefined;
   const [choice] = Array.isArray(choices) ? choices : [];
   return isJsonObject(choice) ? choice : {};
 }
@@ -150,15 +152,27 @@ export function errorMeaning(
   return { ...effect, means, generated: generatedText(body) ?? wrote };
 }
 
+/** How a reply ended. */
+export interface Ending extends Effect {
+  /** What its finish reason means; omitted if it has none, or no row knows it. */
+  readonly means?: Meaning;
+  /** The finish reason that no row knows. */
+  readonly unknown?: string;
+}
+
+/** Meanings that a gateway may hide behind a finish reason of its own. */
+const OWN: readonly Meaning[] = ["unreadable call", "filtered", "cut off"];
+
 /**
- * Returns what the finish reasons of a choice mean: that of the server, and that of the model's server which OpenRouter
- * hands on. `undefined` stands for one that no row knows.
+ * Returns how a reply ended by its finish reasons: that of the server, and that of the model's own server, which counts
+ * where a gateway makes an end or an error of it.
  */
-export function finishMeanings(choice: Readonly<Record<string, unknown>>): (Meaning | undefined)[] {
-  return [choice["finish_reason"], choice["native_finish_reason"]]
-    .flatMap((reason) =>
-      typeof reason === "string" && reason !== "" ? [finishMeaning(reason)] : []
-    );
+export function endingOf(...reasons: readonly unknown[]): Ending {
+  const given = reasons.filter((reason) => typeof reason === "string" && reason !== "") as string[];
+  const meanings = given.map(finishMeaning);
+  const means = OWN.find((one) => meanings.includes(one)) ?? meanings[0];
+  if (means !== undefined) return { ...MEANINGS[means], means };
+  return given.length === 0 ? {} : { unknown: given[0]! };
 }
 
 /** Returns what a finish reason means, in any case, without what some servers say behind a colon. */

@@ -12,13 +12,24 @@ import { defined, isJsonObject, type JsonObject, printable } from "../../base/js
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { describeTool, type ToolChoice } from "../../tools/tool.ts";
-import { MODEL, type ModelEntry, takenBy, TOOL_CHOICE } from "../entry.ts";
-import { faultOfAnswer, faultOfFetch, ModelFault } from "../http/endpoint.ts";
-import { type AskedServer, type Attempt, retrying, type RetryPolicy } from "../http/retry.ts";
-import { InfrastructureError, type Model } from "../model.ts";
-import { faultReply, withUsage } from "../openai/watched_reply.ts";
+import { MODEL, type ModelEntry, takenBy, TOOL_CHOICE } from "../../models/entry.ts";
+import {
+  faultOfAnswer,
+  faultOfFetch,
+  ModelFault,
+  RefusedError,
+} from "../../models/http/endpoint.ts";
+import {
+  type AskedServer,
+  type Attempt,
+  retrying,
+  type RetryPolicy,
+} from "../../models/http/retry.ts";
+import { InfrastructureError, type Model } from "../../models/model.ts";
+import { refusedOption } from "../../models/openai/refused_option.ts";
+import { faultReply, withUsage } from "../../models/openai/watched_reply.ts";
 import { readResult, writePrompt } from "./_conversation.ts";
-import { type Provider, providerOf } from "./providers.ts";
+import { type Provider, providerOf } from "../../models/providers.ts";
 
 /** A language model of the AI SDK, as `anthropic("...")` returns it: what is used of it. */
 export interface LanguageModel {
@@ -105,7 +116,7 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
   const attempt: Attempt = async (request, signal) => {
     const { messages, tools } = request;
     const reading = {
-      ...{ who, hide: hideSecrets, unusable, tools },
+      ...{ who, hide: hideSecrets, quote, unusable, tools, told: messages },
       isTaken: (id: string) =>
         messages.some((message) =>
           message.role === "assistant" && message.calls.some((call) => call.id === id)
@@ -129,14 +140,14 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
         ...sent,
         abortSignal: signal,
       }) as never);
-      const refused = refusedOption(result.warnings, chosen, { who, unread: unread(), replied });
+      const refused = unheldOption(result.warnings, chosen, { who, unread: unread(), replied });
       if (refused !== undefined) throw refused;
       const reply = readResult(result, reading);
       replied = true;
       return withUsage(request, reply);
     } catch (error) {
       signal.throwIfAborted();
-      const fault = await faultOf(error, { who, unusable, replied });
+      const fault = await faultOf(error, { who, unusable, replied, chosen, told: messages });
       if (fault instanceof ModelFault) return withUsage(request, faultReply(fault, reading));
       throw fault;
     }
@@ -242,7 +253,7 @@ function writeChoice(choice: ToolChoice): JsonObject {
 }
 
 /** Returns the error of the first option that a provider says it did not hold, or did not read. */
-function refusedOption(
+function unheldOption(
   warnings: unknown,
   options: AiSdkModelOptions,
   { who, unread: [unread], replied }: {
@@ -287,10 +298,12 @@ const BROKEN = /^error (?:sending request|reading a body)/;
 /** Returns the error that a failed request is. */
 async function faultOf(
   error: unknown,
-  { who, unusable, replied }: {
+  { who, unusable, replied, chosen, told }: {
     readonly who: string;
     readonly unusable: (state: string) => InfrastructureError;
     readonly replied: boolean;
+    readonly chosen: AiSdkModelOptions;
+    readonly told: unknown;
   },
 ): Promise<InfrastructureError> {
   const causes = causesOf(error);
@@ -312,7 +325,11 @@ async function faultOf(
   if (isCall && typeof statusCode === "number" && statusCode >= 400 && statusCode <= 599) {
     const headers = responseHeaders as HeadersInit | undefined;
     const answer = new Response(null, { status: statusCode, headers });
-    return await faultOfAnswer(answer, typeof responseBody === "string" ? responseBody : "", asked);
+    const text = typeof responseBody === "string" ? responseBody : "";
+    const fault = faultOfAnswer(answer, text, { ...asked, told, hasAnswered: replied });
+    return fault instanceof RefusedError && !replied
+      ? refusedOption(fault, who, fieldsOf(chosen))
+      : fault;
   }
   const broken = causes.find(({ message }) => BROKEN.test(message));
   if (broken !== undefined) return await faultOfFetch(broken, asked);
@@ -324,6 +341,16 @@ async function faultOf(
     ? "option" as const
     : undefined;
   return new InfrastructureError(`${action}: ${quote(said)}`, { fault: "unclear", permanent });
+}
+
+/** Returns options by the names that servers give them. */
+function fieldsOf(options: AiSdkModelOptions): object {
+  const { temperature, topP, maxCompletionTokens, reasoningEffort, seed, toolChoice } = options;
+  return {
+    ...{ temperature: temperature ?? undefined, top_p: topP ?? undefined, seed },
+    ...{ max_output_tokens: maxCompletionTokens, reasoning_effort: reasoningEffort },
+    ...{ tool_choice: toolChoice, parallel_tool_calls: options.parallelToolCalls },
+  };
 }
 
 /** Returns the address of an API, without what follows its version. */

@@ -6,6 +6,10 @@
  * @module
  */
 
+import { cannot } from "../base/errors.ts";
+import { printable } from "../base/json.ts";
+import type { RetryPolicy } from "./http/retry.ts";
+
 /** The names of all providers. */
 export const PROVIDER_NAMES = [
   ...["amazon-bedrock", "anthropic", "azure", "cerebras", "cohere", "deepseek"] as const,
@@ -71,4 +75,46 @@ const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
 /** Returns what is known of a provider; `undefined` of others than these. */
 export function providerOf(name: string): Provider | undefined {
   return Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name as ProviderName] : undefined;
+}
+
+/** Options of a model beside those of its entry. */
+export interface GivenOptions extends RetryPolicy {
+  /** Its name in results. */
+  readonly name: string;
+  /** Whether it is simulated. */
+  readonly simulated: boolean;
+}
+
+/** Imports a package by its name. */
+export type ImportPackage = (name: string) => Promise<Readonly<Record<string, unknown>>>;
+
+/**
+ * Checks that a provider can be asked.
+ *
+ * @param importPackage Imports its package in place of the project's import map.
+ * @throws {InputError} If the import map has no package of it, or it has no option that the entry sets.
+ */
+export function assertProvided(
+  { model, provider, parallelToolCalls }: {
+    readonly model: string;
+    readonly provider: ProviderName;
+    readonly parallelToolCalls?: boolean;
+  },
+  importPackage: ImportPackage | undefined,
+): void {
+  const path = `@ai-sdk/${provider}`;
+  if (parallelToolCalls !== undefined && PROVIDERS[provider].parallel === undefined) {
+    const rule = `${provider} has no option parallelToolCalls that is known`;
+    throw cannot(`ask ${printable(model)}`, rule, "leave it out, or set the provider's own option");
+  }
+  if (importPackage !== undefined) return;
+  try {
+    import.meta.resolve(path);
+  } catch {
+    throw cannot(
+      `use model ${printable(model)}`,
+      `${path} must be in the imports of deno.json`,
+      `add "${path}": "npm:${path}" to "imports" there, or run: deno add npm:${path}`,
+    );
+  }
 }

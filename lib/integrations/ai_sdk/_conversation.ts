@@ -10,16 +10,18 @@ import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import type { MediaPart } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ToolCall } from "../../tools/tool.ts";
-import type { FinishReason, ModelRequest } from "../model.ts";
+import { endingOf } from "../../models/http/error_meaning.ts";
+import type { ModelRequest } from "../../models/model.ts";
 import {
+  assertEnded,
   MAX_LEVELS,
   parseShape,
   readCalls,
   readUsage,
   sendableCall,
   unreadableReply,
-} from "../openai/reading.ts";
-import type { ReplySource, WireReply } from "../openai/wire_format.ts";
+} from "../../models/openai/reading.ts";
+import type { ReplySource, WireReply } from "../../models/openai/wire_format.ts";
 
 type Assistant = Extract<Message, { role: "assistant" }>;
 
@@ -131,16 +133,6 @@ const RESULT = z.looseObject({
   response: z.looseObject({ modelId: z.string().nullish(), body: z.unknown() }).nullish(),
 });
 
-const FINISH: ReadonlyMap<string, FinishReason> = new Map([
-  ["stop", "stop"],
-  ["tool-calls", "calls"],
-  ["length", "length"],
-  ["content-filter", "filter"],
-]);
-
-/** Gemini's reasons for calls that it could not read. */
-const UNREADABLE = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "FUNCTION_CALL_FILTER"];
-
 /**
  * Reads the result of a request. Calls that the provider carries out itself are none of the task's.
  *
@@ -156,7 +148,9 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
     part.type === "tool-call" && part["providerExecuted"] !== true;
   const own = content.filter(isOwn);
   const text = content.map((part) => part.type === "text" ? textOf(part) : "").join("");
-  const finish = FINISH.get(unified) ?? "other";
+  // What the SDK calls other is what it does not know.
+  const ending = endingOf(unified === "other" ? undefined : unified, raw);
+  const { finish = "other", unknown } = ending;
   const usage = readUsage(totalOf(tokens?.inputTokens), totalOf(tokens?.outputTokens));
   const { modelId, body } = response ?? {};
   // Gemini's package does not say which model answered, but its server does.
@@ -165,9 +159,9 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
   const isNothing = content.length === 0 && unified === "other" && (raw ?? "") === "";
   if (isNothing) throw unusable("it is empty");
   const isUnreadable = own.length === 0 &&
-    (UNREADABLE.includes(raw ?? "") || (finish === "calls" && tools.length > 0));
+    (ending.reply === "unreadable" || (finish === "calls" && tools.length > 0));
   if (isUnreadable) return unreadableReply(text, source, { text, usage, served });
-  if (unified === "error") throw unusable(`it is an error: ${raw ?? "no more is said"}`);
+  assertEnded(ending, source, raw ?? unified);
   const read = readCalls(
     own.map(({ toolCallId, toolName, input }) => ({
       id: typeof toolCallId === "string" ? toolCallId : null,
@@ -197,6 +191,7 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
   );
   return {
     ...{ text: hide(text), ...read, finish, usage, served: hide(served) },
+    ...(unknown === undefined ? {} : { unknownFinish: hide(unknown) }),
     ...(isPlain ? {} : { carried: { by: who, items: carried } }),
   };
 }

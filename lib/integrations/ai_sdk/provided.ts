@@ -3,38 +3,52 @@
  * @module
  */
 
-import { cannot } from "../../base/errors.ts";
 import { defined, isShallowText, printable } from "../../base/json.ts";
 import { hideSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
-import type { ModelEntry } from "../entry.ts";
-import { boundedFetch } from "../http/_bounded_fetch.ts";
-import { faultOfFetch, requestsTo } from "../http/endpoint.ts";
-import { InfrastructureError } from "../model.ts";
-import { type LanguageModel, type ModelSource, quote } from "./model.ts";
-import { type ProviderName, providerOf } from "./providers.ts";
-
-/** Imports a package by its name. */
-export type ImportPackage = (name: string) => Promise<Readonly<Record<string, unknown>>>;
+import { boundedFetch } from "../../models/http/bounded_fetch.ts";
+import { faultOfFetch, requestsTo } from "../../models/http/endpoint.ts";
+import { InfrastructureError, type Model } from "../../models/model.ts";
+import { type LanguageModel, languageModel, type ModelSource, quote } from "./_language_model.ts";
+import type { ProvidedEntry } from "../../models/entry.ts";
+import { type GivenOptions, type ImportPackage, providerOf } from "../../models/providers.ts";
 
 /** What makes language models of a provider, such as `createAnthropic`. */
 type Factory = (settings: object) => (model: string) => LanguageModel;
 
-/**
- * Returns the language model of an entry with a provider. Its package is imported with the first request.
- *
- * @param importPackage Imports it in place of the import map.
- * @throws {InputError} If the import map has no package of the provider.
- */
-export function providerSource(
-  { model, provider: name, baseURL: given }: ModelEntry & { readonly provider: ProviderName },
+/** Creates the model of an entry with a provider, with the options of the entry. */
+export function providedModel(
+  entry: ProvidedEntry,
+  { key, given, importPackage }: {
+    readonly key: string | undefined;
+    readonly given: GivenOptions;
+    /** Imports its package in place of the import map. */
+    readonly importPackage: ImportPackage | undefined;
+  },
+): Model {
+  const source = providerSource(entry, key, importPackage);
+  const { model: _, provider: __, baseURL: ___, apiKeyVariable: ____, api: _____, ...others } =
+    entry;
+  const { body = {}, ...options } = others;
+  const { stop = [], ...fields } = body;
+  const stops = [stop].flat().map(String);
+  return languageModel(source, {
+    ...options,
+    ...given,
+    stopSequences: stops.length === 0 ? undefined : stops,
+    providerOptions: { [source.key]: fields },
+  });
+}
+
+/** Returns the language model of an entry. Its package is imported with the first request. */
+function providerSource(
+  { model, provider: name, baseURL: given }: ProvidedEntry,
   key: string | undefined,
-  importPackage?: ImportPackage,
+  importPackage: ImportPackage | undefined,
 ): ModelSource {
   const provider = providerOf(name)!;
   const { factory } = provider;
   const baseURL = given ?? provider.baseURL;
   const path = `@ai-sdk/${name}`;
-  if (importPackage === undefined) assertImported(path, model);
   if (key !== undefined) registerSecrets([key]);
   const place = given === undefined ? "" : ` at ${new URL(given).host}`;
   const who = `${printable(model)} of ${name}${place}`;
@@ -61,19 +75,6 @@ export function providerSource(
       return await requestsTo({ ...server, url, fetch: undefined }).isAlive(since, signal);
     },
   };
-}
-
-/** Throws if the import map of the project has no such package. */
-function assertImported(path: string, model: string) {
-  try {
-    import.meta.resolve(path);
-  } catch {
-    throw cannot(
-      `use model ${printable(model)}`,
-      `${path} must be in the imports of deno.json`,
-      `add "${path}": "npm:${path}" to "imports" there, or run: deno add npm:${path}`,
-    );
-  }
 }
 
 /** Where requests went, and when the last one was answered. */
