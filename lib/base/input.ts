@@ -4,8 +4,10 @@
  */
 
 import { parse as parseJsonc } from "@std/jsonc";
+import defer * as jsonc from "jsonc-parser";
+import type { Node } from "jsonc-parser";
 import { z } from "zod";
-import { isWithin, printable } from "./json.ts";
+import { exactJson, isWithin, type JsonValue, LONG_DIGITS, printable } from "./json.ts";
 import { didYouMean, nearestName, nearestOrAll } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
 import { attempt, cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
@@ -318,6 +320,7 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   let value: unknown;
   try {
     value = parseJsonc(text);
+    if (LONG_DIGITS.test(text)) value = exactValue(jsonc.parseTree(text)!, text);
   } catch (error) {
     throw new InputError(
       `Cannot use ${path}: it is not JSON with comments: ${withLine(reasonOf(error), text)}`,
@@ -332,6 +335,15 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   // Most such files do not say theirs.
   assertVersion(value, path);
   return parseWith(schema, value, path);
+}
+
+/** Returns the value of a JSON tree as `exactJson` does. */
+function exactValue({ type, children = [], offset, length }: Node, text: string): JsonValue {
+  if (type === "array") return children.map((item) => exactValue(item, text));
+  if (type !== "object") return exactJson(text.slice(offset, offset + length));
+  return Object.fromEntries(
+    children.map(({ children: [key, value] = [] }) => [key!.value, exactValue(value!, text)]),
+  );
 }
 
 /** Far deeper than people write, and shallow enough for recursive code not to overflow the stack. */

@@ -3,8 +3,8 @@
  * @module
  */
 
-/** Any value that JSON can carry. */
-export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+/** Any value that JSON can carry; an integer beyond 2^53 is a bigint, as a number would round it. */
+export type JsonValue = string | number | bigint | boolean | null | JsonValue[] | JsonObject;
 
 /** A JSON object. Keys may come from a model: read them with `Object.hasOwn`. */
 export interface JsonObject {
@@ -75,8 +75,11 @@ export function decodeUri(text: string): string {
  */
 export function canonicalJson(value: unknown): string {
   // With a function that replaces values JSON.stringify takes several times as long.
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if ("toJSON" in value && typeof value.toJSON === "function") return canonicalJson(value.toJSON());
+  if (typeof value !== "object" || value === null) return jsonText(value);
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  if (typeof toJSON === "function" && toJSON !== withDigits) {
+    return canonicalJson(toJSON.call(value));
+  }
   let text = "";
   if (Array.isArray(value)) {
     for (const item of value) text += (text === "" ? "" : ",") + (canonicalJson(item) ?? "null");
@@ -118,16 +121,92 @@ export function isShallowText(text: string): boolean {
 }
 
 /**
- * Returns the parsed value of `text`, or `undefined` if it is not JSON (JSON itself has no `undefined`), or one that
- * would take too much memory.
+ * Returns the parsed value of `text` as {@linkcode exactJson} does, or `undefined` if it is not JSON (JSON itself has no
+ * `undefined`), or one that would take too much memory.
  */
 export function parseJson(text: string): JsonValue | undefined {
   if (!isShallowText(text)) return undefined;
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     return undefined;
   }
+}
+
+/** Digits that may be of an integer beyond 2^53: other texts are parsed several times as fast. */
+export const LONG_DIGITS = /\d{16}/;
+
+/**
+ * Returns the parsed value of `text`. An integer beyond 2^53 is a bigint; `JSON.stringify` writes it where it stands,
+ * and {@linkcode jsonText} also where it was copied to.
+ *
+ * @throws {SyntaxError} If it is not JSON.
+ */
+export function exactJson(text: string): JsonValue {
+  if (!LONG_DIGITS.test(text)) return JSON.parse(text);
+  try {
+    return JSON.parse(text, keepDigits);
+  } catch (error) {
+    // Only a reviver overflows the stack.
+    if (error instanceof RangeError) return JSON.parse(text);
+    throw error;
+  }
+}
+
+/** Returns the JSON text of a value, which may have bigints. */
+export function jsonText(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch {
+    // With a function JSON.stringify takes several times as long.
+    return JSON.stringify(value, (_, inner) => rawDigits(inner), indent);
+  }
+}
+
+/** A reviver of `JSON.parse`. */
+function keepDigits(
+  this: object,
+  _: string,
+  value: unknown,
+  { source = "" }: { readonly source?: string } = {},
+): unknown {
+  const isLong = Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
+  return isLong && writesDigits(this) ? BigInt(source) : value;
+}
+
+/** Has `JSON.stringify` write the bigints of a list or an object; `false` if it has another `toJSON`, as a model may write. */
+export function writesDigits(holder: object): boolean {
+  if (Object.hasOwn(holder, "toJSON")) return Reflect.get(holder, "toJSON") === withDigits;
+  return Reflect.defineProperty(holder, "toJSON", { value: withDigits });
+}
+
+/** The `toJSON` of a list or an object with bigints: code of users writes arguments with `JSON.stringify`, too. */
+function withDigits(this: object): object {
+  if (Array.isArray(this)) return this.map(rawDigits);
+  return Object.fromEntries(Object.entries(this).map(([key, inner]) => [key, rawDigits(inner)]));
+}
+
+/** Returns what `JSON.stringify` writes as the digits of a bigint; any other value stays. */
+function rawDigits(value: unknown): unknown {
+  return typeof value === "bigint" ? RAW.rawJSON(String(value)) : value;
+}
+
+// The types of TypeScript do not have it yet.
+const RAW = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** Returns whether a value is a bigint, or has one in it. */
+export function hasBigint(value: unknown): boolean {
+  const parts = new Set([value]);
+  for (const part of parts) {
+    if (typeof part === "bigint") return true;
+    if (isObject(part)) Object.values(part).forEach((inner) => parts.add(inner));
+  }
+  return false;
+}
+
+/** Returns a value with numbers in place of bigints, for schemas, which know no others. */
+export function withNumbers<T>(value: T): T {
+  return hasBigint(value) ? JSON.parse(jsonText(value)) : value;
 }
 
 /**
@@ -142,7 +221,7 @@ export function withField(
 ): string {
   const open = text.trimEnd().slice(0, -1).trimEnd();
   const comma = Object.keys(object).length === 0 ? "" : ",";
-  return `${open}${comma}${JSON.stringify(name)}:${JSON.stringify(value)}}`;
+  return `${open}${comma}${JSON.stringify(name)}:${jsonText(value)}}`;
 }
 
 // Control characters (line breaks and tabs too), lone surrogates, invisible characters that reorder or hide text, and
@@ -216,7 +295,7 @@ export function printableLines(text: string, limit = 20_000): string {
 /** Returns the JSON text of `value` for a terminal or the log of a CI job: it is read as the same value. */
 export function printableJson(value: unknown, indent?: number): string {
   // These characters are within strings only, where each may be escaped.
-  return JSON.stringify(value, null, indent).replace(
+  return jsonText(value, indent).replace(
     UNPRINTABLE_JSON,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

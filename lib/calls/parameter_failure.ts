@@ -8,11 +8,15 @@ import { pointer, violationsOf } from "../tools/schema/violations.ts";
 import {
   cutText,
   defined,
+  exactJson,
+  hasBigint,
   isJsonObject,
   isWithin,
   type JsonObject,
+  jsonText,
   type JsonValue,
   pointerKeys,
+  writesDigits,
 } from "../base/json.ts";
 import {
   alignCalls,
@@ -254,16 +258,15 @@ class FailureView {
     const similarity = PARAMETER_FAILURES[type].of === "value"
       ? similarityOf(given, expected)
       : undefined;
-    this.#failures.set(
-      path,
-      defined({
-        type,
-        parameter: cutPath(path),
-        given: given && cutValue(given),
-        expected: expected && cutValue(expected),
-        similarity,
-      }),
-    );
+    const failure = defined({
+      type,
+      parameter: cutPath(path),
+      given: given && cutValue(given),
+      expected: expected && cutValue(expected),
+      similarity,
+    });
+    if (hasBigint(failure)) writesDigits(failure);
+    this.#failures.set(path, failure);
   }
 
   #addUndecided(path: string, types: readonly ParameterFailureType[]): void {
@@ -303,14 +306,14 @@ function rightValues(expected: ExpectedValue): readonly JsonValue[] {
 
 /** Whether a value holds the words of a right one, a text or a number, in their order. */
 function holdsWords(given: JsonValue, right: JsonValue): boolean {
-  if (typeof right !== "string" && typeof right !== "number") return false;
+  if (!["string", "number", "bigint"].includes(typeof right)) return false;
   const words = wordsOf(right);
   return words !== " " && wordsOf(given).includes(words);
 }
 
 /** Returns the words and numbers of a value in lower case, with a space before and behind each. */
 function wordsOf(value: JsonValue): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : jsonText(value);
   const words = text.slice(0, MAX_SEARCHED_LENGTH).toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return ` ${words.join(" ")} `.replace(/^ {2}$/, " ");
 }
@@ -324,8 +327,8 @@ function cutPath(path: string): string {
 function cutValue(value: ExpectedValue): JsonValue {
   if (isMatcher(value)) return value.description;
   if (!isWithin(value, { levels: MAX_NESTING })) return "…";
-  const text = JSON.stringify(value);
-  if (text.length <= MAX_VALUE_LENGTH) return JSON.parse(text);
+  const text = jsonText(value);
+  if (text.length <= MAX_VALUE_LENGTH) return exactJson(text) as JsonValue;
   return `${cutText(typeof value === "string" ? value : text, MAX_VALUE_LENGTH - 1)}…`;
 }
 

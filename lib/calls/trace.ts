@@ -397,6 +397,8 @@ export type TraceEvent =
 const text = z.string();
 const texts = z.array(text);
 const yes = z.literal(true);
+// It was parsed as JSON.
+const json = z.custom<JsonValue>((value) => value !== undefined);
 
 /** Fields of the same schema. */
 function each<Schema extends z.ZodType>(schema: Schema, ...names: string[]) {
@@ -453,7 +455,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     ...each(text.optional(), "resolved", "unperturbed", "withheld", "error", "mistake"),
     ...each(texts.optional(), "alsoWithheld", "coerced"),
     injected: z.union([
-      z.looseObject({ function: text, arguments: z.record(text, z.json()) }),
+      z.looseObject({ function: text, arguments: z.record(text, json) }),
       z.looseObject({ say: text }),
     ]).optional(),
     role: z.enum(ROLES).optional(),
@@ -488,7 +490,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
   },
   scored: {
     ...each(text, "question", "output"),
-    truth: z.looseObject({ API: texts, parameters: z.array(z.json()) }),
+    truth: z.looseObject({ API: texts, parameters: z.array(json) }),
     scores: CALL_SCORES,
     unrepaired: CALL_SCORES.optional(),
     errors: texts,

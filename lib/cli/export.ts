@@ -5,7 +5,7 @@
 
 import { userPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
-import { printable, printableJson } from "../base/json.ts";
+import { jsonText, printable, printableJson } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { isThere, Output } from "../base/output_file.ts";
 import { questionSource } from "../runs/question_tasks.ts";
@@ -71,9 +71,9 @@ Exit code 0.`,
       { format: trainingFormat(format!), onlySolved: only !== undefined, sets, unchecked },
       (line, metadata) => {
         const whole = metadataLines === undefined ? { ...line, metadata } : line;
-        metadataLines?.write(`${JSON.stringify(metadata)}\n`);
+        metadataLines?.write(`${jsonText(metadata)}\n`);
         if (lines === undefined) console.log(printableJson(whole));
-        else lines.write(`${JSON.stringify(whole)}\n`);
+        else lines.write(`${jsonText(whole)}\n`);
       },
     );
     lines?.finish();

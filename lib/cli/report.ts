@@ -21,6 +21,7 @@ import { isCase } from "../tasks/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { collect, type Given, givenIn, reportOf, wholeTrials } from "./collected.ts";
 import { command, type Rest } from "./command.ts";
+import { jsonText } from "../base/json.ts";
 import { DIFFERENT_TASKS_OPTION, JOURNALS, PRICES_OPTION, UNCHECKED_OPTION } from "./journals.ts";
 
 /** The options that name a file or a folder to write to, in the order in which these are written. */
@@ -97,7 +98,7 @@ of tool tests.`,
         const count = await writeSvgs(path, content);
         written = count === 0 ? "no figures to " : `${countText(count, "figure")} to `;
       } else if (name === "json") {
-        writeOutput(path, `${JSON.stringify(reportToJson(content), null, 2)}\n`, what);
+        writeOutput(path, `${jsonText(reportToJson(content), 2)}\n`, what);
       } else {
         writeOutput(path, renderMarkdown(content, { limit, failures }), what);
       }

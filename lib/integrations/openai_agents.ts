@@ -3,6 +3,7 @@
  * @module
  */
 
+import { jsonText } from "../base/json.ts";
 import type { JsonObject } from "../base/json.ts";
 import { frameworkTool } from "./_framework_tool.ts";
 import { describeTool, optionsOf, type StoppableTool, type Tool } from "../tools/tool.ts";
@@ -86,7 +87,7 @@ export function fromOpenAIAgentsTools(
       { by, name, description, strict, parameters, run },
       async (input, signal) => {
         const invoke = run as (context: object, text: string, details: object) => unknown;
-        const output = await invoke(runContext, JSON.stringify(input), signal);
+        const output = await invoke(runContext, jsonText(input), signal);
         if (typeof output === "string" && output.startsWith(DEFAULT_ERROR)) throw new Error(output);
         return output === undefined ? "undefined" : output;
       },

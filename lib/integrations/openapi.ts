@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
 import { cannot, InputError, networkReason, reasonOf } from "../base/errors.ts";
-import { type JsonObject, listText, printable } from "../base/json.ts";
+import { type JsonObject, jsonText, listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
@@ -223,7 +223,7 @@ function mock(
       const found = mocks.value(seed, Object.fromEntries(given), place);
       // As a service would send it: a text as such, JSON as the text of its value.
       if (found !== undefined) {
-        return isJsonType(result.type) ? JSON.stringify(found.value) : found.value;
+        return isJsonType(result.type) ? jsonText(found.value) : found.value;
       }
     } catch (error) {
       state = reasonOf(error);

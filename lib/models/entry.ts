@@ -11,6 +11,7 @@ import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
 import { requestSecrets } from "../base/secrets.ts";
 import { MEDIA, type Medium } from "../tools/media.ts";
+import { withNumbers } from "../base/json.ts";
 import type { ToolChoice } from "../tools/tool.ts";
 
 /** Levels of how much a model may reason before it answers. */
@@ -196,7 +197,7 @@ export const MODEL = z.strictObject({
   toolChoice: TOOL_CHOICE.optional(),
   takes: z.array(z.enum(MEDIA)).optional(),
   stream: z.boolean().optional(),
-  body: z.record(z.string(), z.json())
+  body: z.preprocess(withNumbers, z.record(z.string(), z.json()))
     .refine((body) => !holdsSecret(body), {
       message: "must hold no secret: plans are kept in journals",
     }).optional(),

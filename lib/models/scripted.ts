@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { FUNCTION, parseWith } from "../base/input.ts";
-import { defined, type JsonObject, printable } from "../base/json.ts";
+import { defined, type JsonObject, jsonText, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import {
   type FinishReason,
@@ -66,9 +66,7 @@ export function scripted(name: string, script: Script | readonly ScriptedReply[]
         calls: calls.map((call, index) => ({
           id: `call_${request.context.request}_${index + 1}`,
           name: call.name,
-          arguments: typeof call.arguments === "string"
-            ? call.arguments
-            : JSON.stringify(call.arguments),
+          arguments: typeof call.arguments === "string" ? call.arguments : jsonText(call.arguments),
         })),
         finish: calls.length > 0 ? "calls" : "stop",
         usage: { inputTokens: 0, outputTokens: 0 },

@@ -4,7 +4,14 @@
  */
 
 import { readPrediction } from "../tasks/questions/scoring.ts";
-import { fieldOf, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
+import {
+  fieldOf,
+  isJsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+  printable,
+} from "../base/json.ts";
 import { isWholeQuestion } from "./cells.ts";
 import type { ShowText, StoryLine } from "./story_lines.ts";
 import { trueArguments } from "../trials/executors/question.ts";
@@ -20,7 +27,7 @@ const MAX_PART_LENGTH = 200;
 export function rightCalls({ truth }: ScoredEvent, task: Trial["task"]): string[] {
   const isRouting = isQuestion(task) && task.mode === "routing";
   return truth.API.map((name, index) =>
-    isRouting ? name : `${name}(${JSON.stringify(truth.parameters[index] ?? {})})`
+    isRouting ? name : `${name}(${jsonText(truth.parameters[index] ?? {})})`
   );
 }
 
@@ -60,8 +67,8 @@ function answerDifferences(
   show: ShowText,
 ): string[] {
   if (task.mode === "routing" || scores.exact === true) return [];
-  const jsonText = (value: JsonValue | undefined) =>
-    show(JSON.stringify(value) ?? "nothing", MAX_PART_LENGTH);
+  const shownText = (value: JsonValue | undefined) =>
+    show(jsonText(value) ?? "nothing", MAX_PART_LENGTH);
   const { mode, rule = "published", output: format = "json" } = task;
   const value = mode === "tools" ? parseJson(output) : readPrediction(output, { rule, format });
   if (value === undefined) return [`the answer cannot be read as ${format.toUpperCase()}`];
@@ -71,12 +78,12 @@ function answerDifferences(
     return ['the answer must have two lists, "API" and "parameters"'];
   }
   if (names.length !== API.length) {
-    return [`calls: expected ${API.length}, but there are ${names.length}: ${jsonText(names)}`];
+    return [`calls: expected ${API.length}, but there are ${names.length}: ${shownText(names)}`];
   }
   return API.flatMap((name, index) => {
     if (names[index] !== name) {
       return [
-        `call ${index + 1}: expected ${show(name)}, but it is ${jsonText(names[index])}`,
+        `call ${index + 1}: expected ${show(name)}, but it is ${shownText(names[index])}`,
       ];
     }
     const expected = parameters[index];

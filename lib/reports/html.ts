@@ -10,7 +10,7 @@
 import process from "node:process";
 import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, jsonText, printable } from "../base/json.ts";
 import { isDuration } from "../base/numbers.ts";
 import { MAX_LISTED } from "../gate/comparison.ts";
 import { canCall, cellName, isWholeQuestion } from "./cells.ts";
@@ -204,7 +204,7 @@ export class PageData {
 
   /** Puts a value into a block, and returns the number of the block and its place there. */
   #put(value: unknown): [number, number] {
-    const text = JSON.stringify(value);
+    const text = jsonText(value);
     if (this.#size + text.length > BLOCK_CHARACTERS) this.flush();
     this.#size += text.length;
     return [this.#number, this.#block.push(text) - 1];
@@ -228,7 +228,7 @@ export class PageData {
       rows.map(([id, { subject }], place) => [canonicalJson([subject, id]), place]),
     );
     const labels = new Map(subjects.map((one) => [canonicalJson(one.subject), nameOf(one)]));
-    return compressed(JSON.stringify({
+    return compressed(jsonText({
       subjects: distinct(printed(names)),
       keys: { subjects: addressNames(names), cells: addressNames(cells) },
       cells: printed(cells),

@@ -12,7 +12,7 @@ import {
 } from "../gate/variant.ts";
 import { describeFailure } from "../calls/failure_types.ts";
 import { countText } from "../base/numbers.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import { isJsonObject, type JsonObject, jsonText, parseJson } from "../base/json.ts";
 import { canCall } from "./cells.ts";
 import { isCase, isQuestion } from "../tasks/task_kind.ts";
 import {
@@ -179,7 +179,7 @@ export function shownLines({ transcript }: Trial, story: Story, show: ShowText):
   const names = tools?.value?.map(({ name }) => show(name, 60)).join(", ") || "none";
   const whole = tools?.value?.map(({ name, description, parameters }) =>
     `  tool ${show(name)}: ${show(description)}` +
-    (parameters === undefined ? "" : `: ${show(JSON.stringify(parameters))}`)
+    (parameters === undefined ? "" : `: ${show(jsonText(parameters))}`)
   );
   return [
     ...(system?.value === undefined ? [] : [`  system: ${quote(system.value)}`]),
@@ -371,7 +371,7 @@ function describeCall(event: CallEvent, show: ShowText): string {
   const { call, step, function: name, result } = event;
   const plain = plainArguments(event);
   const shownArguments = plain !== undefined
-    ? Object.entries(plain).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
+    ? Object.entries(plain).map(([key, value]) => `${key}=${jsonText(value)}`).join(", ")
     : event.arguments;
   const original = event.returned === undefined
     ? result

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { assertShallow, assertVersion, parseWith } from "../base/input.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
-import { canonicalJson, defined, parseJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, jsonText, parseJson, printable } from "../base/json.ts";
 import { isDuration } from "../base/numbers.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { COMPLETE_POLICY } from "../gate/policy.ts";
@@ -220,12 +220,12 @@ export function recordText(
 ): string {
   const { subjects, ...head } = record;
   const entries = subjects.map(({ trials, ...subject }) => {
-    const lines = trials.map((trial) => `      ${JSON.stringify(trial)}`).join(",\n");
-    const fields = JSON.stringify(subject).slice(1, -1);
+    const lines = trials.map((trial) => `      ${jsonText(trial)}`).join(",\n");
+    const fields = jsonText(subject).slice(1, -1);
     return `    {\n      ${fields},\n      "trials": [\n${lines}\n      ]\n    }`;
   });
   const fields = Object.entries(head).filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`).join("");
+    .map(([name, value]) => `  ${jsonText(name)}: ${jsonText(value)},\n`).join("");
   return `{\n${fields}  "subjects": [\n${entries.join(",\n")}\n  ]\n}\n`;
 }
 

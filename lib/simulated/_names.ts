@@ -3,6 +3,7 @@
  * @module
  */
 
+import { jsonText } from "../base/json.ts";
 import {
   BREAKS,
   MISTAKES,
@@ -228,7 +229,7 @@ function withInjections(
           : answerWith(name, request, `${content} ${demand.say}`.trim(), calls);
       }
       const { function: called, arguments: input } = demand;
-      const arguments_ = JSON.stringify(input);
+      const arguments_ = jsonText(input);
       if (request.tool_choice === "none" || wasMade(request, called, arguments_)) return answer;
       const call: ChatCall = {
         id: `call_injected_${request.messages.length}`,

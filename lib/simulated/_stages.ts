@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import { isJsonObject, type JsonObject, jsonText, parseJson } from "../base/json.ts";
 import { readTolerantJson } from "../base/json_repair.ts";
 import { type FunctionReading, readListedFunctions } from "./_functions.ts";
 import { inOrder, type KnownValues, link, type Links, producersFor } from "./_linking.ts";
@@ -248,7 +248,7 @@ function complete(
 }
 
 function writeList(list: readonly ListedFunction[]): string {
-  return JSON.stringify({
+  return jsonText({
     API: list.map(({ name }) => name),
     parameters: list.map(({ parameters }) => parameters),
   });

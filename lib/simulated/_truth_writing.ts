@@ -5,7 +5,7 @@
 
 import type { CallFormat } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
-import { isJsonObject, type JsonValue } from "../base/json.ts";
+import { isJsonObject, jsonText, type JsonValue } from "../base/json.ts";
 
 /** The form of an answer: names in brackets, or calls with their arguments. */
 export type AnswerForm = "names" | CallFormat;
@@ -61,7 +61,7 @@ function quoted(name: string): string {
 
 /** A value as JSON that both rules parse correctly: the published one replaces ' by " and deletes fences. */
 function safeJson(value: JsonValue): string {
-  return JSON.stringify(value).replaceAll("'", "\\u0027").replaceAll("`", "\\u0060");
+  return jsonText(value).replaceAll("'", "\\u0027").replaceAll("`", "\\u0060");
 }
 
 function jsonList(values: readonly JsonValue[]): string {

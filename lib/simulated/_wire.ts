@@ -6,7 +6,13 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from "../base/json.ts";
 import { hash64 } from "../base/random.ts";
 
 const content = z.union([z.string(), z.array(z.looseObject({ text: z.string().exactOptional() }))])
@@ -169,7 +175,7 @@ export function composeAnswer(
     type: "function",
     function: {
       name: outgoing.name,
-      arguments: JSON.stringify(Object.fromEntries(outgoing.arguments)),
+      arguments: jsonText(Object.fromEntries(outgoing.arguments)),
     },
   }));
   return answerWith(name, request, text, toolCalls);

@@ -4,7 +4,13 @@
  */
 
 import { randomIntegerBetween, shuffle } from "@std/random";
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+} from "../base/json.ts";
 import { fork, forkSeed } from "../base/random.ts";
 import type { GraphSpec } from "./graphs/graph.ts";
 import { briefSpec, generateTask, type Task } from "./graphs/task.ts";
@@ -204,8 +210,8 @@ export function writeExample(
       ...functions.map(({ name, description }) => `- ${name}: ${description}`),
     ]),
     ...calls.flatMap(({ function: name, arguments: given = {}, result }) => [
-      `Call: ${name} with ${JSON.stringify(given)}`,
-      ...(result === undefined ? [] : [`Result: ${JSON.stringify(result)}`]),
+      `Call: ${name} with ${jsonText(given)}`,
+      ...(result === undefined ? [] : [`Result: ${jsonText(result)}`]),
     ]),
     `Answer: ${answer}`,
     `=======Example ${number} end=======`,

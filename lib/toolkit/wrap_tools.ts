@@ -13,6 +13,7 @@ import { errorOfResult, Symbols, valueOfResult } from "../tools/references/symbo
 import { dereferenceTool, resultParameter } from "../tools/references/schema.ts";
 import { schemaOf, type Tool } from "../tools/tool.ts";
 import { argumentsText } from "../trials/executors/executor.ts";
+import { exactJson } from "../base/json.ts";
 import { givenValues, namedReturns } from "../trials/executors/toolbox.ts";
 
 /** Options of {@linkcode restate}. */
@@ -150,7 +151,7 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
         const call = symbols.read(tool, argumentsText(input));
         if ("error" in call) return JSON.stringify({ error: call.error });
         const { name, resolved } = call;
-        const args: JsonObject = JSON.parse(resolved);
+        const args = exactJson(resolved) as JsonObject;
         const refusal = check(args);
         if (refusal !== undefined) {
           return JSON.stringify({ error: explainRefusal(refusal, tool).error });

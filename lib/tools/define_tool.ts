@@ -11,6 +11,7 @@ import {
   isJsonObject,
   isObject,
   type JsonObject,
+  jsonText,
   listText,
   printable,
 } from "../base/json.ts";
@@ -281,7 +282,7 @@ function assertOneBehaviour(subject: string, options: object): void {
 function asText(subject: string, result: unknown): string {
   if (typeof result === "string") return result;
   try {
-    return JSON.stringify(result) ?? "null";
+    return jsonText(result) ?? "null";
   } catch (error) {
     throw new TypeError(
       `Cannot give back what ${subject} returned as it must be a text or JSON: ${

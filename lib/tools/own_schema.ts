@@ -6,7 +6,16 @@
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { isShallow } from "../base/input.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
+import {
+  hasBigint,
+  isJsonObject,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  printable,
+  withNumbers,
+  writesDigits,
+} from "../base/json.ts";
 import { foreignSchema, hasJsonSchema } from "./schema/_foreign.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/patterns.ts";
@@ -150,14 +159,14 @@ function parsedInput(
   parse: Parser,
   input: JsonObject,
 ): { readonly output: unknown } | Refusal {
-  const { whole, parts } = withoutPrototypes(input);
+  const { whole, parts } = withoutPrototypes(withNumbers(input));
   const outcome = (result: StandardResult<unknown>) => {
     if (result.issues !== undefined) return issuesRefusal(result.issues);
     // Objects that a schema passes through must have the usual prototype.
     for (const part of parts) {
       if (!Array.isArray(part)) Object.setPrototypeOf(part, Object.prototype);
     }
-    return { output: result.value };
+    return { output: withDigitsOf(input, result.value) };
   };
   try {
     const result = parse(whole);
@@ -173,6 +182,18 @@ function parsedInput(
   } catch (error) {
     return thrownRefusal(subject, error, input);
   }
+}
+
+/** Puts back the bigints in whose place a library got numbers, where these are as they were. */
+function withDigitsOf(input: unknown, output: unknown): unknown {
+  if (typeof input === "bigint") return output === Number(input) ? input : output;
+  if (!isObject(output) || !hasBigint(input)) return output;
+  for (const [key, inner] of Object.entries(input as object)) {
+    if (!hasBigint(inner) || !Object.hasOwn(output, key)) continue;
+    Reflect.set(output, key, withDigitsOf(inner, Reflect.get(output, key)));
+    writesDigits(output);
+  }
+  return output;
 }
 
 function thrownRefusal(subject: string, error: unknown, input: JsonObject): Refusal {

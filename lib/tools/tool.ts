@@ -4,7 +4,7 @@
  */
 
 import type { ToolErrorCategory } from "./error_category.ts";
-import { defined, type JsonObject, type JsonValue } from "../base/json.ts";
+import { defined, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { MediaPart, WithMedia } from "./media.ts";
 
 /** A function as a model sees it. */
@@ -384,7 +384,7 @@ export interface OpenAITool {
 export function describeTool({ description, examples = [], returns }: ToolSchema): string {
   return [
     description,
-    ...examples.map((example) => `Example: ${JSON.stringify(example)}`),
+    ...examples.map((example) => `Example: ${jsonText(example)}`),
     ...(returns === undefined ? [] : [`Returns: ${JSON.stringify(returns)}`]),
   ].join("\n");
 }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, jsonText, printable } from "../base/json.ts";
 import { MARK } from "../base/secrets.ts";
 import {
   type CallEvent,
@@ -89,7 +89,7 @@ function whyUnkept({ events }: Trial, { references }: DerivationOptions): string
 
 /** The texts of an event that decide what is derived, or are compared with it. */
 function textsOf(event: TraceEvent): string[] {
-  if (event.kind === "scored") return [event.output, JSON.stringify(event)];
+  if (event.kind === "scored") return [event.output, jsonText(event)];
   if (event.kind === "answer") return [event.text];
   if (event.kind !== "call") return [];
   const { function: name, arguments: written, resolved, result, unperturbed, error } = event;

@@ -38,6 +38,7 @@ import { isCase, isGenerated } from "../tasks/task_kind.ts";
 import { isUneventful } from "./transcript.ts";
 import { type Trial, TRIAL_FIELDS } from "./trial.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
+import { jsonText } from "../base/json.ts";
 import { whyUnsolved } from "./why_unsolved.ts";
 
 /** Failed attempts of unclear cause kept of a trial, at most. */
@@ -282,7 +283,7 @@ function actionsOf({ calls, events }: Trial): string | undefined {
   if (events.length === 0 || made.length < calls) return undefined;
   const steps = [...Map.groupBy(made, ({ step }) => step).values()];
   const answer = events.findLast((event) => event.kind === "answer");
-  const text = JSON.stringify([
+  const text = jsonText([
     steps.map((step) => step.map(callSignature).sort()),
     answer?.value,
     scoredAnswer(events)?.output,

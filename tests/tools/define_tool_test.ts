@@ -257,7 +257,7 @@ Deno.test("tool() sends back texts as they are, all else as JSON, and what is th
     [() => new Date(0), '"1970-01-01T00:00:00.000Z"'],
     [() => JSON.parse('{"__proto__":1}'), '{"__proto__":1}'],
     [() => ({ error: "no seat" }), '{"error":"no seat"}', "no seat"],
-    [() => 1n, /./, `${noJson}Do not know how to serialize a BigInt`],
+    [() => ({ id: 2n ** 63n }), '{"id":9223372036854775808}'],
     [() => cycle, /./, `${noJson}Converting circular structure to JSON`],
     [
       () => ({

@@ -162,8 +162,12 @@ function checkArguments(tool: string, all: Readonly<Record<string, ExpectedValue
         `${pathText(steps)} is ${state}`,
       );
     }
-    if (!isObject(value) || isMatcher(value) || seen.has(value)) continue;
+    if (!isObject(value) || seen.has(value)) continue;
     seen.add(value);
+    if (isMatcher(value)) {
+      for (const own of value.held?.values ?? []) waiting.push({ steps, value: own });
+      continue;
+    }
     const inner: [string | number, unknown][] = Array.isArray(value)
       ? Array.from(value, (item, index) => [index, item])
       : Object.entries(value);
@@ -199,8 +203,12 @@ function whyNoJson(value: unknown): string | undefined {
     if (isMatcher(value) || Array.isArray(value) || isPlain(value)) return undefined;
     return `of class ${printable(className(value), MAX_NAME_LENGTH)}`;
   }
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    // Many integers are rounded to it: calls with any of them would match.
+    return `${value}, a rounded number: write an integer beyond 2^53 as bigint, such as 9007199254740993n`;
+  }
   if (typeof value === "number") return Number.isFinite(value) ? undefined : String(value);
   if (value === undefined) return "undefined, and what may be left out is optional() or absent()";
-  const isJson = ["string", "boolean"].includes(typeof value) || value === null;
+  const isJson = ["string", "boolean", "bigint"].includes(typeof value) || value === null;
   return isJson ? undefined : `a ${typeof value}`;
 }

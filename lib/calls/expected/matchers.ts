@@ -7,7 +7,8 @@ import { maximumMatching } from "../values/_matching.ts";
 import { cannot } from "../../base/errors.ts";
 import type { ExpectedValue, Held, Matcher } from "../../tools/expected_call.ts";
 import { MATCHER } from "../../tools/tool.ts";
-import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { isSame } from "../values/parts.ts";
+import { isJsonObject, jsonText, type JsonValue, printable } from "../../base/json.ts";
 
 /** Characters of a matcher's description, at most. */
 const MAX_DESCRIPTION_LENGTH = 200;
@@ -144,9 +145,9 @@ export function closeTo(value: number, tolerance: number): Matcher {
   }
   return new PredicateMatcher(
     (given) =>
-      typeof given === "number" &&
-      Math.abs(given - value) <=
-        tolerance + Number.EPSILON * Math.max(Math.abs(given), Math.abs(value)),
+      (typeof given === "number" || typeof given === "bigint") &&
+      Math.abs(Number(given) - value) <=
+        tolerance + Number.EPSILON * Math.max(Math.abs(Number(given)), Math.abs(value)),
     `${value} give or take ${tolerance}`,
   );
 }
@@ -261,7 +262,7 @@ export function mayBeAbsent(expected: unknown): boolean {
 }
 
 function describe(value: ExpectedValue): string {
-  return isMatcher(value) ? value.description : JSON.stringify(value);
+  return isMatcher(value) ? value.description : jsonText(value);
 }
 
 /** Returns the right values that can be listed. */
@@ -281,7 +282,7 @@ export function isJson(value: ExpectedValue): value is JsonValue {
  */
 export function meets(given: JsonValue, expected: ExpectedValue): boolean {
   if (isMatcher(expected)) return expected.matches(given);
-  if (typeof expected !== "object" || expected === null) return given === expected;
+  if (typeof expected !== "object" || expected === null) return isSame(given, expected);
   if (isList(expected)) {
     return Array.isArray(given) && given.length === expected.length &&
       expected.every((item, index) => meets(given[index]!, item));

@@ -71,9 +71,11 @@ export function isPlain(value: object): boolean {
   return prototypeOf(value) === Object.prototype;
 }
 
-/** Returns whether two values are identical, numbers by value. */
+/** Returns whether two values are identical, numbers and bigints by value. */
 export function isSame(one: unknown, other: unknown): boolean {
-  return one === other || Object.is(one, other);
+  if (one === other || Object.is(one, other)) return true;
+  if (typeof one === "number") return typeof other === "bigint" && isSame(other, one);
+  return typeof one === "bigint" && Number.isSafeInteger(other) && one === BigInt(other as number);
 }
 
 /** Classes whose instances have no visible parts: they are compared by identity. */

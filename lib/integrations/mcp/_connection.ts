@@ -13,8 +13,10 @@ import {
   isObject,
   isShallowText,
   type JsonObject,
+  jsonText,
   parseJson,
   printable,
+  writesDigits,
 } from "../../base/json.ts";
 import {
   errorsText,
@@ -154,8 +156,10 @@ export class Connection implements AsyncDisposable {
   ): Promise<string> {
     // The client would say of a result that its schema does not allow that the arguments are wrong.
     const { outputSchema: _, ...toolDefinition } = tool;
+    const copy = { ...input };
+    writesDigits(copy);
     const given = await this.#peer.callTool(
-      { name: tool.name, arguments: { ...input } },
+      { name: tool.name, arguments: copy },
       { ...this.#timing, toolDefinition, signal },
     ).catch((error) => {
       signal?.throwIfAborted();
@@ -414,7 +418,7 @@ class ProgramTransport implements Transport {
   /** Sends a message. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing !== undefined) throw new Error("Not connected");
-    const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
+    const bytes = new TextEncoder().encode(`${jsonText(message)}\n`);
     // The end of its output shows that it has ended.
     await this.#writer!.write(bytes).catch(() => {});
   }

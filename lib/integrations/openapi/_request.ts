@@ -4,7 +4,7 @@
  */
 
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { type JsonObject, jsonText, type JsonValue, printable } from "../../base/json.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import {
   type ArgumentPlace,
@@ -151,8 +151,8 @@ function bodyOf(
       .join("&");
   }
   if (!isJsonType(type)) return plainText(whole?.value ?? "");
-  if (whole !== undefined) return JSON.stringify(whole.value);
-  return JSON.stringify(
+  if (whole !== undefined) return jsonText(whole.value);
+  return jsonText(
     Object.fromEntries(fields.map(({ place, value }) => [place.name, value])),
   );
 }
@@ -168,7 +168,7 @@ function formFields(whole: Placed | undefined, fields: readonly Placed[]): reado
 function formValue({ style, type }: ArgumentPlace, value: JsonValue): JsonValue {
   if (style === "deepObject" || type !== undefined) return value;
   if (Array.isArray(value) || typeof value !== "object" || value === null) return value;
-  return JSON.stringify(value);
+  return jsonText(value);
 }
 
 function multipart(whole: Placed | undefined, fields: readonly Placed[]): FormData {
@@ -177,7 +177,7 @@ function multipart(whole: Placed | undefined, fields: readonly Placed[]): FormDa
     for (const item of Array.isArray(value) ? value : [value]) {
       if (item === null) continue;
       if (typeof item === "object") {
-        form.append(place.name, new Blob([JSON.stringify(item)], { type: "application/json" }));
+        form.append(place.name, new Blob([jsonText(item)], { type: "application/json" }));
       } else form.append(place.name, String(item));
     }
   }
@@ -200,12 +200,12 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 
 /** Returns the text of a value that is neither a list nor an object. */
 function plainText(value: JsonValue): string {
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? jsonText(value) : String(value);
 }
 
 /** Returns the text of a value in a media type. */
 function writtenIn(type: string | undefined, value: JsonValue): string {
-  return type !== undefined && isJsonType(type) ? JSON.stringify(value) : plainText(value);
+  return type !== undefined && isJsonType(type) ? jsonText(value) : plainText(value);
 }
 
 /** Encodes a text for any part of a URL. */

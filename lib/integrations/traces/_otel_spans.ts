@@ -184,10 +184,10 @@ function timeOf(part: Part | undefined): bigint | undefined {
       ? BigInt(seconds) * 1_000_000_000n + BigInt(rest)
       : undefined;
   }
-  if (typeof value !== "number" || !Number.isFinite(value)) return undefined;
+  if (typeof value !== "bigint" && !Number.isFinite(value)) return undefined;
   // A number this large is of nanoseconds; the console's exporter writes microseconds.
-  const whole = BigInt(Math.round(value));
-  return value > 1e17 ? whole : whole * 1_000n;
+  const whole = typeof value === "bigint" ? value : BigInt(Math.round(value as number));
+  return whole > 1e17 ? whole : whole * 1_000n;
 }
 
 /** The end of a span by its duration: of seconds and nanoseconds, or of microseconds. */

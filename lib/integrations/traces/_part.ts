@@ -4,7 +4,7 @@
  */
 
 import { InputError } from "../../base/errors.ts";
-import { isJsonObject, isObject, printable } from "../../base/json.ts";
+import { isJsonObject, isObject, jsonText, printable } from "../../base/json.ts";
 import { valueText } from "../../calls/values/text.ts";
 
 /** A value in a trace, and its place. */
@@ -93,5 +93,5 @@ export class Part {
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value instanceof Error) return `${value}`;
-  return JSON.stringify(value) ?? "null";
+  return jsonText(value) ?? "null";
 }

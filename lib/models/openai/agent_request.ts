@@ -3,7 +3,13 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { contentText } from "./content.ts";
@@ -64,8 +70,8 @@ export function readAgentRequest(api: WireApi, text: string): AgentRequest | und
     ),
     tools: toolsIn(body),
     previous: typeof previous === "string" ? previous : undefined,
-    history: items.map((item) => JSON.stringify(item)).join("\n"),
-    terms: JSON.stringify(TERMS.map((name) => body[name] ?? null)),
+    history: items.map((item) => jsonText(item)).join("\n"),
+    terms: jsonText(TERMS.map((name) => body[name] ?? null)),
   };
 }
 
@@ -130,7 +136,7 @@ function responseMessages(items: readonly JsonObject[]): Message[] {
       return [{ role: "assistant", content: "", calls: [call] }];
     }
     if (type === "function_call_output") {
-      const content = typeof output === "string" ? output : JSON.stringify(output ?? "");
+      const content = typeof output === "string" ? output : jsonText(output ?? "");
       return [{ role: "tool", callId: asText(callId), name: "", content }];
     }
     if (type !== "message") return [];

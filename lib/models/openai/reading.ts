@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { defined, isJsonObject, parseJson } from "../../base/json.ts";
+import { defined, isJsonObject, jsonText, parseJson } from "../../base/json.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { unreadable, unreadableCall } from "../formats/_json_calls.ts";
@@ -14,7 +14,7 @@ import type { ReplySource, WireReply } from "./wire_format.ts";
 
 /** Schema of the id of a call. */
 export const WIRE_ID = z.union(
-  [z.string(), z.number()],
+  [z.string(), z.number(), z.bigint()],
   "Invalid input: expected string or number",
 ).nullish();
 
@@ -132,7 +132,7 @@ export function readCalls(
       const flaw = id === "" ? "no id" : `the id of an${used.has(id) ? "other" : " earlier"} call`;
       id = freeId(position, (one) => given.has(one) || used.has(one) || isTaken(one));
       repairs.push(`call ${position} had ${flaw} and was given ${id}`);
-    } else if (typeof call.id === "number") {
+    } else if (typeof call.id === "number" || typeof call.id === "bigint") {
       repairs.push(`call ${position} had a number for an id, which was written as text`);
     }
     used.add(id);
@@ -169,7 +169,7 @@ function readArguments(
   }
   if (typeof given !== "string") {
     // Only an object can be meant; anything else the model wrote itself.
-    const written = JSON.stringify(given);
+    const written = jsonText(given);
     return isJsonObject(given)
       ? {
         arguments: written,

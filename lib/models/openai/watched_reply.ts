@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, jsonText } from "../../base/json.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { InfrastructureError, type ModelReply } from "../model.ts";
 import { boundedBody } from "../http/bounded_fetch.ts";
@@ -129,7 +129,7 @@ export function readWatched(request: AgentRequest, text: string, server: Server)
   const builtIns = items.flatMap((item) => {
     const { type } = item;
     if (typeof type !== "string" || type === "function_call" || !type.endsWith("_call")) return [];
-    return [{ name: type, arguments: JSON.stringify(item) }];
+    return [{ name: type, arguments: jsonText(item) }];
   });
   return { reply: withUsage(request, read), id, builtIns };
 }

@@ -7,7 +7,13 @@ import { z } from "zod";
 import { assertVersion, isShallow, parseWith, readText } from "../../base/input.ts";
 import { sum } from "../../base/numbers.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
-import { canonicalJson, isJsonObject, type JsonObject } from "../../base/json.ts";
+import {
+  canonicalJson,
+  exactJson,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+} from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { MediaPart } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
@@ -48,7 +54,7 @@ export function recordingText(recording: Recording): string {
     messages: messages.map((one) => ({ ...one, content: splitLines(one.content) })),
     requests: requests.map(requestJson),
   };
-  return `${JSON.stringify(file, null, 2)}\n`;
+  return `${jsonText(file, 2)}\n`;
 }
 
 function requestJson(request: RecordedRequest) {
@@ -256,7 +262,7 @@ export function parseRecording(content: string, path: string): Recording {
 export function parseText(content: string, source: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(content);
+    value = exactJson(content);
   } catch {
     throw cannot(`use ${source}`, "it must be JSON", "it is none, or was cut short");
   }

@@ -5,7 +5,7 @@
  */
 
 import { InputError } from "../../base/errors.ts";
-import { fieldOf, isJsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { fieldOf, isJsonObject, jsonText, type JsonValue, printable } from "../../base/json.ts";
 import type { RecordedRequest, RecordedToolResult, Recording } from "./_file.ts";
 import type { HashedRequest } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
@@ -240,14 +240,14 @@ function firstDifference(
     return undefined;
   }
   if (areSame(recorded, requested)) return undefined;
-  const [one, other] = [jsonText(recorded), jsonText(requested)];
+  const [one, other] = [textOf(recorded), textOf(requested)];
   let same = 0;
   while (same < one.length && one[same] === other[same]) same++;
   return { path, recorded: excerpt(one, same), requested: excerpt(other, same) };
 }
 
-function jsonText(value: JsonValue | undefined): string {
-  return value === undefined ? "nothing" : JSON.stringify(value);
+function textOf(value: JsonValue | undefined): string {
+  return value === undefined ? "nothing" : jsonText(value);
 }
 
 /** Characters shown before a difference, and after it. */

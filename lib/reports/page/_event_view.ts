@@ -13,7 +13,7 @@ import {
 import { isLost } from "../../tools/fault.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { demandText } from "../../tools/injection.ts";
-import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
+import { isJsonObject, jsonText, parseJson, printable, printableLines } from "../../base/json.ts";
 import { agentNotes, callNotes, plainArguments } from "../story.ts";
 import type { Task } from "../../tasks/graphs/task.ts";
 import {
@@ -179,7 +179,7 @@ function viewCall(event: CallEvent, task: Task | undefined): EventView {
     [...wrong.keys()].every((name) => Object.hasOwn(plain, name));
   const inputs = Object.entries(plain ?? {}).map(([parameter, given]) => ({
     parameter: printable(parameter, 200),
-    value: printableLines(JSON.stringify(given) + resolvedText(event, parameter, given)),
+    value: printableLines(jsonText(given) + resolvedText(event, parameter, given)),
     reason: wrong.get(parameter),
   }));
   const written = printableLines(
@@ -286,14 +286,14 @@ function typeWords(type: string): string {
 
 /** Returns enough of a value to recognise it: a line has two. */
 function shortText(value: unknown): string {
-  const text = jsonText(value);
+  const text = safeText(value);
   return text.length > 500 ? `${text.slice(0, 500)}…` : text;
 }
 
 /** Returns a value as JSON, or a note where its nesting exceeds the stack. */
-function jsonText(value: unknown): string {
+function safeText(value: unknown): string {
   try {
-    return JSON.stringify(value);
+    return jsonText(value);
   } catch {
     return "a value that is nested too deeply";
   }
@@ -305,7 +305,7 @@ function resolvedText({ resolved }: CallEvent, parameter: string, argument: unkn
   const values = parseJson(resolved);
   if (!isJsonObject(values) || !Object.hasOwn(values, parameter)) return "";
   const value = values[parameter];
-  return value === argument ? "" : ` = ${jsonText(value)}`;
+  return value === argument ? "" : ` = ${safeText(value)}`;
 }
 
 /** Returns the result that the model got, with the name of its value. */

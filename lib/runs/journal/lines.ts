@@ -8,7 +8,7 @@
 import { cannot, InputError, orCannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { assertVersion, concatBytes, isUtf16 } from "../../base/input.ts";
-import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import { isJsonObject, jsonText, type JsonValue, parseJson } from "../../base/json.ts";
 import { makeFolder, openNew, orUnwritable, unwritable, writeAll } from "../../base/output_file.ts";
 
 /** A line of a journal that is not as its run wrote it. */
@@ -59,7 +59,7 @@ const SUM_LENGTH = SUM.length + 66;
 
 /** Returns the line of an object, whose checksum takes in that of the line before, and this checksum. */
 export function chainedLine(value: object, before: string): readonly [line: string, sum: string] {
-  const head = JSON.stringify(value).slice(0, -1);
+  const head = jsonText(value).slice(0, -1);
   const sum = sha256(before + head);
   return [`${head}${SUM}${sum}"}\n`, sum];
 }

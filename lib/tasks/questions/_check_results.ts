@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, jsonText, type JsonValue } from "../../base/json.ts";
 import {
   type CallQuestion,
   holdsPlaceholder,
@@ -49,7 +49,7 @@ function valueFault(given: JsonObject, name: string, value: JsonValue): string |
   if (!Object.hasOwn(given, name)) return "must be an argument of the call: it is none";
   const known = given[name]!;
   if (!holdsPlaceholder(known)) {
-    return `must stand for "${PLACEHOLDER}": the argument is ${JSON.stringify(known)}`;
+    return `must stand for "${PLACEHOLDER}": the argument is ${jsonText(known)}`;
   }
   if (holdsPlaceholder(value)) return `must be a real value: it holds "${PLACEHOLDER}"`;
   return isSameValue(value, known, PLACEHOLDER)

@@ -9,6 +9,7 @@ import {
   isJsonObject,
   isWithin,
   type JsonObject,
+  jsonText,
   type JsonValue,
   listText,
   printable,
@@ -324,7 +325,7 @@ function setHash(
     domain,
     functions.map(({ document, tool }) => [document, tool]),
   ]);
-  return sha256(JSON.stringify({ documents, questions }));
+  return sha256(jsonText({ documents, questions }));
 }
 
 /**

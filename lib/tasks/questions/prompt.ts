@@ -6,6 +6,7 @@
 import defer * as yaml from "@std/yaml";
 import { type CallTruth, PLACEHOLDER } from "./question_set.ts";
 import type { CallFormat, CallMode } from "./scoring.ts";
+import { jsonText } from "../../base/json.ts";
 import type { JsonObject } from "../../base/json.ts";
 
 /** Options of {@linkcode writeCallPrompt}. */
@@ -50,13 +51,13 @@ export function writeAnswerForm(
     return `[${quoted.join(", ")}]`;
   }
   return output === "json"
-    ? JSON.stringify({ API, parameters })
+    ? jsonText({ API, parameters })
     : yaml.stringify({ API, parameters }, { lineWidth: -1, useAnchors: false }).trimEnd();
 }
 
 /** Writes the functions as a text. */
 const LIST_FUNCTIONS: Readonly<Record<CallFormat, (functions: readonly JsonObject[]) => string>> = {
-  json: (functions) => JSON.stringify(functions),
+  json: (functions) => jsonText(functions),
   yaml: (functions) => yaml.stringify(functions, { lineWidth: -1, useAnchors: false }).trimEnd(),
 };
 

@@ -9,7 +9,9 @@ import {
   isJsonObject,
   isWithin,
   type JsonObject,
+  jsonText,
   type JsonValue,
+  LONG_DIGITS,
   parseJson,
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
@@ -135,10 +137,21 @@ export function readYaml(text: string): JsonValue | undefined {
   }
   const value = attempt(() => yaml.parse(text, { schema: "core" }));
   // Without aliases, a text has no more values than characters.
-  return typeof value === "object" && value !== null &&
-      isWithin(value, { levels: MAX_LEVELS, values: text.length }) && isJson(value)
-    ? value
-    : undefined;
+  const isUsable = typeof value === "object" && value !== null &&
+    isWithin(value, { levels: MAX_LEVELS, values: text.length }) && isJson(value);
+  if (!isUsable || !LONG_DIGITS.test(text)) return isUsable ? value : undefined;
+  return withDigitsOf(yaml.parse(text, { schema: "failsafe" }), value);
+}
+
+/** Returns a value of YAML with bigints in place of the integers that numbers round; `texts` has each scalar as text. */
+function withDigitsOf(texts: unknown, value: JsonValue): JsonValue {
+  if (typeof value !== "object" || value === null) {
+    const isLong = Number.isInteger(value) && !Number.isSafeInteger(value);
+    return isLong && /^-?\d+$/.test(String(texts)) ? BigInt(String(texts)) : value;
+  }
+  const inner = (key: string | number, own: JsonValue) => withDigitsOf(Object(texts)[key], own);
+  if (Array.isArray(value)) return value.map((own, place) => inner(place, own));
+  return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, inner(key, own)]));
 }
 
 /** Returns whether a value is JSON. */
@@ -152,7 +165,7 @@ function isJson(value: unknown): value is JsonValue {
 /** Returns the text of a prediction; `undefined` if it nests too deep. */
 export function predictionText(prediction: JsonValue): string | undefined {
   if (typeof prediction === "string") return prediction;
-  return isWithin(prediction, { levels: MAX_LEVELS }) ? JSON.stringify(prediction) : undefined;
+  return isWithin(prediction, { levels: MAX_LEVELS }) ? jsonText(prediction) : undefined;
 }
 
 /** Returns the value of a prediction with arguments; `undefined` if it cannot be parsed. */

@@ -19,7 +19,7 @@ import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
 import { FailedAssertion } from "../../calls/assertion_text.ts";
-import { isJsonObject, isObject, isWithin, printable } from "../../base/json.ts";
+import { isJsonObject, isObject, isWithin, jsonText, printable } from "../../base/json.ts";
 import { MAX_PATH_LENGTH, type ValueDifference } from "../../calls/values/differences.ts";
 import { className } from "../../calls/values/parts.ts";
 import { valueText } from "../../calls/values/text.ts";
@@ -371,7 +371,7 @@ function shown(expected: unknown): unknown {
 
 /** A value on several lines; texts of several lines keep theirs. */
 function linesOf(value: unknown): string {
-  return (JSON.stringify(value, null, 2) ?? String(value)).replace(
+  return (jsonText(value, 2) ?? String(value)).replace(
     /^( *)(.*)$/gm,
     (_, space: string, line: string) => space + line.replaceAll("\\n", `\\n\n${space}  `),
   );

@@ -11,6 +11,7 @@ import {
   defined,
   isJsonObject,
   type JsonObject,
+  jsonText,
   type JsonValue,
   parseJson,
   printable,
@@ -29,7 +30,8 @@ export type JsonType = "number" | "integer" | "string" | "boolean" | "object" | 
 
 /** Whether `value` is of a type. */
 export function isOfType(value: JsonValue, type: JsonType): boolean {
-  return typeOf(value) === type || (type === "integer" && Number.isInteger(value));
+  return typeOf(value) === type ||
+    type === "integer" && (Number.isInteger(value) || typeof value === "bigint");
 }
 
 /** A name and the type of its value. */
@@ -115,7 +117,7 @@ export class Definition {
       `${name}(${inputs.map(typed).join(", ")}) -> ${typed(output)} :-`,
       ...said(0),
       ...calls.flatMap(({ tool, arguments: args, result }, place) => [
-        `  ${printable(tool)}(${printable(JSON.stringify(args), MAX_LINE_LENGTH)}) -> @${result}`,
+        `  ${printable(tool)}(${printable(jsonText(args), MAX_LINE_LENGTH)}) -> @${result}`,
         ...said(place + 1),
       ]),
     ].join("\n");

@@ -206,7 +206,7 @@ function assertNoCopies(
   }
 }
 
-type Scalar = string | number | boolean | null;
+type Scalar = string | number | bigint | boolean | null;
 
 /** The literal values in arguments: names, with their paths, are cut out of texts. */
 function literalsIn(value: JsonValue): Scalar[] {
@@ -224,7 +224,9 @@ function seenValue({ dereferenced: name, value }: Dereferenced) {
   const inner = literalsOf(value);
   // Within structures, common values such as true or null would match arguments by chance.
   const parts = typeof value === "object" && value !== null
-    ? inner.filter((leaf) => typeof leaf === "number" || (typeof leaf === "string" && leaf !== ""))
+    ? inner.filter((leaf) =>
+      ["number", "bigint"].includes(typeof leaf) || typeof leaf === "string" && leaf !== ""
+    )
     : inner;
   const numbers = parts.filter((leaf) => typeof leaf === "string" && NUMERIC.test(leaf));
   const scalars: ReadonlySet<Scalar> = new Set([...parts, ...numbers.map(Number)]);

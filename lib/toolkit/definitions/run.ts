@@ -5,7 +5,14 @@
 
 import { type Definition, isOfType, type SymbolicMessage, type TypedName } from "./definition.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import {
+  exactJson,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+  printable,
+} from "../../base/json.ts";
 import { errorOfResult, Symbols, valueOfResult } from "../../tools/references/symbol_table.ts";
 import type { Tool } from "../../tools/tool.ts";
 
@@ -101,13 +108,13 @@ export async function runDefinition(
       if (errors.length > 0) throw new Error(errors.join(". "));
       filled = values;
       // A copy, as a tool may change its arguments.
-      const text = await tool.execute(structuredClone(values));
+      const text = await tool.execute(exactJson(jsonText(values)) as JsonObject);
       const error = errorOfResult(text);
       if (error !== undefined) throw new Error(error);
       symbols.bind(result, read(text, tool));
     } catch (error) {
       const call = index + 1;
-      const list = printable(JSON.stringify(filled), MAX_ARGUMENTS_LENGTH);
+      const list = printable(jsonText(filled), MAX_ARGUMENTS_LENGTH);
       throw new DefinitionError(
         `Cannot run ${definition.name} as call ${call}, ${name}(${list}), failed: ${
           reasonOf(error)
@@ -122,7 +129,7 @@ export async function runDefinition(
   if (isOfType(value, type)) return value;
   throw new DefinitionError(
     `Cannot run ${definition.name} as its output @${name} must be of type ${type}: it is ${
-      printable(JSON.stringify(value), MAX_ARGUMENTS_LENGTH)
+      printable(jsonText(value), MAX_ARGUMENTS_LENGTH)
     }`,
   );
 }
@@ -144,7 +151,7 @@ export function checkInputs(
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined) return fail(`@${name} is missing`);
     if (isOfType(value, type)) return [name, value];
-    return fail(`@${name} is ${printable(String(JSON.stringify(value)), MAX_ARGUMENTS_LENGTH)}`);
+    return fail(`@${name} is ${printable(String(jsonText(value)), MAX_ARGUMENTS_LENGTH)}`);
   });
 }
 
@@ -189,7 +196,6 @@ export function definitionTool(
       required: inputs.map(({ name }) => name),
       additionalProperties: false,
     },
-    execute: async (input) =>
-      JSON.stringify(await runDefinition(definition, tools, input, options)),
+    execute: async (input) => jsonText(await runDefinition(definition, tools, input, options)),
   };
 }

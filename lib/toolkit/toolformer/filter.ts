@@ -5,6 +5,7 @@
  * @module
  */
 
+import { jsonText } from "../../base/json.ts";
 import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
 import { parseWith } from "../../base/input.ts";
@@ -238,7 +239,7 @@ export function writeInsertion(
   { tool, arguments: given }: { readonly tool: string; readonly arguments: JsonObject },
   result?: string,
 ): string {
-  const call = `${tool}(${JSON.stringify(given)})`;
+  const call = `${tool}(${jsonText(given)})`;
   return result === undefined ? `[${call}]` : `[${call} -> ${result}]`;
 }
 

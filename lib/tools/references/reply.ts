@@ -10,7 +10,7 @@ import {
   referenceRefusal,
   usesIn,
 } from "./call_order.ts";
-import { isWithin, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isWithin, type JsonObject, jsonText, type JsonValue } from "../../base/json.ts";
 import { LEVELS, resolveReferences } from "./resolve.ts";
 import { MAX_TEXT_LENGTH } from "./syntax.ts";
 import type { PreparedCall } from "../tool.ts";
@@ -49,8 +49,8 @@ export class NestedReply {
     if (!isWithin(input, LEVELS)) return call;
     const options = { parameters, left: this.#left };
     const { values, errors, faults } = resolveReferences(input, this.#results, options);
-    const resolved = JSON.stringify(values);
-    const plain = JSON.stringify(input);
+    const resolved = jsonText(values);
+    const plain = jsonText(input);
     // A text with a dollar sign need not be a reference.
     if (errors.length === 0 && resolved === plain) return call;
     this.#left = Math.max(0, this.#left - Math.max(0, resolved.length - plain.length));

@@ -14,6 +14,7 @@ import { InputError } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
+  jsonText,
   type JsonValue,
   parseJson,
   printable,
@@ -46,14 +47,11 @@ const MAX_SHOWN_LENGTH = 100;
 
 /**
  * Returns the value that a function's result is bound to: its text parsed as JSON, else the text itself. Text
- * also stays text if a number would lose digits, or if it nests too deep.
+ * also stays text if it nests too deep.
  */
 export function valueOfResult(text: string): JsonValue {
   const value = parseJson(text);
-  if (value === undefined || !isPlain(value)) return text;
-  const losesDigits = typeof value === "number" && !Number.isSafeInteger(value) &&
-    /^-?\d+$/.test(text.trim()) && String(value) !== text.trim();
-  return losesDigits ? text : value;
+  return value === undefined || !isPlain(value) ? text : value;
 }
 
 /** Returns the error message, if a function's result is a JSON object with the single key `error`. */
@@ -62,7 +60,7 @@ export function errorOfResult(text: string): string | undefined {
   if (!isJsonObject(value) || !Object.hasOwn(value, "error")) return undefined;
   if (Object.keys(value).length > 1) return undefined;
   const { error } = value;
-  return typeof error === "string" ? error : JSON.stringify(error);
+  return typeof error === "string" ? error : jsonText(error);
 }
 
 const KIND = Object.prototype.toString;
@@ -70,7 +68,7 @@ const KIND = Object.prototype.toString;
 /** Whether `value` is a JSON value, and does not nest too deep. */
 export function isPlain(value: unknown, left = MAX_NESTING): value is JsonValue {
   if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
+  if (typeof value !== "object") return ["string", "boolean", "bigint"].includes(typeof value);
   if (value === null) return true;
   // Objects of other kinds, such as maps, do not keep their content in keys.
   if (!Array.isArray(value) && KIND.call(value) !== "[object Object]") return false;
@@ -184,9 +182,9 @@ export class Symbols {
         missing: result === undefined ? [parameter] : [],
         wrongType: [...(nameFault && result !== undefined ? [parameter] : []), ...faults],
       };
-      return { ...refused(error, fault), meant: JSON.stringify(values) };
+      return { ...refused(error, fault), meant: jsonText(values) };
     }
-    return { name: name!, resolved: JSON.stringify(values) };
+    return { name: name!, resolved: jsonText(values) };
   }
 
   /** Replaces names by values in the arguments of a call that does not name its result. */
@@ -204,9 +202,9 @@ export class Symbols {
    */
   reveal(path: JsonValue | undefined): string {
     const meaning = typeof path === "string" ? this.#meaning(path.replace(/^@/, "")) : undefined;
-    if (meaning instanceof Binding) return JSON.stringify(meaning.value);
+    if (meaning instanceof Binding) return jsonText(meaning.value);
     if (meaning !== undefined) return JSON.stringify({ error: describeMissing(meaning) });
-    const quote = printable(JSON.stringify(path) ?? "nothing", MAX_QUOTE_LENGTH);
+    const quote = printable(jsonText(path) ?? "nothing", MAX_QUOTE_LENGTH);
     return JSON.stringify({ error: `There is no value named ${quote}. ${this.#knownNames()}` });
   }
 
@@ -263,7 +261,7 @@ export class Symbols {
     if (name === undefined || !isSymbol(name)) {
       const state = result === undefined
         ? "it is missing"
-        : `it is ${printable(JSON.stringify(result), MAX_QUOTE_LENGTH)}`;
+        : `it is ${printable(jsonText(result), MAX_QUOTE_LENGTH)}`;
       const free = this.#free("Result", taken);
       return `Parameter ${parameter} must name the result, such as @${free}; ${NAME_RULE}: ${state}`;
     }

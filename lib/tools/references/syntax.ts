@@ -4,6 +4,7 @@
  * @module
  */
 
+import { jsonText } from "../../base/json.ts";
 import { followPath, pathEnd, type PathForm, stepAt } from "./_field_paths.ts";
 import type { JsonValue } from "../../base/json.ts";
 
@@ -163,7 +164,7 @@ export class Binding {
   get text(): string {
     const { value } = this;
     if (typeof value !== "object" || value === null) return String(value);
-    return TEXTS.getOrInsertComputed(value, () => JSON.stringify(value));
+    return TEXTS.getOrInsertComputed(value, () => jsonText(value));
   }
 }
 

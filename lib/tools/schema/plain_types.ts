@@ -93,7 +93,7 @@ export function acceptTypeOf(schema: JsonObject, value: JsonValue): JsonObject {
   const { type, properties } = schema;
   const types = [type ?? []].flat();
   const isAccepted = types.length === 0 || types.includes(typeOf(value)) ||
-    (types.includes("integer") && Number.isInteger(value));
+    types.includes("integer") && (Number.isInteger(value) || typeof value === "bigint");
   const next = isAccepted ? schema : { ...schema, type: [...types, typeOf(value)] };
   if (!isJsonObject(properties) || !isJsonObject(value)) return next;
   return {

@@ -37,6 +37,7 @@ export function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
 
 /** Returns the JSON Schema type of a value; integers count as numbers. */
 export function typeOf(value: JsonValue): string {
+  if (typeof value === "bigint") return "number";
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 

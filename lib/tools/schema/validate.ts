@@ -16,6 +16,7 @@ import {
   type JsonValue,
   pointerKeys,
   printable,
+  withNumbers,
 } from "../../base/json.ts";
 import { foreignSchema } from "./_foreign.ts";
 import { assertEnding } from "./ending.ts";
@@ -68,7 +69,7 @@ function argumentRefusal(
     return refused("The arguments must be a JSON object", { malformed: true });
   }
   try {
-    if (validate(given)) return undefined;
+    if (validate(withNumbers(given))) return undefined;
   } catch {
     // Recursive schemas recurse as deep as the arguments.
     const wrongType = Object.keys(given).slice(0, MAX_ERRORS).map(cutName);
@@ -97,7 +98,7 @@ export function valueCheck(schema: JsonObject, unsafePatterns = false): ValueChe
   const validate = CONFORMANCE.compile(schema);
   return (value) => {
     try {
-      if (validate(value)) return undefined;
+      if (validate(withNumbers(value))) return undefined;
     } catch {
       return "it nests too deep";
     }
@@ -223,7 +224,7 @@ export interface SchemaErrors {
  */
 export function schemaErrors(schema: JsonObject, value: JsonValue): SchemaErrors {
   const validate = compileDetailed(schema);
-  validate(value);
+  validate(withNumbers(value));
   return {
     root: validate.schema as JsonObject,
     errors: (validate.errors ?? []) as unknown as SchemaError[],

@@ -23,7 +23,7 @@ import type { RecordedCall } from "../../calls/record.ts";
 import { traceCall } from "../_spans.ts";
 import type { Fault } from "../../tools/fault.ts";
 import { attempt } from "../../base/errors.ts";
-import { cutText, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { cutText, type JsonObject, jsonText, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { checkableArguments } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
@@ -481,7 +481,7 @@ const NOT_RUN = JSON.stringify({ error: "The agent did not carry out this call" 
 
 /** Returns arguments as text; values that JSON cannot represent become text that is not JSON. */
 export function argumentsText(input: unknown): string {
-  return attempt(() => JSON.stringify(input)) ?? String(input);
+  return attempt(() => jsonText(input)) ?? String(input);
 }
 
 /** The answers of a reply's calls: the texts that there are, and `rest` for the calls after these. */

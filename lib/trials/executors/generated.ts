@@ -18,7 +18,13 @@ import { attempt } from "../../base/errors.ts";
 import { isLost } from "../../tools/fault.ts";
 import { generatedExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/parameter_failure.ts";
@@ -193,7 +199,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const entries = Object.entries(shape).map((
       [key, value],
     ) => [key, value === ANY_REFERENCE ? 0 : value]);
-    return this.check(name, JSON.stringify(Object.fromEntries(entries)));
+    return this.check(name, jsonText(Object.fromEntries(entries)));
   }
 
   /**

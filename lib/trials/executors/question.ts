@@ -32,6 +32,7 @@ import {
   fieldOf,
   isJsonObject,
   type JsonObject,
+  jsonText,
   type JsonValue,
   printable,
 } from "../../base/json.ts";
@@ -169,7 +170,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.record({
       kind: "scored",
       question: this.prompt.slice(0, MAX_KEPT_LENGTH),
-      output: (typeof prediction === "string" ? prediction : JSON.stringify(prediction))
+      output: (typeof prediction === "string" ? prediction : jsonText(prediction))
         .slice(0, MAX_KEPT_LENGTH),
       truth,
       scores,
@@ -261,7 +262,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     if (mode === "parameters" && output === "json") return list;
     const value = readPrediction(list, { rule, format: "json" });
     if (value === undefined) return list;
-    if (mode === "parameters") return JSON.stringify(value);
+    if (mode === "parameters") return jsonText(value);
     const names = fieldOf(value, "API");
     if (!Array.isArray(names)) return list;
     const API = names.map((name) => typeof name === "string" ? name : JSON.stringify(name));
@@ -374,7 +375,7 @@ function mockServer(question: CallQuestion, rule: ScoringRule) {
     if (place === undefined) return NO_RESULT;
     answered[place]!++;
     const { result } = question.results![place]!;
-    return typeof result === "string" ? result : JSON.stringify(result);
+    return typeof result === "string" ? result : jsonText(result);
   };
 }
 

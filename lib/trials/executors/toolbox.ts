@@ -8,6 +8,7 @@ import { cannot, isErrorOf, reasonOf } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
+  jsonText,
   type JsonValue,
   parseJson,
   printable,
@@ -198,7 +199,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const run = async () => {
       // Tools written without types may return anything; the reply must be text.
       const returned = await this.run(tool, input, { [TAKE_MEDIA]: (more) => media.push(...more) });
-      return typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
+      return typeof returned === "string" ? returned : jsonText(returned) ?? "null";
     };
     try {
       const recording = tool.replay || tool[SERVED] ? currentRecording() : undefined;

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, jsonText, parseJson } from "../../base/json.ts";
 import type { Strategy } from "./_stages.ts";
 import { explanationParameter, offerExplanation } from "../../tools/references/schema.ts";
 import { type PreparedCall, wrapEnvironment } from "../../tools/tool.ts";
@@ -28,7 +28,7 @@ export const explanation: Strategy = (options, next) => {
     }
     const { [parameter]: words, ...others } = input;
     return {
-      call: { ...call, resolved: JSON.stringify(others) },
+      call: { ...call, resolved: jsonText(others) },
       words: typeof words === "string" ? words.trim() : "",
     };
   };

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, jsonText, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelReply } from "../../models/model.ts";
 import { fillPrompt } from "../../models/prompts.ts";
@@ -80,7 +80,7 @@ function argumentsIn({ calls, text }: ModelReply, name: string): string | undefi
   // Many models write the whole call when asked for its arguments.
   if (!isJsonObject(parsed) || parsed["name"] !== name) return json;
   const { arguments: inner } = parsed;
-  return isJsonObject(inner) ? JSON.stringify(inner) : typeof inner === "string" ? inner : json;
+  return isJsonObject(inner) ? jsonText(inner) : typeof inner === "string" ? inner : json;
 }
 
 /**

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonValue, parseJson, withField } from "../../base/json.ts";
+import { isJsonObject, jsonText, type JsonValue, parseJson, withField } from "../../base/json.ts";
 import type { Strategy } from "./_stages.ts";
 
 /** The key that holds the known variables in each result. */
@@ -31,5 +31,5 @@ export function withKnownVariables(content: string, known: ReadonlyMap<string, J
   // A result that is no object, or has the key already, gets an extra line.
   return isJsonObject(returned) && !Object.hasOwn(returned, KNOWN)
     ? withField(content, returned, [KNOWN, variables])
-    : `${content}\n${JSON.stringify({ [KNOWN]: variables })}`;
+    : `${content}\n${jsonText({ [KNOWN]: variables })}`;
 }

@@ -4,7 +4,13 @@
  */
 
 import { attempt } from "../../base/errors.ts";
-import { canonicalJson, isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import { callsOf, MAX_KEPT_LENGTH, type ReplyEvent } from "../../calls/trace.ts";
 import type { AgentRequest } from "../../models/openai/agent_request.ts";
 import type { WatchedReply } from "../../models/openai/watched_reply.ts";
@@ -278,7 +284,7 @@ function givenIn(written: string): string | undefined {
 
 /** Returns a value in one way of writing, in which what nests too deep keeps the order of its keys. */
 function textOf(input: JsonValue): string {
-  return attempt(() => canonicalJson(input)) ?? JSON.stringify(input);
+  return attempt(() => canonicalJson(input)) ?? jsonText(input);
 }
 
 /** Whether arguments are those of a call, with nulls and defaults of its schema that a framework filled in. */

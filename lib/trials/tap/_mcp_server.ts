@@ -8,6 +8,7 @@ import {
   cutText,
   isJsonObject,
   type JsonObject,
+  jsonText,
   type JsonValue,
   parseJson,
   printable,
@@ -117,7 +118,7 @@ async function handlerOf({ tools, execute, submit }: McpTask) {
       try {
         const text = name === SUBMIT
           ? submitted(given, submit)
-          : await execute(name, JSON.stringify(given));
+          : await execute(name, jsonText(given));
         return resultOf(text, errorOfResult(text) !== undefined);
       } catch (error) {
         return resultOf(JSON.stringify({ error: refusalText(error) }), true);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
-import type { JsonObject } from "../../../lib/base/json.ts";
+import { canonicalJson, type JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelReply } from "../../../lib/models/model.ts";
 import {
@@ -118,20 +118,9 @@ Deno.test("recordingText() and parseRecording() keep any recording as it is", ()
       kind: string;
     };
     assertEquals([v, kind], [1, "recording"]);
-    assertEquals(sorted(read), sorted(recording));
+    assertEquals(canonicalJson(read), canonicalJson(recording));
   }));
 });
-
-/** JSON whose order is of no account, keys such as `__proto__` among them. */
-function sorted(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_, inner) =>
-      typeof inner === "object" && inner !== null && !Array.isArray(inner)
-        ? Object.entries(inner).sort(([one], [other]) => one < other ? -1 : 1)
-        : inner,
-  );
-}
 
 Deno.test("recordingText() has a line for each line of a text", () => {
   const text = recordingText({

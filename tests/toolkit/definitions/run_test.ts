@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotMatch, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
-import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { type JsonObject, jsonText, type JsonValue } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import {
   Definition,
@@ -124,7 +124,7 @@ Deno.test("runDefinition() checks the output's type, and reads results as valueO
       ["Paris", "string", "Paris"],
       ['"3"', "string", "3"],
       ['{"error":"no","a":1}', "object", { error: "no", a: 1 }],
-      ["12345678901234567890", "string", "12345678901234567890"],
+      ["12345678901234567890", "integer", 12345678901234567890n],
       ["null", "null", null],
     ] as [string, string, JsonValue][]
   ) {
@@ -133,9 +133,7 @@ Deno.test("runDefinition() checks the output's type, and reads results as valueO
     const error = await assertRejects(
       () => runDefinition(echoing(other), [echoTool(() => text)], {}),
       DefinitionError,
-      `Cannot run echoing as its output @Out must be of type boolean: it is ${
-        JSON.stringify(value)
-      }`,
+      `Cannot run echoing as its output @Out must be of type boolean: it is ${jsonText(value)}`,
     );
     assertEquals(error.call, undefined);
   }

@@ -45,6 +45,9 @@ function double(name: string, ...parts: readonly Part[]): Double {
   return { name, description: `Does ${name}`, parameters, execute, inputs };
 }
 
+/** A list that holds itself, which JSON cannot write. */
+const CYCLE: unknown[] = [];
+CYCLE.push(CYCLE);
 const ROME = { name: "search", arguments: { city: "Rome" } };
 const BUSY = new ToolError("rate_limit", "Slower");
 const SLOW = new ToolError("timeout", "Too late");
@@ -129,7 +132,7 @@ Deno.test("createToolExecutor() takes arguments as text, and results that are no
     const odd = double("search", () => Promise.resolve(returned as string));
     assertEquals((await executed([odd])).content, content);
   }
-  const impossible = double("search", () => Promise.resolve(5n as unknown as string));
+  const impossible = double("search", () => Promise.resolve(CYCLE as unknown as string));
   const failed = await executed([impossible]);
   assert(!failed.ok && failed.error.category === "execution");
 });
@@ -164,7 +167,8 @@ Deno.test("createToolExecutor() never runs a tool on wrong arguments (Butterfly 
     ["[]", /must be a JSON object/],
     ["", /must be a JSON object/],
     [undefined, /must be a JSON object/],
-    [{ city: 5n }, /must be a JSON object/],
+    [{ city: CYCLE }, /must be a JSON object/],
+    [{ city: 5n }, /city must be string/],
     ['{"__proto__":{"city":"Rome"}}', /city/],
     ["[".repeat(10_000) + "]".repeat(10_000), /must be a JSON object/],
     ['{"city":' + "[".repeat(10_000) + "]".repeat(10_000) + "}", /city|nest/],
