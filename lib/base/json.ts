@@ -187,7 +187,7 @@ function withDigits(this: object): object {
 }
 
 /** Returns what `JSON.stringify` writes as the digits of a bigint; any other value stays. */
-function rawDigits(value: unknown): unknown {
+export function rawDigits(value: unknown): unknown {
   return typeof value === "bigint" ? RAW.rawJSON(String(value)) : value;
 }
 

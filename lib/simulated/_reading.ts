@@ -7,13 +7,7 @@
  */
 
 import { evaluate } from "../base/arithmetic.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  jsonText,
-  type JsonValue,
-  parseJson,
-} from "../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import type { Reading } from "../models/simulated_name.ts";
 import { type FunctionReading, readFunctions } from "./_functions.ts";
 import type { KnownValues } from "./_linking.ts";
@@ -348,7 +342,8 @@ export function readRefusal(text: string, variables: readonly string[]): ReadRef
     return variables.length === 0 && !PAGE.test(text) ? "refused" : "failed";
   }
   if (!Object.hasOwn(parsed, "error")) return "refused";
-  const errorText = jsonText(parsed["error"]);
+  const { error } = parsed;
+  const errorText = typeof error === "bigint" ? "" : JSON.stringify(error);
   if (DENIED.test(errorText)) return "denied";
   if (GONE.test(errorText)) return "gone";
   return FAILED.test(errorText) ? "failed" : "refused";

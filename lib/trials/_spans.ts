@@ -8,12 +8,12 @@
 import { isErrorOf, reasonOf } from "../base/errors.ts";
 import {
   cutText,
-  hasBigint,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
   printable,
+  rawDigits,
 } from "../base/json.ts";
 import { redact, redactRecord, redactRecordValue } from "../base/redact.ts";
 import {
@@ -384,15 +384,14 @@ function ownCallPart({ function: name, arguments: written }: OwnCall): JsonObjec
 function argumentsOf(written: string): JsonValue {
   // A longer text would be cut, and is then not JSON.
   const given = written.length > MAX_KEPT_LENGTH ? undefined : parseJson(written);
-  return isJsonObject(given) && !hasBigint(given) && JSON.stringify(given) === written
-    ? given
-    : bounded(written);
+  return isJsonObject(given) && JSON.stringify(given) === written ? given : bounded(written);
 }
 
 /** Returns JSON without secrets, whose texts are cut as in a trace: half a key would not be recognised. */
 function jsonText(value: object, keys: Set<string>): string {
   return JSON.stringify(
     redactRecordValue(value, keys),
-    (_, inner: JsonValue) => typeof inner === "string" ? cutText(inner, MAX_KEPT_LENGTH) : inner,
+    (_, inner: JsonValue) =>
+      typeof inner === "string" ? cutText(inner, MAX_KEPT_LENGTH) : rawDigits(inner),
   );
 }

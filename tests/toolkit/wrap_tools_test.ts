@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import { DefinitionError, runDefinition } from "../../lib/toolkit/definitions/run.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
 import { defineFrom } from "../../lib/toolkit/definitions/from_trace.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";

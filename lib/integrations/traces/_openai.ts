@@ -3,8 +3,8 @@
  * @module
  */
 
-import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
-import { readUsage } from "../../models/openai/reading.ts";
+import { defined, isJsonObject } from "../../base/json.ts";
+import { countedUsage } from "../../models/openai/reading.ts";
 import { assertNoOtherCalls, instructionsIn, saidIn } from "./_content.ts";
 import { type Conversation, finishOf, type Item, type Reply } from "./_conversation.ts";
 import { type Part, textOf } from "./_part.ts";
@@ -19,11 +19,11 @@ export function readChat(part: Part): Conversation {
   if (typeof output?.value === "object") output.fail("it cannot stand beside messages");
   if (all.length > 1) choices!.fail("must be one choice", `there are ${all.length}`);
   const said = all.map((choice): Item => {
-    const usage = response!.get("usage")?.value as JsonObject | undefined;
+    const usage = response!.get("usage")?.value;
     return {
       ...chatItem(choice.need("message")) as Reply,
       ...defined({
-        usage: readUsage(usage?.["prompt_tokens"], usage?.["completion_tokens"]),
+        usage: countedUsage(usage, ["prompt_tokens", "completion_tokens"]),
         served: response!.textAt("model"),
         finish: finishOf(choice.textAt("finish_reason")) ?? failureIn(response!) ??
           failureIn(choice),
@@ -116,11 +116,9 @@ function isErrorIn(at: Part): true | undefined {
 }
 
 function modelIn(at: Part): Pick<Reply, "served" | "usage"> {
-  const usage = at.get("usage")?.value as JsonObject | undefined;
-  const read = isJsonObject(usage)
-    ? readUsage(usage["prompt_tokens"], usage["completion_tokens"]) ??
-      readUsage(usage["input_tokens"], usage["output_tokens"])
-    : undefined;
+  const usage = at.get("usage")?.value;
+  const read = countedUsage(usage, ["prompt_tokens", "completion_tokens"]) ??
+    countedUsage(usage, ["input_tokens", "output_tokens"]);
   return { served: at.textAt("model"), usage: read };
 }
 
@@ -136,7 +134,7 @@ export function readResponses(part: Part): Conversation {
     ? [{ kind: "user", text: input.value, at: input }]
     : input.items().flatMap(responseItem);
   const output = answer?.need("output").items().flatMap(responseItem) ?? [];
-  const usage = answer?.get("usage")?.value as JsonObject | undefined;
+  const usage = answer?.get("usage")?.value;
   const earlier = asked.first(...EARLIER) ?? answer?.first(...EARLIER);
   if (earlier !== undefined && !said.some(({ kind }) => kind === "reply")) {
     earlier.fail("must stand beside an input with the items of the earlier responses");
@@ -145,7 +143,7 @@ export function readResponses(part: Part): Conversation {
     finishOf(answer?.textAt("status")) ?? failureIn(answer);
   const last = output.findLastIndex(({ kind }) => kind === "reply");
   const told = defined({
-    usage: readUsage(usage?.["input_tokens"], usage?.["output_tokens"]),
+    usage: countedUsage(usage, ["input_tokens", "output_tokens"]),
     served: answer?.textAt("model"),
     finish,
   });

@@ -22,10 +22,10 @@ import { contentText } from "./content.ts";
 import { fieldsBack, isOfChat, itemOf, NULL_CONTENT } from "./_fields.ts";
 import {
   assertEnded,
+  countedUsage,
   MAX_LEVELS,
   parseShape,
   readCalls,
-  readUsage,
   sendableCall,
   unreadableReply,
   WIRE_ID,
@@ -183,7 +183,7 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
     ...wireCalls,
     ...legacy,
   ];
-  const usage = usageOf(reply["usage"]);
+  const usage = countedUsage(reply["usage"], ["prompt_tokens", "completion_tokens"]);
   const served = model ?? "";
   // What is announced to a model without functions is text, such as a call in a text format.
   const isAnnounced = finish === "calls" && (tools.length > 0 || text === "");
@@ -228,9 +228,4 @@ function legacyCall(call: unknown): WireCall[] {
 function generatedIn(choice: JsonObject | Readonly<Record<string, unknown>>): string | undefined {
   const said = choice["finish_message"] ?? choice["finishMessage"];
   return typeof said === "string" && said !== "" ? said : undefined;
-}
-
-function usageOf(usage: unknown): WireReply["usage"] {
-  if (!isJsonObject(usage)) return undefined;
-  return readUsage(usage["prompt_tokens"], usage["completion_tokens"]);
 }

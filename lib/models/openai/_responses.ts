@@ -14,10 +14,10 @@ import { endingOf } from "../http/error_meaning.ts";
 import { type ToolCall, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { isOfChat } from "./_fields.ts";
 import {
+  countedUsage,
   MAX_LEVELS,
   parseShape,
   readCalls,
-  readUsage,
   sendableCall,
   WIRE_ID,
   type WireCall,
@@ -156,9 +156,7 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
     ...found,
     finish: status === "completed" ? found.calls.length > 0 ? "calls" : "stop" : finish,
     ...(unknown === undefined ? {} : { unknownFinish: hide(unknown) }),
-    usage: isJsonObject(usage)
-      ? readUsage(usage["input_tokens"], usage["output_tokens"])
-      : undefined,
+    usage: countedUsage(usage, ["input_tokens", "output_tokens"]),
     served: hide(model ?? ""),
     ...(items.length === 0 ? {} : { carried: { by: who, items } }),
   };

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { defined, isJsonObject, jsonText, parseJson } from "../../base/json.ts";
+import { defined, fieldOf, isJsonObject, jsonText, parseJson } from "../../base/json.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { unreadable, unreadableCall } from "../formats/_json_calls.ts";
@@ -38,6 +38,34 @@ const MAX_TOKENS = 1e12;
 /** Returns the usage with two token counts as a server sent them; `undefined` unless both can be counts. */
 export function readUsage(inputTokens: unknown, outputTokens: unknown): Usage | undefined {
   return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined;
+}
+
+/** Tokens that a total may have beyond its parts: no context of a model holds more. */
+const MAX_BESIDE = 1e7;
+
+/**
+ * Returns the tokens in the usage of a reply. A larger total counts what its parts do not: xAI and Gemini count
+ * reasoning beside what is written, Anthropic cached tokens beside what is read.
+ *
+ * @param names The fields of what was read and written.
+ */
+export function countedUsage(usage: unknown, names: readonly [string, string]): Usage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const [read, written] = names;
+  const { total_tokens: total } = usage;
+  const known = readUsage(usage[read], usage[written] ?? (isCount(total) ? 0 : undefined));
+  if (known === undefined) return undefined;
+  const countIn = (value: unknown) => isCount(value) ? value : 0;
+  const cached = countIn(usage["cache_read_input_tokens"]) +
+    countIn(usage["cache_creation_input_tokens"]);
+  const reasoning = countIn(fieldOf(usage[`${written}_details`], "reasoning_tokens"));
+  const { inputTokens, outputTokens } = known;
+  const beside = isCount(total) ? total - inputTokens - outputTokens : cached;
+  const believed = beside > 0 && beside <= MAX_BESIDE ? beside : 0;
+  const cachedBeside = Math.min(believed, cached);
+  // More reasoning than was written is not within it.
+  const thought = Math.max(believed - cachedBeside, reasoning > outputTokens ? reasoning : 0);
+  return { inputTokens: inputTokens + cachedBeside, outputTokens: outputTokens + thought };
 }
 
 function isCount(tokens: unknown): tokens is number {

@@ -9,10 +9,10 @@ import { sum } from "../../base/numbers.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
-  exactJson,
   isJsonObject,
   type JsonObject,
   jsonText,
+  parseJson,
 } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { MediaPart } from "../../tools/media.ts";
@@ -260,10 +260,8 @@ export function parseRecording(content: string, path: string): Recording {
 
 /** Parses the text of a file, which must be of this version. */
 export function parseText(content: string, source: string): unknown {
-  let value: unknown;
-  try {
-    value = exactJson(content);
-  } catch {
+  const value = parseJson(content);
+  if (value === undefined) {
     throw cannot(`use ${source}`, "it must be JSON", "it is none, or was cut short");
   }
   assertVersion(value, source);

@@ -224,9 +224,7 @@ function seenValue({ dereferenced: name, value }: Dereferenced) {
   const inner = literalsOf(value);
   // Within structures, common values such as true or null would match arguments by chance.
   const parts = typeof value === "object" && value !== null
-    ? inner.filter((leaf) =>
-      ["number", "bigint"].includes(typeof leaf) || typeof leaf === "string" && leaf !== ""
-    )
+    ? inner.filter((leaf) => leaf !== "" && leaf !== null && typeof leaf !== "boolean")
     : inner;
   const numbers = parts.filter((leaf) => typeof leaf === "string" && NUMERIC.test(leaf));
   const scalars: ReadonlySet<Scalar> = new Set([...parts, ...numbers.map(Number)]);

@@ -18,13 +18,7 @@ import { attempt } from "../../base/errors.ts";
 import { isLost } from "../../tools/fault.ts";
 import { generatedExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  jsonText,
-  type JsonValue,
-  parseJson,
-} from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/parameter_failure.ts";
@@ -198,8 +192,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   protected override checkShape(name: string, shape: JsonObject): Conforming | Refusal | undefined {
     const entries = Object.entries(shape).map((
       [key, value],
-    ) => [key, value === ANY_REFERENCE ? 0 : value]);
-    return this.check(name, jsonText(Object.fromEntries(entries)));
+    ) => [key, value === ANY_REFERENCE ? 0 : typeof value === "bigint" ? null : value]);
+    return this.check(name, JSON.stringify(Object.fromEntries(entries)));
   }
 
   /**

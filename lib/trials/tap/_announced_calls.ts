@@ -4,13 +4,7 @@
  */
 
 import { attempt } from "../../base/errors.ts";
-import {
-  canonicalJson,
-  isJsonObject,
-  jsonText,
-  type JsonValue,
-  parseJson,
-} from "../../base/json.ts";
+import { canonicalJson, isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { callsOf, MAX_KEPT_LENGTH, type ReplyEvent } from "../../calls/trace.ts";
 import type { AgentRequest } from "../../models/openai/agent_request.ts";
 import type { WatchedReply } from "../../models/openai/watched_reply.ts";
@@ -284,7 +278,7 @@ function givenIn(written: string): string | undefined {
 
 /** Returns a value in one way of writing, in which what nests too deep keeps the order of its keys. */
 function textOf(input: JsonValue): string {
-  return attempt(() => canonicalJson(input)) ?? jsonText(input);
+  return attempt(() => canonicalJson(input)) ?? JSON.stringify(input);
 }
 
 /** Whether arguments are those of a call, with nulls and defaults of its schema that a framework filled in. */

@@ -50,10 +50,10 @@ for (const { api, hello, calling } of WIRES) {
   test("openai() writes arguments that are an object as text, and notes it", async () => {
     // As text, since an object literal would make `__proto__` a prototype.
     const reply = JSON.stringify(calling({ arguments: 0 }))
-      .replace('"arguments":0', '"arguments":{"b":[1],"__proto__":2}');
+      .replace('"arguments":0', '"arguments":{"b":[9007199254740993],"__proto__":2}');
     await using server = breaking(whole(reply));
     const { calls, repairs } = await server.model().reply(asked());
-    assertEquals(calls[0]?.arguments, '{"b":[1],"__proto__":2}');
+    assertEquals(calls[0]?.arguments, '{"b":[9007199254740993],"__proto__":2}');
     assertEquals(repairs, ["call 1 had an object for arguments, which was written as text"]);
   });
 
@@ -143,6 +143,48 @@ for (const { api, hello, calling } of WIRES) {
       await using server = serving(answering({ ...hello(), usage }));
       const reply = await server.model({ retries: 0 }).reply(asked());
       assertEquals([reply.text, reply.usage.estimated], ["hello", true]);
+    }
+  });
+
+  test("openai() counts the tokens that a total has beside its parts", async () => {
+    const cached = (read: number, created = 0) => ({
+      cache_read_input_tokens: read,
+      cache_creation_input_tokens: created,
+    });
+    const thought = (tokens: JsonValue) => {
+      const details = { reasoning_tokens: tokens };
+      return { completion_tokens_details: details, output_tokens_details: details };
+    };
+    const table: [input: number, output: number | null, more: JsonObject, counted: number[]][] = [
+      [40, 110, { total_tokens: 150, ...thought(90) }, [40, 110]],
+      [40, 20, { total_tokens: 150, ...thought(90) }, [40, 110]],
+      [40, 20, { total_tokens: 150 }, [40, 110]],
+      [40, 20, { total_tokens: 60, ...thought(90) }, [40, 110]],
+      [40, 20, thought(90), [40, 110]],
+      [40, 20, { ...thought(20), ...cached(0) }, [40, 20]],
+      [40, 20, thought("90"), [40, 20]],
+      [40, null, { total_tokens: 150 }, [40, 110]],
+      [40, 0, { total_tokens: 40 }, [40, 0]],
+      // Within the total: DeepSeek, OpenAI.
+      [90, 5, { total_tokens: 95, prompt_cache_hit_tokens: 64 }, [90, 5]],
+      [90, 5, { total_tokens: 95, prompt_tokens_details: { cached_tokens: 64 } }, [90, 5]],
+      [90, 5, { total_tokens: 95, ...cached(64) }, [90, 5]],
+      // Beside it: Anthropic.
+      [10, 5, cached(900, 50), [960, 5]],
+      [10, 5, { total_tokens: 965, ...cached(900, 50) }, [960, 5]],
+      [10, 5, { total_tokens: 1000, ...cached(900, 50) }, [960, 40]],
+      // Not believed.
+      [40, 20, { total_tokens: 30 }, [40, 20]],
+      [40, 20, { total_tokens: 4_294_967_295 }, [40, 20]],
+      [40, 20, { total_tokens: "150" }, [40, 20]],
+      [40, 20, { total_tokens: -1, ...cached(-5) }, [40, 20]],
+    ];
+    for (const [input, output, more, [inputTokens, outputTokens]] of table) {
+      const parts = { prompt_tokens: input, input_tokens: input };
+      const usage = { ...parts, completion_tokens: output, output_tokens: output, ...more };
+      await using server = serving(answering({ ...hello(), usage }));
+      const reply = await server.model({ retries: 0 }).reply(asked());
+      assertEquals<unknown>(reply.usage, { inputTokens, outputTokens }, JSON.stringify(usage));
     }
   });
 
