@@ -21,6 +21,7 @@ import { subDocument } from "./openapi/_sub_document.ts";
 import { inTime } from "../base/deadline.ts";
 import { redact } from "../base/redact.ts";
 import { readBody } from "../base/request_body.ts";
+import { httpClient } from "../base/proxy.ts";
 import { ToolError } from "../tools/tool_error.ts";
 
 /** Options of {@linkcode openApiTools}. */
@@ -250,7 +251,9 @@ const MAX_QUOTED = 500;
  * unseen, where a kept one closes. It is created with this module, as a test that is checked for leaks would be
  * blamed for creating it later.
  */
-const NOT_KEPT = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+const NOT_KEPT = httpClient({ poolMaxIdlePerHost: 0 });
+/** The connections of questions. */
+const KEPT = httpClient();
 /** Redirects that are followed, at most. */
 const MAX_REDIRECTS = 5;
 
@@ -299,9 +302,9 @@ async function send(request: CallRequest, signal: AbortSignal): Promise<Response
   const headers = new Headers(request.headers);
   for (let redirects = 0;; redirects++) {
     const isQuestion = method === "GET" || method === "HEAD";
-    const connection = isQuestion ? {} : { client: NOT_KEPT };
-    const init = { method, headers, signal, redirect: "manual", body } as const;
-    const response = await reached(url, () => fetch(url, { ...init, ...connection }));
+    const client = isQuestion ? KEPT : NOT_KEPT;
+    const init = { method, headers, signal, redirect: "manual", body, client } as const;
+    const response = await reached(url, () => fetch(url, init));
     const location = response.headers.get("location");
     if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;
     if (!isQuestion && response.status !== 303) return response;

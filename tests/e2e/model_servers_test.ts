@@ -1,6 +1,6 @@
 // What asking a model, and serving one, does to a whole process.
 
-import { assertEquals, assertLess, assertMatch } from "@std/assert";
+import { assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { deno, ROOT } from "../support/child.ts";
 import { completion } from "../support/wire_servers.ts";
 
@@ -85,4 +85,57 @@ Deno.test("startSimulatedServer() lets a process end unless awaited", async () =
   };
   assertEquals(await run(""), ["", ""]);
   assertEquals(await run("await server.finished;"), ["alive\n", ""]);
+});
+
+Deno.test("this machine is asked without a proxy, and a proxy that is in the way is named", async () => {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname.startsWith("/tool/")) return new Response("found");
+      // What is asked of another host came through this server as its proxy.
+      if (request.headers.get("host")?.endsWith(".invalid")) {
+        return new Response("", { status: 407 });
+      }
+      await request.body?.cancel();
+      return Response.json(completion());
+    },
+  );
+  const code = `
+    const { openai } = await import("file://${ROOT}/mod.ts");
+    const { openApiTools } = await import("file://${ROOT}/lib/integrations/openapi.ts");
+    const context = { trial: "t", repetition: 1, request: 1 };
+    for (const baseURL of Deno.args) {
+      const model = openai({ model: "parrot", baseURL, apiKey: "none", retries: 0 });
+      const { text } = await model.reply({ messages: [], tools: [], context })
+        .catch(({ message }) => ({ text: message }));
+      console.log(text);
+    }
+    const [tool] = await openApiTools({
+      openapi: "3.1.0",
+      info: { title: "t", version: "1" },
+      paths: { "/x": { get: { operationId: "x", responses: { 200: { description: "x", content: { "text/plain": {} } } } } } },
+    }, { baseURL: Deno.args[0].replace("/v1", "/tool") });
+    console.log(await tool.execute({}));`;
+  const port = server.addr.port;
+  const url = `http://127.0.0.1:${port}/v1`;
+  const args = [url, "http://one.invalid/v1", "https://two.invalid/v1", "http://three.invalid/v1"];
+  const env = {
+    HTTP_PROXY: `http://ann:s3cret@127.0.0.1:${port}`,
+    HTTPS_PROXY: "http://ann:s3cret@127.0.0.1:9",
+    NO_PROXY: "three.invalid",
+  };
+  const run = ["eval", "--no-check", "--config=deno.json", code, ...args];
+  const { stdout, all } = await deno(run, { env });
+  const way = "cannot be reached or refuses: check it, or add";
+  const [own, ...others] = stdout.trimEnd().split("\n");
+  assertEquals([own, others.at(-1)], ["hello", "found"], all);
+  for (
+    const [place, words] of [
+      `the proxy 127.0.0.1:${port} (HTTP_PROXY) ${way} one.invalid to NO_PROXY: `,
+      `the proxy 127.0.0.1:9 (HTTPS_PROXY) ${way} two.invalid to NO_PROXY: `,
+      "there is no host three.invalid: check the address: ",
+    ].entries()
+  ) assertStringIncludes(others[place]!, words);
+  assertEquals(all.includes("s3cret"), false);
 });

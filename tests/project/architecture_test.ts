@@ -42,7 +42,6 @@ const LAZY = [
 
 /** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
 const USES_DENO = [
-  "integrations/openapi",
   "models/connect",
   "models/http/bounded_fetch",
   "models/http/endpoint",

@@ -36,6 +36,7 @@ import { TAKE_MEDIA, type ToolCallOptions } from "../../tools/tool.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import type { ReturnCheck } from "../../tools/schema/returns.ts";
 import { clientOf, loadClient, type McpAnswers } from "./_client.ts";
+import { httpClient } from "../../base/proxy.ts";
 import { type Listed, type Named, PAGE, readResult, RESULT } from "./_content.ts";
 
 /** A `Client` of version 2 of `npm:@modelcontextprotocol/client` that is connected to a server, and stays so. */
@@ -246,6 +247,9 @@ function noResult(reason: string): ToolError {
   return new ToolError("malformed_return", `The server gave no result of a tool: ${reason}`);
 }
 
+/** The connections to servers on the web: created with this module, as a test that is checked for leaks would be blamed. */
+const CONNECTIONS = httpClient();
+
 /**
  * Connects to a server on the web.
  *
@@ -258,7 +262,10 @@ export async function connectTo(
 ): Promise<Connection> {
   const name = addressName(url, headers);
   const library = await loadClient(name);
-  const transport = new library.StreamableHTTPClientTransport(url, { requestInit: { headers } });
+  const transport = new library.StreamableHTTPClientTransport(url, {
+    requestInit: { headers },
+    fetch: (input, init) => fetch(input, { ...init, client: CONNECTIONS }),
+  });
   const client = clientOf(library, "auto", answers);
   let dropped: unknown;
   client.onerror = (error) => dropped = error;

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined, isJsonObject } from "../../base/json.ts";
+import { defined } from "../../base/json.ts";
 import { countedUsage } from "../../models/openai/reading.ts";
 import { assertNoOtherCalls, instructionsIn, saidIn } from "./_content.ts";
 import { type Conversation, finishOf, type Item, type Reply } from "./_conversation.ts";

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { httpClient } from "../../base/proxy.ts";
 import { cutText, isShallowText } from "../../base/json.ts";
 
 /** Bytes of a reply, at most: far more than any model writes. */
@@ -15,7 +16,7 @@ const TOO_LONG = `a body must not exceed ${MAX_BYTES} bytes`;
  * them in between. It is created with this module, as a test that is checked for leaks would be blamed for
  * creating it later.
  */
-const CONNECTIONS = Deno.createHttpClient({});
+const CONNECTIONS = httpClient();
 
 /**
  * Creates a `fetch` for one client, whose headers are the same each time. It rejects bodies that are too
@@ -27,10 +28,20 @@ export function boundedFetch(): typeof fetch {
   return async (input, init) => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
     const body = sentOnce(input, init?.body);
+<<<<<<< HEAD:lib/models/http/bounded_fetch.ts
     const answer = await withinLength(
       await fetch(input, { ...init, body, headers, client: CONNECTIONS }),
       typeof init?.body === "string" && init.body.includes('"stream":true'),
     );
+=======
+    const response = await fetch(input, { ...init, body, headers, client: CONNECTIONS });
+    // No server of a model says that.
+    if (response.status === 407) {
+      await response.body?.cancel();
+      throw new TypeError("proxy authentication required");
+    }
+    const answer = await withinLength(response);
+>>>>>>> 2a322b04 (This machine is asked without a proxy, and a proxy in the way is named):lib/models/http/_bounded_fetch.ts
     return answer.ok || answer.body === null ? answer : await shallowError(answer);
   };
 }

@@ -17,6 +17,7 @@ import type { AskedServer } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import type { APIError } from "openai";
+import { proxyOf } from "../../base/proxy.ts";
 import { boundedFetch } from "./bounded_fetch.ts";
 
 /** Address, key and headers of a model. */
@@ -364,11 +365,23 @@ function networkFault(
   });
 }
 
+/** Faults of a proxy, which alone connects to a server and looks up its address. */
+const PROXY_FAULT =
+  /connection refused|ECONNREFUSED|dns error|timed out|proxy|unsuccessful tunnel/i;
+
 /** Returns why no connection came about, if that is not likely to change. */
 function unheardReason(
   reason: string,
-  { host, protocol }: URL,
+  url: URL,
 ): { readonly why: string; readonly permanent: Permanent } | undefined {
+  const { host, protocol } = url;
+  const proxy = proxyOf(url);
+  if (proxy !== undefined && PROXY_FAULT.test(reason)) {
+    return {
+      why: `the proxy ${proxy} cannot be reached or refuses: check it, or add ${host} to NO_PROXY`,
+      permanent: "refused",
+    };
+  }
   if (/connection refused|ECONNREFUSED/i.test(reason)) {
     return {
       why: `nothing listens at ${host}: start the server, or check the address`,

@@ -1,0 +1,51 @@
+/**
+ * Proxies: which one the environment names for an address, and connections that need none to this machine.
+ * @module
+ */
+
+import { environmentVariable } from "./environment.ts";
+
+/** This machine, as `NO_PROXY` names it. */
+const THIS_MACHINE = "127.0.0.0/8,::1,localhost";
+
+/** Returns the hosts that are asked without a proxy, as the environment lists them. */
+function unproxied(): string {
+  return environmentVariable("NO_PROXY") ?? environmentVariable("no_proxy") ?? "";
+}
+
+/**
+ * Creates a client that asks this machine without a proxy, as long as `NO_PROXY` may be set: Deno reads it only while
+ * it creates a client.
+ */
+export function httpClient(options: Deno.CreateHttpClientOptions = {}): Deno.HttpClient {
+  const { state } = Deno.permissions.querySync({ name: "env", variable: "NO_PROXY" });
+  if (state !== "granted") return Deno.createHttpClient(options);
+  const before = Deno.env.get("NO_PROXY");
+  Deno.env.set("NO_PROXY", `${unproxied()},${THIS_MACHINE}`);
+  try {
+    return Deno.createHttpClient(options);
+  } finally {
+    if (before === undefined) Deno.env.delete("NO_PROXY");
+    else Deno.env.set("NO_PROXY", before);
+  }
+}
+
+/**
+ * Returns the host of the proxy for an address and the variable that names it, such as `10.0.0.1:3128 (HTTPS_PROXY)`;
+ * `undefined` without one.
+ */
+export function proxyOf({ protocol, hostname }: URL): string | undefined {
+  const isUnproxied = `${unproxied()},${THIS_MACHINE}`.split(",").some((one) => {
+    const name = one.trim().replace(/^\./, "");
+    return name !== "" && `.${hostname}`.endsWith(`.${name}`);
+  });
+  if (isUnproxied || /^(127\.|\[::1\])/.test(hostname)) return undefined;
+  const variable = [`${protocol.slice(0, -1)}_proxy`, "all_proxy"]
+    .flatMap((name) => [name.toUpperCase(), name])
+    .find((name) => environmentVariable(name) !== undefined);
+  if (variable === undefined) return undefined;
+  const given = environmentVariable(variable)!;
+  const address = given.includes("://") ? given : `http://${given}`;
+  // It may hold a password.
+  return `${URL.canParse(address) ? `${new URL(address).host} ` : ""}(${variable})`;
+}
