@@ -120,6 +120,8 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     name,
   );
   registerGivenSecrets(env);
+  const unproxied = `${env["NO_PROXY"] ?? env["no_proxy"] ?? ""},127.0.0.1`;
+  const own = { ...env, NO_PROXY: unproxied, no_proxy: unproxied };
   const agent: Agent = async (task, given) => {
     const { signal } = given;
     signal?.throwIfAborted();
@@ -143,10 +145,7 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
         command: command.map((one, place) =>
           place === 0 ? one : one.replaceAll(MCP, () => file ?? MCP)
         ),
-        env: {
-          ...{ ...readVariables(INHERITED), ...env, ...withoutProxy(env) },
-          ...variablesOf(task, given, served),
-        },
+        env: { ...readVariables(INHERITED), ...own, ...variablesOf(task, given, served) },
         input: inputOf(task, given, served),
         timeout: 1000 * seconds,
         cwd,
@@ -184,13 +183,6 @@ interface Served extends Disposable {
   readonly url: string;
   /** The path of the file. */
   readonly path: string;
-}
-
-/** The variables by which a program that is given proxies asks this machine without them. */
-function withoutProxy(env: Readonly<Record<string, string>>): Record<string, string> {
-  if (!Object.keys(env).some((name) => /_proxy$/i.test(name))) return {};
-  const hosts = `${env["NO_PROXY"] ?? env["no_proxy"] ?? ""},127.0.0.1`;
-  return { NO_PROXY: hosts, no_proxy: hosts };
 }
 
 /** The variables by which a program finds the model and the tools. */
