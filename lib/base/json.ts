@@ -133,8 +133,8 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-/** Digits that may be of an integer beyond 2^53: other texts are parsed several times as fast. */
-export const LONG_DIGITS = /\d{16}/;
+/** An integer that may be beyond 2^53: other texts are parsed several times as fast. */
+export const LONG_DIGITS = /(?<![\w."])\d{16,}(?![\w."])/;
 
 /**
  * Returns the parsed value of `text`. An integer beyond 2^53 is a bigint; `JSON.stringify` writes it where it stands,
