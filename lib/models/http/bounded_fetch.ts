@@ -28,20 +28,14 @@ export function boundedFetch(): typeof fetch {
   return async (input, init) => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
     const body = sentOnce(input, init?.body);
-<<<<<<< HEAD:lib/models/http/bounded_fetch.ts
-    const answer = await withinLength(
-      await fetch(input, { ...init, body, headers, client: CONNECTIONS }),
-      typeof init?.body === "string" && init.body.includes('"stream":true'),
-    );
-=======
     const response = await fetch(input, { ...init, body, headers, client: CONNECTIONS });
     // No server of a model says that.
     if (response.status === 407) {
       await response.body?.cancel();
       throw new TypeError("proxy authentication required");
     }
-    const answer = await withinLength(response);
->>>>>>> 2a322b04 (This machine is asked without a proxy, and a proxy in the way is named):lib/models/http/_bounded_fetch.ts
+    const isStreamed = typeof init?.body === "string" && init.body.includes('"stream":true');
+    const answer = await withinLength(response, isStreamed);
     return answer.ok || answer.body === null ? answer : await shallowError(answer);
   };
 }
