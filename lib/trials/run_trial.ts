@@ -74,7 +74,7 @@ export interface TrialOptions {
 }
 
 /** What is known of a trial by how it ended. */
-type FoundFact = "reason" | "permanent" | "misjudged" | "judging";
+type FoundFact = "reason" | "permanent" | "byWords" | "misjudged" | "judging";
 
 /**
  * Runs one trial to its end. Any error on the way to the model makes it `invalid`. What an agent throws is
@@ -225,7 +225,10 @@ export async function playTrial(
       ? error.message
       : `the model threw: ${reasonOf(error)}`;
     found.reason = printable(redact(message), 500);
-    if (isErrorOf(error, InfrastructureError)) found.permanent = error.permanent;
+    if (isErrorOf(error, InfrastructureError)) {
+      found.permanent = error.permanent;
+      if (error.permanent !== undefined && error.fault === "unclear") found.byWords = true;
+    }
     if (isErrorOf(error, MisusedAssertion)) found.misjudged = true;
     return stop("invalid", found.reason);
   });

@@ -341,7 +341,7 @@ function sharedText(text: string): string | undefined {
 }
 
 /**
- * Faults that no model can cause; a connection that is refused may be that of a server that a model broke, and a
+ * Faults that no model can cause, unless only words say so; a connection that is refused may be that of a server that a model broke, and a
  * request that is refused may quote what the model wrote.
  */
 const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
@@ -356,10 +356,11 @@ export function hasForbiddenCall({ events }: Pick<Trial, "events">): boolean {
 
 /** What a trial that is run again in place of an invalid one takes over from it. */
 export function takenOver(
-  before: Pick<TrialSummary, "usage" | "permanent"> & EarlierAttempts,
+  before: Pick<TrialSummary, "usage" | "permanent" | "byWords"> & EarlierAttempts,
 ): EarlierAttempts {
-  const { usage, replaced, replacedIdle, never, permanent } = before;
-  const isIdle = IDLE.includes(permanent) && (replaced === undefined || replacedIdle === true);
+  const { usage, replaced, replacedIdle, never, permanent, byWords } = before;
+  const isIdle = IDLE.includes(permanent) && !byWords &&
+    (replaced === undefined || replacedIdle === true);
   return {
     replaced: replaced === undefined ? usage : sumUsage([usage, replaced]),
     replacedIdle: isIdle || undefined,

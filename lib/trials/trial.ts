@@ -117,6 +117,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly reason?: string;
   /** What must change before any trial of the model can be valid; omitted if that is not known. */
   readonly permanent?: Permanent;
+  /** Set if only words say so, which a server may quote and a model choose. */
+  readonly byWords?: true;
   /** Set if it is invalid as its assertions were used wrongly: nothing is wrong with its replies. */
   readonly misjudged?: true;
   /**
@@ -213,6 +215,7 @@ const FIELDS = {
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
   permanent: z.enum(PERMANENT).exactOptional(),
+  byWords: z.literal(true).exactOptional(),
   misjudged: z.literal(true).exactOptional(),
   cleanUp: z.string().exactOptional(),
   replayed: z.literal(true).exactOptional(),

@@ -20,7 +20,7 @@ import { Connections } from "../../lib/models/connect.ts";
 import { openai, type OpenAIOptions } from "../../lib/models/openai/openai.ts";
 import { remarksOf } from "../../lib/runs/remarks.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
-import { summarize } from "../../lib/trials/summary.ts";
+import { summarize, takenOver } from "../../lib/trials/summary.ts";
 import fc from "../support/fast_check.ts";
 import {
   ADD,
@@ -94,9 +94,14 @@ async function checkReport(report: Report) {
   assertStringIncludes(thrown.message, server.host);
   assertStringIncludes(thrown.message, words ?? (status === 200 ? "" : `${status}`));
   const { permanent, why, fault = "unclear" } = effectOf(right);
-  const isRetryable = why === undefined && ![400, 403, 422].includes(status);
+  const isRetryable = why === undefined && ![400, 403, 405, 422].includes(status);
+  // Codes and statuses are no words of a model; of what words say the cause is unclear.
+  const isCertain = fault === "infrastructure" || thrown.fault === "infrastructure" && permanent;
   assertEquals(thrown.permanent, permanent, thrown.message);
-  assertEquals([thrown.retryable, thrown.fault], [isRetryable, begun ? "unclear" : fault]);
+  assertEquals(
+    [thrown.retryable, thrown.fault],
+    [isRetryable, isCertain && !begun ? "infrastructure" : "unclear"],
+  );
   assertEquals([thrown.rateLimited, thrown.retryAfter], [right === "rate limit", delay]);
   if (right.startsWith("option")) {
     assertStringIncludes(thrown.message, `refuses ${right.slice("option ".length)}: `);
@@ -184,6 +189,31 @@ Deno.test("words that a model chose and a server quotes mean nothing", () => {
       },
     ),
   );
+});
+
+Deno.test("a fault that only words tell of does not excuse a trial that is run again", async () => {
+  const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const kinds = [
+    [422, { error: "Failed generation: the model was not found" }, "model", true],
+    [402, { error: { message: "no" } }, "credit", undefined],
+    [404, { error: { message: "no", code: "model_not_found" } }, "model", undefined],
+  ] as const;
+  for (const [code, body, permanent, byWords] of kinds) {
+    await using server = serving(status(code, body));
+    const trial = await runTrial(task, server.model());
+    assertEquals([trial.outcome, trial.permanent, trial.byWords], ["invalid", permanent, byWords]);
+    assertEquals(takenOver(summarize(trial)).replacedIdle, byWords ? undefined : true);
+  }
+});
+
+Deno.test("an error is read soon, however it repeats itself or nests, and whatever it quotes", () => {
+  const deep = "[".repeat(4_000) + "]".repeat(4_000);
+  const message = "error parsing tool call: raw='".repeat(20_000);
+  const details = Array(300_000).fill({ code: "x" });
+  const said = errorSaid({ error: { message, details } }, 500);
+  const { reply } = errorMeaning(said, { told: [{ content: deep }, { content: message }] });
+  assertEquals(reply, undefined);
+  assertEquals(errorMeaning(said, { told: [{ content: deep }] }).reply, "unreadable");
 });
 
 Deno.test("a server that fails alike each time may be unable to read the calls of a model", async () => {

@@ -71,7 +71,7 @@ export type Meaning = keyof typeof MEANINGS;
 
 /** How to recognize what a server says: all of the fields given must fit. */
 interface Words {
-  /** HTTP statuses, or those that a body names. */
+  /** HTTP statuses, or those that a body names; 0 stands for an answer that has neither. */
   readonly status?: readonly number[];
   /** Codes, types and reasons of the error, in lower case, with spaces between. */
   readonly code?: string;
@@ -99,7 +99,7 @@ export interface WordsRow extends Words {
 
 /** Words about a request, in which a server may quote nothing that a model has just written. */
 const OF_REQUEST =
-  /\b(?:request|payload|body|schemas?|template|grammar|response_format|messages?\W{0,3}\d)\b/i;
+  /\b(?:request|payload|body|schemas?|template|grammar|response_format|messages?\W{0,3}\d|arguments as JSON|loading|upstream|connection|content-type)\b/i;
 
 /**
  * What servers say, by what it means, and by who says it. The gateways' statuses 502 to 529 are those without a server
@@ -116,8 +116,8 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
         "refusal guardrail_intervened guardrails model_armor error_toxic moderation blocked " +
         "content_policy content_policy_violation unsafe risk",
     },
+    // Azure may send no more than the inner code.
     "Azure: https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter": {
-      // Azure may send no more than the inner code.
       code: "content_filter content_policy_violation responsibleaipolicyviolation " +
         "content_filter_error",
     },
@@ -135,8 +135,11 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "MiniMax: https://platform.minimax.io/docs/api-reference/errorcode": {
       code: "base_resp_1026 base_resp_1027",
     },
+    "Portkey, Helicone, Stepfun: https://portkey.ai/docs/product/guardrails": {
+      code: "hooks_failed prompt_threat_detected censorship_blocked",
+    },
     "LiteLLM: https://docs.litellm.ai/docs/exception_mapping": {
-      says: [/ContentPolicyViolation(?:Error)?\b/],
+      says: [/ContentPolicyViolation|violated (?:guardrail|content safety)|content blocked:/i],
     },
     "xAI: https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267": {
       says: [/Content violates usage guidelines|\bSAFETY_CHECK_TYPE/i],
@@ -144,18 +147,21 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "DeepSeek: https://github.com/deepseek-ai/DeepSeek-V2/issues/30": {
       says: [/(?:^|[:-] )Content Exists Risk\b/i],
     },
+    "Gemini, MiniMax: https://ai.google.dev/api/generate-content#BlockReason": {
+      says: [/\bPROHIBITED_CONTENT\b|\bblockReason\b|\bnew_sensitive\b/],
+    },
     "OpenRouter, Azure, Anthropic: https://openrouter.ai/docs/api-reference/errors": {
+      status: [0, 400, 403, 422, 424, 446, 451],
       says: [
         /\binput was flagged\b|\bflagged (?:by|for|as) .{0,40}(?:moderation|violat|polic|content|safety)/i,
-        /\b(?:rejected|blocked|stopped|refused|filtered)\b.{0,60}(?:safety|content (?:filter|management|polic|moderation)|moderation|usage polic)/i,
-        /may contain (?:inappropriate|sensitive|unsafe) content|content management polic/i,
-        /considered high risk|\bPROHIBITED_CONTENT\b|\bblockReason\b/i,
+        /\b(?:rejected|blocked|filtered)\b.{0,60}(?:safety|content (?:filter|management|polic|moderation)|moderation|usage polic|Responsible AI|security)/i,
+        /may (?:contain|involve) .{0,20}(?:inappropriate|sensitive|unsafe)|content management polic/i,
+        /considered high risk|violate our usage polic|not meet safety requirements/i,
       ],
+      not: /\b(?:account|api key|organi[sz]ation)\b/i,
     },
     "Zhipu, Baidu, in Chinese: https://docs.bigmodel.cn/cn/faq/api-code": {
-      says: [
-        /(?:包含|含有|存在|涉及|触发).{0,12}(?:不安全|敏感|违规|不当|风险)|内容(?:安全|审核|违规)/,
-      ],
+      says: [/[含在及发].{0,12}(?:不安全|敏感|违规|不当|风险)|内容(?:安全|审核|违规)/],
     },
   },
   "unreadable call": {
@@ -164,16 +170,18 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
         "malformed_function_call unexpected_tool_call function_call_filter invalid_tool_call " +
         "malformed_tool_call malformed_tool_use malformed_model_output malformed_response",
     },
-    "Groq: https://console.groq.com/docs/tool-use": { code: "tool_use_failed output_parse_failed" },
+    "Groq, TGI: https://console.groq.com/docs/tool-use": {
+      code: "tool_use_failed output_parse_failed tool_error",
+    },
     "Groq behind a gateway: https://github.com/groq/groq-typescript/issues/103": {
-      says: [/\btool_use_failed\b|\bfailed_generation\b/],
+      says: [/\btool_use_failed\b|\bfailed_generation\b|failed to call a function/i],
     },
     "Ollama: https://github.com/ollama/ollama/issues/17638": {
-      says: [/error parsing tool call/],
+      says: [/error parsing tool call|^failed to parse JSON: |no reverse mapping found for func/],
       wrote: /error parsing tool call: raw='([^]*)', err=/,
     },
     "llama.cpp until 2026: https://github.com/ggml-org/llama.cpp/issues/23838": {
-      says: [/\bFailed to parse input at pos \d/],
+      says: [/Failed to parse input at pos \d|empty grammar stack after accepting|^Invalid diff:/],
       wrote: /\bFailed to parse input at pos \d+: ?([^]*)/,
     },
     "llama.cpp: https://github.com/ggml-org/llama.cpp/issues/27025": {
@@ -181,29 +189,27 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
         /\b(?:model|assistant)s? (?:has )?(?:produced|generated|returned|wrote|emitted|output)\b.{0,80}\b(?:not match|not conform|not valid|not be parsed|malformed|unpars\w+|invalid)/i,
         /\b(?:model|assistant)s? (?:output|response|generation)\b.{0,60}\b(?:not match|not conform|not be parsed|malformed|unpars\w+)/i,
       ],
+      not: OF_REQUEST,
     },
     "vLLM, of gpt-oss: https://github.com/vllm-project/vllm/issues/51977": {
-      says: [
-        /HarmonyError|tokens? remaining in (?:message )?header/i,
-        /Unexpected token \d+ while expecting|\bin message header\b/i,
-      ],
+      says: [/HarmonyError|tokens? remaining in (?:message )?header|token \d+ while expecting/i],
     },
     "Ollama, of Qwen and GLM: https://github.com/ollama/ollama/issues/12064": {
       says: [
-        /\bXML syntax error|parse XML\b|expected element (?:type )?<|element <.{0,60}closed by/i,
+        /\bXML syntax error on|parse XML\b|expected element (?:type )?<|element <.{0,60}closed/,
       ],
     },
     "vLLM: https://github.com/kubernetes-sigs/inference-perf/issues/695": {
-      says: [/validation errors? for (?:list\[)?(?:function|tool_?call)/i],
+      says: [/validation errors? for list\[(?:function|tool)|generated tool calls? did not match/i],
     },
     "Bedrock: https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html": {
       says: [/\binvalid sequence as part of ToolUse/i],
     },
-    "LM Studio and others: https://github.com/lmstudio-ai/lmstudio-js/issues/493": {
+    "LM Studio, TGI, SGLang: https://github.com/lmstudio-ai/lmstudio-js/issues/493": {
       says: [
         /\b(?:fail\w*|unable|errors?|cannot|could not|couldn't|invalid|malformed)\b.{0,60}\b(?:pars\w+|decod\w+|extract\w*|generat\w+)\b.{0,60}\b(?:tool|function)[ _-]?(?:calls?|use)/i,
-        /\b(?:tool|function)[ _-]?(?:calls?|use)\b.{0,60}\b(?:pars(?:e|er|ing)|decod\w+)\b.{0,40}\b(?:fail\w*|errors?|exception)/i,
-        /\b(?:fail\w*|unable|errors?|cannot|could not)\b.{0,40}\b(?:pars\w+|decod\w+)\b.{0,40}\b(?:model|assistant)s? (?:output|response|reply|generation|completion)/i,
+        /\b(?:tool|function)[ _-]?(?:calls?|use)\b.{0,60}\b(?:pars(?:e|er|ing)|decod\w+|validation)\b.{0,40}\b(?:fail\w*|errors?|exception)/i,
+        /\b(?:fail\w*|unable|errors?|cannot|could not)\b.{0,40}\b(?:pars\w+|decod\w+)\b.{0,40}(?:\b(?:model|assistant|llm)s? (?:output|response|reply|generation|completion|result)|generated text|fc related)/i,
         /\b(?:malformed|unparse?able|unreadable) (?:tool|function)[ _-]?calls?\b/i,
       ],
       not: OF_REQUEST,
@@ -221,13 +227,11 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     },
   },
   "cut off": {
-    "OpenAI, Gemini, Mistral: https://docs.mistral.ai/api": {
+    "OpenAI, Gemini, Mistral, Anthropic, z.ai: https://docs.mistral.ai/api": {
       finish:
         "length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_length " +
-        "model_length length_limit token_limit incomplete truncated max_tokens_reached",
-    },
-    "Anthropic, z.ai: https://docs.z.ai/api-reference/llm/chat-completion": {
-      finish: "model_context_window_exceeded context_window_exceeded context_length " +
+        "model_length length_limit token_limit incomplete truncated max_tokens_reached " +
+        "model_context_window_exceeded context_window_exceeded context_length " +
         "context_length_exceeded max_context_length",
     },
   },
@@ -235,36 +239,42 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "OpenAI, llama.cpp, z.ai: https://platform.openai.com/docs/guides/error-codes": {
       code: "context_length_exceeded exceed_context_size_error 1261 base_resp_1039",
     },
-    "vLLM, Anthropic: https://docs.anthropic.com/en/api/errors": {
-      status: [400, 413, 500],
+    "vLLM, Anthropic, TGI: https://docs.anthropic.com/en/api/errors": {
+      status: [0, 400, 413, 422, 500],
       says: [
-        /context.{0,12}(?:length|window|size)|prompt is too long/i,
-        /input (?:token count|length).{0,40}exceeds/i,
+        /(?:exceed|maximum|larger|longer|greater).{0,60}context.{0,12}(?:length|window|size)/i,
+        /context.{0,12}(?:length|window|size).{0,60}(?:exceed|maximum|limit|too|is \d|n_ctx)/i,
+        /(?:prompt|input) is too long|input (?:token count|length).{0,40}exceed|Range of input length/i,
+        /exceeded model token limit|maximum prompt length|max_new_tokens must be|\bn_keep\b.*\bn_ctx/i,
       ],
     },
   },
   "too large": {
     "OpenAI, Groq, of tokens per minute: https://console.groq.com/docs/errors": {
       status: [413, 429],
-      says: [/request too large/i],
+      says: [/request (?:body )?too large/i],
     },
   },
   credit: {
+    // Only codes say so with 429: words of quota and billing are also used for limits per minute.
     "OpenAI, Moonshot: https://platform.moonshot.ai/docs/api/chat#error-reference": {
       code:
         "insufficient_quota billing_hard_limit_reached billing_not_active account_deactivated " +
-        "exceeded_current_quota_error insufficient_user_quota access_terminated",
+        "exceeded_current_quota_error insufficient_user_quota access_terminated budget_exceeded",
+      not: /token-limit|allocated quota/i,
     },
     "z.ai, MiniMax, DashScope, Ark: https://help.aliyun.com/zh/model-studio/error-code": {
       code: "1113 base_resp_1008 arrearage accountoverdueerror insufficient_balance creditserror " +
-        "insufficient_credits insufficient_funds payment_required billing_error",
+        "insufficient_credits insufficient_funds payment_required billing_error " +
+        "allocationquota.freetieronly setlimitexceeded",
     },
-    "Anthropic, xAI, z.ai: https://docs.anthropic.com/en/api/errors": {
-      status: [400, 401, 403, 412, 429],
+    "Anthropic, xAI, Gemini: https://docs.anthropic.com/en/api/errors": {
+      status: [0, 400, 401, 403, 412, 429],
       says: [
-        /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|balance is insufficient|余额不足|欠费/i,
-        /(?:out of|not enough|used all|exhausted)\b.{0,20}\bcredits\b|please recharge/i,
-        /\baccount\b.{0,30}\b(?:suspended|overdue|in arrears)/i,
+        /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|余额不足|欠费/i,
+        /(?:out of|not enough|used all|exhausted|have any)\b.{0,20}\bcredits\b|credits are depleted/i,
+        /\baccount\b.{0,30}\b(?:suspended|overdue|in arrears)|please recharge|balance is insufficient/i,
+        /reached your specified API usage limits/,
       ],
     },
     "DeepSeek, OpenRouter: https://api-docs.deepseek.com/quick_start/error_codes": {
@@ -272,24 +282,21 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     },
   },
   key: {
-    "Gemini, MiniMax, Moonshot: https://ai.google.dev/gemini-api/docs/troubleshooting": {
+    "Gemini, MiniMax, Groq: https://ai.google.dev/gemini-api/docs/troubleshooting": {
       code: "api_key_invalid invalid_api_key invalidapikey api_key_expired authentication_error " +
-        "invalid_authentication_error base_resp_1004 base_resp_2049",
+        "invalid_authentication_error base_resp_1004 base_resp_2049 organization_restricted",
     },
-    "Gemini, xAI: https://ai.google.dev/gemini-api/docs/troubleshooting": {
+    "Gemini, xAI, Anthropic: https://ai.google.dev/gemini-api/docs/troubleshooting": {
       status: [400, 403],
       says: [
-        /(?:invalid|incorrect|wrong|missing|expired|no|bad) (?:x-)?api[ _-]?key/i,
+        /(?:invalid|incorrect|wrong|missing|expired) (?:x-)?api[ _-]?key|organization has been disabled/i,
         /api[ _-]?key (?:is |was |has )?(?:not valid|invalid|incorrect|missing|expired|not found)/i,
       ],
     },
     "all, where the words say so: https://platform.openai.com/docs/guides/error-codes": {
       status: [403],
       form: "JSON",
-      says: [
-        /api[ _-]?key|permission|forbidden|unauthori[sz]ed|not authori[sz]ed|credentials/i,
-        /access (?:is |was )?denied|not have access|not allowed to/i,
-      ],
+      says: [/api[ _-]?key|unauthori[sz]ed|not authori[sz]ed|credentials|authentication/i],
     },
     "all: https://platform.openai.com/docs/guides/error-codes": {
       status: [401],
@@ -302,9 +309,10 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     },
   },
   model: {
-    "OpenAI, Azure, z.ai, Ark: https://docs.z.ai/api-reference/api-code": {
+    "OpenAI, Azure, z.ai, Ark, Groq: https://docs.z.ai/api-reference/api-code": {
       code: "model_not_found deploymentnotfound 1211 model_not_supported invalid_model " +
-        "modelnotfound modelnotopen invalidendpointormodel.notfound unknown_model",
+        "modelnotfound modelnotopen invalidendpointormodel.notfound unknown_model " +
+        "model_not_available model_decommissioned",
     },
     "Anthropic: https://docs.anthropic.com/en/api/errors": {
       status: [404],
@@ -312,36 +320,42 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
       says: [/^model\b/i],
     },
     "Ollama, vLLM, Gemini, OpenRouter: https://docs.ollama.com/api/errors": {
-      status: [400, 404, 422],
+      status: [0, 400, 404, 422],
       says: [
-        /\bmodels?\b.{0,200}(?:not found|not exist\b)|\binvalid model(?: name| id|:|$)/i,
-        /\b(?:no such|unknown|not a valid) model\b|\bNo endpoints found for\b|模型不存在/i,
+        /\bmodels?\b.{0,120}(?:not found|not exist\b|is invalid)|\binvalid model(?: name| id|:|$)/i,
+        /\b(?:no such|unknown|not a valid|not found the) model\b|模型不存在|No models loaded/i,
+        /No endpoints found (?:for|matching)\b|No allowed providers|on-demand throughput/i,
       ],
+      not: /tool_call|\bmessages?\b|conversation/i,
     },
   },
   address: {
     "LM Studio, Azure: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/618": {
+      status: [0, 400, 404],
       says: [/Unexpected endpoint or method|api[ -]version (?:is )?not supported/i],
     },
-    "all: https://platform.openai.com/docs/guides/error-codes": { status: [404, 405] },
+    "all, before an answer: https://platform.openai.com/docs/guides/error-codes": {
+      status: [404, 405],
+      first: true,
+    },
   },
   "no tools": {
-    "Ollama, OpenRouter: https://github.com/ollama/ollama/issues/8517": {
+    "Ollama, OpenRouter, LiteLLM: https://github.com/ollama/ollama/issues/8517": {
       status: [400, 404, 422, 500, 501],
       says: [
         /\bnot support (?:the )?(?:tools|(?:tool|function)[ -]?(?:use|calls?|calling)|functions)\b/i,
         /(?:tools|tool use|(?:tool|function) calling) (?:is|are) not (?:supported|available|enabled)/i,
-        /No endpoints found that support tool/i,
+        /No endpoints found that support tool use|(?:param|parameters): ?[[{]?tools\b/i,
       ],
     },
     "vLLM, llama.cpp: https://docs.vllm.ai/en/latest/features/tool_calling.html": {
-      says: [/--tool-call-parser|--enable-auto-tool-choice|tools param requires --jinja/],
+      says: [/--tool-call-parser|--enable-auto-tool-choice|tool\w* param requires --jinja/],
     },
   },
   "responses only": {
     "OpenAI: https://platform.openai.com/docs/guides/reasoning": {
-      status: [400],
-      says: [/tools with reasoning_effort are not supported|use \/v1\/responses/i],
+      status: [400, 404],
+      says: [/reasoning_effort are not supported|(?:use|only supported in) \/?v1\/responses/i],
     },
   },
   "broken inference": {
@@ -350,8 +364,10 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
         "cancel canceled cancelled user_cancel interrupted failed unavailable overloaded " +
         "timed_out missing_thought_signature error_limit disconnected",
     },
-    "OpenRouter, of a provider's error: https://openrouter.ai/docs/api-reference/errors": {
-      says: [/^provider returned error/i],
+    "OpenRouter, TGI, of what is behind: https://openrouter.ai/docs/api-reference/errors": {
+      says: [
+        /^provider returned error|upstream (?:error|request failed)|failed during generation/i,
+      ],
     },
   },
   overload: {
@@ -373,15 +389,18 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
       code: "api_error overloaded_error",
       says: [/^(?:internal server error|overloaded)$/i],
     },
+    // What a gateway hands on may be of the model's making.
     "gateways: https://developers.cloudflare.com/support/troubleshooting/http-status-codes": {
       status: [502, 503, 504, 521, 522, 523, 529],
+      not:
+        /^(?!\s*<|upstream connect|no healthy).*(?:upstream|provider|exception|invalid|generat|tool)/i,
     },
   },
   "rate limit": {
     "all: https://platform.openai.com/docs/guides/rate-limits": { status: [429] },
     "z.ai, MiniMax, Moonshot: https://docs.z.ai/api-reference/api-code": {
-      code: "1302 1303 1305 base_resp_1002 rate_limit_exceeded rate_limit_error " +
-        "rate_limit_reached_error resource_exhausted engine_overloaded_error",
+      code: "1302 1303 1305 base_resp_1002 base_resp_1041 base_resp_2045 rate_limit_exceeded " +
+        "rate_limit_error rate_limit_reached_error resource_exhausted engine_overloaded_error",
     },
   },
 };

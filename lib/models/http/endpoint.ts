@@ -281,10 +281,8 @@ function faultOf(
   headers?: Headers,
 ): InfrastructureError {
   const { status, text, body, hasBegun } = said;
-  const { means, reply, generated = "", why, permanent, fault = "unclear" } = errorMeaning(said, {
-    told,
-    hasAnswered,
-  });
+  const meaning = errorMeaning(said, { told, hasAnswered });
+  const { means, reply, generated = "", why, permanent, fault = "unclear" } = meaning;
   const [action, what] = headers === undefined
     ? [`Cannot use the answer of ${who}`, "it is an error: "]
     : [`Cannot get a reply of ${who}`, ""];
@@ -411,7 +409,7 @@ function isRetryable(
   const wish = headers?.get("x-should-retry");
   if (wish === "true" || wish === "false") return wish === "true";
   // An error with status 200 may be about anything.
-  return fault === "infrastructure" || status === undefined || status === 408 || status === 409 ||
+  return fault === "infrastructure" || status === undefined || [408, 409, 424].includes(status) ||
     status >= 500;
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, isObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { textsIn, withoutQuotes } from "../../base/quotes.ts";
 import {
   type Effect,
   type Meaning,
@@ -37,12 +38,14 @@ export interface ErrorMeaning extends Effect {
 
 /** Characters of an error that are searched. */
 const MAX_SEARCHED = 20_000;
+/** Texts of an error that are searched, at most. */
+const MAX_TEXTS = 50;
 
 /** Fields with the words of an error. */
 const TEXTS = ["message", "msg", "detail", "status_msg", "error_msg", "error"];
 
 /** Fields with its codes. */
-const CODES = ["code", "type", "status", "status_code", "reason", "error_code"];
+const CODES = ["code", "type", "status", "status_code", "reason", "error_code", "error_type"];
 
 /** Returns the error in a body of status 200, if it is one. */
 export function errorWithin(body: unknown): Said | undefined {
@@ -50,10 +53,9 @@ export function errorWithin(body: unknown): Said | undefined {
   if (line !== undefined) return said(parseJson(line) ?? line, parseJson(line) ?? line);
   const isReply = isJsonObject(body) && ["choices", "output"].some((key) => isObject(body[key]));
   const error = errorIn(body, isReply);
-  // A call that the server could not read is the model's.
+  // A call that the server could not read is the model's, and a filtered reply is one.
   const { finish_reason: reason, native_finish_reason: native } = firstChoice(body);
-  const isUnreadable = isReply && endingOf(reason, native).reply === "unreadable";
-  if (error === undefined || isUnreadable) return undefined;
+  if (error === undefined || (isReply && endingOf(reason, native).reply)) return undefined;
   return { ...said(error, body), hasBegun: isReply };
 }
 
@@ -67,11 +69,11 @@ function errorIn(body: unknown, isReply: boolean): unknown {
   if (Array.isArray(body)) return body.map((one) => errorIn(one, true)).find(isSaid);
   if (!isJsonObject(body)) return undefined;
   const { error, errors, base_resp: base, code, success } = body;
-  const [first] = Array.isArray(errors) ? errors : [];
-  const inner = firstChoice(body)["error"];
   // MiniMax sends it with every reply; 0 means none.
   const isBad = isJsonObject(base) && base["status_code"] !== 0 && isSaid(base["status_msg"]);
-  const found = [error, first, inner, isBad ? base : undefined].find(isSaid);
+  const all = [error, errors, firstChoice(body)["error"], isBad ? base : undefined];
+  const found = [...all, body["promptFeedback"]].map((one) => Array.isArray(one) ? one[0] : one)
+    .find(isSaid);
   if (found !== undefined || isReply) return found;
   const isError = success === false || body["object"] === "error" || body["type"] === "error" ||
     (isSaid(code) && !["0", "200"].includes(String(code))) ||
@@ -93,14 +95,15 @@ function isSaid(value: unknown): boolean {
 function said(error: unknown, body: unknown): Said {
   const parts = [error, body].flatMap((part) => isJsonObject(part) ? [part] : []);
   const [status] = parts.flatMap((part) => [part["code"], part["status"], part["status_code"]])
-    .map(Number).filter((code) => code >= 400 && code < 600);
+    .filter((code) => /^[45]\d\d$/.test(`${typeof code === "object" ? "" : code}`)).map(Number);
   return { status, codes: parts.flatMap(codesIn), text: textIn(error), body };
 }
 
 /** Returns the codes of an error, those of MiniMax with a prefix, as they are numbers that others use as well. */
 function codesIn(error: JsonObject): string[] {
   const { innererror, details, base_resp: base } = error;
-  const inner = [innererror, ...(Array.isArray(details) ? details : [])].filter(isJsonObject);
+  const more = Array.isArray(details) ? details.slice(0, 20) : [];
+  const inner = [innererror, ...more].filter(isJsonObject);
   const prefix = error["status_msg"] === undefined ? "" : "base_resp_";
   return [
     ...CODES.map((key) => error[key]).filter(isSaid).map((code) =>
@@ -130,8 +133,9 @@ export function errorMeaning(
   { status, codes, text, body }: Said,
   { told, hasAnswered = false }: { readonly told?: unknown; readonly hasAnswered?: boolean } = {},
 ): ErrorMeaning {
-  const [words, whole] = withoutQuotes(
-    [text, isObject(body) ? JSON.stringify(body) : ""].map((one) => one.slice(0, MAX_SEARCHED)),
+  const texts = isObject(body) ? [...textsIn(body).take(MAX_TEXTS)] : [];
+  const [words, ...others] = withoutQuotes(
+    [text, ...texts].map((one) => one.slice(0, MAX_SEARCHED)),
     told,
   );
   const isJson = isObject(body);
@@ -140,15 +144,16 @@ export function errorMeaning(
     row.finish === undefined && (row.status?.includes(status ?? 0) ?? true) &&
     (row.code === undefined || codes.some((code) => hasWord(row.code!, code))) &&
     !(row.first && hasAnswered) && !(row.form === "JSON" ? !isJson : row.form && isPage) &&
-    (row.says === undefined || fits(row, words!) ||
-      // A gateway hands on the whole error of a server somewhere in its own.
-      (isReply(row) && fits(row, whole!)))
+    // A gateway hands on the whole error of a server somewhere in its own.
+    (fits(row, words!) || (isReply(row) && others.some((one) => fits(row, one))))
   );
   if (row === undefined) return {};
   const { means } = row;
   const effect: Effect = MEANINGS[means];
-  if (effect.reply === undefined) return { ...effect, means };
-  const wrote = row.wrote?.exec(text)?.[1] ?? "";
+  const isCertain = row.code !== undefined || (row.says === undefined && !row.first);
+  const fault = effect.fault ?? (isCertain && effect.permanent ? "infrastructure" : "unclear");
+  if (effect.reply === undefined) return { ...effect, means, fault };
+  const wrote = row.wrote?.exec(text.slice(0, MAX_SEARCHED))?.[1] ?? "";
   return { ...effect, means, generated: generatedText(body) ?? wrote };
 }
 
@@ -182,77 +187,18 @@ export function finishMeaning(reason: string): Meaning | undefined {
   return SERVER_WORDS.find(({ finish }) => finish !== undefined && hasWord(finish, name))?.means;
 }
 
-function fits({ says = [], not }: WordsRow, text: string): boolean {
-  return says.some((pattern) => pattern.test(text)) && !not?.test(text);
+function fits({ says, not }: WordsRow, text: string): boolean {
+  return (says?.some((pattern) => pattern.test(text)) ?? true) && !not?.test(text);
 }
 
 function isReply({ means }: WordsRow): boolean {
   return "reply" in MEANINGS[means];
 }
 
+/** Whether a word is among others, perhaps with more behind a dot. */
 function hasWord(words: string, word: string): boolean {
-  return words.split(" ").includes(word);
-}
-
-/** Characters that a quotation has in common with what it quotes, at least. */
-const WINDOW = 12;
-/** Characters of what was told that are looked for, at most. */
-const MAX_TOLD = 2_000_000;
-
-/**
- * Returns texts without quotes and backslashes, and without whatever they have in common with what was told, in which
- * a model may have written words of errors.
- */
-function withoutQuotes(texts: readonly string[], told: unknown): string[] {
-  const plain = texts.map(plainText);
-  const places = new Map<string, boolean>();
-  for (const text of plain) {
-    for (let at = 0; at + WINDOW <= text.length; at++) {
-      places.set(text.slice(at, at + WINDOW), false);
-    }
-  }
-  const short = new Set<string>();
-  let left = MAX_TOLD;
-  for (const text of textsIn(told)) {
-    const known = plainText(text).slice(0, left);
-    left -= known.length;
-    if (known.length >= MIN_TOLD && known.length < WINDOW) short.add(known);
-    for (let at = 0; at + WINDOW <= known.length; at++) {
-      const part = known.slice(at, at + WINDOW);
-      if (places.has(part)) places.set(part, true);
-    }
-  }
-  return plain.map((text) => {
-    let kept = "";
-    let quotedTo = 0;
-    for (let at = 0; at < text.length; at++) {
-      if (places.get(text.slice(at, at + WINDOW))) quotedTo = at + WINDOW;
-      if (at >= quotedTo) kept += text[at];
-      else if (at === quotedTo - WINDOW) kept += " … ";
-    }
-    for (const one of short) kept = kept.replaceAll(one, " … ");
-    return kept;
-  });
-}
-
-/** A shorter text is a word that errors also have of their own. */
-const MIN_TOLD = 6;
-
-function plainText(text: string): string {
-  return text.replace(/\\+n|\s+/g, " ").replace(/["'`\\]/g, "");
-}
-
-/** Yields the texts within a value, also those within JSON in a text, but for roles and types. */
-function* textsIn(value: unknown): Generator<string> {
-  if (typeof value === "string") {
-    yield value;
-    const inner = /^\s*[{[]/.test(value) ? parseJson(value) : undefined;
-    if (isObject(inner)) yield* textsIn(inner);
-  } else if (isObject(value)) {
-    for (const [key, inner] of Object.entries(value)) {
-      if (key !== "role" && key !== "type") yield* textsIn(inner);
-    }
-  }
+  const all = words.split(" ");
+  return all.includes(word) || all.includes(word.split(".")[0]!);
 }
 
 /** Returns what a model wrote, where the server sends it along. */

@@ -140,7 +140,9 @@ const MESSAGE = z.custom<JsonObject>(isJsonObject, "Invalid input: expected obje
 const REPLY = z.looseObject({
   model: z.string().nullish(),
   // Messages are sent back in part; object schemas would make copies.
-  choices: z.array(z.looseObject({ finish_reason: z.string().nullish(), message: MESSAGE }))
+  choices: z.array(
+    z.looseObject({ finish_reason: z.string().nullish(), message: MESSAGE.nullish() }),
+  )
     .min(1, "Invalid input: expected at least one"),
 });
 
@@ -166,7 +168,12 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   const { finish = "other", unknown } = ending;
   const isUnreadable = ending.reply === "unreadable";
   assertEnded(ending, answerer, choice.finish_reason);
-  const { message } = choice;
+  // Gateways send none where a filter left nothing, or a call could not be read.
+  const isNone = ending.reply !== undefined || finish === "length";
+  const message = choice.message ?? (isNone ? {} : undefined);
+  if (message === undefined) {
+    throw unusable("at choices[0].message: Invalid input: expected object");
+  }
   const given = { ...message, ...defined({ tool_calls: asFunctions(message["tool_calls"]) }) };
   const said = parseShape(SAID, given, answerer, ["choices", 0, "message"]);
   const text = contentText(said.content) || said.refusal || "";

@@ -103,12 +103,12 @@ export function openai(options: OpenAIOptions): Model {
         const isRefusal = error instanceof RefusedError &&
           (!error.retryable || error.status === 500);
         if (!isRefusal) throw error;
-        const { status, message, retryable } = error;
+        const { status, message } = error;
         const refused = refusedPart(message, body);
         // Who has replied whole can; what a later error says of streams may be a model's words.
         const isVain = refused === undefined || known.has(refused) ||
           refused === WHOLE_REPLY && replied;
-        if (isVain) throw replied || retryable ? error : refusedOption(error, who, body);
+        if (isVain) throw replied ? error : refusedOption(error, who, body);
         known.add(refused);
         failed.push({ cause: "unclear", ...defined({ status }), message });
       }

@@ -36,19 +36,23 @@ const WORDS = ["stop", "user", "store", "include", "reasoning", "text", "prompt"
 
 /** How servers say that they do not take a field, or its value. */
 const REFUSAL =
-  /unsupported|invalid|not (?:be )?(?:supported|permitted|allowed|expected|compatible|recognized|one of)|(?:does not|doesn't|only) support|\bonly\b|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|should be|fixed at/i;
+  /unsupported|invalid|illegal|incompatible|no endpoints found|非法|不支持|not (?:be )?(?:supported|permitted|allowed|expected|compatible|recognized|one of|valid|enabled)|(?:does not|doesn't|only) support|\bonly\b|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|should be|fixed at/i;
 
 /**
  * An error of a function's schema, or of what a model wrote, may name a parameter that is called like a field.
  */
 const OF_TOOLS =
-  /\b(?:functions?|tools?|schema|properties|messages|arguments|json|pars(?:e|ed|er|ing)|decod(?:e|ed|er|ing)|token (?:at|in)|characters?|end of (?:data|input|file))\b|[{,]\s*\\?["']\w+\\?["']\s*:/i;
+  /\b(?:functions?|tools?|\w*schema|properties|messages|arguments|json|pars(?:e|ed|er|ing)|decod(?:e|ed|er|ing)|token (?:at|in)|characters?|end of (?:data|input|file))\b|[{,]\s*\\?["']\w+\\?["']\s*:/i;
 
-/** Words of Gemini about every request, which is JSON. */
-const OF_ALL = /Invalid JSON payload received/g;
+/** Words of Gemini and of servers in Rust about every request, which is JSON. */
+const OF_ALL = /Invalid JSON payload received|JSON body into the target type/g;
 
-/** The place of a field as FastAPI says it, also as Python writes it, and as text within JSON. */
-const PLACE = /["'\\]loc["'\\]+\s*:\s*[[(]\s*["'\\]+body["'\\]+\s*,\s*["'\\]+(\w+)["'\\]+\s*[\])]/g;
+/**
+ * The place of a field as FastAPI says it, also as Python writes it, and as text within JSON; and what LiteLLM and
+ * programs in Python say of one.
+ */
+const PLACE =
+  /["'\\]+loc["'\\]+\s*:\s*[[(]\s*["'\\]+body["'\\]+\s*,\s*["'\\]+(\w+)["'\\]+\s*[,\])]|does not support parameters: [[{]\s*'(\w+)'|unexpected keyword argument ["'\\]+(\w+)/g;
 
 /**
  * Returns the error of a request that was refused for an option: no request with it can succeed, so that the run
@@ -60,16 +64,18 @@ export function refusedOption(
   body: object,
 ): InfrastructureError {
   const { status, message, permanent, fault, said } = error;
-  if ((status !== 400 && status !== 422) || permanent !== undefined) return error;
+  if (![400, 404, 422, 500].includes(status ?? 0)) return error;
+  if (permanent !== undefined && permanent !== "address") return error;
   const whole = JSON.stringify(said.body) ?? "";
-  const places = [...whole.matchAll(PLACE)].map(([, field]) => field);
+  const places = [...whole.matchAll(PLACE)].flatMap(([, ...fields]) => fields);
   const [, param] = /"param":"([\w.]+)"/.exec(whole) ?? [];
   const text = said.text.replace(OF_ALL, "");
-  const mayName = REFUSAL.test(text) && !OF_TOOLS.test(text);
+  const mayName = status !== 500 && REFUSAL.test(text) && !OF_TOOLS.test(text);
   const refused = Object.entries(body).flatMap(([field, value]) => {
     if (value === undefined || NEEDED.includes(field)) return [];
-    const isRefused = places.includes(field) || param?.split(".")[0] === field ||
-      (mayName && isNamed(field, text));
+    const isMeant = status !== 500 &&
+      [param?.split(".")[0], param?.replace(".", "_")].includes(field);
+    const isRefused = places.includes(field) || isMeant || (mayName && isNamed(field, text));
     const [, option = `body.${field}`, advice] = FIELDS.find(([one]) => one === field) ?? [];
     return isRefused ? [{ option, advice }] : [];
   });
@@ -89,7 +95,7 @@ export function refusedOption(
 function isNamed(field: string, text: string): boolean {
   const camel = field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   const [open, shut] = WORDS.includes(field)
-    ? [`(?:["'\`]|parameters?:? )`, "\\b"]
+    ? [`(?:["'\`]|parameters?:? |: )`, "\\b"]
     : ["\\b", "\\b"];
   return /^\w+$/.test(field) && new RegExp(`${open}(?:${field}|${camel})${shut}`).test(text);
 }
