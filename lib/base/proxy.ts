@@ -30,6 +30,18 @@ export function httpClient(options: Deno.CreateHttpClientOptions = {}): Deno.Htt
   }
 }
 
+/** Whether an address of four numbers is in a range, such as `10.0.0.0/8`. */
+function isInRange(address: string, range: string): boolean {
+  const [from = "", length = ""] = range.split("/");
+  const [bits, other] = [address, from].map((one) =>
+    /^\d+(?:\.\d+){3}$/.test(one)
+      ? one.split(".").map((part) => Number(part).toString(2).padStart(8, "0")).join("")
+      : undefined
+  );
+  return length !== "" && bits !== undefined && other !== undefined &&
+    bits.slice(0, Number(length)) === other.slice(0, Number(length));
+}
+
 /**
  * Returns the host of the proxy for an address and the variable that names it, such as `10.0.0.1:3128 (HTTPS_PROXY)`;
  * `undefined` without one.
@@ -37,7 +49,8 @@ export function httpClient(options: Deno.CreateHttpClientOptions = {}): Deno.Htt
 export function proxyOf({ protocol, hostname }: URL): string | undefined {
   const isUnproxied = `${unproxied()},${THIS_MACHINE}`.split(",").some((one) => {
     const name = one.trim().replace(/^\./, "");
-    return name !== "" && `.${hostname}`.endsWith(`.${name}`);
+    return name === "*" || (name !== "" && `.${hostname}`.endsWith(`.${name}`)) ||
+      isInRange(hostname, name);
   });
   if (isUnproxied || /^(127\.|\[::1\])/.test(hostname)) return undefined;
   const variable = [`${protocol.slice(0, -1)}_proxy`, "all_proxy"]

@@ -126,13 +126,16 @@ function holdsSecret(value: JsonValue): boolean {
 
 /** An option that an API does not have, and what to do about it. */
 function notWith(
-  { model, provider, api = "chat", baseURL }: ModelEntry,
+  { model, provider, api = "chat", baseURL, stream }: ModelEntry,
 ): readonly [option?: keyof ModelEntry, rule?: string] {
   if (provider !== undefined && api === "responses") {
     return ["api", "a provider is asked in its own format: leave the api out"];
   }
   if (provider !== undefined && model.startsWith("sim:") && baseURL === undefined) {
     return ["provider", "a simulated model has none: leave it out"];
+  }
+  if (provider !== undefined && stream !== undefined) {
+    return ["stream", "the replies of a provider are read whole: leave it out"];
   }
   if (api === "responses") {
     return ["seed", "responses take no seed: leave it out, or take the api chat"];

@@ -42,6 +42,10 @@ Deno.test("MODEL refuses what a way to speak to a model has no room for", () => 
       { provider: "google", model: "sim:planner" },
       "provider: a simulated model has none: leave it out",
     ],
+    [
+      { provider: "google", stream: true },
+      "stream: the replies of a provider are read whole: leave it out",
+    ],
   ];
   for (const [more, fault] of table) {
     const entry = { model: "m", ...more };

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { causesOf, reasonOf } from "../../base/errors.ts";
 import { defined, isShallowText, printable } from "../../base/json.ts";
 import { hideSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { boundedFetch } from "../../models/http/bounded_fetch.ts";
@@ -56,7 +57,16 @@ function providerSource(
   const heard: Heard = { at: -Infinity };
   const fetch = heardFetch(heard, server);
   const make = async () => {
-    const { [factory]: create } = await (importPackage ?? ((path) => import(path)))(path);
+    const { [factory]: create } = await (importPackage ?? ((path) => import(path)))(path)
+      .catch((error) => {
+        if (causesOf(error).some(({ name }) => name === "NotCapable")) throw error;
+        throw new InfrastructureError(
+          `Cannot ask ${who} as ${path} fails: ${quote(reasonOf(error))}`,
+          {
+            ...{ permanent: "option", cause: error },
+          },
+        );
+      });
     if (typeof create !== "function") {
       throw new InfrastructureError(`Cannot ask ${who} as ${path} has no ${factory}: update it`, {
         permanent: "option",

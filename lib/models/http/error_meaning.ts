@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject, isObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, isObject, type JsonObject } from "../../base/json.ts";
 import { textsIn, withoutQuotes } from "../../base/quotes.ts";
 import {
   type Effect,
@@ -49,8 +49,6 @@ const CODES = ["code", "type", "status", "status_code", "reason", "error_code", 
 
 /** Returns the error in a body of status 200, if it is one. */
 export function errorWithin(body: unknown): Said | undefined {
-  const [, line] = typeof body === "string" ? /^\s*error:\s*([^]+)/i.exec(body) ?? [] : [];
-  if (line !== undefined) return said(parseJson(line) ?? line, parseJson(line) ?? line);
   const isReply = isJsonObject(body) && ["choices", "output"].some((key) => isObject(body[key]));
   const error = errorIn(body, isReply);
   // A call that the server could not read is the model's, and a filtered reply is one.

@@ -43,6 +43,7 @@ import {
   type JsonValue,
   parseJson,
 } from "../../base/json.ts";
+import { isOwnId } from "./reading.ts";
 import type { WireApi } from "./wire_format.ts";
 
 /**
@@ -68,10 +69,12 @@ export function wholeBody(api: WireApi, text: string): unknown {
   let error: JsonObject | undefined;
   for (const { name, data } of eventsIn(sent)) {
     hasEvents = true;
-    isDone = data.trim() === "[DONE]";
+    isDone = /^\s*\[?done\]?\s*$/i.test(data);
     if (isDone) break;
     if (data.trim() === "") continue;
     const chunk = parseJson(data);
+    // What another event than a reply's says may be words.
+    if (chunk === undefined && OTHER_EVENT.test(name)) continue;
     if (chunk === undefined) return failure("an event of the stream is no JSON");
     // Whatever else keeps a connection open.
     if (!isJsonObject(chunk)) continue;
@@ -83,6 +86,9 @@ export function wholeBody(api: WireApi, text: string): unknown {
   if (error !== undefined) return { ...body, error };
   return body ?? failure("the stream ended before its reply was complete");
 }
+
+/** Names of events that have nothing of a reply. */
+const OTHER_EVENT = /^(?!(?:message|error|data|response\..*|chat\..*|)$)/;
 
 /** What stands around JSON that is sent as a stream: comments, and its end. */
 const BESIDE_JSON = /^(?::.*|data: ?\[DONE\]\s*)$/gm;
@@ -104,7 +110,7 @@ function failure(message: string): JsonObject {
 function errorIn(name: string, chunk: JsonObject): JsonObject | undefined {
   const { error, x_groq: groq } = chunk;
   const said = error ?? (isJsonObject(groq) ? groq["error"] : undefined);
-  if (said !== undefined && said !== null) return isJsonObject(said) ? said : { message: said };
+  if (isSaid(said) && said !== false) return isJsonObject(said) ? said : { message: said };
   const isError = [name, chunk["type"], chunk["object"]].includes("error");
   return isError ? chunk : undefined;
 }
@@ -120,6 +126,9 @@ function* eventsIn(text: string): Generator<{ readonly name: string; readonly da
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ |[\r\n]+$/g, "");
     if (field === "event") name = value;
     if (field === "data") lines.push(value);
+    if (field === "error") {
+      yield { name: field, data: JSON.stringify({ error: parseJson(value) ?? value }) };
+    }
     // Some servers forget the field, above all for errors.
     if (line.startsWith("{") && isObjectWritten(line)) yield { name: "", data: line };
     // The last event may lack the empty line that ends the others.
@@ -165,8 +174,8 @@ function streamedCompletion(): StreamedReply {
   let groqUsage: JsonValue | undefined;
 
   const addDelta = (delta: JsonObject, isLast: boolean) => {
-    hasDelta ||= isSaid(delta);
     for (const [key, value] of Object.entries(delta)) {
+      hasDelta ||= key !== "role" && isSaid(value);
       if (key === "tool_calls" && Array.isArray(value)) {
         for (const given of value) calls.add(given, isLast);
       } else if (key === "function_call" && isJsonObject(value)) legacy.add(value, isLast);
@@ -457,7 +466,7 @@ function united(
 /** Calls with one id are the same one; a server that names the function in its place gives none. */
 function idKey(call: StreamedCall): unknown {
   const [id, name] = [call.fields.get("id"), call.func.name()];
-  return isSaid(id) && id !== name ? JSON.stringify([id, name]) : call;
+  return isOwnId(id) && id !== name ? JSON.stringify([id, name]) : call;
 }
 
 /** Returns the keys of calls that may be parts of one: each but the last is no whole one. */
@@ -488,6 +497,7 @@ const ENDS: ReadonlyMap<JsonValue, string> = new Map([
 function streamedResponse(): StreamedReply {
   const items: { readonly item: JsonValue; readonly place: number }[] = [];
   let body: JsonObject | undefined;
+  let hasParts = false;
   return {
     add(chunk, name) {
       const { type = name, item, output_index: place } = chunk;
@@ -497,6 +507,7 @@ function streamedResponse(): StreamedReply {
       if (type === "response.output_item.done" && item !== undefined) {
         items.push({ item, place: typeof place === "number" ? place : items.length });
       }
+      hasParts ||= /\.(?:delta|arguments\.done|output_text\.done)$/.test(String(type));
       const status = ENDS.get(isWhole ? `response.${chunk["status"]}` : type);
       if (status === undefined || !isJsonObject(response)) return;
       body = { ...response, status: status === "failed" ? status : response["status"] ?? status };
@@ -504,6 +515,9 @@ function streamedResponse(): StreamedReply {
       if (output === undefined || output === null || (Array.isArray(output) && !isSaid(output))) {
         body["output"] = items.toSorted((one, other) => one.place - other.place)
           .map((one) => one.item);
+        if (hasParts && items.length === 0) {
+          body = failure("the response lacks what its events say");
+        }
       }
     },
     whole: () => body,

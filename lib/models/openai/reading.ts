@@ -60,7 +60,9 @@ export function countedUsage(usage: unknown, names: readonly [string, string]): 
     countIn(usage["cache_creation_input_tokens"]);
   const reasoning = countIn(fieldOf(usage[`${written}_details`], "reasoning_tokens"));
   const { inputTokens, outputTokens } = known;
-  const beside = isCount(total) ? total - inputTokens - outputTokens : cached;
+  const isWithin = fieldOf(usage[`${read}_details`], "cached_tokens") !== undefined;
+  const own = isWithin ? 0 : cached;
+  const beside = isCount(total) ? total - inputTokens - outputTokens : own;
   const believed = beside > 0 && beside <= MAX_BESIDE ? beside : 0;
   const cachedBeside = Math.min(believed, cached);
   // More reasoning than was written is not within it.
@@ -124,6 +126,11 @@ function whyUnusable(answer: unknown, error: z.ZodError, place: readonly Propert
   ).join("; ");
 }
 
+/** Whether an id may be that of one call; some servers give all of theirs the same. */
+export function isOwnId(id: unknown): boolean {
+  return id !== undefined && id !== null && !["", "0", "null", "none"].includes(String(id));
+}
+
 /**
  * Returns the items without those that repeat a call, which a server has sent twice: with the same id, name and
  * arguments. A name in place of an id is none.
@@ -137,7 +144,7 @@ export function withoutRepeats<T>(
   const seen = new Set<string>();
   return items.filter((item) => {
     const { id, name, arguments: written } = callOf(item) ?? { id: null };
-    if (id === undefined || id === null || id === "" || id === name) return true;
+    if (!isOwnId(id) || id === name) return true;
     return seen.size < seen.add(JSON.stringify([id, name, written])).size;
   });
 }

@@ -520,6 +520,7 @@ const TWO_CALLS: Readonly<Record<string, readonly Readonly<Parameters<typeof pie
   "a broken one before": [[0, "a", "add", '{"le'], [1, "b", "add", LEFT]],
   "an empty one before": [[0, "a", "add", ""], [1, "b", "add", LEFT]],
   "one id, other arguments": [[0, "a", "add", LEFT], [0, "a", "add", '{"left":2}']],
+  "the id of all calls": [[0, "0", "add", LEFT], [1, "0", "add", LEFT]],
 };
 
 function piece(
@@ -670,6 +671,15 @@ const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
     stream({ object: "error", message: "too long", code: 400 }, "[DONE]"),
     /it is an error: .*too long/,
   ],
+  "a line of an error": ["chat", "error: the worker died\n\n", /it is an error: the worker died/],
+  "a response without what its events said": [
+    "responses",
+    stream({ type: "response.output_text.delta", delta: "hi" }, {
+      type: "response.completed",
+      response: response([]),
+    }),
+    /lacks what its events say/,
+  ],
   "a call that is no object": ["chat", stream(calls(null), CALLS), /tool_calls.0/],
   "calls that are no list": ["chat", stream(chunk({ tool_calls: { a: 1 } }), CALLS), /tool_calls/],
   "arguments that the server or the model repeats": ["chat", doubtful(LEFT), /repeats a part/],
@@ -710,6 +720,18 @@ Deno.test("wholeBody() gives a body that readers refuse where a stream is no goo
       assertMatch(assertThrows(() => readStream(api, text), InfrastructureError).message, message);
     });
   }
+});
+
+Deno.test("wholeBody() passes over what says nothing", () => {
+  const sent = { message: { role: "assistant", content: null, tool_calls: [call()] } };
+  const whole = stream(
+    chunk({ role: "assistant" }, {}, { error: "" }),
+    chunk({}, { finish_reason: "tool_calls", ...sent }, { error: false }),
+  );
+  assertEquals(readStream("chat", whole).calls.length, 1);
+  const status = "event: status\ndata: processing\n\n";
+  const text = status + stream(chunk({ content: "hello" }), STOP, "done");
+  assertEquals(readStream("chat", text).text, "hello");
 });
 
 Deno.test("wholeBody() keeps what a server says of calls that it could not read, beside the error", () => {

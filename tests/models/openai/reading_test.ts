@@ -169,6 +169,15 @@ for (const { api, hello, calling } of WIRES) {
       [90, 5, { total_tokens: 95, prompt_cache_hit_tokens: 64 }, [90, 5]],
       [90, 5, { total_tokens: 95, prompt_tokens_details: { cached_tokens: 64 } }, [90, 5]],
       [90, 5, { total_tokens: 95, ...cached(64) }, [90, 5]],
+      [
+        ...[90, 5] as const,
+        {
+          ...cached(64),
+          prompt_tokens_details: { cached_tokens: 64 },
+          input_tokens_details: { cached_tokens: 64 },
+        },
+        [90, 5],
+      ],
       // Beside it: Anthropic.
       [10, 5, cached(900, 50), [960, 5]],
       [10, 5, { total_tokens: 965, ...cached(900, 50) }, [960, 5]],
