@@ -40,7 +40,7 @@ export function defined<T extends object>(fields: T): Defined<T> {
 }
 
 /** Returns the value of a field; `undefined` where `value` has no field of this name of its own. */
-export function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+export function fieldOf(value: unknown, name: string): JsonValue | undefined {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 

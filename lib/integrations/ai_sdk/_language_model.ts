@@ -147,7 +147,7 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
       return withUsage(request, reply);
     } catch (error) {
       signal.throwIfAborted();
-      const fault = await faultOf(error, { who, unusable, replied, chosen, told: messages });
+      const fault = faultOf(error, { who, unusable, replied, chosen, told: messages });
       if (fault instanceof ModelFault) return withUsage(request, faultReply(fault, reading));
       throw fault;
     }
@@ -296,7 +296,7 @@ const NO_CREDENTIALS = ["AI_LoadAPIKeyError", "AI_LoadSettingError"];
 const BROKEN = /^error (?:sending request|reading a body)/;
 
 /** Returns the error that a failed request is. */
-async function faultOf(
+function faultOf(
   error: unknown,
   { who, unusable, replied, chosen, told }: {
     readonly who: string;
@@ -305,7 +305,7 @@ async function faultOf(
     readonly chosen: AiSdkModelOptions;
     readonly told: unknown;
   },
-): Promise<InfrastructureError> {
+): InfrastructureError {
   const causes = causesOf(error);
   const own = causes.find((cause) => cause instanceof InfrastructureError);
   if (own !== undefined) return own;
@@ -332,7 +332,7 @@ async function faultOf(
       : fault;
   }
   const broken = causes.find(({ message }) => BROKEN.test(message));
-  if (broken !== undefined) return await faultOfFetch(broken, asked);
+  if (broken !== undefined) return faultOfFetch(broken, asked);
   const said = causes.map(({ message }) => message).join(": ") || reasonOf(error);
   if (isCall || error instanceof RangeError) return unusable(said);
   const permanent = NO_CREDENTIALS.includes(String(name))

@@ -117,7 +117,7 @@ function heardFetch(
     } catch (error) {
       init?.signal?.throwIfAborted();
       // A body that is too long or too deep may be of the model's making.
-      throw error instanceof RangeError ? error : await faultOfFetch(error, { ...server, url });
+      throw error instanceof RangeError ? error : faultOfFetch(error, { ...server, url });
     }
   };
 }

@@ -114,10 +114,12 @@ const FIRST_BYTES = 2 ** 14;
  * Reads a whole body that is not too long, or throws. All of it goes into one buffer: a chunk that the
  * runtime allocates takes 64 KiB, however little of it was received.
  */
-async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+async function readBounded(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Promise<Uint8Array<ArrayBuffer>> {
   const reader = byteReader(body);
   // A body made by a program, as a stand-in for `fetch` makes one, has its chunks already.
-  if (reader === undefined) return await readChunks(body);
+  if (reader === undefined) return await new Response(boundedBody(body)).bytes();
   let buffer = new Uint8Array(FIRST_BYTES);
   let bytes = 0;
   while (true) {
@@ -145,17 +147,4 @@ function byteReader(body: ReadableStream<Uint8Array>): ReadableStreamBYOBReader 
     if (error instanceof TypeError) return undefined;
     throw error;
   }
-}
-
-/** Reads the chunks of a whole body that is not too long, or throws. */
-async function readChunks(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
-  // Leaving the loop cancels the body.
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
-    chunks.push(new Uint8Array(chunk));
-  }
-  return await new Blob(chunks).bytes();
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type OpenAI from "openai";
+import type { APIError, OpenAI } from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { environmentVariable } from "../../base/environment.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
@@ -16,7 +16,6 @@ import type { FailedAttempt } from "../../calls/trace.ts";
 import type { AskedServer } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
-import type { APIError } from "openai";
 import { proxyOf } from "../../base/proxy.ts";
 import { boundedFetch } from "./bounded_fetch.ts";
 
@@ -171,7 +170,8 @@ export function requestsTo(endpoint: Endpoint): Requests {
   ): Promise<T> => {
     const { client, library } = await connect();
     try {
-      const data = await read(await posted(client, path, options));
+      const answer: unknown = await client.post(path, options).asResponse();
+      const data = await read(answer instanceof OpenAnswer ? answer.response : answer as Response);
       hasAnswered = true;
       answered();
       return data;
@@ -307,23 +307,11 @@ function faultOf(
   );
 }
 
-/** Returns the error of a request that other clients sent, and to which no answer came. */
-export async function faultOfFetch(
+/** Returns the error of a request to which no answer came, from what the one that sent it has thrown. */
+export function faultOfFetch(
   error: unknown,
-  asked: Pick<Endpoint, "who" | "quote" | "url">,
-): Promise<InfrastructureError> {
-  const library = await import("openai");
-  const cause = error instanceof Error ? error : new Error(reasonOf(error));
-  return networkFault(new library.APIConnectionError({ cause }), asked, library);
-}
-
-/** Turns a thrown error into one that says whose fault it is, and whether a retry may help. */
-function networkFault(
-  error: unknown,
-  asked: Server & Pick<Endpoint, "url">,
-  { APIConnectionError, APIError }: Client["library"],
+  { who, url, quote }: Pick<Endpoint, "who" | "quote" | "url">,
 ): InfrastructureError {
-  const { who, url, quote } = asked;
   const causes = causesOf(error);
   const denied = causes.find((cause) => cause instanceof Deno.errors.NotCapable);
   if (denied !== undefined) {
@@ -337,30 +325,35 @@ function networkFault(
       { permanent: "permission" },
     );
   }
-  const action = `Cannot get a reply of ${who}`;
-  if (error instanceof APIConnectionError) {
-    // The client's own message, "Connection error.", says nothing that its cause does not.
-    const reason = causesOf(error.cause ?? error).map((cause) => cause.message).join(": ");
-    const unheard = unheardReason(reason, url);
-    return new InfrastructureError(
-      `${action}${unheard === undefined ? "" : ` as ${unheard.why}`}: ${quote(reason)}`,
-      { retryable: true, permanent: unheard?.permanent },
-    );
-  }
+  const reason = causes.map((cause) => cause.message).join(": ") || reasonOf(error);
+  const unheard = unheardReason(reason, url);
+  return new InfrastructureError(
+    `Cannot get a reply of ${who}${unheard === undefined ? "" : ` as ${unheard.why}`}: ${
+      quote(reason)
+    }`,
+    { retryable: true, permanent: unheard?.permanent },
+  );
+}
+
+/** Turns a thrown error into one that says whose fault it is, and whether a retry may help. */
+function networkFault(
+  error: unknown,
+  asked: Server & Pick<Endpoint, "url">,
+  { APIConnectionError, APIError }: Client["library"],
+): InfrastructureError {
+  // The client's own message, "Connection error.", says nothing that its cause does not.
+  if (error instanceof APIConnectionError) return faultOfFetch(error.cause ?? error, asked);
   if (error instanceof APIError && error.status !== undefined) {
     return faultOf(errorSaid(error.error, error.status), asked, error.headers);
   }
-  // The client passes on errors of reading a body: a SyntaxError if it is not JSON, which quotes the body
-  // too briefly for a key in it to be recognized, and a TypeError if the connection breaks.
-  if (error instanceof SyntaxError) {
-    return new InfrastructureError(`${action}: the body is no JSON`, {
-      ...{ retryable: true, fault: "unclear" },
-    });
-  }
+  // The client passes on errors of reading a body: a TypeError if the connection breaks.
   const retryable = error instanceof TypeError;
-  return new InfrastructureError(`${action}: ${quote(reasonOf(error))}`, {
-    ...{ retryable, fault: retryable ? "infrastructure" : "unclear" },
-  });
+  return new InfrastructureError(
+    `Cannot get a reply of ${asked.who}: ${asked.quote(reasonOf(error))}`,
+    {
+      ...{ retryable, fault: retryable ? "infrastructure" : "unclear" },
+    },
+  );
 }
 
 /** Faults of a proxy, which alone connects to a server and looks up its address. */
@@ -420,16 +413,6 @@ const CLIENT_TIMEOUT = 2 ** 31 - 1;
 type Built = Awaited<ReturnType<OpenAI["buildRequest"]>>;
 type FinalRequestOptions = Parameters<OpenAI["buildRequest"]>[0];
 
-/** Where requests are sent, and with what. */
-interface Address {
-  readonly url: URL;
-  /** The key, if there is one. */
-  readonly key: string | undefined;
-  readonly headers: Headers;
-  /** Sends requests in place of the runtime's. */
-  readonly fetch?: typeof fetch | undefined;
-}
-
 /** OpenAI's client for an endpoint, and its library. */
 interface Client {
   readonly client: OpenAI;
@@ -459,19 +442,9 @@ class OpenAnswer {
   }
 }
 
-/** Posts a body, and returns the answer of the server. */
-async function posted(
-  client: OpenAI,
-  path: string,
-  { body, signal }: { readonly body: object; readonly signal: AbortSignal },
-): Promise<Response> {
-  const answer: unknown = await client.post(path, { body, signal }).asResponse();
-  return answer instanceof OpenAnswer ? answer.response : answer as Response;
-}
-
 /** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
 async function clientOf(
-  { url, key, headers, fetch: send = boundedFetch() }: Address,
+  { url, key, headers, fetch: send = boundedFetch() }: Endpoint,
 ): Promise<Client> {
   // Loading it takes a while, so it is loaded with the first request.
   const library = await import("openai");

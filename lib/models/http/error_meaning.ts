@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject, isObject, type JsonObject } from "../../base/json.ts";
+import { fieldOf, isJsonObject, isObject, type JsonObject } from "../../base/json.ts";
 import { textsIn, withoutQuotes } from "../../base/quotes.ts";
 import {
   type Effect,
@@ -81,8 +81,7 @@ function errorIn(body: unknown, isReply: boolean): unknown {
 }
 
 function firstChoice(body: unknown): JsonObject {
-  const choices = isJsonObject(body) ? body["choices"] : undefined;
-  const [choice] = Array.isArray(choices) ? choices : [];
+  const [choice] = [fieldOf(body, "choices")].flat();
   return isJsonObject(choice) ? choice : {};
 }
 
@@ -155,10 +154,8 @@ export function errorMeaning(
   return { ...effect, means, generated: generatedText(body) ?? wrote };
 }
 
-/** How a reply ended. */
-export interface Ending extends Effect {
-  /** What its finish reason means; omitted if it has none, or no row knows it. */
-  readonly means?: Meaning;
+/** How a reply ended; without a meaning if it has no finish reason, or no row knows it. */
+export interface Ending extends Omit<ErrorMeaning, "generated"> {
   /** The finish reason that no row knows. */
   readonly unknown?: string;
 }
@@ -201,8 +198,7 @@ function hasWord(words: string, word: string): boolean {
 
 /** Returns what a model wrote, where the server sends it along. */
 function generatedText(body: unknown): string | undefined {
-  const error = isJsonObject(body) ? body["error"] ?? body : undefined;
-  const text = isJsonObject(error) ? error["failed_generation"] : undefined;
+  const text = fieldOf(fieldOf(body, "error") ?? body, "failed_generation");
   return typeof text === "string" ? text : undefined;
 }
 

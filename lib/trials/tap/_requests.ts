@@ -58,10 +58,10 @@ export function sendingTo(
     const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
     const { signal } = watched;
     const sending = fetch(sent, { signal });
-    const response = await inReplyTime(sending, watched).catch(async (error) => {
+    const response = await inReplyTime(sending, watched).catch((error) => {
       answer.reject(error);
       const isBrokenOff = signal?.aborted || isErrorOf(error, TimeLimitError);
-      throw isBrokenOff ? error : await faultOfFetch(error, { ...server, url });
+      throw isBrokenOff ? error : faultOfFetch(error, { ...server, url });
     });
     if (response.ok) return { response, duration: performance.now() - started };
     const copy = copied(response, signal);
