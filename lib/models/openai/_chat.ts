@@ -57,15 +57,13 @@ function write({ request, options, choice, who, withheld }: WireRequest): ChatBo
       messages,
       (message) => writeMessage(message, [who, model], withheld, tools),
     ),
-    ...(tools.length === 0 ? {} : { tools: tools.map(toOpenAITool) }),
-    // OpenAI refuses the field when there are no tools.
-    ...(tools.length === 0 || parallelToolCalls === undefined
-      ? {}
-      : { parallel_tool_calls: parallelToolCalls }),
-    ...(tools.length === 0 || choice === undefined ? {} : {
-      tool_choice: typeof choice === "string"
-        ? choice
-        : { type: "function", function: { name: choice.function } },
+    // OpenAI refuses the others when there are no tools.
+    ...(tools.length === 0 ? {} : {
+      tools: tools.map(toOpenAITool),
+      parallel_tool_calls: parallelToolCalls,
+      tool_choice: typeof choice === "object"
+        ? { type: "function", function: { name: choice.function } }
+        : choice,
     }),
     temperature,
     top_p: topP,
@@ -177,19 +175,14 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   const given = { ...message, ...defined({ tool_calls: asFunctions(message["tool_calls"]) }) };
   const said = parseShape(SAID, given, answerer, ["choices", 0, "message"]);
   const text = contentText(said.content) || said.refusal || "";
-  const sentCalls = (said.tool_calls ?? []).map((call): WireCall & { fields: JsonObject } => ({
+  const sentCalls = (said.tool_calls ?? []).map((call): WireCall => ({
     ...call.function,
     id: call.id,
     isCustom: isJsonObject(call["custom"]),
-    // The id of a call is none within its function.
     fields: call as JsonObject,
   }));
   const wireCalls = withoutRepeats(sentCalls, (call) => call);
-  const legacy = wireCalls.length === 0 ? legacyCall(message["function_call"]) : [];
-  const allCalls: readonly (WireCall & { readonly fields?: JsonObject })[] = [
-    ...wireCalls,
-    ...legacy,
-  ];
+  const allCalls = wireCalls.length === 0 ? legacyCall(message["function_call"]) : wireCalls;
   const usage = countedUsage(reply["usage"], ["prompt_tokens", "completion_tokens"]);
   const served = model ?? "";
   // What is announced to a model without functions is text, such as a call in a text format.

@@ -37,6 +37,7 @@
 import {
   canonicalJson,
   defined,
+  fieldOf,
   isJsonObject,
   isObject,
   type JsonObject,
@@ -108,8 +109,7 @@ function failure(message: string): JsonObject {
 
 /** Returns the error in a chunk, as an object. */
 function errorIn(name: string, chunk: JsonObject): JsonObject | undefined {
-  const { error, x_groq: groq } = chunk;
-  const said = error ?? (isJsonObject(groq) ? groq["error"] : undefined);
+  const said = chunk["error"] ?? fieldOf(chunk["x_groq"], "error");
   if (isSaid(said) && said !== false) return isJsonObject(said) ? said : { message: said };
   const isError = [name, chunk["type"], chunk["object"]].includes("error");
   return isError ? chunk : undefined;
@@ -169,7 +169,7 @@ function streamedCompletion(): StreamedReply {
   const choice = new Map<string, JsonValue>();
   const message = new Map<string, JsonValue>();
   const calls = streamedCalls();
-  const legacy = functionParts();
+  const legacy = new FunctionParts();
   let [hasChoice, hasDelta] = [false, false];
   let groqUsage: JsonValue | undefined;
 
@@ -267,48 +267,44 @@ interface Piece {
 }
 
 /** A function's name and arguments that are put together. */
-interface FunctionParts {
-  readonly add: (given: JsonObject, isLast: boolean) => void;
+class FunctionParts {
   /** The arguments, as far as they are text. */
-  pieces: Piece[];
-  readonly name: () => JsonValue | undefined;
-  /** Returns the function; `undefined` if there was none, `null` if nobody knows what its arguments are. */
-  readonly whole: () => JsonObject | null | undefined;
-}
-
-function functionParts(): FunctionParts {
-  const fields = new Map<string, JsonValue>();
-  let isThere = false;
+  pieces: Piece[] = [];
+  readonly #fields = new Map<string, JsonValue>();
+  #isThere = false;
   // The text of a custom call is its input.
-  let textKey = "arguments";
-  const parts: FunctionParts = {
-    pieces: [],
-    add(given, isLast) {
-      isThere = true;
-      for (const [key, value] of Object.entries(given)) {
-        if (!isSaid(value)) {
-          // Whether there was an empty text or nothing makes a difference.
-          if (value !== null && !fields.has(key)) fields.set(key, value);
-        } else if ((key === "arguments" || key === "input") && typeof value === "string") {
-          textKey = key;
-          parts.pieces.push({ text: value, isMarked: isLast || isSaid(given["name"]) });
-        } else if (key === "name") {
-          fields.set(key, joinedName(fields.get(key), value));
-        } else {
-          if (key === "arguments") parts.pieces = [];
-          fields.set(key, value);
-        }
+  #textKey = "arguments";
+
+  get name(): JsonValue | undefined {
+    return this.#fields.get("name");
+  }
+
+  add(given: JsonObject, isLast: boolean): void {
+    this.#isThere = true;
+    for (const [key, value] of Object.entries(given)) {
+      if (!isSaid(value)) {
+        // Whether there was an empty text or nothing makes a difference.
+        if (value !== null && !this.#fields.has(key)) this.#fields.set(key, value);
+      } else if ((key === "arguments" || key === "input") && typeof value === "string") {
+        this.#textKey = key;
+        this.pieces.push({ text: value, isMarked: isLast || isSaid(given["name"]) });
+      } else if (key === "name") {
+        this.#fields.set(key, joinedName(this.name, value));
+      } else {
+        if (key === "arguments") this.pieces = [];
+        this.#fields.set(key, value);
       }
-    },
-    name: () => fields.get("name"),
-    whole() {
-      if (!isThere) return undefined;
-      if (parts.pieces.length === 0) return Object.fromEntries(fields);
-      const written = textKey === "input" ? joinedText(parts.pieces) : argumentsIn(parts.pieces);
-      return written === undefined ? null : { ...Object.fromEntries(fields), [textKey]: written };
-    },
-  };
-  return parts;
+    }
+  }
+
+  /** Returns the function; `undefined` if there was none, `null` if nobody knows what its arguments are. */
+  whole(): JsonObject | null | undefined {
+    if (!this.#isThere) return undefined;
+    const fields = Object.fromEntries(this.#fields);
+    if (this.pieces.length === 0) return fields;
+    const text = this.#textKey === "input" ? joinedText(this.pieces) : argumentsIn(this.pieces);
+    return text === undefined ? null : { ...fields, [this.#textKey]: text };
+  }
 }
 
 function joinedText(pieces: readonly Piece[]): string {
@@ -368,10 +364,7 @@ interface StreamedCall {
 }
 
 /** The calls of a message that are put together. */
-function streamedCalls(): {
-  readonly add: (given: JsonValue, isLast: boolean) => void;
-  readonly whole: () => JsonValue[];
-} {
+function streamedCalls() {
   const calls: StreamedCall[] = [];
   const odd: JsonValue[] = [];
   const byIndex = new Map<number, StreamedCall>();
@@ -380,7 +373,7 @@ function streamedCalls(): {
   let isMixed = false;
 
   const begin = (index: number | undefined) => {
-    const call = { fields: new Map(), func: functionParts(), index };
+    const call: StreamedCall = { fields: new Map(), func: new FunctionParts(), index };
     calls.push(call);
     return call;
   };
@@ -406,7 +399,7 @@ function streamedCalls(): {
     return begin(index);
   };
   return {
-    add(given, isLast) {
+    add(given: JsonValue, isLast: boolean): void {
       if (!isJsonObject(given)) {
         odd.push(given);
         return;
@@ -425,18 +418,15 @@ function streamedCalls(): {
       if (said !== undefined) call.func.add(said, isLast);
       else if (isSaid(func)) call.fields.set("function", func);
     },
-    whole() {
+    whole(): JsonValue[] {
       const isOrdered = !isMixed && calls.every(({ index }) => index !== undefined);
       const ordered = isOrdered ? calls.toSorted((one, other) => one.index! - other.index!) : calls;
       return [
         ...united(united(ordered, splitKeys(ordered), joinedText), idKey, argumentsIn).map(
           ({ fields, func }): JsonObject => {
-            const key = fields.has("custom") ? "custom" : "function";
             const said = func.whole();
-            return {
-              ...Object.fromEntries(fields),
-              ...(said === undefined ? {} : { [key]: said }),
-            };
+            if (said !== undefined) fields.set(fields.has("custom") ? "custom" : "function", said);
+            return Object.fromEntries(fields);
           },
         ),
         // A reader refuses them.
@@ -465,7 +455,7 @@ function united(
 
 /** Calls with one id are the same one; a server that names the function in its place gives none. */
 function idKey(call: StreamedCall): unknown {
-  const [id, name] = [call.fields.get("id"), call.func.name()];
+  const [id, name] = [call.fields.get("id"), call.func.name];
   return isOwnId(id) && id !== name ? JSON.stringify([id, name]) : call;
 }
 
@@ -476,8 +466,8 @@ function splitKeys(calls: readonly StreamedCall[]): (call: StreamedCall) => unkn
   let isWritten = false;
   for (const call of calls) {
     const { index, func } = call;
-    const isSame = func.name() === head?.func.name() && (isWritten || index === head?.index);
-    if (head === undefined || isSaid(func.name()) && !isSame) [head, isWritten] = [call, false];
+    const isSame = func.name === head?.func.name && (isWritten || index === head?.index);
+    if (head === undefined || isSaid(func.name) && !isSame) [head, isWritten] = [call, false];
     keys.set(call, head);
     isWritten ||= func.pieces.length > 0;
     if (isObjectWritten(joinedText(func.pieces))) head = undefined;
@@ -487,12 +477,8 @@ function splitKeys(calls: readonly StreamedCall[]): (call: StreamedCall) => unkn
 
 // Responses.
 
-/** Events that contain a whole response, and its status. */
-const ENDS: ReadonlyMap<JsonValue, string> = new Map([
-  ["response.completed", "completed"],
-  ["response.incomplete", "incomplete"],
-  ["response.failed", "failed"],
-]);
+/** What is behind `response.` in the types of events that contain a whole response: its status. */
+const ENDS = ["completed", "incomplete", "failed"];
 
 function streamedResponse(): StreamedReply {
   const items: { readonly item: JsonValue; readonly place: number }[] = [];
@@ -508,7 +494,9 @@ function streamedResponse(): StreamedReply {
         items.push({ item, place: typeof place === "number" ? place : items.length });
       }
       hasParts ||= /\.(?:delta|arguments\.done|output_text\.done)$/.test(String(type));
-      const status = ENDS.get(isWhole ? `response.${chunk["status"]}` : type);
+      const status = ENDS.find((end) =>
+        isWhole ? chunk["status"] === end : type === `response.${end}`
+      );
       if (status === undefined || !isJsonObject(response)) return;
       body = { ...response, status: status === "failed" ? status : response["status"] ?? status };
       const { output } = response;

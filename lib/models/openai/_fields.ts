@@ -58,7 +58,7 @@ function fieldsOf(from: JsonObject, names: readonly string[]): JsonObject {
  */
 export function itemOf(
   message: JsonObject,
-  wireCalls: readonly (WireCall & { readonly fields?: JsonObject })[],
+  wireCalls: readonly WireCall[],
   calls: readonly ToolCall[],
 ): JsonObject | undefined {
   const fields = fieldsOf(message, MESSAGE_FIELDS);

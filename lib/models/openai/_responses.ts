@@ -13,6 +13,7 @@ import type { Carried, Message } from "../../tools/message.ts";
 import { endingOf } from "../http/error_meaning.ts";
 import { type ToolCall, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { isOfChat } from "./_fields.ts";
+import { contentText } from "./content.ts";
 import {
   countedUsage,
   MAX_LEVELS,
@@ -50,14 +51,12 @@ function write({ request, options, choice, who }: WireRequest): ResponsesBody {
   return {
     model,
     input: messages.flatMap((message) => writeMessage(message, [who, model])),
-    ...(tools.length === 0 ? {} : { tools: tools.map(writeTool) }),
-    ...(tools.length === 0 || parallelToolCalls === undefined
-      ? {}
-      : { parallel_tool_calls: parallelToolCalls }),
-    ...(tools.length === 0 || choice === undefined ? {} : {
-      tool_choice: typeof choice === "string"
-        ? choice
-        : { type: "function", name: choice.function },
+    ...(tools.length === 0 ? {} : {
+      tools: tools.map(writeTool),
+      parallel_tool_calls: parallelToolCalls,
+      tool_choice: typeof choice === "object"
+        ? { type: "function", name: choice.function }
+        : choice,
     }),
     temperature,
     top_p: topP,
@@ -124,8 +123,7 @@ const CALL = z.looseObject({
 function read(answer: unknown, answerer: ReplySource): WireReply {
   const { who, hide, unusable } = answerer;
   const reply = parseShape(REPLY, answer, answerer);
-  const { status, model } = reply;
-  const { usage } = reply;
+  const { status, model, usage } = reply;
   if (status === "failed") throw unusable("it is an error, of which no more is said");
   if (status === "queued" || status === "in_progress" || status === "cancelled") {
     throw unusable(`its status is ${status}`);
@@ -164,22 +162,8 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
 
 /** Returns the text of the messages among the items, or their refusals if there is no text. */
 function itemsText(items: readonly JsonObject[]): string {
-  const texts: string[] = [];
-  const refusals: string[] = [];
-  for (const { type, content } of items) {
-    if (type !== "message") continue;
-    if (typeof content === "string") texts.push(content);
-    for (const part of Array.isArray(content) ? content : []) {
-      if (!isJsonObject(part)) continue;
-      if (part["type"] === "output_text" && typeof part["text"] === "string") {
-        texts.push(part["text"]);
-      }
-      if (part["type"] === "refusal" && typeof part["refusal"] === "string") {
-        refusals.push(part["refusal"]);
-      }
-    }
-  }
-  return texts.join("") || refusals.join("");
+  const said = items.filter(({ type }) => type === "message");
+  return contentText(said.flatMap(({ content }) => content ?? []));
 }
 
 /** Writes an assistant's text as items without a server's ids. */

@@ -4,7 +4,14 @@
  */
 
 import { z } from "zod";
-import { defined, fieldOf, isJsonObject, jsonText, parseJson } from "../../base/json.ts";
+import {
+  defined,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  parseJson,
+} from "../../base/json.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { unreadable, unreadableCall } from "../formats/_json_calls.ts";
@@ -27,6 +34,8 @@ export interface WireCall {
   readonly arguments?: unknown;
   /** Whether the arguments are a text of any form, as those of custom calls. */
   readonly isCustom?: boolean;
+  /** All fields of a call that may have some to send back; the id of a call is none within its function. */
+  readonly fields?: JsonObject;
 }
 
 /** Levels of nesting in what a reply carries, at most. */
