@@ -6,7 +6,8 @@
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { environmentVariable } from "../base/environment.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
-import { formatOf, isTextFormat } from "./formats/registry.ts";
+import { type FormatId, formatOf, isTextFormat } from "./formats/registry.ts";
+import type { JsonObject } from "../base/json.ts";
 import { InputError } from "../base/errors.ts";
 import type { Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
@@ -76,16 +77,16 @@ export class Connections {
     const { sets: _, limiters: __, baseURL: usual, importPackage: ___, ...policy } = this.#options;
     const { apiKeyVariable, baseURL = usual, ...options } = withSampling(entry);
     const { model, provider } = options;
-    const name = modelName(entry);
+    const { name, simulated } = identityOf(entry);
     // All entries of a model share its rate limits, in any format and under any name.
     const limiterAt = (url: string) => this.#limiters.of(url, model, policy);
     // An entry may name another server of simulated models, such as `toolgate simulate`.
-    if (model.startsWith("sim:") && entry.baseURL === undefined) {
+    if (simulated && entry.baseURL === undefined) {
       readSimulatedName(model);
       return modelAt(options, {
         ...policy,
         name,
-        simulated: true,
+        simulated,
         baseURL: SIMULATED_URL,
         apiKey: NO_KEY,
         limiter: limiterAt(SIMULATED_URL),
@@ -93,7 +94,6 @@ export class Connections {
         requestFields: ({ context }) => ({ seed: context.repetition }),
       });
     }
-    const simulated = model.startsWith("sim:");
     if (provider !== undefined) {
       const limiter = limiterAt(entry.baseURL ?? provider);
       const asked = { ...withSampling(entry), provider };
@@ -116,9 +116,7 @@ export class Connections {
     const key = apiKey ?? providerKey(entry, given.name);
     const { api = "chat", toolChoice, body } = entry;
     const isText = isTextFormat(api);
-    const asked = isText
-      ? { ...entry, toolChoice: undefined, body: { stop: [...formatOf(api).stop], ...body } }
-      : entry;
+    const asked = isText ? { ...entry, toolChoice: undefined, body: stopping(api, body) } : entry;
     let loading: Promise<Model> | undefined;
     const model: Model = {
       ...{ name: given.name, simulated: given.simulated, takes: takenBy(entry) },
@@ -156,18 +154,16 @@ function modelAt(
   address: Omit<OpenAIOptions, "model">,
 ): Model {
   if (!isTextFormat(api)) {
-    return openai({
-      ...options,
-      ...address,
-      api,
-      toolChoice,
-    });
+    return openai({ ...options, ...address, api, toolChoice });
   }
-  const { stop } = formatOf(api);
-  // Some servers do not support stop sequences; an entry whose body has stop: null sends none.
-  const body = { ...(stop.length === 0 ? {} : { stop: [...stop] }), ...options.body };
-  const model = openai({ ...options, ...address, body });
+  const model = openai({ ...options, ...address, body: stopping(api, options.body) });
   return inTextFormat(model, api, { toolChoice });
+}
+
+/** Adds the stop sequences of a text format to a body, which may have its own: `null` where a server supports none. */
+function stopping(api: FormatId, body: JsonObject = {}): JsonObject {
+  const { stop } = formatOf(api);
+  return stop.length === 0 ? body : { stop: [...stop], ...body };
 }
 
 /** Returns the key of a provider. It is required unless the entry names a server, or the provider has other credentials. */
@@ -182,11 +178,11 @@ function providerKey(
 }
 
 function readKey(variable: string, model: string): string {
-  const permission = Deno.permissions.querySync({ name: "env", variable });
-  const key = permission.state === "granted" ? Deno.env.get(variable) : undefined;
-  if (key !== undefined && key !== "") return key;
+  const key = environmentVariable(variable);
+  if (key !== undefined) return key;
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
   throw new InputError(
-    permission.state === "granted"
+    state === "granted"
       ? `Cannot use model ${model} as the environment variable ${variable} is not set`
       : `Cannot use model ${model} as Deno may not read ${variable}: add --allow-env=${variable}`,
   );

@@ -99,9 +99,9 @@ export function costOfAll(trials: readonly Spender[], prices: Prices): number | 
   if (trials.some(isUncounted)) return null;
   const shares = Map.groupBy(trials.flatMap(usageByModel), ({ model }) => model.requested);
   if ([...shares.keys()].some((name) => !Object.hasOwn(prices, name))) return null;
-  return [...shares].reduce(
-    (sum, [name, own]) => sum + costOf(sumUsage(own.map(({ usage }) => usage)), name, prices),
-    0,
+  return sum(
+    [...shares],
+    ([name, own]) => costOf(sumUsage(own.map(({ usage }) => usage)), name, prices),
   );
 }
 

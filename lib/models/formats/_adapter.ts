@@ -8,16 +8,11 @@ import type { FormatReading, TextFormat } from "./format.ts";
 import { thinkingOf } from "./_read_reply.ts";
 import { type FormatId, formatOf } from "./registry.ts";
 import { defined, isJsonObject, parseJson } from "../../base/json.ts";
+import type { ModelEntry } from "../entry.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
-import type { ToolCall, ToolChoice } from "../../tools/tool.ts";
+import type { ToolCall } from "../../tools/tool.ts";
 import { reasoningTexts } from "../openai/content.ts";
 import { PARSES } from "../../calls/trace.ts";
-
-/** Options of {@linkcode inTextFormat}. */
-export interface TextFormatOptions {
-  /** Whether a reply may or must call, if the request does not say. Default: `auto`. */
-  readonly toolChoice?: ToolChoice;
-}
 
 /**
  * Wraps a model so that it calls functions in a text format: functions, calls and results are written into
@@ -25,8 +20,14 @@ export interface TextFormatOptions {
  * its server sends some anyway, they count too. A reply to a request without tools is not changed.
  *
  * The format's `stop` sequences are not sent, as a request cannot contain them; set them on `model` itself.
+ *
+ * @param options Whether a reply may or must call, if the request does not say. Default: `auto`.
  */
-export function inTextFormat(model: Model, id: FormatId, options: TextFormatOptions = {}): Model {
+export function inTextFormat(
+  model: Model,
+  id: FormatId,
+  options: Pick<ModelEntry, "toolChoice"> = {},
+): Model {
   const format = formatOf(id);
   return {
     name: model.name,

@@ -132,12 +132,8 @@ class Ahead {
 function walk(marked: Marked, region: ReplyPart, ahead: Ahead | undefined): Walked {
   const { text, marks } = marked;
   const { to } = region;
-  const [calls, said, thought, repairs]: [ReadCall[], string[], ReplyPart[], string[]] = [
-    [],
-    [],
-    [],
-    [],
-  ];
+  const walked: Walked = { calls: [], said: [], answered: false, thought: [], repairs: [] };
+  const { calls, said, thought, repairs } = walked;
   let place = region.from;
   /** Where thinking would begin if it ends without a begin, and the calls and texts found by then. */
   let block = { from: place, index: region.index, calls: 0, said: 0 };
@@ -157,7 +153,7 @@ function walk(marked: Marked, region: ReplyPart, ahead: Ahead | undefined): Walk
       for (const call of attempt.calls) calls.push(call);
     }
     if (kind === "answer" && calls.length === 0 && !ahead?.isThought(index)) {
-      return { calls, said: [text.slice(end, to)], answered: true, thought, repairs };
+      return { ...walked, said: [text.slice(end, to)], answered: true };
     }
     if ((kind === "result" || kind === "answer") && calls.length > 0 && !ahead?.isThought(index)) {
       goOn(start, to);
@@ -183,7 +179,7 @@ function walk(marked: Marked, region: ReplyPart, ahead: Ahead | undefined): Walk
     block = { from: place, index: index + 1, calls: calls.length, said: said.length };
   }
   goOn(to, to);
-  return { calls, said, answered: false, thought, repairs };
+  return walked;
 }
 
 /** Returns whether an index is at the start of a line, apart from spaces. */

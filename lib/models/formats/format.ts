@@ -95,24 +95,17 @@ export interface TextFormat extends FormatParts {
 export function textFormat(parts: FormatParts): TextFormat {
   return {
     ...parts,
-    present: (messages, tools, toolChoice = "auto") =>
-      presentConversation(parts, messages, instructions(parts, tools, toolChoice)),
+    present(messages, tools, toolChoice = "auto") {
+      const added = instructions(parts, tools, toolChoice);
+      if (added === "") return asTexts(parts, messages);
+      const [first, ...others] = messages;
+      if (first?.role !== "system") {
+        return [{ role: "system", content: added }, ...asTexts(parts, messages)];
+      }
+      const content = `${first.content}\n\n${added}`;
+      return [{ role: "system", content }, ...asTexts(parts, others)];
+    },
   };
-}
-
-/** Converts a conversation to plain texts, with the instructions in its system message. */
-function presentConversation(
-  format: FormatParts,
-  messages: readonly Message[],
-  instructions: string,
-): Message[] {
-  const [first] = messages;
-  const opening: Message[] = instructions === "" ? [] : [{
-    role: "system",
-    content: first?.role === "system" ? `${first.content}\n\n${instructions}` : instructions,
-  }];
-  const rest = opening.length > 0 && first?.role === "system" ? messages.slice(1) : messages;
-  return [...opening, ...asTexts(format, rest)];
 }
 
 /** Returns the instructions for the system message; empty if there are no functions. */

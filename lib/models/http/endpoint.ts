@@ -215,16 +215,15 @@ function isAnswer(error: unknown, { APIError }: Client["library"]): boolean {
  * read, or a content filter stopped it. Who needs a reply makes one of it; for all others there is none.
  */
 export class ModelFault extends InfrastructureError {
-  /** What became of the reply. */
-  readonly reply: "unreadable" | "filtered";
-  /** What the model wrote, as far as the server says. */
-  readonly generated: string;
-
   /** Creates the error. */
-  constructor(message: string, reply: NonNullable<Effect["reply"]>, generated: string) {
+  constructor(
+    message: string,
+    /** What became of the reply. */
+    readonly reply: NonNullable<Effect["reply"]>,
+    /** What the model wrote, as far as the server says. */
+    readonly generated: string,
+  ) {
     super(message, { fault: "unclear" });
-    this.reply = reply;
-    this.generated = generated;
   }
 }
 
@@ -424,14 +423,11 @@ interface Client {
  * address for a log that is off, which takes as long as sending the request.
  */
 class OpenAnswer {
-  readonly response: Response;
   readonly ok = true;
   readonly url = "";
   readonly headers = new Map<string, string>();
 
-  constructor(response: Response) {
-    this.response = response;
-  }
+  constructor(readonly response: Response) {}
 
   get status(): number {
     return this.response.status;

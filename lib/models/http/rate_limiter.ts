@@ -81,10 +81,9 @@ export class RateLimiter {
 
   readonly #requests: number;
   readonly #tokens: number;
-  readonly #onSlowed: RateLimiterOptions["onSlowed"];
-  #onHeld: RateLimiterOptions["onHeld"];
-  readonly #onWait: RateLimiterOptions["onWait"];
+  readonly #calls: Pick<RateLimiterOptions, "onSlowed" | "onHeld" | "onWait">;
   #toldUntil = 0;
+  #toldHeld = false;
   #toldSilent = false;
   /** Requests that may be under way, at most, with fractions; no limit before the first refusal. */
   #most = Infinity;
@@ -119,13 +118,10 @@ export class RateLimiter {
   constructor(options: RateLimiterOptions = {}) {
     assertRates(options);
     const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = options;
-    const { onSlowed, onHeld, onWait, clock } = options;
     this.#requests = requestsPerMinute;
     this.#tokens = tokensPerMinute;
-    this.#onSlowed = onSlowed;
-    this.#onHeld = onHeld;
-    this.#onWait = onWait;
-    this.clock = clock ?? SYSTEM_CLOCK;
+    this.#calls = options;
+    this.clock = options.clock ?? SYSTEM_CLOCK;
   }
 
   /** Number of requests that may be under way at present. */
@@ -209,7 +205,7 @@ export class RateLimiter {
       this.#answered - last.answered > this.#refusals - last.refused;
     const now = this.clock.now();
     if (this.#refusals++ === 0) {
-      this.#onSlowed?.(retryAfter);
+      this.#calls.onSlowed?.(retryAfter);
       this.#toldUntil = now + (retryAfter ?? 0);
     }
     const counts = { answered: this.#answered, refused: this.#refusals, isOwn };
@@ -241,12 +237,12 @@ export class RateLimiter {
     const now = this.clock.now();
     if (milliseconds < LONG || now < this.#toldUntil) return;
     this.#toldUntil = now + milliseconds;
-    this.#onWait?.(milliseconds, "asked");
+    this.#calls.onWait?.(milliseconds, "asked");
   }
 
   /** Warns, once, that the model has not replied for that long. */
   tellSilent(milliseconds: number): void {
-    if (!this.#toldSilent && this.#answered === 0) this.#onWait?.(milliseconds, "silent");
+    if (!this.#toldSilent && this.#answered === 0) this.#calls.onWait?.(milliseconds, "silent");
     this.#toldSilent = true;
   }
 
@@ -334,9 +330,9 @@ export class RateLimiter {
 
   /** Reports a long delay once; one that the server asks for is reported by `onSlowed`. */
   #reportHeld(delay: number): void {
-    if (delay < LONG || delay === Infinity || this.#pausedUntil > 0) return;
-    this.#onHeld?.(delay);
-    this.#onHeld = undefined;
+    if (delay < LONG || delay === Infinity || this.#pausedUntil > 0 || this.#toldHeld) return;
+    this.#calls.onHeld?.(delay);
+    this.#toldHeld = true;
   }
 
   /** Calls `#admit` again after `delay` milliseconds, and not before. */

@@ -142,12 +142,12 @@ export function retrying<
         if (refusal === undefined) limiter?.failed(place!);
         signal?.throwIfAborted();
         const fault = error instanceof Silence
-          ? await silenceFault(
+          ? silenceFault(
             error,
             server && {
               who: server.who,
               isNew: !error.ofTrial && limiter?.answered === 0,
-              isAlive: () => server.isAlive(startedAt, signal),
+              isAlive: await server.isAlive(startedAt, signal),
             },
           )
           : error;
@@ -230,32 +230,25 @@ function replyTokens(reply: { readonly usage?: Partial<Usage> }): number | undef
 
 /** An attempt without any answer until its time was up. */
 class Silence extends Error {
-  /** Whether the trial's own time was up, not that of a request. */
-  readonly ofTrial: boolean;
-
-  constructor(message: string, ofTrial: boolean) {
+  /** `ofTrial` says whether the trial's own time was up, not that of a request. */
+  constructor(message: string, readonly ofTrial: boolean) {
     super(message);
-    this.ofTrial = ofTrial;
   }
 }
 
 /** Returns the error that silence is: the model's, if its server is alive and has replied before. */
-async function silenceFault(
+function silenceFault(
   { message, ofTrial }: Silence,
-  server: {
-    readonly who: string;
-    readonly isNew: boolean;
-    isAlive(): Promise<boolean>;
-  } | undefined,
-): Promise<TimeLimitError | InfrastructureError> {
+  server: { readonly who: string; readonly isNew: boolean; readonly isAlive: boolean } | undefined,
+): TimeLimitError | InfrastructureError {
   if (server === undefined) {
     return ofTrial
       ? new TimeLimitError(message)
       : new InfrastructureError(message, { retryable: true });
   }
-  const { who, isNew } = server;
+  const { who, isNew, isAlive } = server;
   const permanent = { permanent: "refused" } as const;
-  if (!await server.isAlive()) {
+  if (!isAlive) {
     return new InfrastructureError(
       `Cannot get a reply of ${who} as its server is silent: ${message}, and neither another request nor a ` +
         "small one afterwards was answered",

@@ -133,9 +133,7 @@ export class Judge {
     };
     this.#isRecorded = isModel(entry) && entry.recorded === true;
     const recorded = recordingOptions(recordings, "a judge");
-    this.#recordings = recorded === undefined
-      ? undefined
-      : new judgeRecordings.JudgeRecordings(recorded);
+    this.#recordings = recorded && new judgeRecordings.JudgeRecordings(recorded);
     this.name = isModel(entry) ? entry.name : modelName(entry);
     this.simulated = isModel(entry) ? entry.simulated : isSimulator(entry.model);
   }

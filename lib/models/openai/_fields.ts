@@ -63,35 +63,27 @@ export function itemOf(
 ): JsonObject | undefined {
   const fields = fieldsOf(message, MESSAGE_FIELDS);
   const { content } = message;
-  const parts: JsonObject =
-    Array.isArray(content) && content.some((part) => textPart(part) === undefined)
-      ? { content }
-      : {};
+  if (Array.isArray(content) && content.some((part) => textPart(part) === undefined)) {
+    fields["content"] = content;
+  }
   const callFields = calls.map(({ id }, index) => ({
     id,
     ...fieldsOf(wireCalls[index]?.fields ?? {}, CALL_FIELDS),
   }));
-  const isEmpty = Object.keys({ ...fields, ...parts }).length === 0 &&
+  const isEmpty = Object.keys(fields).length === 0 &&
     callFields.every((call) => Object.keys(call).length === 1);
   if (isEmpty) return undefined;
   const ids = new Map(wireCalls.map(({ id }, index) => [id, calls[index]!.id]));
   const details = fields["reasoning_details"];
-  return {
-    type: TYPE,
-    ...fields,
+  if (Array.isArray(details)) {
     // Some of them belong to a call, by its id.
-    ...(Array.isArray(details)
-      ? {
-        reasoning_details: details.map((detail) =>
-          isJsonObject(detail) && typeof detail["id"] === "string"
-            ? { ...detail, id: ids.get(detail["id"]) ?? detail["id"] }
-            : detail
-        ),
-      }
-      : {}),
-    ...parts,
-    ...(calls.length === 0 ? {} : { tool_calls: callFields }),
-  };
+    fields["reasoning_details"] = details.map((detail) =>
+      isJsonObject(detail) && typeof detail["id"] === "string"
+        ? { ...detail, id: ids.get(detail["id"]) ?? detail["id"] }
+        : detail
+    );
+  }
+  return { type: TYPE, ...fields, ...(calls.length === 0 ? {} : { tool_calls: callFields }) };
 }
 
 /** Whether items were carried by a chat completion. */

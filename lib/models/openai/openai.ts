@@ -8,15 +8,14 @@ import { z } from "zod";
 import { checkOptions, must, parseWith } from "../../base/input.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import { defined, type JsonObject } from "../../base/json.ts";
-import type { ToolChoice } from "../../tools/tool.ts";
 import { MODEL, takenBy, TOOL_CHOICE } from "../entry.ts";
-import type { ForwardedRequest, Model, ModelRequest } from "../model.ts";
+import type { ForwardedRequest, Model } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
 import { wholeBody } from "./_event_stream.ts";
 import { refusedPart, STREAM_OPTIONS, WHOLE_REPLY } from "./_fields.ts";
 import { apiOfPath } from "./agent_request.ts";
 import { refusedOption } from "./refused_option.ts";
-import { faultReply, FORMATS, readAnswer, unusableAt, withUsage } from "./watched_reply.ts";
+import { faultReply, FORMATS, readAnswer, sourceOf, withUsage } from "./watched_reply.ts";
 import type { OpenAIOptions } from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";
@@ -64,76 +63,67 @@ export function openai(options: OpenAIOptions): Model {
   const format = FORMATS[api];
   const endpoint = endpointOf(options);
   const { who, hide, quote } = endpoint;
-  const unusable = unusableAt(endpoint, api);
   const { post, send, isAlive } = requestsTo(endpoint);
   const withheld = new Set<string>();
   // Who has replied takes its options: what a later refusal says of them is said of something else.
   let replied = false;
-  /**
-   * Posts a request; again without what the server refuses of it. The server may have drawn a reply before it
-   * refused, so that the refusal is reported as any other failed attempt.
-   */
-  const ask = async (
-    { request, choice, signal, failed }: {
-      readonly request: ModelRequest;
-      readonly choice: ToolChoice | undefined;
-      readonly signal: AbortSignal;
-      readonly failed: FailedAttempt[];
-    },
-  ): Promise<unknown> => {
-    const known = new Set(withheld);
-    while (true) {
-      const isStreamed = options.stream || known.has(WHOLE_REPLY);
-      // Responses tell their usage in any case.
-      const hasUsage = api !== "chat" || known.has(STREAM_OPTIONS);
-      const body = {
-        ...format.write({ request, options, choice, who, withheld: known }) as JsonObject,
-        ...(isStreamed ? { stream: true } : {}),
-        ...(!isStreamed || hasUsage ? {} : { [STREAM_OPTIONS]: { include_usage: true } }),
-        ...options.body,
-        ...options.requestFields?.(request),
-      };
-      try {
-        const answer = wholeBody(api, await post(format.path, body, signal));
-        for (const field of known) withheld.add(field);
-        replied = true;
-        return answer;
-      } catch (error) {
-        // llama.cpp refuses by an error of its own.
-        const isRefusal = error instanceof RefusedError &&
-          (!error.retryable || error.status === 500);
-        if (!isRefusal) throw error;
-        const { status, message } = error;
-        const refused = refusedPart(message, body);
-        // Who has replied whole can; what a later error says of streams may be a model's words.
-        const isVain = refused === undefined || known.has(refused) ||
-          refused === WHOLE_REPLY && replied;
-        if (isVain) throw replied ? error : refusedOption(error, who, body);
-        known.add(refused);
-        failed.push({ cause: "unclear", ...defined({ status }), message });
-      }
-    }
-  };
   const attempt: Attempt = async (request, signal) => {
+    const { messages, tools } = request;
     const choice = parseWith(CHOICE, request.toolChoice, "toolChoice") ?? options.toolChoice;
     const source = {
-      ...{ who, hide, quote, unusable },
-      tools: request.tools,
-      told: request.messages,
+      ...sourceOf({ api, messages, tools }, endpoint),
       url: endpoint.url,
       isTaken: (id: string) =>
-        request.messages.some((message) =>
+        messages.some((message) =>
           message.role === "assistant" && message.calls.some((call) => call.id === id)
         ),
     };
     const failed: FailedAttempt[] = [];
+    /**
+     * Posts the request; again without what the server refuses of it. The server may have drawn a reply before it
+     * refused, so that the refusal is reported as any other failed attempt.
+     */
+    const ask = async (): Promise<unknown> => {
+      const known = new Set(withheld);
+      while (true) {
+        const isStreamed = options.stream || known.has(WHOLE_REPLY);
+        // Responses tell their usage in any case.
+        const hasUsage = api !== "chat" || known.has(STREAM_OPTIONS);
+        const body = {
+          ...format.write({ request, options, choice, who, withheld: known }) as JsonObject,
+          ...(isStreamed ? { stream: true } : {}),
+          ...(!isStreamed || hasUsage ? {} : { [STREAM_OPTIONS]: { include_usage: true } }),
+          ...options.body,
+          ...options.requestFields?.(request),
+        };
+        try {
+          const answer = wholeBody(api, await post(format.path, body, signal));
+          for (const field of known) withheld.add(field);
+          replied = true;
+          return answer;
+        } catch (error) {
+          // llama.cpp refuses by an error of its own.
+          const isRefusal = error instanceof RefusedError &&
+            (!error.retryable || error.status === 500);
+          if (!isRefusal) throw error;
+          const { status, message } = error;
+          const refused = refusedPart(message, body);
+          // Who has replied whole can; what a later error says of streams may be a model's words.
+          const isVain = refused === undefined || known.has(refused) ||
+            refused === WHOLE_REPLY && replied;
+          if (isVain) throw replied ? error : refusedOption(error, who, body);
+          known.add(refused);
+          failed.push({ cause: "unclear", ...defined({ status }), message });
+        }
+      }
+    };
     const answered = async () => {
       try {
-        return readAnswer(format, await ask({ request, choice, signal, failed }), source);
+        return readAnswer(format, await ask(), source);
       } catch (error) {
         if (error instanceof ModelFault) return faultReply(error, source);
         // Serializing a part that nests too deep overflows the stack.
-        throw error instanceof RangeError ? unusable("it nests too deep") : error;
+        throw error instanceof RangeError ? source.unusable("it nests too deep") : error;
       }
     };
     return {

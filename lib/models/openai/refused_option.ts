@@ -94,8 +94,6 @@ export function refusedOption(
 /** Whether a text names a field, as it is sent or in camel case. */
 function isNamed(field: string, text: string): boolean {
   const camel = field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  const [open, shut] = WORDS.includes(field)
-    ? [`(?:["'\`]|parameters?:? |: )`, "\\b"]
-    : ["\\b", "\\b"];
-  return /^\w+$/.test(field) && new RegExp(`${open}(?:${field}|${camel})${shut}`).test(text);
+  const open = WORDS.includes(field) ? `(?:["'\`]|parameters?:? |: )` : "\\b";
+  return /^\w+$/.test(field) && new RegExp(`${open}(?:${field}|${camel})\\b`).test(text);
 }

@@ -172,20 +172,14 @@ export function faultReply({ reply, generated }: ModelFault, source: ReplySource
 }
 
 /** Returns how the answer of a server is read, and how its errors are worded. */
-export function unusableAt(
-  { who, quote }: Pick<Server, "who" | "quote">,
-  api: WireApi,
-): ReplySource["unusable"] {
-  return (state, { fault = "unclear", permanent } = {}) =>
-    new InfrastructureError(
-      `Cannot use the reply of ${who} as it must be ${FORMATS[api].replyName}: ${quote(state)}`,
-      { retryable: true, fault, permanent },
-    );
-}
-
-function sourceOf({ api, tools, messages }: AgentRequest, server: Server): ReplySource {
-  const { who, hide, quote } = server;
-  return { who, hide, quote, tools, told: messages, unusable: unusableAt(server, api) };
+export function sourceOf(
+  { api, tools, messages }: Pick<AgentRequest, "api" | "tools" | "messages">,
+  { who, hide, quote }: Server,
+): ReplySource {
+  const action = `Cannot use the reply of ${who} as it must be ${FORMATS[api].replyName}`;
+  const unusable: ReplySource["unusable"] = (state, { fault = "unclear", permanent } = {}) =>
+    new InfrastructureError(`${action}: ${quote(state)}`, { retryable: true, fault, permanent });
+  return { who, hide, quote, tools, told: messages, unusable };
 }
 
 /** Adds an estimate where a server does not count tokens, or counts none. */

@@ -5,7 +5,7 @@
  */
 
 import { InputError } from "../../base/errors.ts";
-import { fieldOf, isJsonObject, jsonText, type JsonValue, printable } from "../../base/json.ts";
+import { isJsonObject, jsonText, type JsonValue, printable } from "../../base/json.ts";
 import type { RecordedRequest, RecordedToolResult, Recording } from "./_file.ts";
 import type { HashedRequest } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
@@ -210,31 +210,19 @@ function firstDifference(
   areSame: typeof areSameApartFromSecrets,
   path = "",
 ): MissDifference | undefined {
-  if (Array.isArray(recorded) && Array.isArray(requested)) {
-    for (let index = 0; index < Math.max(recorded.length, requested.length); index++) {
-      const inner = firstDifference(
-        recorded[index],
-        requested[index],
-        areSame,
-        `${path}[${index}]`,
-      );
-      if (inner !== undefined) return inner;
-    }
-    return undefined;
-  }
-  if (isJsonObject(recorded) && isJsonObject(requested)) {
-    for (const name of new Set([...Object.keys(recorded), ...Object.keys(requested)])) {
-      const way = path === ""
+  const areLists = Array.isArray(recorded) && Array.isArray(requested);
+  if (areLists || (isJsonObject(recorded) && isJsonObject(requested))) {
+    const before = new Map(Object.entries<JsonValue>(recorded));
+    const now = new Map(Object.entries<JsonValue>(requested));
+    for (const name of new Set([...before.keys(), ...now.keys()])) {
+      const way = areLists
+        ? `${path}[${name}]`
+        : path === ""
         ? name
         : /^[\w$-]+$/.test(name)
         ? `${path}.${name}`
         : `${path}[${JSON.stringify(name)}]`;
-      const inner = firstDifference(
-        fieldOf(recorded, name),
-        fieldOf(requested, name),
-        areSame,
-        way,
-      );
+      const inner = firstDifference(before.get(name), now.get(name), areSame, way);
       if (inner !== undefined) return inner;
     }
     return undefined;

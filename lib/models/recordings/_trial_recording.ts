@@ -81,13 +81,18 @@ export class TrialRecording {
   #old:
     | { readonly file: Recording | undefined; readonly byKey: Map<string, RecordedRequest> }
     | undefined;
-  #live = 0;
+  /** Number of replies that came from models. */
+  live = 0;
   /** That of the recording which answered a request; and its own, if a model was asked first. */
   #draw: string | undefined;
   #ownDraw: string | undefined;
   /** Where its replies come from; `undefined` without any. */
   origin: Origin | undefined;
-  #fault: Error | undefined;
+  /**
+   * Why the trial is unusable with any outcome: a request is not in the recording, or the recording
+   * cannot be read, or the model cannot be connected. The agent loop may see it as an unreachable model.
+   */
+  fault: Error | undefined;
   #invalid: InvalidGoes | undefined;
   #isReplaying = false;
   /** The results of its tools; those that are not there yet have no text. */
@@ -119,17 +124,9 @@ export class TrialRecording {
     return this.#options.path;
   }
 
-  /**
-   * Why the trial is unusable with any outcome: a request is not in the recording, or the recording
-   * cannot be read, or the model cannot be connected. The agent loop may see it as an unreachable model.
-   */
-  get fault(): Error | undefined {
-    return this.#fault;
-  }
-
   /** Whether all replies came from the recording. */
   get replayed(): boolean {
-    return this.#live === 0 && (this.#options.mode === "replay" || this.#entries.length > 0);
+    return this.live === 0 && (this.#options.mode === "replay" || this.#entries.length > 0);
   }
 
   /** The invalid goes before this one, of which the manifest and the recording that answered it tell. */
@@ -148,14 +145,9 @@ export class TrialRecording {
     return this.#entries[0]?.hashed.hash;
   }
 
-  /** Number of replies that came from models. */
-  get live(): number {
-    return this.#live;
-  }
-
   /** Whether some replies came from the recording and some from models. */
   get mixed(): boolean {
-    return this.#live > 0 && this.#live < this.#entries.length;
+    return this.live > 0 && this.live < this.#entries.length;
   }
 
   /** Whether replies came from the recording of another trial. */
@@ -165,7 +157,7 @@ export class TrialRecording {
 
   /** What distinguishes its replies from any others, also when they are replayed; see {@linkcode Recording.draw}. */
   get draw(): string | undefined {
-    if (this.#draw !== undefined || this.#live === 0) return this.#draw;
+    if (this.#draw !== undefined || this.live === 0) return this.#draw;
     return this.#ownDraw ??= sha256(canonicalJson([this.trial, crypto.randomUUID()]));
   }
 
@@ -184,9 +176,7 @@ export class TrialRecording {
     const { stage, request: number } = request.context;
     const hashed = this.#reader.read(request, source.options);
     const key = JSON.stringify([stage ?? null, number]);
-    return this.#reply(request, source, {
-      ...{ request: number, stage, hashed, key },
-    });
+    return this.#reply(request, source, { request: number, stage, hashed, key });
   }
 
   /** Answers a request of an assertion, which is found by its hash. */
@@ -247,7 +237,7 @@ export class TrialRecording {
 
   /** Makes the trial unusable with any outcome, and returns the error. */
   fail(error: Error): Error {
-    return this.#fault ??= error;
+    return this.fault ??= error;
   }
 
   /**
@@ -286,7 +276,7 @@ export class TrialRecording {
     { key, ...own }: Omit<Entry, "occurrence"> & { readonly key: string },
   ): Promise<ModelReply> {
     // After a miss, further replies would be meaningless.
-    if (this.#fault !== undefined) throw this.#fault;
+    if (this.fault !== undefined) throw this.fault;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
     const entry: Entry = {
@@ -351,7 +341,7 @@ export class TrialRecording {
       this.#old = { file, byKey: new Map(file?.requests.map((one) => [requestKey(one), one])) };
       return this.#old;
     } catch (error) {
-      this.#fault = error as Error;
+      this.fault = error as Error;
       throw error;
     }
   }
@@ -367,13 +357,13 @@ export class TrialRecording {
   #miss(key: string, { hashed, request, stage, occurrence }: Entry): Error {
     const { file, byKey } = this.#old!;
     const { trial, folder, path, seconds, nearest } = this.#options;
-    this.#fault = missError({
+    this.fault = missError({
       ...{ trial, folder, path, file, hashed, request, seconds },
       stage,
       found: byKey.get(`${key}${occurrence ?? 1}`),
       nearest: file === undefined ? nearest() : undefined,
     });
-    return this.#fault;
+    return this.fault;
   }
 
   async #ask(request: ModelRequest, entry: Entry, connect: () => Model): Promise<ModelReply> {
@@ -382,12 +372,12 @@ export class TrialRecording {
       this.#options.prepare();
       model = connect();
     } catch (error) {
-      this.#fault = error as Error;
+      this.fault = error as Error;
       throw error;
     }
-    if (this.#live === 0) this.#comesFrom(this.#options.origin(entry.hashed.hash));
+    if (this.live === 0) this.#comesFrom(this.#options.origin(entry.hashed.hash));
     this.#entries.push(entry);
-    this.#live++;
+    this.live++;
     try {
       const reply = await model.reply(request);
       const { carried } = reply;
