@@ -104,10 +104,8 @@ export function withSampling(entry: ModelEntry, sampling: Sampling = {}): Sample
   const { temperature = sampling.temperature, topP = sampling.topP, ...others } = entry;
   const chosen = { temperature: temperature ?? undefined, topP: topP ?? undefined };
   // Its fields keep their order where nothing changes, as journals show them.
-  return temperature === entry.temperature && topP === entry.topP && temperature !== null &&
-      topP !== null
-    ? entry as SampledEntry
-    : { ...others, ...chosen };
+  const isSame = chosen.temperature === entry.temperature && chosen.topP === entry.topP;
+  return isSame ? entry as SampledEntry : { ...others, ...chosen };
 }
 
 /** Names of fields that contain secrets; `max_tokens`, `prompt_cache_key` and the like do not. */

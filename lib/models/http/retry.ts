@@ -166,13 +166,7 @@ export function retrying<
           const isLimited = refusal !== undefined && !refusal.isOwn;
           const { giveUp } = next;
           const hasTools = "tools" in request && Object(request.tools).length > 0;
-          throw withAttempts(fault, {
-            attempts: attempts.failed,
-            failed,
-            giveUp,
-            isLimited,
-            hasTools,
-          });
+          throw withAttempts(fault, { attempts, failed, giveUp, isLimited, hasTools });
         }
         const { wait } = next;
         if ((retryAfter ?? 0) === wait) limiter?.tellAsked(wait);
@@ -291,7 +285,7 @@ const SAME =
 function withAttempts(
   error: InfrastructureError,
   { attempts, failed, giveUp, isLimited, hasTools }: {
-    readonly attempts: number;
+    readonly attempts: Attempts;
     readonly failed: readonly FailedAttempt[];
     readonly giveUp: GiveUp;
     readonly isLimited: boolean;
@@ -306,7 +300,7 @@ function withAttempts(
   const isSame = hasTools && status === 500 && failed.length > 1 &&
     failed.every((one) => one.message === message);
   const reason = giveUp === "pause" ? `; ${wish}, too long` : isSame ? SAME : "";
-  return new InfrastructureError(`${message}${reason} (${countText(attempts, "attempt")})`, {
+  return new InfrastructureError(`${message}${reason} (${countText(attempts.failed, "attempt")})`, {
     ...{ cause: error, retryable, rateLimited, fault, failed },
     retryAfter,
     status,

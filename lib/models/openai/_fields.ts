@@ -121,17 +121,13 @@ export function fieldsBack(
   const { reasoning_details: details, ...fields } = isLed
     ? fieldsOf(item, sendable(MESSAGE_FIELDS))
     : {};
+  if (Array.isArray(details)) {
+    fields["reasoning_details"] = details.filter((detail) =>
+      !isJsonObject(detail) || !gone.has(String(detail["id"]))
+    );
+  }
   return {
-    fields: {
-      ...fields,
-      ...(Array.isArray(details)
-        ? {
-          reasoning_details: details.filter((detail) =>
-            !isJsonObject(detail) || !gone.has(String(detail["id"]))
-          ),
-        }
-        : {}),
-    },
+    fields,
     parts: isLed ? partsBack(item["content"], content) : undefined,
     calls: new Map(all.map((call) => [String(call["id"]), fieldsOf(call, sendable(CALL_FIELDS))])),
   };
