@@ -4,14 +4,13 @@
  */
 
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import { type JsonObject, type JsonValue, withNumbers } from "../base/json.ts";
 import { PROVIDER_NAMES, type ProviderName } from "./providers.ts";
 import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
 import { requestSecrets } from "../base/secrets.ts";
 import { MEDIA, type Medium } from "../tools/media.ts";
-import { withNumbers } from "../base/json.ts";
 import type { ToolChoice } from "../tools/tool.ts";
 
 /** Levels of how much a model may reason before it answers. */

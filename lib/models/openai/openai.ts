@@ -117,19 +117,12 @@ export function openai(options: OpenAIOptions): Model {
         }
       }
     };
-    const answered = async () => {
-      try {
-        return readAnswer(format, await ask(), source);
-      } catch (error) {
-        if (error instanceof ModelFault) return faultReply(error, source);
-        // Serializing a part that nests too deep overflows the stack.
-        throw error instanceof RangeError ? source.unusable("it nests too deep") : error;
-      }
-    };
-    return {
-      ...withUsage(request, await answered()),
-      ...(failed.length === 0 ? {} : { failed }),
-    };
+    const read = await ask().then((answer) => readAnswer(format, answer, source)).catch((error) => {
+      if (error instanceof ModelFault) return faultReply(error, source);
+      // Serializing a part that nests too deep overflows the stack.
+      throw error instanceof RangeError ? source.unusable("it nests too deep") : error;
+    });
+    return { ...withUsage(request, read), ...(failed.length === 0 ? {} : { failed }) };
   };
   /** Sends the request of an agent: what it leaves open is as the options say. */
   const forwarded: Attempt<ForwardedRequest, { readonly response: Response }> = async (

@@ -207,19 +207,14 @@ function readArguments(
   given: unknown,
   name: string,
   tools: readonly ToolSchema[],
-): { readonly arguments: string; readonly repair?: string } {
+): { readonly arguments: string; readonly repair?: string | undefined } {
   if (given === undefined || given === null) {
     return { arguments: "{}", repair: "no arguments and was given {}" };
   }
   if (typeof given !== "string") {
     // Only an object can be meant; anything else the model wrote itself.
-    const written = jsonText(given);
-    return isJsonObject(given)
-      ? {
-        arguments: written,
-        repair: "an object for arguments, which was written as text",
-      }
-      : { arguments: written };
+    const repair = "an object for arguments, which was written as text";
+    return { arguments: jsonText(given), repair: isJsonObject(given) ? repair : undefined };
   }
   if (given.trim() !== "" || !tools.some((tool) => tool.name === name && needsNothing(tool))) {
     return { arguments: given };
