@@ -215,6 +215,7 @@ Deno.test("the story of a trial hints at the server where the model wrote its ca
     ["chat", () => ({ content: "", reasoning: "It is 3." }), /reply 1 has nothing but reason/, 0],
     ["hermes", (planned) => ({ content: `<think>${thought(planned)}</think>Well.` }), drafted, 1],
     ["hermes", (planned) => ({ content: "Well.", reasoning: thought(planned) }), drafted, 1],
+    ["hermes", (planned) => ({ content: "", reasoning: `${thought(planned)}? No.` }), alone, 1],
     ["hermes", (one) => isCall(one) ? fields(thought(one)) : plain(one), /^solved/, 0],
     ["hermes", (one) => ({ content: `<think>${OTHER}</think>${one.content}` }), /^solved/, 4],
   ];

@@ -5,7 +5,7 @@
  */
 
 import type { FormatReading, TextFormat } from "./format.ts";
-import { thinkingOf } from "./_read_reply.ts";
+import { TAGS, thinkingOf, WITHIN_THINKING } from "./_read_reply.ts";
 import { type FormatId, formatOf } from "./registry.ts";
 import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { ModelEntry } from "../entry.ts";
@@ -52,16 +52,24 @@ export function inTextFormat(
   };
 }
 
-/** Reads a reply; where it says and calls nothing, its server's parser may have taken a call for reasoning. */
+/**
+ * Reads a reply; where it says and calls nothing, its server's parser may have taken a call for reasoning. A call in
+ * reasoning that was cut off is a draft, as the model was not done.
+ */
 function readReply(
   format: TextFormat,
-  { text, calls, carried }: ModelReply,
+  { text, calls, carried, finish }: ModelReply,
   names: readonly string[],
 ): FormatReading {
   const read = format.read(text, names);
+  if (finish === "length" || finish === "filter") {
+    return read.repairs.includes(WITHIN_THINKING) ? { text: "", calls: [], repairs: [] } : read;
+  }
   if (read.text.trim() !== "" || read.calls.length + calls.length > 0) return read;
   // Servers repeat one reasoning in several fields.
-  const within = reasoningTexts(carried).map((one) => format.read(`<think>${one}`, names));
+  const within = reasoningTexts(carried).map((one) =>
+    format.read(`<think>\n${one.replace(TAGS, "\n")}`, names)
+  );
   return within.find((one) => one.calls.length > 0) ?? read;
 }
 

@@ -141,20 +141,23 @@ export function skipClosingBrackets(text: string, at: number): { end: number; an
 
 /**
  * Reads the call in a text that begins with a name: that of an available function, or one followed by a round
- * bracket. The text in brackets is never evaluated.
+ * bracket; and the index after it. The text in brackets is never evaluated.
  */
-export function namedCall(text: string, names: readonly string[]): ReadCall | undefined {
+export function namedCall(
+  text: string,
+  names: readonly string[],
+): ReadCall & { readonly end: number } | undefined {
   const { name, end } = plainName(text);
   const rest = text.slice(end).trim();
   if (!names.includes(name) && (!rest.startsWith("(") || name === "")) return undefined;
   const inner = /^[([]/.test(rest) ? rest.slice(1) : rest;
-  if (/^[\s)\]`*]*$/.test(inner)) return { ...NO_ARGUMENTS, name };
+  const call = { name, arguments: rest, isReadable: false, repairs: [], end: text.length };
+  if (/^[\s)\]`*]*$/.test(inner)) return { ...call, ...NO_ARGUMENTS };
   const read = beginsJson(inner, 0) ? readTolerantJson(inner, 0) : undefined;
-  if (!isJsonObject(read?.value)) {
-    return { name, arguments: rest, isReadable: false, repairs: [] };
-  }
+  if (!isJsonObject(read?.value)) return /^[([{]/.test(rest) ? call : { ...call, end };
   const repairs = ["its arguments beside its name", ...read.repairs];
-  return { name, arguments: read.json, isReadable: true, repairs };
+  const behind = skipClosingBrackets(text, text.trimEnd().length - inner.length + read.end).end;
+  return { ...call, arguments: read.json, isReadable: true, repairs, end: behind };
 }
 
 /** Returns the name with which a text begins, without the signs around it, and the index after it. */

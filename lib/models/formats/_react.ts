@@ -141,7 +141,7 @@ function readAction(
   }
   const call = namedCall(action, names);
   if (call === undefined || !names.includes(call.name)) return undefined;
-  return { calls: [call], end: begin(next) };
+  return { calls: [call], end: start + call.end };
 
   function isLabel({ start, end }: Mark, label: string): boolean {
     return text.slice(start, end).trim() === label;

@@ -43,7 +43,8 @@ export interface Marked {
 
 /** Names of tags around thinking. */
 export const THINKING: readonly string[] = ["think", "thinking", "seed:think", "scratch_pad"];
-const TAGS = new RegExp(`</?(?:${THINKING.join("|")})>|\\[/?THINK\\]`, "gi");
+/** The tags around thinking, of all kinds. */
+export const TAGS = new RegExp(`</?(?:${THINKING.join("|")})>|\\[/?THINK\\]`, "gi");
 
 /** A part of a reply, and the index of the first mark that may be in it. */
 interface ReplyPart {
@@ -64,9 +65,12 @@ interface Walked {
   readonly repairs: string[];
 }
 
+/** The repair of a reply whose calls are those with which its thinking ends. */
+export const WITHIN_THINKING = "the calls stood within the thinking";
+
 /**
  * Reads a reply by its marks. Text and calls within thinking count only if there is nothing outside of it: a
- * call that the model only thought of must not replace the answer.
+ * call that the model only thought of must not replace the answer. Calls that have words behind them are drafts.
  *
  * @param names Names of the available functions.
  */
@@ -77,11 +81,9 @@ export function readMarked(marked: Marked, names: readonly string[]): FormatRead
   const bare = bareCalls(outside.said.join("\n"), names);
   if (bare.length > 0) return readingOf({ ...outside, calls: bare, said: [] });
   if (outside.said.some((piece) => piece.trim() !== "")) return readingOf(outside);
-  const inside = outside.thought.map((region) => walk(marked, region, undefined));
-  const calls = inside.flatMap((walked) => walked.calls);
-  if (calls.length > 0) {
-    return readingOf({ ...outside, calls, repairs: ["the calls stood within the thinking"] });
-  }
+  const calls: ReadCall[] = [];
+  const inside = outside.thought.map((region) => walk(marked, region, undefined, calls));
+  if (calls.length > 0) return readingOf({ ...outside, calls, repairs: [WITHIN_THINKING] });
   const answer = inside.find(({ answered }) => answered);
   if (answer === undefined) return readingOf(outside);
   return readingOf({ ...answer, repairs: ["the answer stood within the thinking"] });
@@ -128,17 +130,27 @@ class Ahead {
   }
 }
 
-/** Reads a region; without `ahead`, it contains no thinking. */
-function walk(marked: Marked, region: ReplyPart, ahead: Ahead | undefined): Walked {
+/** Tags and fences, beside which nothing is said. */
+const FRAME = /<[^<>\s]{1,40}>|(?:```|~~~)\w{0,20}/g;
+
+/** Reads a region; without `ahead`, it is thinking, and words remove the `calls` before them. */
+function walk(
+  marked: Marked,
+  region: ReplyPart,
+  ahead: Ahead | undefined,
+  calls: ReadCall[] = [],
+): Walked {
   const { text, marks } = marked;
   const { to } = region;
-  const walked: Walked = { calls: [], said: [], answered: false, thought: [], repairs: [] };
-  const { calls, said, thought, repairs } = walked;
+  const walked: Walked = { calls, said: [], answered: false, thought: [], repairs: [] };
+  const { said, thought, repairs } = walked;
   let place = region.from;
   /** Where thinking would begin if it ends without a begin, and the calls and texts found by then. */
   let block = { from: place, index: region.index, calls: 0, said: 0 };
   const goOn = (end: number, from: number) => {
-    said.push(text.slice(place, end));
+    const piece = text.slice(place, end);
+    if (ahead === undefined && piece.replace(FRAME, "").trim() !== "") calls.length = 0;
+    said.push(piece);
     place = from;
   };
   for (let index = region.index; index < marks.length; index++) {
@@ -156,7 +168,7 @@ function walk(marked: Marked, region: ReplyPart, ahead: Ahead | undefined): Walk
       return { ...walked, said: [text.slice(end, to)], answered: true };
     }
     if ((kind === "result" || kind === "answer") && calls.length > 0 && !ahead?.isThought(index)) {
-      goOn(start, to);
+      goOn(start, ahead === undefined ? end : to);
       const what = kind === "result" ? "a made-up result" : "an answer before the results";
       repairs.push(`${what} was left out, and all that stood behind it`);
       break;

@@ -195,6 +195,11 @@ testSamples(react, [
     repairs: ["call 1 had its arguments beside its name"],
   },
   {
+    what: "a name with its input that the thinking takes back as a draft",
+    reply: '<think>\nAction: add({"a": 1})\nNo, wait.</think>',
+    calls: [],
+  },
+  {
     what: "input below the name",
     reply: 'Action: add\n{"a": 1}',
     parsed: "repaired",

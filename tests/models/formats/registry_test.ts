@@ -117,6 +117,17 @@ for (const format of ALL_FORMATS) {
       assertEquals([calls, parsed, text], [[call], "repaired", ""], reply);
       assertEquals(repairs, ["the calls stood within the thinking"]);
     }
+    for (
+      const [reply, made] of [
+        [`<think>\n${written}\nNo, wait.`, []],
+        [`<think>\n${written}\n</think><think>No.</think>`, []],
+        [
+          `<think>\n${written}\n${format.writeResults([{ call: 1, name: "add", content: "3" }])}`,
+          [],
+        ],
+        [`<think>\n${format.writeCalls("", [other])}\nNo:\n${written}\n\`\`\`</think>`, [call]],
+      ] as const
+    ) assertEquals(read(reply).calls, made, reply);
     const answered = `<think>I could call.\n${written}\n</think>\nx = 512`;
     assertEquals(read(answered), { text: "x = 512", calls: [], repairs: [] });
     const both = `<think>\n${format.writeCalls("", [other])}\n</think>\n${written}`;
@@ -356,6 +367,24 @@ for (const format of ALL_FORMATS) {
       finish: "calls",
       parsed: "strict",
     });
+  });
+
+  Deno.test(`inTextFormat() takes no calls in ${id} from reasoning that was cut off or is not ended by them`, async () => {
+    const items = (one: string) => ({ carried: { by: "m", items: [{ reasoning_content: one }] } });
+    const table: [said: Partial<ModelReply>, calls: number][] = [
+      [items(written), 1],
+      [items(`Fine.</think>${written} No.`), 0],
+      [{ ...items(written), finish: "length" }, 0],
+      [{ text: `<think>\n${written}`, finish: "filter" }, 0],
+      [{ text: written, finish: "length" }, 1],
+    ];
+    for (const [said, calls] of table) {
+      assertEquals(
+        (await reply({ text: "", ...said })).given.calls.length,
+        calls,
+        Deno.inspect(said),
+      );
+    }
   });
 
   Deno.test(`inTextFormat() tells how calls in ${id} could be read`, async () => {
