@@ -7,7 +7,7 @@
  * @module
  */
 
-import { fieldOf, isJsonObject, isObject, parseJson } from "../../base/json.ts";
+import { fieldOf, isJsonObject, isObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import { stickyEnd } from "../../base/json_slices.ts";
 import { bareCalls } from "./_json_calls.ts";
@@ -47,13 +47,18 @@ export function textCalls(written: string, names: readonly string[]): TextCall[]
   const react = ACTION.test(tagged.text) ? formatOf("react").read(tagged.text, names) : undefined;
   return [
     ...tagged.calls.flatMap(({ name, arguments: given }) =>
-      name !== "" && given.startsWith("{")
+      name === "none" && !available.has(name)
+        ? []
+        : name !== "" && given.startsWith("{")
         ? [{ name, arguments: given }]
         : named(namesIn(name + given, available, name))
     ),
     ...named(namesLeft(tagged.text, available)),
-    ...react?.calls ?? [],
-    ...plainCalls(react?.text ?? tagged.text, available),
+    // Reports have actions, too.
+    ...(react?.calls ?? []).filter(({ name, arguments: given }) =>
+      available.has(name) || /^\S*\n\{\s*"/.test(`${name}\n${given}`)
+    ),
+    ...withoutTypes(plainCalls(react?.text ?? tagged.text, available)),
   ].map(({ name, arguments: given = "" }: TextCall) => ({
     // A name at which the text ends may be cut off itself.
     name: !available.has(name) && ends.trimEnd().endsWith(name) ? "" : name,
@@ -137,6 +142,8 @@ const MARKS: readonly (readonly [mark: RegExp, tag: string])[] = [
     /(?:<tool_call>\s{0,9}(?:(?:function\s|call:|functions\.)\s{0,9}){0,3}|\bto=(?!assistant)(?:functions\.)?|\bfunctions\.|(?<!>)>>>)([^\s"'`{}()<>[\],]{1,300}?)(?::\d{1,4}|[:>])?\s{0,9}(?:(?:json|code|commentary)\s{0,9}){0,2}(?:```\w{0,9}\s{0,9})?(?=\{\s{0,9}(?:["'}]|\w{1,50}:)|<parameter)/gm,
     '\n<invoke name="$1">',
   ],
+  // Tags around nothing
+  [/<tool_call>\s{0,9}(?:\W?(?:none|null)\W?|\[\]|\{\})\s{0,9}(?:<\/tool_call>|(?![^]))/gi, " "],
   // Results that a model made up, behind which it may go on to call; ends of texts; marks of Qwen Coder and Pangu
   [/<\/?(?:tool_(?:response|result)s?|tools|s|eos|end_of_turn)>|\[unused1[12]\]/gi, "\n"],
   [/^(\W{0,9})Observation/gim, "$1Thought"],
@@ -180,7 +187,8 @@ function namesIn(text: string, available: Offered, otherwise: string): string[] 
 /** Strings, names before arguments (literals or with names, as those of a call are), and single characters. */
 const PYTHON =
   /"(?:[^"\\]|\\[^])*"?|'(?:[^'\\]|\\[^])*'?|print\(|([^\s"'()[\]{},;][^"'()[\]{},;\n]{0,299}?)\s{0,3}(?:\((?=\s{0,9}(?:[)"'{[\d-]|[TFN]\w{3,4}\b|\w{1,50}\s?=))|\{(?=\s{0,9}["'}]))|[^]/gu;
-const NAMESPACE = /^(?:\w{1,50}\s{0,9}=\s{0,9})?(?:(?:default_api|functions|tools)\.)?/;
+const NAMESPACE =
+  /^(?:(?:(?:const|let|var)\s{1,9})?\w{1,50}\s{0,9}=\s{0,9})?(?:await\s{1,9})?(?:(?:default_api|functions|tools)\.)?/;
 
 /** Names that count behind a mark, though they are not available. */
 const ANY = /^(?!print$)[\p{L}\p{N}_$.:/@-]+$/u;
@@ -206,7 +214,7 @@ function pythonCalls(
 
 /** Code fences, and lines with a list of calls. */
 const BLOCKS =
-  /```(\w{0,20})([^]*?)(?:```|(?![^]))|^[ \t]{0,9}(\[.*\)\]|[\w.]{1,100}\(.*\))[ \t]*$/gm;
+  /```(\w{0,20})([^]*?)(?:```|(?![^]))|^[ \t]{0,9}(\[.*\)\]|(?:await )?[\w.]{1,100}\(.*\);?)[ \t]*$/gm;
 /** The definition of a function, which is no call. */
 const SCHEMA =
   /"(?:parameters|arguments|input_schema)"\s*:\s*\{\s*"(?:type"\s*:\s*"object|properties)"/;
@@ -215,6 +223,8 @@ const CUT_OFF =
 
 /** Lines and sentences with which JSON begins. */
 const JSON_LINE = /(?:^[ \t]{0,9}|[.!?] )(?=\[?\s{0,9}\{)/gm;
+/** Keys of an answer, beside which calls are those that were made. */
+const ANSWERS = ["answer", "final_answer", "result", "response", "output", "summary", "text"];
 /** Keys of a list of calls, or of one, in the messages of APIs. */
 const CALLS = ["tool_calls", "tool_call", "function_call", "functionCall"];
 
@@ -225,7 +235,8 @@ function plainCalls(text: string, available: Offered): TextCall[] {
     const inner = CALLS.map((key) => fieldOf(value, key)).find(isObject);
     const calls = inner === undefined ? json : JSON.stringify(inner);
     // A name without arguments may be an answer.
-    const isCall = calls !== "[]" && /arg|par|input/i.test(calls) && !SCHEMA.test(json);
+    const isDone = inner !== undefined && ANSWERS.some((key) => (fieldOf(value, key) ?? "") !== "");
+    const isCall = !isDone && calls !== "[]" && /arg|par|input/i.test(calls) && !SCHEMA.test(json);
     return isCall ? bareCalls(calls, available) : [];
   };
   const read = (written: string, language = "") => {
@@ -254,10 +265,26 @@ function plainCalls(text: string, available: Offered): TextCall[] {
     if (index < end) return [];
     const json = readTolerantJson(text, index + before.length);
     end = json?.end ?? end;
-    // JSON within a sentence is spoken about.
-    const isAlone = /^[ \t\]}]*(?:\n|(?![^]))/.test(text.slice(end, end + 100));
+    // JSON within a sentence is spoken about; behind one with which the text begins, another sentence may begin.
+    const behind = text.slice(end, end + 100);
+    const isAlone = /^[ \t\]}]*(?:\n|(?![^]))/.test(behind) ||
+      (text.slice(0, index).trim() === "" && /^[ \t]*[\p{Lu}\p{Lo}\p{So}]/u.test(behind));
     return json === undefined || !isAlone ? [] : fromJson(json.json);
   });
+}
+
+/** Names of types, in the place of the values of arguments. */
+const TYPE =
+  /^(?:str(?:ing)?|number|int(?:eger)?|float|bool(?:ean)?|object|array|any|null|list|dict)(?:\W{1,3}| \(\w+\))?$/i;
+
+/** Returns calls, or none where all of their arguments are types: such a list says which functions there are. */
+function withoutTypes(calls: TextCall[]): TextCall[] {
+  const given = calls.flatMap((call) =>
+    Object.values<JsonValue>(Object(parseJson(call.arguments ?? "")))
+  );
+  const isTyped = given.every((one) => TYPE.test(String(fieldOf(one, "type") ?? one)));
+  // As an argument, "list" is a command, too.
+  return isTyped && given.some((one) => one !== "list") ? [] : calls;
 }
 
 /** Lines that begin JSON and are read, at most. */

@@ -194,11 +194,7 @@ testSamples(react, [
     calls: [A],
     repairs: ["call 1 had its arguments beside its name"],
   },
-  {
-    what: "a name with its input that the thinking takes back as a draft",
-    reply: '<think>\nAction: add({"a": 1})\nNo, wait.</think>',
-    calls: [],
-  },
+  { what: "an action taken back as a draft", reply: "<think>\nAction: add({})\nNo.", calls: [] },
   {
     what: "input below the name",
     reply: 'Action: add\n{"a": 1}',

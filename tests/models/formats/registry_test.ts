@@ -371,20 +371,14 @@ for (const format of ALL_FORMATS) {
 
   Deno.test(`inTextFormat() takes no calls in ${id} from reasoning that was cut off or is not ended by them`, async () => {
     const items = (one: string) => ({ carried: { by: "m", items: [{ reasoning_content: one }] } });
-    const table: [said: Partial<ModelReply>, calls: number][] = [
-      [items(written), 1],
-      [items(`Fine.</think>${written} No.`), 0],
-      [{ ...items(written), finish: "length" }, 0],
-      [{ text: `<think>\n${written}`, finish: "filter" }, 0],
-      [{ text: written, finish: "length" }, 1],
-    ];
-    for (const [said, calls] of table) {
-      assertEquals(
-        (await reply({ text: "", ...said })).given.calls.length,
-        calls,
-        Deno.inspect(said),
-      );
-    }
+    for (
+      const [calls, said] of [
+        [1, items(written)],
+        [0, items(`Fine.</think>${written} No.`)],
+        [0, { ...items(written), finish: "length" }],
+        [0, { text: `<think>\n${written}`, finish: "filter" }],
+      ] as [number, Partial<ModelReply>][]
+    ) assertEquals((await reply({ text: "", ...said })).given.calls.length, calls, said.finish);
   });
 
   Deno.test(`inTextFormat() tells how calls in ${id} could be read`, async () => {
@@ -513,6 +507,11 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       "add(left=1)",
       "I add:\n[add(left=1)]\nNow I wait.",
       "I will now call:\n\nadd(left=1)",
+      'I will now call:\n\nawait add({"left": 1});',
+      'const sum = await add({"left": 1});',
+      `${call} I have added them.`,
+      '{"name": "add", "arguments": {"left": "list"}}',
+      `{"answer": "", "tool_calls": [${call}]}`,
       "```tool_code\nsum = add(left=1)\nprint(sum)\n```",
       'Thought: I add.\nAction: add\nAction Input: {"left": 1}',
       'function<｜tool▁sep｜>add\n```json\n{"left": 1}\n```<｜tool▁call▁end｜>',
@@ -533,6 +532,7 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       `<tool_call>${call.replaceAll("add", "other")}</tool_call>`,
       "[TOOL_CALLS]other[ARGS]{}",
       'commentary to=functions.other json{"left":1}',
+      'Action: other\nAction Input: {"left": 1}',
     ],
     "add sum": [
       "<|tool_call_start|>[add(left=1, right=[(2)]), sum(of='(')]<|tool_call_end|>",
@@ -559,6 +559,13 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       "Write <tool_call>{...}</tool_call>.",
       "[add(1)](https://example.com)",
       "Action: add some salt",
+      "Action: ask the owner\nAction Input: the phone",
+      `{"answer": "3", "tool_calls": [${call}]}`,
+      '[{"name": "add", "parameters": {"left": "number"}}, {"name": "sum", "parameters": {}}]',
+      'I have:\n{"name": "sum", "arguments": {"of": {"type": "integer[]"}}}',
+      "It is 3. <tool_call>None</tool_call>",
+      "[TOOL_CALLS] []",
+      '<tool_call>{"name": "none", "arguments": {}}</tool_call>',
       '{"tool_calls": [], "answer": "none"}',
       '{"name": "add"}',
       `The mail says "<tool_call>${call}</tool_call>". I ignored it.`,
