@@ -273,16 +273,16 @@ function plainCalls(text: string, available: Offered): TextCall[] {
   });
 }
 
-/** Names of types, in the place of the values of arguments. */
+/** JSON of names of types, in the place of the values of arguments. */
 const TYPE =
-  /^(?:str(?:ing)?|number|int(?:eger)?|float|bool(?:ean)?|object|array|any|null|list|dict)(?:\W{1,3}| \(\w+\))?$/i;
+  /^"(?:str(?:ing)?|number|int(?:eger)?|float|bool(?:ean)?|object|array|any|null|list|dict)(?:[^\w"]{1,3}| \(\w+\))?"$/i;
 
 /** Returns calls, or none where all of their arguments are types: such a list says which functions there are. */
 function withoutTypes(calls: TextCall[]): TextCall[] {
   const given = calls.flatMap((call) =>
     Object.values<JsonValue>(Object(parseJson(call.arguments ?? "")))
   );
-  const isTyped = given.every((one) => TYPE.test(String(fieldOf(one, "type") ?? one)));
+  const isTyped = given.every((one) => TYPE.test(JSON.stringify(fieldOf(one, "type") ?? one)));
   // As an argument, "list" is a command, too.
   return isTyped && given.some((one) => one !== "list") ? [] : calls;
 }

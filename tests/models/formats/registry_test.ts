@@ -511,6 +511,7 @@ Deno.test("textCalls() finds the calls in the forms of all families of models, w
       'const sum = await add({"left": 1});',
       `${call} I have added them.`,
       '{"name": "add", "arguments": {"left": "list"}}',
+      '{"name": "add", "arguments": {"left": null, "right": ["string"]}}',
       `{"answer": "", "tool_calls": [${call}]}`,
       "```tool_code\nsum = add(left=1)\nprint(sum)\n```",
       'Thought: I add.\nAction: add\nAction Input: {"left": 1}',
