@@ -392,13 +392,14 @@ export class TrialRecording {
 
   /** Returns the fields of a reply to record: a custom model may return others, too. */
   #storable(reply: ModelReply): NonNullable<Entry["outcome"]> {
-    const { text, calls, finish, usage, served, duration, repairs } = reply;
+    const { text, calls, finish, unknownFinish, usage, served, duration, repairs } = reply;
     const { parsed, written, carried, failed } = reply;
     // What is undefined would count as redacted.
     const plain: ModelReply = defined({
       text,
       calls: calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written })),
       finish,
+      unknownFinish,
       // The same numbers that a journal keeps.
       usage: claimedUsage(usage),
       served,
