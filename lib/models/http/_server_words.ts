@@ -36,10 +36,7 @@ export const MEANINGS = {
   "cut off": { finish: "length" },
   "too long": { why: "the conversation exceeds its context length" },
   "too large": { why: "the request is larger than its rate limit" },
-  credit: {
-    why: "its account is out of credit, which no waiting changes",
-    permanent: "credit",
-  },
+  credit: { why: "its account is out of credit, which no waiting changes", permanent: "credit" },
   key: {
     why: "the server refuses the key, or the key may not use this model: set the right one in " +
       "OPENAI_API_KEY, or name its variable in apiKeyVariable",
@@ -107,14 +104,11 @@ const OF_REQUEST =
  */
 const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
   filtered: {
-    "OpenAI, z.ai, Gemini: https://ai.google.dev/api/generate-content#FinishReason": {
+    "Gemini, z.ai, Bedrock, Cohere: https://ai.google.dev/api/generate-content#FinishReason": {
       finish: "content_filter content_filtered sensitive safety recitation blocklist spii " +
-        "prohibited_content image_safety image_recitation image_prohibited_content",
-    },
-    "Anthropic, Bedrock, Cohere, Vertex: https://docs.cohere.com/reference/chat": {
-      finish:
-        "refusal guardrail_intervened guardrails model_armor error_toxic moderation blocked " +
-        "content_policy content_policy_violation unsafe risk",
+        "prohibited_content image_safety image_recitation image_prohibited_content refusal " +
+        "guardrail_intervened guardrails model_armor error_toxic moderation blocked unsafe risk " +
+        "content_policy content_policy_violation",
     },
     // Azure may send no more than the inner code.
     "Azure: https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter": {
@@ -127,13 +121,12 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "DashScope: https://help.aliyun.com/zh/model-studio/error-code": {
       code: "data_inspection_failed datainspectionfailed",
     },
-    "z.ai: https://docs.z.ai/api-reference/api-code": { code: "1301 contentfilter" },
     "Volcengine Ark: https://www.volcengine.com/docs/82379/1299023": {
       code: "sensitivecontentdetected inputtextsensitivecontentdetected inputtextriskdetection " +
         "outputtextsensitivecontentdetected outputtextriskdetection",
     },
-    "MiniMax: https://platform.minimax.io/docs/api-reference/errorcode": {
-      code: "base_resp_1026 base_resp_1027",
+    "z.ai, MiniMax: https://platform.minimax.io/docs/api-reference/errorcode": {
+      code: "1301 contentfilter base_resp_1026 base_resp_1027",
     },
     "Portkey, Helicone, Stepfun: https://portkey.ai/docs/product/guardrails": {
       code: "hooks_failed prompt_threat_detected censorship_blocked",
@@ -298,10 +291,7 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
       form: "JSON",
       says: [/api[ _-]?key|unauthori[sz]ed|not authori[sz]ed|credentials|authentication/i],
     },
-    "all: https://platform.openai.com/docs/guides/error-codes": {
-      status: [401],
-      form: "no page",
-    },
+    "all: https://platform.openai.com/docs/guides/error-codes": { status: [401], form: "no page" },
     "all, before an answer: https://platform.openai.com/docs/guides/error-codes": {
       status: [403],
       form: "JSON",
