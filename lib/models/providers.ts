@@ -10,10 +10,10 @@ import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { RetryPolicy } from "./http/retry.ts";
 
-/** The names of all providers. */
+/** The names of all providers; OpenAI's own models are asked without one. */
 export const PROVIDER_NAMES = [
   ...["amazon-bedrock", "anthropic", "azure", "cerebras", "cohere", "deepseek"] as const,
-  ...["fireworks", "google", "google-vertex", "groq", "mistral", "openai"] as const,
+  ...["fireworks", "google", "google-vertex", "groq", "mistral"] as const,
   ...["perplexity", "togetherai", "xai"] as const,
 ] as const;
 
@@ -63,10 +63,6 @@ const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
   },
   groq: { factory: "createGroq", key: "GROQ_API_KEY", parallel: PARALLEL, effort: EFFORT },
   mistral: { factory: "createMistral", key: "MISTRAL_API_KEY", parallel: PARALLEL },
-  openai: {
-    ...{ factory: "createOpenAI", key: "OPENAI_API_KEY", parallel: PARALLEL, effort: EFFORT },
-    baseURL: "https://api.openai.com/v1",
-  },
   perplexity: { factory: "createPerplexity", key: "PERPLEXITY_API_KEY" },
   togetherai: { factory: "createTogetherAI", key: "TOGETHER_API_KEY" },
   xai: { factory: "createXai", key: "XAI_API_KEY", parallel: PARALLEL, effort: EFFORT },
