@@ -3,7 +3,7 @@
  * @module
  */
 
-/** Any value that JSON can carry; an integer beyond 2^53 is a bigint, as a number would round it. */
+/** Any value that JSON can carry; an integer that a number would round is a bigint. */
 export type JsonValue = string | number | bigint | boolean | null | JsonValue[] | JsonObject;
 
 /** A JSON object. Keys may come from a model: read them with `Object.hasOwn`. */
@@ -75,6 +75,7 @@ export function decodeUri(text: string): string {
  */
 export function canonicalJson(value: unknown): string {
   // With a function that replaces values JSON.stringify takes several times as long.
+  if (typeof value === "bigint") return jsonText(integerOf(value));
   if (typeof value !== "object" || value === null) return jsonText(value);
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === "function" && toJSON !== withDigits) {
@@ -137,8 +138,8 @@ export function parseJson(text: string): JsonValue | undefined {
 export const LONG_DIGITS = /(?<![\w."])\d{16,}(?![\w."])/;
 
 /**
- * Returns the parsed value of `text`. An integer beyond 2^53 is a bigint; `JSON.stringify` writes it where it stands,
- * and {@linkcode jsonText} also where it was copied to.
+ * Returns the parsed value of `text`. An integer is a bigint where a number would show other digits than were written;
+ * `JSON.stringify` writes it where it stands unless a key `toJSON` stands beside it, and {@linkcode jsonText} everywhere.
  *
  * @throws {SyntaxError} If it is not JSON.
  */
@@ -170,8 +171,32 @@ function keepDigits(
   value: unknown,
   { source = "" }: { readonly source?: string } = {},
 ): unknown {
-  const isLong = Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
-  return isLong && writesDigits(this) ? BigInt(source) : value;
+  if (typeof value !== "number") return value;
+  const integer = exactNumber(value, source);
+  if (typeof integer === "bigint") writesDigits(this);
+  return integer;
+}
+
+/** Digits of an integer that is kept, at most: BigInt takes more than linear time. */
+const MAX_DIGITS = 4_000;
+
+/** Returns a number that was parsed from `source`; a bigint if that is an integer of which it shows other digits. */
+export function exactNumber(value: number, source: string): number | bigint {
+  if (Number.isSafeInteger(value) || source.length > MAX_DIGITS) return value;
+  return /^-?\d+$/.test(source) && digitsOf(value) !== source ? BigInt(source) : value;
+}
+
+/** Returns the number that shows all digits of an integer; the integer itself if there is none. */
+export function integerOf(integer: bigint): number | bigint {
+  const number = Number(integer);
+  return digitsOf(number) === String(integer) ? number : integer;
+}
+
+/** Returns the shortest decimal of an integer, without an exponent. */
+function digitsOf(value: number): string {
+  const [decimal = "", exponent = "0"] = String(value).split("e+");
+  const [whole, fraction = ""] = decimal.split(".");
+  return whole + fraction.padEnd(Number(exponent), "0");
 }
 
 /** Has `JSON.stringify` write the bigints of a list or an object; `false` if it has another `toJSON`, as a model may write. */
@@ -204,9 +229,24 @@ export function hasBigint(value: unknown): boolean {
   return false;
 }
 
-/** Returns a value with numbers in place of bigints, for schemas, which know no others. */
+/** Returns a value with the nearest numbers in place of bigints, for schemas, which know no others. */
 export function withNumbers<T>(value: T): T {
-  return hasBigint(value) ? JSON.parse(jsonText(value)) : value;
+  return hasBigint(value) ? nearestNumbers(value) as T : value;
+}
+
+function nearestNumbers(value: unknown): unknown {
+  if (typeof value === "bigint") return nearestNumber(value);
+  if (Array.isArray(value)) return value.map(nearestNumbers);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, nearestNumbers(inner)]),
+  );
+}
+
+/** Returns the finite number that is nearest to an integer. */
+export function nearestNumber(integer: bigint): number {
+  const { MAX_VALUE } = Number;
+  return Math.max(-MAX_VALUE, Math.min(MAX_VALUE, Number(integer)));
 }
 
 /**

@@ -4,7 +4,14 @@
  */
 
 import { type FaultKind, isLost } from "../tools/fault.ts";
-import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
+import {
+  defined,
+  isJsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+  printable,
+} from "../base/json.ts";
 import type { InjectedDemand } from "../tools/injection.ts";
 import type { Usage } from "../tools/message.ts";
 import type { AgentDeed, ToolSchema } from "../tools/tool.ts";
@@ -203,5 +210,5 @@ function recordOf(
 function refusalText(result: string): string {
   const value = parseJson(result);
   const error = isJsonObject(value) ? value["error"] ?? result : result;
-  return typeof error === "object" ? JSON.stringify(error) : String(error);
+  return typeof error === "object" ? jsonText(error) : String(error);
 }

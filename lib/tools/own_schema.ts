@@ -12,6 +12,7 @@ import {
   isObject,
   type JsonObject,
   type JsonValue,
+  nearestNumber,
   printable,
   withNumbers,
   writesDigits,
@@ -186,14 +187,16 @@ function parsedInput(
 
 /** Puts back the bigints in whose place a library got numbers, where these are as they were. */
 function withDigitsOf(input: unknown, output: unknown): unknown {
-  if (typeof input === "bigint") return output === Number(input) ? input : output;
+  if (typeof input === "bigint") return output === nearestNumber(input) ? input : output;
   if (!isObject(output) || !hasBigint(input)) return output;
+  const isFrozen = Object.isFrozen(output);
+  const given: object = isFrozen ? Array.isArray(output) ? [...output] : { ...output } : output;
   for (const [key, inner] of Object.entries(input as object)) {
-    if (!hasBigint(inner) || !Object.hasOwn(output, key)) continue;
-    Reflect.set(output, key, withDigitsOf(inner, Reflect.get(output, key)));
-    writesDigits(output);
+    if (!hasBigint(inner) || !Object.hasOwn(given, key)) continue;
+    Reflect.set(given, key, withDigitsOf(inner, Reflect.get(given, key)));
+    writesDigits(given);
   }
-  return output;
+  return isFrozen ? Object.freeze(given) : given;
 }
 
 function thrownRefusal(subject: string, error: unknown, input: JsonObject): Refusal {

@@ -385,7 +385,7 @@ export function describeTool({ description, examples = [], returns }: ToolSchema
   return [
     description,
     ...examples.map((example) => `Example: ${jsonText(example)}`),
-    ...(returns === undefined ? [] : [`Returns: ${JSON.stringify(returns)}`]),
+    ...(returns === undefined ? [] : [`Returns: ${jsonText(returns)}`]),
   ].join("\n");
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isErrorOf, reasonOf } from "../base/errors.ts";
+import { attempt, isErrorOf, reasonOf } from "../base/errors.ts";
 import {
   cutText,
   isJsonObject,
@@ -384,7 +384,9 @@ function ownCallPart({ function: name, arguments: written }: OwnCall): JsonObjec
 function argumentsOf(written: string): JsonValue {
   // A longer text would be cut, and is then not JSON.
   const given = written.length > MAX_KEPT_LENGTH ? undefined : parseJson(written);
-  return isJsonObject(given) && JSON.stringify(given) === written ? given : bounded(written);
+  return isJsonObject(given) && attempt(() => JSON.stringify(given)) === written
+    ? given
+    : bounded(written);
 }
 
 /** Returns JSON without secrets, whose texts are cut as in a trace: half a key would not be recognised. */

@@ -4,7 +4,14 @@
  */
 
 import { z } from "zod";
-import { canonicalJson, cutText, defined, isWithin, type JsonObject } from "../base/json.ts";
+import {
+  canonicalJson,
+  cutText,
+  defined,
+  isWithin,
+  type JsonObject,
+  jsonText,
+} from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../calls/trace.ts";
 import type { ModelRequest } from "../models/model.ts";
@@ -122,7 +129,7 @@ export function bounded(text: string): string {
 
 function isKept(parameters: JsonObject): boolean {
   return isWithin(parameters, { levels: MAX_SCHEMA_LEVELS, values: MAX_SCHEMA_LENGTH }) &&
-    JSON.stringify(parameters).length <= MAX_SCHEMA_LENGTH;
+    jsonText(parameters).length <= MAX_SCHEMA_LENGTH;
 }
 
 /** Returns the transcript of texts and tools that are without secrets. */

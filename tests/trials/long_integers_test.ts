@@ -62,6 +62,14 @@ Deno.test("a call is as expected by every digit of an integer", async () => {
     [`${Number.MAX_SAFE_INTEGER}`, BigInt(Number.MAX_SAFE_INTEGER), "solved"],
     ["1.0", 1n, "solved", 1],
     ["-0", 0, "solved", -0],
+    // Numbers that show the digits as they were written stay numbers.
+    ["1000000000000000000", 10n ** 18n, "solved", 1e18],
+    ["5972000000000000000000000", 5.972e24, "solved", 5.972e24],
+    ["6.022e23", 602_200_000_000_000_000_000_000n, "solved", 6.022e23],
+    ["602200000000000000000001", 6.022e23, "wrong_answer"],
+    ["9".repeat(400), BigInt("9".repeat(400)), "solved", BigInt("9".repeat(400))],
+    ["9".repeat(400), BigInt("9".repeat(399) + "8"), "wrong_answer"],
+    [`[${ID}, {"toJSON": 1, "id": ${ID}}]`, [ID, { toJSON: 1, id: ID }], "solved"],
     // A number says neither which integer was written, nor which is expected.
     [`${ID}`, Number(ID), "invalid"],
     [`${ID}`, anyOf(5, [Number(ID)]), "invalid"],
@@ -73,7 +81,7 @@ Deno.test("a call is as expected by every digit of an integer", async () => {
     if (value !== undefined) assertEquals(got, [value], words);
     const line = exactJson(JSON.stringify(trial));
     assertEquals(canonicalJson(TRIAL_LINE.parse(line)), canonicalJson(line));
-    assertStringIncludes(JSON.stringify(trial.events), written.replaceAll('"', ""));
+    assertStringIncludes(JSON.stringify(trial.events), JSON.stringify(written).slice(1, -1));
   }
 });
 
@@ -87,7 +95,12 @@ Deno.test("a tool gets the digits of results, references and schemas of librarie
 });
 
 Deno.test("exactJson() and jsonText() keep the digits of integers, and nothing else", () => {
-  const texts = ["9007199254740993", "[-9007199254740993,9007199254740991]", `{"a":{"b":[${ID}]}}`];
+  const texts = [
+    `{"toJSON":${ID},"id":${ID}}`,
+    "9007199254740993",
+    "[-9007199254740993,9007199254740991]",
+    `{"a":{"b":[${ID}]}}`,
+  ];
   for (const text of texts) {
     assertEquals(jsonText(exactJson(text)), text);
     assertEquals(jsonText(structuredClone(exactJson(text))), text);
@@ -95,9 +108,6 @@ Deno.test("exactJson() and jsonText() keep the digits of integers, and nothing e
   for (const text of ["1e400", "-0", "1.0", "0.12345678901234567", '"9007199254740993"', "1e21"]) {
     assertEquals(exactJson(text), JSON.parse(text));
   }
-  // What a model calls toJSON stays its own.
-  const own = '{"toJSON":9007199254740993,"id":9007199254740993}';
-  assertEquals(Object.keys(JSON.parse(JSON.stringify(exactJson(own)))), ["toJSON", "id"]);
   const deep = `${"[".repeat(50_000)}${ID}${"]".repeat(50_000)}`;
   assertEquals(Array.isArray(parseJson(deep)), true);
   assertThrows(() => exactJson("{9007199254740993}"), SyntaxError);

@@ -203,9 +203,9 @@ function whyNoJson(value: unknown): string | undefined {
     if (isMatcher(value) || Array.isArray(value) || isPlain(value)) return undefined;
     return `of class ${printable(className(value), MAX_NAME_LENGTH)}`;
   }
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    // Many integers are rounded to it: calls with any of them would match.
-    return `${value}, a rounded number: write an integer beyond 2^53 as bigint, such as 9007199254740993n`;
+  if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(Number(value)) < 1e21) {
+    // The id that was meant may have been rounded to it: calls with another one would match.
+    return `${value}, a rounded number: write an integer beyond 2^53 as bigint, such as 9007199254740993n, or use closeTo()`;
   }
   if (typeof value === "number") return Number.isFinite(value) ? undefined : String(value);
   if (value === undefined) return "undefined, and what may be left out is optional() or absent()";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isObject } from "../../base/json.ts";
+import { integerOf, isObject } from "../../base/json.ts";
 
 /** The visible parts of an object. */
 export interface Parts {
@@ -71,11 +71,11 @@ export function isPlain(value: object): boolean {
   return prototypeOf(value) === Object.prototype;
 }
 
-/** Returns whether two values are identical, numbers and bigints by value. */
+/** Returns whether two values are identical; a bigint is the number that shows its digits. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other || Object.is(one, other)) return true;
   if (typeof one === "number") return typeof other === "bigint" && isSame(other, one);
-  return typeof one === "bigint" && Number.isSafeInteger(other) && one === BigInt(other as number);
+  return typeof one === "bigint" && typeof other === "number" && integerOf(one) === other;
 }
 
 /** Classes whose instances have no visible parts: they are compared by identity. */

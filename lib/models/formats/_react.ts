@@ -16,7 +16,7 @@ import {
   NO_ARGUMENTS,
   skipClosingBrackets,
 } from "./_json_calls.ts";
-import { parseJson } from "../../base/json.ts";
+import { jsonText, parseJson } from "../../base/json.ts";
 import { readTagged } from "./_tagged_calls.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import { describeTool } from "../../tools/tool.ts";
@@ -35,7 +35,7 @@ export const react: TextFormat = textFormat({
 ${
       tools.map((tool) =>
         `- ${tool.name}: ${indented(describeTool(tool))}\n  Parameters: ${
-          JSON.stringify(tool.parameters)
+          jsonText(tool.parameters)
         }`
       ).join("\n")
     }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { jsonText } from "../../base/json.ts";
 import { escapeClosingTags, type TextFormat, textFormat } from "./format.ts";
 import { readTagged } from "./_tagged_calls.ts";
 import { describeTool } from "../../tools/tool.ts";
@@ -23,7 +24,7 @@ ${
         element("tool_definition", [
           element("name", tool.name),
           element("description", describeTool(tool)),
-          element("parameters", JSON.stringify(tool.parameters)),
+          element("parameters", jsonText(tool.parameters)),
         ])
       ).join("\n")
     }

@@ -5,7 +5,7 @@
  */
 
 import { escapeClosingTags, type TextFormat, textFormat } from "./format.ts";
-import { parseJson } from "../../base/json.ts";
+import { jsonText, parseJson } from "../../base/json.ts";
 import { readTagged } from "./_tagged_calls.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 
@@ -20,7 +20,7 @@ export const hermes: TextFormat = textFormat({
   describe: (tools) =>
     `You can call functions. These are on offer, one JSON object a line, within <tools> tags:
 <tools>
-${tools.map((tool) => escapeClosingTags(JSON.stringify(toOpenAITool(tool)), CLOSING)).join("\n")}
+${tools.map((tool) => escapeClosingTags(jsonText(toOpenAITool(tool)), CLOSING)).join("\n")}
 </tools>
 
 To call one, write a JSON object with its name and its arguments within <tool_call> tags:

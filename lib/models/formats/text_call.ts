@@ -7,7 +7,14 @@
  * @module
  */
 
-import { fieldOf, isJsonObject, isObject, type JsonValue, parseJson } from "../../base/json.ts";
+import {
+  fieldOf,
+  isJsonObject,
+  isObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import { stickyEnd } from "../../base/json_slices.ts";
 import { bareCalls } from "./_json_calls.ts";
@@ -233,7 +240,7 @@ function plainCalls(text: string, available: Offered): TextCall[] {
   const fromJson = (json: string) => {
     const value = parseJson(json);
     const inner = CALLS.map((key) => fieldOf(value, key)).find(isObject);
-    const calls = inner === undefined ? json : JSON.stringify(inner);
+    const calls = inner === undefined ? json : jsonText(inner);
     // A name without arguments may be an answer.
     const isDone = inner !== undefined && ANSWERS.some((key) => (fieldOf(value, key) ?? "") !== "");
     const isCall = !isDone && calls !== "[]" && /arg|par|input/i.test(calls) && !SCHEMA.test(json);

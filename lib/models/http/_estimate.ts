@@ -3,6 +3,7 @@
  * @module
  */
 
+import { jsonText } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ModelReply, ModelRequest } from "../model.ts";
@@ -15,7 +16,7 @@ const ENCODER = new TextEncoder();
 /** Estimates the tokens of a value by the length of its JSON text. */
 export function estimatedTokens(value: object): number {
   // A value that nests too deep to serialize fails when it is sent.
-  return attempt(() => Math.ceil(ENCODER.encode(JSON.stringify(value)).length / BYTES_A_TOKEN)) ??
+  return attempt(() => Math.ceil(ENCODER.encode(jsonText(value)).length / BYTES_A_TOKEN)) ??
     1;
 }
 

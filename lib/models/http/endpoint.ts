@@ -8,7 +8,7 @@ import type { APIError, OpenAI } from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { environmentVariable } from "../../base/environment.ts";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
-import { parseJson, printable } from "../../base/json.ts";
+import { jsonText, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type InfrastructureErrorOptions, type Permanent } from "../model.ts";
 import { delayIn, errorMeaning, errorSaid, errorWithin, type Said } from "./error_meaning.ts";
 import type { Effect } from "./_server_words.ts";
@@ -465,15 +465,15 @@ async function clientOf(
       attempt: { retryCount?: number } = {},
     ): Promise<Built> {
       const { path, body, signal } = options;
-      const known = this.#built.get(path);
-      if (known === undefined || !body) {
-        const built = await super.buildRequest(options, attempt);
-        const { body: _, signal: __, ...req } = built.req;
-        if (body) this.#built.set(path, { ...built, req: req as Built["req"] });
-        return built;
+      if (!body) return await super.buildRequest(options, attempt);
+      let known = this.#built.get(path);
+      if (known === undefined) {
+        // The library writes no bigints.
+        known = await super.buildRequest({ ...options, body: {}, signal: null }, attempt);
+        this.#built.set(path, known);
       }
       const { url, timeout, req } = known;
-      return { url, timeout, req: { ...req, body: JSON.stringify(body), signal: signal ?? null } };
+      return { url, timeout, req: { ...req, body: jsonText(body), signal: signal ?? null } };
     }
 
     /** Sends a request without a timer: retrying limits every attempt. */

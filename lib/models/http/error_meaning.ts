@@ -4,7 +4,7 @@
  * @module
  */
 
-import { fieldOf, isJsonObject, isObject, type JsonObject } from "../../base/json.ts";
+import { fieldOf, isJsonObject, isObject, type JsonObject, jsonText } from "../../base/json.ts";
 import { textsIn, withoutQuotes } from "../../base/quotes.ts";
 import {
   type Effect,
@@ -117,7 +117,7 @@ function textIn(error: unknown, levels = 3): string {
   const found = isJsonObject(error) ? TEXTS.map((key) => error[key]).find(isSaid) : undefined;
   if (typeof found === "string") return found;
   if (isJsonObject(found) && levels > 0) return textIn(found, levels - 1);
-  return JSON.stringify(found ?? error) ?? "";
+  return jsonText(found ?? error) ?? "";
 }
 
 /**
@@ -205,7 +205,7 @@ function generatedText(body: unknown): string | undefined {
 /** Returns the milliseconds after which a body asks to try again, as Gemini does; `undefined` if it does not. */
 export function delayIn(body: unknown): number | undefined {
   const [, seconds] = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(
-    isObject(body) ? JSON.stringify(body).slice(0, MAX_SEARCHED) : "",
+    isObject(body) ? jsonText(body).slice(0, MAX_SEARCHED) : "",
   ) ?? [];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }

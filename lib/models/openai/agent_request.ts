@@ -70,7 +70,7 @@ export function readAgentRequest(api: WireApi, text: string): AgentRequest | und
     ),
     tools: toolsIn(body),
     previous: typeof previous === "string" ? previous : undefined,
-    history: items.map((item) => JSON.stringify(item)).join("\n"),
+    history: items.map((item) => jsonText(item)).join("\n"),
     terms: jsonText(TERMS.map((name) => body[name] ?? null)),
   };
 }

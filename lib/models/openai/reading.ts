@@ -128,7 +128,7 @@ function whyUnusable(answer: unknown, error: z.ZodError, place: readonly Propert
   }
   // Some routers pass on a provider's error with status 200.
   if (isJsonObject(answer) && isJsonObject(answer["error"])) {
-    return `it is an error: ${JSON.stringify(answer["error"])}`;
+    return `it is an error: ${jsonText(answer["error"])}`;
   }
   return error.issues.map(({ path, message }) =>
     `at ${z.core.toDotPath([...place, ...path]) || "the top"}: ${message}`

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { jsonText } from "../../base/json.ts";
 import type { RefusedError } from "../http/endpoint.ts";
 import { InfrastructureError } from "../model.ts";
 
@@ -66,7 +67,7 @@ export function refusedOption(
   const { status, message, permanent, fault, said } = error;
   if (![400, 404, 422, 500].includes(status ?? 0)) return error;
   if (permanent !== undefined && permanent !== "address") return error;
-  const whole = JSON.stringify(said.body) ?? "";
+  const whole = jsonText(said.body) ?? "";
   const places = [...whole.matchAll(PLACE)].flatMap(([, ...fields]) => fields);
   const [, param] = /"param":"([\w.]+)"/.exec(whole) ?? [];
   const text = said.text.replace(OF_ALL, "");

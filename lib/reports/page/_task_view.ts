@@ -7,7 +7,13 @@
 import { toDot } from "../figures/graph_drawing.ts";
 import type { GraphSpec } from "../../tasks/graphs/graph.ts";
 import { InputError } from "../../base/errors.ts";
-import { canonicalJson, type JsonValue, printable, printableLines } from "../../base/json.ts";
+import {
+  canonicalJson,
+  jsonText,
+  type JsonValue,
+  printable,
+  printableLines,
+} from "../../base/json.ts";
 import { type Change, isOn } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { ProbeExecutor } from "../../trials/executors/probes.ts";
@@ -74,7 +80,7 @@ export function viewTask(known: KnownTask): TaskView {
   const { prompt, tools } = known.kind === "probe" ? known.probe : known.perturbed ?? known.task;
   const offered: Tree = [
     ["pre", prompt],
-    ["pre", JSON.stringify(tools.map(toOpenAITool), null, 2)],
+    ["pre", jsonText(tools.map(toOpenAITool), 2)],
   ];
   if (known.kind === "generated") {
     const { task, perturbed } = known;
@@ -131,7 +137,7 @@ export function viewShown({ task, transcript, events }: Trial): TaskView | undef
         // A schema that was too long was not kept.
         parameters !== undefined && folded("parameters", [
           "pre",
-          printableLines(JSON.stringify(parameters, null, 2), 60_000),
+          printableLines(jsonText(parameters, 2), 60_000),
         ]),
       ]),
     ],

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  canonicalJson,
+  integerOf,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { wordsByName, wordsOfSchema } from "../../tools/schema/plain_types.ts";
 
@@ -127,7 +133,9 @@ export function isSameValue(given: JsonValue, expected: JsonValue, anything?: st
     return Array.isArray(given) && given.length === expected.length &&
       expected.every((value, place) => isSameValue(given[place]!, value, anything));
   }
-  if (!isJsonObject(expected)) return given === expected;
+  if (!isJsonObject(expected)) {
+    return given === (typeof expected === "bigint" ? integerOf(expected) : expected);
+  }
   return isJsonObject(given) && Object.keys(given).length === Object.keys(expected).length &&
     Object.entries(expected).every(([key, value]) =>
       Object.hasOwn(given, key) && isSameValue(given[key]!, value, anything)

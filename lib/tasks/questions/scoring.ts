@@ -5,6 +5,7 @@
 
 import defer * as yaml from "@std/yaml";
 import {
+  exactNumber,
   fieldOf,
   isJsonObject,
   isWithin,
@@ -143,11 +144,10 @@ export function readYaml(text: string): JsonValue | undefined {
   return withDigitsOf(yaml.parse(text, { schema: "failsafe" }), value);
 }
 
-/** Returns a value of YAML with bigints in place of the integers that numbers round; `texts` has each scalar as text. */
+/** Returns a value of YAML with the integers that numbers round as bigints; `texts` has each scalar as text. */
 function withDigitsOf(texts: unknown, value: JsonValue): JsonValue {
   if (typeof value !== "object" || value === null) {
-    const isLong = Number.isInteger(value) && !Number.isSafeInteger(value);
-    return isLong && /^-?\d+$/.test(String(texts)) ? BigInt(String(texts)) : value;
+    return typeof value === "number" ? exactNumber(value, String(texts)) : value;
   }
   const inner = (key: string | number, own: JsonValue) => withDigitsOf(Object(texts)[key], own);
   if (Array.isArray(value)) return value.map((own, place) => inner(place, own));

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, jsonText, parseJson, printable } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model } from "../../models/model.ts";
 import { fillPrompt } from "../../models/prompts.ts";
@@ -180,7 +180,7 @@ export async function proposeInsertions(
       mark,
       function: `${name}: ${describeTool(tool)}`,
       text: `${text.slice(0, position)}${mark} ${text.slice(position)}`,
-      schema: JSON.stringify(tool.parameters),
+      schema: jsonText(tool.parameters),
     });
     const reply = await model.reply({
       messages: [{ role: "user", content: content.toWellFormed() }],

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, jsonText, type JsonValue } from "../../base/json.ts";
 import { typeOf } from "./position.ts";
 
 /** The words for each type of JSON Schema, as programmers of many languages write them. */
@@ -39,7 +39,7 @@ export function schemaOfWords(words: JsonValue): JsonObject {
     if (type !== undefined) return { type };
     return words === "" ? { type: "string" } : { type: "string", description: words };
   }
-  if (!isJsonObject(words)) return { type: typeOf(words), description: JSON.stringify(words) };
+  if (!isJsonObject(words)) return { type: typeOf(words), description: jsonText(words) };
   const properties = Object.entries(words).map(([key, inner]) => [key, schemaOfWords(inner)]);
   return { type: "object", properties: Object.fromEntries(properties) };
 }
@@ -56,7 +56,7 @@ export function wordsOfSchema(schema: JsonValue): JsonValue {
     return wordsByName(properties);
   }
   if (Array.isArray(members)) {
-    return members.map((member) => typeof member === "string" ? member : JSON.stringify(member))
+    return members.map((member) => typeof member === "string" ? member : jsonText(member))
       .join("/");
   }
   if (typeof description !== "string" || description === "") return type ?? "any";

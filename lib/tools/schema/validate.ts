@@ -160,7 +160,7 @@ class Compiler {
 
   #compile(schema: JsonObject): ValidateFunction {
     trust = trustOf(schema);
-    const { rules, hasTuples, hasFormats } = readableSchema(schema, trust !== "own");
+    const { rules, hasTuples, hasFormats } = readableSchema(withNumbers(schema), trust !== "own");
     assertEnding(rules);
     const isOld = String(schema["$schema"]).includes("/draft-0") || hasTuples;
     const dialect = this.#dialect(isOld ? draft7.Ajv : draft2020.Ajv2020);

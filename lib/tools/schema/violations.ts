@@ -3,7 +3,13 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue, pointerPart } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+  pointerPart,
+} from "../../base/json.ts";
 import { type SchemaError, type SchemaErrors, schemaErrors } from "./validate.ts";
 import { trustOf } from "./patterns.ts";
 import { Position, targetOf } from "./position.ts";
@@ -86,7 +92,7 @@ function flatten(schema: JsonObject): Flat | undefined {
     required.every((name) => typeof name === "string") &&
     typeof additionalProperties === "boolean" &&
     Object.keys(others).every((keyword) => ANNOTATIONS.includes(keyword)) &&
-    !/"\$|"required":true/.test(JSON.stringify(properties)) && trustOf(schema) === "linear";
+    !/"\$|"required":true/.test(jsonText(properties)) && trustOf(schema) === "linear";
   if (!isFlat) return undefined;
   const entries = Object.entries(properties as Record<string, JsonObject>);
   return {
@@ -99,7 +105,7 @@ function sharedSchema(schema: JsonObject): JsonObject {
   const rules = Object.fromEntries(
     Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)),
   );
-  return SHARED.getOrInsertComputed(JSON.stringify(rules), () => {
+  return SHARED.getOrInsertComputed(jsonText(rules), () => {
     // Reject an invalid schema at once, not only when there is a value for it.
     schemaErrors(rules, null);
     return rules;

@@ -248,7 +248,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return tools.map((tool) => {
       const apiFunction = byTool.get(tool.name);
       if (apiFunction === undefined) return documentOf(tool);
-      const isSame = JSON.stringify(schemaOf(tool)) === JSON.stringify(schemaOf(apiFunction.tool));
+      const isSame = jsonText(schemaOf(tool)) === jsonText(schemaOf(apiFunction.tool));
       return isSame ? apiFunction.document : inKeyOrderOf(apiFunction.document, documentOf(tool));
     });
   }

@@ -55,7 +55,7 @@ export async function repairArguments(
     // As text: calls of a conversation must be answered by results, and there are none yet.
     const quoted = limitText(written);
     history.push({ role: "assistant", content: `${name}(${quoted})`, calls: [] });
-    const words = { name, arguments: quoted, errors, schema: JSON.stringify(schema) };
+    const words = { name, arguments: quoted, errors, schema: jsonText(schema) };
     history.push({ role: "user", content: fillPrompt(prompt, words) });
     const reply = await ask(history);
     if (isLimited(reply)) return reply;

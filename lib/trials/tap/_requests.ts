@@ -6,7 +6,7 @@
 import { abortable } from "@std/async/abortable";
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, jsonText, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
@@ -55,7 +55,7 @@ export function sendingTo(
   return async (watched, answer) => {
     const started = performance.now();
     const body = withChoice(asked, choice);
-    const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
+    const sent = body === asked.body ? request : withBody(request, jsonText(body));
     const { signal } = watched;
     const sending = fetch(sent, { signal });
     const response = await inReplyTime(sending, watched).catch((error) => {

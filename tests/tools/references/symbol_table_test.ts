@@ -644,7 +644,7 @@ Deno.test("valueOfResult() reads JSON, and keeps the text where that would lose 
       ["1e999", "1e999"],
       ["9007199254740993", 9007199254740993n],
       ["9007199254740991", 9007199254740991],
-      ["-9007199254740992", -9007199254740992n],
+      ["-9007199254740992", -9007199254740992],
       ["-0", -0],
     ] as [string, JsonValue][]
   ) assertEquals(valueOfResult(text), value);
