@@ -164,12 +164,17 @@ export function jsonText(value: unknown, indent?: number): string {
   }
 }
 
+/** What a reviver of `JSON.parse` gets of a number beside its value. */
+interface Source {
+  readonly source?: string;
+}
+
 /** A reviver of `JSON.parse`. */
 function keepDigits(
   this: object,
   _: string,
   value: unknown,
-  { source = "" }: { readonly source?: string } = {},
+  { source = "" }: Source = {},
 ): unknown {
   if (typeof value !== "number") return value;
   const integer = exactNumber(value, source);
@@ -229,10 +234,20 @@ export function hasBigint(value: unknown): boolean {
   return false;
 }
 
-/** Returns a value with the nearest numbers in place of bigints, for schemas, which know no others. */
+/** Returns a value with the nearest numbers in place of bigints, for what checks schemas, which knows no others. */
 export function withNumbers<T>(value: T): T {
   return hasBigint(value) ? nearestNumbers(value) as T : value;
 }
+
+/** Returns a schema whose bounds are numbers, as copies of it may be written; what a value may be keeps its digits. */
+export function withNumberBounds(schema: JsonObject): JsonObject {
+  if (!hasBigint(schema)) return schema;
+  return JSON.parse(jsonText(schema), function (this: object, key, value, context?: Source) {
+    return BOUND.test(key) ? value : keepDigits.call(this, key, value, context);
+  });
+}
+
+const BOUND = /^(?:minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf)$/;
 
 function nearestNumbers(value: unknown): unknown {
   if (typeof value === "bigint") return nearestNumber(value);

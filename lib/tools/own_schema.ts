@@ -14,6 +14,7 @@ import {
   type JsonValue,
   nearestNumber,
   printable,
+  withNumberBounds,
   withNumbers,
   writesDigits,
 } from "../base/json.ts";
@@ -114,7 +115,9 @@ export function argumentReader(subject: string, schema: ParametersSchema): Argum
     );
   }
   // Providers want the type, also beside a reference or alternatives.
-  const parameters = given["type"] === undefined ? { type: "object", ...given } : given;
+  const parameters = withNumberBounds(
+    given["type"] === undefined ? { type: "object", ...given } : given,
+  );
   const parse = parserOf(schema);
   if (parse === undefined) return { parameters, read: (input) => input };
   trustOwnSchema(parameters);

@@ -8,7 +8,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import type { JsonObject } from "../../lib/base/json.ts";
+import { type JsonObject, jsonText } from "../../lib/base/json.ts";
 import { aiSdkModel, type AiSdkModelOptions } from "../../lib/integrations/ai_sdk.ts";
 import type { ProviderName } from "../../lib/models/providers.ts";
 import { Connections } from "../../lib/models/connect.ts";
@@ -91,6 +91,25 @@ for (const native of NATIVES) {
     const bodies = server.received.slice(1).map(({ body }) => JSON.stringify(body));
     assertEquals(bodies.map((body) => body.includes(SIGNATURE)), [true, false]);
     assert(bodies.every((body) => body.includes("I add")));
+  });
+
+  Deno.test(`${provider}: long integers keep their digits in calls and when these go back`, async () => {
+    const written =
+      '{"left":7300000000000000123,"right":["-7300000000000000123",-7300000000000000123,0.5]}';
+    const calls = [{ id: "c", name: "add", arguments: written }];
+    await using server = serving(answering(native.reply('"7300000000000000123"', calls)));
+    const own = modelAt(server, native);
+    const parameters = { type: "object", properties: { left: { const: 7300000000000000123n } } };
+    const tools = [{ ...ADD, parameters }];
+    const { text: content, calls: made, carried } = await own.reply(asked({ tools }));
+    assertEquals(made, calls);
+    const messages: Message[] = [
+      { role: "user", content: "Add" },
+      { role: "assistant", content, calls: made, carried: carried! },
+      { role: "tool", callId: "c", name: "add", content: "1" },
+    ];
+    await own.reply(asked({ messages, tools }));
+    assertStringIncludes(jsonText(server.received[1]!.body), written);
   });
 
   Deno.test(`${provider}: agents of OpenAI's formats solve tasks with it`, async () => {

@@ -5,7 +5,13 @@
 
 import * as anthropic from "@ai-sdk/anthropic";
 import * as google from "@ai-sdk/google";
-import { fieldOf, isJsonObject, type JsonObject, type JsonValue } from "../../lib/base/json.ts";
+import {
+  exactJson,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../lib/base/json.ts";
 import type { ImportPackage } from "../../lib/models/providers.ts";
 import type { ProviderName } from "../../lib/models/providers.ts";
 import { simulatedFetch } from "../../lib/simulated/server.ts";
@@ -71,7 +77,7 @@ const ANTHROPIC: Native = {
       }),
       ...some(text !== "", { type: "text", text }),
       ...calls.map(({ id, name, arguments: input }, place) => ({
-        ...{ type: "tool_use", id: id ?? `toolu_${place + 1}`, name, input: JSON.parse(input) },
+        ...{ type: "tool_use", id: id ?? `toolu_${place + 1}`, name, input: exactJson(input) },
       })),
     ],
     stop_reason: calls.length === 0 ? "end_turn" : "tool_use",
@@ -128,7 +134,7 @@ const GOOGLE: Native = {
         parts: [
           ...(text === "" ? [] : [{ text }]),
           ...calls.map(({ id, name, arguments: args }, place) => ({
-            functionCall: { id: id ?? `call_${place + 1}`, name, args: JSON.parse(args) },
+            functionCall: { id: id ?? `call_${place + 1}`, name, args: exactJson(args) },
             // Of several calls the first one has it.
             ...(place === 0 ? { thoughtSignature: SIGNATURE } : {}),
           })),

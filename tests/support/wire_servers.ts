@@ -4,7 +4,7 @@
  */
 
 import { assertRejects } from "@std/assert";
-import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import { exactJson, type JsonObject, type JsonValue } from "../../lib/base/json.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../lib/models/model.ts";
 import { openai, type OpenAIOptions, type WireApi } from "../../lib/models/openai/openai.ts";
@@ -218,7 +218,7 @@ function servingAs(api: WireApi, answers: readonly (() => Response)[]): Faulty {
   const received: Received[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const { pathname, search } = new URL(request.url);
-    const body = await request.json();
+    const body = exactJson(await request.text()) as JsonObject;
     received.push({ path: pathname + search, headers: request.headers, body });
     return answers[Math.min(received.length, answers.length) - 1]!();
   });

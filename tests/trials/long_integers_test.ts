@@ -5,6 +5,7 @@ import { z } from "zod";
 import { anyOf, closeTo, inAnyOrder, matching } from "../../lib/calls/expected/matchers.ts";
 import { canonicalJson, exactJson, jsonText, parseJson } from "../../lib/base/json.ts";
 import { readJsonc } from "../../lib/base/input.ts";
+import { loadJsonc } from "../../lib/tasks/questions/_load_jsonc.ts";
 import { scorePrediction } from "../../lib/tasks/questions/scoring.ts";
 import { assertCalled } from "../../lib/testing/assertions/calls.ts";
 import { scripted } from "../../lib/models/scripted.ts";
@@ -29,7 +30,7 @@ const row = tool({
   parameters: { type: "object", properties: { id: { type: ["integer", "array"] } } },
   execute: take,
 });
-const parsed = tool({ ...ROW, parameters: z.object({ id: z.number() }), execute: take });
+const parsed = tool({ ...ROW, parameters: z.object({ id: z.number() }).readonly(), execute: take });
 
 /** Runs a trial in which a model calls with each of these texts, and expects a call with `id`. */
 async function called(texts: readonly string[], id: ExpectedValue, own = row) {
@@ -92,6 +93,26 @@ Deno.test("a tool gets the digits of results, references and schemas of librarie
   assertEquals(behaviours, (await called(["7", "8"], 7)).behaviours);
   assertStringIncludes(JSON.stringify(events), `{\\"id\\":${ID}}`);
   assertEquals(await row.execute(exactJson(`{"id":[${ID}]}`) as never), `{"id":[${ID}]}`);
+});
+
+Deno.test("schemas may have integers beyond 2^53", async () => {
+  const id = { type: "integer", minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, default: ID };
+  const parameters = { type: "object", properties: { id } };
+  const bounded = tool({ ...ROW, parameters, execute: take });
+  assertEquals((await called([`${ID}`], ID, bounded)).outcome, "solved");
+  assertEquals((await called([`-${2n ** 64n}`, `${ID}`], ID, bounded)).failures.length, 1);
+  assertStringIncludes(JSON.stringify(bounded), `"default":${ID}`);
+  const path = Deno.makeTempFileSync({ suffix: ".json" });
+  const questions = [{
+    id: "1",
+    question: "Find it.",
+    calls: [{ function: "row", arguments: { id: ID } }],
+  }];
+  const set = { name: "own", functions: { all: [{ ...ROW, parameters }] }, questions };
+  Deno.writeTextFileSync(path, jsonText(set));
+  const [question] = loadJsonc(path).questions;
+  Deno.removeSync(path);
+  assertEquals(question!.truth.parameters, [{ id: ID }]);
 });
 
 Deno.test("exactJson() and jsonText() keep the digits of integers, and nothing else", () => {

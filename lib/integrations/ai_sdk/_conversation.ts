@@ -6,7 +6,18 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
+import {
+  exactJson,
+  exactNumber,
+  hasBigint,
+  isJsonObject,
+  isObject,
+  isWithin,
+  type JsonObject,
+  jsonText,
+  LONG_DIGITS,
+  parseJson,
+} from "../../base/json.ts";
 import type { MediaPart } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ToolCall } from "../../tools/tool.ts";
@@ -97,7 +108,7 @@ function writeReply(
   const writeCall = (call: ToolCall, item: JsonObject = {}): JsonObject => {
     const { name, arguments: written } = sendable(call);
     return {
-      ...{ type: "tool-call", toolCallId: call.id, toolName: name, input: JSON.parse(written) },
+      ...{ type: "tool-call", toolCallId: call.id, toolName: name, input: exactJson(written) },
       ...back(item),
     };
   };
@@ -166,7 +177,11 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
     own.map(({ toolCallId, toolName, input }) => ({
       id: typeof toolCallId === "string" ? toolCallId : null,
       name: typeof toolName === "string" ? toolName : null,
-      arguments: input,
+      arguments: typeof input === "string"
+        ? unmarked(input)
+        : isObject(input)
+        ? exactJson(unmarked(jsonText(input)))
+        : input,
     })),
     source,
   );
@@ -184,7 +199,7 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
     }];
   });
   // As recordings keep them: some providers set fields to nothing.
-  const carried: JsonObject[] = JSON.parse(JSON.stringify(items));
+  const carried: JsonObject[] = JSON.parse(unmarked(JSON.stringify(items)));
   if (!isWithin(carried, { levels: MAX_LEVELS })) throw unusable("its fields nest too deep");
   const isPlain = carried.every((item) =>
     item["type"] !== "reasoning" && item["providerMetadata"] === undefined
@@ -195,6 +210,24 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
     ...(isPlain ? {} : { carried: { by: who, items: carried } }),
   };
 }
+
+/** Marks integers on their way through a package, which would round them; no model can write it. */
+const MARK = `${crypto.randomUUID()}:`;
+
+/** Returns the body of an answer with texts in place of the integers that a number would round. */
+export function withMarks(body: string): string {
+  if (!LONG_DIGITS.test(body) || !hasBigint(parseJson(body))) return body;
+  return body.replace(
+    /"(?:[^"\\]|\\.)*"|[-\d.eE+]+/g,
+    (part) => typeof exactNumber(Number(part), part) === "bigint" ? `"${MARK}${part}"` : part,
+  );
+}
+
+function unmarked(text: string): string {
+  return text.replace(MARKED, "$1");
+}
+
+const MARKED = new RegExp(`"?${MARK}(-?\\d+)"?`, "g");
 
 function textOf({ text }: Readonly<Record<string, unknown>>): string {
   return typeof text === "string" ? text : "";

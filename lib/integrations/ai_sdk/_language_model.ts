@@ -8,7 +8,7 @@
 import { z } from "zod";
 import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
 import { FUNCTION, parseWith } from "../../base/input.ts";
-import { defined, isJsonObject, type JsonObject, printable } from "../../base/json.ts";
+import { defined, isJsonObject, type JsonObject, printable, withNumbers } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { describeTool, type ToolChoice } from "../../tools/tool.ts";
@@ -135,7 +135,7 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
         prompt: writePrompt(request, { whose: [who, source.model], version }),
         tools: tools.length === 0 ? undefined : tools.map((tool) => ({
           ...{ type: "function", name: tool.name, description: describeTool(tool) },
-          ...defined({ inputSchema: tool.parameters, strict: tool.strict }),
+          ...defined({ inputSchema: withNumbers(tool.parameters), strict: tool.strict }),
         })),
         ...sent,
         abortSignal: signal,

@@ -9,6 +9,7 @@ import { hideSecrets, registerSecrets, requestSecrets } from "../../base/secrets
 import { boundedFetch } from "../../models/http/bounded_fetch.ts";
 import { faultOfFetch, requestsTo } from "../../models/http/endpoint.ts";
 import { InfrastructureError, type Model } from "../../models/model.ts";
+import { withMarks } from "./_conversation.ts";
 import { type LanguageModel, languageModel, type ModelSource, quote } from "./_language_model.ts";
 import type { ProvidedEntry } from "../../models/entry.ts";
 import { type GivenOptions, type ImportPackage, providerOf } from "../../models/providers.ts";
@@ -113,7 +114,7 @@ function heardFetch(
       const text = await answer.text();
       if (answer.status < 502 || answer.status === 529) heard.at = performance.now();
       if (!isShallowText(text)) throw new RangeError("the body nests too deep");
-      return new Response(text === "" ? null : text, answer);
+      return new Response(text === "" ? null : withMarks(text), answer);
     } catch (error) {
       init?.signal?.throwIfAborted();
       // A body that is too long or too deep may be of the model's making.

@@ -8,7 +8,7 @@ import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./q
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { didYouMean } from "../../base/nearest_name.ts";
-import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { defined, type JsonObject, printable, withNumberBounds } from "../../base/json.ts";
 import { resultsFault } from "./_check_results.ts";
 import { argumentCheck } from "../../tools/schema/validate.ts";
 import {
@@ -29,7 +29,8 @@ const FIELDS = z.strictObject({
   returns: OBJECT.exactOptional(),
 });
 
-const FUNCTION = OBJECT.transform((document, context): FunctionDraft => {
+const FUNCTION = OBJECT.transform((given, context): FunctionDraft => {
+  const document = withNumberBounds(given);
   const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
   for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
   if (data === undefined) return z.NEVER;
