@@ -178,7 +178,7 @@ async function trying(
       tool({
         name: "book",
         description: "Books a room",
-        parameters: z.object({ city: z.string(), nights: z.int() }),
+        parameters: z.object({ city: z.string(), nights: z.number() }),
         execute: ({ city, nights }) => `${booked.push(`${city} ${nights}`)}`,
       }),
       tool({
@@ -239,6 +239,12 @@ const HANDLED: Readonly<Record<string, Handled>> = {
     handle: replacing({ city: "Rome", nights: 3, note: null }),
     recorded: [[1, "book", undefined, undefined]],
     booked: ["Rome 3"],
+  },
+  "carried out with an integer that it rounds": {
+    calls: [{ name: "book", arguments: '{"city":"Rome","nights":7300000000000000123}' }],
+    handle: carryOut,
+    recorded: [[1, "book", undefined, undefined]],
+    booked: ["Rome 7300000000000000123"],
   },
   "repaired": {
     calls: [booking("3")],

@@ -4,7 +4,14 @@
  */
 
 import { attempt } from "../../base/errors.ts";
-import { canonicalJson, isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+  withNumbers,
+} from "../../base/json.ts";
 import { callsOf, MAX_KEPT_LENGTH, type ReplyEvent } from "../../calls/trace.ts";
 import type { AgentRequest } from "../../models/openai/agent_request.ts";
 import type { WatchedReply } from "../../models/openai/watched_reply.ts";
@@ -15,8 +22,9 @@ import type { OfferedNames } from "./_offered_names.ts";
 /** A call of a reply that the agent has not carried out yet. */
 interface OpenCall {
   readonly call: PreparedCall;
-  /** Its arguments in one way of writing; `undefined` if they cannot be read. */
+  /** Its arguments in one way of writing, and as `JSON.parse` rounds them; `undefined` if they cannot be read. */
   readonly given: string | undefined;
+  readonly rounded: string | undefined;
 }
 
 /** A call that the agent left without a result when it answered, under the number of its event. */
@@ -96,6 +104,7 @@ export class AnnouncedCalls {
           ...(isMissing ? { offered: alike.length > 0 ? alike : offered } : {}),
         },
         given: givenIn(call.arguments),
+        rounded: givenIn(call.arguments, withNumbers),
       };
     });
     const made = open.map(({ call }) => call);
@@ -134,7 +143,7 @@ export class AnnouncedCalls {
   /** Takes the call of an earlier turn that the agent carries out now; `undefined` if it can be none or several. */
   #takeHeld(name: string, given: string | undefined, id: string | undefined): HeldCall | undefined {
     const [held, ...others] = this.#held.filter((one) =>
-      given !== undefined && one.given === given && one.call.name === name &&
+      given !== undefined && [one.given, one.rounded].includes(given) && one.call.name === name &&
       (id === undefined || one.call.id === id)
     );
     const rest = this.#held.filter((one) => one !== held);
@@ -147,7 +156,10 @@ export class AnnouncedCalls {
   #isAnnounced(name: string, given: string | undefined): boolean {
     return given !== undefined &&
       this.#replies.some(({ calls }) =>
-        calls.some((call) => call.name === name && givenIn(call.arguments) === given)
+        calls.some((call) =>
+          call.name === name &&
+          [givenIn(call.arguments), givenIn(call.arguments, withNumbers)].includes(given)
+        )
       );
   }
 
@@ -270,18 +282,18 @@ export class AnnouncedCalls {
   }
 }
 
-/** Returns arguments in one way of writing; `undefined` if they cannot be read. */
-function givenIn(written: string): string | undefined {
+/** Returns arguments in one way of writing, read by `read`; `undefined` if they cannot be read. */
+function givenIn(written: string, read = (input: JsonValue) => input): string | undefined {
   const input = parseJson(written);
-  return input === undefined ? undefined : textOf(input);
+  return input === undefined ? undefined : textOf(read(input));
 }
 
 /** Returns a value in one way of writing, in which what nests too deep keeps the order of its keys. */
 function textOf(input: JsonValue): string {
-  return attempt(() => canonicalJson(input)) ?? JSON.stringify(input);
+  return attempt(() => canonicalJson(input)) ?? jsonText(input);
 }
 
-/** Whether arguments are those of a call, with nulls and defaults of its schema that a framework filled in. */
+/** Whether arguments are those of a call, rounded, and with nulls and defaults of its schema that a framework filled in. */
 function isFilled(
   call: PreparedCall,
   written: string,
@@ -297,7 +309,8 @@ function isFilled(
     return isJsonObject(schema) ? schema["default"] : undefined;
   };
   const isSame = (one: JsonValue | undefined, other: JsonValue | undefined) =>
-    one !== undefined && other !== undefined && textOf({ one }) === textOf({ one: other });
+    one !== undefined && other !== undefined &&
+    [one, withNumbers(one)].some((own) => textOf({ own }) === textOf({ own: other }));
   return Object.keys(own).every((key) => Object.hasOwn(input, key)) &&
     Object.entries(input).every(([key, value]) =>
       Object.hasOwn(own, key)
