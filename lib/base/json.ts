@@ -191,6 +191,16 @@ export function exactNumber(value: number, source: string): number | bigint {
   return /^-?\d+$/.test(source) && digitsOf(value) !== source ? BigInt(source) : value;
 }
 
+/** Returns a value of YAML with the integers that numbers round as bigints; `texts` has each scalar as text. */
+export function withDigitsOf(texts: unknown, value: JsonValue): JsonValue {
+  if (typeof value !== "object" || value === null) {
+    return typeof value === "number" ? exactNumber(value, String(texts)) : value;
+  }
+  const inner = (key: string | number, own: JsonValue) => withDigitsOf(Object(texts)[key], own);
+  if (Array.isArray(value)) return value.map((own, place) => inner(place, own));
+  return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, inner(key, own)]));
+}
+
 /** Returns the number that shows all digits of an integer; the integer itself if there is none. */
 export function integerOf(integer: bigint): number | bigint {
   const number = Number(integer);
@@ -240,7 +250,7 @@ export function withNumbers<T>(value: T): T {
 }
 
 /** Returns a schema whose bounds are numbers, as copies of it may be written; what a value may be keeps its digits. */
-export function withNumberBounds(schema: JsonObject): JsonObject {
+export function withNumberBounds<T extends JsonValue>(schema: T): T {
   if (!hasBigint(schema)) return schema;
   return JSON.parse(jsonText(schema), function (this: object, key, value, context?: Source) {
     return BOUND.test(key) ? value : keepDigits.call(this, key, value, context);

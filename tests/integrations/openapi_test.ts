@@ -1,7 +1,13 @@
 // Documents of OpenAPI become tools: which, how they are called, and what they ask for.
 
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { JsonObject } from "../../lib/base/json.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { type JsonObject, jsonText } from "../../lib/base/json.ts";
 import { openApiTools, type OpenApiToolsOptions } from "../../lib/integrations/openapi.ts";
 import { describeTool } from "../../lib/tools/tool.ts";
 import { folder } from "../support/child.ts";
@@ -147,6 +153,17 @@ Deno.test("openApiTools() reads text of JSON and YAML, files and addresses", asy
   );
   assertMatch(String(missing), /Cannot read http:\/\/127\.0\.0\.1:\d+\/none .*status 404/);
   assert(!String(missing).includes("secret-word"));
+});
+
+Deno.test("openApiTools() offers long integers by every digit, from JSON and YAML", async () => {
+  const [id, other] = [7300000000000000123n, -7300000000000000125n];
+  const schema = { type: "integer", enum: [id, other], default: id, maximum: 2n ** 63n - 1n };
+  const text = jsonText(single({ parameters: [{ name: "id", in: "query", schema }] }));
+  for (const document of [text, `# YAML\n${text}`]) {
+    const [tool] = await openApiTools(document);
+    assertStringIncludes(JSON.stringify(tool), `"enum":[${id},${other}],"default":${id}`);
+    await tool!.execute({ id });
+  }
 });
 
 Deno.test("openApiTools() puts a body of plain properties beside the parameters, and others under body", async () => {

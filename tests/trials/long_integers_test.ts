@@ -96,12 +96,12 @@ Deno.test("a tool gets the digits of results, references and schemas of librarie
 });
 
 Deno.test("schemas may have integers beyond 2^53", async () => {
-  const id = { type: "integer", minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, default: ID };
+  const id = { type: "integer", minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, enum: [ID, 5] };
   const parameters = { type: "object", properties: { id } };
   const bounded = tool({ ...ROW, parameters, execute: take });
   assertEquals((await called([`${ID}`], ID, bounded)).outcome, "solved");
   assertEquals((await called([`-${2n ** 64n}`, `${ID}`], ID, bounded)).failures.length, 1);
-  assertStringIncludes(JSON.stringify(bounded), `"default":${ID}`);
+  assertStringIncludes(JSON.stringify(bounded), `"enum":[${ID},5]`);
   const path = Deno.makeTempFileSync({ suffix: ".json" });
   const questions = [{
     id: "1",

@@ -8,11 +8,16 @@ import defer * as yaml from "@std/yaml";
 import { cannot, networkReason, reasonOf } from "../../base/errors.ts";
 import { readText, withoutMark } from "../../base/input.ts";
 import {
+  exactJson,
   fieldOf,
   isJsonObject,
+  isWithin,
   type JsonObject,
   type JsonValue,
+  LONG_DIGITS,
   printable,
+  withDigitsOf,
+  withNumberBounds,
 } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { recordedSource } from "../../models/recordings/sources.ts";
@@ -119,11 +124,21 @@ async function fetchText(url: URL, source: string): Promise<string> {
   }
 }
 
+/** Levels of a document whose long integers keep their digits, at most. */
+const MAX_LEVELS = 500;
+
 function parsedText(text: string, source: string): unknown {
   // Of a broken one, a reader of YAML would say something that helps less.
   const isJson = /^\s*[{[]/.test(text);
   try {
-    const value = isJson ? JSON.parse(text) : yaml.parse(text, { schema: "core" });
+    const value = isJson ? exactJson(text) : yaml.parse(text, { schema: "core" }) as JsonValue;
+    // Aliases of YAML may hold far more values than the text has characters.
+    const isTree = () => isWithin(value, { levels: MAX_LEVELS, values: text.length });
+    if (isJsonObject(value) && LONG_DIGITS.test(text) && isTree()) {
+      return withNumberBounds(
+        isJson ? value : withDigitsOf(yaml.parse(text, { schema: "failsafe" }), value),
+      );
+    }
     // A text of one word is YAML too.
     return typeof value === "string" ? text : value;
   } catch (error) {

@@ -5,7 +5,6 @@
 
 import defer * as yaml from "@std/yaml";
 import {
-  exactNumber,
   fieldOf,
   isJsonObject,
   isWithin,
@@ -14,6 +13,7 @@ import {
   type JsonValue,
   LONG_DIGITS,
   parseJson,
+  withDigitsOf,
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
 import { type CallTruth, isSameValue, PLACEHOLDER } from "./question_set.ts";
@@ -142,16 +142,6 @@ export function readYaml(text: string): JsonValue | undefined {
     isWithin(value, { levels: MAX_LEVELS, values: text.length }) && isJson(value);
   if (!isUsable || !LONG_DIGITS.test(text)) return isUsable ? value : undefined;
   return withDigitsOf(yaml.parse(text, { schema: "failsafe" }), value);
-}
-
-/** Returns a value of YAML with the integers that numbers round as bigints; `texts` has each scalar as text. */
-function withDigitsOf(texts: unknown, value: JsonValue): JsonValue {
-  if (typeof value !== "object" || value === null) {
-    return typeof value === "number" ? exactNumber(value, String(texts)) : value;
-  }
-  const inner = (key: string | number, own: JsonValue) => withDigitsOf(Object(texts)[key], own);
-  if (Array.isArray(value)) return value.map((own, place) => inner(place, own));
-  return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, inner(key, own)]));
 }
 
 /** Returns whether a value is JSON. */
