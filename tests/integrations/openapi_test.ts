@@ -158,11 +158,14 @@ Deno.test("openApiTools() reads text of JSON and YAML, files and addresses", asy
 Deno.test("openApiTools() offers long integers by every digit, from JSON and YAML", async () => {
   const [id, other] = [7300000000000000123n, -7300000000000000125n];
   const schema = { type: "integer", enum: [id, other], default: id, maximum: 2n ** 63n - 1n };
-  const text = jsonText(single({ parameters: [{ name: "id", in: "query", schema }] }));
+  const text = jsonText(single({
+    parameters: [{ name: "id", in: "query", schema }],
+    responses: resultOf({ type: "object", required: ["id"], properties: { id: schema } }),
+  }));
   for (const document of [text, `# YAML\n${text}`]) {
     const [tool] = await openApiTools(document);
     assertStringIncludes(JSON.stringify(tool), `"enum":[${id},${other}],"default":${id}`);
-    await tool!.execute({ id });
+    assertStringIncludes(String(await tool!.execute({ id })), `${id}`);
   }
 });
 

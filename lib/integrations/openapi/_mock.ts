@@ -8,7 +8,9 @@ import {
   defined,
   isJsonObject,
   type JsonObject,
+  jsonText,
   type JsonValue,
+  withNumbers,
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
 import { fork, type Stream } from "../../base/random.ts";
@@ -78,7 +80,7 @@ export class Mocks {
         if (this.#isWrong(value)) continue;
         found ??= { value };
         // A success is not to be taken for a failure, if another value will do.
-        if (errorOfResult(JSON.stringify(value)) === undefined) return { value };
+        if (errorOfResult(jsonText(value)) === undefined) return { value };
       } catch (error) {
         if (!(error instanceof Unfit)) throw error;
         fault ??= error.cause;
@@ -143,7 +145,7 @@ class Maker {
 
   /** Counts the characters of a value that is not made of others: a schema may ask for very many long ones. */
   #counted<Value extends JsonValue>(value: Value): Value {
-    this.#characters += JSON.stringify(value).length;
+    this.#characters += jsonText(value).length;
     if (this.#characters > MAX_CHARACTERS) throw new Unfit();
     return value;
   }
@@ -208,7 +210,7 @@ class Maker {
   #listed(schema: JsonObject, types: readonly JsonValue[] | undefined): JsonValue {
     const values = (schema["enum"] as JsonValue[]).filter((value) =>
       (types === undefined || types.includes(typeOf(value)) ||
-        types.includes("integer") && Number.isInteger(value)) &&
+        types.includes("integer") && Number.isInteger(withNumbers(value))) &&
       (typeof value === "object" && value !== null || this.#checks.fitsPlain(schema, value))
     );
     const value = sample(values, this.#stream);
@@ -354,8 +356,10 @@ class Maker {
   /** The value of the argument of a name, if it fits a property of the result itself. */
   #given(name: string, schema: JsonValue, depth: number): JsonValue | undefined {
     const value = depth === 0 && Object.hasOwn(this.#input, name) ? this.#input[name] : undefined;
-    const isPlain = typeof value === "string" || typeof value === "number";
-    if (!isPlain || !isJsonObject(schema) || this.#attempt > 0) return undefined;
+    const isPlain = ["string", "number", "bigint"].includes(typeof value);
+    if (value === undefined || !isPlain || !isJsonObject(schema) || this.#attempt > 0) {
+      return undefined;
+    }
     return this.#checks.fits(schema, value) ? value : undefined;
   }
 
@@ -461,7 +465,7 @@ class Checks {
     const rules = defined(
       Object.fromEntries(OF_PLAIN_VALUES.map((keyword) => [keyword, schema[keyword]])),
     ) as JsonObject;
-    const key = JSON.stringify(rules);
+    const key = jsonText(rules);
     const known = this.#plain.get(key) ?? rules;
     this.#plain.set(key, known);
     return this.fits(known, value);
@@ -515,8 +519,8 @@ function union(one: JsonValue, other: JsonValue): JsonValue[] {
 }
 
 function common(one: JsonValue, other: JsonValue): JsonValue[] {
-  const known = new Set(asList(other).map((value) => JSON.stringify(value)));
-  return asList(one).filter((value) => known.has(JSON.stringify(value)));
+  const known = new Set(asList(other).map((value) => jsonText(value)));
+  return asList(one).filter((value) => known.has(jsonText(value)));
 }
 
 function commonTypes(one: JsonValue, other: JsonValue): JsonValue[] {
