@@ -22,9 +22,8 @@ import type { OfferedNames } from "./_offered_names.ts";
 /** A call of a reply that the agent has not carried out yet. */
 interface OpenCall {
   readonly call: PreparedCall;
-  /** Its arguments in one way of writing, and as `JSON.parse` rounds them; `undefined` if they cannot be read. */
-  readonly given: string | undefined;
-  readonly rounded: string | undefined;
+  /** Its arguments as {@linkcode writingsOf} returns them. */
+  readonly given: readonly string[];
 }
 
 /** A call that the agent left without a result when it answered, under the number of its event. */
@@ -103,8 +102,7 @@ export class AnnouncedCalls {
           ...{ ...call, name: plain, step },
           ...(isMissing ? { offered: alike.length > 0 ? alike : offered } : {}),
         },
-        given: givenIn(call.arguments),
-        rounded: givenIn(call.arguments, withNumbers),
+        given: writingsOf(call.arguments),
       };
     });
     const made = open.map(({ call }) => call);
@@ -118,13 +116,13 @@ export class AnnouncedCalls {
 
   /** Carries out a call of the agent: that of a reply, or one of its own. */
   async execute(name: string, written: string, id?: string): Promise<string> {
-    const given = givenIn(written);
+    const [given] = writingsOf(written);
     const { tools } = this.#options.environment;
     const open = this.#replies.flatMap((reply) =>
       Array.from(reply.open, (one) => ({ reply, one }))
     );
     const all = open.filter(({ one }) => one.call.name === name);
-    const isGiven = ({ one }: typeof open[number]) => given !== undefined && one.given === given;
+    const isGiven = ({ one }: typeof open[number]) => given !== undefined && one.given[0] === given;
     const exact = all.find(isGiven) ??
       all.find(({ one }) => isFilled(one.call, written, this.#options.environment));
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
@@ -143,7 +141,7 @@ export class AnnouncedCalls {
   /** Takes the call of an earlier turn that the agent carries out now; `undefined` if it can be none or several. */
   #takeHeld(name: string, given: string | undefined, id: string | undefined): HeldCall | undefined {
     const [held, ...others] = this.#held.filter((one) =>
-      given !== undefined && [one.given, one.rounded].includes(given) && one.call.name === name &&
+      given !== undefined && one.given.includes(given) && one.call.name === name &&
       (id === undefined || one.call.id === id)
     );
     const rest = this.#held.filter((one) => one !== held);
@@ -156,10 +154,7 @@ export class AnnouncedCalls {
   #isAnnounced(name: string, given: string | undefined): boolean {
     return given !== undefined &&
       this.#replies.some(({ calls }) =>
-        calls.some((call) =>
-          call.name === name &&
-          [givenIn(call.arguments), givenIn(call.arguments, withNumbers)].includes(given)
-        )
+        calls.some((call) => call.name === name && writingsOf(call.arguments).includes(given))
       );
   }
 
@@ -282,10 +277,10 @@ export class AnnouncedCalls {
   }
 }
 
-/** Returns arguments in one way of writing, read by `read`; `undefined` if they cannot be read. */
-function givenIn(written: string, read = (input: JsonValue) => input): string | undefined {
+/** Returns arguments in one way of writing, then with the integers that `JSON.parse` rounds; none if they cannot be read. */
+function writingsOf(written: string): readonly string[] {
   const input = parseJson(written);
-  return input === undefined ? undefined : textOf(read(input));
+  return input === undefined ? [] : Array.from(new Set([input, withNumbers(input)]), textOf);
 }
 
 /** Returns a value in one way of writing, in which what nests too deep keeps the order of its keys. */
