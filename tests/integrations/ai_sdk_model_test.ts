@@ -97,7 +97,11 @@ for (const native of NATIVES) {
     const written =
       '{"left":7300000000000000123,"right":["-7300000000000000123",-7300000000000000123,0.5]}';
     const calls = [{ id: "c", name: "add", arguments: written }];
-    await using server = serving(answering(native.reply('"7300000000000000123"', calls)));
+    const reply = {
+      created: 7300000000000000123n,
+      ...native.reply('"7300000000000000123"', calls),
+    };
+    await using server = serving(() => new Response(jsonText(reply)));
     const own = modelAt(server, native);
     const parameters = { type: "object", properties: { left: { const: 7300000000000000123n } } };
     const tools = [{ ...ADD, parameters }];

@@ -8,7 +8,6 @@
 import { z } from "zod";
 import {
   exactJson,
-  exactNumber,
   hasBigint,
   isJsonObject,
   isObject,
@@ -16,6 +15,7 @@ import {
   type JsonObject,
   jsonText,
   LONG_DIGITS,
+  nearestNumber,
   parseJson,
 } from "../../base/json.ts";
 import type { MediaPart } from "../../tools/media.ts";
@@ -214,14 +214,26 @@ export function readResult(result: unknown, source: ReplySource): WireReply {
 /** Marks integers on their way through a package, which would round them; no model can write it. */
 const MARK = `${crypto.randomUUID()}:`;
 
-/** Returns the body of an answer with texts in place of the integers that a number would round. */
+/** Returns the body of an answer with texts in place of the integers in calls that a number would round. */
 export function withMarks(body: string): string {
-  if (!LONG_DIGITS.test(body) || !hasBigint(parseJson(body))) return body;
-  return body.replace(
-    /"(?:[^"\\]|\\.)*"|[-\d.eE+]+/g,
-    (part) => typeof exactNumber(Number(part), part) === "bigint" ? `"${MARK}${part}"` : part,
+  const value = LONG_DIGITS.test(body) ? parseJson(body) : undefined;
+  return hasBigint(value) ? JSON.stringify(marked(value)) : body;
+}
+
+function marked(value: unknown, isInput = false): unknown {
+  // Packages want numbers elsewhere, such as times in nanoseconds.
+  if (typeof value === "bigint") return isInput ? MARK + value : nearestNumber(value);
+  if (Array.isArray(value)) return value.map((inner) => marked(inner, isInput));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map((
+      [key, inner],
+    ) => [key, marked(inner, isInput || INPUTS.includes(key))]),
   );
 }
+
+/** Where providers give the arguments of a call as an object. */
+const INPUTS = ["input", "args", "arguments"];
 
 function unmarked(text: string): string {
   return text.replace(MARKED, "$1");

@@ -114,7 +114,7 @@ function heardFetch(
       const text = await answer.text();
       if (answer.status < 502 || answer.status === 529) heard.at = performance.now();
       if (!isShallowText(text)) throw new RangeError("the body nests too deep");
-      return new Response(text === "" ? null : withMarks(text), answer);
+      return new Response(text === "" ? null : answer.ok ? withMarks(text) : text, answer);
     } catch (error) {
       init?.signal?.throwIfAborted();
       // A body that is too long or too deep may be of the model's making.
