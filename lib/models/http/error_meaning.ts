@@ -204,8 +204,7 @@ function generatedText(body: unknown): string | undefined {
 
 /** Returns the milliseconds after which a body asks to try again, as Gemini does; `undefined` if it does not. */
 export function delayIn(body: unknown): number | undefined {
-  const [, seconds] = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(
-    isObject(body) ? jsonText(body).slice(0, MAX_SEARCHED) : "",
-  ) ?? [];
+  const text = isObject(body) ? jsonText(body).slice(0, MAX_SEARCHED) : "";
+  const [, seconds] = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(text) ?? [];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
