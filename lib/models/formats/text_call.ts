@@ -7,14 +7,7 @@
  * @module
  */
 
-import {
-  fieldOf,
-  isJsonObject,
-  isObject,
-  jsonText,
-  type JsonValue,
-  parseJson,
-} from "../../base/json.ts";
+import { fieldOf, isJsonObject, isObject, jsonText, parseJson } from "../../base/json.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import { stickyEnd } from "../../base/json_slices.ts";
 import { bareCalls } from "./_json_calls.ts";
@@ -286,9 +279,7 @@ const TYPE =
 
 /** Returns calls, or none where all of their arguments are types: such a list says which functions there are. */
 function withoutTypes(calls: TextCall[]): TextCall[] {
-  const given = calls.flatMap((call) =>
-    Object.values<JsonValue>(Object(parseJson(call.arguments ?? "")))
-  );
+  const given = calls.flatMap((call) => Object.values(Object(parseJson(call.arguments ?? ""))));
   const isTyped = given.every((one) => TYPE.test(JSON.stringify(fieldOf(one, "type") ?? one)));
   // As an argument, "list" is a command, too.
   return isTyped && given.some((one) => one !== "list") ? [] : calls;
