@@ -129,7 +129,8 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
       code: "1301 contentfilter base_resp_1026 base_resp_1027",
     },
     "Portkey, Helicone, Stepfun: https://portkey.ai/docs/product/guardrails": {
-      code: "hooks_failed prompt_threat_detected censorship_blocked",
+      code:
+        "hooks_failed prompt_threat_detected censorship_blocked failedoperation.contentviolation",
     },
     "LiteLLM: https://docs.litellm.ai/docs/exception_mapping": {
       says: [/ContentPolicyViolation|violated (?:guardrail|content safety)|content blocked:/i],
@@ -149,7 +150,7 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
         /\binput was flagged\b|\bflagged (?:by|for|as) .{0,40}(?:moderation|violat|polic|content|safety)/i,
         /\b(?:rejected|blocked|filtered)\b.{0,60}(?:safety|content (?:filter|management|polic|moderation)|moderation|usage polic|Responsible AI|security)/i,
         /may (?:contain|involve) .{0,20}(?:inappropriate|sensitive|unsafe)|content management polic/i,
-        /considered high risk|violate our usage polic|not meet safety requirements/i,
+        /considered high risk|violate our usage polic|not meet safety requirements|sensitive (?:info|content)/i,
       ],
       not: /\b(?:account|api key|organi[sz]ation)\b/i,
     },
@@ -167,10 +168,14 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
       code: "tool_use_failed output_parse_failed tool_error",
     },
     "Groq behind a gateway: https://github.com/groq/groq-typescript/issues/103": {
-      says: [/\btool_use_failed\b|\bfailed_generation\b|failed to call a function/i],
+      says: [
+        /\btool_use_failed\b|\bfailed_generation\b|failed to call a function|tool call validation failed/i,
+      ],
     },
     "Ollama: https://github.com/ollama/ollama/issues/17638": {
-      says: [/error parsing tool call|^failed to parse JSON: |no reverse mapping found for func/],
+      says: [
+        /error parsing tool call|^failed to parse JSON: |no reverse mapping found for func|^tool \S+ not found$/,
+      ],
       wrote: /error parsing tool call: raw='([^]*)', err=/,
     },
     "llama.cpp until 2026: https://github.com/ggml-org/llama.cpp/issues/23838": {
@@ -223,7 +228,7 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "OpenAI, Gemini, Mistral, Anthropic, z.ai: https://docs.mistral.ai/api": {
       finish:
         "length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_length " +
-        "model_length length_limit token_limit incomplete truncated max_tokens_reached " +
+        "model_length length_limit token_limit time_limit incomplete truncated max_tokens_reached " +
         "model_context_window_exceeded context_window_exceeded context_length " +
         "context_length_exceeded max_context_length",
     },
@@ -259,7 +264,7 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "z.ai, MiniMax, DashScope, Ark: https://help.aliyun.com/zh/model-studio/error-code": {
       code: "1113 base_resp_1008 arrearage accountoverdueerror insufficient_balance creditserror " +
         "insufficient_credits insufficient_funds payment_required billing_error " +
-        "allocationquota.freetieronly setlimitexceeded",
+        "allocationquota.freetieronly setlimitexceeded 1309",
     },
     "Anthropic, xAI, Gemini: https://docs.anthropic.com/en/api/errors": {
       status: [0, 400, 401, 403, 412, 429],
@@ -302,7 +307,7 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "OpenAI, Azure, z.ai, Ark, Groq: https://docs.z.ai/api-reference/api-code": {
       code: "model_not_found deploymentnotfound 1211 model_not_supported invalid_model " +
         "modelnotfound modelnotopen invalidendpointormodel.notfound unknown_model " +
-        "model_not_available model_decommissioned",
+        "model_not_available model_decommissioned modelerror",
     },
     "Anthropic: https://docs.anthropic.com/en/api/errors": {
       status: [404],
@@ -314,18 +319,19 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
       says: [
         /\bmodels?\b.{0,120}(?:not found|not exist\b|is invalid)|\binvalid model(?: name| id|:|$)/i,
         /\b(?:no such|unknown|not a valid|not found the) model\b|模型不存在|No models loaded/i,
-        /No endpoints found (?:for|matching)\b|No allowed providers|on-demand throughput/i,
+        /No endpoints (?:found|available) (?:for|matching)\b|No allowed providers|on-demand throughput/i,
       ],
-      not: /tool_call|\bmessages?\b|conversation/i,
+      not: /tool_call|\bmessages\b|conversation/i,
     },
   },
   address: {
     "LM Studio, Azure: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/618": {
-      status: [0, 400, 404],
-      says: [/Unexpected endpoint or method|api[ -]version (?:is )?not supported/i],
+      status: [0, 400, 404, 500],
+      says: [/Unexpected endpoint or method|^404 NOT_FOUND$|api[ -]version (?:is )?not supported/i],
     },
     "all, before an answer: https://platform.openai.com/docs/guides/error-codes": {
       status: [404, 405],
+      not: /No endpoints found/,
       first: true,
     },
   },
@@ -383,7 +389,7 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
     "gateways: https://developers.cloudflare.com/support/troubleshooting/http-status-codes": {
       status: [502, 503, 504, 521, 522, 523, 529],
       not:
-        /^(?!\s*<|upstream connect|no healthy).*(?:upstream|provider|exception|invalid|generat|tool)/i,
+        /^(?!\s*<(?:!|html)|upstream connect|no healthy).*(?:upstream|provider|exception|invalid|generat|tool|SSE stream|InternalError)/i,
     },
   },
   "rate limit": {

@@ -168,7 +168,9 @@ const OWN: readonly Meaning[] = ["unreadable call", "filtered", "cut off"];
  * where a gateway makes an end or an error of it.
  */
 export function endingOf(...reasons: readonly unknown[]): Ending {
-  const given = reasons.filter((reason) => typeof reason === "string" && reason !== "") as string[];
+  // SGLang gives an object.
+  const given = reasons.map((reason) => isJsonObject(reason) ? reason["type"] : reason)
+    .filter((reason) => typeof reason === "string" && reason !== "") as string[];
   const meanings = given.map(finishMeaning);
   const means = OWN.find((one) => meanings.includes(one)) ?? meanings[0];
   if (means !== undefined) return { ...MEANINGS[means], means };

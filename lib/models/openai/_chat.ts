@@ -139,7 +139,7 @@ const REPLY = z.looseObject({
   model: z.string().nullish(),
   // Messages are sent back in part; object schemas would make copies.
   choices: z.array(
-    z.looseObject({ finish_reason: z.string().nullish(), message: MESSAGE.nullish() }),
+    z.looseObject({ finish_reason: z.unknown().optional(), message: MESSAGE.nullish() }),
   )
     .min(1, "Invalid input: expected at least one"),
 });

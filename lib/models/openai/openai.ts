@@ -16,7 +16,7 @@ import { refusedPart, STREAM_OPTIONS, WHOLE_REPLY } from "./_fields.ts";
 import { apiOfPath } from "./agent_request.ts";
 import { refusedOption } from "./refused_option.ts";
 import { faultReply, FORMATS, readAnswer, sourceOf, withUsage } from "./watched_reply.ts";
-import type { OpenAIOptions } from "./wire_format.ts";
+import type { OpenAIOptions, WireReply } from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";
 
@@ -83,7 +83,7 @@ export function openai(options: OpenAIOptions): Model {
      * Posts the request; again without what the server refuses of it. The server may have drawn a reply before it
      * refused, so that the refusal is reported as any other failed attempt.
      */
-    const ask = async (): Promise<unknown> => {
+    const ask = async (): Promise<WireReply> => {
       const known = new Set(withheld);
       while (true) {
         const isStreamed = options.stream || known.has(WHOLE_REPLY);
@@ -98,9 +98,10 @@ export function openai(options: OpenAIOptions): Model {
         };
         try {
           const answer = wholeBody(api, await post(format.path, body, signal));
+          const reply = readAnswer(format, answer, source);
           for (const field of known) withheld.add(field);
           replied = true;
-          return answer;
+          return reply;
         } catch (error) {
           // llama.cpp refuses by an error of its own.
           const isRefusal = error instanceof RefusedError &&
@@ -117,7 +118,7 @@ export function openai(options: OpenAIOptions): Model {
         }
       }
     };
-    const read = await ask().then((answer) => readAnswer(format, answer, source)).catch((error) => {
+    const read = await ask().catch((error) => {
       if (error instanceof ModelFault) return faultReply(error, source);
       // Serializing a part that nests too deep overflows the stack.
       throw error instanceof RangeError ? source.unusable("it nests too deep") : error;

@@ -37,7 +37,7 @@ const WORDS = ["stop", "user", "store", "include", "reasoning", "text", "prompt"
 
 /** How servers say that they do not take a field, or its value. */
 const REFUSAL =
-  /unsupported|invalid|illegal|incompatible|no endpoints found|非法|不支持|not (?:be )?(?:supported|permitted|allowed|expected|compatible|recognized|one of|valid|enabled)|(?:does not|doesn't|only) support|\bonly\b|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|should be|fixed at/i;
+  /unsupported|did not match any variant|invalid|illegal|incompatible|no endpoints found|非法|不支持|not (?:be )?(?:supported|permitted|allowed|expected|compatible|recognized|one of|valid|enabled)|(?:does not|doesn't|only) support|\bonly\b|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|should be|fixed at/i;
 
 /**
  * An error of a function's schema, or of what a model wrote, may name a parameter that is called like a field.
@@ -96,5 +96,7 @@ export function refusedOption(
 function isNamed(field: string, text: string): boolean {
   const camel = field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   const open = WORDS.includes(field) ? `(?:["'\`]|parameters?:? |: )` : "\\b";
-  return /^\w+$/.test(field) && new RegExp(`${open}(?:${field}|${camel})\\b`).test(text);
+  const also = field === "reasoning_effort" ? "|not support thinking|reasoning value" : "";
+  return /^\w+$/.test(field) &&
+    new RegExp(`${open}(?:${field}|${camel}${also})\\b`, "i").test(text);
 }
