@@ -94,7 +94,7 @@ async function checkReport(report: Report) {
   assertStringIncludes(thrown.message, server.host);
   assertStringIncludes(thrown.message, words ?? (status === 200 ? "" : `${status}`));
   const { permanent, why, fault = "unclear" } = effectOf(right);
-  const isRetryable = why === undefined && ![400, 403, 405, 422].includes(status);
+  const isRetryable = why === undefined && ![400, 403, 404, 405, 422, 451].includes(status);
   // Codes and statuses are no words of a model; of what words say the cause is unclear.
   const isCertain = fault === "infrastructure" || thrown.fault === "infrastructure" && permanent;
   assertEquals(thrown.permanent, permanent, thrown.message);
@@ -221,7 +221,7 @@ Deno.test("a server that fails alike each time may be unable to read the calls o
   await using server = serving(failing);
   const ask = (tools: (typeof ADD)[]) =>
     assertRejects(() => server.model({ retries: 2 }).reply(asked({ tools })), InfrastructureError);
-  const note = /the same error each time, as where a server cannot read the calls/;
+  const note = /the same error came each time, as where a server cannot read calls/;
   assertMatch((await ask([ADD])).message, note);
   assertEquals(note.test((await ask([])).message), false);
 });

@@ -48,14 +48,11 @@ export const MEANINGS = {
   },
   address: { why: "the server knows no such address", permanent: "address" },
   "no tools": {
-    why:
-      "it takes no tools for this model: set its api to a text format, such as hermes, or start the server " +
-      "with a parser for the calls of this model",
+    why: "it takes no tools: set api to a text format (hermes), or start it with a parser of calls",
     permanent: "option",
   },
   "responses only": {
-    why:
-      'it takes no tools beside reasoning there: set api: "responses", or reasoningEffort: "none"',
+    why: 'it takes no tools beside reasoning: set api: "responses", or reasoningEffort: "none"',
     permanent: "option",
   },
   "broken inference": {},
@@ -111,12 +108,9 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
         "content_policy content_policy_violation",
     },
     // Azure may send no more than the inner code.
-    "Azure: https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter": {
+    "OpenAI, Azure: https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter": {
       code: "content_filter content_policy_violation responsibleaipolicyviolation " +
-        "content_filter_error",
-    },
-    "OpenAI, of prompts: https://platform.openai.com/docs/guides/reasoning": {
-      code: "invalid_prompt cyber_policy safety_violation",
+        "content_filter_error invalid_prompt cyber_policy safety_violation",
     },
     "DashScope: https://help.aliyun.com/zh/model-studio/error-code": {
       code: "data_inspection_failed datainspectionfailed",
@@ -215,8 +209,7 @@ const WORDS: { readonly [Name in Meaning]: Readonly<Record<string, Words>> } = {
   },
   end: {
     "OpenAI, Anthropic, Cohere, llama.cpp: https://docs.cohere.com/reference/chat": {
-      finish:
-        "stop end_turn stop_sequence complete completed eos eos_token done end finish finished",
+      finish: "stop end_turn stop_sequence complete completed eos eos_token done end finished",
     },
   },
   calls: {

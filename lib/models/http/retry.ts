@@ -277,9 +277,7 @@ async function bounded<Request extends Asked, Reply extends object>(
   return await inTime((own) => attempt(request, own), { timeout, outOfTime, signal });
 }
 
-const SAME =
-  "; the same conversation met the same error each time, as where a server cannot read the calls that " +
-  "a model writes";
+const SAME = "; the same error came each time, as where a server cannot read calls of a model";
 
 /** Returns `error` with the number of attempts in its message, and why the server's wish was not heeded. */
 function withAttempts(
