@@ -68,10 +68,17 @@ export interface GateReport {
 export interface Remark {
   /**
    * What it is about: journals without checksums, skipped tests, resumed runs, times that do not fit, judges, finish
-   * reasons, a gate
-   * that is not the declared one.
+   * reasons that are not known, calls that a server seems not to read, a gate that is not the declared one.
    */
-  readonly about: "unchecked" | "skipped" | "resumed" | "times" | "judge" | "finish" | "gate";
+  readonly about:
+    | "unchecked"
+    | "skipped"
+    | "resumed"
+    | "times"
+    | "judge"
+    | "finish"
+    | "calls"
+    | "gate";
   readonly text: string;
 }
 

@@ -22,7 +22,7 @@ export type { AiSdkModelOptions, LanguageModel } from "./ai_sdk/_language_model.
  * alone. Failed requests are sent again, and count, as those of `openai()`.
  *
  * Its `reply` throws an {@linkcode InfrastructureError} for every fault of network, server, account or reply; and if
- * the provider says of an option that it does not hold.
+ * the provider says that it does not take an option.
  *
  * @param model A language model of version 3 or 4 of its interface.
  * @throws {InputError} If it is none, or an option is invalid or cannot be sent.

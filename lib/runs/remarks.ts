@@ -41,6 +41,7 @@ export function remarksOf(
     ["times", timesText(trials, now)],
     ["judge", judgeText(trials)],
     ["finish", finishText(trials)],
+    ["calls", writtenText(trials)],
   ];
   return texts.flatMap(([about, text]) => text === undefined ? [] : [{ about, text }]);
 }
@@ -86,6 +87,21 @@ function timesText(trials: readonly TrialSummary[], now: number): string | undef
       shown(last)
     }`
     : undefined;
+}
+
+/** Says that a server seems to read no calls, or to take answers for reasoning. */
+function writtenText(trials: readonly TrialSummary[]): string | undefined {
+  const asText = trials.filter(({ written }) => (written?.asText ?? 0) > 0).length;
+  const reasoned = trials.filter(({ written }) => written?.isReasoned).length;
+  const parts = [
+    ...(asText === 0 ? [] : [`${countText(asText, "trial")} with calls written as text`]),
+    ...(reasoned === 0 ? [] : [`${countText(reasoned, "trial")} with nothing but reasoning`]),
+  ];
+  return parts.length === 0
+    ? undefined
+    : `${
+      parts.join(", ")
+    }: does the server have the parsers of this model? (docs/troubleshooting.md)`;
 }
 
 /** Says that replies count as answers of which it is not known why they ended. */

@@ -38,7 +38,7 @@ import { isCase, isGenerated } from "../tasks/task_kind.ts";
 import { isUneventful } from "./transcript.ts";
 import { type Trial, TRIAL_FIELDS } from "./trial.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
-import { jsonText } from "../base/json.ts";
+import { defined, jsonText } from "../base/json.ts";
 import { whyUnsolved } from "./why_unsolved.ts";
 
 /** Failed attempts of unclear cause kept of a trial, at most. */
@@ -121,6 +121,8 @@ export interface WrittenCounts {
   readonly asText: number;
   /** The number of other replies whose reasoning has one that they did not make. */
   readonly asDraft: number;
+  /** Set if a reply has nothing but reasoning. */
+  readonly isReasoned?: true;
 }
 
 function writtenOf({ events }: Trial): WrittenCounts | undefined {
@@ -129,7 +131,10 @@ function writtenOf({ events }: Trial): WrittenCounts | undefined {
   const asDraft =
     replies.filter(({ textCalls, drafts }) => textCalls === undefined && drafts !== undefined)
       .length;
-  return asText + asDraft === 0 ? undefined : { asText, asDraft };
+  const isReasoned = replies.some(({ reasoned }) => reasoned) || undefined;
+  return asText + asDraft === 0 && !isReasoned
+    ? undefined
+    : { asText, asDraft, ...defined({ isReasoned }) };
 }
 
 /** Results of functions under a perturbation of returns. */

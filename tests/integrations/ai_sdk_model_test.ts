@@ -206,7 +206,7 @@ const OPTIONS: readonly [
   ["anthropic", { parallelToolCalls: false }, '"disable_parallel_tool_use":true'],
   ["anthropic", { body: { metadata: { userId: "u" } } }, '"user_id":"u"'],
   ["anthropic", { toolChoice: { function: "add" } }, '"tool_choice":{"type":"tool","name":"add"'],
-  ["anthropic", { seed: 1 }, undefined, "does not hold seed: leave it out"],
+  ["anthropic", { seed: 1 }, undefined, "does not take seed: leave it out"],
   [
     "anthropic",
     { model: "claude-sonnet-4-5", temperature: 0, topP: 1 },
@@ -224,7 +224,7 @@ const OPTIONS: readonly [
     "google",
     { model: "gemini-3-pro", reasoningEffort: "max" },
     undefined,
-    "does not hold reasoningEffort",
+    "does not take reasoningEffort",
   ],
   ["google", { toolChoice: "required" }, '"mode":"ANY"'],
 ];

@@ -240,6 +240,25 @@ Deno.test("a reply with an unknown finish reason counts, and says so", async () 
   );
 });
 
+Deno.test("a verdict says that a server seems to read no calls, or to take answers for reasoning", async () => {
+  const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const kinds = [
+    [
+      { content: '<tool_call>{"name": "add", "arguments": {}}</tool_call>' },
+      "calls written as text",
+    ],
+    [{ content: null, reasoning_content: "It is 1." }, "nothing but reasoning"],
+  ] as const;
+  for (const [message, said] of kinds) {
+    await using server = serving(answering(completion(message)));
+    const trials = [summarize(await runTrial(task, server.model()))];
+    assertEquals(remarksOf({ trials, resumed: 0 }).map(({ about, text }) => [about, text]), [[
+      "calls",
+      `1 trial with ${said}: does the server have the parsers of this model? (docs/troubleshooting.md)`,
+    ]]);
+  }
+});
+
 Deno.test("the finish reason of the model's own server counts behind a gateway", async () => {
   const kinds = [
     ["stop", "MAX_TOKENS", "length"],

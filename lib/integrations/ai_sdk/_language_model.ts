@@ -43,7 +43,7 @@ export interface LanguageModel {
   doGenerate(options: never): PromiseLike<object>;
 }
 
-/** Options of models of the AI SDK; one that the provider does not hold ends the run at the first reply. */
+/** Options of models of the AI SDK; one that the provider does not take ends the run at the first reply. */
 export interface AiSdkModelOptions extends
   RetryPolicy,
   Pick<
@@ -279,11 +279,11 @@ function unheldOption(
   return undefined;
 }
 
-/** Returns the error of an option that does not hold, which ends the run. */
+/** Returns the error of an option that a provider does not take, which ends the run. */
 function notHeld(who: string, option: string, said: string): InfrastructureError {
   const isSampling = option === "temperature" || option === "topP";
   const advice = isSampling ? `${option}: null leaves it out` : "leave it out";
-  const problem = `its provider does not hold ${option}: ${advice}: ${quote(said)}`;
+  const problem = `its provider does not take ${option}: ${advice}: ${quote(said)}`;
   return new InfrastructureError(`Cannot get a reply of ${who} as ${problem}`, {
     ...{ permanent: "option", fault: "unclear" },
   });

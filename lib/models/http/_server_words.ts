@@ -38,8 +38,9 @@ export const MEANINGS = {
   "too large": { why: "the request is larger than its rate limit" },
   credit: { why: "its account is out of credit, which no waiting changes", permanent: "credit" },
   key: {
-    why: "the server refuses the key, or the key may not use this model: set the right one in " +
-      "OPENAI_API_KEY, or name its variable in apiKeyVariable",
+    why:
+      "the server refuses the key, or the key may not use this model: set the right one in its " +
+      "variable, OPENAI_API_KEY or that of the provider, or name another in apiKeyVariable",
     permanent: "key",
   },
   model: {

@@ -285,7 +285,9 @@ function faultOf(
   const [action, what] = headers === undefined
     ? [`Cannot use the answer of ${who}`, "it is an error: "]
     : [`Cannot get a reply of ${who}`, ""];
-  const shown = quote(what + [status, text].filter(Boolean).join(" "));
+  // Some begin with their status.
+  const line = text.trim().replace(new RegExp(`^${status} `), "");
+  const shown = quote(what + [status, line].filter(Boolean).join(" "));
   if (reply !== undefined) return new ModelFault(`${action}: ${shown}`, reply, generated);
   const advice = permanent !== "address" || url === undefined
     ? why
@@ -368,7 +370,8 @@ function unheardReason(
   const proxy = proxyOf(url);
   if (proxy !== undefined && PROXY_FAULT.test(reason)) {
     return {
-      why: `the proxy ${proxy} cannot be reached or refuses: check it, or add ${host} to NO_PROXY`,
+      why:
+        `the proxy ${proxy} cannot be reached or refuses: check it, or add ${url.hostname} to NO_PROXY`,
       permanent: "refused",
     };
   }

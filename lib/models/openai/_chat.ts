@@ -167,8 +167,7 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   const isUnreadable = ending.reply === "unreadable";
   assertEnded(ending, answerer, choice.finish_reason);
   // Gateways send none where a filter left nothing, or a call could not be read.
-  const isNone = ending.reply !== undefined || finish === "length";
-  const message = choice.message ?? (isNone ? {} : undefined);
+  const message = choice.message ?? (ending.reply || finish === "length" ? {} : undefined);
   if (message === undefined) {
     throw unusable("at choices[0].message: Invalid input: expected object");
   }
