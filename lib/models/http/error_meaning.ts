@@ -142,7 +142,7 @@ export function errorMeaning(
     (row.code === undefined || codes.some((code) => hasWord(row.code!, code))) &&
     !(row.first && hasAnswered) && !(row.form === "JSON" ? !isJson : row.form && isPage) &&
     // A gateway hands on the whole error of a server somewhere in its own.
-    (fits(row, words!) || (isReply(row) && others.some((one) => fits(row, one))))
+    (fits(row, words!) || ("reply" in MEANINGS[row.means] && others.some((one) => fits(row, one))))
   );
   if (row === undefined) return {};
   const { means } = row;
@@ -186,10 +186,6 @@ export function finishMeaning(reason: string): Meaning | undefined {
 
 function fits({ says, not }: WordsRow, text: string): boolean {
   return (says?.some((pattern) => pattern.test(text)) ?? true) && !not?.test(text);
-}
-
-function isReply({ means }: WordsRow): boolean {
-  return "reply" in MEANINGS[means];
 }
 
 /** Whether a word is among others, perhaps with more behind a dot. */
