@@ -43,7 +43,6 @@ const LAZY = [
 /** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
 const USES_DENO = [
   "models/connect",
-  "models/http/bounded_fetch",
   "models/http/endpoint",
   "models/recordings/_file",
   "models/recordings/_folder",

@@ -6,7 +6,7 @@
 import { causesOf, reasonOf } from "../../base/errors.ts";
 import { defined, isShallowText, printable } from "../../base/json.ts";
 import { hideSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
-import { boundedFetch } from "../../models/http/bounded_fetch.ts";
+import { boundedFetch } from "../../base/bounded_fetch.ts";
 import { faultOfFetch, requestsTo } from "../../models/http/endpoint.ts";
 import { InfrastructureError, type Model } from "../../models/model.ts";
 import { withMarks } from "./_conversation.ts";

@@ -17,7 +17,7 @@ import type { AskedServer } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { proxyOf } from "../../base/proxy.ts";
-import { boundedFetch } from "./bounded_fetch.ts";
+import { boundedFetch } from "../../base/bounded_fetch.ts";
 
 /** Address, key and headers of a model. */
 export interface EndpointOptions {

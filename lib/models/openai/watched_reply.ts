@@ -6,7 +6,7 @@
 import { isJsonObject, jsonText } from "../../base/json.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { InfrastructureError, type ModelReply } from "../model.ts";
-import { boundedBody } from "../http/bounded_fetch.ts";
+import { boundedBody } from "../../base/bounded_fetch.ts";
 import { type Endpoint, faultWithin, ModelFault } from "../http/endpoint.ts";
 import { estimatedUsage } from "../http/_estimate.ts";
 import type { ToolCall } from "../../tools/tool.ts";

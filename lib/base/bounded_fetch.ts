@@ -1,11 +1,11 @@
 /**
- * The `fetch` of OpenAI's client: sends a request once, over connections that all share, and reads no body that
+ * The `fetch` of clients of models: sends a request once, over connections that all share, and reads no body that
  * is too long.
  * @module
  */
 
-import { httpClient } from "../../base/proxy.ts";
-import { cutText, isShallowText } from "../../base/json.ts";
+import { httpClient } from "./proxy.ts";
+import { cutText, isShallowText } from "./json.ts";
 
 /** Bytes of a reply, at most: far more than any model writes. */
 const MAX_BYTES = 16 * 2 ** 20;
