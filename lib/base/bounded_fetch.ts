@@ -4,12 +4,13 @@
  * @module
  */
 
+import { isPlain, type PlainAnswer, plainFetch, tooLong } from "./_plain_fetch.ts";
 import { httpClient } from "./proxy.ts";
+import { readBody } from "./request_body.ts";
 import { cutText, isShallowText } from "./json.ts";
 
 /** Bytes of a reply, at most: far more than any model writes. */
 const MAX_BYTES = 16 * 2 ** 20;
-const TOO_LONG = `a body must not exceed ${MAX_BYTES} bytes`;
 
 /**
  * The connections of all requests. Those of the runtime's own client do not outlive a test: its runner drops
@@ -27,48 +28,56 @@ export function boundedFetch(): typeof fetch {
   let headers: Record<string, string> | undefined;
   return async (input, init) => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
-    const body = sentOnce(input, init?.body);
-    const response = await fetch(input, { ...init, body, headers, client: CONNECTIONS });
+    const { body, method = "GET", signal } = init ?? {};
+    const target = targetOf(String(input instanceof Request ? input.url : input));
+    const isStreamed = typeof body === "string" && body.includes('"stream":true');
+    let response: Response | PlainAnswer;
+    if (typeof body === "string" && target.isPlain && !isStreamed) {
+      const request = { method, headers, body, signal, limit: MAX_BYTES };
+      response = await plainFetch(target.url, request);
+    } else {
+      // The runtime would send a text again, unseen, if a kept connection closes while the model is writing. Without
+      // the permission nothing is sent, and a stream would stay open.
+      const once = typeof body === "string" && target.isPermitted ? new Blob([body]) : body;
+      const options = { ...init, body: once, headers, client: CONNECTIONS };
+      response = await withinLength(await fetch(input, options), isStreamed);
+    }
     // No server of a model says that.
     if (response.status === 407) {
       await response.body?.cancel();
       throw new TypeError("proxy authentication required");
     }
-    const isStreamed = typeof init?.body === "string" && init.body.includes('"stream":true');
-    const answer = await withinLength(response, isStreamed);
-    return answer.ok || answer.body === null ? answer : await shallowError(answer);
+    return (response.ok ? response : await shallowError(response)) as Response;
   };
 }
 
+/** Where requests go. */
+interface Target {
+  readonly url: URL;
+  /** Whether they may be sent there. */
+  readonly isPermitted: boolean;
+  /** Whether they may be, and need neither TLS nor a proxy. */
+  readonly isPlain: boolean;
+}
+
+/** Targets by address: asking Deno takes a while, and is done until a request may be sent. */
+const targets = new Map<string, Target>();
+
+function targetOf(address: string): Target {
+  const known = targets.get(address);
+  if (known !== undefined) return known;
+  const url = new URL(address);
+  const { state } = Deno.permissions.querySync({ name: "net", host: url.host });
+  const isPermitted = state === "granted";
+  const target = { url, isPermitted, isPlain: isPermitted && isPlain(url) };
+  if (isPermitted) targets.set(address, target);
+  return target;
+}
+
 /** Returns the response of an error, which OpenAI's client parses, cut where it nests without end. */
-async function shallowError(response: Response): Promise<Response> {
+async function shallowError(response: Response | PlainAnswer): Promise<Response> {
   const text = await response.text();
-  return new Response(isShallowText(text) ? text : cutText(text, 1_000), response);
-}
-
-/**
- * Returns a body that the runtime cannot send again: it would do so with a text, unseen, if a kept connection
- * closes while the model is writing. Without the permission nothing is sent, and a stream would stay open.
- */
-function sentOnce(
-  input: string | URL | Request,
-  body: BodyInit | null | undefined,
-): BodyInit | null | undefined {
-  if (typeof body !== "string") return body;
-  return isPermitted(String(input instanceof Request ? input.url : input))
-    ? new Blob([body])
-    : body;
-}
-
-/** Addresses to which requests may be sent. */
-const permitted = new Set<string>();
-
-/** Whether a request may be sent to an address; asking Deno takes a while, and is done until it may. */
-function isPermitted(address: string): boolean {
-  if (permitted.has(address)) return true;
-  const { state } = Deno.permissions.querySync({ name: "net", host: new URL(address).host });
-  if (state === "granted") permitted.add(address);
-  return state === "granted";
+  return new Response((isShallowText(text) ? text : cutText(text, 1_000)) || null, response);
 }
 
 /** Returns a response whose body is not too long, or throws; one that was asked for in pieces is passed on as it comes. */
@@ -79,12 +88,14 @@ async function withinLength(response: Response, inPieces: boolean): Promise<Resp
   const bytes = Number(announced);
   if (bytes > MAX_BYTES) {
     await body.cancel();
-    throw new RangeError(`${TOO_LONG}: ${bytes} bytes are announced`);
+    throw new RangeError(tooLong(MAX_BYTES, `${bytes} bytes are announced`));
   }
   // The length of a compressed body says little about its content.
   if (announced !== null && !headers.has("content-encoding")) return response;
   if (inPieces) return new Response(boundedBody(body), response);
-  return new Response(await readBounded(body), response);
+  const text = await readBody(response, MAX_BYTES);
+  if (text === undefined) throw new RangeError(tooLong(MAX_BYTES));
+  return new Response(text, response);
 }
 
 /** Returns a body that breaks off as soon as it is too long, or `signal` aborts; `onChunk` hears of each chunk. */
@@ -98,53 +109,11 @@ export function boundedBody(
     new TransformStream({
       transform(chunk, controller) {
         bytes += chunk.length;
-        if (bytes > MAX_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
+        if (bytes > MAX_BYTES) throw new RangeError(tooLong(MAX_BYTES));
         onChunk();
         controller.enqueue(chunk);
       },
     }),
     { signal },
   );
-}
-
-/** Bytes of the buffer that a body is first read into. */
-const FIRST_BYTES = 2 ** 14;
-
-/**
- * Reads a whole body that is not too long, or throws. All of it goes into one buffer: a chunk that the
- * runtime allocates takes 64 KiB, however little of it was received.
- */
-async function readBounded(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const reader = byteReader(body);
-  // A body made by a program, as a stand-in for `fetch` makes one, has its chunks already.
-  if (reader === undefined) return await new Response(boundedBody(body)).bytes();
-  let buffer = new Uint8Array(FIRST_BYTES);
-  let bytes = 0;
-  while (true) {
-    const { done, value } = await reader.read(buffer.subarray(bytes));
-    // Reading takes the buffer away, and gives it back with what it read.
-    if (value !== undefined) buffer = new Uint8Array(value.buffer);
-    if (done) return buffer.subarray(0, bytes);
-    bytes += value.length;
-    if (bytes > MAX_BYTES) {
-      await reader.cancel();
-      throw new RangeError(`${TOO_LONG}: more than that came`);
-    }
-    if (bytes < buffer.length) continue;
-    const larger = new Uint8Array(2 * buffer.length);
-    larger.set(buffer);
-    buffer = larger;
-  }
-}
-
-/** Returns a reader that fills the caller's buffers; `undefined` if a stream has none. */
-function byteReader(body: ReadableStream<Uint8Array>): ReadableStreamBYOBReader | undefined {
-  try {
-    return body.getReader({ mode: "byob" });
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
 }

@@ -91,6 +91,7 @@ export function readMarked(marked: Marked, names: readonly string[]): FormatRead
 
 /** Returns what a text says outside of its thinking, and its thinking without the tags. */
 export function thinkingOf(text: string): { readonly said: string; readonly thought: string } {
+  if (!/[<[]/.test(text)) return { said: text, thought: "" };
   const marks = [...text.matchAll(TAGS)].map(({ 0: tag, index: start }): Mark => (
     { kind: tag[1] === "/" ? "unthink" : "think", start, end: start + tag.length }
   ));

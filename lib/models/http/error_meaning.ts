@@ -177,11 +177,18 @@ export function endingOf(...reasons: readonly unknown[]): Ending {
   return given.length === 0 ? {} : { unknown: given[0]! };
 }
 
+/** Finish reasons and their meanings. */
+const FINISHES = new Map(
+  SERVER_WORDS.flatMap(({ finish, means }) =>
+    (finish?.split(" ") ?? []).map((name) => [name, means] as const)
+  ),
+);
+
 /** Returns what a finish reason means, in any case, without what some servers say behind a colon. */
 export function finishMeaning(reason: string): Meaning | undefined {
   const name = reason.toLowerCase().replace(/:.*$/s, "").trim().replace(/[\s-]+/g, "_")
     .replace(/^finish_reason_/, "");
-  return SERVER_WORDS.find(({ finish }) => finish !== undefined && hasWord(finish, name))?.means;
+  return FINISHES.get(name) ?? FINISHES.get(name.split(".")[0]!);
 }
 
 function fits({ says, not }: WordsRow, text: string): boolean {

@@ -18,6 +18,7 @@ import type { Message } from "../../tools/message.ts";
 import type { MediaPart } from "../../tools/media.ts";
 import { endingOf } from "../http/error_meaning.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
+import { onceFor } from "../../base/once.ts";
 import { contentText } from "./content.ts";
 import { fieldsBack, isOfChat, itemOf, NULL_CONTENT } from "./_fields.ts";
 import {
@@ -59,7 +60,7 @@ function write({ request, options, choice, who, withheld }: WireRequest): ChatBo
     ),
     // OpenAI refuses the others when there are no tools.
     ...(tools.length === 0 ? {} : {
-      tools: tools.map(toOpenAITool),
+      tools: tools.map(writeTool),
       parallel_tool_calls: parallelToolCalls,
       tool_choice: typeof choice === "object"
         ? { type: "function", function: { name: choice.function } }
@@ -72,6 +73,9 @@ function write({ request, options, choice, who, withheld }: WireRequest): ChatBo
     seed,
   };
 }
+
+/** Tools as they are sent: each request of a conversation has the same ones. */
+const writeTool = onceFor(toOpenAITool);
 
 /** Writes messages. Servers take only text in results, so that images and audio follow in a message of the user. */
 function writeMessages(

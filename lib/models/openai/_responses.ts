@@ -9,6 +9,7 @@
 import type OpenAI from "openai";
 import { z } from "zod";
 import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
+import { onceFor } from "../../base/once.ts";
 import type { Carried, Message } from "../../tools/message.ts";
 import { endingOf } from "../http/error_meaning.ts";
 import { type ToolCall, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
@@ -74,10 +75,10 @@ function writeReasoning({ reasoningEffort }: OpenAIOptions): Partial<ResponsesBo
 }
 
 /** Writes a tool. Responses treat a tool as strict by default, chat completions do not. */
-function writeTool(tool: ToolSchema): OpenAI.Responses.FunctionTool {
+const writeTool = onceFor((tool: ToolSchema): OpenAI.Responses.FunctionTool => {
   const { name, description, strict = false, parameters } = toOpenAITool(tool).function;
   return { type: "function", name, description, strict, parameters };
-}
+});
 
 /** Writes a message; items carried by one of `whose` are sent back as they came. Recordings name only models. */
 function writeMessage(message: Message, whose: readonly string[]): JsonObject[] {
