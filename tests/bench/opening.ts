@@ -43,23 +43,19 @@ function tell(what: string, times: readonly number[]): void {
   console.log(`${what}: median ${median} ms, ${sorted[0]} to ${sorted.at(-1)} ms`);
 }
 
-/** Opens a report again and again, and measures how long it takes. */
-async function openings(path: string, trials: number): Promise<void> {
+/** Opens a report again and again: the milliseconds until its page was ready, and until a trial was open. */
+export async function openings(
+  path: string,
+  trials: number,
+): Promise<{ readonly pages: number[]; readonly opened: number[] }> {
   const browser = await launch();
   try {
-    console.log(
-      `Opened ${REPETITIONS} times from the disk (${
-        (Deno.statSync(path).size / 1e6).toFixed(1)
-      } MB), ` +
-        `each time anew in one headless Chromium ${browser.version()}`,
-    );
-    const openings: Opening[] = [];
+    const times: Opening[] = [];
     for (let repetition = 0; repetition < REPETITIONS; repetition++) {
       const trial = trials - Math.floor(trials / 8) * repetition;
-      openings.push(await open(browser, path, trial));
+      times.push(await open(browser, path, trial));
     }
-    tell("navigation to page ready", openings.map(({ page }) => page));
-    tell("first trial open, with its graph", openings.map(({ trial }) => trial));
+    return { pages: times.map(({ page }) => page), opened: times.map(({ trial }) => trial) };
   } finally {
     await browser.close();
   }
@@ -73,7 +69,11 @@ if (import.meta.main) {
     const [journal, html] = [`${folder}/journal.jsonl`, `${folder}/report.html`];
     const trials = await writeJournal(journal, graphs);
     await take([...LAUNCH, "report", journal, "--html", html]);
-    await openings(html, trials);
+    const megabytes = (Deno.statSync(html).size / 1e6).toFixed(1);
+    console.log(`Opened ${REPETITIONS} times from the disk (${megabytes} MB), each time anew`);
+    const { pages, opened } = await openings(html, trials);
+    tell("navigation to page ready", pages);
+    tell("first trial open, with its graph", opened);
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

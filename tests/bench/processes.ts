@@ -62,6 +62,8 @@ export interface Row {
   /** What the plainest program comes to in the same run. */
   readonly floor?: number;
   readonly unit?: string;
+  /** Digits behind the point; default: 2 of a ratio, none of a figure with a unit. */
+  readonly digits?: number;
   readonly most?: number;
   readonly least?: number;
   /** The figures that it comes from. */
@@ -77,12 +79,13 @@ export function median(values: readonly number[]): number {
 
 /** The table, with what it takes for each figure to be in order. */
 export function render(rows: readonly Row[]): string {
+  const digitsOf = ({ unit, digits = unit === undefined ? 2 : 0 }: Row) => digits;
   const cells = rows.map((row) => [
     row.what,
     targetOf(row),
-    `${row.figure.toFixed(row.unit === undefined ? 2 : 0)}${row.unit ?? ""}`,
+    `${row.figure.toFixed(digitsOf(row))}${row.unit ?? ""}`,
     isMet(row) ? "ok" : "MISSED",
-    row.floor?.toFixed(row.unit === undefined ? 2 : row.floor < 10 ? 1 : 0) ?? "",
+    row.floor?.toFixed(row.floor < 10 ? Math.max(1, digitsOf(row)) : digitsOf(row)) ?? "",
     row.from,
   ]);
   const lines = [["what", "target", "figure", "", "floor", "from"], ...cells];

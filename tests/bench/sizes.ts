@@ -43,16 +43,16 @@ export async function commands(journal: string, html: string, trials: number): P
   const row = (what: string, taken: Taken, of: "seconds" | "peak", most: number): Row => ({
     what: `${what} of ${trials} trials, ${of === "peak" ? "peak memory" : "wall time"}`,
     figure: taken[of],
-    unit: of === "peak" ? " MiB" : " s",
+    ...(of === "peak" ? { unit: " MiB" } : { unit: " s", digits: 1 }),
     most: most * limits[of],
     floor: plain[of],
     from,
   });
   return [
-    row("Report", report, "seconds", 15),
-    row("Report", report, "peak", 400),
-    row("Gate", gate, "seconds", 12),
-    row("Gate", gate, "peak", 400),
+    row("Report", report, "seconds", 8),
+    row("Report", report, "peak", 300),
+    row("Gate", gate, "seconds", 3),
+    row("Gate", gate, "peak", 300),
   ];
 }
 
