@@ -18,9 +18,8 @@ import { shownFile } from "../base/user_code.ts";
 import { describeTrial } from "../reports/story.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../tasks/task_kind.ts";
-import { summarize, type TrialSummary } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
-import type { Trial } from "../trials/trial.ts";
 
 /** Registers a test for each trial of a run. */
 export function registerCases(tested: TestedRun): void {
@@ -37,11 +36,12 @@ export function registerCases(tested: TestedRun): void {
       throw error;
     });
     if (trial.kind === "needless") return await skip(trial, strict, told, context);
-    tested.scores.push(run.score(place)!);
+    const score = run.score(place)!;
+    tested.scores.push(score);
     if (tested.whole) tested.trials.push(trial);
     // Thousands of whole trials would fill the memory.
     else run.forget(place);
-    const isUnchanged = strict && foundNothing(trial);
+    const isUnchanged = strict && foundNothing(score);
     const isRight = trial.solved ||
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     const isGood = isRight && !isUnchanged;
@@ -56,7 +56,7 @@ export function registerCases(tested: TestedRun): void {
       if (trial.permanent !== undefined) told.getOrInsert(trial.reason!, context.name);
       try {
         assertRight(trial);
-        assertPerturbed(trial);
+        assertPerturbed(score);
         // As Deno does where `await using` throws: what is left may spoil others.
         if (cleanUp !== undefined) throw new AssertionError(`The model passed, but ${cleanUp}`);
       } catch (error) {
@@ -101,13 +101,13 @@ function needTables(scores: readonly TrialSummary[]): boolean {
 }
 
 /** Whether a perturbation found nothing to change in a trial of a tool test. */
-function foundNothing(trial: Trial): boolean {
+function foundNothing(trial: TrialSummary): boolean {
   return isCase(trial.task) &&
-    (trial.changed === false || idlePerturbation([summarize(trial)]) !== undefined);
+    (trial.changed === false || idlePerturbation([trial]) !== undefined);
 }
 
 /** Fails a tool test whose perturbation changed nothing, as it would falsely show robustness. */
-function assertPerturbed(trial: Trial): void {
+function assertPerturbed(trial: TrialSummary): void {
   if (!foundNothing(trial)) return;
   throw new AssertionError(
     `The perturbation ${trial.perturbation} found nothing to change, so that the test says nothing about it. ` +
