@@ -30,7 +30,6 @@ export function isPlain(url: URL): boolean {
 
 /** A whole answer: of a `Response` it has what clients of models read. */
 export class PlainAnswer implements Pick<Response, "body" | "ok" | "status" | "statusText"> {
-  readonly body = null;
   readonly ok: boolean;
   readonly statusText = "";
 
@@ -40,6 +39,10 @@ export class PlainAnswer implements Pick<Response, "body" | "ok" | "status" | "s
     readonly whole: string,
   ) {
     this.ok = status >= 200 && status < 300;
+  }
+
+  get body(): Response["body"] {
+    return new Response(this.whole || null).body;
   }
 
   get headers(): Headers {

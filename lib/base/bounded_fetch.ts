@@ -19,18 +19,30 @@ const MAX_BYTES = 16 * 2 ** 20;
  */
 const CONNECTIONS = httpClient();
 
+/** What a request has. */
+export interface BoundedInit extends RequestInit {
+  /** Whether its answer is passed on as it comes, so that it may break off; others are read whole. */
+  readonly isPassedOn?: boolean | undefined;
+}
+
+/** A `fetch` that reads no body that is too long. */
+export type BoundedFetch = (
+  input: Parameters<typeof fetch>[0],
+  init?: BoundedInit,
+) => Promise<Response>;
+
 /**
  * Creates a `fetch` for one client, whose headers are the same each time. It rejects bodies that are too
  * long: at once if their length is announced, otherwise as soon as too many unpacked bytes have arrived.
  */
-export function boundedFetch(): typeof fetch {
+export function boundedFetch(): BoundedFetch {
   // Copying headers takes the runtime as long as the rest of a request.
   let headers: Record<string, string> | undefined;
   return async (input, init) => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
-    const { body, method = "GET", signal } = init ?? {};
+    const { body, method = "GET", signal, isPassedOn = false } = init ?? {};
     const target = targetOf(String(input instanceof Request ? input.url : input));
-    const isStreamed = typeof body === "string" && body.includes('"stream":true');
+    const isStreamed = isPassedOn || typeof body === "string" && body.includes('"stream":true');
     let response: Response | PlainAnswer;
     if (typeof body === "string" && target.isPlain && !isStreamed) {
       const request = { method, headers, body, signal, limit: MAX_BYTES };

@@ -166,7 +166,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
   const answered = () => lastAnswered.set(host, performance.now());
   const asked = async <T>(
     path: string,
-    options: { readonly body: object; readonly signal: AbortSignal },
+    options: { readonly body: object; readonly signal: AbortSignal; readonly stream?: true },
     read: (response: Response) => T | Promise<T>,
   ): Promise<T> => {
     const { client, library } = await connect();
@@ -183,7 +183,8 @@ export function requestsTo(endpoint: Endpoint): Requests {
   };
   return {
     post: (path, body, signal) => asked(path, { body, signal }, (response) => response.text()),
-    send: (path, body, signal) => asked(path, { body, signal }, (response) => response),
+    send: (path, body, signal) =>
+      asked(path, { body, signal, stream: true }, (response) => response),
     async isAlive(since, signal) {
       if ((lastAnswered.get(host) ?? -Infinity) >= since) return true;
       const { client, library } = await connect();
@@ -478,7 +479,7 @@ async function clientOf(
       options: FinalRequestOptions,
       attempt: { retryCount?: number } = {},
     ): Promise<Built> {
-      const { path, body, signal } = options;
+      const { path, body, signal, stream: isPassedOn } = options;
       if (!body) return await super.buildRequest(options, attempt);
       let known = this.#built.get(path);
       if (known === undefined) {
@@ -487,7 +488,11 @@ async function clientOf(
         this.#built.set(path, known);
       }
       const { url, timeout, req } = known;
-      return { url, timeout, req: { ...req, body: bodyText(body), signal: signal ?? null } };
+      return {
+        url,
+        timeout,
+        req: { ...req, ...{ body: bodyText(body), signal: signal ?? null, isPassedOn } },
+      };
     }
 
     /** Sends a request without a timer: retrying limits every attempt. */
