@@ -74,6 +74,7 @@ export function decodeUri(text: string): string {
  */
 export function canonicalJson(value: unknown): string {
   // With a function that replaces values JSON.stringify takes several times as long.
+  if (typeof value === "string" || typeof value === "number") return JSON.stringify(value);
   if (typeof value === "bigint") return jsonText(integerOf(value));
   if (typeof value !== "object" || value === null) return jsonText(value);
   const { toJSON } = value as { readonly toJSON?: unknown };

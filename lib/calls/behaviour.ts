@@ -27,6 +27,9 @@ export interface Expectations {
   readonly states?: (text: string, result: number) => boolean;
 }
 
+/** Arguments that are whole numbers by different names, without spaces, as most are: to sort their texts takes a fifth. */
+const NUMBERS = /^\{(?:"([a-z_]\w*)":(?:0|-?[1-9]\d{0,14})(?:(?=\})|,(?=")(?!.*"\1":)))+\}$/i;
+
 /** Returns a text that is the same for calls that differ only in the formatting of their arguments. */
 export function callSignature(
   { function: name, arguments: own, resolved: written = own }: Pick<
@@ -34,6 +37,9 @@ export function callSignature(
     "function" | "arguments" | "resolved"
   >,
 ): string {
+  if (NUMBERS.test(written)) {
+    return `[${JSON.stringify(name)},{${written.slice(1, -1).split(",").sort().join()}}]`;
+  }
   // Thousands of nested brackets overflow the stack.
   return attempt(() => canonicalJson([name, parseJson(written) ?? written])) ??
     canonicalJson([name, written]);

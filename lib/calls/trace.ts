@@ -519,14 +519,15 @@ export const EVENT = z.discriminatedUnion("kind", [FIRST!, ...OTHERS]) as unknow
 
 /** Returns the events of calls in the order in which these were made, which may not be that of their ends. */
 export function callEventsOf(events: readonly TraceEvent[]): CallEvent[] {
-  return events.filter((event) => event.kind === "call").sort((one, other) =>
-    one.call - other.call
-  );
+  const calls = events.filter((event) => event.kind === "call");
+  const isOrdered = calls.every(({ call }, place) => place === 0 || calls[place - 1]!.call <= call);
+  return isOrdered ? calls : calls.sort((one, other) => one.call - other.call);
 }
 
 /** Returns the calls of a trace, in order, each once: one that was held and then carried out as it was carried out. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
   const all = callEventsOf(events);
+  if (all.every(({ agentDid }) => agentDid === undefined)) return all;
   const later = new Set(all.flatMap(({ held }) => held ?? []));
   return all.filter(({ call, agentDid }) => agentDid === undefined || !later.has(call));
 }

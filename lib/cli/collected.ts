@@ -32,7 +32,7 @@ import { type JournalFile, journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { isRecord } from "../runs/record.ts";
-import { rerunLine } from "../runs/rerun.ts";
+import { rerunLines } from "../runs/rerun.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import { assertOtherRun, isBaselineRun } from "../runs/trial_keys.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -186,11 +186,12 @@ export function wholeTrials({ runs, trials }: Collection, { operandOf }: Given) 
     *trials(read: (file: JournalFile) => Iterable<Trial> = journalTrials): Generator<Trial> {
       for (const { files, label } of runs) {
         for (const file of files) {
+          // Of a suite in several test files each journal has its own plan.
+          let lineOf: ReturnType<typeof rerunLines> | undefined;
           for (const written of read(file)) {
             const trial = label === undefined ? written : labelledTrial(written, label);
             const index = places.get(trial.id);
-            // Of a suite in several test files each journal has its own plan.
-            rerun = () => rerunLine(written, file.plan, operandOf.get(file.path)!);
+            rerun = () => (lineOf ??= rerunLines(file.plan, operandOf.get(file.path)!))(written);
             if (index !== undefined) yield { ...trial, index };
           }
         }

@@ -11,7 +11,7 @@ import { decideTrials, exitCodeOf, worstKind } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import { notWhole, remarksOf } from "./remarks.ts";
-import { rerunLine } from "./rerun.ts";
+import { rerunLines } from "./rerun.ts";
 import type { Prices } from "../models/prices.ts";
 import type { Wave } from "../gate/waves.ts";
 import type { Shard } from "./shard_text.ts";
@@ -82,7 +82,7 @@ export function decideResults(
   return reportVerdicts(suite, variants, policy, {
     remarks,
     next: waves && howToContinue(waves.last, plan!.shard),
-    rerun: (id) => rerunLine(trials.find((trial) => trial.id === id)!, plan, journal),
+    rerun: (id) => rerunLines(plan, journal)(trials.find((trial) => trial.id === id)!),
   });
 }
 

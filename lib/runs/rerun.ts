@@ -125,30 +125,33 @@ export function testFileOf({ file }: Pick<PlanLine, "file">): string | undefined
 }
 
 /**
- * Returns the command that runs a trial again: from its journal's plan or, without a plan, from its options.
- * `undefined` for trials of other tools, whose ids are any text.
+ * Returns what gives the command that runs a trial of a journal again: from the journal's plan or, without a plan, from
+ * its options. `undefined` for trials of other tools, whose ids are any text.
  */
-export function rerunLine(
-  { id, model, strategy, perturbation }: Pick<Trial, "id" | "model" | "strategy" | "perturbation">,
-  plan: PlanLine | undefined,
-  journal: string,
-): string | undefined {
-  if (parseTrialId(id) === undefined) return undefined;
-  if (plan?.ownCode) {
-    const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
-    return `deno test -A --no-check ${file} -- --only=${shellQuote(id)}`;
-  }
+export function rerunLines(plan: PlanLine | undefined, journal: string) {
   const run = commandLine("run");
-  if (plan !== undefined) {
-    // A journal starts no program.
-    const path = plan.resolved.agent === undefined ? shellQuote(journal) : "SUITE.jsonc";
-    return `${run} ${path} --only ${shellQuote(id)}`;
-  }
-  // Without a plan the server of other models is unknown.
-  if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
-  return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
-    (perturbation === "none" ? "" : `--perturbation ${shellQuote(perturbation)} `) +
-    `--only ${shellQuote(id)}`;
+  return (
+    { id, model, strategy, perturbation }: Pick<
+      Trial,
+      "id" | "model" | "strategy" | "perturbation"
+    >,
+  ): string | undefined => {
+    if (plan?.ownCode) {
+      const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
+      return `deno test -A --no-check ${file} -- --only=${shellQuote(id)}`;
+    }
+    if (plan !== undefined) {
+      // A journal starts no program.
+      const path = plan.resolved.agent === undefined ? shellQuote(journal) : "SUITE.jsonc";
+      return `${run} ${path} --only ${shellQuote(id)}`;
+    }
+    // Without a plan the server of other models is unknown.
+    const isSimulated = model.simulated && model.requested.startsWith("sim:");
+    if (!isSimulated || parseTrialId(id) === undefined) return undefined;
+    return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
+      (perturbation === "none" ? "" : `--perturbation ${shellQuote(perturbation)} `) +
+      `--only ${shellQuote(id)}`;
+  };
 }
 
 /** How models of a journal's plan are connected. */

@@ -6,7 +6,7 @@
 
 import type { FaultKind } from "../tools/fault.ts";
 import { callSignature } from "../calls/behaviour.ts";
-import { sha256 } from "../base/hash.ts";
+import { hash64 } from "../base/random.ts";
 import {
   type Failure,
   PARAMETER_FAILURE_TYPES,
@@ -289,13 +289,10 @@ function actionsOf({ calls, events }: Trial): string | undefined {
   if (events.length === 0 || made.length < calls) return undefined;
   const steps = [...Map.groupBy(made, ({ step }) => step).values()];
   const answer = events.findLast((event) => event.kind === "answer");
-  const text = jsonText([
-    steps.map((step) => step.map(callSignature).sort()),
-    answer?.value,
-    scoredAnswer(events)?.output,
-  ]);
-  // A part of a text would keep the whole of it in memory.
-  return [...sha256(text).slice(0, 16)].join("");
+  // No signature has a line break.
+  const lines = steps.map((step) => step.map(callSignature).sort().join("\n"));
+  const end = jsonText([answer?.value, scoredAnswer(events)?.output]);
+  return hash64([...lines, end].join("\n\n")).toString(36);
 }
 
 /** An answer with its scores. */

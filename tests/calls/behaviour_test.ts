@@ -1,5 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { behavioursIn, type Expectations, holdsNumber } from "../../lib/calls/behaviour.ts";
+import {
+  behavioursIn,
+  callSignature,
+  type Expectations,
+  holdsNumber,
+} from "../../lib/calls/behaviour.ts";
 import { type Behaviour, BEHAVIOURS } from "../../lib/calls/failure_types.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
@@ -129,6 +134,21 @@ Deno.test("behaviours() takes calls for repeated when only their writing differs
     SRC,
   ]] as const;
   assertEquals(await shown(steps, undefined, 2), ["forced_loop"]);
+});
+
+Deno.test("callSignature() is that of any other writing of the same arguments, and of no others", () => {
+  const of = (text: string) => callSignature({ function: "f", arguments: text });
+  const same = [
+    ['{"b":2,"a":-1}', '{"a":-1,"b":2}', ' { "a" : -1, "b" : 2.0 }'],
+    ['{"a":1,"a":2}', '{"a":2}', '{"\\u0061":2}'],
+    ['{"a_b":1,"a":0,"B":3}', '{"B":3, "a":-0, "a_b":1}'],
+    ['{"10":1,"9":2,"x":3}', '{"x":3, "9":2, "10":1}'],
+    ['{"a":9007199254740993}', '{ "a": 9007199254740993 }'],
+    ['{"a":1,}', '{"a":1,}'],
+    ['{"a":01}', '{"a":01}'],
+  ];
+  for (const texts of same) assertEquals(new Set(texts.map(of)).size, 1, texts[0]);
+  assertEquals(new Set(same.map(([text]) => of(text!))).size, same.length);
 });
 
 Deno.test("behaviours() lists several in the order of BEHAVIOURS", async () => {

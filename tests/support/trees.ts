@@ -16,6 +16,7 @@ export function elementsOf(tree: Tree | undefined, selector: string): Tree[] {
 /** The text of a tree, without the names of its elements. */
 export function textOf(tree: Tree | undefined): string {
   if (typeof tree !== "object") return tree || "";
+  if ("json" in tree) return JSON.stringify(tree.json, undefined, 2);
   const [kind, ...content] = tree;
   return (typeof kind === "string" ? content : tree).map(textOf).join("");
 }

@@ -254,6 +254,7 @@ function crossTrials(
   const order = series === undefined ? [...names.keys()] : seriesOrder ?? [...lines.keys()];
   const keys = order.filter((key) => lines.has(key));
   const shown = distinct(keys.map((key) => series === undefined ? names.get(key)! : key));
+  let points: BreakdownPoint[] | undefined;
   return {
     ...crossing,
     values,
@@ -262,13 +263,16 @@ function crossTrials(
       // A model has the same colour in every figure; other series have colours of their own.
       place: series === undefined ? order.indexOf(key) : subjects.length + index,
     })),
-    points: keys.flatMap((key, index) => {
-      const byValue = Map.groupBy(lines.get(key)!, along);
-      return values.flatMap((value) => {
-        const own = byValue.get(value);
-        return own === undefined ? [] : [{ series: shown[index]!, value, tally: tally(own) }];
+    // Many breakdowns have nothing to tell, and are left out before these are counted.
+    get points() {
+      return points ??= keys.flatMap((key, index) => {
+        const byValue = Map.groupBy(lines.get(key)!, along);
+        return values.flatMap((value) => {
+          const own = byValue.get(value);
+          return own === undefined ? [] : [{ series: shown[index]!, value, tally: tally(own) }];
+        });
       });
-    }),
+    },
   };
 }
 

@@ -119,7 +119,9 @@ function matrixTable(
       ? tallyColumns(all, words, ({ tally }) => !isDecided || tally.trials < first.tally.trials)
       : heads.map(({ name: head, variant: headVariant, rows, chosen }): Column<Line> => {
         const own = new Set(rows);
-        const common = (line: Line) => tallyOf(line.rows.filter((row) => own.has(row)));
+        const tallies = new Map<Line, Tally>();
+        const common = (line: Line) =>
+          tallies.getOrInsertComputed(line, () => tallyOf(line.rows.filter((row) => own.has(row))));
         return {
           ...{ unit: "share", head, headVariant, value: (line) => common(line).success.value },
           text: (line) => successText(common(line).success, words.cell === "test"),

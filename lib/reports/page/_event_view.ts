@@ -323,6 +323,7 @@ function returnedText(event: CallEvent): string {
     return printableLines(known + rest);
   }
   // The result may have more than the values returned, such as values that are restated.
+  if (result === `{"${only.variable}":${only.value}}`) return values.join(", ");
   const parsed = parseJson(result);
   const isAll = parsed === only.value ||
     isJsonObject(parsed) && Object.keys(parsed).length === returned.length;

@@ -80,7 +80,7 @@ export function viewTask(known: KnownTask): TaskView {
   const { prompt, tools } = known.kind === "probe" ? known.probe : known.perturbed ?? known.task;
   const offered: Tree = [
     ["pre", prompt],
-    ["pre", jsonText(tools.map(toOpenAITool), 2)],
+    ["pre", { json: tools.map(toOpenAITool) }],
   ];
   if (known.kind === "generated") {
     const { task, perturbed } = known;

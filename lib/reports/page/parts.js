@@ -31,11 +31,12 @@ export function make(kind, ...content) {
 
 /**
  * Returns what a tree of the page's data stands for.
- * @param {any} tree A text, an element as a list of its name and what it holds, or a list of trees.
+ * @param {any} tree A text, an object with what is written as JSON, an element as a list of its name and what it holds,
+ *   or a list of trees.
  * @returns {Content}
  */
 export function grow(tree) {
-  if (!Array.isArray(tree)) return tree;
+  if (!Array.isArray(tree)) return tree.json ? JSON.stringify(tree.json, undefined, 2) : tree;
   const [kind, ...content] = tree;
   return typeof kind === "string" ? make(kind, content.map(grow)) : tree.map(grow);
 }

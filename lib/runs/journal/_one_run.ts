@@ -6,6 +6,7 @@
 import { firstClash } from "../../base/clash.ts";
 import { commandLine } from "../../base/command_line.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
+import { graphKey } from "../../gate/variant.ts";
 import { planHash } from "../resolved_suite.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
@@ -289,8 +290,6 @@ function placeText(
   { task, strategy, perturbation, variant, repetition, index, block }: Omit<PlannedTrial, "model">,
   model: string,
 ) {
-  return canonicalJson([
-    ...[model, task, strategy, perturbation, variant ?? null],
-    ...[repetition, index, block],
-  ]);
+  const others = [model, strategy, perturbation, variant, repetition, index, block];
+  return JSON.stringify(others) + graphKey(task);
 }

@@ -56,7 +56,8 @@ export function valueOfResult(text: string): JsonValue {
 
 /** Returns the error message, if a function's result is a JSON object with the single key `error`. */
 export function errorOfResult(text: string): string | undefined {
-  const value = parseJson(text);
+  // Most results have no such key, and parsing takes far longer. It may be written with escapes.
+  const value = /error|\\/.test(text) ? parseJson(text) : undefined;
   if (!isJsonObject(value) || !Object.hasOwn(value, "error")) return undefined;
   if (Object.keys(value).length > 1) return undefined;
   const { error } = value;
