@@ -305,7 +305,7 @@ class Distinct<Value> {
 export function compressed(text: string): Uint8Array<ArrayBuffer> {
   // Loaded on first use: most runs write no page.
   const { gzipSync } = process.getBuiltinModule("node:zlib");
-  return gzipSync(new TextEncoder().encode(text), { level: 6 }) as Uint8Array<ArrayBuffer>;
+  return gzipSync(new TextEncoder().encode(text), { level: 5 }) as Uint8Array<ArrayBuffer>;
 }
 
 /** Returns an element with compressed data that the page unpacks on demand. Base64 cannot end the element. */

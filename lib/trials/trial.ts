@@ -182,12 +182,13 @@ const FIELDS = {
     served: z.string(),
     simulated: z.boolean().optional(),
     api: z.enum(APIS).exactOptional(),
-  }).transform((model) => ({
-    ...model,
-    simulated: model.simulated ?? model.requested.startsWith("sim:"),
-  })),
+  }).overwrite((model) =>
+    model.simulated === undefined
+      ? { ...model, simulated: model.requested.startsWith("sim:") }
+      : model
+  ),
   strategy: z.string().default("plain"),
-  perturbation: z.string().nullish().transform((id) => id ?? "none"),
+  perturbation: z.string().nullish().overwrite((id) => id ?? "none").default("none"),
   variant: z.string().exactOptional(),
   task: z.looseObject({}),
   repetition: z.int().min(1).default(1),
@@ -213,7 +214,7 @@ const FIELDS = {
   }).exactOptional(),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
-  reason: z.string().nullish().transform((reason) => reason ?? undefined),
+  reason: z.string().nullish().overwrite((reason) => reason ?? undefined),
   permanent: z.enum(PERMANENT).exactOptional(),
   byWords: z.literal(true).exactOptional(),
   misjudged: z.literal(true).exactOptional(),

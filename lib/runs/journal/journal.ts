@@ -7,7 +7,7 @@ import { z } from "zod";
 import { assertShallow, parseWith } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
-import { quickReader } from "../../base/quick_read.ts";
+import { schemaFit } from "../../base/schema_fit.ts";
 import {
   type JournalEnd,
   journalLines,
@@ -168,12 +168,11 @@ export function wholeTrial(path: string, place: JournalPlace): Trial {
   return parseTrial(readLineAgain(path, place), `${path}, line ${place.line}`);
 }
 
-const quickTrial = quickReader(TRIAL_LINE);
+const fitsTrial = schemaFit(TRIAL_LINE);
 
 /** Parses a trial line. Only its events are traversed; fields of other tools are not. */
 function parseTrial(value: JsonValue, source: string): Trial {
-  const trial = quickTrial(value);
-  if (trial !== undefined) return trial;
+  if (fitsTrial(value)) return value as unknown as Trial;
   assertShallow(value, source);
   return parseWith(TRIAL_LINE, value, source);
 }
