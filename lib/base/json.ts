@@ -353,6 +353,7 @@ export function listText(names: readonly string[], most: number): string {
 
 /** Like {@linkcode printable}, but keeps line breaks: for views of whole texts. */
 export function printableLines(text: string, limit = 20_000): string {
+  if (text.length <= limit && PLAIN.test(text)) return text;
   const whole = text.length > limit ? `${cutText(text, limit)}…` : text;
   return whole.split(/\r?\n/).map((line) => printable(line, Infinity)).join("\n");
 }

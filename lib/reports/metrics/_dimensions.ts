@@ -81,11 +81,14 @@ const FINER: readonly Dimension[] = [
 
 /** The scores of one model and strategy, in the rows of its table. */
 function scoresOf(units: readonly (readonly TrialSummary[])[]) {
-  const sumsOf = ({ valuesOf }: Dimension) =>
+  const sums = new Map([...ARTICLE, ...FINER].map((one) => [
+    one,
     units.map((unit) => {
-      const values = unit.flatMap(valuesOf);
+      const values = unit.flatMap(one.valuesOf);
       return { sum: sum(values, (value) => value), count: values.length };
-    });
+    }),
+  ]));
+  const sumsOf = (one: Dimension) => sums.get(one)!;
   const scoreOf = (one: Dimension) => {
     const estimate = estimateMean(sumsOf(one));
     return { id: one.id, name: one.name, score: estimateFrom(estimate), units: estimate.units };

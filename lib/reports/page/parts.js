@@ -36,7 +36,7 @@ export function make(kind, ...content) {
  * @returns {Content}
  */
 export function grow(tree) {
-  if (!Array.isArray(tree)) return tree.json ? JSON.stringify(tree.json, undefined, 2) : tree;
+  if (!Array.isArray(tree)) return tree?.json ? JSON.stringify(tree.json, undefined, 2) : tree;
   const [kind, ...content] = tree;
   return typeof kind === "string" ? make(kind, content.map(grow)) : tree.map(grow);
 }
