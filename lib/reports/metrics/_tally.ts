@@ -109,8 +109,15 @@ export interface Tally {
   readonly duration: number | null;
 }
 
+/** Those that were made: several tables are of the same trials. */
+const TALLIES = new WeakMap<readonly TrialSummary[], Tally>();
+
 /** Returns the tally of a set of trials. */
 export function tally(trials: readonly TrialSummary[]): Tally {
+  return TALLIES.getOrInsertComputed(trials, tallied);
+}
+
+function tallied(trials: readonly TrialSummary[]): Tally {
   const valid = trials.filter(countsAsSuccess);
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const counted = trials.filter(isCounted).length;
