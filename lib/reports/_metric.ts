@@ -80,8 +80,11 @@ export function metric<Row>(
       return rows(report).map((row) => recordOf(row, columns));
     },
     tables: (report, detail) => {
+      const { from } = own;
+      // What is never shown here need not be measured.
+      if (typeof from === "string" && !isShown({ from }, detail)) return [];
       const seen = listed(report);
-      if (seen.length === 0 || !isShown({ from: partOf(own.from, seen, report) }, detail)) {
+      if (seen.length === 0 || !isShown({ from: partOf(from, seen, report) }, detail)) {
         return [];
       }
       return own.tables?.(seen, report, detail) ?? tablesOf(own, seen, report, detail);
