@@ -153,8 +153,13 @@ function boundMessage(rule: string, bound: number | bigint, input: unknown): str
  *
  * @throws {InputError} If it does not fit; names `source` and, for each fault, the path in it and the rule.
  */
-export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
-  const result = schema.safeParse(value, WITH_INPUT);
+export function parseWith<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  source: string,
+  context: typeof WITH_INPUT = WITH_INPUT,
+): T {
+  const result = schema.safeParse(value, context);
   if (result.success) return result.data;
   const found = result.error.issues.slice(0, MAX_ISSUES).flatMap((issue) => issueFaults(issue));
   // Names that nothing has come first: what is missing is most often what they should have been.
@@ -176,7 +181,8 @@ export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: strin
  * @throws {InputError} If they do not fit; names `source` and, for each fault, the path and the rule.
  */
 export function checkOptions<T>(schema: z.ZodType<T>, options: unknown, source: string): T {
-  parseWith(schema, options, source);
+  // They are checked once: compiling their schemas would take longer than that.
+  parseWith(schema, options, source, { ...WITH_INPUT, jitless: true });
   return options as T;
 }
 

@@ -339,7 +339,7 @@ export type ParameterFailureType =
   | "specification_mismatch"
   | "task_deviation";
 
-/** The five ways in which a parameter can be wrong, in the order of the source (`parameter_failure.ts`). */
+/** The five ways in which a parameter can be wrong, in the order of the source (`_parameter_failure.ts`). */
 export const PARAMETER_FAILURES: Readonly<Record<ParameterFailureType, ParameterFailureRow>> = {
   hallucination_name: {
     words: "A parameter was given that the function does not have.",

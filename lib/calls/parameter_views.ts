@@ -3,10 +3,10 @@
  * @module
  */
 
+import { inFirstContext } from "../base/first_context.ts";
 import { isLost } from "../tools/fault.ts";
 import { parseJson } from "../base/json.ts";
 import type { ExpectedCall } from "../tools/expected_call.ts";
-import { viewCalls } from "./parameter_failure.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { type CallEvent, callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "./trace.ts";
@@ -31,11 +31,11 @@ const SIMILAR = 0.8;
  *
  * @param tools The functions before any perturbation.
  */
-export function withViews(
+export async function withViews(
   events: readonly TraceEvent[],
   expected: readonly ExpectedCall[],
   tools: readonly ToolSchema[],
-): readonly TraceEvent[] {
+): Promise<readonly TraceEvent[]> {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   // A call answered without a function, such as looking at a value, is not a call of the task. Nor is one
   // that a fault kept from its result, or that depended on a failed call: it must be made again. Arguments
@@ -45,6 +45,8 @@ export function withViews(
     call.failure === undefined && !isLost(call) && byName.has(call.function) &&
       (call.resolved ?? call.arguments).length < MAX_KEPT_LENGTH
   );
+  // Loaded with the first call that is compared.
+  const { viewCalls } = await inFirstContext(() => import("./_parameter_failure.ts"));
   const views = viewCalls(
     calls.map(({ function: tool, resolved, arguments: text }) => {
       const written = resolved ?? text;

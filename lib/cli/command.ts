@@ -6,9 +6,9 @@
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
+import { breakLines } from "../base/wrap.ts";
 import {
   type Flag,
-  flagHelp,
   type FlagsGiving,
   type FlagValues,
   type NamedFlag,
@@ -186,4 +186,19 @@ export function keepOnly(needs: readonly Need[]): void {
 export function keepForAgent({ agent }: { readonly agent?: { readonly mcp?: unknown } }): void {
   if (agent === undefined) Deno.permissions.revokeSync({ name: "run" });
   if (agent?.mcp === undefined && !isWriting) Deno.permissions.revokeSync({ name: "write" });
+}
+
+/** Characters of a line of `--help`, at most. */
+const MAX_LINE_LENGTH = 106;
+/** Where the sentences of `--help` begin. */
+const INDENT = 23;
+
+/** Returns the lines of `--help` that describe flags. */
+function flagHelp(flags: readonly NamedFlag[]): string {
+  return flags.map(({ name, value, help }) => {
+    const head = `  --${name}${value === undefined ? "" : ` ${value}`}`;
+    const start = head.length < INDENT ? head.padEnd(INDENT) : `${head}\n${" ".repeat(INDENT)}`;
+    const lines = breakLines(help.replaceAll("`", ""), MAX_LINE_LENGTH - INDENT);
+    return start + lines.join(`\n${" ".repeat(INDENT)}`);
+  }).join("\n");
 }

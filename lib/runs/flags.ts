@@ -1,9 +1,8 @@
 /**
- * Flags: reads those that a command line takes, and describes them.
+ * Flags: reads those that a command line takes.
  * @module
  */
 
-import { breakLines } from "../base/wrap.ts";
 import { parseArgs } from "@std/cli/parse-args";
 import type { InputError } from "../base/errors.ts";
 
@@ -138,19 +137,4 @@ function joinNegativeValues(arguments_: readonly string[], valued: readonly stri
     else result.push(argument);
   }
   return result;
-}
-
-/** Characters of a line of `--help`, at most. */
-const MAX_LINE_LENGTH = 106;
-/** Where the sentences of `--help` begin. */
-const INDENT = 23;
-
-/** Returns the lines of `--help` that describe flags. */
-export function flagHelp(flags: readonly NamedFlag[]): string {
-  return flags.map(({ name, value, help }) => {
-    const head = `  --${name}${value === undefined ? "" : ` ${value}`}`;
-    const start = head.length < INDENT ? head.padEnd(INDENT) : `${head}\n${" ".repeat(INDENT)}`;
-    const lines = breakLines(help.replaceAll("`", ""), MAX_LINE_LENGTH - INDENT);
-    return start + lines.join(`\n${" ".repeat(INDENT)}`);
-  }).join("\n");
 }

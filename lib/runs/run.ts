@@ -19,7 +19,8 @@ import {
   wholeTrial,
 } from "./journal/journal.ts";
 import { type PlanLine, planLine } from "./journal/plan_line.ts";
-import { keepContext, withinRecording } from "../models/recordings/scope.ts";
+import { keepContext } from "../base/first_context.ts";
+import { withinRecording } from "../models/recordings/scope.ts";
 import { foreignTrial } from "./journal/_one_run.ts";
 import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";

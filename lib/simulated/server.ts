@@ -56,10 +56,15 @@ const BODY_LIMIT = 64 * 2 ** 20;
  */
 export function simulatedFetch(sets?: readonly CallSet[]): typeof fetch {
   const answer = answering({ sets });
-  return async (input, init) => {
-    const request = new Request(input, init);
-    const response = await answer(request, request.signal);
-    request.signal.throwIfAborted();
+  return async (input, init = {}) => {
+    const { body } = init;
+    // Of what has a text already no request is made, which takes longer than answering it.
+    const request = typeof body === "string"
+      ? { url: String(input), method: init.method ?? "GET", body }
+      : new Request(input, init);
+    const signal = request instanceof Request ? request.signal : init.signal ?? undefined;
+    const response = await answer(request, signal);
+    signal?.throwIfAborted();
     return response;
   };
 }
@@ -107,8 +112,11 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
   };
 }
 
+/** A request, whose body may have been read. */
+type Asked = Request | { readonly url: string; readonly method: string; readonly body: string };
+
 /** Answers one request; once `signal` aborts, without further latency. */
-type Answering = (request: Request, signal: AbortSignal) => Response | Promise<Response>;
+type Answering = (request: Asked, signal?: AbortSignal) => Response | Promise<Response>;
 
 /** Returns what answers requests; `onAsked` is called with each one for a reply, also one that is refused. */
 function answering(
@@ -118,9 +126,9 @@ function answering(
 ): Answering {
   const truths = truthsOf(sets);
   const stored: StoredItems = new Map();
-  const complete = async (request: Request, read: BodyReader, signal: AbortSignal) => {
+  const complete = async (request: Asked, read: BodyReader, signal?: AbortSignal) => {
     onAsked?.();
-    const text = await readBody(request, BODY_LIMIT);
+    const text = request instanceof Request ? await readBody(request, BODY_LIMIT) : request.body;
     if (text === undefined) return decline(413, `The body must not exceed ${BODY_LIMIT} bytes`);
     const body = parseJson(text);
     if (body === undefined) return decline(400, "The body must be JSON");
@@ -213,7 +221,7 @@ function listModels(): Response {
   return Response.json({ object: "list", data });
 }
 
-function refuseMethod(request: Request, allow: string): Response {
+function refuseMethod(request: Asked, allow: string): Response {
   return decline(405, `The method must be ${allow}: it is ${request.method}`, {}, { allow });
 }
 

@@ -235,7 +235,7 @@ export async function playTrial(
 
   const [judge, ...others] = fixture.judging ?? [];
   if (judge !== undefined) found.judging = { ...judge, ...(others.length === 0 ? {} : { others }) };
-  const viewed = fixture.viewed();
+  const viewed = await fixture.viewed();
   const impossible = viewed === undefined || fixture.unready !== undefined
     ? []
     : fixture.impossible ?? [];

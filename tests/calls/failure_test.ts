@@ -9,8 +9,8 @@ import {
   functionNotFound,
   type Knowledge,
 } from "../../lib/calls/failure_types.ts";
-import { impossibleFailures } from "../../lib/calls/parameter_failure.ts";
-import { rougeL } from "../../lib/calls/values/text.ts";
+import { impossibleFailures } from "../../lib/calls/impossible_failures.ts";
+import { rougeL } from "../../lib/calls/values/_rouge.ts";
 import type { ExpectedCall } from "../../lib/tools/expected_call.ts";
 import type { SchemaFault } from "../../lib/tools/tool.ts";
 import fc from "../support/fast_check.ts";

@@ -11,11 +11,11 @@ import {
 } from "../../lib/calls/expected/matchers.ts";
 import { differencesOf } from "../../lib/calls/expected/checked_call.ts";
 import type { ExpectedValue } from "../../lib/tools/expected_call.ts";
-import { viewCalls } from "../../lib/calls/parameter_failure.ts";
+import { viewCalls } from "../../lib/calls/_parameter_failure.ts";
 import { PARAMETER_VIEW, type ParameterView } from "../../lib/calls/trace.ts";
 import { PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
-import { rougeL } from "../../lib/calls/values/text.ts";
+import { rougeL } from "../../lib/calls/values/_rouge.ts";
 import fc from "../support/fast_check.ts";
 
 type Expected = Readonly<Record<string, ExpectedValue>>;

@@ -4,21 +4,11 @@
  */
 
 import defer * as hooks from "node:async_hooks";
+import { inFirstContext } from "../../base/first_context.ts";
 import type { TrialRecording } from "./_trial_recording.ts";
 
 // Made with the first recording, as most runs have none.
 let scope: hooks.AsyncLocalStorage<TrialRecording> | undefined;
-
-/** The context in which trials begin. */
-let first: ReturnType<typeof hooks.AsyncLocalStorage.snapshot> | undefined;
-
-/**
- * Keeps the present context, in which all trials begin. A module that is first imported within a context, as by an
- * agent's library, leaves Deno in it, so that later trials would begin in that of an earlier one, with its signal.
- */
-export function keepContext(): void {
-  first ??= hooks.AsyncLocalStorage.snapshot();
-}
 
 /**
  * Runs a trial so that all its requests, including those of assertions, find its recording, and nothing that an
@@ -28,10 +18,9 @@ export function withinRecording<T>(
   recording: TrialRecording | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  keepContext();
-  if (recording === undefined) return first!(work);
+  if (recording === undefined) return inFirstContext(work);
   const own = scope ??= new hooks.AsyncLocalStorage();
-  return first!(() => own.run(recording, work));
+  return inFirstContext(() => own.run(recording, work));
 }
 
 /** Returns the recording of the trial that is running, if it has one. */

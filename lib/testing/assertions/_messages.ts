@@ -3,7 +3,7 @@
  * @module
  */
 
-import defer * as diff from "diff";
+import defer * as diff from "diff/array";
 import { nearestCall } from "../../calls/expected/match_calls.ts";
 import {
   callName,

@@ -105,7 +105,7 @@ export interface Fixture
    */
   readonly release?: () => Promise<string | undefined>;
   /** The events with each call compared to the correct ones; `undefined` if no calls are correct. */
-  viewed(): readonly TraceEvent[] | undefined;
+  viewed(): Promise<readonly TraceEvent[] | undefined>;
   /** Returns what changed in its state, without the keys given and those found in it; omitted without a state. */
   readonly stateDifference?: ((keys: Set<string>) => StateDifference) | undefined;
   /** The parameter failures that no call of it can show; omitted if no calls are correct. */

@@ -21,7 +21,6 @@ import type { AnswerCheck, Fixture } from "./fixture.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import { withViews } from "../../calls/parameter_views.ts";
-import { impossibleFailures } from "../../calls/parameter_failure.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
@@ -101,6 +100,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   readonly changed: boolean;
   /** What keeps a model from the right answer; omitted where nothing does. */
   readonly unsolvable?: Obstacle;
+  /** The parameter failure that no call of it can show: its functions list, require and take the same keys. */
+  readonly impossible: readonly ParameterFailureType[] = ["redundant_information"];
   /** Generated tasks leave the tool choice to the model. */
   readonly toolChoice: undefined = undefined;
 
@@ -137,7 +138,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   }
 
   /** The events with each call compared to the correct ones. */
-  viewed(): readonly TraceEvent[] {
+  async viewed(): Promise<readonly TraceEvent[]> {
     const called = new Set<string>();
     const carriedOut = callsOf(this.events).filter((call) => !isLost(call));
     // Most trials have only correct calls, each made once: there is nothing to add.
@@ -149,7 +150,11 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     if (right) return this.events;
     const calls = callsOf(this.events);
     const { functions, tools } = this.#asCalled(calls.filter((call) => !isLost(call)));
-    return withViews(this.events, expectedCallsFor(functions, this.task.values, calls), tools);
+    return await withViews(
+      this.events,
+      expectedCallsFor(functions, this.task.values, calls),
+      tools,
+    );
   }
 
   /** The functions and tools of the task, with the other one of two that do the same where that was called. */
@@ -165,12 +170,6 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       functions: functions.map((one) => one.name === name ? other : one),
       tools: tools.map((one) => one.name === name ? tool : one),
     };
-  }
-
-  /** The parameter failures that no call of it can show, by the schemas of its functions. */
-  get impossible(): readonly ParameterFailureType[] {
-    const { functions, values, tools } = this.task;
-    return impossibleFailures(expectedCallsFor(functions, values, []), tools);
   }
 
   /** The variables given in the prompt, with their values. */

@@ -15,7 +15,7 @@ import {
 } from "../../base/json.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
-import { impossibleFailures } from "../../calls/parameter_failure.ts";
+import { impossibleFailures } from "../../calls/impossible_failures.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { MALFORMED_RETURN, type TraceEvent } from "../../calls/trace.ts";
 import { isChangedCase, type PerturbedCase } from "../../perturbations/perturbed_case.ts";
@@ -128,8 +128,9 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   }
 
   /** The events with each call compared to the correct ones, if these are known. */
-  viewed(): readonly TraceEvent[] | undefined {
-    return this.#expected && withViews(this.events, this.#expected, [...this.#tools.values()]);
+  async viewed(): Promise<readonly TraceEvent[] | undefined> {
+    return this.#expected &&
+      await withViews(this.events, this.#expected, [...this.#tools.values()]);
   }
 
   /** The parameter failures that no call of it can show, by the schemas of its tools. */

@@ -513,7 +513,7 @@ Deno.test("views hold each core function against its best call, in whatever orde
     for (const [{ name }, given] of calls) {
       await executor.execute([{ id: "", name, arguments: JSON.stringify(given) }]);
     }
-    return callsOf(executor.viewed()).map(({ parameters }) =>
+    return callsOf(await executor.viewed()).map(({ parameters }) =>
       [
         parameters?.oracle === null ? "routing" : "",
         ...(parameters?.failures ?? []).map(({ type }) => type),
