@@ -156,7 +156,11 @@ class TaskMaker {
       }
       const output = this.#variable(names, surface, node);
       this.#values.set(output.name, this.#numbers.next(values));
-      this.#outputs.push([output, ...this.#furtherOutputs(further, surface, node)]);
+      this.#outputs.push(
+        further === undefined
+          ? [output]
+          : [output, ...this.#furtherOutputs(further, surface, node)],
+      );
     }
     if (this.#everyday !== undefined) {
       for (const name of this.#suggestedFunctions(role, names)) {
@@ -187,7 +191,7 @@ class TaskMaker {
       const name = this.#functionNames[node]!;
       const dependsOn = parents.map((parent) => this.#functionNames[parent]!);
       const outputs = this.#outputs[node]!;
-      const [output] = outputs as [Variable];
+      const output = outputs[0]!;
       this.#placed.push({
         place: order.prng(),
         definition: outputs.length === 1

@@ -58,11 +58,16 @@ function wordNumber(word: string): number {
   return SHORTER[word.length]! + spelled;
 }
 
+/** Each two letters, as joining single ones takes twice as long. */
+const PAIRS = Array.from(ALPHABET, (one) => Array.from(ALPHABET, (other) => one + other)).flat();
+
 /** Spells a word of at most six letters, whose number is a small integer: others are slow to divide. */
 function spellWord(spelled: number, length: number): string {
-  let letters = "";
-  for (let rest = spelled | 0; letters.length < length; rest = (rest / BASE) | 0) {
-    letters = ALPHABET[rest % BASE]! + letters;
+  const isOdd = length % 2 === 1;
+  let letters = isOdd ? ALPHABET[spelled % BASE]! : "";
+  let rest = isOdd ? (spelled / BASE) | 0 : spelled | 0;
+  for (; letters.length < length; rest = (rest / PAIRS.length) | 0) {
+    letters = PAIRS[rest % PAIRS.length]! + letters;
   }
   return letters;
 }

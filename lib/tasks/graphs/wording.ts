@@ -109,20 +109,43 @@ export function toTool(
   example: JsonObject | undefined,
 ): ToolSchema {
   const { name, parameters } = taskFunction;
-  // Without a prototype no name of a parameter can clash with an inherited one.
-  const properties: JsonObject = Object.create(null);
-  for (const parameter of parameters) properties[parameter.name] = { type: "integer" };
-  const required = parameters.map((parameter) => parameter.name);
-  const tool: ToolSchema = {
+  const made: MadeTool = {
     name,
     description: describeFunction(
       parameters.map((parameter) => clauseOf(parameter, linking)),
       outputsOf(taskFunction).map((output) => clauseOf(output, linking)),
     ),
     strict: true,
-    parameters: { type: "object", properties, required, additionalProperties: false },
+    [MADE]: { parameters },
   };
-  return example === undefined ? tool : { ...tool, examples: [example] };
+  const tool = Object.defineProperty(made, "parameters", SCHEMA) as MadeTool & ToolSchema;
+  return example === undefined ? tool : Object.assign(tool, { examples: [example] });
+}
+
+/** What the schema of a tool's parameters is made of, and the schema once it is made. */
+const MADE = Symbol("made");
+
+/** A tool without its parameters. */
+interface MadeTool extends Omit<ToolSchema, "parameters"> {
+  readonly [MADE]: { readonly parameters: readonly Parameter[]; schema?: JsonObject };
+}
+
+/** A schema is made when it is first read: objects with keys that were drawn take as long as all the rest. */
+const SCHEMA: PropertyDescriptor & ThisType<MadeTool> = {
+  enumerable: true,
+  configurable: true,
+  get() {
+    const made = this[MADE];
+    return made.schema ??= schemaOf(made.parameters);
+  },
+};
+
+function schemaOf(parameters: readonly Parameter[]): JsonObject {
+  // Without a prototype no name of a parameter can clash with an inherited one.
+  const properties: JsonObject = Object.create(null);
+  for (const { name } of parameters) properties[name] = { type: "integer" };
+  const required = parameters.map(({ name }) => name);
+  return { type: "object", properties, required, additionalProperties: false };
 }
 
 /** The part of a function's description about one variable. */

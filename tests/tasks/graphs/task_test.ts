@@ -866,3 +866,11 @@ Deno.test("graphs of the sizes of Figures 11 and 12 are there for every seed, an
   // Of as many functions more are in the first layer where the longest path is shorter.
   assert(sources[1]! > sources[2]!, `${sources}`);
 });
+
+Deno.test("generateTask() gives each tool one schema, which copies of it have", () => {
+  for (const tool of generateTask(PLAIN).tools) {
+    const { parameters } = { ...tool };
+    assert(parameters === tool.parameters);
+    assertEquals(JSON.parse(JSON.stringify(tool)).parameters.required, parameters["required"]);
+  }
+});
