@@ -8,6 +8,7 @@ import type { Stream } from "../../base/random.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz";
 const BASE = ALPHABET.length;
+const FIRST = ALPHABET.charCodeAt(0);
 /** Letters from one draw: its 32 bits are enough for these and a choice of lengths. */
 const LETTERS_A_DRAW = 6;
 /** How many words of each length there are, and how many shorter ones, with the empty one. */
@@ -54,7 +55,7 @@ export class Vocabulary {
 
 function wordNumber(word: string): number {
   let spelled = 0;
-  for (const letter of word) spelled = spelled * BASE + ALPHABET.indexOf(letter);
+  for (let at = 0; at < word.length; at++) spelled = spelled * BASE + word.charCodeAt(at) - FIRST;
   return SHORTER[word.length]! + spelled;
 }
 
@@ -74,17 +75,24 @@ function spellWord(spelled: number, length: number): string {
 
 /** Draws whole numbers, each at most once: of three digits while they suffice, then of more. */
 export class Numbers {
-  readonly #used = new Set<number>();
   /** The least number of the range to draw from: three digits, and one more each time a range is used up. */
   #least = 100;
+  /** Which numbers of the range are used: 1 where one is. */
+  #used = new Uint8Array(9 * this.#least);
+  #left = this.#used.length;
 
   /** Draws a new number. */
   next(stream: Stream): number {
-    if (this.#used.size === 10 * this.#least - 100) this.#least *= 10;
+    if (this.#left === 0) {
+      this.#least *= 10;
+      this.#used = new Uint8Array(9 * this.#least);
+      this.#left = this.#used.length;
+    }
+    this.#left--;
     for (;;) {
       const value = randomIntegerBetween(this.#least, 10 * this.#least - 1, stream);
-      if (this.#used.has(value)) continue;
-      this.#used.add(value);
+      if (this.#used[value - this.#least] === 1) continue;
+      this.#used[value - this.#least] = 1;
       return value;
     }
   }

@@ -169,8 +169,8 @@ export function describeFunction(inputs: readonly Clause[], outputs: readonly Cl
 function listClauses(clauses: readonly Clause[]): string {
   let list = "";
   for (const { name, types } of clauses) {
-    list += (list === "" ? "variable " : ", variable ") + name;
-    if (types !== "") list += " (" + types + ")";
+    const lead = list === "" ? "variable " : ", variable ";
+    list += types === "" ? lead + name : `${lead}${name} (${types})`;
   }
   return list;
 }
