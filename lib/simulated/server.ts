@@ -21,6 +21,7 @@ import {
   type ChatAnswer,
   type ChatRequest,
   chatRequestSchema,
+  type SimulatedModel,
   type WireFault,
 } from "./_wire.ts";
 
@@ -126,6 +127,8 @@ function answering(
 ): Answering {
   const truths = truthsOf(sets);
   const stored: StoredItems = new Map();
+  /** The model that was asked last: most requests are for the same. */
+  let model: SimulatedModel | undefined;
   const complete = async (request: Asked, read: BodyReader, signal?: AbortSignal) => {
     onAsked?.();
     const text = request instanceof Request ? await readBody(request, BODY_LIMIT) : request.body;
@@ -142,7 +145,8 @@ function answering(
     }
     onRequest?.(chat);
     try {
-      const answer = parseSimulatedModel(chat.model, truths).reply(chat);
+      if (model?.name !== chat.model) model = parseSimulatedModel(chat.model, truths);
+      const answer = model.reply(chat);
       // The server answers at once when it closes.
       if (latency > 0) await SYSTEM_CLOCK.pause(latency, signal).catch(() => {});
       return write(answer);

@@ -7,15 +7,11 @@
 import defer * as judgeRecordings from "../recordings/_judge_recordings.ts";
 import { abortable } from "@std/async/abortable";
 import { Connections } from "../connect.ts";
+import { inFirstContext } from "../../base/first_context.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot, InputError, reasonOf } from "../../base/errors.ts";
 import { cutText, defined, type JsonValue, printable } from "../../base/json.ts";
-import {
-  agreementOf,
-  type AgreementOptions,
-  type JudgeAgreement,
-  type JudgeLabel,
-} from "./agreement.ts";
+import type { AgreementOptions, JudgeAgreement, JudgeLabel } from "./agreement.ts";
 import {
   checkOptions,
   LIKE_OPTIONS,
@@ -274,11 +270,12 @@ export class Judge {
    * assertEquals(disagreements.map(({ value }) => value), ["Would you wait, please?"]);
    * ```
    */
-  agreement(
+  async agreement(
     labels: readonly JudgeLabel[],
     options: AgreementOptions = {},
   ): Promise<JudgeAgreement> {
-    return agreementOf(this, labels, options);
+    const { agreementOf } = await inFirstContext(() => import("./agreement.ts"));
+    return await agreementOf(this, labels, options);
   }
 
   async #ask(

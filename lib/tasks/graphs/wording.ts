@@ -109,44 +109,44 @@ export function toTool(
   example: JsonObject | undefined,
 ): ToolSchema {
   const { name, parameters } = taskFunction;
-  const made: MadeTool = {
+  const tool: ToolSchema = {
     name,
     description: describeFunction(
       parameters.map((parameter) => clauseOf(parameter, linking)),
       outputsOf(taskFunction).map((output) => clauseOf(output, linking)),
     ),
     strict: true,
-    [MADE]: { parameters },
+    parameters: schemaOf(parameters),
   };
-  const tool = Object.defineProperty(made, "parameters", SCHEMA) as MadeTool & ToolSchema;
-  return example === undefined ? tool : Object.assign(tool, { examples: [example] });
+  return example === undefined ? tool : { ...tool, examples: [example] };
 }
 
-/** What the schema of a tool's parameters is made of, and the schema once it is made. */
-const MADE = Symbol("made");
-
-/** A tool without its parameters. */
-interface MadeTool extends Omit<ToolSchema, "parameters"> {
-  readonly [MADE]: { readonly parameters: readonly Parameter[]; schema?: JsonObject };
+function schemaOf(parameters: readonly Parameter[]): JsonObject {
+  const schema: JsonObject = Object.defineProperty({ type: "object" }, "properties", PROPERTIES);
+  schema["required"] = parameters.map(({ name }) => name);
+  schema["additionalProperties"] = false;
+  return schema;
 }
 
-/** A schema is made when it is first read: objects with keys that were drawn take as long as all the rest. */
-const SCHEMA: PropertyDescriptor & ThisType<MadeTool> = {
+/** The properties of schemas whose properties were read. */
+const PROPERTIES_READ = new WeakMap<JsonObject, JsonObject>();
+
+/**
+ * The key `properties` of a schema, which requires all of them. They are made when they are first read, which trials
+ * that are played again need not do: objects with keys that were drawn take long.
+ */
+const PROPERTIES: PropertyDescriptor & ThisType<JsonObject> = {
   enumerable: true,
   configurable: true,
   get() {
-    const made = this[MADE];
-    return made.schema ??= schemaOf(made.parameters);
+    return PROPERTIES_READ.getOrInsertComputed(this, ({ required }) => {
+      // Without a prototype no name of a parameter can clash with an inherited one.
+      const made: JsonObject = Object.create(null);
+      for (const name of required as string[]) made[name] = { type: "integer" };
+      return made;
+    });
   },
 };
-
-function schemaOf(parameters: readonly Parameter[]): JsonObject {
-  // Without a prototype no name of a parameter can clash with an inherited one.
-  const properties: JsonObject = Object.create(null);
-  for (const { name } of parameters) properties[name] = { type: "integer" };
-  const required = parameters.map(({ name }) => name);
-  return { type: "object", properties, required, additionalProperties: false };
-}
 
 /** The part of a function's description about one variable. */
 export interface Clause {

@@ -45,9 +45,6 @@ export type Strategy<Own = unknown> = (
   settings: StrategySettings<Own>,
 ) => Promise<Ending>;
 
-/** The loop, unchanged. */
-export const plain: Strategy = (options, next) => next(options);
-
 /**
  * Opens a separate conversation: a model gets the question and the functions as text, and can call none.
  *

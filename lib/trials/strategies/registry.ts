@@ -5,27 +5,17 @@
 
 import type { Loop } from "../agent/loop.ts";
 import { cannot, InputError } from "../../base/errors.ts";
+import { inFirstContext } from "../../base/first_context.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
 import type { SolvedExample } from "../../tasks/examples.ts";
-import { alternative, retry } from "./replacing.ts";
-import {
-  backward,
-  plain,
-  planThenCall,
-  routeThenFill,
-  type Strategy,
-  type StrategySettings,
-} from "./_stages.ts";
-import { fewShot, lacksExamples } from "./_few_shot.ts";
-import { explanation } from "./_explanation.ts";
-import { indirection } from "./indirection.ts";
-import { repair } from "./repair.ts";
-import { restate } from "./restate.ts";
+import type { Strategy, StrategySettings } from "./_stages.ts";
+import { lacksExamples } from "./_few_shot.ts";
 
 /** A strategy and its stages, at each of which another model may be asked. */
 interface Body {
-  readonly run: Strategy<never>;
+  /** Returns it; its code is loaded with the first trial. */
+  readonly run: () => Strategy<never> | Promise<Strategy<never>>;
   /** What it does, for the glossary of reports. */
   readonly words: string;
   /** The stage of requests outside the loop. */
@@ -34,59 +24,65 @@ interface Body {
   readonly loop?: string;
 }
 
+/** The loop, unchanged. */
+const plain: Strategy = (options, next) => next(options);
+
 const ROWS = {
   plain: {
-    run: plain,
+    run: () => plain,
     words: "the agent loop as it is; every other strategy is compared with it on the same tasks",
   },
-  restate: { run: restate, words: "each result also lists all values known so far" },
+  restate: {
+    run: async () => (await import("./restate.ts")).restate,
+    words: "each result also lists all values known so far",
+  },
   indirection: {
-    run: indirection,
+    run: async () => (await import("./indirection.ts")).indirection,
     words: "the model names each result and passes names such as @sum, which are replaced by " +
       "values before a function is called",
   },
   plan_then_call: {
-    run: planThenCall,
+    run: async () => (await import("./_stages.ts")).planThenCall,
     aside: "plan",
     loop: "call",
     words: "the model writes a plan before it can call anything",
   },
   route_then_fill: {
-    run: routeThenFill,
+    run: async () => (await import("./_stages.ts")).routeThenFill,
     aside: "route",
     loop: "fill",
     words: "the model first picks functions, and only these are then available",
   },
   backward: {
-    run: backward,
+    run: async () => (await import("./_stages.ts")).backward,
     aside: "infer",
     loop: "call",
     words: "the model names the last call first, then step by step the calls that it needs",
   },
   repair: {
-    run: repair,
+    run: async () => (await import("./repair.ts")).repair,
     aside: "repair",
     words: "a call that does not fit its schema goes back with its errors, and is executed once " +
       "it is repaired",
   },
   few_shot: {
-    run: fewShot,
+    run: async () => (await import("./_few_shot.ts")).fewShot,
     words:
       "solved examples stand before the task: generated ones of other seeds, or other questions of " +
       "the same set, which are measured as well",
   },
   explanation: {
-    run: explanation,
+    run: async () => (await import("./_explanation.ts")).explanation,
     words: "every call must explain itself in a parameter of its own, which no function sees",
   },
   retry: {
-    run: retry,
+    run: async () => (await import("./replacing.ts")).retry,
     words:
       "a call that a rate limit or a timeout kept from its result is made again, up to three " +
       "times, without the model",
   },
   alternative: {
-    run: alternative,
+    run: async () => (await import("./replacing.ts")).alternative,
     aside: "alternative",
     words: "a call that found nothing goes back with its error, and the call of another function " +
       "takes its place",
@@ -221,7 +217,7 @@ export function withStrategy(id: string, loop: Loop, options: StrategyOptions = 
       examples,
     } as StrategySettings<never>;
     const { run } = BODIES[one];
-    return (loopOptions) => run(loopOptions, next, settings);
+    return async (loopOptions) => (await inFirstContext(run))(loopOptions, next, settings);
   }, loop);
 }
 
