@@ -59,6 +59,8 @@ export interface Endpoint {
   readonly headers: Headers;
   /** Sends requests in place of the runtime's. */
   readonly fetch: typeof fetch | undefined;
+  /** Whether that is a program of this process, so that nothing is sent. */
+  readonly isWithin?: boolean;
   /** Returns a server's text without secrets, on one line, cut. */
   readonly quote: (text: string) => string;
   /** Returns a text without known secrets, otherwise unchanged. */
@@ -72,8 +74,10 @@ export interface Endpoint {
  * @throws {InputError} If `baseURL` is not an http or https address, if the key for OpenAI's own servers is
  * missing, or if a header cannot be sent.
  */
-export function endpointOf(options: EndpointOptions): Endpoint {
-  const { model, baseURL = OPENAI_URL } = options;
+export function endpointOf(
+  options: EndpointOptions & { readonly simulated?: boolean },
+): Endpoint {
+  const { model, baseURL = OPENAI_URL, fetch: send, simulated = false } = options;
   const url = URL.canParse(baseURL) ? new URL(baseURL) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     // The part before an @ may be a password, and the part after a ? a key.
@@ -111,7 +115,8 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   // Only 300 characters are shown: a long page of HTML need not be searched to its end.
   const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
   const who = `${printable(model)} at ${url.host}`;
-  return { model, who, url, key, headers, fetch: options.fetch, quote, hide: hideSecrets };
+  const isWithin = simulated && send !== undefined;
+  return { model, who, url, key, headers, fetch: send, isWithin, quote, hide: hideSecrets };
 }
 
 /** Sets a header; the runtime's own error is not passed on, as it may contain the value. */
@@ -169,6 +174,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
     options: { readonly body: object; readonly signal: AbortSignal; readonly stream?: true },
     read: (response: Response) => T | Promise<T>,
   ): Promise<T> => {
+    if (endpoint.isWithin) return await read(await askWithin(endpoint, path, options));
     const { client, library } = await connect();
     try {
       const answer: unknown = await client.post(path, options).asResponse();
@@ -186,7 +192,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
     send: (path, body, signal) =>
       asked(path, { body, signal, stream: true }, (response) => response),
     async isAlive(since, signal) {
-      if ((lastAnswered.get(host) ?? -Infinity) >= since) return true;
+      if (endpoint.isWithin || (lastAnswered.get(host) ?? -Infinity) >= since) return true;
       const { client, library } = await connect();
       const waited = performance.now() - since;
       const timeout = AbortSignal.timeout(Math.min(PROBE.most, Math.max(PROBE.least, waited)));
@@ -201,6 +207,19 @@ export function requestsTo(endpoint: Endpoint): Requests {
       }
     },
   };
+}
+
+/** Asks a program of this process: loading a client would take longer than many of its replies. */
+async function askWithin(
+  endpoint: Endpoint,
+  path: string,
+  { body, signal }: { readonly body: object; readonly signal: AbortSignal },
+): Promise<Response> {
+  const { url, fetch: ask } = endpoint;
+  const address = url.href.replace(/\/+$/, "") + path;
+  const response = await ask!(address, { method: "POST", body: bodyText(body), signal });
+  if (response.ok) return response;
+  throw faultOfAnswer(response, await response.text(), { ...endpoint, told: body });
 }
 
 /**
