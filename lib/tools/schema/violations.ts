@@ -76,8 +76,10 @@ interface Flat {
   readonly properties: ReadonlyMap<string, JsonObject>;
 }
 
+/** The schema of most parameters, for which nothing need be compiled. */
+const INTEGER: JsonObject = { type: "integer" };
 /** Shared schemas of parameters, by their JSON text. */
-const SHARED = new Map<string, JsonObject>();
+const SHARED = new Map([[jsonText(INTEGER), INTEGER]]);
 /** Keywords that do not affect validation. */
 const ANNOTATIONS = ["title", "description", "examples", "default"];
 
@@ -115,9 +117,13 @@ function sharedSchema(schema: JsonObject): JsonObject {
 function flatViolations({ required, properties }: Flat, given: JsonObject): Violation[] {
   const missing = required.filter((name) => !Object.hasOwn(given, name))
     .map((name) => ({ kind: "missing" as const, path: pointer("", name) }));
-  const others = properties.entries().flatMap(([name, schema]) =>
-    Object.hasOwn(given, name) ? schemaViolations(schema, given[name]!, pointer("", name)) : []
-  );
+  const others = properties.entries().flatMap(([name, schema]) => {
+    if (!Object.hasOwn(given, name)) return [];
+    const value = given[name]!;
+    return schema === INTEGER && Number.isInteger(value)
+      ? []
+      : schemaViolations(schema, value, pointer("", name));
+  });
   return [...missing, ...others];
 }
 
