@@ -8,7 +8,7 @@ import defer * as http from "node:http";
 import type { Agent } from "node:http";
 import defer * as zlib from "node:zlib";
 import { concatBytes } from "./input.ts";
-import { proxyOf } from "./proxy.ts";
+import { isDirect } from "./proxy.ts";
 
 /** The kept connections, as many as there were requests at the same time. */
 let connections: Agent | undefined;
@@ -25,7 +25,7 @@ export interface PlainRequest {
 
 /** Whether requests to an address can be sent without TLS, a proxy and a password. */
 export function isPlain(url: URL): boolean {
-  return url.protocol === "http:" && url.username === "" && proxyOf(url) === undefined;
+  return url.protocol === "http:" && url.username === "" && isDirect(url);
 }
 
 /** A whole answer: of a `Response` it has what clients of models read. */

@@ -42,20 +42,38 @@ function isInRange(address: string, range: string): boolean {
     bits.slice(0, Number(length)) === other.slice(0, Number(length));
 }
 
+/** The variables that name the proxy for an address. */
+function variablesFor({ protocol }: URL): string[] {
+  return [`${protocol.slice(0, -1)}_proxy`, "all_proxy"]
+    .flatMap((name) => [name.toUpperCase(), name]);
+}
+
+/** Whether an address is this machine's, which is asked without a proxy. */
+function isThisMachine({ hostname }: URL): boolean {
+  return hostname === "localhost" || /^(127\.|\[::1\])/.test(hostname);
+}
+
+/** Whether an address is asked without a proxy for sure: a variable that may not be read may name one. */
+export function isDirect(url: URL): boolean {
+  const mayRead = (variable: string) =>
+    Deno.permissions.querySync({ name: "env", variable }).state === "granted";
+  return isThisMachine(url) ||
+    (variablesFor(url).every(mayRead) && proxyOf(url) === undefined);
+}
+
 /**
  * Returns the host of the proxy for an address and the variable that names it, such as `10.0.0.1:3128 (HTTPS_PROXY)`;
  * `undefined` without one.
  */
-export function proxyOf({ protocol, hostname }: URL): string | undefined {
-  const isUnproxied = `${unproxied()},${THIS_MACHINE}`.split(",").some((one) => {
+export function proxyOf(url: URL): string | undefined {
+  const { hostname } = url;
+  const isUnproxied = unproxied().split(",").some((one) => {
     const name = one.trim().replace(/^\./, "");
     return name === "*" || (name !== "" && `.${hostname}`.endsWith(`.${name}`)) ||
       isInRange(hostname, name);
   });
-  if (isUnproxied || /^(127\.|\[::1\])/.test(hostname)) return undefined;
-  const variable = [`${protocol.slice(0, -1)}_proxy`, "all_proxy"]
-    .flatMap((name) => [name.toUpperCase(), name])
-    .find((name) => environmentVariable(name) !== undefined);
+  if (isUnproxied || isThisMachine(url)) return undefined;
+  const variable = variablesFor(url).find((name) => environmentVariable(name) !== undefined);
   if (variable === undefined) return undefined;
   const given = environmentVariable(variable)!;
   const address = given.includes("://") ? given : `http://${given}`;

@@ -136,3 +136,28 @@ Deno.test("this machine is asked without a proxy, and a proxy that is in the way
   ) assertStringIncludes(others[place]!, words);
   assertEquals(all.includes("s3cret"), false);
 });
+
+Deno.test("a model is asked over TLS, if Deno was told to trust the certificate of its server", async () => {
+  const of = (name: string) => `${ROOT}/tests/support/tls/${name}.pem`;
+  await using server = Deno.serve({
+    ...{ hostname: "127.0.0.1", port: 0, onListen: () => {}, onError: () => new Response() },
+    cert: Deno.readTextFileSync(of("certificate")),
+    key: Deno.readTextFileSync(of("key")),
+  }, () => Response.json(completion()));
+  const code = `
+    const { openai } = await import("file://${ROOT}/mod.ts");
+    const options = { model: "parrot", baseURL: Deno.args[0], apiKey: "none", retries: 0 };
+    const context = { trial: "t", repetition: 1, request: 1 };
+    console.log(await openai(options).reply({ messages: [], tools: [], context })
+      .then(({ text }) => text, ({ message }) => message));`;
+  const args = [
+    "--no-check",
+    "--config=deno.json",
+    code,
+    `https://localhost:${server.addr.port}/v1`,
+  ];
+  const trusting = await deno(["eval", `--cert=${of("authority")}`, ...args]);
+  assertEquals(trusting.stdout, "hello\n", trusting.all);
+  const { stdout } = await deno(["eval", ...args]);
+  assertMatch(stdout, /^Cannot get a reply of parrot at localhost:\d+: .*UnknownIssuer/);
+});

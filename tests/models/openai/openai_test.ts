@@ -436,3 +436,59 @@ Deno.test("openai() by chat reads a custom call with its text, which need be no 
     [],
   ]);
 });
+
+// Sending.
+
+/** Answers the first request of a connection, and closes it once it has read the second one. */
+function closingServer() {
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const body = JSON.stringify(completion());
+  const head =
+    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+  const state = { connections: 0, requests: 0 };
+  const connected = async (connection: Deno.Conn) => {
+    using _ = connection;
+    const buffer = new Uint8Array(65_536);
+    for (let answered = 0; answered < 2; answered++) {
+      let text = "";
+      // Bodies end with an object, whole or in chunks.
+      while (!/\}(?:\r\n0\r\n\r\n)?$/.test(text)) {
+        const count = await connection.read(buffer);
+        if (count === null) return;
+        text += new TextDecoder().decode(buffer.subarray(0, count));
+      }
+      state.requests++;
+      if (answered === 0) {
+        await connection.write(new TextEncoder().encode(`${head}\r\n\r\n${body}`));
+      }
+    }
+  };
+  const served = (async () => {
+    const open: Promise<void>[] = [];
+    for await (const connection of listener) {
+      state.connections++;
+      open.push(connected(connection));
+    }
+    await Promise.all(open);
+  })();
+  return {
+    state,
+    baseURL: `http://127.0.0.1:${listener.addr.port}/v1`,
+    [Symbol.asyncDispose]: async () => {
+      listener.close();
+      await served;
+    },
+  };
+}
+
+for (const stream of [false, true]) {
+  const how = stream ? "a streamed request" : "a request";
+  Deno.test(`openai() sends ${how} once, also where a kept connection closes in the middle`, async () => {
+    await using server = closingServer();
+    const { baseURL, state } = server;
+    const model = openai({ model: "parrot", baseURL, apiKey: KEY, retries: 0, stream });
+    assertEquals((await model.reply(asked())).text, "hello");
+    const { retryable } = await assertRejects(() => model.reply(asked()), InfrastructureError);
+    assertEquals([retryable, state], [true, { connections: 1, requests: 2 }]);
+  });
+}
