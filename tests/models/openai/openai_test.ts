@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { InputError } from "../../../lib/base/errors.ts";
+import { attempt, InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { openai } from "../../../lib/models/openai/openai.ts";
@@ -446,14 +446,18 @@ function closingServer() {
   const head =
     `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
   const state = { connections: 0, requests: 0 };
+  const over = new AbortController();
   const connected = async (connection: Deno.Conn) => {
-    using _ = connection;
+    const close = () => void attempt(() => connection.close());
+    using _ = { [Symbol.dispose]: close };
+    // What a client keeps open must not keep the test.
+    over.signal.addEventListener("abort", close);
     const buffer = new Uint8Array(65_536);
     for (let answered = 0; answered < 2; answered++) {
       let text = "";
       // Bodies end with an object, whole or in chunks.
       while (!/\}(?:\r\n0\r\n\r\n)?$/.test(text)) {
-        const count = await connection.read(buffer);
+        const count = await connection.read(buffer).catch(() => null);
         if (count === null) return;
         text += new TextDecoder().decode(buffer.subarray(0, count));
       }
@@ -476,6 +480,7 @@ function closingServer() {
     baseURL: `http://127.0.0.1:${listener.addr.port}/v1`,
     [Symbol.asyncDispose]: async () => {
       listener.close();
+      over.abort();
       await served;
     },
   };
