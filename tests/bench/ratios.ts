@@ -81,7 +81,7 @@ const WAYS = {
   toolTest: {
     shown: "one toolTest",
     beside: "bareFirst",
-    command: test("speed_tool_test.ts", "first"),
+    command: test("speed_trials.ts", "first"),
   },
   benchmark: { shown: "benchmark", beside: "bare", command: test("speed_benchmark.ts") },
   toolTests: { shown: "tool tests", beside: "bare", command: test("speed_tool_tests.ts") },
