@@ -12,9 +12,13 @@ import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
 import { FRESH, SERVED, type StoppableTool } from "../tools/tool.ts";
-import { chooseOperations, type ChosenOperation, placeOf } from "./openapi/_choice.ts";
-import { readDocument } from "./openapi/_document.ts";
-import { Mocks } from "./openapi/_mock.ts";
+import {
+  chooseOperations,
+  type ChosenOperation,
+  placeOf,
+  readDocument,
+} from "./openapi/_document.ts";
+import { type MakeMock, mocksOf } from "./openapi/_mock.ts";
 import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
 import { assertSendable, type CallRequest, requestOf } from "./openapi/_request.ts";
 import { subDocument } from "./openapi/_sub_document.ts";
@@ -215,13 +219,13 @@ function mock(
 ): (input: JsonObject) => unknown {
   if (result === undefined) return () => undefined;
   const action = `make up a result of ${printable(place)}`;
-  let mocks: Mocks | undefined;
+  let make: MakeMock | undefined;
   return (input) => {
     let state = "no value was found that does";
     try {
-      mocks ??= new Mocks(result.schema(), unsafePatterns);
+      make ??= mocksOf(result.schema(), unsafePatterns);
       const given = Object.entries(input).map(([name, value]) => [places.get(name)!.name, value]);
-      const found = mocks.value(seed, Object.fromEntries(given), place);
+      const found = make(seed, Object.fromEntries(given), place);
       // As a service would send it: a text as such, JSON as the text of its value.
       if (found !== undefined) {
         return isJsonType(result.type) ? jsonText(found.value) : found.value;

@@ -4,9 +4,8 @@
 import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import { fieldOf, type JsonObject } from "../../lib/base/json.ts";
 import { openApiTools } from "../../lib/integrations/openapi.ts";
-import { chooseOperations } from "../../lib/integrations/openapi/_choice.ts";
-import { readDocument } from "../../lib/integrations/openapi/_document.ts";
-import { Mocks } from "../../lib/integrations/openapi/_mock.ts";
+import { chooseOperations, readDocument } from "../../lib/integrations/openapi/_document.ts";
+import { mocksOf } from "../../lib/integrations/openapi/_mock.ts";
 import { OperationReader } from "../../lib/integrations/openapi/_operation.ts";
 import { parsedDocument } from "../../lib/integrations/openapi/_parser.ts";
 import { subDocument } from "../../lib/integrations/openapi/_sub_document.ts";
@@ -103,10 +102,10 @@ Deno.test("openApiTools() makes up results of public documents that fit their sc
     const reader = new OperationReader(part, "it", { headers: new Set(), query: new Set() });
     for (const one of chosen) {
       const schema = reader.read(one).result?.schema() ?? {};
-      const [check, mocks] = [valueCheck(schema), new Mocks(schema)];
+      const [check, mocks] = [valueCheck(schema), mocksOf(schema)];
       for (const seed of [1, 2, 3]) {
         assertEquals(
-          check(mocks.value(seed, {}, one.name)!.value),
+          check(mocks(seed, {}, one.name)!.value),
           undefined,
           `${one.name} ${seed}`,
         );

@@ -3,8 +3,6 @@
  * @module
  */
 
-// Loaded when the first document in YAML is read.
-import defer * as yaml from "@std/yaml";
 import { cannot, networkReason, reasonOf } from "../../base/errors.ts";
 import { readText, withoutMark } from "../../base/input.ts";
 import {
@@ -14,6 +12,7 @@ import {
   isWithin,
   type JsonObject,
   type JsonValue,
+  listText,
   LONG_DIGITS,
   printable,
   withDigitsOf,
@@ -23,6 +22,11 @@ import { redact } from "../../base/redact.ts";
 import { recordedSource } from "../../models/recordings/sources.ts";
 import { readBody } from "../../base/request_body.ts";
 import { targetOf } from "../../tools/schema/position.ts";
+import { nearestOrAll } from "../../base/nearest_name.ts";
+import { providerNames } from "../../tools/provider_names.ts";
+import defer * as yaml from "@std/yaml";
+
+// Loaded when the first document in YAML is read.
 
 /** A document, read, and what it is called in messages. */
 export interface OpenApiDocument {
@@ -180,4 +184,111 @@ export function listOperations({ source, root }: OpenApiDocument): ListedOperati
 function pathItem(root: JsonObject, given: JsonValue): JsonObject | undefined {
   if (!isJsonObject(given)) return undefined;
   return typeof given["$ref"] === "string" ? targetOf(root, given["$ref"]) : given;
+}
+
+/** An operation that becomes a tool. */
+export interface ChosenOperation extends ListedOperation {
+  /** The name of its tool. */
+  readonly name: string;
+}
+
+/** The most tools that OpenAI takes in a request. */
+const MAX_TOOLS = 128;
+
+/** How an operation is named in messages, and can be chosen: `GET /pets/{id}`. */
+export function placeOf({ method, path }: Pick<ListedOperation, "method" | "path">): string {
+  return `${method.toUpperCase()} ${path}`;
+}
+
+/**
+ * Returns the operations that `wanted` names, in its order, or those of its tags, or all of a document.
+ *
+ * @throws {InputError} If one is unknown or named by two, or there are more than models can be offered.
+ */
+export function chooseOperations(
+  document: OpenApiDocument,
+  wanted: string[] | { tags: string[] } | undefined,
+): ChosenOperation[] {
+  const all = listOperations(document);
+  const action = `make tools of ${document.source}`;
+  if (all.length === 0) throw cannot(action, "it must have an operation", "it has none");
+  const chosen = Array.isArray(wanted)
+    ? namedOperations(action, all, wanted)
+    : wanted === undefined
+    ? all
+    : taggedOperations(action, all, wanted.tags);
+  if (!Array.isArray(wanted) && chosen.length > MAX_TOOLS) {
+    throw cannot(
+      action,
+      `a model takes at most ${MAX_TOOLS} tools`,
+      `${
+        wanted === undefined ? "it has" : "these tags have"
+      } ${chosen.length} operations; choose some by operations, as in ${
+        JSON.stringify(listText(chosen.slice(0, 2).map((one) => one.id ?? placeOf(one)), 2))
+      }`,
+    );
+  }
+  const names = providerNames(chosen.map(givenName));
+  return chosen.map((operation, index) => ({ ...operation, name: names[index]! }));
+}
+
+/** The name of an operation: its id, else its method and path in words. */
+function givenName(operation: ListedOperation): string {
+  const { id, method, path } = operation;
+  return id ?? `${method}${path}`.replaceAll(/[^a-zA-Z0-9]+/g, "_").replace(/_$/, "");
+}
+
+function namedOperations(
+  action: string,
+  all: readonly ListedOperation[],
+  wanted: readonly string[],
+): ListedOperation[] {
+  const byPlace = Map.groupBy(all, placeOf);
+  const byId = Map.groupBy(all, ({ id = "" }) => id);
+  const found = wanted.map((name) => {
+    const place = name.replace(/^[a-z]+(?= \/)/i, (method) => method.toUpperCase());
+    const operations = byPlace.get(place) ?? byId.get(name) ?? [];
+    const [operation, other] = operations;
+    if (operation === undefined) {
+      throw cannot(
+        action,
+        "each of operations must be an operationId, or a method and a path as in GET /pets",
+        `it has no ${JSON.stringify(name)}` +
+          nearestOrAll(
+            name,
+            all.flatMap((one) => [placeOf(one), one.id ?? []].flat())
+              .map((key) => printable(key, 100)),
+          ),
+      );
+    }
+    if (other !== undefined) {
+      throw cannot(
+        action,
+        "an operationId must be that of one operation",
+        `${printable(name, 80)} is that of ${
+          printable(listText(operations.map(placeOf), 3), 300)
+        }; choose by method and path`,
+      );
+    }
+    return operation;
+  });
+  return [...new Set(found)];
+}
+
+function taggedOperations(
+  action: string,
+  all: readonly ListedOperation[],
+  tags: readonly string[],
+): ListedOperation[] {
+  const known = [...new Set(all.flatMap((operation) => operation.tags))];
+  const unknown = tags.find((tag) => !known.includes(tag));
+  if (unknown !== undefined) {
+    throw cannot(
+      action,
+      "each of its tags must be one of its operations",
+      `none has ${JSON.stringify(unknown)}` +
+        nearestOrAll(unknown, known.map((tag) => printable(tag, 100))),
+    );
+  }
+  return all.filter((operation) => operation.tags.some((tag) => tags.includes(tag)));
 }

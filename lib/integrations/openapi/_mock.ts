@@ -34,50 +34,39 @@ const MAX_CHARACTERS = 2 ** 20;
 /** Items of a list beyond the least, at most. */
 const MAX_MORE = 3;
 
-/** Makes up values that fit one schema. */
-export class Mocks {
-  readonly #schema: JsonObject;
-  readonly #unsafePatterns: boolean;
-  readonly #checks: Checks;
-  #check: ValueCheck | undefined;
+/**
+ * Makes up a value that fits a schema: the same for the same arguments and words of `purpose`, and most likely another
+ * for others. Its properties of the names of arguments have their values where these fit, as those of a real service
+ * would: who asks for order 7 gets order 7. `undefined` if none was found.
+ *
+ * @throws {Error} If none was found, and the schema cannot be checked.
+ */
+export type MakeMock = (
+  seed: number,
+  input: JsonObject,
+  ...purpose: readonly string[]
+) => { readonly value: JsonValue } | undefined;
 
-  /**
-   * `unsafePatterns` is the option of tools.
-   *
-   * @throws {RangeError} If the schema has no end.
-   */
-  constructor(schema: JsonObject, unsafePatterns = false) {
-    assertEnding(schema);
-    this.#schema = schema;
-    this.#unsafePatterns = unsafePatterns;
-    this.#checks = new Checks(schema, unsafePatterns);
-  }
-
-  /**
-   * Returns a value that fits: the same for the same arguments and words of `purpose`, and most likely another for
-   * others. Its properties of the names of arguments have their values where these fit, as those of a real service
-   * would: who asks for order 7 gets order 7. `undefined` if none was found.
-   *
-   * @throws {Error} If none was found, and the schema cannot be checked.
-   */
-  value(
-    seed: number,
-    input: JsonObject,
-    ...purpose: readonly string[]
-  ): { readonly value: JsonValue } | undefined {
+/**
+ * Returns what makes up values that fit one schema. `unsafePatterns` is the option of tools.
+ *
+ * @throws {RangeError} If the schema has no end.
+ */
+export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
+  assertEnding(schema);
+  const checks = new Checks(schema, unsafePatterns);
+  let check: ValueCheck | undefined;
+  return (seed, input, ...purpose) => {
     let found: { readonly value: JsonValue } | undefined;
     let fault: unknown;
     for (let tries = 0; tries < ATTEMPTS; tries++) {
       const stream = fork(seed, "openapi", ...purpose, canonicalJson(input), tries);
-      const maker = new Maker(this.#schema, {
-        stream,
-        input,
-        checks: this.#checks,
-        attempt: tries,
-      });
+      const maker = new Maker(checks, stream, input, tries);
       try {
-        const value = maker.make(this.#schema);
-        if (this.#isWrong(value)) continue;
+        const value = maker.make(schema);
+        // Where the whole schema cannot be checked, its parts have been.
+        check ??= attempt(() => valueCheck(schema, unsafePatterns)) ?? (() => undefined);
+        if (check(value) !== undefined) continue;
         found ??= { value };
         // A success is not to be taken for a failure, if another value will do.
         if (errorOfResult(jsonText(value)) === undefined) return { value };
@@ -88,51 +77,30 @@ export class Mocks {
     }
     if (found === undefined && fault !== undefined) throw fault;
     return found;
-  }
-
-  /** Whether a value does not fit; where the whole schema cannot be checked, its parts have been. */
-  #isWrong(value: JsonValue): boolean {
-    this.#check ??= attempt(() => valueCheck(this.#schema, this.#unsafePatterns)) ??
-      (() => undefined);
-    return this.#check(value) !== undefined;
-  }
-}
-
-/** What a value is made with. */
-interface MockMaking {
-  readonly stream: Stream;
-  readonly input: JsonObject;
-  readonly checks: Checks;
-  readonly attempt: number;
+  };
 }
 
 class Maker {
-  readonly #root: JsonObject;
-  readonly #stream: Stream;
-  readonly #input: JsonObject;
-  readonly #checks: Checks;
-  readonly #attempt: number;
   #values = 0;
   #characters = 0;
 
-  constructor(root: JsonObject, { stream, input, checks, attempt }: MockMaking) {
-    this.#root = root;
-    this.#stream = stream;
-    this.#input = input;
-    this.#checks = checks;
-    this.#attempt = attempt;
-  }
+  constructor(
+    readonly checks: Checks,
+    readonly stream: Stream,
+    readonly input: JsonObject,
+    readonly attempt: number,
+  ) {}
 
   make(schema: JsonValue, depth = 0): JsonValue {
     for (let tries = 1;; tries++) {
       if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) throw new Unfit();
       if (schema === false) throw new Unfit();
-      if (!isJsonObject(schema)) return words(this.#stream, 0, MAX_TEXT);
+      if (!isJsonObject(schema)) return words(this.stream, 0, MAX_TEXT);
       const whole = this.#whole(schema, depth);
       const value = this.#fitting(whole, depth);
       // A value of one branch may fit another. Asking takes long, and the first attempt does without.
-      const isChosen = Object.hasOwn(whole, "oneOf") && this.#attempt > 0 && tries < ATTEMPTS;
-      if (!isChosen || this.#checks.fits(schema, value)) return value;
+      const isChosen = Object.hasOwn(whole, "oneOf") && this.attempt > 0 && tries < ATTEMPTS;
+      if (!isChosen || this.checks.fits(schema, value)) return value;
     }
   }
 
@@ -152,15 +120,15 @@ class Maker {
 
   /** Whether optional parts are drawn at a depth. */
   #isRich(depth: number): boolean {
-    return this.#attempt < ATTEMPTS / 2 && depth < FULL_DEPTH && this.#values < FULL_VALUES;
+    return this.attempt < ATTEMPTS / 2 && depth < FULL_DEPTH && this.#values < FULL_VALUES;
   }
 
   #chance(share: number): boolean {
-    return this.#stream.prng() < share;
+    return this.stream.prng() < share;
   }
 
   #between(least: number, most: number): number {
-    return randomIntegerBetween(least, most, this.#stream);
+    return randomIntegerBetween(least, most, this.stream);
   }
 
   /** Returns all that applies to one value, with one branch of each choice. */
@@ -174,7 +142,7 @@ class Maker {
       const { $ref, allOf, anyOf, oneOf, $defs: _, ...own } = next;
       whole = merged(whole, own as JsonObject);
       if (typeof $ref === "string") {
-        waiting.add(targetOf(this.#root, $ref) ?? true);
+        waiting.add(targetOf(this.checks.root, $ref) ?? true);
       }
       if (Array.isArray(allOf)) { for (const one of allOf) waiting.add(one); }
       if (Array.isArray(oneOf)) whole = { ...whole, oneOf };
@@ -192,7 +160,7 @@ class Maker {
   /** Chooses a branch: any, and deep within a value a small one. */
   #branch(branches: readonly JsonValue[], depth: number): JsonValue {
     const small = this.#isRich(depth) ? [] : branches.filter((branch) => this.#isSmall(branch));
-    return sample(small.length > 0 ? small : branches, this.#stream)!;
+    return sample(small.length > 0 ? small : branches, this.stream)!;
   }
 
   /** Whether a schema is that of a value without parts. */
@@ -200,7 +168,7 @@ class Maker {
     let found = schema;
     for (let hops = 0; isJsonObject(found) && typeof found["$ref"] === "string"; hops++) {
       if (hops > MAX_DEPTH) return false;
-      found = targetOf(this.#root, found["$ref"]) ?? true;
+      found = targetOf(this.checks.root, found["$ref"]) ?? true;
     }
     if (!isJsonObject(found)) return found === true;
     return typesOf(found)?.some((type) => type !== "object" && type !== "array") ??
@@ -211,9 +179,9 @@ class Maker {
     const values = (schema["enum"] as JsonValue[]).filter((value) =>
       (types === undefined || types.includes(typeOf(value)) ||
         types.includes("integer") && Number.isInteger(withNumbers(value))) &&
-      (typeof value === "object" && value !== null || this.#checks.fitsPlain(schema, value))
+      (typeof value === "object" && value !== null || this.checks.fitsPlain(schema, value))
     );
-    const value = sample(values, this.#stream);
+    const value = sample(values, this.stream);
     if (value === undefined) throw new Unfit();
     return value;
   }
@@ -230,7 +198,7 @@ class Maker {
     const small = this.#isRich(depth)
       ? []
       : others.filter((type) => type !== "object" && type !== "array");
-    return sample(small.length > 0 ? small : others.length > 0 ? others : types, this.#stream)!;
+    return sample(small.length > 0 ? small : others.length > 0 ? others : types, this.stream)!;
   }
 
   #typed(schema: JsonObject, type: JsonValue, depth: number): JsonValue {
@@ -259,17 +227,17 @@ class Maker {
     if (least > MAX_TEXT || most < least) throw new Unfit();
     const kind = contentEncoding === "base64" ? "byte" : format;
     if (typeof pattern !== "string") {
-      const text = formattedText(kind, this.#stream);
-      if (text === undefined) return words(this.#stream, least, most);
+      const text = formattedText(kind, this.stream);
+      if (text === undefined) return words(this.stream, least, most);
       if (text.length >= least && text.length <= most) return text;
       throw new Unfit();
     }
     for (let tries = 0; tries < ATTEMPTS; tries++) {
       // A format with a pattern is often one that this pattern has been written for.
-      const text = (tries % 4 === 3 ? formattedText(kind, this.#stream) : undefined) ??
-        patternText(pattern, this.#stream, least);
+      const text = (tries % 4 === 3 ? formattedText(kind, this.stream) : undefined) ??
+        patternText(pattern, this.stream, least);
       if (text === undefined && tries >= 2) throw new Unfit();
-      if (text !== undefined && this.#checks.fitsPlain(schema, text)) return text;
+      if (text !== undefined && this.checks.fitsPlain(schema, text)) return text;
     }
     throw new Unfit();
   }
@@ -300,7 +268,7 @@ class Maker {
       ];
       if (first > last) throw new Unfit();
       const value = Number((this.#between(first, last) * step).toPrecision(15));
-      if (this.#checks.fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) {
+      if (this.checks.fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) {
         return value;
       }
       throw new Unfit();
@@ -312,7 +280,7 @@ class Maker {
       return this.#between(first, Math.min(last, first + span));
     }
     if (from > to) throw new Unfit();
-    const drawn = from + this.#stream.prng() * (Math.min(to, from + span) - from);
+    const drawn = from + this.stream.prng() * (Math.min(to, from + span) - from);
     const rounded = Math.round(drawn * 100) / 100;
     const fits = (value: number) =>
       value >= low && value <= high && value !== above && value !== below;
@@ -355,12 +323,12 @@ class Maker {
 
   /** The value of the argument of a name, if it fits a property of the result itself. */
   #given(name: string, schema: JsonValue, depth: number): JsonValue | undefined {
-    const value = depth === 0 && Object.hasOwn(this.#input, name) ? this.#input[name] : undefined;
+    const value = depth === 0 && Object.hasOwn(this.input, name) ? this.input[name] : undefined;
     const isPlain = ["string", "number", "bigint"].includes(typeof value);
-    if (value === undefined || !isPlain || !isJsonObject(schema) || this.#attempt > 0) {
+    if (value === undefined || !isPlain || !isJsonObject(schema) || this.attempt > 0) {
       return undefined;
     }
-    return this.#checks.fits(schema, value) ? value : undefined;
+    return this.checks.fits(schema, value) ? value : undefined;
   }
 
   #object(schema: JsonObject, depth: number): JsonObject {
@@ -395,10 +363,10 @@ class Maker {
       const [pattern, own] = Object.entries(Object(patternProperties) as JsonObject)[0] ??
         [undefined, additionalProperties];
       const name = pattern !== undefined
-        ? patternText(pattern, this.#stream)
+        ? patternText(pattern, this.stream)
         : isJsonObject(propertyNames)
         ? String(this.make({ type: "string", ...propertyNames }, depth + 1))
-        : word(this.#stream);
+        : word(this.stream);
       if (name === undefined) throw new Unfit();
       if (!entries.has(name)) entries.set(name, this.make(own, depth + 1));
     }
@@ -443,15 +411,10 @@ class Unfit extends Error {}
 
 /** Checks of values by a schema and its parts. */
 class Checks {
-  readonly #root: JsonObject;
-  readonly #unsafePatterns: boolean;
   readonly #checks = new Map<JsonObject, ValueCheck>();
   readonly #plain = new Map<string, JsonObject>();
 
-  constructor(root: JsonObject, unsafePatterns: boolean) {
-    this.#root = root;
-    this.#unsafePatterns = unsafePatterns;
-  }
+  constructor(readonly root: JsonObject, readonly unsafePatterns: boolean) {}
 
   /** Whether a value fits a schema, which may refer to the definitions of the root. */
   fits(schema: JsonObject, value: JsonValue): boolean {
@@ -472,10 +435,10 @@ class Checks {
   }
 
   #checkOf(schema: JsonObject): ValueCheck {
-    const { $defs } = this.#root;
+    const { $defs } = this.root;
     const whole = { ...schema, ...defined({ $defs }) } as JsonObject;
     try {
-      return valueCheck(whole, this.#unsafePatterns);
+      return valueCheck(whole, this.unsafePatterns);
     } catch (cause) {
       return () => {
         throw new Unfit("The schema cannot be checked", { cause });

@@ -74,67 +74,50 @@ export function formattedText(format: unknown, stream: Stream): string | undefin
  * @param least How long the text should be, at least: what may repeat does so more often.
  */
 export function patternText(pattern: string, stream: Stream, least = 0): string | undefined {
-  return attempt(() => new PatternText(readPattern(pattern), stream, least).make());
+  return attempt(() => madeOf(readPattern(pattern), stream, least));
 }
 
 /** Adds a part to the text. */
 type AddPart = () => void;
 
-class PatternText {
-  readonly #tokens: readonly string[];
-  readonly #stream: Stream;
-  readonly #least: number;
-  #at = 0;
-  #text = "";
-  #parts = 0;
-
-  constructor(tokens: readonly string[], stream: Stream, least: number) {
-    this.#tokens = tokens;
-    this.#stream = stream;
-    this.#least = least;
-  }
-
-  make(): string {
-    this.#group()();
-    return this.#text;
-  }
-
+function madeOf(tokens: readonly string[], stream: Stream, least: number): string {
+  let [at, text, parts] = [0, "", 0];
   /** Reads to the end of a group. */
-  #group(): AddPart {
+  const group = (): AddPart => {
     const branches: AddPart[][] = [];
     do {
-      const parts: AddPart[] = [];
-      while (!["|", ")", undefined].includes(this.#tokens[this.#at])) parts.push(this.#repeated());
-      branches.push(parts);
-    } while (this.#tokens[this.#at++] === "|");
-    return () => sample(branches, this.#stream)!.forEach((make) => make());
-  }
-
+      const own: AddPart[] = [];
+      while (!["|", ")", undefined].includes(tokens[at])) own.push(repeated());
+      branches.push(own);
+    } while (tokens[at++] === "|");
+    return () => sample(branches, stream)!.forEach((make) => make());
+  };
   /** Reads a part, and how often it may repeat. */
-  #repeated(): AddPart {
-    const make = this.#part(this.#tokens[this.#at++]!);
-    const count = countOf(this.#tokens[this.#at] ?? "");
-    if (count !== undefined) this.#at++;
-    const { least, most } = count ?? { least: 1, most: 1 };
+  const repeated = (): AddPart => {
+    const make = part(tokens[at++]!);
+    const count = countOf(tokens[at] ?? "");
+    if (count !== undefined) at++;
+    const { least: fewest, most } = count ?? { least: 1, most: 1 };
     return () => {
-      const more = Math.max(MAX_MORE, this.#least - this.#text.length);
-      const times = randomIntegerBetween(least, Math.min(most, least + more), this.#stream);
+      const more = Math.max(MAX_MORE, least - text.length);
+      const times = randomIntegerBetween(fewest, Math.min(most, fewest + more), stream);
       for (let done = 0; done < times; done++) {
-        if (++this.#parts > MAX_PARTS) throw new RangeError("it is too long");
+        if (++parts > MAX_PARTS) throw new RangeError("it is too long");
         make();
       }
     };
-  }
-
-  #part(token: string): AddPart {
-    const inner = token.startsWith("(") ? this.#group() : undefined;
+  };
+  const part = (token: string): AddPart => {
+    const inner = token.startsWith("(") ? group() : undefined;
     if (/^(?:[$^]|\\[bB]|\(\?<?[=!])$/.test(token)) return () => {};
     if (inner !== undefined) return inner;
     const fitting = fittingCharacters(token);
     return () => {
-      this.#text += sample(fitting, this.#stream)!;
+      text += sample(fitting, stream)!;
     };
-  }
+  };
+  group()();
+  return text;
 }
 
 /** Most classes hold letters or digits, and those are what a reader expects. */

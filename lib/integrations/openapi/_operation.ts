@@ -14,7 +14,7 @@ import {
   printable,
 } from "../../base/json.ts";
 import { providerNames } from "../../tools/provider_names.ts";
-import { type ChosenOperation, placeOf } from "./_choice.ts";
+import { type ChosenOperation, placeOf } from "./_document.ts";
 import { mapSchemas, subschemas } from "../../tools/schema/subschemas.ts";
 
 /** Where an argument stands in the request. `body` is the whole body, `field` a property of it. */
@@ -86,16 +86,10 @@ export interface FixedNames {
 
 /** Reads operations of a parsed document. */
 export class OperationReader {
-  readonly #document: JsonObject;
-  readonly #source: string;
-  readonly #fixed: FixedNames;
   readonly #requests: Schemas;
   readonly #results: Schemas;
 
-  constructor(document: JsonObject, source: string, fixed: FixedNames) {
-    this.#document = document;
-    this.#source = source;
-    this.#fixed = fixed;
+  constructor(readonly document: JsonObject, readonly source: string, readonly fixed: FixedNames) {
     this.#requests = new Schemas(document, "request");
     this.#results = new Schemas(document, "result");
   }
@@ -104,7 +98,7 @@ export class OperationReader {
   read(chosen: ChosenOperation): Operation {
     const { name, method, path } = chosen;
     const place = placeOf(chosen);
-    const item = fieldOf(fieldOf(this.#document, "paths"), path);
+    const item = fieldOf(fieldOf(this.document, "paths"), path);
     const operation = fieldOf(item, method) as JsonObject;
     const given = (fieldOf(operation, "parameters") ?? []) as JsonObject[];
     const parameters = given.flatMap((one) => this.#parameter(one));
@@ -143,7 +137,7 @@ export class OperationReader {
       name: string;
       in: "path" | "query" | "header" | "cookie";
     };
-    const { headers, query } = this.#fixed;
+    const { headers, query } = this.fixed;
     const header = name.toLowerCase();
     if (where === "header" && (IGNORED_HEADERS.has(header) || headers.has(header))) return [];
     if (where === "query" && query.has(name)) return [];
@@ -247,7 +241,7 @@ export class OperationReader {
   }
 
   #fault(place: string, rule: string, state: string): InputError {
-    return cannot(`make a tool of ${place} of ${this.#source}`, rule, state);
+    return cannot(`make a tool of ${place} of ${this.source}`, rule, state);
   }
 }
 

@@ -7,7 +7,7 @@ import { upgrade } from "@scalar/openapi-upgrader";
 import { validate } from "@scalar/openapi-validator";
 import { cannot, type InputError } from "../../base/errors.ts";
 import { type JsonObject, pointerKeys, printable } from "../../base/json.ts";
-import { placeOf } from "./_choice.ts";
+import { placeOf } from "./_document.ts";
 
 /**
  * Returns a document as one of OpenAPI 3.1, and adds to `faults` why operations are not valid, by method and path.

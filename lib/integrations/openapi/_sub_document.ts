@@ -17,8 +17,7 @@ import {
 import { nearestName } from "../../base/nearest_name.ts";
 import { targetOf } from "../../tools/schema/position.ts";
 import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
-import { type ChosenOperation, placeOf } from "./_choice.ts";
-import { type OpenApiDocument, shownValue } from "./_document.ts";
+import { type ChosenOperation, type OpenApiDocument, placeOf, shownValue } from "./_document.ts";
 
 /** Schemas nest at most so deep: recursive code must take them. */
 const MAX_DEPTH = 200;
@@ -90,8 +89,6 @@ interface SchemaPlace {
 
 /** Copies the parts of a document. */
 class Copier {
-  readonly #source: string;
-  readonly #root: JsonObject;
   /** The names of schemas that references lead to, in the order in which they were met. */
   readonly #names = new Map<JsonObject, string>();
   /** The last number of each name that more than one was called by. */
@@ -101,19 +98,14 @@ class Copier {
     readonly schema: JsonObject;
     readonly name: string;
   })[] = [];
-  /** Why operations and schemas cannot be used, by place or name. */
-  readonly #faults: Map<string, InputError>;
   /** The operations and schemas that refer to each schema. */
   readonly #users = new Map<string, string[]>();
   /** What is being copied. */
   #user = "";
   #schemas = 0;
 
-  constructor({ source, root }: OpenApiDocument, faults: Map<string, InputError>) {
-    this.#source = source;
-    this.#root = root;
-    this.#faults = faults;
-  }
+  /** `faults` says why operations and schemas cannot be used, by place or name. */
+  constructor(readonly document: OpenApiDocument, readonly faults: Map<string, InputError>) {}
 
   operation(chosen: ChosenOperation): JsonObject {
     const { item, operation } = chosen;
@@ -146,7 +138,7 @@ class Copier {
     } catch (error) {
       // Too many schemas are the fault of none.
       if (!(error instanceof InputError) || this.#schemas > MAX_SCHEMAS) throw error;
-      this.#faults.set(name, error);
+      this.faults.set(name, error);
       return [];
     }
   }
@@ -160,8 +152,8 @@ class Copier {
       copies.push(...this.copied(name, name, () => this.#schema(schema, place)));
     }
     // So does iterating through what cannot be used, as it refers to such a schema.
-    for (const [name, fault] of this.#faults) {
-      for (const user of this.#users.get(name) ?? []) this.#faults.getOrInsert(user, fault);
+    for (const [name, fault] of this.faults) {
+      for (const user of this.#users.get(name) ?? []) this.faults.getOrInsert(user, fault);
     }
     return Object.fromEntries(copies);
   }
@@ -248,8 +240,8 @@ class Copier {
   #schemaField(holder: JsonObject, at: string): JsonObject {
     const schema = fieldOf(holder, "schema");
     if (schema === undefined) return {};
-    const root = isJsonObject(schema) ? schema : this.#root;
-    return { schema: this.#schema(schema, { at, base: this.#root, root, depth: 0 }) };
+    const root = isJsonObject(schema) ? schema : this.document.root;
+    return { schema: this.#schema(schema, { at, base: this.document.root, root, depth: 0 }) };
   }
 
   /** Refuses a field with a typing error: what it says would be left out silently. */
@@ -274,7 +266,7 @@ class Copier {
       if (hops >= MAX_ALIASES) {
         throw this.#fault(`a reference must lead to an end: that of ${printable(at)} does not`);
       }
-      value = this.#target(value["$ref"], at, this.#root);
+      value = this.#target(value["$ref"], at, this.document.root);
     }
     return value;
   }
@@ -288,7 +280,7 @@ class Copier {
       );
     }
     const target = targetOf(base, reference);
-    if (target === undefined || target === this.#root) {
+    if (target === undefined || target === this.document.root) {
       throw this.#fault("its references must lead to a part of it", shown);
     }
     return target;
@@ -336,7 +328,7 @@ class Copier {
   #reference(reference: JsonValue, at: string, base: JsonObject): string {
     const target = this.#target(reference, at, base);
     const [component] = /^#\/components\/schemas\/[^/]+/.exec(String(reference)) ?? [];
-    const root = base === this.#root ? targetOf(base, component) ?? target : base;
+    const root = base === this.document.root ? targetOf(base, component) ?? target : base;
     return this.#named(target, decodeUri(String(reference).split("/").at(-1)!), { base, root });
   }
 
@@ -365,7 +357,7 @@ class Copier {
   }
 
   #fault(rule: string, state?: string): InputError {
-    return cannot(`use ${this.#source}`, rule, state);
+    return cannot(`use ${this.document.source}`, rule, state);
   }
 }
 
