@@ -52,7 +52,25 @@ export function writeValue(
   value: Value,
 ): JsonValue {
   if (takesNumbers && typeof value === "number") return value;
-  return new ArgumentWriter(schema, parameter, value).write(propertiesIn([schema], parameter));
+  const isName = typeof value === "string";
+  const ownTypes = isName ? ["string"] : ["integer", "number"];
+  /** The value in a type that all of `schemas` allow. */
+  const write = (schemas: readonly JsonValue[], depth = 0): JsonValue => {
+    const { parts, open } = schemasFor(schema, schemas);
+    const types = open ? [] : parts.flatMap((part) => typesOf(part) ?? []);
+    if (types.length === 0 || ownTypes.some((type) => types.includes(type))) return value;
+    for (const type of depth < MAX_DEPTH ? types : []) {
+      if (type === "array") return [write(itemsIn(parts), depth + 1)];
+      if (type === "object") {
+        const name = propertyFor(parts) ?? parameter;
+        return { [name]: write(propertiesIn(parts, name), depth + 1) };
+      }
+      if (type === "boolean" && !isName) return value !== 0;
+      if (type === "string") return String(value);
+    }
+    return value;
+  };
+  return write(propertiesIn([schema], parameter));
 }
 
 /** The schemas of one property. */
@@ -62,43 +80,12 @@ function propertiesIn(parts: readonly JsonObject[], name: string): JsonValue[] {
   );
 }
 
-/** Converts one value. */
-class ArgumentWriter {
-  readonly #root: JsonObject;
-  readonly #parameter: string;
-  readonly #value: Value;
-
-  constructor(root: JsonObject, parameter: string, value: Value) {
-    this.#root = root;
-    this.#parameter = parameter;
-    this.#value = value;
-  }
-
-  /** The value in a type that all of `schemas` allow. */
-  write(schemas: readonly JsonValue[], depth = 0): JsonValue {
-    const { parts, open } = schemasFor(this.#root, schemas);
-    const types = open ? [] : parts.flatMap((part) => typesOf(part) ?? []);
-    const isName = typeof this.#value === "string";
-    const ownTypes = isName ? ["string"] : ["integer", "number"];
-    if (types.length === 0 || ownTypes.some((type) => types.includes(type))) return this.#value;
-    for (const type of depth < MAX_DEPTH ? types : []) {
-      if (type === "array") return [this.write(itemsIn(parts), depth + 1)];
-      if (type === "object") return this.#object(parts, depth);
-      if (type === "boolean" && !isName) return this.#value !== 0;
-      if (type === "string") return String(this.#value);
-    }
-    return this.#value;
-  }
-
-  #object(parts: readonly JsonObject[], depth: number): JsonObject {
-    const required = parts.flatMap((part) =>
-      Array.isArray(part["required"]) ? part["required"] : []
-    );
-    const listed = parts.flatMap(({ properties }) => Object.keys(Object(properties)));
-    // An open object names no property, so use the parameter's name.
-    const name = String(required[0] ?? listed[0] ?? this.#parameter);
-    return { [name]: this.write(propertiesIn(parts, name), depth + 1) };
-  }
+/** The property of an object that gets the value; `undefined` if none is named, as in an open object. */
+function propertyFor(parts: readonly JsonObject[]): string | undefined {
+  const required = parts.flatMap((part) => Array.isArray(part["required"]) ? part["required"] : []);
+  const listed = parts.flatMap(({ properties }) => Object.keys(Object(properties)));
+  const name = required[0] ?? listed[0];
+  return name === undefined ? undefined : String(name);
 }
 
 /** The schemas of the first item of a list. */

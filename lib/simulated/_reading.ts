@@ -9,9 +9,8 @@
 import { evaluate } from "../base/arithmetic.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import type { Reading } from "../models/simulated_name.ts";
-import { type FunctionReading, readFunctions } from "./_functions.ts";
+import { type FunctionReading, leanOnNames, readFunctions } from "./_functions.ts";
 import type { KnownValues } from "./_linking.ts";
-import { leanOnNames } from "./_name_reading.ts";
 import {
   type ChatCall,
   type ChatMessage,

@@ -5,9 +5,8 @@
 
 import { isJsonObject, type JsonObject, jsonText, parseJson } from "../base/json.ts";
 import { readTolerantJson } from "../base/json_repair.ts";
-import { type FunctionReading, readListedFunctions } from "./_functions.ts";
+import { type FunctionReading, leanOnNames, readListedFunctions } from "./_functions.ts";
 import { inOrder, type KnownValues, link, type Links, producersFor } from "./_linking.ts";
-import { leanOnNames } from "./_name_reading.ts";
 import type { Reading } from "../models/simulated_name.ts";
 import { readInputs, readTarget, sayNamesTell } from "./_reading.ts";
 import { type ChatRequest, contentText } from "./_wire.ts";

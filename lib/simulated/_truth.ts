@@ -5,6 +5,7 @@
 
 import {
   CALL_FORMATS,
+  type CallFormat,
   type CallMode,
   readPrediction,
   scorePrediction,
@@ -22,6 +23,7 @@ import {
   canonicalJson,
   isJsonObject,
   type JsonObject,
+  jsonText,
   type JsonValue,
   parseJson,
 } from "../base/json.ts";
@@ -31,10 +33,10 @@ import { readChosen } from "./_reading.ts";
 import {
   drawMistakes,
   type KnownQuestion,
+  type MistakeDraws,
   spoilCalls,
   type TruthRates,
 } from "./_truth_mistakes.ts";
-import { type AnswerForm, type TextMistakes, writeAnswer, writePlan } from "./_truth_writing.ts";
 import {
   type ChatMessage,
   type ChatRequest,
@@ -179,33 +181,26 @@ function isOffered(
 
 /** The mistakes in the answers to one question. */
 class Mistakes {
-  readonly #known: KnownQuestion;
-  readonly #options: TruthOptions;
-  readonly #repetition: number;
-  readonly #request: ChatRequest;
+  readonly #draws: MistakeDraws;
 
-  constructor(known: KnownQuestion, request: ChatRequest, options: TruthOptions) {
-    this.#known = known;
-    this.#options = options;
-    this.#request = request;
-    this.#repetition = request.seed ?? 0;
+  constructor(readonly known: KnownQuestion, readonly request: ChatRequest, options: TruthOptions) {
+    this.#draws = { ...options, repetition: request.seed ?? 0 };
   }
 
   mistakes(mode: CallMode) {
-    return drawMistakes(this.#known, mode, { ...this.#options, repetition: this.#repetition });
+    return drawMistakes(this.known, mode, this.#draws);
   }
 
   /** The calls of the answer, with the mistakes that `isMade` allows. */
   calls(isMade: (mistake: string) => boolean = () => true): CallTruth {
-    const draws = { seed: this.#options.seed, repetition: this.#repetition };
     const mistakes = this.mistakes("tools").filter(isMade);
-    const calls = spoilCalls(this.#known, mistakes, draws);
-    const { question: { truth }, functions } = this.#known;
-    const offered = functions.filter((one) => isOffered(one, this.#request));
+    const calls = spoilCalls(this.known, mistakes, this.#draws);
+    const { question: { truth }, functions } = this.known;
+    const offered = functions.filter((one) => isOffered(one, this.request));
     const taken = new Set([...truth.API, ...offered.map(({ name }) => name)]);
     // Some requests show no functions at all.
     if (offered.length === 0 || calls.API.every((name) => taken.has(name))) return calls;
-    return spoilCalls(this.#known, mistakes.filter((one) => one !== "route"), draws);
+    return spoilCalls(this.known, mistakes.filter((one) => one !== "route"), this.#draws);
   }
 }
 
@@ -424,4 +419,87 @@ function readKind(after: string) {
 function formOf(after: string): AnswerForm {
   if (after.includes("only API names in brackets")) return "names";
   return after.includes("in YAML style") ? "yaml" : "json";
+}
+
+/** The form of an answer: names in brackets, or calls with their arguments. */
+export type AnswerForm = "names" | CallFormat;
+
+/** The mistakes in a text. */
+export interface TextMistakes {
+  /** Whether it is cut off so that it cannot be parsed. */
+  readonly cut: boolean;
+  /** Whether it is in a fenced code block. */
+  readonly fenced: boolean;
+}
+
+/**
+ * Writes an answer with these calls, which parses by either rule unless it is cut. A list of names that is cut
+ * lacks the last one.
+ */
+export function writeAnswer(
+  calls: CallTruth,
+  form: AnswerForm,
+  { cut, fenced }: TextMistakes = { cut: false, fenced: false },
+): string {
+  const text = cut ? CUT[form](calls) : WHOLE[form](calls);
+  // A list of names has no language to name in the fence.
+  return fenced ? `\`\`\`${form === "names" ? "" : form}\n${text}\n\`\`\`` : text;
+}
+
+type WriteCalls = (calls: CallTruth) => string;
+
+const WHOLE: Readonly<Record<AnswerForm, WriteCalls>> = {
+  names: ({ API }) => `[${API.map(quoted).join(", ")}]`,
+  json: ({ API, parameters }) => `{"API": ${jsonList(API)}, "parameters": ${jsonList(parameters)}}`,
+  yaml: ({ API, parameters }) =>
+    `API:${yamlList(API.map((name) => [safeJson(name)]))}\n` +
+    `parameters:${yamlList(parameters.map(yamlLines))}`,
+};
+
+const CUT: Readonly<Record<AnswerForm, WriteCalls>> = {
+  names: ({ API }) =>
+    `[${API.map((name, place) => place + 1 < API.length ? quoted(name) : "'").join(", ")}`,
+  json: (calls) => openEnded(WHOLE.json(calls)),
+  yaml: (calls) => openEnded(WHOLE.yaml(calls)),
+};
+
+/** Cuts a text before its last string or list is closed, so that it cannot be parsed. */
+function openEnded(text: string): string {
+  const quote = text.lastIndexOf('"');
+  return text.slice(0, quote === -1 ? text.lastIndexOf("]") : quote);
+}
+
+function quoted(name: string): string {
+  return name.includes("'") ? `"${name}"` : `'${name}'`;
+}
+
+/** A value as JSON that both rules parse correctly: the published one replaces ' by " and deletes fences. */
+function safeJson(value: JsonValue): string {
+  return jsonText(value).replaceAll("'", "\\u0027").replaceAll("`", "\\u0060");
+}
+
+function jsonList(values: readonly JsonValue[]): string {
+  return `[${values.map(safeJson).join(", ")}]`;
+}
+
+/** A YAML list of items, each given as lines. */
+function yamlList(items: readonly (readonly string[])[]): string {
+  if (items.length === 0) return " []";
+  return items.map(([first, ...others]) =>
+    [`\n  - ${first}`, ...others.map((line) => `    ${line}`)].join("\n")
+  ).join("");
+}
+
+/** Each key of an object on its own line, with JSON values, as JSON is valid YAML. */
+function yamlLines(value: JsonValue): string[] {
+  if (!isJsonObject(value) || Object.keys(value).length === 0) return [safeJson(value)];
+  return Object.entries(value).map(([key, own]) => `${safeJson(key)}: ${safeJson(own)}`);
+}
+
+/** A plan: one numbered step for each call. */
+export function writePlan({ API, parameters }: CallTruth): string {
+  const steps = API.map((name, place) =>
+    `${place + 1}. ${name}(${safeJson(parameters[place] ?? {})})`
+  );
+  return [...steps, "The answer is what these calls return."].join("\n");
 }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { TRUTH_MISTAKES } from "../models/simulated_name.ts";
-import { ANSWER_MISTAKES } from "../models/simulated_name.ts";
+import { ANSWER_MISTAKES, type TRUTH_MISTAKES } from "../models/simulated_name.ts";
+import type { Draws } from "./_wire.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import {
   type ApiFunction,
@@ -50,14 +50,7 @@ export interface KnownQuestion {
 }
 
 /** The rates and seeds that determine mistakes. */
-export interface MistakeDraws {
-  /** The rates. Default: 0. */
-  readonly rates: Partial<TruthRates>;
-  /** The seed of the model. */
-  readonly seed: number;
-  /** The `seed` of the request, which is the number of the repetition; 0 if it has none. */
-  readonly repetition: number;
-}
+export type MistakeDraws = Draws<TruthRates>;
 
 /** Returns the mistakes that a question allows in a mode; others do not occur at any rate. */
 export function possibleMistakes(known: KnownQuestion, mode: CallMode): AnswerMistake[] {

@@ -136,6 +136,16 @@ export interface SimulatedModel {
   reply(request: ChatRequest): ChatAnswer;
 }
 
+/** The rates of what is drawn, and the seeds that determine it. */
+export interface Draws<Rates> {
+  /** The rates. Default: 0. */
+  readonly rates: Partial<Rates>;
+  /** The seed of the model. */
+  readonly seed: number;
+  /** The `seed` of the request, which is the number of the repetition; 0 if it has none. */
+  readonly repetition: number;
+}
+
 /** The value of a variable as a model sees it: a number, or a symbol for one such as `@x`. */
 export type Value = number | string;
 
