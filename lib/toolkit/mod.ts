@@ -25,7 +25,7 @@ export {
   getDefinitionPrompt,
   type McpPrompt,
   type McpPromptResult,
-} from "./definitions/prompt.ts";
+} from "./definitions/run.ts";
 export { definitionTool, runDefinition, type RunDefinitionOptions } from "./definitions/run.ts";
 export { createToolExecutor, type ToolExecutor } from "./execution/executor.ts";
 export type {
@@ -34,7 +34,7 @@ export type {
   ExecuteOptions,
   ToolExecutorOptions,
 } from "./execution/options.ts";
-export type { Execution, ToolAttempt } from "./execution/result.ts";
+export type { Execution, ToolAttempt } from "./execution/options.ts";
 export { runTools, type RunToolsOptions, type ToolsRun } from "./run_tools.ts";
 export { type CompletionsOptions, completionsScorer } from "./toolformer/completions_scorer.ts";
 export {
@@ -56,7 +56,7 @@ export {
   proposeInsertions,
   type ProposeOptions,
 } from "./toolformer/insertions.ts";
-export type { ScoredToken, Scorer } from "./toolformer/scorer.ts";
+export type { ScoredToken, Scorer } from "./toolformer/filter.ts";
 export {
   indirect,
   type Indirection,

@@ -10,7 +10,7 @@ import { endpointOf, type EndpointOptions, requestsTo } from "../../models/http/
 import { cannot } from "../../base/errors.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";
-import type { ScoredToken, Scorer } from "./scorer.ts";
+import type { ScoredToken, Scorer } from "./filter.ts";
 import { parseShape } from "../../models/openai/reading.ts";
 import type { ReplySource } from "../../models/openai/wire_format.ts";
 

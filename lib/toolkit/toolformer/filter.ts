@@ -5,13 +5,11 @@
  * @module
  */
 
-import { jsonText } from "../../base/json.ts";
+import { type JsonObject, jsonText } from "../../base/json.ts";
 import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
 import { parseWith } from "../../base/input.ts";
 import type { Insertion } from "./insertions.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { lossFrom, type ScoredToken, type Scorer } from "./scorer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { createToolExecutor } from "../execution/executor.ts";
 import type { ToolExecutorOptions } from "../execution/options.ts";
@@ -279,4 +277,37 @@ function insertInto(
   const isApart = before === "" || /\s$/.test(before);
   const opening = isApart ? `${before}${call} ` : `${before}${/^\s/.test(after) ? " " : ""}${call}`;
   return { text: opening + after, follows: opening.length };
+}
+
+/** A token of a text, with its probability given the text before it. */
+export interface ScoredToken {
+  /** Its start in the text, in UTF-16 code units; for a part of a character, that of the character. */
+  readonly start: number;
+  /** Its end; for a part of a character, that of the character. */
+  readonly end: number;
+  /** The natural logarithm of its probability; `null` for the first token. */
+  readonly logProbability: number | null;
+}
+
+/** Computes the probabilities of texts. */
+export interface Scorer {
+  /**
+   * Returns the tokens of a text in order; together they cover all of it.
+   *
+   * @throws {InfrastructureError} If there is no usable reply.
+   */
+  score(text: string, options?: { readonly signal?: AbortSignal }): Promise<readonly ScoredToken[]>;
+}
+
+/**
+ * Returns the loss of the text from an offset on: the mean of the tokens' negative log-probabilities, in nats per
+ * token (Toolformer, section 2). A token that straddles the offset counts; the first of the text, without a
+ * probability, does not. Returns `undefined` if no token counts.
+ */
+export function lossFrom(tokens: readonly ScoredToken[], offset: number): number | undefined {
+  const counted = tokens.flatMap(({ end, logProbability }) =>
+    end <= offset || logProbability === null ? [] : [logProbability]
+  );
+  if (counted.length === 0) return undefined;
+  return counted.reduce((sum, one) => sum - one, 0) / counted.length;
 }

@@ -8,10 +8,11 @@ import {
   parseDefinition,
 } from "../../../lib/toolkit/definitions/definition.ts";
 import { defineFrom, type Said } from "../../../lib/toolkit/definitions/from_trace.ts";
-import { definitionPrompt, getDefinitionPrompt } from "../../../lib/toolkit/definitions/prompt.ts";
 import {
   DefinitionError,
+  definitionPrompt,
   definitionTool,
+  getDefinitionPrompt,
   runDefinition,
 } from "../../../lib/toolkit/definitions/run.ts";
 import { indirect } from "../../../lib/toolkit/wrap_tools.ts";

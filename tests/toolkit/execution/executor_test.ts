@@ -13,9 +13,8 @@ import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { ToolError } from "../../../lib/tools/tool_error.ts";
-import type { Execution } from "../../../lib/toolkit/execution/result.ts";
+import type { Execution, ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
 import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
-import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
 import { listened } from "../../support/strategy_runs.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 

@@ -6,9 +6,8 @@ import { scripted } from "../../../lib/models/scripted.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { TOOL_ERRORS } from "../../../lib/tools/error_category.ts";
 import { ToolError } from "../../../lib/tools/tool_error.ts";
-import type { Execution } from "../../../lib/toolkit/execution/result.ts";
+import type { Execution, ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
 import { createToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
-import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
 import fc from "../../support/fast_check.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 

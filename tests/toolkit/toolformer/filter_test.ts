@@ -12,10 +12,10 @@ import { InputError } from "../../../lib/base/errors.ts";
 import type { Insertion } from "../../../lib/toolkit/toolformer/insertions.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { completionsScorer } from "../../../lib/toolkit/toolformer/completions_scorer.ts";
-import type { Scorer } from "../../../lib/toolkit/toolformer/scorer.ts";
 import {
   filterInsertions,
   type FilterOptions,
+  type Scorer,
   writeInsertion,
 } from "../../../lib/toolkit/toolformer/filter.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";

@@ -16,7 +16,7 @@ import {
   candidatePositions,
   proposeInsertions,
 } from "../../../lib/toolkit/toolformer/insertions.ts";
-import { lossFrom, type ScoredToken } from "../../../lib/toolkit/toolformer/scorer.ts";
+import { lossFrom, type ScoredToken } from "../../../lib/toolkit/toolformer/filter.ts";
 import type { ToolSchema } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import { assertLinear, assertLinearWork, FACTOR } from "../../support/growth.ts";

@@ -15,7 +15,7 @@ import {
   RECONSTRUCTION_FAILURES,
   type ReconstructionFailure,
   reconstructTrial,
-} from "../../../lib/toolkit/training/_reconstruct.ts";
+} from "../../../lib/toolkit/training/examples.ts";
 import { generateTask } from "../../../lib/tasks/graphs/task.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
