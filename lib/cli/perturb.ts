@@ -30,7 +30,7 @@ import {
 } from "../perturbations/methods.ts";
 import { parseQuery } from "../perturbations/queries/file.ts";
 import { modelWriter } from "../perturbations/queries/model_writer.ts";
-import type { Query } from "../perturbations/queries/parameters.ts";
+import type { Query } from "../perturbations/queries/literals.ts";
 import { perturbQuery } from "../perturbations/queries/perturb.ts";
 import { perturbReturn } from "../perturbations/returns.ts";
 import { type Refuse, wholeFrom } from "../runs/flags.ts";

@@ -16,7 +16,7 @@ import {
   type ReturnMethod,
 } from "./methods.ts";
 import { newOrder, perturbTools } from "./documents/perturb.ts";
-import type { Query } from "./queries/parameters.ts";
+import type { Query } from "./queries/literals.ts";
 import { perturbQuery } from "./queries/perturb.ts";
 import { perturbReturn } from "./returns.ts";
 import type { QueryWriter } from "./queries/_query_writer.ts";
@@ -104,10 +104,6 @@ export type StepResult = Omit<Step, "id">;
 
 /** Perturbs one case, step by step. */
 export class CasePerturber {
-  /** The tools after the steps so far. */
-  protected tools: readonly ToolSchema[];
-  /** The question after the steps so far. */
-  protected query: Query;
   protected readonly seed: number;
   /** Rewrites the values in the question. Default: the built-in writer. */
   protected writer: QueryWriter | undefined;
@@ -124,15 +120,13 @@ export class CasePerturber {
   /** The tools before any perturbation. */
   readonly #original: readonly ToolSchema[];
 
-  /** Starts with the unperturbed tools and question. */
+  /** Starts with the unperturbed tools and question, which each step changes. */
   constructor(
-    tools: readonly ToolSchema[],
-    query: Query,
+    protected tools: readonly ToolSchema[],
+    protected query: Query,
     { seed, needed = [] }: CaseOptions,
   ) {
-    this.tools = tools;
     this.#original = tools;
-    this.query = query;
     this.seed = seed;
     this.#needed = needed;
   }

@@ -10,8 +10,7 @@ import type { Change, DocumentMethod, Obstacle, ReturnMethod } from "./methods.t
 import { CHECKED_TASKS } from "./_invariance_checks.ts";
 import { CasePerturber, type Step, type StepResult } from "./perturbed_case.ts";
 import { choosePair, newOrder } from "./documents/perturb.ts";
-import type { QueryParameter, Span } from "./queries/literals.ts";
-import type { Query } from "./queries/parameters.ts";
+import type { Query, QueryParameter, Span } from "./queries/literals.ts";
 import type { QueryWriter } from "./queries/_query_writer.ts";
 import { perturbReturn } from "./returns.ts";
 import { complicateNumber } from "./queries/_numbers.ts";
@@ -344,15 +343,11 @@ const MAX_DRAWS = 20;
 class TaskWriter implements QueryWriter {
   readonly lines = true;
 
-  readonly #task: Task;
-  readonly #misleading: Map<string, number>;
   readonly #names: Set<string>;
   readonly #values: Set<number>;
 
   /** Variables inserted to mislead are added to `misleading`. */
-  constructor(task: Task, misleading: Map<string, number>) {
-    this.#task = task;
-    this.#misleading = misleading;
+  constructor(readonly task: Task, readonly misleading: Map<string, number>) {
     const { functions, values } = task;
     this.#values = new Set(values.values());
     this.#names = new Set([
@@ -364,7 +359,7 @@ class TaskWriter implements QueryWriter {
 
   /** If possible, no part of the sum is a value of the task. */
   complicate({ name }: QueryParameter, stream: Stream): string {
-    const value = this.#task.inputs.get(name)!;
+    const value = this.task.inputs.get(name)!;
     for (let draws = 1;; draws++) {
       const phrase = complicateNumber(value, stream);
       const numbers = phrase.match(/\d+/g)?.map(Number) ?? [];
@@ -375,7 +370,7 @@ class TaskWriter implements QueryWriter {
   distract({ name }: QueryParameter, stream: Stream): string {
     const other = this.#nearName(name, stream);
     const value = this.#freshValue(stream);
-    this.#misleading.set(other, value);
+    this.misleading.set(other, value);
     return inputLine(other, value);
   }
 

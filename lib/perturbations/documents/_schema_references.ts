@@ -17,7 +17,6 @@ export function refers({ schema }: Subschema): boolean {
 
 /** An index of the references between the schemas of a tool. */
 export class References {
-  readonly #schemas: readonly Subschema[];
   readonly #byPath: ReadonlyMap<string, Subschema>;
   /** Schemas by their addresses and anchors. */
   readonly #byName = new Map<string, Subschema>();
@@ -29,7 +28,6 @@ export class References {
 
   /** Reads the references among all schemas of a tool, the whole one first. */
   constructor(schemas: readonly Subschema[]) {
-    this.#schemas = schemas;
     this.#byPath = new Map(schemas.map((inner) => [inner.path, inner]));
     for (const inner of schemas) this.#name(inner);
     for (const inner of schemas) this.#trace(inner);

@@ -6,8 +6,15 @@
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { Claims, isWithinCharacter, type QueryParameter } from "./literals.ts";
-import { byPlace, claimValues, type Query, valuesIn } from "./parameters.ts";
+import {
+  byPlace,
+  Claims,
+  claimValues,
+  isWithinCharacter,
+  type Query,
+  type QueryParameter,
+  valuesIn,
+} from "./literals.ts";
 
 const NAMED_VALUE = z.strictObject({
   name: z.string(),

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 
 /** A part of a text, as offsets in UTF-16 code units. */
 export interface Span {
@@ -135,19 +135,17 @@ function* occurrencesOf(literal: string, text: string): Generator<Span> {
 
 /** A text of which each character can be claimed once. */
 export class Claims {
-  readonly #text: string;
   readonly #claimed: Uint8Array;
   #folded: string | undefined;
 
   /** Starts with no claims. */
-  constructor(text: string) {
-    this.#text = text;
+  constructor(private readonly text: string) {
     this.#claimed = new Uint8Array(text.length);
   }
 
   /** Claims a span if it is valid and all of it is free. */
   claim(span: Span): boolean {
-    if (!isPlace(span, this.#text) || !this.#isFree(span)) return false;
+    if (!isPlace(span, this.text) || !this.#isFree(span)) return false;
     this.#claimed.fill(1, span.start, span.end);
     return true;
   }
@@ -166,9 +164,9 @@ export class Claims {
     const found = new Map<number, Span[]>();
     const longestFirst = [...owners].sort(([one], [other]) => other.length - one.length);
     for (const [literal, owner] of longestFirst) {
-      let spans = this.#claimIn(this.#text, literal);
+      let spans = this.#claimIn(this.text, literal);
       if (spans.length === 0 && literal.length >= SHORTEST_FOLDED) {
-        spans = this.#claimIn(this.#folded ??= fold(this.#text), fold(literal));
+        spans = this.#claimIn(this.#folded ??= fold(this.text), fold(literal));
       }
       if (spans.length > 0) found.set(owner, [...found.get(owner) ?? [], ...spans]);
     }
@@ -178,7 +176,7 @@ export class Claims {
 
   #claimIn(searched: string, literal: string): Span[] {
     return occurrencesOf(literal, searched)
-      .filter((span) => standsAlone(this.#text, span) && this.claim(span)).toArray();
+      .filter((span) => standsAlone(this.text, span) && this.claim(span)).toArray();
   }
 
   #isFree({ start, end }: Span): boolean {
@@ -192,4 +190,57 @@ export class Claims {
 /** Whether a literal is distinctive enough to search for: a single letter or sign is not. */
 function isFindable(literal: string): boolean {
   return literal.trim() !== "" && ([...literal].length > 1 || DIGIT.test(literal));
+}
+
+/** A user's query, and where the parameters of the calls occur in it. */
+export interface Query {
+  /** The text. */
+  readonly text: string;
+  /** The parameters. */
+  readonly parameters: readonly QueryParameter[];
+}
+
+/** All values within the arguments of calls, named by path; without recursion, as nesting may be deep. */
+export function valuesIn(calls: readonly { readonly arguments: JsonObject }[]): NamedValue[] {
+  const values: NamedValue[] = [];
+  const waiting: NamedValue[] = calls.map((call) => ({ name: "", value: call.arguments }))
+    .reverse();
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { name, value } = next;
+    if (typeof value !== "object" || value === null) {
+      values.push(next);
+      continue;
+    }
+    const inner = Object.entries(value).map(([key, value]): NamedValue => {
+      return { name: name === "" ? key : `${name}.${key}`, value };
+    });
+    waiting.push(...inner.reverse());
+  }
+  return values;
+}
+
+const startOf = ({ spans }: QueryParameter) => spans[0]?.start ?? Infinity;
+
+/** Sorts parameters by their first places. */
+export function byPlace(one: QueryParameter, other: QueryParameter): number {
+  return startOf(one) - startOf(other);
+}
+
+/**
+ * Finds the parameters whose values occur literally in `text`, in the order of their first places. The longest
+ * values are searched for first, as separate words; case is ignored if the exact case is not found. A place
+ * belongs to one parameter, and a value of several parameters to the first. Nested values are named by path,
+ * such as `address.city`.
+ */
+export function findParameters(
+  text: string,
+  calls: readonly { readonly arguments: JsonObject }[],
+): QueryParameter[] {
+  return claimValues(new Claims(text), valuesIn(calls));
+}
+
+/** Claims the places where values occur, and returns these as parameters. */
+export function claimValues(claims: Claims, values: readonly NamedValue[]): QueryParameter[] {
+  return [...claims.claimAll(values)].map(([number, spans]) => ({ ...values[number]!, spans }))
+    .sort(byPlace);
 }

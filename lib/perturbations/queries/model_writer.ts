@@ -6,8 +6,7 @@
 
 import { printable } from "../../base/json.ts";
 import type { Model } from "../../models/model.ts";
-import { freeOf, type QueryParameter, revealingTexts } from "./literals.ts";
-import type { Query } from "./parameters.ts";
+import { freeOf, type Query, type QueryParameter, revealingTexts } from "./literals.ts";
 import { type Forms, type QueryWriter, WRITER } from "./_query_writer.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import type { Stream } from "../../base/random.ts";

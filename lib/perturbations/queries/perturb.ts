@@ -7,14 +7,15 @@
 import { type Change, type Perturbed, perturbed, type QueryMethod } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import {
+  byPlace,
   Claims,
   freeOf,
   isPlace,
+  type Query,
   type QueryParameter,
   revealingTexts,
   type Span,
 } from "./literals.ts";
-import { byPlace, type Query } from "./parameters.ts";
 import { spansToRemove } from "../_removal.ts";
 import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./_query_writer.ts";
 
@@ -187,13 +188,11 @@ function editedText(text: string, edits: readonly TextEdit[]): string {
 
 /** Maps positions of a text to those after edits, which must be in order and not overlap. */
 class Move {
-  readonly #edits: readonly TextEdit[];
   /** How far a position moves, by the number of edits before it. */
   readonly #shifts = [0];
 
   /** Computes how far each edit moves the text after it. */
-  constructor(edits: readonly TextEdit[]) {
-    this.#edits = edits;
+  constructor(readonly edits: readonly TextEdit[]) {
     for (const { start, end, after } of edits) {
       this.#shifts.push(this.#shifts.at(-1)! + after.length - (end - start));
     }
@@ -201,7 +200,7 @@ class Move {
 
   /** The new position of a span; empty if a part of it was changed, unless all of it was replaced. */
   whole(span: Span): Span[] {
-    const next = this.#edits[this.#endedBy(span.start)];
+    const next = this.edits[this.#endedBy(span.start)];
     if (next === undefined || next.start >= span.end) return this.rest(span);
     const isReplaced = next.start === span.start && next.end === span.end;
     return isReplaced && next.after !== "" ? this.rest(span) : [];
@@ -215,20 +214,20 @@ class Move {
 
   #start(place: number): number {
     const before = this.#endedBy(place);
-    return Math.min(place, this.#edits[before]?.start ?? place) + this.#shifts[before]!;
+    return Math.min(place, this.edits[before]?.start ?? place) + this.#shifts[before]!;
   }
 
   #end(place: number): number {
     const before = this.#endedBy(place);
     // Text inserted at the end of a span is not part of it.
-    if (this.#edits[before - 1]?.start === place) return place + this.#shifts[before - 1]!;
-    const next = this.#edits[before];
+    if (this.edits[before - 1]?.start === place) return place + this.#shifts[before - 1]!;
+    const next = this.edits[before];
     if (next === undefined || next.start >= place) return place + this.#shifts[before]!;
     return next.start + this.#shifts[before]! + next.after.length;
   }
 
   /** The number of edits that end at or before a place. */
   #endedBy(place: number): number {
-    return this.#edits.findLastIndex(({ end }) => end <= place) + 1;
+    return this.edits.findLastIndex(({ end }) => end <= place) + 1;
   }
 }

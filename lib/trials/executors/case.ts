@@ -37,7 +37,7 @@ import { defined, type JsonObject, type JsonValue, parseJson } from "../../base/
 import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { perturbCase } from "../../perturbations/perturbed_case.ts";
-import { findParameters } from "../../perturbations/queries/parameters.ts";
+import { findParameters } from "../../perturbations/queries/literals.ts";
 import { type PreparedCall, schemaOf } from "../../tools/tool.ts";
 import { placeOf } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";

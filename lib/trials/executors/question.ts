@@ -41,7 +41,7 @@ import { anything } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import { perturbCase } from "../../perturbations/perturbed_case.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
-import { findParameters } from "../../perturbations/queries/parameters.ts";
+import { findParameters } from "../../perturbations/queries/literals.ts";
 import { forkSeed } from "../../base/random.ts";
 import { questionExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { ExecutorOptions } from "./executor_options.ts";

@@ -4,8 +4,12 @@ import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { spansToRemove } from "../../../lib/perturbations/_removal.ts";
 import type { Change, QueryMethod } from "../../../lib/perturbations/methods.ts";
 import { parseQuery } from "../../../lib/perturbations/queries/file.ts";
-import type { QueryParameter, Span } from "../../../lib/perturbations/queries/literals.ts";
-import { findParameters, type Query } from "../../../lib/perturbations/queries/parameters.ts";
+import {
+  findParameters,
+  type Query,
+  type QueryParameter,
+  type Span,
+} from "../../../lib/perturbations/queries/literals.ts";
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
 import type { QueryWriter } from "../../../lib/perturbations/queries/_query_writer.ts";
 import fc from "../../support/fast_check.ts";

@@ -12,7 +12,7 @@ import { InfrastructureError, type ModelRequest } from "../../../lib/models/mode
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { complicateNumber } from "../../../lib/perturbations/queries/_numbers.ts";
 import { modelWriter } from "../../../lib/perturbations/queries/model_writer.ts";
-import { findParameters, type Query } from "../../../lib/perturbations/queries/parameters.ts";
+import { findParameters, type Query } from "../../../lib/perturbations/queries/literals.ts";
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
 import { WRITER } from "../../../lib/perturbations/queries/_query_writer.ts";
 import fc from "../../support/fast_check.ts";
