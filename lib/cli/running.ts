@@ -304,8 +304,6 @@ const CLEARED = "\r\x1b[K";
 
 /** Shows the progress of a run, from {@linkcode Progress.start} to {@linkcode Progress.stop}. */
 export class Progress {
-  readonly #screen: Screen;
-  readonly #clock: Clock;
   readonly #progress: RunProgress;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
   /** Whether an invalid trial was reported. */
@@ -317,12 +315,10 @@ export class Progress {
   /** For a run of `plan`. */
   constructor(
     plan: Pick<Plan, "resolved" | "prices" | "budget">,
-    screen: Screen = standardError(),
-    clock: Clock = SYSTEM_CLOCK,
+    private readonly screen: Screen = standardError(),
+    private readonly clock: Clock = SYSTEM_CLOCK,
   ) {
     this.#progress = new RunProgress(plan);
-    this.#screen = screen;
-    this.#clock = clock;
   }
 
   /** Counts a trial that has ended, or turned out not to be needed. */
@@ -340,8 +336,8 @@ export class Progress {
   start(run: Pick<Run, "trials" | "inFlight">): void {
     this.#run = run;
     this.#began = performance.now();
-    if (this.#screen.isTerminal) {
-      this.#screen.write(BEGIN);
+    if (this.screen.isTerminal) {
+      this.screen.write(BEGIN);
       this.#show();
     }
     this.#wait();
@@ -349,29 +345,29 @@ export class Progress {
 
   /** Writes a line; the bar continues below it. */
   note(line: string): void {
-    const isDrawn = this.#run !== undefined && this.#screen.isTerminal;
-    this.#screen.write(`${isDrawn ? CLEARED : ""}${line}\n`);
+    const isDrawn = this.#run !== undefined && this.screen.isTerminal;
+    this.screen.write(`${isDrawn ? CLEARED : ""}${line}\n`);
   }
 
   /** Shows the last figures, and restores the terminal. */
   stop(): void {
     if (this.#run === undefined) return;
     this.#stopWaiting();
-    const { isTerminal } = this.#screen;
+    const { isTerminal } = this.screen;
     if (isTerminal || this.#progress.done > 0) this.#show();
-    if (isTerminal) this.#screen.write(`${END}\n`);
+    if (isTerminal) this.screen.write(`${END}\n`);
     this.#run = undefined;
   }
 
   #wait(): void {
-    this.#stopWaiting = this.#clock.after(this.#screen.isTerminal ? PAUSE : LINE_PAUSE, () => {
+    this.#stopWaiting = this.clock.after(this.screen.isTerminal ? PAUSE : LINE_PAUSE, () => {
       this.#show();
       this.#wait();
     });
   }
 
   #show(): void {
-    const screen = this.#screen;
+    const screen = this.screen;
     const status = this.#progress.status(this.#run!, this.#began);
     screen.write(
       screen.isTerminal

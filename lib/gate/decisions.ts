@@ -217,11 +217,9 @@ function comparedName(
 /** Finished trials, by the ids and keys that decisions hold. */
 export class FinishedTrials {
   readonly #trials = new Map<string, ScoredTrial>();
-  readonly #keyed: boolean;
 
   /** `keyed`: whether trials of the same run are compared with each other. */
-  constructor(keyed: boolean, file?: { readonly trials: readonly ScoredTrial[] }) {
-    this.#keyed = keyed;
+  constructor(private readonly keyed: boolean, file?: Pick<ComparedFile, "trials">) {
     for (const trial of file?.trials ?? []) {
       this.#trials.set(comparedName({ ...trial, model: trial.model.requested }, true), trial);
     }
@@ -236,7 +234,7 @@ export class FinishedTrials {
 
   /** Returns the id and keys under which an added trial can be found. */
   namesOf(trial: TrialKey & { readonly id: string }): readonly string[] {
-    return this.#keyed ? [trial.id, comparedName(trial, false)] : [trial.id];
+    return this.keyed ? [trial.id, comparedName(trial, false)] : [trial.id];
   }
 
   /** Whether a trial is finished. */

@@ -101,18 +101,13 @@ function round(error: number): number {
 
 /** The state of the bets of one gate. */
 export class Bets {
-  readonly #rule: SequentialRule;
-  readonly #hypotheses: Hypotheses;
   #pass = 0;
   #fail = 0;
   #units = 0;
   #decision: "pass" | "fail" | undefined;
 
   /** Starts with both capitals at 1. */
-  constructor(rule: SequentialRule, hypotheses: Hypotheses) {
-    this.#rule = rule;
-    this.#hypotheses = hypotheses;
-  }
+  constructor(private readonly rule: SequentialRule, private readonly hypotheses: Hypotheses) {}
 
   /** The number of units up to the decision. */
   get units(): number {
@@ -127,10 +122,10 @@ export class Bets {
   /** Bets on one whole block and looks at the capital; after a decision nothing changes any more. */
   look(block: readonly Sample[]): "pass" | "fail" | undefined {
     if (this.#decision !== undefined) return this.#decision;
-    const { lambda, alpha, beta } = this.#rule;
+    const { lambda, alpha, beta } = this.rule;
     for (const { worst, best } of block) {
-      this.#pass += Math.log1p(lambda.pass * (worst - this.#hypotheses.pass));
-      this.#fail += Math.log1p(lambda.fail * (best - this.#hypotheses.fail));
+      this.#pass += Math.log1p(lambda.pass * (worst - this.hypotheses.pass));
+      this.#fail += Math.log1p(lambda.fail * (best - this.hypotheses.fail));
     }
     this.#units += block.length;
     if (this.#pass >= -Math.log(alpha)) this.#decision = "pass";

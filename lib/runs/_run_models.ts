@@ -31,18 +31,15 @@ type Asking = Pick<PlannedTrial, "model" | "strategy" | "task">;
 
 /** The models of a run. */
 export class RunModels {
-  readonly #plan: Plan;
-  readonly #source: ModelSource;
-  readonly #reachability: Reachability;
   readonly #models = new Map<string, Model>();
   #answerJudge: Judge | undefined;
 
   /** Connects no model yet. */
-  constructor(plan: Plan, source: ModelSource, reachability: Reachability) {
-    this.#plan = plan;
-    this.#source = source;
-    this.#reachability = reachability;
-  }
+  constructor(
+    private readonly plan: Plan,
+    private readonly source: ModelSource,
+    private readonly reachability: Reachability,
+  ) {}
 
   /**
    * Connects the models of all trials; tests with settings of their own connect theirs when they are run.
@@ -72,13 +69,13 @@ export class RunModels {
 
   /** The strategy of a trial. */
   strategyOf({ strategy, task }: Asking): string | StrategyEntry {
-    const { strategies } = settingsOfCell(this.#plan.resolved, task);
+    const { strategies } = settingsOfCell(this.plan.resolved, task);
     return strategies.find((entry) => strategyName(entry) === strategy)!;
   }
 
   /** The judge of answers, if there is one. */
   judge(planned: Asking): Judge | undefined {
-    const { judge: entry } = this.#plan.resolved;
+    const { judge: entry } = this.plan.resolved;
     if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
     const { prompt, ...modelEntry } = entry;
     const model = this.#connect(modelEntry, planned);
@@ -96,11 +93,11 @@ export class RunModels {
 
   /** Whether tests have models of their own, which have nothing to do with those of others. */
   get #hasOwn(): boolean {
-    return this.#plan.resolved.tests !== undefined;
+    return this.plan.resolved.tests !== undefined;
   }
 
   #entry({ model, task }: Asking): ModelEntry {
-    const { models } = settingsOfCell(this.#plan.resolved, task);
+    const { models } = settingsOfCell(this.plan.resolved, task);
     return models.find((entry) => modelName(entry) === model)!;
   }
 
@@ -108,11 +105,11 @@ export class RunModels {
     const key = modelKey(modelName(entry), task);
     const existing = this.#models.get(key);
     if (existing !== undefined) return existing;
-    const { connect, recordings, identify = identityOf } = this.#source;
+    const { connect, recordings, identify = identityOf } = this.source;
     const model = recordings === undefined
       ? connect(entry, task)
       : recordings.model(entry, identify(entry, task), () => connect(entry, task));
-    const reached = this.#reachability.watch(model, this.#reachKeyOf(entry));
+    const reached = this.reachability.watch(model, this.#reachKeyOf(entry));
     this.#models.set(key, reached);
     return reached;
   }

@@ -351,13 +351,11 @@ export class RunSession {
   readonly connections: Connections;
   /** The recordings; `undefined` if nothing is recorded or replayed. */
   readonly recordings: runRecordings.Recordings | undefined;
-  readonly #planned: PlannedRun;
 
   /** Opens the recordings; no model is connected yet. */
-  constructor(planned: PlannedRun, limiters: RateLimiters) {
+  constructor(private readonly planned: PlannedRun, limiters: RateLimiters) {
     const { plan, settings, subject } = planned;
     const { retries, requestTimeout, requestsPerMinute, tokensPerMinute } = settings;
-    this.#planned = planned;
     this.connections = new Connections({
       sets: plan.callSets ?? [],
       limiters,
@@ -379,7 +377,7 @@ export class RunSession {
    * @throws {InputError} If a journal is in the way or of another plan, or a model cannot be connected.
    */
   begin(options: Partial<RunOptions>): Run {
-    const { plan, settings, baseline, subject, agent, wave } = this.#planned;
+    const { plan, settings, baseline, subject, agent, wave } = this.planned;
     const { recordings } = this;
     const run = new Run(plan, {
       ...settings,

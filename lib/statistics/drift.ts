@@ -59,28 +59,24 @@ export function driftStakes(nullRate: number, rate: number, drop: number): Drift
  * depend on the values of that day.
  */
 export class DriftSum {
-  readonly #nullRate: number;
-  readonly #stakes: readonly DriftStake[];
   /** The sum of bets by stake. */
   readonly #sums: number[];
   /** The logarithms of what each stake gains: those of the first day, of the second, and so on. */
   readonly #gains: number[] = [];
 
   /** Starts without bets. */
-  constructor(nullRate: number, stakes: readonly DriftStake[]) {
-    this.#nullRate = nullRate;
-    this.#stakes = stakes;
+  constructor(private readonly nullRate: number, private readonly stakes: readonly DriftStake[]) {
     this.#sums = stakes.map(() => 0);
   }
 
   /** The sum, each part by its weight; 0 before the first day. */
   get sum(): number {
-    return this.#stakes.reduce((sum, { weight }, place) => sum + weight * this.#sums[place]!, 0);
+    return this.stakes.reduce((sum, { weight }, place) => sum + weight * this.#sums[place]!, 0);
   }
 
   /** The number of days so far. */
   get days(): number {
-    return this.#gains.length / this.#stakes.length;
+    return this.#gains.length / this.stakes.length;
   }
 
   /**
@@ -88,8 +84,8 @@ export class DriftSum {
    * day.
    */
   get start(): number {
-    const { length } = this.#stakes;
-    const capitals = this.#stakes.map(({ weight }) => Math.log(weight));
+    const { length } = this.stakes;
+    const capitals = this.stakes.map(({ weight }) => Math.log(weight));
     let [start, largest] = [0, -Infinity];
     for (let day = this.days - 1; day >= 0; day--) {
       for (let place = 0; place < length; place++) {
@@ -107,11 +103,11 @@ export class DriftSum {
    * @param values Its values, each from 0 to 1, with how often it occurs.
    */
   add(values: readonly (readonly [value: number, count: number])[]): number {
-    for (let place = 0; place < this.#stakes.length; place++) {
-      const { lambda } = this.#stakes[place]!;
+    for (let place = 0; place < this.stakes.length; place++) {
+      const { lambda } = this.stakes[place]!;
       let gain = 0;
       for (const [value, count] of values) {
-        gain += count * Math.log1p(lambda * (this.#nullRate - value));
+        gain += count * Math.log1p(lambda * (this.nullRate - value));
       }
       this.#gains.push(gain);
       this.#sums[place] = Math.min(MAX_SUM, (this.#sums[place]! + 1) * Math.exp(gain));

@@ -92,22 +92,18 @@ export interface ServerOptions extends Pick<ConnectionOptions, "seconds"> {
 
 /** A server to which a client is connected. */
 export class Connection implements AsyncDisposable {
-  /** What messages call the server. */
-  readonly name: string;
-  readonly #peer: McpClient;
-  readonly #options: ConnectionOptions;
   #closing: Promise<void> | undefined;
 
-  /** Uses a connected client. */
-  constructor(name: string, peer: McpClient, options: ConnectionOptions) {
-    this.name = name;
-    this.#peer = peer;
-    this.#options = options;
-  }
+  /** Uses a connected client; `name` is what messages call the server. */
+  constructor(
+    readonly name: string,
+    private readonly peer: McpClient,
+    private readonly options: ConnectionOptions,
+  ) {}
 
   /** What the server says about its use. */
   get instructions(): string | undefined {
-    return this.#peer.getInstructions();
+    return this.peer.getInstructions();
   }
 
   /**
@@ -120,7 +116,7 @@ export class Connection implements AsyncDisposable {
     const options = this.#timing;
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
-      const given = await this.#peer.listTools({ cursor }, options).catch((error) => {
+      const given = await this.peer.listTools({ cursor }, options).catch((error) => {
         throw this.unusable(error);
       });
       const { tools, nextCursor } = parseWith(PAGE, given, `the tools of ${this.name}`);
@@ -134,7 +130,7 @@ export class Connection implements AsyncDisposable {
 
   /** How long requests may take. */
   get #timing() {
-    const timeout = 1000 * this.#options.seconds;
+    const timeout = 1000 * this.options.seconds;
     const maxTotalTimeout = MAX_PROGRESS * timeout;
     return { timeout, maxTotalTimeout, resetTimeoutOnProgress: true, onprogress: () => {} };
   }
@@ -159,7 +155,7 @@ export class Connection implements AsyncDisposable {
     const { outputSchema: _, ...toolDefinition } = tool;
     const copy = { ...input };
     writesDigits(copy);
-    const given = await this.#peer.callTool(
+    const given = await this.peer.callTool(
       { name: tool.name, arguments: copy },
       { ...this.#timing, toolDefinition, signal },
     ).catch((error) => {
@@ -192,11 +188,11 @@ export class Connection implements AsyncDisposable {
 
   /** Ends the connection, and a server that was started for it; once, however often it is asked to. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await (this.#closing ??= this.#options.close?.() ?? Promise.resolve());
+    await (this.#closing ??= this.options.close?.() ?? Promise.resolve());
   }
 
   #why(error: unknown): string {
-    const { seconds, program, dropped = () => undefined } = this.#options;
+    const { seconds, program, dropped = () => undefined } = this.options;
     const code = codeOf(error);
     const last = dropped();
     const but = last === undefined
@@ -380,8 +376,6 @@ class ProgramTransport implements Transport {
   /** How the program ended, such as `exit code 1`; empty while it runs. */
   end = "";
 
-  readonly #program: Launch;
-  readonly #readMessage: (line: string) => JSONRPCMessage;
   /** The beginning of a line, and its bytes. */
   #pieces: Uint8Array[] = [];
   #size = 0;
@@ -392,15 +386,15 @@ class ProgramTransport implements Transport {
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
 
   /** Starts nothing yet; `readMessage` reads a line. */
-  constructor(program: Launch, readMessage: (line: string) => JSONRPCMessage) {
-    this.#program = program;
-    this.#readMessage = readMessage;
-  }
+  constructor(
+    readonly program: Launch,
+    readonly readMessage: (line: string) => JSONRPCMessage,
+  ) {}
 
   /** Starts the program. */
   // deno-lint-ignore require-await -- what cannot be started rejects.
   async start(): Promise<void> {
-    const { env, ...program } = this.#program;
+    const { env, ...program } = this.program;
     const group = startGroup({ ...program, env: { ...readVariables(INHERITED), ...env } });
     this.#group = group;
     const { stdin, stdout, stderr } = group.child;
@@ -465,7 +459,7 @@ class ProgramTransport implements Transport {
     const line = new TextDecoder().decode(bytes);
     try {
       if (!isShallowText(line)) throw new Error("a message that nests too deep");
-      this.onmessage?.(this.#readMessage(line));
+      this.onmessage?.(this.readMessage(line));
     } catch (error) {
       // Servers print other things, too.
       if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
