@@ -5,7 +5,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { schemasFor } from "../tools/schema/position.ts";
-import type { ChatTool } from "./_wire.ts";
+import { type ChatTool, functionOf } from "./_wire.ts";
 
 /** A parameter or an output of a function. */
 export interface Slot {
@@ -100,14 +100,9 @@ function readClauses(text: string): Slot[] {
 /** Parses functions of a JSON list in a text; items that are not functions are ignored. */
 export function readListedFunctions(list: unknown): ReadonlyMap<string, FunctionReading> {
   const listed = Array.isArray(list) ? list.filter(isJsonObject) : [];
-  return readFunctions(listed.flatMap(({ name, description, parameters }: JsonObject) => {
-    if (typeof name !== "string") return [];
-    return [{
-      name,
-      ...(typeof description === "string" ? { description } : {}),
-      ...(isJsonObject(parameters) ? { parameters } : {}),
-    }];
-  }));
+  return readFunctions(
+    listed.flatMap((one) => typeof one["name"] === "string" ? [functionOf(one["name"], one)] : []),
+  );
 }
 
 /**

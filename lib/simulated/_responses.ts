@@ -16,6 +16,7 @@ import {
   type ChatRequest,
   type ChatTool,
   contentText,
+  functionOf,
   type WireFault,
 } from "./_wire.ts";
 
@@ -199,17 +200,10 @@ function toChat(request: ResponsesRequest): ChatRequest {
   };
 }
 
-function toTool({ name, description, parameters, strict }: ResponsesTool): ChatTool {
-  return {
-    type: "function",
-    function: {
-      name,
-      ...(typeof description === "string" ? { description } : {}),
-      // Tools of chat completions are not strict by default.
-      ...(strict === false ? {} : { strict: true }),
-      ...(isJsonObject(parameters) ? { parameters } : {}),
-    },
-  };
+function toTool(tool: ResponsesTool): ChatTool {
+  // Tools of chat completions are not strict by default.
+  const strict = tool.strict === false ? undefined : true;
+  return { type: "function", function: functionOf(tool.name, { ...tool, strict }) };
 }
 
 type ResponsesTool = NonNullable<ResponsesRequest["tools"]>[number];

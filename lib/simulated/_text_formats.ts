@@ -13,6 +13,7 @@ import {
   type ChatRequest,
   type ChatTool,
   contentText,
+  functionOf,
 } from "./_wire.ts";
 
 /** A request in a text format. */
@@ -224,17 +225,9 @@ const CONTENT = ', "content": ';
 
 /** A function parsed from a text; empty if it has no name. */
 function toChatTools(definition: JsonObject): ChatTool[] {
-  const { name, description, strict, parameters } = definition;
+  const { name } = definition;
   if (typeof name !== "string") return [];
-  return [{
-    type: "function",
-    function: {
-      name,
-      ...(typeof description === "string" ? { description } : {}),
-      ...(typeof strict === "boolean" ? { strict } : {}),
-      ...(isJsonObject(parameters) ? { parameters } : {}),
-    },
-  }];
+  return [{ type: "function", function: functionOf(name, definition) }];
 }
 
 /**

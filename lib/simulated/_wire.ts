@@ -171,6 +171,19 @@ export function stepOf(messages: readonly ChatMessage[]): number {
   ).length;
 }
 
+/** A function of these fields, as requests offer it: what has another type is left out. */
+export function functionOf(
+  name: string,
+  { description, strict, parameters }: Readonly<Record<string, unknown>>,
+): ChatTool["function"] {
+  return {
+    name,
+    ...(typeof description === "string" ? { description } : {}),
+    ...(typeof strict === "boolean" ? { strict } : {}),
+    ...(isJsonObject(parameters) ? { parameters } : {}),
+  };
+}
+
 /** The reply of the model `name` with `text` and `calls`. */
 export function composeAnswer(
   name: string,
