@@ -5,7 +5,7 @@
  * @module
  */
 
-import { rateBounds, sumUnits, type Unit } from "./evidence.ts";
+import { type Pair, rateBounds, sumUnits, type Unit } from "./evidence.ts";
 import type { CompletePolicy } from "./policy.ts";
 import { binomialUpperTail } from "../statistics/distributions.ts";
 import {
@@ -98,13 +98,9 @@ export function mostFailed(trials: number, floor: number, confidence: number): n
 }
 
 /** The trials of two variants on one case. */
-export interface ComparedCase {
+export interface ComparedCase extends Pair {
   /** Its name. */
   readonly case: string;
-  /** The trials of the one under test. */
-  readonly candidate: Unit;
-  /** Those of the one it is compared with. */
-  readonly baseline: Unit;
 }
 
 /** A case that two variants solve differently often; bounds are of the difference, two-sided. */

@@ -10,11 +10,11 @@ import { costOfAll, isUncounted, type Prices, spentUsage } from "../models/price
 import defer * as perturbations from "../perturbations/ids.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, holm, mcNemar, tango } from "../statistics/proportions.ts";
-import { signFlip } from "../statistics/sign_flip.ts";
+import { type SignFlip, signFlip } from "../statistics/sign_flip.ts";
 import defer * as summaries from "../trials/summary.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
-import { type ChangedCases, changedCases } from "./cases.ts";
+import { type ChangedCases, changedCases, type ComparedCase } from "./cases.ts";
 import { type ComparedCases, isLeftOut } from "./compared_cases.ts";
 import {
   differenceOf,
@@ -108,15 +108,11 @@ export interface PairedSuccess extends PairedDifference {
 const FIELDS = ["model", "strategy", "perturbation", "variant"] as const;
 
 /** A test of "there is no difference", of which a gate allows some. */
-export interface PairTest {
+export interface PairTest extends SignFlip {
   /** Exact McNemar where each graph has one trial of both, else {@linkcode signFlip}. */
   readonly name: "mcnemar" | "sign-flip";
-  /** The two-sided p-value. */
-  readonly p: number;
   /** The same, adjusted by Holm for the number of pairs that are compared together. */
   readonly adjusted: number;
-  /** The number of draws of a sign-flip test that estimate `p`; omitted where it is exact. */
-  readonly sampled?: number;
 }
 
 /** A task that one of two variants solved more often. */
@@ -300,9 +296,7 @@ function testOf(pairs: readonly Pair[]): PairTest | null {
 }
 
 /** A task of both, with all trials of it: a graph, or a case, whose trials are graphs of their own. */
-interface SharedTask extends Pair {
-  /** The name of the case, if it is one. */
-  readonly case: string;
+interface SharedTask extends ComparedCase {
   readonly trials: readonly [own: readonly ScoredTrial[], others: readonly ScoredTrial[]];
 }
 

@@ -15,7 +15,7 @@ import type { Prng } from "@std/random";
 import { z } from "zod";
 import { type CompletePolicy, type Hypotheses, hypothesesOf, isUpgrade } from "./policy.ts";
 import { pairedSampleSize } from "../statistics/paired_sample_size.ts";
-import { rateSampleSize } from "../statistics/sample_size.ts";
+import { type GateChances, rateSampleSize } from "../statistics/sample_size.ts";
 import { bisect } from "../statistics/distributions.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 
@@ -176,12 +176,8 @@ function lowestMean(
   return least + range * bisect((place) => !ruined(least + range * place));
 }
 
-/** The outcomes of simulated sequential gates. */
-export interface SequentialChances {
-  /** Shares of the gates. */
-  readonly pass: number;
-  readonly fail: number;
-  readonly undecided: number;
+/** The outcomes of simulated sequential gates, as shares of them. */
+export interface SequentialChances extends GateChances {
   /** The mean number of units per gate. */
   readonly units: number;
 }

@@ -5,10 +5,10 @@
  */
 
 import { randomIntegerBetween, sample } from "@std/random";
-import { type FaultId, faultIn, type FaultInjector } from "../tools/fault.ts";
+import { type FaultId, faultIn } from "../tools/fault.ts";
 import type { Change, DocumentMethod, Obstacle, ReturnMethod } from "./methods.ts";
 import { CHECKED_TASKS } from "./_invariance_checks.ts";
-import { CasePerturber, type Step, type StepResult } from "./perturbed_case.ts";
+import { CasePerturber, type PerturbedCase, type StepResult } from "./perturbed_case.ts";
 import { choosePair, newOrder } from "./documents/perturb.ts";
 import type { Query, QueryParameter, Span } from "./queries/literals.ts";
 import type { QueryWriter } from "./queries/_query_writer.ts";
@@ -36,13 +36,11 @@ import { EverydayNames } from "../tasks/graphs/everyday_names.ts";
 import { Vocabulary } from "../tasks/graphs/vocabulary.ts";
 
 /** A task as the model sees it. */
-export interface PerturbedTask {
+export interface PerturbedTask extends Omit<PerturbedCase, "query" | "removed"> {
   /** The task by which calls and answers are judged. */
   readonly task: Task;
   /** The question. */
   readonly prompt: string;
-  /** The functions on offer. */
-  readonly tools: readonly ToolSchema[];
   /** The values in the question: without those removed, with those inserted to mislead. */
   readonly told: ReadonlyMap<string, number>;
   /** Those of them given as plain numbers, not in other words. */
@@ -58,14 +56,6 @@ export interface PerturbedTask {
   readonly obstacle?: Obstacle;
   /** Whether every perturbation found something to change; `true` without any. */
   readonly changed: boolean;
-  /** The effect of each perturbation. */
-  readonly steps: readonly Step[];
-  /** Returns the text that the model reads in place of a function's return. */
-  readonly perturbReturn: (text: string) => string;
-  /** Injects faults into the calls of one trial; omitted without faults. */
-  readonly injectFault?: FaultInjector;
-  /** Injects instructions into returns as `perturbReturn` leaves them; omitted without `II`. */
-  readonly injectInstruction?: InstructionInjector;
   /** Two functions that do the same, of which that called first is gone for good; omitted without `gone`. */
   readonly twins?: Twins;
 }

@@ -74,12 +74,7 @@ function meanBounds(units: readonly UnitSum[], mean: number, confidence: number)
 }
 
 /** The mean of several means. */
-export interface JointMean {
-  /** The mean of the means, equally weighted; `null` if there are none. */
-  readonly mean: number | null;
-  /** Its two-sided 95% interval; `null` if one of the means has none. */
-  readonly interval: Bounds | null;
-}
+export type JointMean = Pick<MeanEstimate, "mean" | "interval">;
 
 /**
  * Returns the equally weighted mean of several means over the same units. `parts` holds, for each mean, the

@@ -146,12 +146,7 @@ function readTokens(
 }
 
 /** The place of a token in a text, in UTF-16 code units. */
-export interface TokenSpan {
-  /** Where it begins. */
-  readonly start: number;
-  /** Where it ends. */
-  readonly end: number;
-}
+export type TokenSpan = Pick<ScoredToken, "start" | "end">;
 
 /**
  * Returns the place of each token in `text`: of all alignments of the tokens in order, the one that reads most
