@@ -4,7 +4,7 @@
  * @module
  */
 
-import { normalQuantile, studentQuantile } from "./distributions.ts";
+import { normalQuantile, studentQuantile, sum as sumOf } from "./distributions.ts";
 import { assertConfidence, type Bounds, scoreBounds } from "./proportions.ts";
 
 /** The values of one unit, summed. A unit with count 0 adds nothing. */
@@ -48,9 +48,9 @@ const NO_SPREAD = 1e-9;
 export function estimateMean(units: readonly UnitSum[], confidence = 0.95): MeanEstimate {
   assertConfidence("bound a mean", confidence);
   const filled = units.filter(({ count }) => count > 0);
-  const count = total(filled, (unit) => unit.count);
+  const count = sumOf(filled, (unit) => unit.count);
   // Sums of shares may exceed the whole by a rounding error.
-  const mean = count === 0 ? null : Math.min(1, total(filled, ({ sum }) => sum) / count);
+  const mean = count === 0 ? null : Math.min(1, sumOf(filled, ({ sum }) => sum) / count);
   return {
     mean,
     interval: mean === null ? null : meanBounds(filled, mean, confidence),
@@ -67,7 +67,7 @@ function meanBounds(units: readonly UnitSum[], mean: number, confidence: number)
     return scoreBounds(mean, number, normal);
   }
   if (number < 2) return null;
-  const squares = total(influences(units, mean), (influence) => influence * influence);
+  const squares = sumOf(influences(units, mean), (influence) => influence * influence);
   const error = Math.sqrt(number / (number - 1) * squares);
   if (error < NO_SPREAD) return scoreBounds(mean, number, normal);
   return scoreBounds(mean, mean * (1 - mean) / error ** 2, studentQuantile(upTo, number - 1));
@@ -100,13 +100,13 @@ export function jointMean(
     return mean === null ? [] : [{ mean, interval, moves: influences(units, mean) }];
   });
   if (means.length === 0) return { mean: null, interval: null };
-  const mean = total(means, (one) => one.mean) / means.length;
+  const mean = sumOf(means, (one) => one.mean) / means.length;
   if (means.some(({ interval }) => interval === null)) return { mean, interval: null };
   const distance = (side: (one: typeof means[number]) => number) => {
-    const square = total(
+    const square = sumOf(
       means,
       (one) =>
-        total(
+        sumOf(
           means,
           (other) => correlationOfUnits(one.moves, other.moves) * side(one) * side(other),
         ),
@@ -132,10 +132,6 @@ function correlationOfUnits(one: readonly number[], other: readonly number[]): n
 
 /** The influence of each unit on the mean, to first order. */
 function influences(units: readonly UnitSum[], mean: number): number[] {
-  const all = total(units, ({ count }) => count);
+  const all = sumOf(units, ({ count }) => count);
   return units.map(({ sum, count }) => (sum - mean * count) / all);
-}
-
-function total<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((sum, item) => sum + valueOf(item), 0);
 }

@@ -4,6 +4,11 @@
  * @module
  */
 
+/** Returns the sum of a number of each item. */
+export function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  return items.reduce((total, item) => total + valueOf(item), 0);
+}
+
 /**
  * Returns the probability of exactly `successes` in `trials` independent trials of the given `rate`, by
  * Loader's saddle-point expansion, which keeps its relative accuracy for any number of trials.

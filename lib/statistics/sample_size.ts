@@ -195,16 +195,11 @@ function unpairedSpread(rate: number, options: SizingOptions): number {
   return (normalQuantile(confidence) + normalQuantile(power)) * Math.sqrt(2 * rate * (1 - rate));
 }
 
-/** Complete options of a plan. */
-export interface Aims extends Required<SizingOptions> {
-  /** The error that confidence allows. */
-  readonly error: number;
-  /** The power, less a tolerance for rounding. */
-  readonly enough: number;
-}
-
-/** Completes the options with their defaults, and checks them. */
-export function completeSizing(options: SizingOptions): Aims {
+/**
+ * Completes the options with their defaults, and checks them; adds the error that confidence allows, and the power less a
+ * tolerance for rounding.
+ */
+export function completeSizing(options: SizingOptions) {
   const { confidence = 0.95, power = 0.95 } = options;
   assertShare("confidence", confidence);
   assertShare("power", power);

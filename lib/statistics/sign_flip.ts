@@ -3,6 +3,7 @@
  * @module
  */
 
+import { sum } from "./distributions.ts";
 import { assertCounts } from "./proportions.ts";
 
 /** Successes and trials of one of two models on a graph. */
@@ -52,10 +53,6 @@ export function signFlip(
   return unit !== undefined && additions <= exactly
     ? { p: exactTail(changing, observed) }
     : { p: drawnTail(changing, observed, random), sampled: DRAWS };
-}
-
-function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((total, item) => total + valueOf(item), 0);
 }
 
 /** Returns a unit in which all differences are whole numbers; `undefined` if that is too small to be of use. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bisect, normalQuantile } from "./distributions.ts";
+import { bisect, normalQuantile, sum } from "./distributions.ts";
 import { assertConfidence, assertCounts, type Bounds } from "./proportions.ts";
 
 /** One stratum, such as a cell of a benchmark: what each of two samples has in it. */
@@ -86,12 +86,6 @@ function observedVariance({ one, other }: Stratum): number {
     const [solved, trials] = sample[1] === 1 ? both : sample;
     return solved * (trials - solved) / (trials * (trials - 1)) / sample[1];
   });
-}
-
-function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  let total = 0;
-  for (const item of items) total += valueOf(item);
-  return total;
 }
 
 /** The maximum likelihood estimate of the second rate, if the first is higher by `difference`: the root of a cubic. */
