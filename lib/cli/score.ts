@@ -168,8 +168,6 @@ function assertComplete(
   );
 }
 
-type Scored = ReturnType<typeof scoreOne>;
-
 /** Scores a prediction. */
 function scoreOne(
   { question, prediction }: Prediction,
@@ -187,7 +185,7 @@ const METRICS = ["syntaxValid", "structural", "exact", "routingExact"] as const;
 
 /** Sums scores up: their averages, and the number of predictions with each error, and with any. */
 function summarizeScores(
-  scored: readonly Scored[],
+  scored: readonly ReturnType<typeof scoreOne>[],
   { name, hash, questions }: CallSet,
   options: Required<ScoringOptions>,
 ) {

@@ -246,5 +246,4 @@ export function servedModelChange(
       distinct.map((name) => printable(name)).join(", ")
     }`;
   }
-  return undefined;
 }

@@ -147,11 +147,8 @@ export async function readTraces(
   text: string,
   options: ReadTraceOptions = {},
 ): Promise<RecordedTrace[]> {
-  const runs: RecordedTrace[] = [];
-  for (const found of tracesIn(text, options.source ?? "the text", options.form)) {
-    runs.push(await recordedTrace(found, options));
-  }
-  return runs;
+  const found = tracesIn(text, options.source ?? "the text", options.form);
+  return await Array.fromAsync(found, (one) => recordedTrace(one, options));
 }
 
 async function recordedTrace(

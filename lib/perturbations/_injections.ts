@@ -62,7 +62,6 @@ function demandedCall(tools: readonly ToolSchema[], stream: Stream): InjectedDem
     const input = rareArguments(tool, stream);
     if (input !== undefined) return { function: tool.name, arguments: input };
   }
-  return undefined;
 }
 
 /** Arguments that fit the schema of a tool and that nobody gives by chance; `undefined` if none are found. */

@@ -166,14 +166,9 @@ function namesOf(
   keys: readonly string[],
   { follows, convert, numbered }: Style,
 ): Map<string, string> {
-  const names = new Map<string, string>();
-  const taken = new Set<string>();
+  const names = new Map(keys.filter(follows).map((key) => [key, key]));
+  const taken = new Set(names.keys());
   const numbers = new Map<string, number>();
-  for (const key of keys) {
-    if (!follows(key)) continue;
-    names.set(key, key);
-    taken.add(key);
-  }
   for (const key of keys) {
     if (names.has(key)) continue;
     const name = convert(key);

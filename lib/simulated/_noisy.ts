@@ -259,13 +259,10 @@ function changeDigit(value: number, stream: Stream): number {
 export function callEarly(situation: Situation): OutgoingCall[] {
   const { rates, plan, values, nameResult, stream } = situation;
   if (rates.early === 0) return [];
-  const consumers = new Map<string, FunctionReading[]>();
+  const consumers = new Map<string | undefined, FunctionReading[]>();
   for (const candidate of plan.open) {
     for (const variable of new Set(candidate.parameters.map(plan.variableOf))) {
-      if (variable === undefined) continue;
-      const sharing = consumers.get(variable);
-      if (sharing === undefined) consumers.set(variable, [candidate]);
-      else sharing.push(candidate);
+      consumers.getOrInsertComputed(variable, () => []).push(candidate);
     }
   }
   // Functions called with references to results of this reply are not early.
@@ -366,24 +363,17 @@ function streamOf(question: number, functionName: string): Stream {
   return fork(question, "tool failed", functionName);
 }
 
-/** A conversation after reactions to failed tools. */
-export interface ReactionResult {
-  /** The conversation, with invented values as returns of failed functions. */
-  readonly conversation: ReadConversation;
-  /** Whether the model gives up. */
-  readonly givesUp: boolean;
-}
-
-/** Reacts to the functions that failed and have not returned a value. */
-export function react(conversation: ReadConversation, draws: Draws<ReactionRates>): ReactionResult {
+/**
+ * Reacts to the functions that failed and have not returned a value. Returns the conversation, with invented values as
+ * returns of failed functions, and whether the model gives up.
+ */
+export function react(conversation: ReadConversation, draws: Draws<ReactionRates>) {
   const { giveup = 0, invent = 0 } = draws.rates;
   if (giveup + invent === 0) return { conversation, givesUp: false };
   const { prompt, functions, mustCall } = conversation;
   const question = forkSeed(draws.seed, draws.repetition, prompt);
-  const returned = new Set<string>();
-  for (const { name, values } of conversation.calls) {
-    if (values.size > 0) returned.add(name);
-  }
+  const answered = conversation.calls.filter(({ values }) => values.size > 0);
+  const returned = new Set(answered.map(({ name }) => name));
   let givesUp = false;
   const calls = conversation.calls.map((call) => {
     const { name, refusal } = call;

@@ -200,13 +200,11 @@ function toChat(request: ResponsesRequest): ChatRequest {
   };
 }
 
-function toTool(tool: ResponsesTool): ChatTool {
+function toTool(tool: NonNullable<ResponsesRequest["tools"]>[number]): ChatTool {
   // Tools of chat completions are not strict by default.
   const strict = tool.strict === false ? undefined : true;
   return { type: "function", function: functionOf(tool.name, { ...tool, strict }) };
 }
-
-type ResponsesTool = NonNullable<ResponsesRequest["tools"]>[number];
 
 /** The parts of one reply: a text, and calls after it. */
 interface AssistantReply {
@@ -321,7 +319,6 @@ function faultOfTools({ tools }: ResponsesRequest): WireFault | undefined {
       return { message: `Invalid schema for function '${name}': In context=(), ${rule}.` };
     }
   }
-  return undefined;
 }
 
 /** Checks that calls have outputs, outputs have calls, and reasoning and its items belong together. */

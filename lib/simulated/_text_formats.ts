@@ -62,7 +62,6 @@ export function readTextRequest(request: ChatRequest): TextRequest | undefined {
       },
     };
   }
-  return undefined;
 }
 
 /** Splits the format's instruction about a required call from the text. */

@@ -276,7 +276,6 @@ function unheldOption(
     ) ?? fields.filter((field) => words.has(field));
     if (option !== undefined) return notHeld(who, option, String(details ?? message ?? type));
   }
-  return undefined;
 }
 
 /** Returns the error of an option that a provider does not take, which ends the run. */

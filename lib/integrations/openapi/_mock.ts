@@ -392,7 +392,6 @@ function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
   if (has("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")) {
     return ["number"];
   }
-  return undefined;
 }
 
 function sizeOf(schema: JsonObject, keyword: string, otherwise: number): number {
@@ -418,8 +417,7 @@ class Checks {
 
   /** Whether a value fits a schema, which may refer to the definitions of the root. */
   fits(schema: JsonObject, value: JsonValue): boolean {
-    const check = this.#checks.get(schema) ?? this.#checkOf(schema);
-    this.#checks.set(schema, check);
+    const check = this.#checks.getOrInsertComputed(schema, (own) => this.#checkOf(own));
     return check(value) === undefined;
   }
 
@@ -429,9 +427,7 @@ class Checks {
       Object.fromEntries(OF_PLAIN_VALUES.map((keyword) => [keyword, schema[keyword]])),
     ) as JsonObject;
     const key = jsonText(rules);
-    const known = this.#plain.get(key) ?? rules;
-    this.#plain.set(key, known);
-    return this.fits(known, value);
+    return this.fits(this.#plain.getOrInsert(key, rules), value);
   }
 
   #checkOf(schema: JsonObject): ValueCheck {

@@ -332,9 +332,6 @@ function descriptionOf(operation: JsonObject, place: string): string {
   return whole.length <= MAX_DESCRIPTION ? whole : `${cutText(whole, MAX_DESCRIPTION - 1)}…`;
 }
 
-/** What a schema describes: a request leaves out what is read-only, a result what is write-only. */
-type Direction = "request" | "result";
-
 const PREFIX = "#/components/schemas/";
 const DEFINITIONS = "#/$defs/";
 
@@ -344,7 +341,8 @@ class Schemas {
   readonly #left: "readOnly" | "writeOnly";
   readonly #converted = new Map<string, JsonValue>();
 
-  constructor(document: JsonObject, direction: Direction) {
+  /** A request leaves out what is read-only, a result what is write-only. */
+  constructor(document: JsonObject, direction: "request" | "result") {
     const schemas = fieldOf(fieldOf(document, "components"), "schemas");
     this.#components = isJsonObject(schemas) ? schemas : {};
     this.#left = direction === "request" ? "readOnly" : "writeOnly";

@@ -12,11 +12,6 @@ import type { Message } from "../../tools/message.ts";
 import { type Conversation, counted, cutIn, type Item, whyUnfit } from "./_conversation.ts";
 import type { Part } from "./_part.ts";
 
-/** A trial's conversation, and the trial. */
-export interface TrialConversation extends Conversation {
-  readonly trial: Trial;
-}
-
 /** Why a reply was no answer, by how its trial ended. */
 const FINISH: Readonly<Record<string, FinishReason>> = {
   token_limit: "length",
@@ -24,7 +19,7 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
 };
 
 /** Reads a trial, as a line of a journal or as it is. */
-export function readTrial(part: Part): TrialConversation {
+export function readTrial(part: Part): Conversation & { readonly trial: Trial } {
   if (part.textAt("kind") !== "trial") {
     return part.fail('must be a line of a journal with the kind "trial"');
   }

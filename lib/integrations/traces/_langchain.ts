@@ -54,7 +54,6 @@ function typeOf(part: Part): { readonly type: string; readonly fields: Part } | 
   ) {
     return { type, fields: part };
   }
-  return undefined;
 }
 
 /** Reads a list of messages, or a state with one as its `messages`. */

@@ -274,7 +274,8 @@ function otherLetter(text: string, stream: Stream): string | undefined {
   ) {
     return undefined;
   }
-  const kindAt = (place: number) => letterKind(text[place]!);
+  const kindAt = (place: number) =>
+    [VOWELS, CONSONANTS].find((kind) => kind.includes(text[place]!.toLowerCase()));
   const places = Array.from({ length: text.length }, (_, place) => place)
     .filter((place) => kindAt(place) !== undefined && !/\p{M}/u.test(text[place + 1] ?? ""));
   const place = sample(places, stream);
@@ -284,10 +285,6 @@ function otherLetter(text: string, stream: Stream): string | undefined {
   const letter = sample(others, stream)!;
   const after = before === before.toLowerCase() ? letter : letter.toUpperCase();
   return text.slice(0, place) + after + text.slice(place + 1);
-}
-
-function letterKind(letter: string): string | undefined {
-  return [VOWELS, CONSONANTS].find((kind) => kind.includes(letter.toLowerCase()));
 }
 
 /** At most this many words of a text are repeated with one of them changed. */
@@ -326,7 +323,6 @@ function firstFree(
     const text = draw();
     if (text !== undefined && isFree(text)) return text;
   }
-  return undefined;
 }
 
 /**

@@ -37,12 +37,10 @@ const QUERY_FILE = FILE.transform((file, context): Query =>
   })
 );
 
-type Report = (path: readonly PropertyKey[], message: string) => void;
-
 /** Claims text for parameters with given places first, then for those without, then for arguments of calls. */
 function readQuery(
   { query: text, parameters = [], calls = [] }: z.output<typeof FILE>,
-  report: Report,
+  report: (path: readonly PropertyKey[], message: string) => void,
 ): Query {
   const claims = new Claims(text);
   const placed = parameters.flatMap((parameter, number): QueryParameter[] => {

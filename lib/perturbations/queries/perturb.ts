@@ -19,14 +19,6 @@ import {
 import { spansToRemove } from "../_removal.ts";
 import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./_query_writer.ts";
 
-/** Options for `perturbQuery()`. */
-export interface QueryPerturbationOptions {
-  /** The seed of all random draws. */
-  readonly seed: number;
-  /** Writes phrases and sentences. Default: the built-in writer. */
-  readonly writer?: QueryWriter;
-}
-
 /** The input of a method. */
 interface Work {
   readonly method: QueryMethod;
@@ -60,7 +52,7 @@ const METHODS: Readonly<Record<QueryMethod, (work: Work) => TextEdit[]>> = {
 export function perturbQuery(
   method: QueryMethod,
   query: Query,
-  { seed, writer = WRITER }: QueryPerturbationOptions,
+  { seed, writer = WRITER }: { readonly seed: number; readonly writer?: QueryWriter },
 ): Perturbed<Query> {
   const { text } = query;
   const parameters = placedParameters(query);

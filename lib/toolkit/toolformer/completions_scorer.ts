@@ -167,8 +167,7 @@ export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[
   let ways: ReadonlyMap<number, TokenWay> = new Map([[0, { start: 0, cost: 0 }]]);
   const cache = new Map<string, TokenReading[]>();
   for (const [number, token] of tokens.entries()) {
-    const readings = cache.get(token) ?? readingsOf(token);
-    cache.set(token, readings);
+    const readings = cache.getOrInsertComputed(token, readingsOf);
     const next = new Map<number, TokenWay>();
     for (const [start, { cost: before }] of ways) {
       const opening = start === 0 && number < MAX_OPENING ? openingOf(token) : [];

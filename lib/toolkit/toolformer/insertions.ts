@@ -25,21 +25,14 @@ export interface Insertion extends CandidatePosition {
   readonly arguments: JsonObject;
 }
 
-/** A rule that selects sentences for calls of a tool. */
-interface CandidateRule {
-  /** The name of the tool. */
-  readonly tool: string;
-  /** Returns the index of a mark in a sentence in which calls are tried; -1 if there is none. */
-  search(sentence: string): number;
-}
-
 /**
  * The article's rules: a calculator if a sentence has one of the signs `+ - * / =` or the word "calculate", in small
- * letters; a search if it has "population", "capital" or "founded", in any case. Parts of words count.
+ * letters; a search if it has "population", "capital" or "founded", in any case. Parts of words count. `search` gives the
+ * index of what was found in a sentence; -1 if there is none.
  */
-const CANDIDATE_RULES: readonly CandidateRule[] = [
-  { tool: "calculator", search: (sentence) => sentence.search(/[-+*\/=]|calculate/) },
-  { tool: "search", search: (sentence) => sentence.search(/population|capital|founded/i) },
+const CANDIDATE_RULES = [
+  { tool: "calculator", search: (sentence: string) => sentence.search(/[-+*\/=]|calculate/) },
+  { tool: "search", search: (sentence: string) => sentence.search(/population|capital|founded/i) },
 ];
 
 /**
@@ -222,5 +215,4 @@ function argumentsIn(text: string): JsonObject | undefined {
     const value = readTolerantJson(text, from)?.value;
     if (isJsonObject(value)) return value;
   }
-  return undefined;
 }

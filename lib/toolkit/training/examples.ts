@@ -73,18 +73,12 @@ export const SKIPPED = {
 /** A reason why a trial gives no conversation. */
 export type SkipReason = keyof typeof SKIPPED;
 
-/** The origin of a trial. */
-export interface TrialOrigin extends Pick<TrainingOptions, "sets"> {
-  /** The plan of its journal; omitted if it has none. */
-  readonly plan?: PlanOrigin | undefined;
-}
-
 /**
  * Returns the conversation of a trial, verified by running its calls again, or the reason why there is none.
  */
 export async function trainingExample(
   trial: Trial,
-  { plan, sets }: TrialOrigin = {},
+  { plan, sets }: Pick<TrainingOptions, "sets"> & { readonly plan?: PlanOrigin } = {},
 ): Promise<TrainingExample | { readonly skipped: SkipReason }> {
   const { task, strategy: name, model } = trial;
   let open: ReconstructOptions["open"];
