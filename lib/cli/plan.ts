@@ -17,8 +17,9 @@ import { readResults } from "../runs/journal/results.ts";
 import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";
 import { MAX_PLANNED } from "../runs/plan.ts";
 import { planWithSets } from "../runs/session.ts";
-import { pairedDetectableEffect, pairedSampleSize } from "../statistics/paired_sample_size.ts";
 import {
+  pairedDetectableEffect,
+  pairedSampleSize,
   rateDetectableEffect,
   rateSampleSize,
   unpairedDetectableEffect,

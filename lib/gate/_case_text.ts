@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { CaseCheck, ChangedCase, ChangedCases } from "./cases.ts";
-import type { ForbiddenCall } from "./decide.ts";
+import type { CaseCheck, ChangedCase, ChangedCases, ForbiddenCall } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { countText, percent, points } from "../base/numbers.ts";
 

@@ -14,7 +14,7 @@ import { type SignFlip, signFlip } from "../statistics/sign_flip.ts";
 import defer * as summaries from "../trials/summary.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
-import { type ChangedCases, changedCases, type ComparedCase } from "./cases.ts";
+import { type ChangedCases, changedCases, type ComparedCase } from "./decide.ts";
 import { type ComparedCases, isLeftOut } from "./compared_cases.ts";
 import {
   differenceOf,

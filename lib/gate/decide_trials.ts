@@ -11,7 +11,18 @@ import {
   undecidable,
   withCommonestReasons,
 } from "./undecidable.ts";
-import { changedCases } from "./cases.ts";
+import {
+  changedCases,
+  conclude,
+  type ContinueVerdict,
+  type ForbiddenCall,
+  type TrialsVerdict,
+  type Verdict,
+  VERDICT_KINDS,
+  withCases,
+  withCeilings,
+  withForbidden,
+} from "./decide.ts";
 import { DIFFERENCES, RATES, sumUnits } from "./evidence.ts";
 import { cellDraws, FRESH_DRAWS, unmatchedCells } from "./_fresh_draws.ts";
 import {
@@ -43,17 +54,6 @@ import {
   variantName,
   variantOf,
 } from "./variant.ts";
-import {
-  conclude,
-  type ContinueVerdict,
-  type ForbiddenCall,
-  type TrialsVerdict,
-  type Verdict,
-  VERDICT_KINDS,
-  withCases,
-  withCeilings,
-  withForbidden,
-} from "./decide.ts";
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";

@@ -12,12 +12,13 @@ import {
   type Variant,
   variantName,
 } from "./variant.ts";
-import type {
-  CeilingCheck,
-  ForbiddenVerdict,
-  TrialsVerdict,
-  Verdict,
-  VerdictDetails,
+import {
+  casesKind,
+  type CeilingCheck,
+  type ForbiddenVerdict,
+  type TrialsVerdict,
+  type Verdict,
+  type VerdictDetails,
 } from "./decide.ts";
 import { countText, percent, points, probability } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
@@ -40,7 +41,6 @@ import {
   forbiddenLines,
   forbiddenText,
 } from "./_case_text.ts";
-import { casesKind } from "./cases.ts";
 import { ceilingAt } from "./ceilings.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 

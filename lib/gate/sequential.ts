@@ -14,8 +14,7 @@
 import type { Prng } from "@std/random";
 import { z } from "zod";
 import { type CompletePolicy, type Hypotheses, hypothesesOf, isUpgrade } from "./policy.ts";
-import { pairedSampleSize } from "../statistics/paired_sample_size.ts";
-import { type GateChances, rateSampleSize } from "../statistics/sample_size.ts";
+import { type GateChances, pairedSampleSize, rateSampleSize } from "../statistics/sample_size.ts";
 import { bisect } from "../statistics/distributions.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { caseText } from "./_case_text.ts";
-import type { CaseUnits } from "./cases.ts";
+import type { CaseUnits, Verdict } from "./decide.ts";
 import { isCovered, RATES } from "./evidence.ts";
 import { byCase, type DecisionGraph, type GateDecision } from "./decisions.ts";
 import {
@@ -15,7 +15,6 @@ import {
   type ScoredTrial,
   type Variant,
 } from "./variant.ts";
-import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { commonKinds } from "../base/text_kind.ts";

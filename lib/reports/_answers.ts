@@ -13,7 +13,7 @@ import { hypothesesOf, isUpgrade } from "../gate/policy.ts";
 import { variantKey } from "../gate/variant.ts";
 import { PERTURBATIONS } from "../perturbations/ids.ts";
 import { perturbationWords } from "./_glossary.ts";
-import { detectableFall } from "../statistics/paired_sample_size.ts";
+import { detectableFall } from "../statistics/sample_size.ts";
 import { SIGNIFICANT, testedPairs, unitsOf } from "./metrics/_comparisons.ts";
 import { OVERVIEW } from "./metrics/_headline.ts";
 import type { Report } from "./report.ts";

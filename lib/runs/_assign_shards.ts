@@ -12,7 +12,7 @@ import {
   type TaskSize,
   type TrialSetting,
   USUAL_CALLS,
-} from "./_usage_estimate.ts";
+} from "./cost_forecast.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";

@@ -7,7 +7,7 @@ import { firstClash } from "../base/clash.ts";
 import { isFault } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
-import { fewestClean } from "../gate/cases.ts";
+import { fewestClean } from "../gate/decide.ts";
 import { didYouMean } from "../base/nearest_name.ts";
 import { countText, percent } from "../base/numbers.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";

@@ -6,7 +6,7 @@
 import { DIFFERENCES, type Pair, RATES, type Unit } from "../gate/evidence.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { countText, percent, points } from "../base/numbers.ts";
-import { conclude } from "../gate/decide.ts";
+import { conclude, fewestClean, mostFailed, trialsToProve } from "../gate/decide.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { Obstacle } from "../perturbations/methods.ts";
@@ -33,8 +33,6 @@ import {
   pairedDetectableEffect,
   pairedGatePower,
   pairedSampleSize,
-} from "../statistics/paired_sample_size.ts";
-import {
   rateDetectableEffect,
   rateGateChances,
   rateSampleSize,
@@ -44,7 +42,6 @@ import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { changesTask, obstacleOf } from "../trials/executors/tasks.ts";
 import { isCase, isGenerated, isProbe, isQuestion } from "../tasks/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
-import { fewestClean, mostFailed, trialsToProve } from "../gate/cases.ts";
 import { binomialLowerTail } from "../statistics/distributions.ts";
 
 /** The forecast of a gate. */

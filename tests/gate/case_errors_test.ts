@@ -5,8 +5,13 @@
 
 import { assert, assertEquals, assertGreater, assertLess, assertLessOrEqual } from "@std/assert";
 import type { Prng } from "@std/random";
-import { casesKind, type CaseUnits, changedCases, checkCases } from "../../lib/gate/cases.ts";
-import { withCases } from "../../lib/gate/decide.ts";
+import {
+  casesKind,
+  type CaseUnits,
+  changedCases,
+  checkCases,
+  withCases,
+} from "../../lib/gate/decide.ts";
 import { decide } from "../support/deciding.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";

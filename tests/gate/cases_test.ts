@@ -16,11 +16,11 @@ import {
   fewestClean,
   mostFailed,
   trialsToProve,
-} from "../../lib/gate/cases.ts";
+  type TrialsVerdict,
+} from "../../lib/gate/decide.ts";
 import { Report } from "../../lib/reports/report.ts";
 import { noteText } from "../../lib/reports/_view.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
-import type { TrialsVerdict } from "../../lib/gate/decide.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { completePolicy, type GatePolicy, readPolicy } from "../../lib/gate/policy.ts";

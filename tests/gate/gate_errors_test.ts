@@ -23,8 +23,7 @@ import {
   type SequentialRule,
   sequentialRule,
 } from "../../lib/gate/sequential.ts";
-import { pairedSampleSize } from "../../lib/statistics/paired_sample_size.ts";
-import { rateSampleSize } from "../../lib/statistics/sample_size.ts";
+import { pairedSampleSize, rateSampleSize } from "../../lib/statistics/sample_size.ts";
 import { type Ends, endsOf, sequentialEnds, type World } from "../support/exact_gates.ts";
 import fc from "../support/fast_check.ts";
 

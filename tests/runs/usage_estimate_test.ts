@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { expectedUsage, type TrialSetting } from "../../lib/runs/_usage_estimate.ts";
+import { expectedUsage, type TrialSetting } from "../../lib/runs/cost_forecast.ts";
 
 const SIZE = { question: 1000, calls: 4, given: 2 };
 

@@ -4,7 +4,7 @@ import { assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Prng } from "@std/random";
 import { fork } from "../../lib/base/random.ts";
 import { normalQuantile } from "../../lib/statistics/distributions.ts";
-import { pairedGatePower } from "../../lib/statistics/paired_sample_size.ts";
+import { pairedGatePower } from "../../lib/statistics/sample_size.ts";
 import { tangoStatistic } from "../../lib/statistics/proportions.ts";
 import { stratifiedStatistic } from "../../lib/statistics/two_samples.ts";
 import { textOf } from "../support/documents.ts";

@@ -17,8 +17,6 @@ import {
   pairedDetectableEffect,
   pairedGatePower,
   pairedSampleSize,
-} from "../../lib/statistics/paired_sample_size.ts";
-import {
   rateDetectableEffect,
   rateGateChances,
   rateSampleSize,
