@@ -267,6 +267,7 @@ export async function finish(
 /** Stops a run cleanly at the first interrupt; a second one ends the process at once. */
 export class Interrupt implements Disposable {
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   readonly #stop = (): void => {
     this[Symbol.dispose]();
     this.#controller.abort(new Error("the run was interrupted"));
@@ -274,10 +275,6 @@ export class Interrupt implements Disposable {
 
   constructor() {
     for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, this.#stop);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   [Symbol.dispose](): void {

@@ -20,49 +20,33 @@ export type Edit = Extract<Change, { kind: "value" | "order" }>;
  * all properties of the originals, functions too.
  */
 export function applyEdits<T>(list: readonly T[], edits: readonly Edit[]): readonly T[] {
-  const copies = new Copies();
+  // Each container is copied once, then changed in place.
+  const copies = new WeakSet<JsonObject>();
+  const put = (holder: JsonObject, key: string, copy: JsonObject) => {
+    copies.add(copy);
+    define(holder, key, copy);
+    return copy;
+  };
   // Only the values that edits point at are read as JSON.
   const top: JsonObject = { "": list as unknown as JsonValue };
   for (const edit of edits) {
     const keys = ["", ...pointerKeys(edit.path)];
     const last = keys.pop()!;
-    const holder = copies.along(top, keys);
-    if (edit.kind === "order") copies.put(holder, last, copies.ordered(holder, last, edit.after));
-    else if (Object.hasOwn(edit, "after")) define(holder, last, edit.after!);
-    else delete holder[last];
-  }
-  return top[""] as unknown as readonly T[];
-}
-
-/** The containers copied so far: each is copied once, then changed in place. */
-class Copies {
-  readonly #copies = new WeakSet<JsonValue[] | JsonObject>();
-
-  /** Returns the container at a path of keys, and copies every container on the way. */
-  along(top: JsonObject, keys: readonly string[]): JsonObject {
     let holder = top;
     for (const key of keys) {
       // Lists are indexed by position as objects are by key.
       const held = holder[key] as JsonObject;
-      holder = this.#copies.has(held)
+      holder = copies.has(held)
         ? held
-        : this.put(holder, key, (Array.isArray(held) ? [...held] : { ...held }) as JsonObject);
+        : put(holder, key, (Array.isArray(held) ? [...held] : { ...held }) as JsonObject);
     }
-    return holder;
+    if (edit.kind === "order") {
+      const held = holder[last] as JsonObject;
+      put(holder, last, Object.fromEntries(edit.after.map((key) => [key, held[key]!])));
+    } else if (Object.hasOwn(edit, "after")) define(holder, last, edit.after!);
+    else delete holder[last];
   }
-
-  /** Puts a fresh copy of a container in its place. */
-  put(holder: JsonObject, key: string, copy: JsonObject): JsonObject {
-    this.#copies.add(copy);
-    define(holder, key, copy);
-    return copy;
-  }
-
-  /** Returns an object with its keys in another order. */
-  ordered(holder: JsonObject, key: string, keys: readonly string[]): JsonObject {
-    const held = holder[key] as JsonObject;
-    return Object.fromEntries(keys.map((inner) => [inner, held[inner]!]));
-  }
+  return top[""] as unknown as readonly T[];
 }
 
 /** Sets a key, even `__proto__`. */

@@ -19,42 +19,22 @@ import { typeOf } from "../../tools/schema/position.ts";
  * @param parameters The schema of all arguments, and every schema within it.
  */
 export function retypings(parameters: readonly Subschema[], stream: Stream): Edit[] {
-  const changes = new TypeChanges(parameters);
-  return changes.groups.flatMap((group) => changes.edits(group, stream));
-}
-
-/** Schemas of the same value, in document order. */
-type SchemaGroup = readonly Subschema[];
-
-/** Finds the type changes for the parameters of one tool. */
-class TypeChanges {
-  readonly groups: readonly SchemaGroup[];
-  readonly #children: ReadonlyMap<Subschema | undefined, readonly Subschema[]>;
-  readonly #references: References;
-  /** Schemas that accept values of certain types only. */
-  readonly #bounded: ReadonlySet<Subschema>;
-
-  constructor(parameters: readonly Subschema[]) {
-    const demands = demandsAmong(parameters);
-    this.#references = new References(parameters);
-    this.#children = Map.groupBy(demands, ({ around }) => around);
-    const demanded = new Set(demands);
-    const targets = new Map(demands.map((inner) => [
-      inner,
-      this.#references.targetsOf(inner).filter((target) => demanded.has(target)),
-    ]));
-    this.groups = groupsOf(targets);
-    this.#bounded = boundedAmong(targets);
-  }
-
-  /** The edits that give a group another type. */
-  edits(group: SchemaGroup, stream: Stream): Edit[] {
+  const demands = demandsAmong(parameters);
+  const references = new References(parameters);
+  const children = Map.groupBy(demands, ({ around }) => around);
+  const demanded = new Set(demands);
+  const allTargets = new Map(demands.map((inner) => [
+    inner,
+    references.targetsOf(inner).filter((target) => demanded.has(target)),
+  ]));
+  const bounded = boundedAmong(allTargets);
+  return groupsOf(allTargets).flatMap((group): Edit[] => {
     const targets = targetsExcept(kindsIn(group));
-    const isOpen = group.some((inner) => inner.role !== "branch" && !this.#bounded.has(inner));
+    const isOpen = group.some((inner) => inner.role !== "branch" && !bounded.has(inner));
     if (isOpen || targets.length === 0) return [];
     const target = sample(targets, stream)!;
     const scalar = sample(SCALARS.filter((other) => targets.includes(other)), stream);
-    const containers = new Set(group.flatMap((inner) => this.#containersIn(inner)));
+    const containers = new Set(group.flatMap((inner) => containersIn(inner, children)));
     const stays = (inner: SchemaGroup) => kindsIn(inner).some((kind) => containers.has(kind));
     const gone = new Set<Subschema>();
     return group.flatMap((inner): Edit[] => {
@@ -64,50 +44,60 @@ class TypeChanges {
         gone.add(inner);
         return [];
       }
-      const branches = this.#branchesIn(inner);
+      const branches = branchesIn(inner, children, references);
       if (branches !== undefined && !stays(branches) && kindsIn(branches).length > 0) {
         gone.add(inner);
         return differences(path, schema, retyped(schema, target, isCheckKeyword));
       }
-      if (this.#containersIn(inner).length > 0 || stays([inner])) {
+      if (containersIn(inner, children).length > 0 || stays([inner])) {
         return scalar === undefined
           ? []
           : differences(path, schema, retypedExcept(schema, containers, scalar));
       }
-      if (kindsOf(schema).length === 0 || this.#references.leadInto(path, isPlainCheckKeyword)) {
+      if (kindsOf(schema).length === 0 || references.leadInto(path, isPlainCheckKeyword)) {
         return [];
       }
       return differences(path, schema, retyped(schema, target, isPlainCheckKeyword));
     });
-  }
+  });
+}
 
-  /** The kinds of container whose parts a schema describes; the root, all arguments, is an object. */
-  #containersIn(inner: Subschema): Kind[] {
-    const parts = (this.#children.get(inner) ?? []).flatMap(({ role, keyword }): Kind[] => {
-      if (role === "property") return ["object"];
-      if (role !== "part") return [];
-      return [/properties$/i.test(keyword) ? "object" : "array"];
-    });
-    return inner.role === "root" ? ["object", ...parts] : parts;
-  }
+/** Schemas of the same value, in document order. */
+type SchemaGroup = readonly Subschema[];
 
-  /**
-   * A schema with all its nested branches, if they can be replaced as one. `undefined` if they describe parts,
-   * refer to another schema, or are referred to.
-   */
-  #branchesIn(top: Subschema): SchemaGroup | undefined {
-    if (this.#references.isNamedWithin(top)) return undefined;
-    if (this.#references.leadInto(top.path, isCheckKeyword)) return undefined;
-    const found = [top];
-    for (const inner of found) {
-      if (refers(inner)) return undefined;
-      for (const child of this.#children.get(inner) ?? []) {
-        if (child.role === "branch") found.push(child);
-        else if (child.role !== "definition" || inner !== top) return undefined;
-      }
+/** The schemas directly within each one. */
+type Children = ReadonlyMap<Subschema | undefined, readonly Subschema[]>;
+
+/** The kinds of container whose parts a schema describes; the root, all arguments, is an object. */
+function containersIn(inner: Subschema, children: Children): Kind[] {
+  const parts = (children.get(inner) ?? []).flatMap(({ role, keyword }): Kind[] => {
+    if (role === "property") return ["object"];
+    if (role !== "part") return [];
+    return [/properties$/i.test(keyword) ? "object" : "array"];
+  });
+  return inner.role === "root" ? ["object", ...parts] : parts;
+}
+
+/**
+ * A schema with all its nested branches, if they can be replaced as one. `undefined` if they describe parts,
+ * refer to another schema, or are referred to.
+ */
+function branchesIn(
+  top: Subschema,
+  children: Children,
+  references: References,
+): SchemaGroup | undefined {
+  if (references.isNamedWithin(top)) return undefined;
+  if (references.leadInto(top.path, isCheckKeyword)) return undefined;
+  const found = [top];
+  for (const inner of found) {
+    if (refers(inner)) return undefined;
+    for (const child of children.get(inner) ?? []) {
+      if (child.role === "branch") found.push(child);
+      else if (child.role !== "definition" || inner !== top) return undefined;
     }
-    return found;
   }
+  return found;
 }
 
 function kindsIn(group: SchemaGroup): Kind[] {
