@@ -4,9 +4,8 @@
  * @module
  */
 
-import defer * as http from "node:http";
+import process from "node:process";
 import type { Agent } from "node:http";
-import defer * as zlib from "node:zlib";
 import { concatBytes } from "./input.ts";
 import { isDirect } from "./proxy.ts";
 
@@ -64,6 +63,8 @@ export function plainFetch(
   { host, hostname, port, pathname, search }: URL,
   { method, headers, body, signal, limit }: PlainRequest,
 ): Promise<PlainAnswer> {
+  // Loaded with the first request, as it takes a while.
+  const http = process.getBuiltinModule("node:http");
   connections ??= new http.Agent({ keepAlive: true });
   const bytes = new TextEncoder().encode(body);
   const { promise, resolve, reject } = Promise.withResolvers<PlainAnswer>();
@@ -136,6 +137,7 @@ function unpacked(
   limit: number,
 ): Uint8Array {
   if (packing === undefined || packing === "identity") return bytes;
+  const zlib = process.getBuiltinModule("node:zlib");
   const unpack = {
     br: zlib.brotliDecompressSync,
     deflate: zlib.inflateSync,
