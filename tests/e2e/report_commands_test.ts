@@ -229,7 +229,6 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
     const listed = reportedTrials(place.file("r.html"));
     assertEquals(listed.length, 12);
     assertEquals(listed.every(({ task }) => (task !== undefined) === graphs), true);
-    assertEquals(listed.every(({ dotMarks }) => dotMarks === ""), true);
     assertEquals(costsOf(place).length, 2);
     if (graphs) continue;
     const { id } = readLines(journal)[1];

@@ -2,7 +2,7 @@
  * Trees of a report's page, read back: what tests ask of them.
  */
 
-import type { EventView } from "../../lib/reports/page/_event_view.ts";
+import type { CallView, EventView } from "../../lib/reports/page/_event_view.ts";
 import type { Tree } from "../../lib/reports/page/_tree.ts";
 
 /** The elements of a tree with this name or class, in order. */
@@ -27,34 +27,26 @@ export function textsOf(tree: Tree | undefined, selector: string): string[] {
 }
 
 /** The kind of an event, its title and its text; a call has none. */
-export function readEvent({ item, step }: EventView): [string, string, string | false] {
-  const [kind, title, text] = item as [string, Tree, Tree];
-  return step === undefined
-    ? [kind.replace("li.", ""), textOf(title), textOf(text)]
-    : ["call", textOf(title).trim(), false];
+export function readEvent(event: EventView): [string, string, string | false] {
+  return "call" in event
+    ? ["call", `call ${event.call}, step ${event.step}`, false]
+    : [event.kind, event.title, event.text];
 }
 
 /** What a page shows of a call. */
-export function readCall({ item }: EventView) {
-  const [[kind, title, name, notes, [, given, , returned], ...more]] = [
-    item as [string, Tree, Tree, Tree, [string, [string, ...Tree[]], Tree, Tree], ...Tree[]],
-  ];
-  const inputs = given.slice(1).filter((input) => elementsOf(input, "span").length > 0);
+export function readCall(call: CallView) {
+  const { role, note, state, did, inputs = [], parameters, ...more } = call;
+  const listed = (...texts: (string | undefined)[]) => texts.filter(Boolean).join(", ");
   return {
-    title: textOf(title),
-    function: textOf(name),
-    notes: textOf(notes).trim(),
-    /** The role of its function, if it has one, and its result. */
-    kinds: kind.replace("li.", ""),
+    ...more,
+    title: listed(`call ${call.call}, step ${call.step}`, did),
+    function: call.name,
+    notes: listed(role, note),
+    kinds: [role, state].filter(Boolean).join(" "),
     /** The inputs; what is wrong with one follows it. */
-    inputs: inputs.map((input) =>
-      [...textsOf(input, "value"), ...textsOf(input, "why")] as [string, string?]
+    inputs: inputs.map(([name, value, ...why]) =>
+      [`${name} = ${value}`, ...why] as [string, string?]
     ),
-    /** The arguments as they were written; omitted if their inputs are shown. */
-    written: inputs.length === 0 ? textOf(given) : undefined,
-    returned: textOf(returned),
-    unperturbed: textsOf(more, "value")[0],
-    why: textsOf(more, "why")[0],
-    parameters: textsOf(more, "parameter"),
+    parameters: textsOf(parameters, "parameter"),
   };
 }

@@ -17,7 +17,6 @@ import { generateTask, GENERATOR_VERSION, type Task } from "../../lib/tasks/grap
 import { outputsOf, type TaskFunction } from "../../lib/tasks/graphs/wording.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
-import { readCall } from "../support/trees.ts";
 
 const SPEC = {
   ...{ core: 5, depth: 3, connected: 3, disconnected: 2, seed: 1 },
@@ -252,10 +251,10 @@ Deno.test("the story and the page of a trial name every output that a call retur
     const words = returnedBy(first!).map(({ variable, value }) => `${variable} = ${value}`);
     assert(words.length > 1);
     const known = taskOf(trial, GENERATOR_VERSION);
-    const view = viewTrial(trial, undefined, known).events.find(({ step }) => step !== undefined)!;
+    const view = viewTrial(trial, undefined, known).events.find((event) => "call" in event)!;
     const label = /^@\w+/.exec(first!.result)?.[0];
     const expected = words.map((one) => label === undefined ? one : `${label}.${one}`).join(", ");
-    assertEquals(readCall(view).returned, expected);
+    assertEquals(view.returned, expected);
     assert(describeTrial(trial).includes(words[0]!));
   }
 });

@@ -3,11 +3,9 @@
  * @module
  */
 
-import { isLost } from "../../tools/fault.ts";
 import type { Role } from "../../tasks/graphs/graph.ts";
 import type { Task } from "../../tasks/graphs/task.ts";
 import { outputsOf, type TaskFunction } from "../../tasks/graphs/wording.ts";
-import type { CallEvent } from "../../calls/trace.ts";
 
 /** Colours that colour-blind readers can distinguish and that suit dark text (after Okabe and Ito). */
 const FILLS: Readonly<Record<Role, string>> = {
@@ -16,10 +14,6 @@ const FILLS: Readonly<Record<Role, string>> = {
   disconnected: "#d9d9d9",
 };
 const TARGET_LINE = "#d55e00";
-const RIGHT = "#111111";
-const IRRELEVANT = "#00513a";
-const WRONG = "#a3001b";
-const FAULT = "#8a4b00";
 
 /**
  * Returns the graph in Graphviz's language: an edge leads from the function that produces a value to the
@@ -44,37 +38,6 @@ export function toDot(task: Task): string {
     "}",
     "",
   ].join("\n");
-}
-
-/**
- * Returns DOT statements that add the numbers of its calls to each function that was called; they belong before
- * the last brace of {@linkcode toDot}'s text. Numbers are black; green where the function is not needed; red
- * with a cross where the call failed, in brackets for cascades (FuncBenchGen, Fig. 9); brown with an
- * exclamation mark where a fault lost its result. Calls of unknown functions are left out.
- */
-export function callMarks(task: Task, calls: readonly CallEvent[]): string {
-  const callsByFunction = Map.groupBy(calls, (call) => call.function);
-  return task.functions.flatMap((fn) => {
-    const { name, role } = fn;
-    const own = callsByFunction.get(name);
-    if (own === undefined) return [];
-    const colour = role === "core" ? RIGHT : IRRELEVANT;
-    const numbers = own.map((event) => {
-      const { call, failure } = event;
-      const [shade, mark] = failure !== undefined
-        ? [WRONG, failure.root ? " \u2717" : " (\u2717)"]
-        : isLost(event)
-        ? [FAULT, " !"]
-        : [colour, ""];
-      return `<FONT COLOR="${shade}"><B>${call}${mark}</B></FONT>`;
-    });
-    // Six numbers a row, so that a function with many calls does not get too wide.
-    const rows = Array.from(
-      { length: Math.ceil(numbers.length / 6) },
-      (_, row) => numbers.slice(6 * row, 6 * row + 6).join("&#160;&#160;"),
-    );
-    return [`  ${name} [label=<${labelOf(fn, "<BR/>")}<BR/>${rows.join("<BR/>")}>];`];
-  }).join("\n");
 }
 
 /** Returns the graph as a Mermaid flowchart, which many Markdown viewers draw. */

@@ -30,20 +30,17 @@ import { countText } from "../../base/numbers.ts";
 import { changeCount, judgedTitle, judgedTokens, stateLines } from "../_transcript_text.ts";
 import { folded, type Tree } from "./_tree.ts";
 
-/** One event as the page shows it. */
-export interface EventView {
-  /** The reply that made a call, from 1: calls of one step have no order. Omitted for all other events. */
-  readonly step?: number;
-  /** What two trials are compared by: a call, or the answer. Omitted for all other events. */
-  readonly told?: string;
-  readonly item: Tree;
-}
+/** One event as the page shows it, whose script makes the elements. What an event does not have is `undefined`. */
+export type EventView = CallView | TextView;
 
-/** Returns the view of an event that is a text below a title. */
-function viewText(kind: string, title: string, text: string, ...more: readonly Tree[]): EventView {
-  return {
-    item: [`li.${kind}`, ["span.faint", title], ["div.value", printableLines(text)], ...more],
-  };
+/** A call. */
+export type CallView = ReturnType<typeof viewCall>;
+
+/** An event that is a text below a title; `told` is what answers of two trials are compared by. */
+type TextView = ReturnType<typeof viewText> & { readonly told?: string };
+
+function viewText(kind: string, title: string, text: string, more?: Tree) {
+  return { kind, title, text: printableLines(text), more };
 }
 
 /** Properties of the trial that an event belongs to. */
@@ -132,7 +129,7 @@ function viewJudged(event: JudgedEvent): EventView {
   const more = Object.entries({ question, reply }).map(([name, text]) =>
     text !== "" && folded(name, ["div.value", printableLines(text)])
   );
-  return viewText("judged", `${title} (${judgedTokens(event)})`, reason, ...more);
+  return viewText("judged", `${title} (${judgedTokens(event)})`, reason, more);
 }
 
 /** Returns the scores of the answer to a question, which stands beside the events with the right calls. */
@@ -170,67 +167,45 @@ function shortCause(failure: Pick<Failure, "root" | "type" | "detail">): string 
   return `passes on the wrong result of ${[...sources].join(" and ")}`;
 }
 
-function viewCall(event: CallEvent, task: Task | undefined): EventView {
+function viewCall(event: CallEvent, task: Task | undefined) {
   const { call, step, role, fault, failure, unperturbed, injected, parameters } = event;
-  const name = printable(event.function, 200);
   const plain = plainArguments(event);
-  const wrong = failure === undefined ? new Map<string, string>() : wrongInputs(failure, task);
+  const wrong = failure && wrongInputs(failure, task);
   const isShownAtInputs = plain !== undefined &&
-    [...wrong.keys()].every((name) => Object.hasOwn(plain, name));
-  const inputs = Object.entries(plain ?? {}).map(([parameter, given]) => ({
-    parameter: printable(parameter, 200),
-    value: printableLines(jsonText(given) + resolvedText(event, parameter, given)),
-    reason: wrong.get(parameter),
-  }));
-  const written = printableLines(
-    event.arguments + (event.resolved === undefined ? "" : `\nstands for ${event.resolved}`),
-  );
-  // Arguments have no order.
-  const told = plain === undefined
-    ? written
-    : inputs.map(({ parameter, value }) => `${parameter}=${value}`).toSorted().join(", ");
+    wrong?.keys().every((name) => Object.hasOwn(plain, name));
   const { state, note } = stateOf(event);
-  const notes = [role, note, fault && `fault: ${fault}`].filter(Boolean);
   const cause = failure !== undefined && printable(
     isShownAtInputs && shortCause(failure) || describeCause({ ...event, ...failure }),
     1000,
   );
+  const root = failure?.root ? "root" : "cascade";
   return {
+    call,
+    // Calls of one step have no order.
     step,
-    told: `${name}(${told})`,
-    item: [
-      `li.${role === undefined ? "" : `${role} `}${state}`,
-      ["span.faint", `${[`call ${call}, step ${step}`, ...callNotes(event)].join(", ")} `],
-      ["strong", name],
-      ["span.faint", ` ${notes.join(", ")}`],
-      [
-        "div.call",
-        plain === undefined ? ["div", ["div.value", written]] : [
-          "div",
-          ...inputs.map(({ parameter, value, reason }): Tree => [
-            "div",
-            ["span.value", `${parameter} = ${value}`],
-            reason !== undefined && ["div.why", `\u2717 ${reason}`],
-          ]),
-        ],
-        ["div.faint", "\u2192"],
-        ["div.value", returnedText(event)],
-      ],
-      unperturbed !== undefined && [
-        ...["p.faint", "the function itself returned "],
-        ["span.value", printableLines(unperturbed)],
-      ],
-      injected !== undefined && [
-        ...["p.faint", "an instruction was injected, which demands to "],
-        ["span.value", printableLines(demandText(injected))],
-      ],
-      failure !== undefined && [
-        "p.why",
-        `\u2717 ${failure.type.replaceAll("_", " ")} ` +
-        `(${failure.root ? "root" : "cascade"}): ${cause}`,
-      ],
-      parameters !== undefined && parameterTree(parameters),
-    ],
+    did: callNotes(event).join(", ") || undefined,
+    name: printable(event.function, 200),
+    role,
+    state,
+    note: [note, fault && `fault: ${fault}`].filter(Boolean).join(", ") || undefined,
+    inputs: plain && Object.entries(plain).map(([parameter, given]) => {
+      const value = printableLines(jsonText(given) + resolvedText(event, parameter, given));
+      const why = wrong?.get(parameter);
+      const input = [printable(parameter, 200), value];
+      return why === undefined ? input : [...input, why];
+    }),
+    written: plain === undefined
+      ? printableLines(
+        event.arguments + (event.resolved === undefined ? "" : `\nstands for ${event.resolved}`),
+      )
+      : undefined,
+    returned: returnedText(event),
+    // How its number is marked in the graph.
+    mark: failure !== undefined ? root : isLost(event) ? "lost" : undefined,
+    unperturbed: unperturbed && printableLines(unperturbed),
+    injected: injected && printableLines(demandText(injected)),
+    why: failure && `${failure.type.replaceAll("_", " ")} (${root}): ${cause}`,
+    parameters: parameters && parameterTree(parameters),
   };
 }
 

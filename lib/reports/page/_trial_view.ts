@@ -7,7 +7,6 @@
 import { signsOf } from "../../gate/ceilings.ts";
 import { isUnwatched } from "../../gate/variant.ts";
 import { cellName, isWholeQuestion } from "../cells.ts";
-import { callMarks } from "../figures/graph_drawing.ts";
 import { printable } from "../../base/json.ts";
 import { describeOutcome, firstFailure } from "../story.ts";
 import { describeFailure } from "../../calls/failure_types.ts";
@@ -43,8 +42,6 @@ export interface TrialView {
   readonly side: Tree;
   /** The events, in order. */
   readonly events: readonly EventView[];
-  /** Statements of Graphviz that mark the calls in the graph. */
-  readonly dotMarks: string;
 }
 
 /** Returns the view of a trial; `known` is its task, where that can be generated again. */
@@ -57,7 +54,6 @@ export function viewTrial(
   const { model, strategy, perturbation, repetition, usage, durationMs, startedAt, outcome } =
     trial;
   const { outcomes, hidden } = trialWords(trial);
-  const calls = trial.events.filter((event) => event.kind === "call");
   const root = firstFailure(trial.failures);
   const replayed = trial.replayed
     ? "from a recording: no model was asked"
@@ -116,7 +112,6 @@ export function viewTrial(
       ),
       ...viewState(trial),
     ],
-    dotMarks: task === undefined ? "" : callMarks(task, calls),
   };
 }
 

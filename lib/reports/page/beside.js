@@ -121,7 +121,7 @@ function stepsOf(events) {
 function firstDifference(steps, order) {
   for (const step of order) {
     const [own = [], other = []] = steps.map((events) =>
-      (events.get(step) ?? []).filter(({ told }) => told !== undefined)
+      (events.get(step) ?? []).filter((event) => toldOf(event) !== undefined)
     );
     const differing = [without(own, other), without(other, own)];
     const events = new Set(differing.flat());
@@ -129,19 +129,26 @@ function firstDifference(steps, order) {
     const [where, nothing] = step === END
       ? ["the answer", "no answer"]
       : [titleOf(step), "no such call"];
-    const told = differing.map((some) =>
-      short(some.map(({ told }) => told).join(" and ")) || nothing
-    );
+    const told = differing.map((some) => short(some.map(toldOf).join(" and ")) || nothing);
     return { step, where, told, events };
   }
   return undefined;
 }
 
+/** Returns what two trials are compared by: a call, whose arguments have no order, or the answer. @param {any} event */
+function toldOf({ call, name, inputs, written, told }) {
+  if (call === undefined) return told;
+  const given = inputs?.map((/** @type {string[]} */ [parameter, value]) =>
+    `${parameter}=${value}`
+  );
+  return `${name}(${given?.sort().join(", ") ?? written})`;
+}
+
 /** Returns the events that others lack; those of one step have no order. @param {any[]} events @param {any[]} others */
 function without(events, others) {
-  const left = others.map(({ told }) => told);
-  return events.filter(({ told }) => {
-    const place = left.indexOf(told);
+  const left = others.map(toldOf);
+  return events.filter((event) => {
+    const place = left.indexOf(toldOf(event));
     if (place >= 0) left.splice(place, 1);
     return place < 0;
   });

@@ -65,13 +65,52 @@ export const folded = (name, ...content) => make("details", make("summary", name
 /** @param {any[]} events @param {string} id @param {ReadonlySet<any>} marked Where two trials differ first. */
 export function eventList(events, id, marked = new Set()) {
   const items = events.map((event) => {
-    const item = /** @type {HTMLElement} */ (grow(event.item));
+    const item = event.call === undefined ? textItem(event) : callItem(event);
     if (marked.has(event)) item.classList.add("first");
     return item;
   });
   const nothing = id === "" ? "nothing" : "The journal holds no events of this trial.";
   if (items.length === 0) items.push(make("li.faint", nothing));
   return make("ol.events", id === "" ? {} : { id }, items);
+}
+
+/** Returns an event that is a text. @param {any} event */
+const textItem = ({ kind, title, text, more }) =>
+  make(`li.${kind}`, make("span.faint", title), make("div.value", text), grow(more));
+
+/** Returns texts that are there, as one. @param {...(string | undefined)} texts */
+const listed = (...texts) => texts.filter(Boolean).join(", ");
+
+/** Returns a call. @param {any} event */
+function callItem({ call, step, did, name, role, state, note, ...event }) {
+  /** @param {string} words @param {string | undefined} text */
+  const noted = (words, text) =>
+    text !== undefined && make("p.faint", words, make("span.value", text));
+  return make(
+    `li.${role === undefined ? "" : `${role} `}${state}`,
+    make("span.faint", `${listed(`call ${call}, step ${step}`, did)} `),
+    make("strong", name),
+    make("span.faint", ` ${listed(role, note)}`),
+    make(
+      "div.call",
+      make(
+        "div",
+        event.inputs?.map((/** @type {string[]} */ [parameter, value, why]) =>
+          make(
+            "div",
+            make("span.value", `${parameter} = ${value}`),
+            why && make("div.why", `\u2717 ${why}`),
+          )
+        ) ?? make("div.value", event.written),
+      ),
+      make("div.faint", "\u2192"),
+      make("div.value", event.returned),
+    ),
+    noted("the function itself returned ", event.unperturbed),
+    noted("an instruction was injected, which demands to ", event.injected),
+    event.why && make("p.why", `\u2717 ${event.why}`),
+    grow(event.parameters),
+  );
 }
 
 /** @param {any} trial @param {any} task @returns {Content} */
@@ -112,7 +151,9 @@ export async function drawGraphs(trials, frames, isOpen) {
       const viz = await loadGraphviz();
       if (!isOpen()) return;
       const end = task.dot.lastIndexOf("}");
-      const drawing = viz.renderSVGElement(`${task.dot.slice(0, end)}${trial.dotMarks}\n}`);
+      const drawing = viz.renderSVGElement(
+        `${task.dot.slice(0, end)}${callMarks(task.dot, trial.events)}\n}`,
+      );
       drawing.setAttribute("role", "img");
       drawing.setAttribute("aria-label", "the graph of the task, with the numbers of the calls");
       frame.replaceChildren(drawing);
@@ -120,4 +161,37 @@ export async function drawGraphs(trials, frames, isOpen) {
       frame.replaceChildren(make("p.why", `The graph cannot be drawn: ${error}`));
     }
   }
+}
+
+/** The colours of calls in a graph, and the marks behind their numbers. */
+const MARKS = new Map([
+  ["core", ["#111111", ""]],
+  ["root", ["#a3001b", " \u2717"]],
+  ["cascade", ["#a3001b", " (\u2717)"]],
+  ["lost", ["#8a4b00", " !"]],
+]);
+
+/**
+ * Returns DOT statements that add the numbers of its calls to each function of a graph that was called; they belong
+ * before its last brace. Numbers are black; green where the function is not needed; red with a cross where the call
+ * failed, in brackets for cascades (FuncBenchGen, Fig. 9); brown with an exclamation mark where a fault lost its
+ * result. Calls of unknown functions are left out.
+ * @param {string} dot
+ * @param {any[]} events
+ */
+export function callMarks(dot, events) {
+  const calls = Map.groupBy(events.filter(({ call }) => call !== undefined), ({ name }) => name);
+  return [...dot.matchAll(/^ +(\w+) \[label="([^"]*)"/gm)].flatMap(([, name, label = ""]) => {
+    const numbers = (calls.get(name) ?? []).map(({ call, role, mark }) => {
+      const [colour, sign] = MARKS.get(mark ?? role) ?? ["#00513a", ""];
+      return `<FONT COLOR="${colour}"><B>${call}${sign}</B></FONT>`;
+    });
+    if (numbers.length === 0) return [];
+    // Six numbers a row, so that a function with many calls does not get too wide.
+    const rows = Array.from(
+      { length: Math.ceil(numbers.length / 6) },
+      (_, row) => numbers.slice(6 * row, 6 * row + 6).join("&#160;&#160;"),
+    );
+    return [`  ${name} [label=<${label.replaceAll("\\n", "<BR/>")}<BR/>${rows.join("<BR/>")}>];`];
+  }).join("\n");
 }

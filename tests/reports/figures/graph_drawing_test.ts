@@ -6,12 +6,14 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { instance } from "@viz-js/viz";
-import { callMarks, toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
+import { toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
+import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
+import { callMarks } from "../../../lib/reports/page/trial.js";
 import { generateTask, type Task } from "../../../lib/tasks/graphs/task.ts";
-import type { CallEvent } from "../../../lib/calls/trace.ts";
+import { type CallEvent, failuresOf } from "../../../lib/calls/trace.ts";
 import fc from "../../support/fast_check.ts";
 import { specs } from "../../support/generated.ts";
-import { callEvent, HOSTILE } from "../../support/records.ts";
+import { callEvent, HOSTILE, record } from "../../support/records.ts";
 import { parseXml } from "../../support/xml.ts";
 
 const TASK = generateTask({ core: 5, depth: 2, connected: 2, disconnected: 4, seed: 7 });
@@ -110,6 +112,12 @@ function callsOn(task: ReturnType<typeof generateTask>): fc.Arbitrary<CallEvent[
   );
 }
 
+/** The marks of calls in the graph of a task, as a page draws them. */
+function marksOf(task: Task, events: readonly CallEvent[]): string {
+  const trial = record({ events, failures: failuresOf(events) });
+  return callMarks(toDot(task), [...viewTrial(trial, "", { kind: "generated", task }).events]);
+}
+
 Deno.test("callMarks() draws with every task each call once, failed ones with a cross (FuncBenchGen 4.7)", async () => {
   const viz = await instance();
   fc.assert(
@@ -118,7 +126,7 @@ Deno.test("callMarks() draws with every task each call once, failed ones with a 
         callsOn(task).map((calls) => ({ task, calls }))
       ),
       ({ task, calls }) => {
-        const dot = toDot(task).replace(/\}\s*$/, `${callMarks(task, calls)}\n}\n`);
+        const dot = toDot(task).replace(/\}\s*$/, `${marksOf(task, calls)}\n}\n`);
         const { output, errors } = viz.render(dot, { format: "json" });
         // It warns that it does not know how wide a cross is.
         assertEquals(errors.filter(({ level }) => level !== "warning"), []);
@@ -152,7 +160,7 @@ Deno.test("callMarks() draws with every task each call once, failed ones with a 
 Deno.test("callMarks() has no ribbon of a function that is called again and again", () => {
   const [{ name }] = TASK.functions as [Task["functions"][number]];
   const calls = Array.from({ length: 40 }, (_, place) => callEvent(place + 1, { function: name }));
-  const rows = callMarks(TASK, calls).split("<BR/>").slice(2);
+  const rows = marksOf(TASK, calls).split("<BR/>").slice(2);
   assertEquals(rows.map((row) => row.match(/<B>/g)?.length), [6, 6, 6, 6, 6, 6, 4]);
 });
 
@@ -163,7 +171,7 @@ Deno.test("callMarks() tells a call that a fault kept from its result from one t
     { fault: "slow" },
     {},
   ] as const).map((own, place) => callEvent(place + 1, { function: name, role: "core", ...own }));
-  const marks = [...callMarks(TASK, calls).matchAll(/COLOR="([^"]+)"><B>([^<]+)</g)];
+  const marks = [...marksOf(TASK, calls).matchAll(/COLOR="([^"]+)"><B>([^<]+)</g)];
   assertEquals(marks.map(([, , mark]) => mark), ["1 !", "2", "3"]);
   const [fault, late, right] = marks.map(([, colour]) => colour);
   assertEquals(late, right);
@@ -171,17 +179,17 @@ Deno.test("callMarks() tells a call that a fault kept from its result from one t
 });
 
 Deno.test("callMarks() is nothing where nothing of the task was called", () => {
-  assertEquals(callMarks(TASK, []), "");
-  assertEquals(callMarks(TASK, [callEvent(1, { function: HOSTILE })]), "");
+  assertEquals(marksOf(TASK, []), "");
+  assertEquals(marksOf(TASK, [callEvent(1, { function: HOSTILE })]), "");
 });
 
 Deno.test("callMarks() has a colour for calls that are needed, one for others, one for failed ones (FuncBenchGen 4.7)", () => {
   const failure = { type: "function_not_found", detail: { nearest: null }, root: true } as const;
-  const calls = TASK.functions.flatMap(({ name }, place) => [
-    callEvent(2 * place + 1, { function: name }),
-    callEvent(2 * place + 2, { function: name, failure }),
+  const calls = TASK.functions.flatMap(({ name, role }, place) => [
+    callEvent(2 * place + 1, { function: name, role }),
+    callEvent(2 * place + 2, { function: name, role, failure }),
   ]);
-  const marks = callMarks(TASK, calls).split("\n");
+  const marks = marksOf(TASK, calls).split("\n");
   const colours = TASK.functions.map(({ role }, place) => {
     const [right, wrong] = found(marks[place]!, /COLOR="(#[0-9a-f]{6})"><B>\d+( \u2717)?</g)
       .toSorted((one, other) => one.length - other.length);
