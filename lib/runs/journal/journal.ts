@@ -27,8 +27,6 @@ export interface JournalFile {
   readonly end: JournalEnd;
   /** The plan line; `undefined` in journals written by other tools. */
   readonly plan: PlanLine | undefined;
-  /** Whether its lines have no checksums, so that changes and gaps do not show. */
-  readonly unchecked: boolean;
   /**
    * Summaries of the trials. Of several lines with one id the last counts, as invalid trials may be run
    * again.
@@ -102,12 +100,9 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
     }
     first = false;
   }
-  const end = next.value;
-  const unchecked = end.sum === undefined;
   return {
     path,
-    end,
-    unchecked,
+    end: next.value,
     plan,
     trials: [...trials.values()],
     places,
@@ -149,14 +144,16 @@ export function suiteOf(path: string): string | undefined {
  *
  * @throws {InputError} If the journal has changed since it was read.
  */
-export function* journalTrials(
-  { path, unchecked, places, values }: JournalFile,
-): Generator<Trial, void, void> {
-  for (const { value, line } of journalLines(path, { unchecked })) {
+export function* journalTrials({ path, places, values }: JournalFile): Generator<Trial> {
+  let left = places.size;
+  for (const { value, line } of journalLines(path, { again: true })) {
     if (lineKind(value) !== "trial") continue;
     const trial = parseTrial(value, `${path}, line ${line}`);
-    if (places.get(trial.id)?.line === line) yield values.complete(trial);
+    if (places.get(trial.id)?.line !== line) continue;
+    left--;
+    yield values.complete(trial);
   }
+  if (left > 0) throw new InputError(`Cannot use ${path}: it was changed while it was in use`);
 }
 
 /**

@@ -148,7 +148,7 @@ export function faultOf(
 
 /** Says that journals without checksums may have been changed. */
 function uncheckedText(journals: readonly JournalFile[]): string | undefined {
-  const paths = journals.filter(({ unchecked }) => unchecked).map(({ path }) => path);
+  const paths = journals.filter(({ end }) => end.sum === undefined).map(({ path }) => path);
   return paths.length === 0
     ? undefined
     : `without checksums, so that lines may have been changed or left out: ${

@@ -415,6 +415,8 @@ Deno.test("journalTrials() passes over what was written since, and tells a line 
   writeJournal(folder, undefined, [whole[0], { ...whole[1], calls: -1 }]);
   const rule = `Cannot use ${path}, line 3:\n  at calls: `;
   assertThrows(() => [...journalTrials(file)], InputError, rule);
+  writeJournal(folder, undefined, [whole[0], { ...whole[1], id: "another" }]);
+  assertThrows(() => [...journalTrials(file)], InputError, "it was changed while it was in use");
 });
 
 Deno.test("wholeTrial() gives the trial that counts, with its events", () => {
