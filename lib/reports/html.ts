@@ -108,8 +108,11 @@ export function* pageEnd(
   yield PAGE_END;
 }
 
-/** Approximate size of a block before compression: small enough to unpack at a click. */
-const BLOCK_CHARACTERS = 400_000;
+/**
+ * Approximate size of a block before compression: small enough to unpack at a click, and that its base64 has less than
+ * the 65,536 characters above which a browser takes longer to read the page.
+ */
+const BLOCK_CHARACTERS = 300_000;
 
 /** What the index of a page needs of a report. */
 export interface PageScope extends Pick<Report, "comparisons" | "nameOf" | "unit" | "words"> {
