@@ -5,8 +5,7 @@
  */
 
 import process from "node:process";
-import type { Agent } from "node:http";
-import { concatBytes } from "./input.ts";
+import type { Agent, AgentOptions } from "node:http";
 import { isDirect } from "./proxy.ts";
 
 /** The kept connections, as many as there were requests at the same time. */
@@ -24,7 +23,7 @@ export interface PlainRequest {
 
 /** Whether requests to an address can be sent without TLS, a proxy and a password. */
 export function isPlain(url: URL): boolean {
-  return url.protocol === "http:" && url.username === "" && isDirect(url);
+  return url.protocol === "http:" && url.username + url.password === "" && isDirect(url);
 }
 
 /** A whole answer: of a `Response` it has what clients of models read. */
@@ -59,14 +58,17 @@ export class PlainAnswer implements Pick<Response, "body" | "ok" | "status" | "s
  * @throws {TypeError} If no whole answer comes.
  * @throws {RangeError} If it is too long.
  */
-export function plainFetch(
+export async function plainFetch(
   { host, hostname, port, pathname, search }: URL,
   { method, headers, body, signal, limit }: PlainRequest,
 ): Promise<PlainAnswer> {
+  signal?.throwIfAborted();
   // Loaded with the first request, as it takes a while.
   const http = process.getBuiltinModule("node:http");
-  connections ??= new http.Agent({ keepAlive: true });
+  // Where a proxy is in the way the runtime asks it, whatever Node's own variables say.
+  connections ??= new http.Agent({ keepAlive: true, proxyEnv: {} } as AgentOptions);
   const bytes = new TextEncoder().encode(body);
+  const { "transfer-encoding": _, ...own } = headers;
   const { promise, resolve, reject } = Promise.withResolvers<PlainAnswer>();
   const request = http.request({
     hostname: hostname.replace(/^\[|\]$/g, ""),
@@ -74,16 +76,17 @@ export function plainFetch(
     path: pathname + search,
     method,
     agent: connections,
+    maxHeaderSize: MAX_HEADER,
     // A list is sent as it is; an object would be checked and copied each time.
     headers: Object.entries({
-      ...headers,
-      host,
       connection: "keep-alive",
+      ...own,
+      host,
       "content-length": `${bytes.length}`,
     }).flat(),
   });
   const fail = (error: unknown) => {
-    reject(error);
+    reject(isReset(error) ? new TypeError(CLOSED) : error);
     request.destroy();
   };
   const abort = () => fail(signal!.reason);
@@ -93,28 +96,25 @@ export function plainFetch(
   request.on("error", fail);
   request.on("close", () => {
     signal?.removeEventListener("abort", abort);
-    reject(new TypeError("the connection was closed before the answer was whole"));
+    reject(new TypeError(CLOSED));
   });
   request.on("response", (response) => {
     const { statusCode: status = 0, headers: fields } = response;
-    const { "content-length": announced, "content-encoding": packing, location } = fields;
-    if (status >= 300 && status < 400 && location !== undefined) {
+    const { "content-length": announced, "content-encoding": packing } = fields;
+    if (REDIRECTS.includes(status)) {
       return fail(new TypeError("it redirects, and redirect mode is set to 'error'"));
     }
     if (Number(announced) > limit) {
       return fail(new RangeError(tooLong(limit, `${announced} bytes are announced`)));
     }
-    const chunks: Uint8Array[] = [];
-    let length = 0;
+    const received = new Gathered(limit);
     response.on("data", (chunk: Uint8Array) => {
-      length += chunk.length;
-      if (length > limit) fail(new RangeError(tooLong(limit)));
-      else chunks.push(chunk);
+      if (!received.add(chunk)) fail(new RangeError(tooLong(limit)));
     });
     response.on("error", fail);
     response.on("end", () => {
       try {
-        const text = new TextDecoder().decode(unpacked(concatBytes(chunks), packing, limit));
+        const text = new TextDecoder().decode(unpacked(received.bytes, packing, limit));
         resolve(new PlainAnswer(status, fields as Record<string, string>, text));
       } catch (error) {
         fail(error);
@@ -122,7 +122,42 @@ export function plainFetch(
     });
   });
   request.end(bytes);
-  return promise;
+  return await promise;
+}
+
+/** Bytes of the headers of an answer, at most. */
+const MAX_HEADER = 2 ** 18;
+const REDIRECTS = [301, 302, 303, 307, 308];
+const CLOSED = "the connection was closed before the answer was whole";
+
+function isReset(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ECONNRESET";
+}
+
+/** Chunks in one buffer: each by itself takes a hundred bytes, however small it is. */
+class Gathered {
+  #buffer = new Uint8Array(2 ** 14);
+  #length = 0;
+
+  constructor(readonly limit: number) {}
+
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  /** Adds a chunk; returns whether there was room for it. */
+  add(chunk: Uint8Array): boolean {
+    const length = this.#length + chunk.length;
+    if (length > this.limit) return false;
+    if (length > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.#buffer.length));
+      larger.set(this.bytes);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
+    return true;
+  }
 }
 
 /** Says that a body is too long. */
@@ -136,13 +171,14 @@ function unpacked(
   packing: string | undefined,
   limit: number,
 ): Uint8Array {
-  if (packing === undefined || packing === "identity") return bytes;
+  const name = packing?.toLowerCase() ?? "";
+  if (name === "" || name === "identity") return bytes;
   const zlib = process.getBuiltinModule("node:zlib");
-  const unpack = {
-    br: zlib.brotliDecompressSync,
-    deflate: zlib.inflateSync,
-    gzip: zlib.gunzipSync,
-  }[packing.toLowerCase()];
+  const unpack = new Map([
+    ["br", zlib.brotliDecompressSync],
+    ["deflate", zlib.inflateSync],
+    ["gzip", zlib.gunzipSync],
+  ]).get(name);
   if (unpack === undefined) {
     throw new TypeError(`it is packed as ${packing}, which nobody asked for`);
   }

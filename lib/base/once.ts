@@ -3,10 +3,26 @@
  * @module
  */
 
-/** Returns a function that makes each object's value when first asked for it; objects that go take theirs along. */
+/** Objects that nobody changes any more. */
+const SETTLED = new WeakSet<object>();
+
+/** Returns an object that nobody changes any more. */
+export function settled<T extends object>(value: T): T {
+  SETTLED.add(value);
+  return value;
+}
+
+/**
+ * Returns a function that makes the value of a settled object when first asked for it; those of others are made each
+ * time. An object that is made is settled as well.
+ */
 export function onceFor<Key extends object, Value>(
   make: (key: Key) => Value,
 ): (key: Key) => Value {
   const made = new WeakMap<Key, Value>();
-  return (key) => made.getOrInsertComputed(key, make);
+  const makeSettled = (key: Key) => {
+    const value = make(key);
+    return typeof value === "object" && value !== null ? settled(value) : value;
+  };
+  return (key) => SETTLED.has(key) ? made.getOrInsertComputed(key, makeSettled) : make(key);
 }

@@ -50,7 +50,7 @@ function variablesFor({ protocol }: URL): string[] {
 
 /** Whether an address is this machine's, which is asked without a proxy. */
 function isThisMachine({ hostname }: URL): boolean {
-  return hostname === "localhost" || /^(127\.|\[::1\])/.test(hostname);
+  return hostname === "localhost" || /^(127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 /** Whether an address is asked without a proxy for sure: a variable that may not be read may name one. */

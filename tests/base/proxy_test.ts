@@ -37,7 +37,7 @@ Deno.test(
     permissions: { env: false },
   },
   () => {
-    const direct = ["localhost:1", "127.0.0.2", "[::1]", "a.example", "10.0.0.1"]
+    const direct = ["localhost:1", "127.0.0.2", "[::1]", "127.a.example", "10.0.0.1"]
       .filter((host) => isDirect(new URL(`http://${host}/v1`)));
     assertEquals(direct, ["localhost:1", "127.0.0.2", "[::1]"]);
   },

@@ -121,6 +121,7 @@ Deno.test("this machine is asked without a proxy, and a proxy that is in the way
     HTTP_PROXY: `http://ann:s3cret@127.0.0.1:${port}`,
     HTTPS_PROXY: "http://ann:s3cret@127.0.0.1:9",
     NO_PROXY: "three.invalid",
+    NODE_USE_ENV_PROXY: "1",
   };
   const run = ["eval", "--no-check", "--config=deno.json", code, ...args];
   const { stdout, all } = await deno(run, { env });

@@ -5,6 +5,7 @@
 
 import { defined, printable } from "../../base/json.ts";
 import { isErrorOf } from "../../base/errors.ts";
+import { settled } from "../../base/once.ts";
 import { z } from "zod";
 import { abortable } from "@std/async/abortable";
 import {
@@ -311,7 +312,10 @@ export class Session {
           watch?.(asked) ??
             model.reply({
               messages: [...messages],
-              tools: this.#shown.getOrInsertComputed(tools, () => tools.map(withoutFunctions)),
+              tools: this.#shown.getOrInsertComputed(
+                tools,
+                () => tools.map((tool) => settled(withoutFunctions(tool))),
+              ),
               ...(toolChoice === undefined || tools.length === 0
                 ? {}
                 : { toolChoice: offeredChoice(toolChoice, tools) }),

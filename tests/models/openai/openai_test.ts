@@ -497,3 +497,14 @@ for (const stream of [false, true]) {
     assertEquals([retryable, state], [true, { connections: 1, requests: 2 }]);
   });
 }
+
+Deno.test("openai() sends a tool that was changed in place as it is now", async () => {
+  await using server = serving(sound);
+  const tool = { ...ADD, description: "one" };
+  const model = server.model();
+  await model.reply({ ...asked(), tools: [tool] });
+  tool.description = "two";
+  await model.reply({ ...asked(), tools: [tool] });
+  const told = server.received.map(({ body }) => JSON.stringify(body["tools"]).includes("two"));
+  assertEquals(told, [false, true]);
+});
