@@ -30,21 +30,20 @@ export function isPlain(url: URL): boolean {
 export class PlainAnswer implements Pick<Response, "body" | "ok" | "status" | "statusText"> {
   readonly ok: boolean;
   readonly statusText = "";
+  /** Clients list them, which takes those of the runtime as long as sending the request. */
+  readonly headers: ReadonlyMap<string, string>;
 
   constructor(
     readonly status: number,
-    readonly fields: Readonly<Record<string, string>>,
+    fields: Readonly<Record<string, unknown>>,
     readonly whole: string,
   ) {
     this.ok = status >= 200 && status < 300;
+    this.headers = new Map(Object.entries(fields).map(([name, value]) => [name, String(value)]));
   }
 
   get body(): Response["body"] {
     return new Response(this.whole || null).body;
-  }
-
-  get headers(): Headers {
-    return new Headers(this.fields);
   }
 
   text(): Promise<string> {
@@ -115,7 +114,7 @@ export async function plainFetch(
     response.on("end", () => {
       try {
         const text = new TextDecoder().decode(unpacked(received.bytes, packing, limit));
-        resolve(new PlainAnswer(status, fields as Record<string, string>, text));
+        resolve(new PlainAnswer(status, fields, text));
       } catch (error) {
         fail(error);
       }

@@ -177,8 +177,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
     if (endpoint.isWithin) return await read(await askWithin(endpoint, path, options));
     const { client, library } = await connect();
     try {
-      const answer: unknown = await client.post(path, options).asResponse();
-      const data = await read(answer instanceof OpenAnswer ? answer.response : answer as Response);
+      const data = await read(await client.post(path, options).asResponse());
       hasAnswered = true;
       answered();
       return data;
@@ -442,26 +441,6 @@ interface Client {
   readonly library: typeof import("openai");
 }
 
-/**
- * What OpenAI's client sees of an answer that is no error: it would make a list of the headers and a copy of the
- * address for a log that is off, which takes as long as sending the request.
- */
-class OpenAnswer {
-  readonly ok = true;
-  readonly url = "";
-  readonly headers = new Map<string, string>();
-
-  constructor(readonly response: Response) {}
-
-  get status(): number {
-    return this.response.status;
-  }
-
-  get body(): Response["body"] {
-    return this.response.body;
-  }
-}
-
 /** The JSON of tools, which each request of a conversation has: it takes several times as long as the rest. */
 const toolText = onceFor((tool: object) => jsonText(tool));
 
@@ -515,9 +494,8 @@ async function clientOf(
     }
 
     /** Sends a request without a timer: retrying limits every attempt. */
-    override async fetchWithTimeout(url: string, init: RequestInit = {}): Promise<Response> {
-      const response = await send(url, init);
-      return response.ok ? new OpenAnswer(response) as unknown as Response : response;
+    override fetchWithTimeout(url: string, init: RequestInit = {}): Promise<Response> {
+      return send(url, init);
     }
   }
   // The client reads variables that no option can override (OPENAI_CUSTOM_HEADERS). While it is created it
