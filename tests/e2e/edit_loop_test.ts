@@ -49,8 +49,8 @@ const TESTS = (
 
 Deno.test("--record=auto asks a model only for what no recording of the same content has", async (t) => {
   await using place = await folder();
-  await using server = drawingServer();
-  const { state } = server;
+  const state = { model: "mine-1" };
+  await using server = drawingServer(state);
   place.write(
     "deno.json",
     JSON.stringify({ imports: { "@toolgate/toolgate": `file://${ROOT}/mod.ts` } }),
@@ -60,7 +60,7 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
   /** Runs the edited file, and gives what it asked, its line on that, the first draws and the verdict. */
   const edit = async (edited: Edited, own = ["--record=auto"]) => {
     const file = place.write("tests/own_test.ts", TESTS(server.url, edited));
-    const [before, out] = [state.requests, `out/${++runs}/`];
+    const [before, out] = [server.asked.length, `out/${++runs}/`];
     const run = await deno([
       ...["test", "--no-check", "--no-prompt", "--allow-all", file.slice(place.path.length + 1)],
       ...["--", ...own, `--out=${out}`],
@@ -68,7 +68,7 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
     return {
       run,
       out: place.file(out),
-      asked: state.requests - before,
+      asked: server.asked.length - before,
       told: lineOf(run),
       firsts: [...run.stdout.matchAll(/^FIRST (.*)$/gm)].map(([, city]) => city!),
       verdict: /^mine: [A-Z]+: .*$/m.exec(unwrapped(run.stdout))?.[0] ?? "",

@@ -37,9 +37,9 @@ Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere
   await using place = await folder();
   await using server = habitServer();
   await journalOf(place, server.url, { models: ["never-calls"] });
-  const choices = server.requests.map((request) => {
-    const asked = request as typeof request & { tool_choice?: unknown };
-    return [String(request.messages[0]!.content).startsWith("How many"), asked.tool_choice];
+  const choices = server.asked.map(({ body }) => {
+    const [{ content }] = body["messages"] as [{ content: string }];
+    return [content.startsWith("How many"), body["tool_choice"]];
   });
   assertEquals(choices.length, 12);
   const forced = { type: "function", function: { name: "eval" } };

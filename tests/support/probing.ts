@@ -6,6 +6,7 @@
 import type { Model } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import type { ChatRequest } from "../../lib/simulated/_wire.ts";
+import { type SayingServer, sayingServer } from "./saying_server.ts";
 
 /** What a model does with a probe. */
 export const HABITS = [
@@ -32,56 +33,23 @@ export function habitual(habit: Habit, name: string = habit, silent = false): Mo
   });
 }
 
-/** What {@linkcode habitServer} gives. */
-export interface HabitServer extends AsyncDisposable {
-  readonly url: string;
-  /** Everything that was asked. */
-  readonly requests: readonly ChatRequest[];
-}
-
 /** Serves models that are called as their habits are, with `-` for each space. */
-export function habitServer(): HabitServer {
-  const requests: ChatRequest[] = [];
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const asked: ChatRequest & { tool_choice?: unknown } = await request.json();
-    requests.push(asked);
-    const { messages, tools, model } = asked;
+export function habitServer(): SayingServer {
+  return sayingServer(({ body }) => {
+    const { messages, tools, model, tool_choice } = body as unknown as Required<ChatRequest>;
     const { text, calls = [] } = behave(
       model.replaceAll("-", " ") as Habit,
       String(messages[0]!.content),
       tools?.[0]?.function.name ?? "",
       messages.flatMap(({ role, content }) => role === "tool" ? [String(content)] : []),
-      asked.tool_choice !== undefined && asked.tool_choice !== "auto",
+      tool_choice !== undefined && tool_choice !== "auto",
     );
-    const tool_calls = calls.map(({ name, arguments: given }, place) => ({
-      id: `call_${messages.length}_${place}`,
-      type: "function",
-      function: { name, arguments: JSON.stringify(given) },
+    const made = calls.map(({ name, arguments: given }) => ({
+      name,
+      arguments: JSON.stringify(given),
     }));
-    return Response.json({
-      id: "reply",
-      object: "chat.completion",
-      created: 0,
-      model,
-      choices: [{
-        index: 0,
-        message: {
-          role: "assistant",
-          content: text,
-          refusal: null,
-          ...(tool_calls.length === 0 ? {} : { tool_calls }),
-        },
-        logprobs: null,
-        finish_reason: tool_calls.length === 0 ? "stop" : "tool_calls",
-      }],
-      usage: { prompt_tokens: 30, completion_tokens: 10, total_tokens: 40 },
-    });
+    return { text, calls: made, model };
   });
-  return {
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
-    requests,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
 }
 
 function behave(

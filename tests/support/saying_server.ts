@@ -23,6 +23,8 @@ export interface Saying {
   readonly calls?: readonly SaidCall[];
   /** The finish reason of a chat completion, if not that of its kind. */
   readonly finish?: string;
+  /** The model that served it; default parrot-2. */
+  readonly model?: string;
   /** Further items of a response, before all others. */
   readonly items?: readonly JsonObject[];
 }
@@ -96,12 +98,11 @@ export function sayingServer(script: Script): SayingServer {
 
 /** Writes a reply as the request wants it. */
 export function respond(
-  { text = "", calls = [], finish, items = [] }: Saying,
+  { text = "", calls = [], finish, model = "parrot-2", items = [] }: Saying,
   { number, path, body }: Asked,
 ): Response {
   const made = calls.map((call, place) => ({ id: `call_${number}_${place + 1}`, ...call }));
   const usage = { prompt_tokens: 100 + number, completion_tokens: 10, total_tokens: 110 + number };
-  const model = "parrot-2";
   if (path.endsWith("/responses")) {
     const response: JsonObject = {
       ...{ id: `resp_${number}`, object: "response", created_at: 1, status: "completed" },
