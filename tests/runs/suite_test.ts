@@ -319,8 +319,6 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ models: [{ model: "a", apiKey: "sk-1" }] }, "models[0]", '"apiKey"'],
   [{ strategies: [] }, "strategies", "must not be empty"],
   [{ strategies: ["guess"] }, "strategies[0]", "must be one of plain, restate, "],
-  [{ strategies: ["restate", "repair+repair"] }, "strategies[1]", "must name none of them twice"],
-  [{ strategies: ["restate+plain"] }, "strategies[0]", "must not join plain"],
   [{ strategies: [{ strategy: "guess" }] }, "strategies[0].strategy", "must be one of plain, "],
   [{ strategies: [{ strategy: "repair", atempts: 1 }] }, "strategies[0]", '"atempts"'],
   [
@@ -337,21 +335,6 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     { strategies: [{ strategy: "backward", rounds: 101 }] },
     "strategies[0].rounds",
     "must be at most 100: it is 101",
-  ],
-  [
-    { strategies: [{ strategy: "restate", attempts: 1 }] },
-    "strategies[0].attempts",
-    "goes with repair only",
-  ],
-  [
-    { strategies: [{ strategy: "repair", rounds: 1 }] },
-    "strategies[0].rounds",
-    "goes with backward only",
-  ],
-  [
-    { strategies: [{ strategy: "repair", dereference: true }] },
-    "strategies[0].dereference",
-    "goes with indirection only",
   ],
   [{ strategies: [{ strategy: "repair", name: "" }] }, "strategies[0].name", "must not be empty"],
   [
@@ -377,24 +360,9 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "must hold no secret",
   ],
   [
-    { strategies: [{ strategy: "repair", prompts: { backward: { missing: "more" } } }] },
-    "strategies[0].prompts.backward",
-    "texts can be given of repair only",
-  ],
-  [
-    { strategies: [{ strategy: "backward", prompts: { backward: { last: "{question}" } } }] },
-    "strategies[0].prompts.backward.last",
-    "there are backward.final, backward.missing, backward.call",
-  ],
-  [
     { strategies: [{ strategy: "repair", prompts: { repair: { fix: "Mend it." } } }] },
     "strategies[0].prompts.repair.fix",
     "the text must hold {arguments}",
-  ],
-  [
-    { strategies: [{ strategy: "repair", prompts: { repair: { fix: "{arguments} {task}" } } }] },
-    "strategies[0].prompts.repair.fix",
-    "nothing fills in {task}: there is {name}, {arguments}, {errors}, {schema}",
   ],
   [{ tasks: [{ case: "orakel" }] }, "tasks[0].case", "must be all, one of lying_calculator, "],
   [
