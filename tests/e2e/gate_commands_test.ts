@@ -272,32 +272,6 @@ Deno.test("toolgate gate --baseline keeps what the plan says of its baseline", a
   }
 });
 
-Deno.test("toolgate gate fails on a ceiling, whatever the success rate", async () => {
-  await using place = await folder();
-  const gate = {
-    successRate: 0.6,
-    margin: 0.1,
-    atMost: { failures: { incorrect_value: 0.01 }, behaviours: { silent: 0.9 }, tokens: 100_000 },
-  };
-  const models = ["sim:noisy?stale=0.05&seed=1"];
-  const journal = await journalOf(place, "ceiling", { graphs: 50, models, gate });
-  const finished = await toolgate(["gate", journal]);
-  assertEquals(finished.code, 1, finished.all);
-  assertMatch(
-    verdictIn(finished),
-    /: FAIL: the share of trials with a call of type incorrect_value is above its ceiling of 1\.0%: .*Without that it would pass\.$/,
-  );
-  const commands = [...finished.stdout.matchAll(/^ +rerun: .*( run .*\.jsonl --only .*)$/gm)];
-  assertEquals(commands.length, 3, finished.all);
-  // JSON has the ids, for programs.
-  const { verdicts: [{ ceilings: [check] }] } = JSON.parse(
-    (await toolgate(["gate", journal, "--json"])).stdout,
-  );
-  const shown = (readLines(journal) as { id: string; failures?: { type: string }[] }[])
-    .filter(({ failures = [] }) => failures.some(({ type }) => type === "incorrect_value"));
-  assertEquals(check.trials, shown.slice(0, 3).map(({ id }) => id));
-});
-
 Deno.test("toolgate plan tells what a suite's gate can decide, and what it costs", async () => {
   await using place = await folder();
   const model = "sim:noisy?quit=0.03&seed=1";

@@ -16,6 +16,7 @@ import {
   unwrapped,
 } from "../support/child.ts";
 import { CollectedTests } from "../support/collected.ts";
+import { junit } from "../support/xml.ts";
 
 /** So weak that no gate of the fixtures lets it pass, but not without a success. */
 const WEAK = "sim:noisy?quit=0.5";
@@ -75,22 +76,6 @@ function outputOf({ stdout, all }: Finished, test: string): string {
 function failedIn({ stdout }: Finished): string[] {
   const list = stdout.split("\n FAILURES \n")[1] ?? "";
   return [...list.matchAll(/^(.+) => /gm)].map(([, name]) => name!);
-}
-
-/** Cases and failures of a JUnit report. */
-function junit(path: string): { cases: string[]; failed: string[] } {
-  const text = Deno.readTextFileSync(path);
-  const plain = (name: string) =>
-    name.replaceAll("&gt;", ">").replaceAll("&lt;", "<").replaceAll("&amp;", "&");
-  const all = [...text.matchAll(/<testcase name="([^"]*)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs)];
-  // A step of a case says how it ended.
-  const cases = all.filter(([, name]) => !/ &gt; (not solved|invalid): /.test(name!));
-  return {
-    cases: cases.map(([, name]) => plain(name!)),
-    failed: cases.filter(([, , body]) => body?.includes("<failure")).map(([, name]) =>
-      plain(name!)
-    ),
-  };
 }
 
 /** The rerun line of each failed case, by the case's name; and the story in front of it. */

@@ -80,15 +80,4 @@ Deno.test("deno test -- --shard of a file with several benchmarks comes to what 
     assertEquals(verdicts, alone.verdicts);
   }
   assertEquals(reports.length, 2);
-  // What belongs to two benchmarks is no run of either.
-  for (const name of ["weak.shard1", "strong.shard2"]) {
-    const text = Deno.readTextFileSync(place.file(`results/${name}.jsonl`));
-    place.write(`mixed/${name}.jsonl`, text);
-  }
-  const mixed = await toolgate(["gate", place.file("mixed")]);
-  assertEquals(mixed.code, 3, mixed.all);
-  assertEquals(
-    mixed.stdout,
-    "suite strong\n\nINVALID: shards are missing: 1/3, 3/3.\n\nsuite weak\n\nINVALID: shards are missing: 2/3, 3/3.\n",
-  );
 });

@@ -10,6 +10,7 @@ import { tool } from "../../lib/tools/define_tool.ts";
 import type { ToolTestRun } from "../../lib/trials/executors/tool_case.ts";
 import { deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
 import { CollectedTests } from "../support/collected.ts";
+import { junit } from "../support/xml.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const PASSING = ["assistant", "shop", "travel"].map((name) => `fixtures/tool_tests/${name}.ts`);
@@ -46,22 +47,6 @@ function errorsIn({ stdout }: Finished): Map<string, string> {
   return new Map(
     parts.flatMap((name, place) => place % 2 === 0 ? [[name, parts[place + 1]!.trim()]] : []),
   );
-}
-
-/** The names and failures of a JUnit report. */
-function junit(path: string): { cases: string[]; failed: string[] } {
-  const cases = [
-    ...Deno.readTextFileSync(path).matchAll(
-      /<testcase name="([^"]*)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs,
-    ),
-  ];
-  const plain = (name: string) => name.replaceAll("&gt;", ">").replaceAll("&apos;", "'");
-  return {
-    cases: cases.map(([, name]) => plain(name!)),
-    failed: cases.filter(([, , body]) => body?.includes("<failure")).map(([, name]) =>
-      plain(name!)
-    ),
-  };
 }
 
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);

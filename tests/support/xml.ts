@@ -61,6 +61,16 @@ export function elementsOf(element: Element): Element[] {
   return [element, ...element.children.flatMap(elementsOf)];
 }
 
+/** The tests in a JUnit report, and those that failed: without steps, which say how a case ended. */
+export function junit(path: string): { cases: string[]; failed: string[] } {
+  const tests = elementsOf(parseXml(Deno.readTextFileSync(path))).filter((one) =>
+    one.name === "testcase" && !/ > (not solved|invalid): /.test(one.attributes["name"]!)
+  );
+  const named = (all: Element[]) => all.map(({ attributes }) => attributes["name"]!);
+  const hasFailed = ({ children }: Element) => children.some(({ name }) => name === "failure");
+  return { cases: named(tests), failed: named(tests.filter(hasFailed)) };
+}
+
 function attributesOf(written: string): Record<string, string> {
   const attributes: Record<string, string> = {};
   for (const [, name, value] of written.matchAll(new RegExp(`(${NAME})\\s*=\\s*(${VALUE})`, "g"))) {

@@ -18,6 +18,7 @@ import type { ChatRequest } from "../../lib/simulated/_wire.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
+import { sayingServer } from "../support/saying_server.ts";
 import { completion, response } from "../support/wire_servers.ts";
 
 /** A message of the planner, as chat completions have it. */
@@ -31,27 +32,23 @@ type Answer = JsonObject | { readonly status: number; readonly message: string }
 
 /** Serves sim:planner, whose messages `answer` turns into a server's choices. */
 function planning(answer: (planned: Planned, request: JsonObject, number: number) => Answer) {
-  const requests: JsonObject[] = [];
   const planner = parseSimulatedModel("sim:planner");
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const body = await request.json();
-    requests.push(body);
-    const { choices: [choice] } = planner.reply(body as ChatRequest);
-    const given = answer(choice!.message, body, requests.length);
+  const server = sayingServer(({ number, body }) => {
+    const { choices: [choice] } = planner.reply(body as unknown as ChatRequest);
+    const given = answer(choice!.message, body, number);
     return typeof given["status"] === "number"
       ? Response.json({ error: { message: given["message"] } }, { status: given["status"] })
       : Response.json(completion({}, { choices: [given as JsonObject] }));
   });
-  const baseURL = `http://127.0.0.1:${server.addr.port}/v1`;
   return {
-    requests,
+    asked: server.asked,
     async trial(seed = 1, api: Api = "chat"): Promise<Trial> {
       const connections = new Connections({ retries: 3, backoff: 1 });
-      const model = connections.model({ model: "planner", baseURL, api });
+      const model = connections.model({ model: "planner", baseURL: server.url, api });
       const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed };
       return await runTrial(task, model);
     },
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -116,7 +113,7 @@ for (const [what, { add, isMissing }] of Object.entries(EXPECTING)) {
     });
     const trials = await Promise.all(Array.from({ length: 20 }, (_, seed) => server.trial(seed)));
     assertEquals(trials.map(({ outcome }) => outcome), Array(20).fill("solved"));
-    assert(server.requests.some(({ messages }) => (messages as unknown[]).length > 3));
+    assert(server.asked.some(({ body }) => (body["messages"] as unknown[]).length > 3));
     assertNotMatch(JSON.stringify(trials), new RegExp(THOUGHT));
   });
 }
@@ -136,7 +133,7 @@ Deno.test("a call that the server could not read is a wrong call of the model, a
     assertEquals(trial.calls, trial.minimumCalls! + 1);
     assertEquals(parsesOf(trial.events)?.unreadable, 1);
     // Servers that parse it take it back.
-    const [, sent] = server.requests[1]!["messages"] as JsonObject[];
+    const [, sent] = server.asked[1]!.body["messages"] as JsonObject[];
     const [call] = sent!["tool_calls"] as { function: JsonObject }[];
     assertEquals(call!.function, { name: "unreadable_call", arguments: "{}" });
   }

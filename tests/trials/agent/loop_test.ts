@@ -1,35 +1,22 @@
 import { assertEquals } from "@std/assert";
 import { type LoopOptions, runLoop } from "../../../lib/trials/agent/loop.ts";
-import {
-  createExecutor,
-  type GeneratedTaskExecutor,
-} from "../../../lib/trials/executors/generated.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import type { Message } from "../../../lib/tools/message.ts";
-import type { Model, ModelReply } from "../../../lib/models/model.ts";
-import {
-  type Ending,
-  type Limits,
-  Session,
-  type SessionOptions,
-} from "../../../lib/trials/agent/session.ts";
+import type { Model } from "../../../lib/models/model.ts";
+import { type Ending, type Limits, Session } from "../../../lib/trials/agent/session.ts";
 import { wrapEnvironment } from "../../../lib/tools/tool.ts";
 import type { TraceEvent } from "../../../lib/calls/trace.ts";
 import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
-import { type Parrot, parrot } from "../../support/models.ts";
+import { parrot } from "../../support/models.ts";
 
 const PROMPT: Message = { role: "user", content: TASK.prompt };
-
-function replying(...replies: Partial<ModelReply>[]): Parrot {
-  return parrot(replies);
-}
 
 async function run(
   model: Model,
   limits: Omit<Limits, "calls"> = {},
-  { signal, models, ...more }: Partial<LoopOptions> & Partial<SessionOptions> = {},
+  more: Partial<LoopOptions> = {},
 ): Promise<{
   readonly ending: Ending;
-  readonly executor: GeneratedTaskExecutor;
   readonly events: readonly TraceEvent[];
   readonly session: Session;
 }> {
@@ -39,11 +26,9 @@ async function run(
     context: { trial: "a trial", repetition: 2 },
     limits,
     record: (event) => executor.record(event),
-    ...(models === undefined ? {} : { models }),
-    ...(signal === undefined ? {} : { signal }),
   });
   const ending = await runLoop({ session, environment: executor, messages: [PROMPT], ...more });
-  return { ending, executor, events: executor.events, session };
+  return { ending, events: executor.events, session };
 }
 
 const SOURCES = { text: "First the sources.", calls: [OTH, SRC] };
@@ -51,7 +36,7 @@ const TARGET = { calls: [TGT] };
 const DONE = { text: "omega = 444" };
 
 Deno.test("runLoop() appends the reply, then the results of its calls in order (FuncBenchGen 3.1, 3.4)", async () => {
-  const model = replying(SOURCES, TARGET, DONE);
+  const model = parrot([SOURCES, TARGET, DONE]);
   const { ending, events } = await run(model);
   assertEquals(ending, { kind: "answer", text: "omega = 444" });
   const first: Message[] = [
@@ -78,9 +63,9 @@ Deno.test("runLoop() appends the reply, then the results of its calls in order (
 
 Deno.test("runLoop() ends with the text whatever it is when there are no calls (FuncBenchGen 3.1, 3.4)", async () => {
   for (const text of ["", " ", "I give up."]) {
-    assertEquals((await run(replying({ text }))).ending, { kind: "answer", text });
+    assertEquals((await run(parrot([{ text }]))).ending, { kind: "answer", text });
   }
-  const filtered = await run(replying({ text: "I", finish: "filter" }));
+  const filtered = await run(parrot([{ text: "I", finish: "filter" }]));
   assertEquals(filtered.ending.kind, "answer");
 });
 
@@ -95,7 +80,7 @@ Deno.test("runLoop() counts the time that calls take, too", async () => {
       return await executor.execute(calls);
     },
   });
-  const { ending, session } = await run(replying(SOURCES, DONE), { seconds: 0.01 }, {
+  const { ending, session } = await run(parrot([SOURCES, DONE]), { seconds: 0.01 }, {
     environment,
   });
   assertEquals([ending.kind, session.duration], ["time_limit", 0]);
