@@ -8,8 +8,6 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { InfrastructureError, TimeLimitError } from "../../lib/models/model.ts";
-import type { Tool } from "../../lib/tools/tool.ts";
-import { toolsHandler } from "../../lib/trials/tap/_tools_over_http.ts";
 import type { AgentOptions, AgentTask } from "../../lib/trials/own_agent.ts";
 import { type CommandAgent, commandAgent } from "../../lib/trials/tap/command.ts";
 import { agentOptions, agentTask } from "../support/agent_options.ts";
@@ -17,6 +15,7 @@ import { command, deno, folder, isAlive, ROOT, until } from "../support/child.ts
 import { PYTHON3 } from "../support/python.ts";
 import { assertSaidIsRecorded, MISTAKES } from "../support/said_and_recorded.ts";
 import { sayingServer } from "../support/saying_server.ts";
+import { echo, serve } from "../support/served_tools.ts";
 
 interface Given {
   readonly task?: Partial<AgentTask>;
@@ -336,27 +335,6 @@ Deno.test("a tap works by fetch without the permission to listen", async () => {
 });
 
 // The Python agent
-
-const TOKEN = "/a-token/tools";
-
-/** A server with the tools below a token. */
-function serve(tools: readonly Tool[]): { readonly url: string } & AsyncDisposable {
-  const handle = toolsHandler({ tools });
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
-    const { pathname } = new URL(request.url);
-    return handle(request, pathname.slice(TOKEN.length));
-  });
-  return {
-    url: `http://127.0.0.1:${server.addr.port}${TOKEN}`,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
-}
-
-function toolNamed(name: string, execute: Tool["execute"]): Tool {
-  return { name, description: "A tool.", parameters: { type: "object" }, execute };
-}
-
-const echo = (name: string) => toolNamed(name, (input) => Promise.resolve(JSON.stringify(input)));
 
 const PYTHON = [PYTHON3, `${ROOT}/fixtures/agents/agent.py`];
 

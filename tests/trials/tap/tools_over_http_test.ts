@@ -1,29 +1,8 @@
 // Tools over HTTP, as a program meets them.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type Tool, toOpenAITool } from "../../../lib/tools/tool.ts";
-import { toolsHandler } from "../../../lib/trials/tap/_tools_over_http.ts";
-
-const TOKEN = "/a-token/tools";
-
-/** A server with the tools below a token. */
-function serve(tools: readonly Tool[]): { readonly url: string } & AsyncDisposable {
-  const handle = toolsHandler({ tools });
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
-    const { pathname } = new URL(request.url);
-    return handle(request, pathname.slice(TOKEN.length));
-  });
-  return {
-    url: `http://127.0.0.1:${server.addr.port}${TOKEN}`,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
-}
-
-function toolNamed(name: string, execute: Tool["execute"]): Tool {
-  return { name, description: "A tool.", parameters: { type: "object" }, execute };
-}
-
-const echo = (name: string) => toolNamed(name, (input) => Promise.resolve(JSON.stringify(input)));
+import { toOpenAITool } from "../../../lib/tools/tool.ts";
+import { echo, serve, toolNamed } from "../../support/served_tools.ts";
 
 const post = async (url: string, body: string): Promise<[number, string]> => {
   const response = await fetch(url, { method: "POST", body });
