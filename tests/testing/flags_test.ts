@@ -134,6 +134,7 @@ Deno.test("settingsOf() takes one of the flags of recordings, in place of the op
 Deno.test("settingsOf() adds limits of the budget to those of the option", () => {
   const budget = { tokens: 5, usd: 1 };
   assertEquals(settingsOf({ budget }, parse(["--max-tokens=9"])).budget, { tokens: 9, usd: 1 });
+  assertEquals(settingsOf({ budget }, parse(["--max-usd=2"])).budget, { tokens: 5, usd: 2 });
   assertEquals(Object.values(settingsOf({}, parse([]))).filter((one) => one !== undefined), []);
 });
 
