@@ -187,6 +187,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("no form of an export", "export good.jsonl", /--format openai-chat or hermes is needed/),
     command("an export over a file", "export good.jsonl --format hermes --out suite.jsonc", /there must be no such file yet/),
     command("a depth that no core has", "generate --core 3 --depth 5", /depth must be below core: depth is 5, core is 3/),
+    command("a core that takes minutes", "generate --core 50000 --depth 3", /core must be at most 5000: it is 50000/),
     command("an id of no trial", "generate --trial core=1", /--trial must be an id that journals have: it is core=1/),
     command("a project without a name", "init ", /no argument may be empty: one is/),
     command("a port that none is", "simulate --port 70000", /--port must be a whole number from 0 to 65535: it is 70000/),
