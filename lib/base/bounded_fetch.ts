@@ -89,7 +89,10 @@ function targetOf(address: string): Target {
 /** Returns the response of an error, which OpenAI's client parses, cut where it nests without end. */
 async function shallowError(response: Response | PlainAnswer): Promise<Response> {
   const text = await response.text();
-  return new Response((isShallowText(text) ? text : cutText(text, 1_000)) || null, response);
+  return new Response(
+    (isShallowText(text) ? text : cutText(text, 1_000)) || null,
+    response as Response,
+  );
 }
 
 /** Returns a response whose body is not too long, or throws; one that was asked for in pieces is passed on as it comes. */
