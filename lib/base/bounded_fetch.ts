@@ -26,20 +26,14 @@ export interface BoundedInit extends RequestInit {
   readonly isPassedOn?: boolean | undefined;
 }
 
-/** A `fetch` that reads no body that is too long. */
-export type BoundedFetch = (
-  input: Parameters<typeof fetch>[0],
-  init?: BoundedInit,
-) => Promise<Response>;
-
 /**
  * Creates a `fetch` for one client, whose headers are the same each time. It rejects bodies that are too
  * long: at once if their length is announced, otherwise as soon as too many unpacked bytes have arrived.
  */
-export function boundedFetch(): BoundedFetch {
+export function boundedFetch() {
   // Copying headers takes the runtime as long as the rest of a request.
   let headers: Record<string, string> | undefined;
-  return async (input, init) => {
+  return async (input: RequestInfo | URL, init?: BoundedInit): Promise<Response> => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
     const { body, method = "GET", signal, isPassedOn = false } = init ?? {};
     const target = targetOf(String(input instanceof Request ? input.url : input));
@@ -63,27 +57,20 @@ export function boundedFetch(): BoundedFetch {
   };
 }
 
-/** Where requests go. */
-interface Target {
-  readonly url: URL;
-  /** Whether they may be sent there. */
-  readonly isPermitted: boolean;
-  /** Whether they may be, and need neither TLS nor a proxy. */
-  readonly isPlain: boolean;
-}
+/** Addresses to which requests may be sent: asking Deno takes a while, and is done until they may. */
+const permitted = new Map<string, { readonly url: URL; readonly isPlain: boolean }>();
 
-/** Targets by address: asking Deno takes a while, and is done until a request may be sent. */
-const targets = new Map<string, Target>();
-
-function targetOf(address: string): Target {
-  const known = targets.get(address);
-  if (known !== undefined) return known;
+/** Returns where requests to an address go, whether they may, and whether they need no TLS, proxy and password. */
+function targetOf(address: string) {
+  const known = permitted.get(address);
+  if (known !== undefined) return { ...known, isPermitted: true };
   const url = new URL(address);
   const { state } = Deno.permissions.querySync({ name: "net", host: url.host });
   const isPermitted = state === "granted";
-  const target = { url, isPermitted, isPlain: isPermitted && isPlain(url) };
-  if (isPermitted) targets.set(address, target);
-  return target;
+  const isPlain = isPermitted && url.protocol === "http:" && url.username + url.password === "" &&
+    isDirect(url);
+  if (isPermitted) permitted.set(address, { url, isPlain });
+  return { url, isPlain, isPermitted };
 }
 
 /** Returns the response of an error, which OpenAI's client parses, cut where it nests without end. */
@@ -138,11 +125,6 @@ export function boundedBody(
 
 /** The kept connections, as many as there were requests at the same time. */
 let connections: Agent | undefined;
-
-/** Whether requests to an address can be sent without TLS, a proxy and a password. */
-function isPlain(url: URL): boolean {
-  return url.protocol === "http:" && url.username + url.password === "" && isDirect(url);
-}
 
 /** A whole answer: of a `Response` it has what clients of models read. */
 class PlainAnswer implements Pick<Response, "body" | "ok" | "status" | "statusText"> {
