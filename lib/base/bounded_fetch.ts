@@ -4,11 +4,13 @@
  * @module
  */
 
-import process from "node:process";
+import defer * as http from "node:http";
 import { httpClient, isDirect } from "./proxy.ts";
 import { readBody } from "./request_body.ts";
+import { isTraced } from "./tracing.ts";
 import { cutText, isShallowText } from "./json.ts";
 import type { Agent, AgentOptions } from "node:http";
+import defer * as zlib from "node:zlib";
 
 /** Bytes of a reply, at most: far more than any model writes. */
 const MAX_BYTES = 16 * 2 ** 20;
@@ -39,7 +41,7 @@ export function boundedFetch() {
     const target = targetOf(String(input instanceof Request ? input.url : input));
     const isStreamed = isPassedOn || typeof body === "string" && body.includes('"stream":true');
     let response: Response | PlainAnswer;
-    if (typeof body === "string" && target.isPlain && !isStreamed) {
+    if (typeof body === "string" && target.isPlain && !isStreamed && !isTraced() && isOwnFetch()) {
       response = await plainFetch(target.url, { method, headers, body, signal });
     } else {
       // The runtime would send a text again, unseen, if a kept connection closes while the model is writing. Without
@@ -71,6 +73,18 @@ function targetOf(address: string) {
     isDirect(url);
   if (isPermitted) permitted.set(address, { url, isPlain });
   return { url, isPlain, isPermitted };
+}
+
+let seen: typeof fetch | undefined;
+let isOwn = false;
+
+/** Whether `fetch` is the runtime's: who has replaced it, as mocks do, awaits each request there. */
+function isOwnFetch(): boolean {
+  if (seen !== fetch) {
+    seen = fetch;
+    isOwn = /lazyFetch|\[native code\]/.test(Function.prototype.toString.call(fetch));
+  }
+  return isOwn;
 }
 
 /** Returns the response of an error, which OpenAI's client parses, cut where it nests without end. */
@@ -121,7 +135,8 @@ export function boundedBody(
 }
 
 // Requests over plain HTTP, such as to servers on this machine: `node:http` takes half of what the runtime's `fetch`
-// takes. TLS and proxies are left to that, as `node:https` does not know which certificates Deno was told to trust.
+// takes. TLS and proxies are left to that, as `node:https` does not know which certificates Deno was told to trust, and
+// so are requests that are traced.
 
 /** The kept connections, as many as there were requests at the same time. */
 let connections: Agent | undefined;
@@ -167,8 +182,6 @@ async function plainFetch(
   },
 ): Promise<PlainAnswer> {
   signal?.throwIfAborted();
-  // Loaded with the first request, as it takes a while.
-  const http = process.getBuiltinModule("node:http");
   // Where a proxy is in the way the runtime asks it, whatever Node's own variables say.
   connections ??= new http.Agent({ keepAlive: true, proxyEnv: {} } as AgentOptions);
   const bytes = new TextEncoder().encode(body);
@@ -274,7 +287,6 @@ function unpacked(
 ): Uint8Array {
   const name = packing?.toLowerCase() ?? "";
   if (name === "" || name === "identity") return bytes;
-  const zlib = process.getBuiltinModule("node:zlib");
   const unpack = new Map([
     ["br", zlib.brotliDecompressSync],
     ["deflate", zlib.inflateSync],
