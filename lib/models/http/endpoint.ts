@@ -36,7 +36,10 @@ export interface EndpointOptions {
    * those of headers that contain none, such as `content-type` or `x-title`.
    */
   headers?: Record<string, string>;
-  /** Sends the requests. Default: the runtime's `fetch`, over kept connections, for answers of at most 16 MiB. */
+  /**
+   * Sends the requests. Default: `node:http` for plain HTTP, else the runtime's `fetch`, over kept connections, for
+   * answers of at most 16 MiB. A simulated model is asked by it without OpenAI's client.
+   */
   fetch?: typeof fetch;
 }
 
@@ -448,7 +451,9 @@ const toolText = onceFor((tool: object) => jsonText(tool));
 function bodyText(body: object): string {
   const { tools, ...others }: { readonly tools?: unknown } = body;
   if (!Array.isArray(tools) || !tools.every(isObject)) return jsonText(body);
-  return `{"tools":[${tools.map(toolText).join(",")}],${jsonText(others).slice(1)}`;
+  // Beside it there may be nothing, in the request of an agent.
+  const head = jsonText({ ...others, tools: [] }).slice(0, -2);
+  return `${head}${tools.map(toolText).join(",")}]}`;
 }
 
 /** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
