@@ -4,7 +4,7 @@
  */
 
 import { userPath } from "../base/command_line.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
@@ -35,7 +35,7 @@ import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { Plan } from "../runs/plan.ts";
 
 /** The flags whose values are paths. */
-const PATHS = ["journal", "record", "replay", "auto", "prices"];
+const PATHS = ["sets", "journal", "record", "replay", "auto", "prices"];
 
 /** Returns flags with the paths in them as this process opens them. */
 export function withUserPaths<Flags extends object>(flags: Flags): Flags {
@@ -64,7 +64,14 @@ export function suiteRequest(
   const suite = readSuite(path, models);
   keepForAgent(suite);
   const settings = settingsOf(suite, others, () => userPath("recordings"));
-  return { ...fileRequest(path, say), suite: changedSuite(suite, flags, settings, path), settings };
+  const request = fileRequest(path, say);
+  return {
+    ...request,
+    // The path of the flag is the user's, not one from the suite's file.
+    setPath: (set) => set === flags.sets ? set : request.setPath(set),
+    suite: changedSuite(suite, flags, settings, path),
+    settings,
+  };
 }
 
 /**
@@ -122,6 +129,7 @@ function changedSuite(
   const changed = {
     ...suite,
     ...suiteSettings(settings),
+    tasks: flags.sets === undefined ? suite.tasks : withSet(suite.tasks, flags.sets, path),
     models,
     // `null` leaves it out.
     sampling: isSampled
@@ -135,6 +143,14 @@ function changedSuite(
   };
   // A suite is JSON, which has nothing that is undefined.
   return parseWith(SUITE, JSON.parse(JSON.stringify(changed)), `${path} with the options given`);
+}
+
+/** Returns tasks with another call set in place of their own. */
+function withSet(tasks: Suite["tasks"], set: string, path: string): Suite["tasks"] {
+  if (!tasks.some((entry) => "set" in entry)) {
+    throw cannot(`use --set with ${path}`, "its tasks must be of a call set", "they are not");
+  }
+  return tasks.map((entry) => "set" in entry ? { ...entry, set } : entry);
 }
 
 /** Returns each model with each API and each thinking budget, of several with these in its name, and its name before. */

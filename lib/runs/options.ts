@@ -66,6 +66,12 @@ const sampling = (most: number) => (given: string, refuse: Refuse): number | nul
   return refuse(`must be a number from 0 to ${most}, or default`);
 };
 
+/** Reads a seed. */
+const seed = (given: string, refuse: Refuse): number | "fresh" =>
+  given === "fresh"
+    ? given
+    : wholeFrom(0)(given, () => refuse("must be a whole number from 0 on, or fresh"));
+
 /** Reads seconds. */
 const milliseconds = (given: string, refuse: Refuse): number => 1000 * above0(given, refuse);
 
@@ -112,6 +118,14 @@ export const OPTIONS = {
       value: "M",
       several: true,
       help: "this model in place of the suite's; may be given several times",
+    },
+  },
+  sets: {
+    places: COMMANDS,
+    flag: {
+      name: "set",
+      value: "F",
+      help: "the call set at F, a folder or a file, in place of those of the suite",
     },
   },
   reasoningEffort: {
@@ -196,7 +210,11 @@ export const OPTIONS = {
     schema: z.union([z.int().min(0), z.literal("fresh")], {
       error: 'must be a whole number from 0 on, or "fresh"',
     }),
-    flag: { value: "N", read: wholeFrom(0), help: "this seed in place of the one in the file" },
+    flag: {
+      value: "N",
+      read: seed,
+      help: "this seed in place of the one in the file; `fresh` draws one and prints it",
+    },
   },
   graphs: {
     about: "Graphs per cell; default 5. A sequential gate sets it itself.",

@@ -7,7 +7,8 @@
 import defer * as paths from "node:path";
 import { leftOutLines, tooFewCases } from "../gate/compared_cases.ts";
 import { type CompletePolicy, recordedFile } from "../gate/policy.ts";
-import { commandLine, pathForUser } from "../base/command_line.ts";
+import { commandLine, pathForUser, userPath } from "../base/command_line.ts";
+import { environmentVariable } from "../base/environment.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import {
   type Baseline,
@@ -229,10 +230,8 @@ export function planRun(request: RunRequest): PlannedRun {
       isFresh
         ? `fresh seed ${own}; add  ${flag(own)}  to repeat this run`
         : `seed ${own} of ${
-          settings.seedFlag
-            ? "--seed"
-            : suite.seed !== "fresh"
-            ? "the file"
+          suite.seed !== "fresh"
+            ? settings.seedFlag ? "--seed" : "the file"
             : resumed !== undefined
             ? "the journal"
             : "the baseline, as only the same graphs can be compared"
@@ -307,7 +306,9 @@ export function planWithSets(
   { subject, printer, source, setPath, baselinePath }: Omit<RunRequest, "suite" | "settings">,
   sharded = false,
 ): Plan {
-  const sets = source === undefined ? questionSource(suite.tasks, setPath) : undefined;
+  const sets = source === undefined
+    ? questionSource(suite.tasks, (set) => variablePath(set) ?? setPath?.(set) ?? set)
+    : undefined;
   const warnings = sets?.warnings ?? [];
   for (const warning of warnings.slice(0, MAX_WARNINGS)) printer.warn(printable(warning, 2_000));
   if (warnings.length > MAX_WARNINGS) {
@@ -315,6 +316,24 @@ export function planWithSets(
   }
   const judged = { ...suite, gate: gateInForce(suite.gate, baselinePath) };
   return planSuite(judged, { source: subject, sharded, tasks: source ?? sets });
+}
+
+/**
+ * Returns the path in the environment variable that a suite names in place of a call set, as published data lie
+ * elsewhere on each machine; `undefined` if it names none. The prefix keeps suites from reading keys.
+ *
+ * @throws {InputError} If the variable is not set.
+ */
+function variablePath(set: string): string | undefined {
+  const [, name] = /^\$(TOOLGATE_\w+)$/.exec(set) ?? [];
+  if (name === undefined) return undefined;
+  const path = environmentVariable(name);
+  if (path !== undefined) return userPath(path);
+  throw cannot(
+    `use the call set ${set}`,
+    `the environment variable ${name} must hold its path`,
+    "it is not set; --set=PATH names a call set as well",
+  );
 }
 
 /** At most this many warnings of call sets are shown. */

@@ -95,7 +95,8 @@ export interface ProbeSet {
 export interface QuestionSet {
   /**
    * The path of the set, a folder in CallNavi's layout or a file in toolgate's format: relative to the suite's
-   * file; in a test file, to the working directory.
+   * file; in a test file, to the working directory. `$TOOLGATE_NAME` stands for the path in that environment
+   * variable.
    */
   readonly set: string;
   /** Whether calls (default) or names of functions are written as text, or tools are called. */

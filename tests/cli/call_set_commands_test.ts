@@ -120,3 +120,54 @@ Deno.test("toolgate generate makes questions again, and says what it needs for t
     assertMatch(stderr, message);
   }
 });
+
+Deno.test("toolgate run takes the call set of --set or of an environment variable, and with --seed fresh draws other questions each time", async () => {
+  await using place = await folder();
+  const { path: cwd } = place;
+  const suite = suiteOf({ tasks: [{ set: "$TOOLGATE_CITY", sample: 2 }] });
+  await Deno.writeTextFile(`${cwd}/city.jsonc`, suite);
+  const run = (...more: string[]) => toolgate(["run", "city.jsonc", ...more], { cwd });
+  const unset = await run();
+  assertEquals(unset.code, 2);
+  assertEquals(
+    unset.stderr.trim(),
+    "Cannot use the call set $TOOLGATE_CITY as the environment variable TOOLGATE_CITY must hold its " +
+      "path: it is not set; --set=PATH names a call set as well",
+  );
+  const set = await toolgate(["run", "city.jsonc"], { cwd, env: { TOOLGATE_CITY: CITY } });
+  assertEquals(set.code, 0, set.stderr);
+  await Deno.symlink(CITY, `${cwd}/other`);
+  const drawn: string[] = [];
+  // Two of four easy questions: ten draws alike are next to impossible.
+  for (let round = 0; round < 10; round++) {
+    const { code, stderr } = await run(
+      "--set",
+      "other",
+      "--seed",
+      "fresh",
+      "--out",
+      `${round}.jsonl`,
+    );
+    assertEquals(code, 0, stderr);
+    const [, seed] = /^Fresh seed (\d+); add {2}--seed=\1 /m.exec(stderr) ?? [];
+    const [plan, ...trials] = readLines(`${cwd}/${round}.jsonl`);
+    assertEquals(plan.resolved.seed, Number(seed));
+    drawn.push(trials.map(({ task }) => task.question).sort().join());
+  }
+  assert(new Set(drawn).size > 1, drawn[0]);
+  const wrong = await run("--set", CITY, "--seed", "frsh");
+  assertStringIncludes(
+    wrong.stderr,
+    "--seed must be a whole number from 0 on, or fresh: it is frsh",
+  );
+});
+
+Deno.test("toolgate run refuses --set for a suite without a call set", async () => {
+  const suite = `${ROOT}/fixtures/suites/quick.jsonc`;
+  const { code, stderr } = await toolgate(["run", suite, "--set", CITY]);
+  assertEquals(code, 2);
+  assertEquals(
+    stderr.trim(),
+    `Cannot use --set with ${suite} as its tasks must be of a call set: they are not`,
+  );
+});

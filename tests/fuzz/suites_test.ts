@@ -38,7 +38,12 @@ const TEXTS = new Map(
   [...Deno.readDirSync(SUITES)].flatMap(({ name }) => name.endsWith(".jsonc") ? [name] : []).sort()
     .map((name) => {
       const text = Deno.readTextFileSync(`${SUITES}/${name}`);
-      return [name, text.replaceAll('"../call_sets', `"${ROOT}/fixtures/call_sets`)];
+      const sets = `${ROOT}/fixtures/call_sets`;
+      return [
+        name,
+        text.replaceAll('"../call_sets', `"${sets}`)
+          .replace('"$TOOLGATE_CALLNAVI"', `"${sets}/city"`),
+      ];
     }),
 );
 
