@@ -12,8 +12,9 @@ import benchmark from "../../fixtures/project/tool_tests/benchmark.ts" with { ty
 import test from "../../fixtures/project/tool_tests/weather_test.ts" with { type: "text" };
 import { applyEdits, type JSONPath, modify } from "jsonc-parser";
 import { z } from "zod";
+import { type Clone, ownClone } from "../base/clone.ts";
 import { userPath } from "../base/command_line.ts";
-import { attempt, cannot } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { readExactly, readJsonc } from "../base/input.ts";
 import {
   isMissing,
@@ -24,7 +25,6 @@ import {
 } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { command } from "./command.ts";
-import { fileURLToPath } from "node:url";
 
 const WORKFLOW = ".github/workflows/toolgate.yml";
 
@@ -300,81 +300,4 @@ function whatCiNeeds(folder: string, clone: Clone | undefined): string[] {
       "which the clone here does not tell.",
     ],
   ];
-}
-
-/** A clone of toolgate, which other projects link to. */
-interface Clone {
-  /** Its folder. */
-  readonly folder: string;
-  /** The address that anyone may clone it from, without credentials. Omitted when it has none. */
-  readonly repository?: string;
-  /** The commit that is checked out. Omitted when that cannot be read. */
-  readonly commit?: string;
-}
-
-/** Returns the clone that this code runs from; `undefined` if it came from a registry. */
-function ownClone(): Clone | undefined {
-  const { protocol, href } = new URL("../../", import.meta.url);
-  if (protocol !== "file:") return undefined;
-  return readClone(resolvePath(fileURLToPath(href)));
-}
-
-/** Reads the address and commit of a clone's repository, if it has one. */
-export function readClone(folder: string): Clone {
-  const own = gitFolder(folder);
-  if (own === undefined) return { folder };
-  // That of a worktree has a HEAD of its own, and shares the rest.
-  const shared = paths.resolve(own, readLine(`${own}/commondir`) ?? ".");
-  const address = /^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url = (.*)$/m
-    .exec(readIfThere(`${shared}/config`) ?? "")?.[1];
-  const repository = address === undefined ? undefined : publicAddress(address);
-  return { folder, repository, commit: headCommit(own, shared) };
-}
-
-/** Returns the folder of the repository that a folder is the top of; `undefined` if it is no such top. */
-function gitFolder(folder: string): string | undefined {
-  const place = `${folder}/.git`;
-  const named = /^gitdir: (.+)$/.exec(readLine(place) ?? "")?.[1];
-  if (named !== undefined) return paths.resolve(folder, named);
-  return readLine(`${place}/HEAD`) === undefined ? undefined : place;
-}
-
-const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
-
-function headCommit(own: string, shared: string): string | undefined {
-  const head = readLine(`${own}/HEAD`) ?? "";
-  const branch = /^ref: (refs\/(?!.*\.\.)[\w./-]+)$/.exec(head)?.[1];
-  const packed = () =>
-    readIfThere(`${shared}/packed-refs`)?.split("\n")
-      .find((line) => line.endsWith(` ${branch}`))?.split(" ")[0];
-  const commit = branch === undefined ? head : readLine(`${shared}/${branch}`) ?? packed();
-  return commit !== undefined && COMMIT.test(commit) ? commit : undefined;
-}
-
-/**
- * Returns the address at which anyone may find a repository: over https, where it was cloned with somebody's
- * key, and without a password. `undefined` for a folder of this machine.
- */
-export function publicAddress(address: string): string | undefined {
-  // What follows a host of ssh:// and a colon is a port, which https does not have.
-  const [, host, path] =
-    /^(?:ssh:\/\/git@(?=[\w.-]+\/)|git@)([\w.-]+)[:/]([^:]*)$/.exec(address.trim()) ?? [];
-  try {
-    const url = new URL(host === undefined ? address.trim() : `https://${host}/${path}`);
-    if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
-    const plain = `${url.protocol}//${url.host}${url.pathname}`;
-    // It is written into a script of CI.
-    return /^[\w.:/~-]+$/.test(plain) ? plain : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function readLine(path: string): string | undefined {
-  return readIfThere(path)?.replace(/\n[^]*/, "").trim();
-}
-
-/** Returns the text of a file; `undefined` if there is none, or it may not be read. */
-function readIfThere(path: string): string | undefined {
-  return attempt(() => Deno.readTextFileSync(path));
 }

@@ -65,8 +65,8 @@ function unknownCommand([first = "", second]: readonly string[], group: readonly
 export async function main(arguments_: readonly string[]): Promise<number> {
   const [first, ...others] = arguments_;
   if (first === "--version" || first === "-V" || first === "version") {
-    const { default: { version } } = await import("../../deno.json", { with: { type: "json" } });
-    console.log(`toolgate ${version}`);
+    const { ownRelease } = await import("../base/clone.ts");
+    console.log(`toolgate ${ownRelease().version}`);
     return 0;
   }
   const isHelp = first === undefined || HELP_WORDS.includes(first);

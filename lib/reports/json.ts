@@ -12,14 +12,15 @@ import { recordsOf } from "./_views.ts";
 export function reportToJson(
   report: Report,
 ): Readonly<Record<string, JsonValue | undefined | readonly GateReport[]>> {
-  const { suite, trials, unit, began, notes, gates, options: { seed, references, planned } } =
-    report;
+  const { suite, trials, unit, began, notes, gates, options } = report;
+  const { seed, references, planned, origins = [] } = options;
   return {
     v: 1,
     kind: "report",
     suite,
     seed: seed ?? null,
     references,
+    origins: origins.map(({ version, commit = null, plan }) => ({ version, commit, plan })),
     planned: planned ?? null,
     trials: trials.length,
     replayed: trials.filter((trial) => trial.replayed).length || undefined,

@@ -3,7 +3,8 @@
  * @module
  */
 
-import { listText } from "../base/json.ts";
+import type { Release } from "../base/clone.ts";
+import { listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { type ComparedPair, comparePairs, type PairOptions } from "../gate/comparison.ts";
 import type { GateReport } from "../gate/gate_report.ts";
@@ -28,12 +29,20 @@ import type { ShortNames } from "./_short_names.ts";
 import { type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
 import { type ReportWords, reportWords } from "./_words.ts";
 
+/** What results come from. */
+export interface Origin extends Release {
+  /** The hash of all that determines the trials. */
+  readonly plan: string;
+}
+
 /** Options of {@linkcode Report}. */
 export interface ReportOptions {
   /** The name of the suite. */
   readonly suite: string;
   /** The seed of all tasks; omitted without a plan. */
   readonly seed?: number | undefined;
+  /** What ran each plan, and the plan's hash, by which results are cited; default: none is known. */
+  readonly origins?: readonly Origin[];
   /** Set where arguments could refer to results of other calls in the same reply. */
   readonly references?: true | undefined;
   /** Number of trials planned; omitted without a plan. */
@@ -297,13 +306,22 @@ export function missingTrialsNote(
 export function provenance(report: Report, isDated = true): string {
   const { trials: { length }, options } = report;
   const began = isDated ? report.began : null;
-  const { planned, seed, references } = options;
+  const { planned, seed, references, origins = [] } = options;
   return [
     planned === undefined ? countText(length, "trial") : `${length} of ${planned} planned trials`,
     ...(seed === undefined ? [] : [`seed ${seed}`]),
     ...(references ? ["nested references"] : []),
     ...(began === null ? [] : [spanText(...began)]),
+    ...(isDated ? origins.map(originText) : []),
   ].join(", ");
+}
+
+/** The first characters of a hash tell it from others, as people cite it. */
+const brief = (hash: string) => hash.slice(0, 12);
+
+function originText({ version, commit, plan }: Origin): string {
+  const at = commit === undefined ? "" : ` (commit ${brief(commit)})`;
+  return `plan ${brief(plan)} run by toolgate ${printable(version, 20)}${at}`;
 }
 
 function spanText(first: string, last: string): string {

@@ -3,7 +3,8 @@
  * @module
  */
 
-import { allChoices } from "../runs/resolved_suite.ts";
+import { ownRelease } from "../base/clone.ts";
+import { allChoices, planHash } from "../runs/resolved_suite.ts";
 import type { PlannedRun } from "../runs/session.ts";
 import { partText } from "../runs/shard_text.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -33,6 +34,7 @@ export function reportOfRun<Of extends TrialSummary>(
   const report = new Report(trials, {
     ...{ suite, prices, planned, notes },
     seed: resolved.seed,
+    origins: [{ ...ownRelease(), plan: planHash(plan) }],
     references: resolved.references,
     models: allChoices(resolved).models,
     gates: decision === undefined ? [] : [decision],

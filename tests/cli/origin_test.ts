@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { publicAddress } from "../../lib/cli/init.ts";
+import { publicAddress } from "../../lib/base/clone.ts";
 
 Deno.test("publicAddress() names where anyone may clone from, and no credentials", () => {
   const table: readonly [address: string, found: string | undefined][] = [

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { writeOutput } from "../../lib/base/output_file.ts";
 import { shellQuote } from "../../lib/base/shell_quote.ts";
-import { readClone } from "../../lib/cli/init.ts";
+import { readClone } from "../../lib/base/clone.ts";
 import { command, folder, start } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
 import { HOSTILE } from "../support/records.ts";

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { ownRelease, type Release } from "../../base/clone.ts";
 import { assertShallow, parseWith } from "../../base/input.ts";
 import { attempt, cannot } from "../../base/errors.ts";
 import { type JsonValue, printable } from "../../base/json.ts";
@@ -25,6 +26,8 @@ export interface PlanLine extends PlanData {
   readonly shard: Shard;
   /** The wave in this journal, of which it has the shard; omitted where the run has none. */
   readonly wave?: Wave | undefined;
+  /** What ran: it decides nothing. */
+  readonly toolgate: Release;
 }
 
 /** What is crossed with the cells of a plan. */
@@ -47,6 +50,10 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   suite: z.string(),
   shard: PART,
   wave: PART.exactOptional(),
+  toolgate: z.looseObject({
+    version: z.string(),
+    commit: z.string().regex(/^[0-9a-f]{40,64}$/).exactOptional(),
+  }),
   gate: COMPLETE_POLICY.optional(),
   rule: SEQUENTIAL_RULE.optional(),
   budget: BUDGET.exactOptional(),
@@ -109,7 +116,7 @@ export function planLine(
   wave?: Wave,
 ): PlanLine {
   const { trials: _, callSets: __, open: ___, isAlone: ____, skipped: _____, ...data } = plan;
-  const line: PlanLine = { v: 1, kind: "plan", shard, wave, ...data };
+  const line: PlanLine = { v: 1, kind: "plan", shard, wave, toolgate: ownRelease(), ...data };
   const clean = redactRecordValue(line);
   if (clean === line) return line;
   const fields = (one: PlanLine) => ({ ...one, ...one.resolved, resolved: undefined });
@@ -153,7 +160,7 @@ export function parsePlanLine(value: JsonValue, source: string): PlanLine {
 export function planOfLine(line: PlanLine): Plan | undefined {
   const trials = trialsOfLine(line);
   if (trials === undefined) return undefined;
-  const { v: _, kind: __, shard: ___, wave: ____, ...plan } = line;
+  const { v: _, kind: __, shard: ___, wave: ____, toolgate: _____, ...plan } = line;
   return { ...plan, trials };
 }
 

@@ -18,7 +18,8 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
 import { Folder } from "../../support/folders.ts";
-import { readLines } from "../../support/child.ts";
+import { readLines, ROOT } from "../../support/child.ts";
+import { readClone } from "../../../lib/base/clone.ts";
 import { endLine, linesOf } from "../../support/journals.ts";
 import { callEvent, failureOf, record, type TrialTraits } from "../../support/records.ts";
 
@@ -56,7 +57,7 @@ function writeJournal(
 
 Deno.test("planLine() has what the design says, and the gate with its defaults", () => {
   const whole = planLine(PLAN, { index: 2, of: 3 });
-  const { resolved, ...line } = whole;
+  const { resolved, toolgate, ...line } = whole;
   assertEquals(JSON.parse(JSON.stringify(line)), {
     v: 1,
     kind: "plan",
@@ -65,13 +66,16 @@ Deno.test("planLine() has what the design says, and the gate with its defaults",
     gate: completePolicy({ successRate: 0.5 }),
   });
   assertEquals(resolved, PLAN.resolved);
+  // Results are cited with the version and, where a clone has one, the commit.
+  const { version } = JSON.parse(Deno.readTextFileSync(`${ROOT}/deno.json`));
+  assertEquals(toolgate, { version, commit: readClone(ROOT).commit });
   assertEquals(planLine(PLAN).shard, { index: 1, of: 1 });
   assertEquals(planLine(planSuite(UNGATED)).gate, undefined);
 });
 
 Deno.test("readJournalFile() refuses lines that nest deeper than others could follow, and names them", () => {
   using folder = new Folder();
-  const deep = JSON.parse('{"a":'.repeat(20_000) + "1" + "}".repeat(20_000));
+  const deep = JSON.parse('{"a":'.repeat(5_000) + "1" + "}".repeat(5_000));
   const trials = PLAN.trials.map((planned) => finish(planned));
   const inPlan = writeJournal(folder, (line) => ({
     ...line,
