@@ -15,6 +15,7 @@ import { caseNeeds, forecast, planWarnings, sequentialChances } from "../runs/fo
 import { estimateUsage, forecastCost, modelCosts } from "../runs/cost_forecast.ts";
 import { readResults } from "../runs/journal/results.ts";
 import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";
+import { flagsAt, type FlagsOf } from "../runs/options.ts";
 import { MAX_PLANNED } from "../runs/plan.ts";
 import { planWithSets } from "../runs/session.ts";
 import {
@@ -51,10 +52,13 @@ const DESIGN = {
 
 /** The options that go with a suite file. */
 const OF_SUITE = {
-  model: { value: "M", several: true, help: "a model in place of the suite's; several times" },
   prices: PRICES_OPTION,
   results: { value: "F.jsonl", help: "past trials of the suite, whose tokens are used" },
 } as const;
+
+/** Those of them that change the suite. */
+const CHANGES = flagsAt("plan");
+const FOR_SUITES = [...CHANGES.map(({ name }) => name), ...Object.keys(OF_SUITE)];
 
 /** Prints the plan to stdout. */
 export const plan = command({
@@ -68,12 +72,13 @@ that gates need.`,
     ...OF_SUITE,
     json: { help: "prints numbers as JSON" },
   },
+  flags: CHANGES,
   needs: ["read"],
   rules: [
     [["every"], "goes with", ["cases"], "the number of cases"],
     [["graphs"], "goes without", ["cases"]],
     [Object.keys(DESIGN), "goes without", ["a file"], "the suite file says what its gate is"],
-    [Object.keys(OF_SUITE), "goes with", ["a file"], "a suite"],
+    [FOR_SUITES, "goes with", ["a file"], "a suite"],
   ],
   run(given, { operands: [file], error }) {
     try {
@@ -96,11 +101,13 @@ interface PlanOutput {
 
 function outputOfSuite(
   path: string,
-  { model, prices: table, results: past }: FlagValues<typeof OF_SUITE>,
+  { prices: table, results: past, models: names, pair: given }:
+    & FlagValues<typeof OF_SUITE>
+    & FlagsOf<"plan">,
 ): PlanOutput {
-  const suite = readSuite(path, model);
+  const suite = readSuite(path, names);
   const prices = table ?? suite.prices;
-  const plan = planWithSets({ ...suite, prices }, fileRequest(path));
+  const plan = planWithSets({ ...suite, prices, pair: given ?? suite.pair }, fileRequest(path));
   const usage = past === undefined ? estimateUsage(plan) : usageOf(past);
   const gateForecast = forecast(plan);
   const { models, cells, graphs, repetitions, references, pair } = plan.resolved;

@@ -43,7 +43,7 @@ const isJournal = (path = ""): boolean => path.endsWith(".jsonl");
 /** The options that a journal's plan has. */
 const PLANNED: readonly (keyof Flags)[] = [
   ...["models", "reasoningEffort", "temperature", "topP", "api"] as const,
-  ...["strategies", "perturbations", "seed"] as const,
+  ...["strategies", "perturbations", "seed", "pair"] as const,
 ];
 
 /** Runs a suite, or one trial again, and prints tables to stdout. */

@@ -28,10 +28,10 @@ export interface RunSettings {
   /**
    * `distractors`: cells that differ only in their irrelevant functions (`connected`, `disconnected`,
    * `irrelevant`, `connection`) share their core graphs, so that reports can compare these cells core by
-   * core. Gates then count core graphs, each with its trials in all cells as one. Default: each cell has
-   * graphs of its own.
+   * core. Gates then count core graphs, each with its trials in all cells as one. `none`, the default:
+   * each cell has graphs of its own.
    */
-  readonly pair?: "distractors";
+  readonly pair?: "distractors" | "none";
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
   /**

@@ -32,7 +32,7 @@ import { parseShard, parseWave } from "./shard_text.ts";
 export type Place = "benchmark" | "toolTest" | "suite" | FlagPlace;
 
 /** A command line that takes flags. */
-export type FlagPlace = "run" | "selfcheck" | "perturb" | "deno test";
+export type FlagPlace = "run" | "plan" | "selfcheck" | "perturb" | "deno test";
 
 /** One option. */
 export interface Option {
@@ -109,10 +109,13 @@ const CODE = [...TESTS, "suite"] as const;
 const COMMANDS = ["run", "selfcheck"] as const;
 const RUNNERS = [...COMMANDS, "deno test"] as const;
 
+/** What cells that share their core graphs differ in. */
+const PAIRS = ["distractors", "none"] as const;
+
 /** All options, in the order of `--help`. */
 export const OPTIONS = {
   models: {
-    places: COMMANDS,
+    places: [...COMMANDS, "plan"],
     flag: {
       name: "model",
       value: "M",
@@ -225,10 +228,17 @@ export const OPTIONS = {
     about: "`distractors`: cells that differ only in their irrelevant functions (`connected`, " +
       "`disconnected`, `irrelevant`, `connection`) share their core graphs, so that reports can compare " +
       "these cells core by core. Gates then count core graphs, each with its trials in all cells as one. " +
-      "Default: each cell has graphs of its own.",
-    type: '"distractors"',
-    places: ["benchmark", "suite"],
-    schema: z.literal("distractors", { error: 'must be "distractors"' }),
+      "`none`, the default: each cell has graphs of its own.",
+    type: '"distractors" | "none"',
+    places: ["benchmark", "suite", ...RUNNERS, "plan"],
+    schema: z.enum(PAIRS, { error: 'must be "distractors" or "none"' }),
+    flag: {
+      value: "P",
+      choices: PAIRS,
+      help:
+        "which cells share their core graphs: `distractors`, those that differ only in their irrelevant " +
+        "functions, or `none`",
+    },
   },
   repetitions: {
     about: "Trials of each graph; default 1.",

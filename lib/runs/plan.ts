@@ -195,10 +195,11 @@ export function planSuite(
   const prices = suite.prices && pricesFor(suite.prices, { ...choices, judge });
   const variants = Object.keys(tasks?.variants ?? {});
   refuse(gateFault(gate, names, { ...suite, prices, strategies, perturbations, variants }));
-  if (suite.pair !== undefined) refuse(pairFault(cells, gate));
+  const pair = suite.pair === "none" ? undefined : suite.pair;
+  if (pair !== undefined) refuse(pairFault(cells, gate));
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
   assertUnperturbed(`plan ${source}`, cells, perturbations);
-  const blockSize = unitsPerBlock({ pair: suite.pair, cells });
+  const blockSize = unitsPerBlock({ pair, cells });
   const rule = gate?.sequential ? planRule(source, gate, blockSize) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;
   const resolved: ResolvedSuite = defined({
@@ -208,7 +209,7 @@ export function planSuite(
       ? suite.graphs ?? (cells.some(isQuestion) ? 1 : 5)
       : Math.ceil(units / blockSize),
     cells,
-    pair: suite.pair,
+    pair,
     models,
     agent: suite.agent && withoutSecrets(suite.agent),
     strategies,

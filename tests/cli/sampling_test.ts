@@ -65,10 +65,12 @@ const suiteOf = (models: readonly unknown[], more: object = {}) =>
 
 Deno.test("the paper's suites sample with temperature 0 and top-p 1 (FuncBenchGen B.1)", async () => {
   const { main_grid: first, ...others } = Object.fromEntries(
-    ["main_grid", "no_extra", "larger_sets", "mitigation", "depth_40"].map((name) => {
-      const text = Deno.readTextFileSync(`${ROOT}/fixtures/suites/${name}.jsonc`);
-      return [name, /"sampling": (\{.*?\})/.exec(text)?.[1]];
-    }),
+    ["main_grid", "distractors", "no_extra", "larger_sets", "mitigation", "depth_40"].map(
+      (name) => {
+        const text = Deno.readTextFileSync(`${ROOT}/fixtures/suites/${name}.jsonc`);
+        return [name, /"sampling": (\{.*?\})/.exec(text)?.[1]];
+      },
+    ),
   );
   assertEquals(first, '{ "temperature": 0, "topP": 1 }');
   for (const other of Object.values(others)) assertEquals(other, first);

@@ -49,6 +49,8 @@ Deno.test("a sequential gate over shared core graphs counts these, and resumes t
   const planned = await toolgate(["plan", suite]);
   assertMatch(planned.stdout, /trials \(cells 8, graphs of each \d+, core graphs \d+, models 1/);
   assertMatch(planned.stdout, /a sequential gate, of at most \d+ core graphs of a model/);
+  const apart = await toolgate(["plan", suite, "--pair", "none"]);
+  assertMatch(apart.stdout, /a sequential gate, of at most \d+ graphs of a model/);
   const whole = place.file("whole.jsonl");
   const first = await toolgate(run(whole));
   assertEquals(first.code, 0, first.all);
@@ -92,21 +94,15 @@ Deno.test("baselines, reports and --only take shared core graphs", async () => {
 
   const baseline = place.file("baseline.json");
   await ok("accept", whole, "--out", baseline);
-  const upgrade = (own: string, more: object) =>
-    place.write(
-      own,
-      suiteOf({
-        ...{ models: ["sim:planner"], graphs: 8 },
-        ...{ gate: { baseline: { file: baseline }, margin: 0.2, discordance: 0.3 } },
-        ...more,
-      }),
-    );
+  const gated = { baseline: { file: baseline }, margin: 0.2, discordance: 0.3 };
+  const own = suiteOf({ models: ["sim:planner"], graphs: 8, gate: gated });
+  const upgrade = place.write("upgrade.jsonc", own);
   const newer = place.file("new.jsonl");
-  await ok("run", upgrade("upgrade.jsonc", {}), "--out", newer);
+  await ok("run", upgrade, "--out", newer);
   const compared = await ok("gate", newer);
   assertMatch(compared.stdout, /PASS: on the same core graphs/);
   // Without the pairing its tasks are others.
-  const refused = await toolgate(["run", upgrade("unpaired.jsonc", { pair: undefined })]);
+  const refused = await toolgate(["run", upgrade, "--pair", "none"]);
   assertEquals(refused.code, 2, refused.all);
   assertMatch(refused.stderr, /same graphs: they differ in pair/);
 
@@ -133,14 +129,14 @@ Deno.test("baselines, reports and --only take shared core graphs", async () => {
   assertMatch(checked.stderr, /Each graph is run 2 times/);
 });
 
-Deno.test("benchmark() with pair stops by core graphs, and comes to what the command comes to", async () => {
+Deno.test("benchmark() with --pair stops by core graphs, and comes to what the command comes to", async () => {
   await using place = await folder();
   const journal = place.file("cores.jsonl");
   const tested = await CollectedTests.of(() =>
     benchmark("cores", {
-      ...{ model: WEAK, tasks: grid(TASKS), seed: 1, pair: "distractors" },
+      ...{ model: WEAK, tasks: grid(TASKS), seed: 1 },
       ...SEQUENTIAL,
-    }), [`--out=${journal}`]).run();
+    }), [`--out=${journal}`, "--pair=distractors"]).run();
   assertEquals(tested.code, 0, tested.all);
   const decided = Number(/decided after (\d+) core graphs/.exec(tested.stdout)?.[1]);
   assert(trialsByCore(journal).slice(0, decided).every((count) => count === CELLS));

@@ -143,6 +143,8 @@ Deno.test("suites that are said to share tasks share them", () => {
     .map((name) => idsOf(name).map((id) => id.replace(/ model=\S+/, "")));
   assertEquals(new Set(none).difference(new Set(main)).size, 0);
   assertEquals([...main!, ...forty!].sort(), larger!.sort());
+  const paired = planOf("main_grid", { ...read("main_grid").suite, pair: "distractors" });
+  assertEquals(planOf("distractors").trials.map(({ id }) => id), paired.trials.map(({ id }) => id));
 });
 
 Deno.test("suites/thinking_budget.jsonc has two models of distinct names (FuncBenchGen 4.5)", () => {

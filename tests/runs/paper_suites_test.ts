@@ -54,6 +54,9 @@ Deno.test("suites/main_grid.jsonc crosses core sizes, depths, counts and kinds o
     return [core, depth, connected, disconnected].join();
   });
   for (const [cell, { length }] of graphs) assertEquals(length, 5, cell);
+  // Of other cells as well: no two share a core graph.
+  const seeds = new Set(planOf("main_grid").trials.map(({ task }) => generatedFrom(task).seed));
+  assertEquals(seeds.size, 1150);
 });
 
 Deno.test("suites/larger_sets.jsonc has cores of 40 functions beside those of the main grid (FuncBenchGen 4.5)", () => {

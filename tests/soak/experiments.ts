@@ -22,9 +22,9 @@ import { having, recordsIn, tablesIn, textsOf } from "../support/reports.ts";
  */
 const FEW = 6;
 
-Deno.test("the main grid: success falls with depth, and with connected functions core by core (FuncBenchGen 4.3)", async () => {
+Deno.test("distractors: success falls with depth, and with connected functions core by core (FuncBenchGen 4.3)", async () => {
   // One core size shows as much.
-  const report = await experiment("main_grid", { core: 10, graphs: 3 });
+  const report = await experiment("distractors", { core: 10, graphs: 3 });
   assertEquals(report.trials.length, 270);
   const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];
   assertEquals(byDepth.length, 9);
@@ -51,6 +51,35 @@ Deno.test("the main grid: success falls with depth, and with connected functions
   assertGreater(disconnected!, 0);
 });
 
+Deno.test("the main grid and distractors come to what the table of docs/benchmarks.md says", async () => {
+  const columns = await Promise.all(["main_grid", "distractors"].map(async (name) => {
+    const report = await experiment(name);
+    const solved = (id: string, value: JsonValue) => {
+      const { solved: rate, solved_lower: lower, solved_upper: upper } = breakdownOf(report, id)
+        .find((one) => one["value"] === value)!;
+      return `${percent(Number(rate))} (${percent(Number(lower))} to ${percent(Number(upper))})`;
+    };
+    const effects = recordsIn(report, "distractors");
+    const effect = (irrelevant: string) => {
+      const [found] = having(effects, { irrelevant, against: "no extra" });
+      if (found === undefined) return "-";
+      const [difference, lower, upper] = ["", "_lower", "_upper"]
+        .map((end) => (100 * Number(found[`difference${end}`])).toFixed(1));
+      return `${difference} (${lower} to ${upper})`;
+    };
+    return [
+      ...[solved("core", 10), ...[1, 6].map((depth) => solved("depth-10", depth))],
+      ...[solved("connection", "no extra"), solved("connection", "connected")],
+      ...[effect("connected"), effect("disconnected")],
+    ];
+  }));
+  const [, , ...rows] = tableOf("What pairing costs", "docs/benchmarks.md");
+  assertEquals(
+    rows.map((row) => row.slice(1)),
+    columns[0]!.map((one, place) => [one, columns[1]![place]!]),
+  );
+});
+
 Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
   const report = await experiment("mitigation", { graphs: 3 });
   for (const size of [5, 10]) {
@@ -60,9 +89,9 @@ Deno.test("mitigation: a model that forgets is helped by values that are restate
     assertEquals(baseline!["solved_of"], restate!["solved_of"]);
     assertLess(Number(baseline!["solved"]), Number(restate!["solved"]) - 0.1);
   }
-  const [{ graphs, cores, success }] = report.comparisons as [Report["comparisons"][number]];
-  // 13 depths of three core graphs, each in four cells.
-  assertEquals([graphs, cores], [39, true]);
+  const [{ graphs, success }] = report.comparisons as [Report["comparisons"][number]];
+  // 52 cells of three graphs.
+  assertEquals(graphs, 156);
   assertGreater(success!.interval!.lower, 0.4);
 });
 

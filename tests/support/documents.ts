@@ -1,6 +1,6 @@
 /**
  * What tests of the documents share: their code blocks, a copy of the project in which these run, and a shell;
- * and the tables of fixtures/README.md.
+ * and the tables of a page.
  */
 
 import { ROOT } from "./child.ts";
@@ -106,10 +106,9 @@ export function unchecked(text: string): string {
   return text.replaceAll(/\bdeno test (?!.*--no-check)/g, "deno test --no-check ");
 }
 
-/** The cells of a table of fixtures/README.md. */
-export function tableOf(heading: string): string[][] {
-  const readme = Deno.readTextFileSync(`${ROOT}/fixtures/README.md`);
-  return readme.split("\n## ").find((section) => section.startsWith(heading))!
+/** The cells of a table below a heading, of fixtures/README.md unless a page is named. */
+export function tableOf(heading: string, page = "fixtures/README.md"): string[][] {
+  return textOf(page).split(/\n##+ /).find((section) => section.startsWith(heading))!
     .split("\n").filter((line) => line.startsWith("|"))
     .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim().replaceAll("`", "")));
 }
