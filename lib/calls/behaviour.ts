@@ -64,7 +64,9 @@ export function behavioursIn(
     event.kind === "over_limit" || event.kind === "stop" && event.reason.endsWith("_limit")
   );
   // Repeating a call after a transient fault is not a loop.
-  const counted = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));
+  const counted = calls.filter(({ fault, blockedBy }) =>
+    blockedBy === undefined && (fault === undefined || !isTransient(fault))
+  );
   const isRepeated = () => new Set(counted.map(callSignature)).size < counted.length;
   const isIgnored = () => {
     if (answer === undefined) return false;

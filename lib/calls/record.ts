@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type FaultKind, isLost } from "../tools/fault.ts";
+import { type FaultKind, isLost, lossText } from "../tools/fault.ts";
 import {
   defined,
   isJsonObject,
@@ -35,6 +35,8 @@ export interface RecordedCall {
   readonly error?: string;
   /** The fault injected into it; omitted if there is none. */
   readonly fault?: FaultKind;
+  /** The call that a fault took and that it refers to, so that it was not made; omitted otherwise. */
+  readonly blockedBy?: number;
   /** What an instruction injected into its result demanded; omitted without one. */
   readonly injected?: InjectedDemand;
   /**
@@ -57,13 +59,14 @@ export function deedText(deed: AgentDeed): string {
 }
 
 /** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused, not carried out, held, or lost. */
-export function callName({ call, step, tool, refused, agentDid, fault }: RecordedCall): string {
+export function callName(recorded: RecordedCall): string {
+  const { call, step, tool, refused, agentDid } = recorded;
   const why = agentDid !== undefined
     ? deedText(agentDid)
     : refused
     ? "refused"
-    : isLost({ fault })
-    ? `fault ${fault}`
+    : isLost(recorded)
+    ? lossText(recorded)
     : undefined;
   return `call ${call} (step ${step}) ${printable(tool, MAX_NAME_LENGTH)}${
     why === undefined ? "" : ` (${why})`
@@ -198,6 +201,7 @@ function recordOf(
     ...defined({
       error,
       fault: event.fault,
+      blockedBy: event.blockedBy,
       injected: event.injected,
       refused: isRefused || agentDid !== undefined ? true as const : undefined,
       by: by === "agent" ? by : undefined,

@@ -69,7 +69,7 @@ export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
   const answer = events.findLast((event) => event.kind === "answer");
   return [...Map.groupBy(calls, (call) => call.function)].flatMap(([name, same]) => {
     const own = withOthers(same, calls);
-    const lost = own.findIndex(isLost);
+    const lost = own.findIndex(({ fault }) => isLost({ fault }));
     const place = lost === -1 ? own.findIndex(({ fault }) => fault !== undefined) : lost;
     const first = own[place];
     if (first?.fault === undefined || !isNeeded(first, own.slice(0, place))) return [];

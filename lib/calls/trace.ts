@@ -191,6 +191,11 @@ export interface CallEvent {
   };
   /** The fault injected into the call; omitted if there is none. */
   readonly fault?: FaultKind;
+  /**
+   * The number of a call that a fault took, whose result its arguments refer to: it was not made, and that is no
+   * failure of the model's. The other call may be blocked itself. Omitted otherwise.
+   */
+  readonly blockedBy?: number;
   /** The variable that a fault kept the function from returning, the first of several; omitted if none. */
   readonly withheld?: string;
   /** The other variables that the fault kept it from returning; omitted if there are none. */
@@ -461,12 +466,12 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     role: z.enum(ROLES).optional(),
     returned: RETURNED.safeExtend({ others: z.array(RETURNED).optional() }).optional(),
     fault: z.enum(FAULTS).optional(),
+    ...each(z.int().optional(), "blockedBy", "held"),
     failure: failureSchema({ root: z.boolean() }).optional(),
     parameters: PARAMETER_VIEW.optional(),
     guessed: yes.optional(),
     by: z.enum([...REPLACERS, "agent"]).optional(),
     agentDid: z.enum(AGENT_DEEDS).optional(),
-    held: z.int().optional(),
     durationMs: z.number().min(0).optional(),
   },
   over_limit: { function: text, limit: z.int(), arguments: text.optional() },

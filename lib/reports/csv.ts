@@ -123,6 +123,7 @@ const CALLS: Columns<{ readonly trial: string; readonly call: CallEvent }> = {
   cause: ({ call }) => call.failure && cut(describeCause({ ...call, ...call.failure })),
   guessed: ({ call }) => call.guessed === true,
   fault: ({ call }) => call.fault,
+  blocked_by: ({ call }) => call.blockedBy,
   error: ({ call }) => cut(call.error),
   made_by: ({ call }) => call.by ?? "model",
   duration_ms: ({ call }) => call.durationMs,

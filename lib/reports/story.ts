@@ -14,6 +14,7 @@ import { describeFailure } from "../calls/failure_types.ts";
 import { countText } from "../base/numbers.ts";
 import { isJsonObject, type JsonObject, jsonText, parseJson } from "../base/json.ts";
 import { canCall } from "./cells.ts";
+import { lossText } from "../tools/fault.ts";
 import { isCase, isQuestion } from "../tasks/task_kind.ts";
 import {
   type CallEvent,
@@ -381,6 +382,8 @@ function describeCall(event: CallEvent, show: ShowText): string {
     : `${original}, perturbed to ${result}`;
   const mark = event.failure !== undefined
     ? `  <- ${event.failure.type}${event.failure.root ? "" : " (cascade)"}`
+    : event.blockedBy !== undefined
+    ? `  (${lossText(event)})`
     : event.fault !== undefined
     ? `  (fault: ${event.fault})`
     : event.role === "connected" || event.role === "disconnected"

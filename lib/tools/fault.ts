@@ -140,9 +140,25 @@ export function briefFault(id: FaultId): FaultId {
   return times === 1 || times === Infinity ? kind : `${kind}:${times}`;
 }
 
-/** Whether a fault kept a call from returning its result. */
-export function isLost({ fault }: { readonly fault?: FaultKind | undefined }): boolean {
-  return fault !== undefined && fault !== "slow";
+/** What became of a call under a fault. */
+export interface FaultFate {
+  /** The fault injected into the call; omitted if there is none. */
+  readonly fault?: FaultKind | undefined;
+  /**
+   * The number of the call that it refers to and that is lost itself, so that this one could not be made; omitted
+   * otherwise.
+   */
+  readonly blockedBy?: number | undefined;
+}
+
+/** Whether a fault kept a call from returning its result: its own, or that of a call that it refers to. */
+export function isLost({ fault, blockedBy }: FaultFate): boolean {
+  return blockedBy !== undefined || fault !== undefined && fault !== "slow";
+}
+
+/** Says what became of a lost call: `fault timeout`, or `blocked by call 1`. */
+export function lossText({ fault, blockedBy }: FaultFate): string {
+  return blockedBy === undefined ? `fault ${fault}` : `blocked by call ${blockedBy}`;
 }
 
 /** Whether a fault hits every call of its function, for good. */

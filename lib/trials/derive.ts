@@ -208,6 +208,7 @@ const CALL_FIELDS = [
   "injected",
   "returned",
   "fault",
+  "blockedBy",
   "withheld",
   "alsoWithheld",
   "error",

@@ -153,9 +153,9 @@ export function returnsOf(
     .filter((id): id is ReturnMethod => isOn(id, "return"));
   const made = callsOf(events);
   if (methods.length === 0 || made.length < calls) return undefined;
-  const results = made.filter(({ failure, returned, error, agentDid }) =>
+  const results = made.filter(({ failure, returned, error, agentDid, blockedBy }) =>
     (failure === undefined || returned !== undefined) && error === undefined &&
-    agentDid === undefined
+    agentDid === undefined && blockedBy === undefined
   );
   const changed = results.flatMap(({ unperturbed, injected }) => {
     if (unperturbed === undefined) return [];

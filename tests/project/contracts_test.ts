@@ -48,7 +48,7 @@ const RARE = Object.entries({
   use: "usage.estimated others",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
-    "reply.textCalls reply.textCalls[].name reply.textCalls[].arguments reply.drafts reply.reasoned reply.unknownFinish reply.replaces reply.omits reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.mistake " +
+    "reply.textCalls reply.textCalls[].name reply.textCalls[].arguments reply.drafts reply.reasoned reply.unknownFinish reply.replaces reply.omits reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.blockedBy call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.agentDid call.held call.durationMs over_limit.arguments stage.unusable turn.text assertion.at " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +

@@ -204,6 +204,7 @@ Deno.test("writeCsv() writes a row a call, with long texts cut", async () => {
       ...{
         guessed: "false",
         fault: "",
+        blocked_by: "",
         error: "",
         made_by: "model",
         duration_ms: "2.5",
@@ -214,7 +215,7 @@ Deno.test("writeCsv() writes a row a call, with long texts cut", async () => {
       ...{ trial_id: "t", call: "2", step: "2", function: "gone", arguments: "{" },
       ...{ result: "no such", refused: "true", failure: "function_not_found", root: "true" },
       ...{ cause: "there is no such function, the nearest is now", guessed: "false" },
-      ...{ fault: "", error: "", made_by: "model", duration_ms: "", agent_did: "" },
+      ...{ fault: "", blocked_by: "", error: "", made_by: "model", duration_ms: "", agent_did: "" },
     },
   ]);
 });

@@ -10,6 +10,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { assertRight } from "../../lib/testing/assertions/_trials.ts";
+import { assertCalled } from "../../lib/testing/assertions/calls.ts";
 import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
@@ -19,6 +20,7 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { ModelRequest } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
+import { perturbCase } from "../../lib/perturbations/perturbed_case.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
@@ -27,7 +29,9 @@ import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
-import type { Tool } from "../../lib/tools/tool.ts";
+import { schemaOf, type Tool } from "../../lib/tools/tool.ts";
+import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import { recordedCalls } from "../../lib/calls/record.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -372,22 +376,57 @@ Deno.test("strategies work with tools that fail", async () => {
   }
 });
 
-Deno.test("calls that refer to one that failed have made up nothing, and are none too many", async () => {
-  for (
-    const [perturbation, outcome, calls] of [
-      ["timeout", "solved", 7],
-      ["permission_denied", "abstained", 5],
-    ] as const
-  ) {
-    const options = { perturbation, references: true };
-    const trial = await runTrial(SPEC, inProcess("sim:planner"), options);
-    assertEquals([trial.outcome, trial.calls], [outcome, calls]);
-    assertEquals(trial.failures.map(({ type, root }) => [type, root]), [
-      ["wrong_number_of_inputs", false],
-    ]);
-    const { calls: failing, routing } = summarize(trial).parameters!;
-    assertEquals([failing, routing], [[], 0]);
+Deno.test("a call that refers to one that a fault took is blocked, and no failure of the model's", async () => {
+  const planner = inProcess("sim:planner");
+  const blocked = (trial: Trial) => callsOf(trial.events).filter(({ blockedBy }) => blockedBy);
+  let count = 0;
+  for (let seed = 1; seed <= 100; seed++) {
+    for (const perturbation of ["timeout", "permission_denied"]) {
+      const options = { perturbation, references: true };
+      const trial = await runTrial({ ...SPEC, seed }, planner, options);
+      const outcome = perturbation === "timeout" ? "solved" : "abstained";
+      assertEquals([trial.outcome, trial.failures], [outcome, []], `${seed} ${perturbation}`);
+      const { parameters, missed, recoveries } = summarize(trial);
+      assertEquals([parameters!.calls, parameters!.routing, missed!.missed], [[], 0, 0]);
+      assertEquals(recoveries!.length, 1, "one function met the fault");
+      count += blocked(trial).length;
+    }
   }
+  assert(count > 100, `${count} calls were blocked`);
+
+  // Own tools: a call that would be refused in any case is a failure, and so is one that refers to it.
+  const parameters = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+  const tools = ["one", "two"].map((name) => ({
+    ...{ name, description: name, parameters, execute: () => Promise.resolve('{"n":1}') },
+  }));
+  const query = { text: "", parameters: [] };
+  const perturbed = perturbCase(tools.map(schemaOf), query, "timeout", {
+    seed: 1,
+    needed: ["one"],
+  });
+  using toolbox = new Toolbox(tools, { perturbed, references: true });
+  await toolbox.execute([
+    { name: "one", arguments: { n: 1 } },
+    { name: "two", arguments: { n: "$1.n" } },
+    { name: "two", arguments: { n: "$2.n" } },
+    { name: "two", arguments: { m: "$1.n" } },
+    { name: "two", arguments: { n: "$4.n" } },
+  ].map((call) => ({ ...call, id: "", arguments: JSON.stringify(call.arguments) })));
+  assertEquals(
+    callsOf(toolbox.events).map(({ fault, blockedBy, failure }) =>
+      fault ?? blockedBy ?? failure?.root
+    ),
+    ["timeout", 1, 2, false, false],
+  );
+  assertEquals(
+    callsOf(toolbox.events)[1]!.result,
+    '{"error":"$1 has no result, as in n: what is referred to was refused or has failed"}',
+  );
+  assertThrows(
+    () => assertCalled({ calls: recordedCalls(toolbox.events), tools: [] }, { tool: "two" }),
+    AssertionError,
+    "two (blocked by call 1)",
+  );
 });
 
 /** A task under `gone`, with the two functions that do the same and a right call of either. */

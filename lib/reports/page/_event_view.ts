@@ -10,7 +10,7 @@ import {
   FAILURES,
   sourceCall,
 } from "../../calls/failure_types.ts";
-import { isLost } from "../../tools/fault.ts";
+import { isLost, lossText } from "../../tools/fault.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, jsonText, parseJson, printable, printableLines } from "../../base/json.ts";
@@ -214,7 +214,13 @@ function stateOf(event: CallEvent): { state: string; note?: string | undefined }
   const { role, failure, guessed, error, result } = event;
   if (failure !== undefined) return { state: "wrong" };
   if (error !== undefined || isLost(event) || errorOfResult(result) !== undefined) {
-    return { state: "error", note: event.fault === undefined ? "the tool failed" : undefined };
+    const { fault, blockedBy } = event;
+    const note = blockedBy !== undefined
+      ? lossText(event)
+      : fault === undefined
+      ? "the tool failed"
+      : undefined;
+    return { state: "error", note };
   }
   if (role === "connected" || role === "disconnected") {
     return { state: "irrelevant", note: "not needed" };

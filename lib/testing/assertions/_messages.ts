@@ -16,7 +16,7 @@ import {
 import { assertReadable, isWrittenAs } from "../../calls/expected/never.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
-import { isLost } from "../../tools/fault.ts";
+import { isLost, lossText } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
 import { FailedAssertion } from "../../calls/assertion_text.ts";
 import { isJsonObject, isObject, isWithin, jsonText, printable } from "../../base/json.ts";
@@ -144,7 +144,7 @@ function callLines(
 
 /** A call and its outcome, on one line. */
 function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
-  const { call, step, tool, arguments: given, written, result, error, fault } = recorded;
+  const { call, step, tool, arguments: given, written, result, error } = recorded;
   const { refused, agentDid } = recorded;
   // Only plain values are shown one by one.
   const isPlain = isJsonObject(given) &&
@@ -157,7 +157,7 @@ function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
     : refused
     ? "refused: "
     : isLost(recorded)
-    ? `fault ${fault}: `
+    ? `${lossText(recorded)}: `
     : error === undefined
     ? ""
     : "failed: ";
@@ -170,7 +170,7 @@ function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
 /** The calls that were lost to a fault and do not count, one per line. */
 export function lostLines(calls: readonly RecordedCall[]): readonly string[] {
   const lines = calls.filter(isLost)
-    .map(({ call, fault }) => `call ${call} met the fault ${fault} and does not count`);
+    .map((one) => `call ${one.call} does not count: ${lossText(one)}`);
   return limitLines(lines, "call");
 }
 

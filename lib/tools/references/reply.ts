@@ -23,8 +23,8 @@ export class NestedReply {
   readonly #calls: readonly PreparedCall[];
   readonly #plan: CallPlan;
   readonly #results = new Map<string, JsonValue>();
-  /** The calls whose only fault is a reference to a missing result. */
-  readonly #waiting = new Set<PreparedCall>();
+  /** The calls whose only fault is references to missing results, with the places of the calls that gave none. */
+  readonly #waiting = new Map<PreparedCall, readonly number[]>();
   /** How many characters of results the calls may still receive, together. */
   #left = MAX_TEXT_LENGTH;
 
@@ -56,14 +56,17 @@ export class NestedReply {
     this.#left = Math.max(0, this.#left - Math.max(0, resolved.length - plain.length));
     if (errors.length === 0) return { ...call, resolved };
     const refusedCall = { ...call, resolved, refusal: referenceRefusal(errors.join(". "), faults) };
-    const unmet = [...usesIn(input).keys()].some((name) => !this.#results.has(name));
-    if (unmet && errors.length === 1) this.#waiting.add(refusedCall);
+    const unmet = [...usesIn(input).keys()].filter((name) => !this.#results.has(name));
+    if (unmet.length > 0 && errors.length === 1) {
+      const places = unmet.map((name) => this.#plan.names.findIndex((own) => own.includes(name)));
+      this.#waiting.set(refusedCall, places);
+    }
     return refusedCall;
   }
 
-  /** Whether a prepared call is refused only because calls it refers to have failed. */
-  waitsInVain(call: PreparedCall): boolean {
-    return this.#waiting.has(call);
+  /** The places of the calls without a result, if a prepared call is refused only because it refers to them. */
+  waitsFor(call: PreparedCall): readonly number[] | undefined {
+    return this.#waiting.get(call);
   }
 
   /** Stores the result of a call, for those that refer to it. */

@@ -21,7 +21,7 @@ import {
 } from "./executor_options.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import { traceCall } from "../_spans.ts";
-import type { Fault } from "../../tools/fault.ts";
+import { type Fault, isLost } from "../../tools/fault.ts";
 import { attempt } from "../../base/errors.ts";
 import { cutText, type JsonObject, jsonText, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
@@ -355,8 +355,10 @@ export abstract class Executor<Accepted extends object = object>
         if (this.#closed) return toResults(calls, [], TRIAL_OVER);
         for (const [at, one] of making.entries()) {
           const { index, call, place } = one;
-          // A call that only waited for a failed one is no first mistake.
-          const outcome = nested?.waitsInVain(call) ? withoutRoot(outcomes[at]!) : outcomes[at]!;
+          const waited = nested?.waitsFor(call)?.map((place) => done[place]);
+          const outcome = waited === undefined
+            ? outcomes[at]!
+            : this.#inVain(outcomes[at]!, calls[index]!, waited);
           // Code around the environment sees the tool's results and knows of no perturbation.
           const { answered, injection } = this.#answered(outcome, call, place);
           // References name parts of the text sent to the model, which an environment may keep only in part.
@@ -410,6 +412,25 @@ export abstract class Executor<Accepted extends object = object>
         place: { ...place, call: this.#trace.countReplacement() },
       }];
     });
+  }
+
+  /**
+   * The outcome of a call that is refused as those it waited for gave no result: where faults took all of them, it is
+   * lost with them; else it is no first mistake.
+   */
+  #inVain(
+    outcome: CallOutcome,
+    written: PreparedCall,
+    waited: readonly (Made | undefined)[],
+  ): CallOutcome {
+    const { failure, ...others } = outcome;
+    const [first] = waited;
+    // Calls past the limit were not made at all.
+    const areLost = waited.every((made) => isLost(made?.outcome.event ?? {}));
+    return areLost && failure?.type === "wrong_number_of_inputs" &&
+        this.refuse(written) === undefined
+      ? { ...others, event: { ...others.event, blockedBy: first!.place.call } }
+      : withoutRoot(outcome);
   }
 
   /** Carries out a call, or applies a fault to it. */

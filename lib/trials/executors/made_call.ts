@@ -80,13 +80,14 @@ export interface Made extends Making {
 
 /** Returns the error that a call's tool gave in place of a result, if it did. */
 export function errorOf(
-  { content, value, failure, thrown }: CallOutcome,
+  { content, value, failure, thrown, event }: CallOutcome,
   { answer }: PreparedCall,
   isOffered: boolean,
 ): ToolError | undefined {
   if (value !== undefined || answer !== undefined) return undefined;
   if (!isOffered) return new ToolError("unknown_tool", content);
-  if (failure !== undefined) return undefined;
+  // A call that was never made gave no error either.
+  if (failure !== undefined || event?.blockedBy !== undefined) return undefined;
   return thrown === undefined ? errorInResult(content) : toToolError(thrown.error);
 }
 

@@ -570,7 +570,7 @@ Deno.test("a call that met a fault counts where there should be none: it was ask
 Deno.test("assertions say that a call would be as expected, but met a fault", () => {
   const nearest = [
     "nearest is call 2 (step 2) pay (fault malformed_return)",
-    "  call 2 met the fault malformed_return and does not count",
+    "  call 2 does not count: fault malformed_return",
   ];
   const made = [
     "calls made: 2, 1 of them met a fault",
@@ -592,7 +592,7 @@ Deno.test("assertions say that a call would be as expected, but met a fault", ()
     ...made,
   ]);
   assertEquals(told(() => assertCallCount(LOST, undefined, 2)), [
-    "call 2 met the fault malformed_return and does not count",
+    "call 2 does not count: fault malformed_return",
     ...made,
   ]);
   // A slow call is like any other.
