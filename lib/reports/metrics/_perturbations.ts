@@ -17,9 +17,10 @@ import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { Outcome } from "../../trials/trial.ts";
-import { type Column, headOf, NOT_APPLICABLE, NOTHING } from "../columns.ts";
+import { type Column, type Detail, headOf, NOT_APPLICABLE, NOTHING } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
+import type { Caption } from "../_view.ts";
 import {
   type Subject,
   SUBJECT_PARTS,
@@ -151,26 +152,27 @@ function has(type: ParameterFailureType): (types: CallTypes) => boolean {
 }
 
 /** Whether no trial could show a failure, and none does. */
-function isNowhere({ isImpossible, shows }: Way, trials: readonly KnownTrial[]): boolean {
-  return trials.length > 0 && trials.every((trial) => isImpossible(trial) && !shows(trial));
+function isNowhere(way: Way, trials: readonly KnownTrial[]): boolean {
+  return trials.length > 0 && !trials.some((trial) => mayShow(way, trial));
 }
 
-function rateOf(arm: Arm, way: Way) {
+function mayShow({ isImpossible, shows }: Way, trial: KnownTrial): boolean {
+  return !isImpossible(trial) || shows(trial);
+}
+
+/** The trials that may show a failure, and those of them that tell whether they do. */
+function tellingOf(way: Way, trials: readonly KnownTrial[]) {
   const { isMeant = () => true, shows, isDecided } = way;
-  const decidedOf = (trials: readonly KnownTrial[]) =>
-    trials.filter((trial) => isMeant(trial) && (shows(trial) || isDecided(trial)));
-  const decided = decidedOf(arm.known);
-  const share = shareOf(decided, shows);
-  const impossible = isNowhere(way, arm.known);
+  const meant = trials.filter((trial) => isMeant(trial) && mayShow(way, trial));
+  return { meant, decided: meant.filter((trial) => shows(trial) || isDecided(trial)) };
+}
+
+function rateOf({ subject, simulated, known }: Arm, way: Way) {
+  const { meant, decided } = tellingOf(way, known);
   return {
-    ...{ subject: arm.subject, simulated: arm.simulated, failure: way.failure, impossible },
-    rate: impossible ? { ...share, value: null, interval: null } : share,
-    undecided: arm.known.filter(isMeant).length - decided.length,
-    change: impossible ? null : compareShares(
-      decided,
-      decidedOf(arm.plain.filter(isKnown)),
-      (trial) => shows(trial as KnownTrial),
-    ),
+    ...{ subject, simulated, failure: way.failure, impossible: isNowhere(way, known) },
+    rate: shareOf(decided, way.shows),
+    undecided: meant.length - decided.length,
   };
 }
 
@@ -179,26 +181,20 @@ const FAILURE: Column<Pick<Way, "failure">> = {
   ...{ id: "failure", unit: "text", value: ({ failure }) => failure, shown: false },
 };
 
-/**
- * Failure rates under each perturbation: the share of trials with a failure (Butterfly, 5.2). Missed calls are none of
- * its five types, and have a rate of their own.
- */
-const FAILURE_RATES = metric(
-  (report) =>
-    armsOf(report).filter(({ known }) => known.length > 0)
-      .flatMap((arm) => WAYS.map((way) => rateOf(arm, way))),
-  {
-    ...CAPTION,
-    id: "failure-rates",
+/** Makes a table of failure rates of a choice of trials. */
+function ratesMetric(
+  armsIn: (report: Report) => readonly Arm[],
+  own: Pick<Caption, "id" | "title"> & { readonly note: string; readonly from?: Detail },
+): Metric {
+  const ratesIn = (report: Report) =>
+    armsIn(report).filter(({ known }) => known.length > 0)
+      .flatMap((arm) => WAYS.map((way) => rateOf(arm, way)));
+  return metric(ratesIn, {
+    ...{ ...CAPTION, ...own },
     source: "Table 1",
     by: (row, report) => modelOf(row, report),
     across: ({ failure }) => headOf({ id: failure }),
     heat: "bad",
-    title: "Failure rates under perturbations",
-    note:
-      "share of the trials that tell with a call that has such a failure; a trial without calls has none; any " +
-      "failure: of these five; missed call: a needed call was never made, of trials that need any; either: any failure " +
-      "or a missed call",
     columns: (_) => [
       PERTURBATION,
       FAILURE,
@@ -209,14 +205,44 @@ const FAILURE_RATES = metric(
       { id: "undecided", unit: "count", value: ({ undecided }) => undecided, shown: false },
       { id: "impossible", unit: "text", value: ({ impossible }) => impossible, shown: false },
     ],
+  });
+}
+
+/**
+ * Failure rates under each perturbation: the share of trials with a failure (Butterfly, 5.2). Missed calls are none of
+ * its five types, and have a rate of their own.
+ */
+const FAILURE_RATES = ratesMetric(armsOf, {
+  id: "failure-rates",
+  title: "Failure rates under perturbations",
+  note:
+    "share of the trials that tell with a call that has such a failure, where one could; a trial without calls has none; " +
+    "any failure: of these five; missed call: a needed call was never made, of trials that need any; either: any failure " +
+    "or a missed call",
+});
+
+/** The same over what was solved without a perturbation: the paper perturbs right trajectories (Butterfly, 4). */
+const RATES_OF_SOLVED = ratesMetric(
+  (report) => armsOf(report).filter((arm) => !isPlain(arm)).map(initiallySolved),
+  {
+    ...{ id: "failure-rates-of-solved", from: "page" },
+    title: "Failure rates on initially solved tasks",
+    note: "of the perturbed trials on tasks that the same model and strategy solved without a " +
+      "perturbation, in the same repetition",
   },
 );
 
 /** How failure rates differ from those of the unperturbed trials on the same tasks. */
 const RATE_CHANGES = metric(
   (report) =>
-    FAILURE_RATES.rows(report).flatMap(({ change, ...row }) =>
-      change === null ? [] : [{ ...row, change }]
+    armsOf(report).flatMap((arm) =>
+      WAYS.flatMap((way) => {
+        const [decided, before] = [arm.known, arm.plain.filter(isKnown)]
+          .map((trials) => tellingOf(way, trials).decided);
+        const shows = (trial: TrialSummary) => way.shows(trial as KnownTrial);
+        const change = compareShares(decided!, before!, shows);
+        return change === null ? [] : [{ ...arm, failure: way.failure, change }];
+      })
     ),
   {
     ...CAPTION,
@@ -253,6 +279,8 @@ const EFFECTS = metric((report) =>
         ({ outcome }) => outcome === "abstained",
       ),
       accepted: acceptedOf(arm.counted),
+      ofSolved: isPlain(arm) ? undefined : tally(initiallySolved(arm).counted),
+      failed: arm.known.filter(ANY.shows),
     };
   }), {
   ...CAPTION,
@@ -270,6 +298,21 @@ const EFFECTS = metric((report) =>
       isBounded: () => !hasGateBounds(report),
       text: ({ tally: { success, unsolvable } }) =>
         success.of === 0 && unsolvable > 0 ? NOT_APPLICABLE : undefined,
+    },
+    {
+      ...{ id: "accuracy_of_solved", unit: "share", inline: true },
+      value: ({ ofSolved }) => ofSolved?.success,
+      text: ({ ofSolved }) =>
+        ofSolved?.success.of === 0 && ofSolved.unsolvable > 0 ? NOT_APPLICABLE : undefined,
+      about:
+        "task accuracy on initially solved tasks: the same model and strategy solved them in the " +
+        "same repetition without a perturbation",
+    },
+    {
+      ...{ id: "several_failures", unit: "share", inline: true },
+      value: ({ failed }) =>
+        shareOf(failed, ({ parameters }) => new Set(parameters.calls.flat()).size > 1),
+      about: "of the trials with a failure, those with several of the five",
     },
     {
       id: "similar_texts",
@@ -388,6 +431,16 @@ function pairsOf({ counted, plain }: Arm): TrialPair[] {
     const before = plainByKey.get(keyOf(now));
     return before === undefined ? [] : [{ task: now.task, now, before }];
   });
+}
+
+/** The trials of an arm on what the same model and strategy solved without a perturbation. */
+function initiallySolved(arm: Arm): Arm {
+  const solved = new Set(pairsOf(arm).flatMap(({ now, before }) => before.solved ? now : []));
+  return {
+    ...arm,
+    counted: arm.counted.filter((trial) => solved.has(trial)),
+    known: arm.known.filter((trial) => solved.has(trial)),
+  };
 }
 
 const PAIRS: Column<{ readonly pairs: readonly TrialPair[] }> = {
@@ -546,6 +599,7 @@ function missedCallsOf(trials: readonly TrialSummary[]): Share {
 /** The metrics of perturbations. */
 export const PERTURBATIONS: readonly Metric[] = [
   FAILURE_RATES,
+  RATES_OF_SOLVED,
   RATE_CHANGES,
   EFFECTS,
   TRANSFER,

@@ -170,10 +170,10 @@ Deno.test("there is no rate of a failure that the tools of no trial allow", () =
     scored("D", { impossible }),
   ];
   const none = rates(trials)["redundant_information"];
-  assertEquals(some(none, "rate", "rate_lower", "rate_of", "impossible"), [null, null, 2, true]);
+  assertEquals(some(none, "rate", "rate_lower", "rate_of", "impossible"), [null, null, 0, true]);
   assertEquals(change(trials, "redundant_information"), undefined);
   assertEquals(rates(trials)["task_deviation"]!["rate"], 0.5);
-  // One trial that allows it, or shows it, is enough.
+  // The rate is of the trials that allow it, or show it.
   for (
     const other of [
       scored("", { ...RD, seed: 3 }),
@@ -181,7 +181,7 @@ Deno.test("there is no rate of a failure that the tools of no trial allow", () =
     ]
   ) {
     const own = rates([scored("", { ...RD, impossible }), other])["redundant_information"];
-    assertEquals(some(own, "rate_of", "impossible"), [2, false]);
+    assertEquals(some(own, "rate_of", "impossible"), [1, false]);
     assert(own!["rate"] !== null);
   }
 });
@@ -298,12 +298,19 @@ Deno.test("tables have failure rates and effects as in Table 1, of each model (B
   assertEquals(rated!.rows[0]![3]!.detail, "(4.6% to 69.9%)");
   assertEquals(textsOf(tablesOf("perturbations", TRIALS, {}, "terminal")[0]!), [
     [
-      ...["perturbation", "trials", "task accuracy", "similar texts", "abstained"],
-      ...["API-level success", "routing errors", "missed calls", "unchanged"],
+      ...["perturbation", "trials", "task accuracy", "accuracy of solved", "several failures"],
+      ...["similar texts", "abstained", "API-level success", "routing errors", "missed calls"],
+      "unchanged",
     ],
-    ["none", "4", "100.0% of 4", "-", "-", "100.0%", "0.0% of 4", "-", "0"],
-    ["RD", "3", "0.0% of 3", "-", "-", "100.0%", "0.0% of 3", "-", "1"],
-    ["RP_F", "2", "0.0% of 2", "25.0%", "50.0% of 2", "75.0%", "50.0% of 2", "-", "0"],
+    ["none", "4", "100.0% of 4", "-", "0.0% of 1", "-", "-", "100.0%", "0.0% of 4", "-", "0"],
+    [
+      ...["RD", "3", "0.0% of 3", "0.0% of 3", "50.0% of 2", "-", "-", "100.0%", "0.0% of 3", "-"],
+      "1",
+    ],
+    [
+      ...["RP_F", "2", "0.0% of 2", "0.0% of 2", "0.0% of 1", "25.0%", "50.0% of 2", "75.0%"],
+      ...["50.0% of 2", "-", "0"],
+    ],
   ]);
   const two = [...TRIALS, ...scoredAll(["R"], { ...RD, model: "sim:a", simulated: true })];
   assertEquals(tablesOf("failure-rates", two).map(({ id, title }) => [id, title]), [
@@ -355,6 +362,38 @@ Deno.test("tables have n/a for what no trial can show", () => {
   assertEquals(countOf(own["either"]), [1, 2]);
   const transfer = columnsOf(tablesOf("transfer", trials)[0]!);
   assertEquals(new Set(transfer["redundant information"]), new Set(["n/a"]));
+});
+
+Deno.test("rates over initially solved tasks are of trials whose twin without a perturbation was solved (Butterfly 4)", () => {
+  const unsolved = { outcome: "wrong_answer" } as const;
+  const trials = [
+    ...["", "", "D"].map((words, at) => scored(words, { seed: at, ...(at === 1 ? unsolved : {}) })),
+    scored("", { seed: 2, repetition: 2, ...unsolved }),
+    scored("D RM", { seed: 0, ...RD }),
+    scored("D", { seed: 1, ...RD, ...unsolved }),
+    scored("", { seed: 2, ...RD, ...unsolved }),
+    // Neither has a solved twin: another repetition, model or strategy is none.
+    scored("N", { seed: 2, repetition: 2, ...RD }),
+    ...[{ model: "other" }, { strategy: "repair" }].map((of) => scored("N", { ...RD, ...of })),
+  ];
+  const own = recordsOf("failure-rates-of-solved", trials);
+  assertEquals(
+    new Set(own.map((one) => `${one["model"]} ${one["perturbation"]}`)),
+    new Set(["m RD"]),
+  );
+  const failing = own.filter(({ rate_count: count }) => Number(count) > 0);
+  assertEquals(
+    failing.map((one) => [one["failure"], ...countOf(one)]),
+    ["missing_information", "redundant_information", "task_deviation", "any_failure"]
+      .map((failure) => [failure, 1, 2]),
+  );
+  assertEquals(countOf(effects(trials), "accuracy_of_solved"), [1, 2]);
+  assertEquals(countOf(effects(trials), "task_accuracy"), [2, 4]);
+});
+
+Deno.test("of the trials with a failure some show several of the five, in one call or in more (Butterfly A.1)", () => {
+  const own = effects(perturbed("", "D", "D D", "D M", "RS"));
+  assertEquals(countOf(own, "several_failures"), [2, 4]);
 });
 
 const SCORED = fc.record({
