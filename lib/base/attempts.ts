@@ -14,8 +14,11 @@ export interface AttemptRules {
   readonly longestPause: number;
 }
 
-/** The limits of the attempts at one call of a tool, by default (Pipeline, `max_retries`). */
-export const TOOL_ATTEMPTS: AttemptRules = { retries: 3, backoff: 500, longestPause: 60_000 };
+/**
+ * The limits of the attempts at one call of a tool, by default (Pipeline, "Robust Tool Execution": `max_retries`, and
+ * pauses of `2 ** attempt` seconds).
+ */
+export const TOOL_ATTEMPTS: AttemptRules = { retries: 3, backoff: 1_000, longestPause: 60_000 };
 
 /** How an attempt failed. */
 export interface AttemptFault {

@@ -211,8 +211,8 @@ export class CallToolbox extends Toolbox {
       ? ""
       : `${printable(tool, 100)}, called in place of ${printable(call.name, 100)}: `;
     const count = this.#attempts.length;
-    const suffix = count > 1 ? ` (${count} attempts)` : "";
-    const message = `${place}${safeErrorMessage(error.message!)}${suffix}`;
+    const first = count > 1 ? `Failed after ${count} attempts. Last error: ` : "";
+    const message = `${first}${place}${safeErrorMessage(error.message!)}`;
     const content = JSON.stringify({ error: message });
     return { ok: false, ...record, content, error: { category: error.category!, message } };
   }

@@ -44,7 +44,7 @@ export interface ToolExecutorOptions {
   readonly timeout?: number;
   /** The time limit of a whole execution. Default: 300,000. */
   readonly timeLimit?: number;
-  /** The first pause; later ones double up to 8,000, each shortened by up to half. Default: 500. */
+  /** The first pause; later ones double up to 8,000, each shortened by up to half. Default: 1,000. */
   readonly backoff?: number;
   /** The longest pause; there is no retry if a tool asks for more. Default: 60,000. */
   readonly longestPause?: number;

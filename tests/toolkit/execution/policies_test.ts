@@ -278,8 +278,9 @@ Deno.test("createToolExecutor() ends in the moment in which it is cancelled", as
           assert(!execution.ok);
           assertEquals(execution.error, {
             category: "cancelled",
-            message: "The call was cancelled: Never mind" +
-              (execution.attempts.length > 1 ? ` (${execution.attempts.length} attempts)` : ""),
+            message: (execution.attempts.length > 1
+              ? `Failed after ${execution.attempts.length} attempts. Last error: `
+              : "") + "The call was cancelled: Never mind",
           });
         }
         assertEquals(seen.runs.length, runs, "nothing runs afterwards");

@@ -104,7 +104,7 @@ Deno.test("retry makes calls that others of their reply refer to again before th
   assertEquals(outcomes, [[false, 2], [true, 2]]);
 });
 
-Deno.test("retry waits for real tools as they ask, doubling otherwise, and never past the time left", async () => {
+Deno.test("retry waits for real tools as they ask, doubling a second otherwise, and never past the time left (Pipeline, Robust Tool Execution)", async () => {
   /** How a tool that fails with these errors ends, and the pauses. */
   const end = async (errors: readonly object[], seconds?: number) => {
     using clock = new VirtualClock();
@@ -138,7 +138,7 @@ Deno.test("retry waits for real tools as they ask, doubling otherwise, and never
   };
   const busy = (headers: Record<string, string> = {}) =>
     Object.assign(new Error("Try later"), { status: 429, headers: new Headers(headers) });
-  assertEquals(await end([busy(), busy(), busy()]), ["Rain", 500, 1000, 2000]);
+  assertEquals(await end([busy(), busy(), busy()]), ["Rain", 1000, 2000, 4000]);
   assertEquals(await end([busy({ "retry-after": "7" })]), ["Rain", 7000]);
   const tooLate = { "retry-after": "61" };
   assertEquals(await end([busy(tooLate)]), ['{"error":"Try later"}'], "for longer than a minute");
