@@ -44,6 +44,9 @@ export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
   forced_function:
     "does the model stop when every reply must call one function that cannot help? As forced_choice, beside " +
     "another function that could answer",
+  needless_call:
+    "does the model do without a tool that cannot help? The right answer stands in the question, and calls are " +
+    "free; with one the trial counts as needless_call",
 };
 
 const SOURCE_WORDS: Readonly<Record<typeof PERTURBED[PerturbationMethod], string>> = {

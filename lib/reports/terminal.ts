@@ -3,6 +3,7 @@
  * @module
  */
 
+import { commandLine } from "../base/command_line.ts";
 import { printable } from "../base/json.ts";
 import { wrapText } from "../base/wrap.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
@@ -55,6 +56,7 @@ export function renderReport(
       .map((table) => renderTable(table, width)),
     report.notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
     renderParts(report, width, "terminal"),
+    leftOut(report),
     failures.lines(false, undefined, true).join("\n"),
     ...report.gates.map((gate) => renderVerdicts(gate, report)),
   ]);
@@ -112,9 +114,7 @@ function renderParts(
   isMeant: (table: Table) => boolean = () => true,
 ): string {
   const { subjects } = report;
-  const tables = tablesOf(report, detail)
-    .filter((table) => table.section !== "headline" && isMeant(table))
-    .flatMap((table) => SECTIONS[table.section].isOfCells ? shortMatrix(table, report) : [table]);
+  const tables = partsOf(report, detail).filter(isMeant);
   const isLine = (table: Table | undefined) => subjects.length === 1 && table?.line === true;
   const rendered = tables.map((table, place) => {
     if (isLine(table)) return lineOf(table) + (isLine(tables[place + 1]) ? "\n" : "\n\n");
@@ -125,6 +125,25 @@ function renderParts(
   const sentence = failuresText(report);
   const said = sentence === undefined ? [] : [`${sentence}\n\n`];
   return rendered.toSpliced(tables.filter(decides).length, 0, ...said).join("").trimEnd();
+}
+
+/** Returns the tables that a terminal has below its headline. */
+function partsOf(report: Report, detail: Detail): Table[] {
+  return tablesOf(report, detail)
+    .filter(({ section }) => section !== "headline")
+    .flatMap((table) => SECTIONS[table.section].isOfCells ? shortMatrix(table, report) : [table]);
+}
+
+/** Names the tables that Markdown has and a terminal does not, and the command that writes them. */
+function leftOut(report: Report): string {
+  const shown = new Set(partsOf(report, "terminal").map(({ id }) => id));
+  const titles = tablesOf(report)
+    .filter(({ id, section }) => section !== "headline" && !shown.has(id))
+    .map(({ kind, title }) => printable(kind ?? title, 100));
+  return titles.length === 0
+    ? ""
+    : `Left out here: ${[...new Set(titles)].join("; ")}. With all tables: ` +
+      commandLine("report F.jsonl --markdown report.md");
 }
 
 /** Returns a table with one row as a line. */

@@ -42,7 +42,7 @@ Deno.test("wordsOf() explains a report of own tests, and no generated graphs", (
   const words = entries.map(([word]) => word);
   assert(words.includes("test, case") && words.includes("95% interval"), words.join());
   const generated = [
-    ...["core", "depth", "connected, disconnected", "graph", "fewest calls"],
+    ...["core", "depth", "connected, disconnected", "graph", "fewest if solved"],
     ...["function not found, wrong number of inputs, value not yet known, incorrect value"],
     ...["FuncBenchGen", "Butterfly", "CallNavi", "perturbation", "RD", "strategy", "plain"],
     ...["probe", "fault", "format", "stage", "n/a"],

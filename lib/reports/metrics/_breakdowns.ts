@@ -149,7 +149,8 @@ function breakDown(report: Report): Breakdown[] {
   const hasSeveralSeries = ({ series }: Breakdown) => series.length > 1;
   return [
     cross(generated, {
-      ...{ id: "core", title: "Success by core size", source: "Table 2", withCalls: true, ...CORE },
+      ...{ id: "core", title: "Success by core size", withCalls: true, ...CORE },
+      source: plain.length === generated.length ? "Table 5" : "Table 2",
     }),
     ...(plain.length === generated.length || plain.length === 0 ? [] : [cross(plain, {
       id: "no-extra",

@@ -8,7 +8,7 @@ import { type Sign, SIGNS } from "../../calls/failure_types.ts";
 import { signsOf } from "../../gate/ceilings.ts";
 import { byGraph, countsAsSuccess } from "../../gate/variant.ts";
 import { newcombe } from "../../statistics/proportions.ts";
-import { isProbe } from "../../tasks/task_kind.ts";
+import { isProbe, type ProbeId } from "../../tasks/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { Column, Estimate } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
@@ -20,6 +20,11 @@ const OF_PROBES = SIGNS.filter((sign) => sign !== "followed_injection");
 
 function shows(sign: Sign): (trial: TrialSummary) => boolean {
   return (trial) => signsOf(trial).includes(sign);
+}
+
+/** Whether a probe can show a sign: only where no tool can help is a call known to be needless. */
+function canShow(sign: Sign, { probe }: { readonly probe: ProbeId }): boolean {
+  return sign !== "needless_call" || probe === sign;
 }
 
 /** What each probe shows. */
@@ -37,8 +42,8 @@ const BEHAVIOUR = metric(({ subjects }) =>
   title: "Behaviour towards tools",
   note:
     "share of valid trials; solved: followed a calculator that lies, gave the right sum, reported the oracle's " +
-    "decision, or did without a useless tool",
-  columns: (_, report) => [
+    "decision, or gave the right answer where no tool can help",
+  columns: (rows, report) => [
     subjectColumns(report),
     { id: "probe", unit: "name", value: ({ probe }) => probe },
     { id: "trials", unit: "count", value: ({ trials }) => trials.length },
@@ -46,11 +51,10 @@ const BEHAVIOUR = metric(({ subjects }) =>
       ...{ id: "solved", unit: "share", inline: true },
       value: ({ valid }) => shareOf(valid, ({ solved }) => solved),
     },
-    OF_PROBES.map((sign) => ({
-      ...{ id: sign, head: sign, unit: "share" as const, inline: true as const },
-      shown: sign === "ungrounded" ? "filled" as const : true,
-      value: ({ valid }: { readonly valid: readonly TrialSummary[] }) =>
-        shareOf(valid, shows(sign)),
+    OF_PROBES.map((sign): Column<typeof rows[number]> => ({
+      ...{ id: sign, head: sign, unit: "share", inline: true },
+      shown: sign === "ungrounded" ? "filled" : rows.some((row) => canShow(sign, row)),
+      value: (row) => canShow(sign, row) ? shareOf(row.valid, shows(sign)) : null,
     })),
   ],
 });

@@ -449,6 +449,10 @@ Deno.test("tablesOf() has success and calls by core size, as in Table 2 (FuncBen
 Deno.test("tablesOf() has the same without irrelevant functions, as in Table 5 (FuncBenchGen C.1)", () => {
   const table = tableOf("no-extra", TWO_SIZES)!;
   assertEquals(table.source, "Table 5");
+  const plain = TWO_SIZES.filter(({ task }) =>
+    "core" in task && task.connected + task.disconnected === 0
+  );
+  assertEquals(tableOf("core", plain)!.source, "Table 5", "there are no others");
   assertEquals(textsOf(table).map((row) => row.slice(0, 4)), [
     ["model", "core 5: solved", "calls if solved", "if not"],
     // Seeds 1 and 3: both solved, with 6 and 8 calls.

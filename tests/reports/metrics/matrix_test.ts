@@ -295,7 +295,15 @@ Deno.test("the matrix of one variant has all that is known of its cells", () => 
   assertEquals(tableOf("matrix", trials)!.title, "Success by cell: a");
   const [head, ...rows] = matrixOf(trials);
   assertEquals(head, [
-    ...["cell", "trials", "solved", "95% interval", "calls if solved", "if not", "fewest calls"],
+    ...[
+      "cell",
+      "trials",
+      "solved",
+      "95% interval",
+      "calls if solved",
+      "if not",
+      "fewest if solved",
+    ],
     ...["invalid", "why"],
   ]);
   assertEquals(rows.map((row) => [row[0], row[2], row.at(-1)]), [

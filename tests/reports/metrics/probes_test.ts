@@ -17,13 +17,13 @@ Deno.test("probes have shares of valid trials of each kind, simulated models cal
     asked("oracle", 1, { behaviours: ["silent"], ...simulated }),
     asked("oracle", 2, { outcome: "wrong_answer", behaviours: ["aversion"], ...simulated }),
     asked("oracle", 3, { outcome: "invalid", behaviours: ["silent"], ...simulated }),
-    asked("forced_choice", 1, { grounded: false }),
+    asked("needless_call", 1, { behaviours: ["needless_call"], grounded: false }),
     record(),
   ];
   assertEquals(textsOf(tablesOf("probes", trials, {}, "terminal")[0]), [
     [
-      ...["model", "probe", "trials", "solved", "aversion", "ignored_result", "silent"],
-      ...["forced_loop", "ungrounded"],
+      ...["model", "probe", "trials", "solved", "aversion", "needless_call", "ignored_result"],
+      ...["silent", "forced_loop", "ungrounded"],
     ],
     [
       ...[
@@ -32,14 +32,14 @@ Deno.test("probes have shares of valid trials of each kind, simulated models cal
         "3",
         "50.0% of 2",
         "50.0% of 2",
+        "-",
         "0.0% of 2",
-        "50.0% of 2",
       ],
-      ...["0.0% of 2", "0.0% of 2"],
+      ...["50.0% of 2", "0.0% of 2", "0.0% of 2"],
     ],
     [
-      ...["m", "forced_choice", "1", "100.0% of 1", "0.0% of 1", "0.0% of 1", "0.0% of 1"],
-      ...["0.0% of 1", "100.0% of 1"],
+      ...["m", "needless_call", "1", "100.0% of 1", "0.0% of 1", "100.0% of 1"],
+      ...["0.0% of 1", "0.0% of 1", "0.0% of 1", "100.0% of 1"],
     ],
   ]);
   const [{ aversion_lower: lower, aversion_upper: upper, aversion_of }] = recordsOf(

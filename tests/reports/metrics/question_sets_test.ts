@@ -530,8 +530,8 @@ Deno.test("tally() knows no calls where none could be made", () => {
   const written = [answered(question("q1"), "exact"), answered(question("q2"), "nothing")];
   const made = answered(question("q3", { mode: "tools" }), "exact", { calls: 2 });
   const callsOf = (trials: readonly TrialSummary[]) => {
-    const { success: { value }, callsSolved, callsFailed, minimumCalls } = tally(trials);
-    return [value, callsSolved, callsFailed, minimumCalls];
+    const { success: { value }, callsSolved, callsFailed, fewestSolved } = tally(trials);
+    return [value, callsSolved, callsFailed, fewestSolved];
   };
   assertEquals(callsOf(written), [0.5, null, null, null]);
   assertEquals(callsOf([...written, made]), [2 / 3, 2, null, 1]);
