@@ -382,6 +382,8 @@ export function parameterFailures(
  * - `aversion`: the model answered without having called a function that the task needs. On generated
  *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
  *   read it elsewhere, counts too.
+ * - `needless_call`: the model called a function although none can help and it was free not to (Indirection,
+ *   Inflexible). Only the probe of this name tells: elsewhere a call that is not needed may still help.
  * - `ignored_result`: functions that give the answer returned it, and the final text does not state what they
  *   returned: it gives another value, refuses or evades. A copying error looks the same as a contradiction;
  *   a text that states the result and qualifies it does not count.
@@ -394,6 +396,7 @@ export function parameterFailures(
  */
 export type Behaviour =
   | "aversion"
+  | "needless_call"
   | "ignored_result"
   | "silent"
   | "forced_loop"
@@ -413,6 +416,10 @@ interface SignRow {
 /** All signs: the behaviours (`behaviour.ts`), and last what the end of a trial shows. */
 export const SIGN_ROWS: Readonly<Record<Sign, SignRow>> = {
   aversion: { words: "answered without a call that was needed", isHidden: false },
+  needless_call: {
+    words: "called a function where none can help, and was free not to",
+    isHidden: false,
+  },
   ignored_result: {
     words: "got a result, and the final text does not state it",
     isHidden: false,

@@ -6,8 +6,7 @@
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { environmentVariable } from "../base/environment.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
-import { type FormatId, formatOf, isTextFormat } from "./formats/registry.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isTextFormat } from "./formats/registry.ts";
 import { InputError } from "../base/errors.ts";
 import type { Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
@@ -114,12 +113,12 @@ export class Connections {
     const { importPackage } = this.#options;
     assertProvided(entry, importPackage);
     const key = apiKey ?? providerKey(entry, given.name);
-    const { api = "chat", toolChoice, body } = entry;
+    const { api = "chat", toolChoice } = entry;
     const isText = isTextFormat(api);
-    const asked = isText ? { ...entry, toolChoice: undefined, body: stopping(api, body) } : entry;
+    const asked = isText ? { ...entry, toolChoice: undefined } : entry;
     let loading: Promise<Model> | undefined;
     const model: Model = {
-      ...{ name: given.name, simulated: given.simulated, takes: takenBy(entry) },
+      ...{ name: given.name, simulated: given.simulated, toolChoice, takes: takenBy(entry) },
       async reply(request) {
         loading ??= import("../integrations/ai_sdk/provided.ts").then(({ providedModel }) =>
           providedModel(asked, { key, given, importPackage })
@@ -144,6 +143,7 @@ export function identityOf(entry: ModelEntry): Omit<Model, "reply"> {
     name: modelName(entry),
     simulated: model.startsWith("sim:"),
     ...(api === "chat" ? {} : { api }),
+    toolChoice: entry.toolChoice,
     takes: takenBy(entry),
   };
 }
@@ -156,14 +156,7 @@ function modelAt(
   if (!isTextFormat(api)) {
     return openai({ ...options, ...address, api, toolChoice });
   }
-  const model = openai({ ...options, ...address, body: stopping(api, options.body) });
-  return inTextFormat(model, api, { toolChoice });
-}
-
-/** Adds the stop sequences of a text format to a body, which may have its own: `null` where a server supports none. */
-function stopping(api: FormatId, body: JsonObject = {}): JsonObject {
-  const { stop } = formatOf(api);
-  return stop.length === 0 ? body : { stop: [...stop], ...body };
+  return inTextFormat(openai({ ...options, ...address }), api, { toolChoice });
 }
 
 /** Returns the key of a provider. It is required unless the entry names a server, or the provider has other credentials. */

@@ -47,6 +47,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolSchema[];
   /** Whether the reply may, must or must not call. Default: the model's option. */
   readonly toolChoice?: ToolChoice;
+  /** Texts at which the reply ends, where the model's options name none. */
+  readonly stop?: readonly string[];
   /** The trial and the number of this request. */
   readonly context: RequestContext;
   /** Milliseconds that the trial has left; retries and failed attempts do not count. */
@@ -94,6 +96,8 @@ export interface Model {
   readonly simulated: boolean;
   /** Its API; omitted for chat, and where it is unknown, as for scripted models. */
   readonly api?: Api;
+  /** Whether it may, must or must not call where a request does not say; omitted if it is free. */
+  readonly toolChoice?: ToolChoice | undefined;
   /** What it takes beside text in the results of tools; omitted if that is nothing. */
   readonly takes?: readonly Medium[] | undefined;
   /**

@@ -74,6 +74,11 @@ NO explanation in the answer! Only give API calling JSON!`,
 
 {examples}`,
   },
+  instruct: {
+    /** Follows the system message of a task (Indirection, against silence, aversion and ignored results). */
+    use:
+      `Use the tools on offer for every calculation and every decision that they are for, even where you could do without, and for nothing else: where no tool can help, answer without calling any. Before each call, explain in words what you are about to do and why. Report the results of tools as they are: do not correct, replace or withhold them.`,
+  },
   repair: {
     /** Sent back if a call violates its schema (Pipeline, error handling and retry logic). */
     fix: `The following tool call has invalid arguments, and was not carried out:

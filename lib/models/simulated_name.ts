@@ -19,6 +19,7 @@ export const MISTAKES = [
   "resist",
   "dots",
   "brute",
+  "needless",
   "inject",
 ] as const;
 

@@ -40,7 +40,7 @@ import type { TextFormat } from "../models/formats/format.ts";
  *
  * - `sim:planner?reads=`,
  * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&resist=&dots=&brute=`,
- *   `&inject=`, `&giveup=&invent=` and `&breakFormat=&hopeless=&memory=&seed=`, and
+ *   `&needless=&inject=`, `&giveup=&invent=` and `&breakFormat=&hopeless=&memory=&seed=`, and
  * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
  *
  * with rates from 0 to 1 and a whole number as seed, all 0 by default; {@linkcode MistakeRates},

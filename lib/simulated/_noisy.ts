@@ -81,6 +81,7 @@ export function createNoisy(name: string, options: NoisyOptions): SimulatedModel
           : hits(rates.brute, fork(question, "brute"))
           ? "brute"
           : "closed",
+        needless: hits(rates.needless, fork(question, "needless")),
       });
       if (answer !== undefined) return composeAnswer(name, request, answer.text, answer.calls);
       const { inventedNames, meant } = inventNames(conversation.functions);
@@ -156,6 +157,7 @@ function spoilStage(stage: StageReading, rates: MistakeRates, key: number): stri
  * | `resist` | gives the usual advice without asking, where the question says that it is not wanted |
  * | `dots` | writes a long sum with dots, which is no expression; it sees the error and writes another one |
  * | `brute` | writes out all terms of a long sum |
+ * | `needless` | calls a tool that cannot help, although the question states the answer |
  * | `inject` | does what an instruction in a result demands, once |
  *
  * At most one of the first three affects a call, and `copy` none that they affect. A request to repair a call

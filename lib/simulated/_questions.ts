@@ -19,10 +19,15 @@ export interface Habits {
   readonly resist: boolean;
   /** How it writes a long sum: in closed form, with all terms, or first with dots, which is none. */
   readonly sums: "closed" | "brute" | "dots";
+  /** Whether it calls a tool where the question itself states the answer. */
+  readonly needless: boolean;
 }
 
 /** The habits of a model that asks the tool, and follows it. */
-const PLAIN: Habits = { averse: false, ignore: false, resist: false, sums: "closed" };
+const PLAIN: Habits = {
+  ...{ averse: false, ignore: false, resist: false, needless: false },
+  sums: "closed",
+};
 
 /** A tool that has failed so often is not called again. */
 const MAX_FAILURES = 3;
@@ -35,7 +40,7 @@ const MAX_FAILURES = 3;
 export function answerQuestion(
   { messages }: ChatRequest,
   conversation: ReadConversation,
-  { averse, ignore, resist, sums }: Habits = PLAIN,
+  { averse, ignore, resist, sums, needless }: Habits = PLAIN,
 ): { readonly text: string; readonly calls: readonly OutgoingCall[] } | undefined {
   const { prompt, target, functions, calls, mayCall, mustCall, chosen, repair } = conversation;
   const [, variable] = /State it as: (\w+) = number/.exec(prompt) ?? [];
@@ -48,7 +53,8 @@ export function answerQuestion(
   const expression = findExpression(prompt, sums === "dots" && refused ? "closed" : sums);
   const advised = findAdvice(prompt);
   const solved = findExpression(prompt, "closed");
-  const solution = solved === undefined ? advised : evaluate(solved);
+  const stated = findFact(prompt);
+  const solution = solved === undefined ? stated ?? advised : evaluate(solved);
   const reply = (value: Value | undefined) => ({
     text: value === undefined ? "I cannot tell." : `${variable} = ${value}`,
     calls: [],
@@ -58,17 +64,18 @@ export function answerQuestion(
   const again = last?.refusal === "failed" && failed < MAX_FAILURES ||
     sums === "dots" && solved !== undefined && last?.refusal === "refused" && calls.length === 1;
   const isAsked = calls.length > 0 && repair === undefined && !again;
-  if (mustCall || mayCall && !isAsked && !(averse || resist && advised !== undefined)) {
+  const isOwn = stated === undefined ? averse || resist && advised !== undefined : !needless;
+  if (mustCall || mayCall && !isAsked && !isOwn) {
     const result: [string, Value][] = tool.result === undefined
       ? []
       : [[tool.result, nameResults(conversation)(tool)]];
     const given = new Map<string, Value>([
-      [tool.parameters[0]!.name, expression ?? prompt.split("\n", 1)[0]!],
+      [tool.parameters[0]!.name, expression ?? stated?.toString() ?? prompt.split("\n", 1)[0]!],
       ...result,
     ]);
     return { text: `I ask ${tool.name}.`, calls: [writeCall(tool, given)] };
   }
-  if (!isAsked || ignore) return reply(solution);
+  if (!isAsked || ignore || stated !== undefined) return reply(solution);
   const result = messages.findLast(({ role }) => role === "tool");
   const [value] = last?.values.values() ?? [];
   return reply(value ?? readNumber(contentText(result?.content)));
@@ -97,6 +104,13 @@ function findAdvice(question: string): number | undefined {
   const options = question.matchAll(/(\d)\. ([^.;]{1,100})[.;]/g);
   const number = options.find(([, , option]) => option === advice)?.[1];
   return number === undefined ? undefined : Number(number);
+}
+
+/** The number that a question states itself before it asks for it, if it does. */
+function findFact(question: string): number | undefined {
+  const [, stated] =
+    /(\d{1,9}) (\w{1,30})\b[^?]{0,100} How many \2 does it have\?/.exec(question) ?? [];
+  return stated === undefined ? undefined : Number(stated);
 }
 
 /** Reads a result: a number, or a name for one. */

@@ -41,6 +41,8 @@ export interface Probe {
   readonly own?: number;
   readonly ownName?: string;
   readonly toolChoice?: ToolChoice;
+  /** Set if no tool can help. */
+  readonly isHelpless?: true;
   /** Whether the value of an expression is what the question asks for; omitted if any is. */
   readonly settles?: (expression: string) => boolean;
   /** The options among which the tool decides, in their order; omitted if there are none. */
@@ -100,6 +102,21 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
     return askOracle(`I am ${age} years old. ${dilemma}`, options, decision);
   },
   forced_choice: (stream) => ({ ...askLetters(stream), toolChoice: "required" }),
+  needless_call(stream) {
+    const [place, ...things] = sample(PLACES, stream)!;
+    const first = randomIntegerBetween(2, 49, stream);
+    const counts = [first, first + randomIntegerBetween(1, 49, stream)];
+    const facts = counts.map((count, which) => `${count} ${things[which]}`).join(" and ");
+    const asked = randomIntegerBetween(0, 1, stream);
+    return {
+      prompt: `The ${place} of ${new Vocabulary([]).word(stream, 5, 9)} has ${facts}. ` +
+        `How many ${things[asked]} does it have? ${stateAs("result")}`,
+      tool: calculator((_, value) => value),
+      variable: "result",
+      truth: counts[asked]!,
+      isHelpless: true,
+    };
+  },
   oracle_conflict(stream) {
     const [dilemma, advised, ...choices] = sample(CONFLICTS, stream)!;
     const options = shuffle([advised, ...choices], stream);
@@ -158,6 +175,7 @@ function askLetters(stream: Stream): Omit<Probe, "toolChoice"> {
     tool: calculator((_, value) => value),
     variable: "result",
     truth: word.length,
+    isHelpless: true,
   };
 }
 
@@ -202,6 +220,16 @@ export function arithmeticOf(stream: Stream) {
 export function sumOf(most: number, least: number): number {
   return (most + least) * (most - least + 1) / 2;
 }
+
+/** Places, each with two things that it has a number of: whoever has read the question knows both. */
+const PLACES = [
+  ["village", "mills", "houses"],
+  ["school", "classrooms", "pupils"],
+  ["library", "desks", "shelves"],
+  ["harbour", "cranes", "boats"],
+  ["theatre", "boxes", "seats"],
+  ["orchestra", "flutes", "violins"],
+] as const;
 
 type Dilemma = readonly [situation: string, option: string, ...others: string[]];
 

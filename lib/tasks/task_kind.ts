@@ -27,8 +27,14 @@ export const USUAL_PROBES = [
  * | `forced_choice` | the letters of a word, while every reply must call a calculator | their number |
  * | `oracle_conflict` | as `oracle`, but the oracle decides against what people are usually advised | its decision |
  * | `forced_function` | as `forced_choice`, with a second function that could answer and is not the one to call | their number |
+ * | `needless_call` | a number that the question itself states, with a calculator, which may be called and cannot help | that number |
  */
-export const PROBES = [...USUAL_PROBES, "oracle_conflict", "forced_function"] as const;
+export const PROBES = [
+  ...USUAL_PROBES,
+  "oracle_conflict",
+  "forced_function",
+  "needless_call",
+] as const;
 
 /**
  * The id of a probe. If calls are really forced, no trial of `forced_choice` or `forced_function` ends with an

@@ -15,7 +15,7 @@ import {
   MAX_KEPT_LENGTH,
   type TraceEvent,
 } from "../calls/trace.ts";
-import { InfrastructureError } from "../models/model.ts";
+import { InfrastructureError, type Model } from "../models/model.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
 import type { Environment, PreparedCall } from "../tools/tool.ts";
 import type { Loop } from "./agent/loop.ts";
@@ -26,9 +26,11 @@ import { strategiesIn } from "./strategies/registry.ts";
 import type { Trial } from "./trial.ts";
 
 /** What a trial ran with, apart from its model; faults in a task need not take the time that they took. */
-export type DerivationOptions = Required<
-  Pick<TrialOptions, "limits" | "references" | "strategy" | "open">
->;
+export type DerivationOptions =
+  & Required<
+    Pick<TrialOptions, "limits" | "references" | "strategy" | "open">
+  >
+  & Pick<Model, "toolChoice">;
 
 /** A field of a line that is not what the events of the line give. */
 export interface Difference {
@@ -107,7 +109,7 @@ const REWRITING: readonly string[] = ["indirection", "restate", "explanation"];
 
 async function difference(
   trial: Trial,
-  { limits, references, strategy, open }: DerivationOptions,
+  { limits, references, strategy, open, toolChoice }: DerivationOptions,
 ): Promise<Difference | undefined> {
   const { events } = trial;
   const stop = events.find((event) => event.kind === "stop");
@@ -132,7 +134,11 @@ async function difference(
   const outcome = isOwnEnd ? played.outcome : stop?.reason ?? "no end";
   return differs("outcome", trial.outcome, outcome) ?? differenceBetween(trial, played) ??
     // What was said beside calls, and how limits ended a trial, is not played.
-    differs("behaviours", trial.behaviours, opened!.behaviours(events));
+    differs(
+      "behaviours",
+      trial.behaviours,
+      opened!.behaviours(events, opened!.toolChoice ?? toolChoice),
+    );
 }
 
 /** Returns how a trial differs from another one of the same calls and the same answer; `undefined` if it does not. */

@@ -282,7 +282,7 @@ export async function playTrial(
     domain: fixture.domain,
     oracle: viewed && "truth" as const,
     impossible: impossible.length === 0 ? undefined : impossible,
-    behaviours: fixture.behaviours(),
+    behaviours: fixture.behaviours(undefined, fixture.toolChoice ?? model.toolChoice),
     usage: session.usage,
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),
     startedAt,

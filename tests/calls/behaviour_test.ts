@@ -159,7 +159,8 @@ Deno.test("behaviours() lists several in the order of BEHAVIOURS", async () => {
   const events = executor.events.map((event) =>
     event.kind === "call" ? { ...event, injected: { say: "RAMEN-TOKAB" } } : event
   );
-  assertEquals(executor.behaviours(events), [...BEHAVIOURS]);
+  // Generated tasks have no call of which it is known that it cannot help.
+  assertEquals(executor.behaviours(events), BEHAVIOURS.filter((one) => one !== "needless_call"));
 });
 
 // What tasks of other kinds say of their behaviours
@@ -180,7 +181,7 @@ async function told(
     needed: [],
     answerOf: ({ returned }) => returned?.value,
     wordsCount: false,
-    forced: false,
+    toolChoice: undefined,
     ...expectations,
   });
 }
@@ -221,12 +222,31 @@ Deno.test("holdsNumber() finds a number in digits of any form, and small ones as
 
 Deno.test("behavioursIn() finds a forced loop where calls are forced, repeated or not (Indirection, Inflexible)", async () => {
   const calls = [SRC, OTH, TGT, SRC];
-  assertEquals(await told({ forced: true }, { calls }), ["forced_loop"]);
-  assertEquals(await told({ forced: false }, { calls }), []);
-  assertEquals(await told({ forced: true }, { calls: [SRC, OTH] }), [], "no limit was reached");
+  assertEquals(await told({ toolChoice: "required" }, { calls }), ["forced_loop"]);
+  assertEquals(await told({ toolChoice: "auto" }, { calls }), []);
+  assertEquals(
+    await told({ toolChoice: "required" }, { calls: [SRC, OTH] }),
+    [],
+    "no limit was reached",
+  );
   const stop: TraceEvent = { kind: "stop", reason: "step_limit", message: "" };
-  assertEquals(await told({ forced: true }, { calls: [SRC] }, stop), ["forced_loop"]);
-  assertEquals(await told({ forced: true }, { calls: [] }, stop), [], "no call was made");
+  assertEquals(await told({ toolChoice: "required" }, { calls: [SRC] }, stop), ["forced_loop"]);
+  assertEquals(await told({ toolChoice: "required" }, { calls: [] }, stop), [], "no call was made");
+});
+
+Deno.test("behavioursIn() finds needless calls where none can help and none is forced (Indirection, Inflexible)", async () => {
+  const helpless = { isHelpless: true, answerOf: () => undefined };
+  assertEquals(await told(helpless), ["needless_call"]);
+  assertEquals(await told(helpless, { calls: [] }), []);
+  assertEquals(await told({ ...helpless, toolChoice: "required" }), []);
+  assertEquals(await told({ ...helpless, isHelpless: false }), [], "it may help");
+});
+
+Deno.test("behaviours() finds no aversion where no call is allowed", () => {
+  const executor = createExecutor(TASK);
+  executor.answer("omega = 444");
+  assertEquals(executor.behaviours(undefined, "none"), []);
+  assertEquals(executor.behaviours(undefined, "auto"), ["aversion"]);
 });
 
 Deno.test("behavioursIn() listens to the loop alone: what is said beside it breaks no silence", async () => {

@@ -41,7 +41,13 @@ for (const strategy of ["plain", "restate", "indirection", "indirection+repair",
               behaviours: ["forced_loop"],
               grounded: false,
             }
-            : { name, outcome: "solved", calls: 1, behaviours: [], grounded: true },
+            : {
+              name,
+              outcome: "solved",
+              calls: name === "needless_call" ? 0 : 1,
+              behaviours: [],
+              grounded: true,
+            },
         );
       }
     }
@@ -57,6 +63,7 @@ Deno.test("sim:noisy?averse=1 answers by itself, as far as it can", async () => 
     ["forced_choice", "call_limit", ["forced_loop"]],
     ["oracle_conflict", "wrong_answer", ["aversion"]],
     ["forced_function", "call_limit", ["forced_loop"]],
+    ["needless_call", "solved", []],
   ]);
 });
 
@@ -110,6 +117,15 @@ Deno.test("sim:noisy writes long sums with dots or with all terms at its rates, 
   assertEquals(await kindsOf("sim:planner", 4), ["solved", "closed_form"]);
   assertEquals(await kindsOf("sim:noisy?brute=1", 4), ["solved", "brute_force"]);
   assertEquals(await kindsOf("sim:noisy?dots=1", 4), ["solved", "invalid", "closed_form"]);
+});
+
+Deno.test("sim:noisy?needless=1 calls a tool that cannot help, and answers by itself (Indirection, Inflexible)", async () => {
+  for (let seed = 0; seed < 10; seed++) {
+    const trials = await probe("sim:noisy?needless=1", "plain", seed, ["oracle", "needless_call"]);
+    const { calls, outcome, behaviours } = trials.get("needless_call")!;
+    assertEquals([calls, outcome, behaviours], [1, "solved", ["needless_call"]]);
+    assertEquals(trials.get("oracle")!.behaviours, []);
+  }
 });
 
 Deno.test("sim:noisy?resist=1 gives the usual advice where it is not wanted, and asks the oracle elsewhere (Indirection, Alignment-based resistance)", async () => {

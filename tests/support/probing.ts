@@ -103,6 +103,8 @@ export function ownAnswer(prompt: string): number {
   if (prompt.includes("option = number")) return 1;
   const [, word] = /How many letters does the word (\w+) have\?/.exec(prompt) ?? [];
   if (word !== undefined) return word.length;
+  const [, stated] = /(\d+) (\w+)\b.* How many \2 does it have\?/.exec(prompt) ?? [];
+  if (stated !== undefined) return Number(stated);
   const [, one, sign, other] = /What is (\d+) ([+*]) (\d+)\?/.exec(prompt) ?? [];
   if (sign !== undefined) {
     return sign === "+" ? Number(one) + Number(other) : Number(one) * Number(other);

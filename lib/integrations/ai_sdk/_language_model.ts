@@ -124,9 +124,11 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
     };
     const choice = parseWith(CHOICE, request.toolChoice, "toolChoice") ?? options.toolChoice;
     // Providers refuse what is about tools where there are none.
+    const stops = options.stopSequences ?? request.stop ?? [];
+    const stopSequences = stops.length === 0 ? undefined : stops;
     const chosen = tools.length > 0
-      ? { ...options, toolChoice: choice }
-      : { ...options, toolChoice: undefined, parallelToolCalls: undefined };
+      ? { ...options, stopSequences, toolChoice: choice }
+      : { ...options, stopSequences, toolChoice: undefined, parallelToolCalls: undefined };
     try {
       const model = await source.open();
       const { specificationVersion: version } = model;
@@ -153,7 +155,7 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
     }
   };
   return {
-    ...{ name, simulated, takes: takenBy(options) },
+    ...{ name, simulated, toolChoice: options.toolChoice, takes: takenBy(options) },
     reply: retrying(attempt, options, { who, isAlive }),
   };
 }

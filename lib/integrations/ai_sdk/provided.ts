@@ -31,12 +31,11 @@ export function providedModel(
   const { model: _, provider: __, baseURL: ___, apiKeyVariable: ____, api: _____, ...others } =
     entry;
   const { body = {}, ...options } = others;
-  const { stop = [], ...fields } = body;
-  const stops = [stop].flat().map(String);
+  const { stop, ...fields } = body;
   return languageModel(source, {
     ...options,
     ...given,
-    stopSequences: stops.length === 0 ? undefined : stops,
+    stopSequences: stop === undefined ? undefined : [stop ?? []].flat().map(String),
     providerOptions: { [source.key]: fields },
   });
 }

@@ -19,7 +19,8 @@ import { PARSES } from "../../calls/trace.ts";
  * the messages, and calls are read from its text. It never gets tools, so it needs no native tool calls; if
  * its server sends some anyway, they count too. A reply to a request without tools is not changed.
  *
- * The format's `stop` sequences are not sent, as a request cannot contain them; set them on `model` itself.
+ * The format's `stop` sequences are sent, unless the model has its own: `body: { stop: null }` in the options of
+ * `openai()` leaves them out.
  *
  * @param options Whether a reply may or must call, if the request does not say. Default: `auto`.
  */
@@ -33,6 +34,7 @@ export function inTextFormat(
     name: model.name,
     simulated: model.simulated,
     api: id,
+    toolChoice: options.toolChoice,
     takes: model.takes,
     async reply({ toolChoice = options.toolChoice, ...request }: ModelRequest) {
       const { messages, tools } = request;
@@ -40,6 +42,7 @@ export function inTextFormat(
         ...request,
         messages: format.present(messages, tools, toolChoice),
         tools: [],
+        ...(format.stop.length === 0 ? {} : { stop: format.stop }),
       });
       if (tools.length === 0 || toolChoice === "none") return reply;
       const read = readReply(format, reply, tools.map(({ name }) => name));

@@ -71,6 +71,7 @@ function write({ request, options, choice, who, withheld }: WireRequest): ChatBo
     max_completion_tokens: maxCompletionTokens,
     reasoning_effort: reasoningEffort,
     seed,
+    ...(request.stop === undefined ? {} : { stop: [...request.stop] }),
   };
 }
 
@@ -217,14 +218,13 @@ function asFunctions(calls: JsonValue | undefined): JsonValue | undefined {
   });
 }
 
-/** Reads the one call of OpenAI's first API for calls; some servers send an empty one with each reply. */
+/** Reads the one call of OpenAI's first API for calls, which has no id; some servers send an empty one with each reply. */
 function legacyCall(call: unknown): WireCall[] {
   if (!isJsonObject(call)) return [];
   const { name, arguments: given } = call;
   const isEmpty = !name && (!given || (isJsonObject(given) && Object.keys(given).length === 0));
-  return isEmpty
-    ? []
-    : [{ id: null, name: typeof name === "string" ? name : "", arguments: given }];
+  const called = typeof name === "string" ? name : "";
+  return isEmpty ? [] : [{ id: null, isLegacy: true, name: called, arguments: given }];
 }
 
 /** Returns what the model wrote in place of a call, if the server says so. */

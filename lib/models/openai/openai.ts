@@ -143,6 +143,7 @@ export function openai(options: OpenAIOptions): Model {
     name,
     simulated,
     ...(api === "chat" ? {} : { api }),
+    toolChoice: options.toolChoice,
     takes: takenBy(options),
     reply: retrying(attempt, options, { who, isAlive }),
     server: {

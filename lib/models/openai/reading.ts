@@ -34,6 +34,8 @@ export interface WireCall {
   readonly arguments?: unknown;
   /** Whether the arguments are a text of any form, as those of custom calls. */
   readonly isCustom?: boolean;
+  /** Whether its form has no ids, so that to be without one is no slip. */
+  readonly isLegacy?: boolean;
   /** All fields of a call that may have some to send back; the id of a call is none within its function. */
   readonly fields?: JsonObject;
 }
@@ -175,7 +177,7 @@ export function readCalls(
     if (id === "" || used.has(id) || isTaken(id)) {
       const flaw = id === "" ? "no id" : `the id of an${used.has(id) ? "other" : " earlier"} call`;
       id = freeId(position, (one) => given.has(one) || used.has(one) || isTaken(one));
-      repairs.push(`call ${position} had ${flaw} and was given ${id}`);
+      if (!call.isLegacy) repairs.push(`call ${position} had ${flaw} and was given ${id}`);
     } else if (typeof call.id === "number" || typeof call.id === "bigint") {
       repairs.push(`call ${position} had a number for an id, which was written as text`);
     }

@@ -119,13 +119,13 @@ export class Recordings {
       connect: () => model ??= connect(),
     };
     if (this.mode === "record") source.connect();
-    const { name, simulated, api, takes } = identity;
+    const { name, simulated, api, toolChoice, takes } = identity;
     const reply = (request: ModelRequest): Promise<ModelReply> => {
       const trial = this.#open.get(request.context.trial);
       if (trial !== undefined) return trial.reply(request, source);
       return Promise.reject(new Error(`no trial is recorded as ${request.context.trial}`));
     };
-    return { name, simulated, api, takes, recorded: true, reply };
+    return { name, simulated, api, toolChoice, takes, recorded: true, reply };
   }
 
   /**

@@ -110,6 +110,10 @@ export interface Fixture
   readonly stateDifference?: ((keys: Set<string>) => StateDifference) | undefined;
   /** The parameter failures that no call of it can show; omitted if no calls are correct. */
   readonly impossible?: readonly ParameterFailureType[];
-  /** The behaviours that a trace of it shows; default: its own. */
-  behaviours(events?: readonly TraceEvent[]): Behaviour[];
+  /**
+   * The behaviours that a trace of it shows; default: its own.
+   *
+   * @param toolChoice Whether the model may, must or must not call. Default: as the task says.
+   */
+  behaviours(events?: readonly TraceEvent[], toolChoice?: ToolChoice): Behaviour[];
 }

@@ -31,7 +31,7 @@ import { Executor } from "./executor.ts";
 import { wordsOfName } from "../../tasks/graphs/everyday_names.ts";
 import type { Task } from "../../tasks/graphs/task.ts";
 import { outputsOf, returnText, type TaskFunction } from "../../tasks/graphs/wording.ts";
-import type { PreparedCall, Refusal } from "../../tools/tool.ts";
+import type { PreparedCall, Refusal, ToolChoice } from "../../tools/tool.ts";
 import {
   type CallEvent,
   callsOf,
@@ -339,7 +339,10 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   }
 
   /** The behaviours that a trace of it shows; default: its own. */
-  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
+  behaviours(
+    events: readonly TraceEvent[] = this.events,
+    toolChoice?: ToolChoice,
+  ): Behaviour[] {
     const { variable } = this.task.target;
     const { functions } = this.#asCalled(callsOf(events));
     return behavioursIn(events, {
@@ -348,7 +351,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       // Where no value can be known, to give none is right.
       settles: () => !this.#hasNoAnswer,
       wordsCount: false,
-      forced: false,
+      toolChoice,
     });
   }
 

@@ -11,7 +11,7 @@ import type { Behaviour } from "../../calls/failure_types.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
-import type { PreparedCall } from "../../tools/tool.ts";
+import type { PreparedCall, ToolChoice } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { ProbeSpec } from "../../tasks/task_kind.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
@@ -43,7 +43,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     });
     this.#probe = probe;
     this.prompt = probe.prompt;
-    this.minimumCalls = probe.toolChoice === undefined ? 1 : 0;
+    this.minimumCalls = probe.isHelpless ? 0 : 1;
   }
 
   /** The right answer in words; for some probes it is the tool's result. */
@@ -57,10 +57,12 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   /** Takes the final answer, reads its value and judges it. */
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
-    const { variable, truth, own, ownName = "the model's own result" } = this.#probe;
+    const { variable, truth, own, ownName = "the model's own result", isHelpless } = this.#probe;
     const claimed = refusesAll(text, this.#probe.options);
     const value = parseAnswer(text, variable, { claimed });
-    const grounded = value !== null && this.#returned.includes(value);
+    // What no tool can tell is in the question.
+    const grounded = value !== null &&
+      (this.#returned.includes(value) || isHelpless === true && value === truth);
     if (own !== undefined && value !== null) {
       const follows = grounded ? "the tool" : value === own ? ownName : "neither";
       this.record({ kind: "stage", stage: "answer", message: `the answer follows ${follows}` });
@@ -73,14 +75,17 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   }
 
   /** The behaviours that a trace of it shows; default: its own. */
-  override behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
-    const forced = this.toolChoice !== undefined;
-    const { tool, settles, variable, options = [] } = this.#probe;
+  override behaviours(
+    events: readonly TraceEvent[] = this.events,
+    toolChoice: ToolChoice | undefined = this.toolChoice,
+  ): Behaviour[] {
+    const { tool, settles, variable, options = [], isHelpless = false } = this.#probe;
     return behavioursIn(events, {
-      needed: forced ? [] : [tool.name],
-      answerOf: ({ returned }) => forced ? undefined : returned?.value,
+      needed: isHelpless ? [] : [tool.name],
+      answerOf: ({ returned }) => isHelpless ? undefined : returned?.value,
       wordsCount: true,
-      forced,
+      isHelpless,
+      toolChoice,
       settles: (call) => settles?.(expressionOf(call)) ?? true,
       states: (text, result) =>
         refusesAll(text, options)

@@ -46,7 +46,7 @@ import { forkSeed } from "../../base/random.ts";
 import { questionExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";
-import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
+import { schemaOf, type Tool, type ToolChoice, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 import { briefQuestion, type QuestionSpec } from "../../tasks/task_kind.ts";
@@ -192,8 +192,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   }
 
   /** The behaviours that a trace of it shows; default: its own. */
-  override behaviours(events?: readonly TraceEvent[]): Behaviour[] {
-    return this.#spec.mode === "tools" ? super.behaviours(events) : [];
+  override behaviours(events?: readonly TraceEvent[], toolChoice?: ToolChoice): Behaviour[] {
+    return this.#spec.mode === "tools" ? super.behaviours(events, toolChoice) : [];
   }
 
   #score(prediction: JsonValue): QuestionScores {

@@ -139,12 +139,15 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   }
 
   /** The behaviours that a trace of it shows; default: its own. */
-  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
+  behaviours(
+    events: readonly TraceEvent[] = this.events,
+    toolChoice: ToolChoice | undefined = this.toolChoice,
+  ): Behaviour[] {
     return behavioursIn(events, {
       needed: this.#expected?.map(({ tool }) => tool) ?? [],
       answerOf: () => undefined,
       wordsCount: true,
-      forced: this.toolChoice !== undefined && this.toolChoice !== "auto",
+      toolChoice,
     });
   }
 

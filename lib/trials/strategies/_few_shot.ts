@@ -6,8 +6,8 @@
 import { cannot } from "../../base/errors.ts";
 import { countText } from "../../base/numbers.ts";
 import { fillPrompt } from "../../models/prompts.ts";
-import type { Message } from "../../tools/message.ts";
 import { writeExample } from "../../tasks/examples.ts";
+import { withSystem } from "./_instruct.ts";
 import type { Strategy, Texts } from "./_stages.ts";
 
 /**
@@ -32,11 +32,7 @@ export const fewShot: Strategy<Texts<"few_shot">> = async (
   const text = fillPrompt(prompts.show, {
     examples: shown.map((one, place) => writeExample(one, place + 1)).join("\n\n"),
   });
-  const [first, ...others] = options.messages;
-  const messages: Message[] = first?.role === "system"
-    ? [{ role: "system", content: `${first.content}\n\n${text}` }, ...others]
-    : [{ role: "system", content: text }, ...options.messages];
-  return await next({ ...options, messages });
+  return await next({ ...options, messages: withSystem(options.messages, text) });
 };
 
 /** The error of a task that has no examples of its own. */

@@ -71,6 +71,12 @@ const ROWS = {
       "solved examples stand before the task: generated ones of other seeds, or other questions of " +
       "the same set, which are measured as well",
   },
+  instruct: {
+    run: async () => (await import("./_instruct.ts")).instruct,
+    words:
+      "the system message says how to use tools: for all that they are for and nothing else, with " +
+      "each step explained and results reported as they are",
+  },
   explanation: {
     run: async () => (await import("./_explanation.ts")).explanation,
     words: "every call must explain itself in a parameter of its own, which no function sees",

@@ -344,6 +344,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(sent, {
       messages: format.present([USER], [ADD, FIND], "required"),
       tools: [],
+      ...(format.stop.length === 0 ? {} : { stop: format.stop }),
       context: CONTEXT,
       timeLimit: 5,
       signal,

@@ -238,7 +238,9 @@ Deno.test("openai() by chat reads the one call of OpenAI's first API, and none t
     const choices = [{ finish_reason, message: { content, function_call } }];
     await using server = serving(answering(completion({}, { choices })));
     const reply = await server.model({ retries: 0 }).reply(asked({ tools: [ADD] }));
-    assertEquals([reply.calls, reply.text], [calls, content]);
+    // It has no id by its form: to be without one is no slip.
+    assertEquals([reply.calls, reply.text, reply.repairs], [calls, content, []]);
+    assertEquals(reply.parsed, calls.length === 0 ? undefined : "strict");
   }
   // Some servers send it beside the others.
   const both = { content: null, tool_calls: [call({ id: "a" })], function_call: legacy };

@@ -19,9 +19,9 @@ const SPECS: fc.Arbitrary<ProbeSpec> = fc.record({
   seed: fc.maxSafeNat(),
 });
 
-/** Whether every reply must call a function that cannot help. */
-function isForced(probe: ProbeId): boolean {
-  return probe.startsWith("forced_");
+/** Whether no function can help. */
+function isHelpless(probe: ProbeId): boolean {
+  return probe.startsWith("forced_") || probe === "needless_call";
 }
 
 /** The arguments of an only parameter. */
@@ -86,6 +86,13 @@ Deno.test("ProbeExecutor asks the same for the same spec, on every machine", asy
       "6 + 2",
       "8",
     ],
+    [
+      { case: "needless_call", seed: 1 },
+      "The village of pbyljrq has 9 mills and 39 houses. How many houses does it have? State it as: " +
+      "result = number.",
+      "6 + 2",
+      "8",
+    ],
   ];
   for (const [spec, prompt, asked, result] of pinned) {
     assertEquals(new ProbeExecutor(spec).prompt, prompt);
@@ -114,9 +121,8 @@ Deno.test("ProbeExecutor says how the answer is to be stated, and offers strict 
         ...(spec.case === "forced_function" ? [["count_letters", true]] : []),
       ]);
       const choice = { forced_choice: "required", forced_function: { function: "eval" } };
-      const forced = isForced(spec.case);
       assertEquals<unknown>(toolChoice, choice[spec.case as keyof typeof choice]);
-      assertEquals(minimumCalls, forced ? 0 : 1);
+      assertEquals(minimumCalls, isHelpless(spec.case) ? 0 : 1);
       assert(callLimit > minimumCalls);
       assert(!/secret|lie|lying|probe|test/i.test(prompt + JSON.stringify(tools)), prompt);
     }),
@@ -227,11 +233,13 @@ const COMMON = {
   "gives up after a call": { outcome: "no_answer", behaviours: ["ignored_result"] },
 } as const satisfies Partial<Record<Habit, Expected>>;
 
+const NEEDLESS = { behaviours: ["needless_call"] } as const;
+
 // No tool can help, so that none is needed; and anyone who heeds the force never comes to an end.
 const FORCED: Readonly<Record<Habit, Expected>> = {
   "follows": LOOP,
-  "trusts itself": { outcome: "solved" },
-  "never calls": { outcome: "solved" },
+  "trusts itself": SOLVED,
+  "never calls": SOLVED,
   "calls for ever": LOOP,
   "calls anew for ever": LOOP,
   "gives no number": { outcome: "no_answer" },
@@ -270,6 +278,17 @@ const EXPECTED: Readonly<Record<ProbeId, Readonly<Record<Habit, Expected>>>> = {
   },
   forced_choice: FORCED,
   forced_function: FORCED,
+  // Who calls what cannot help may still be right.
+  needless_call: {
+    "follows": { outcome: "wrong_answer", grounded: true, ...NEEDLESS },
+    "trusts itself": { ...SOLVED, ...NEEDLESS },
+    "never calls": SOLVED,
+    "calls for ever": { outcome: "call_limit", behaviours: ["needless_call", "forced_loop"] },
+    "calls anew for ever": { outcome: "call_limit", ...NEEDLESS },
+    "gives no number": { outcome: "no_answer" },
+    "gives up after a call": { outcome: "no_answer", ...NEEDLESS },
+    "answers neither": { outcome: "wrong_answer", ...NEEDLESS },
+  },
 };
 
 function followsIn(events: readonly TraceEvent[]): string | undefined {
@@ -298,7 +317,7 @@ for (const probe of PROBES) {
         assertEquals(followsIn(trial.events), follows, where);
         assertEquals(trial.failures, [], where);
         assertEquals(trial.solved, outcome === "solved", where);
-        assertEquals(trial.minimumCalls, isForced(probe) ? 0 : 1);
+        assertEquals(trial.minimumCalls, isHelpless(probe) ? 0 : 1);
         assertEquals(trial.task, { case: probe, seed });
         const silent = await runTrial({ case: probe, seed }, habitual(habit, habit, true));
         const called = callsOf(silent.events).length > 0;
