@@ -73,7 +73,11 @@ export const generate = command({
     disconnected: { value: "N", read: WHOLE, help: "other irrelevant functions; default 0" },
     seed: { value: "N", read: WHOLE, help: "the same seed gives the same task; default a new one" },
     linking: { value: "L", choices: LINKINGS, help: "types (default), or names, which is easier" },
-    names: { value: "N", choices: NAMES, help: "random (default), helpful or misleading" },
+    names: {
+      value: "N",
+      choices: NAMES,
+      help: "random (default), helpful, misleading or workflow",
+    },
     cues: { value: "C", choices: CUES, help: "none (default), or names, which tell types" },
     types: { value: "N", read: WHOLE, help: "size of the pool of types; default half of core" },
     inputs: { value: "A..B", read: range, help: "inputs of a source function; default 1..2" },

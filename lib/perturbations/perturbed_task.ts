@@ -15,7 +15,7 @@ import { perturbReturn } from "./returns.ts";
 import { complicateNumber } from "./queries/_numbers.ts";
 import { type MetamorphicCheck, type PerturbationId, perturbationsIn } from "./ids.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
-import { generateApart, generateTask, type Task } from "../tasks/graphs/task.ts";
+import { generateApart, generateTask, type Task, wordNamesFor } from "../tasks/graphs/task.ts";
 import {
   type Clause,
   clauseOf,
@@ -34,7 +34,8 @@ import {
 import type { InstructionInjector } from "../tools/injection.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { instructionInjector } from "./_injections.ts";
-import { EverydayNames, otherWords } from "../tasks/graphs/everyday_names.ts";
+import { otherWords } from "../tasks/graphs/everyday_names.ts";
+import { WorkflowNames } from "../tasks/graphs/workflow_names.ts";
 import { Vocabulary } from "../tasks/graphs/vocabulary.ts";
 
 /** How many functions the check `unrelated` adds. */
@@ -103,12 +104,12 @@ function namesOf({ functions, values }: Task): string[] {
 const FIXED_WORDS: ReadonlySet<string> = new Set(["func", "type", "subtype", "id"]);
 
 /**
- * The task with other pseudo-words of the same length in all names, none of them in `taken`. Everyday words
- * become others of the same kind, so that names still help or mislead.
+ * Other names for all names of a task: pseudo-words of the same length, none of them in `taken`. Everyday words become
+ * others of the same kind, so that names still help or mislead, and a workflow another one.
  */
-function renameTask(task: Task, seed: number, taken: readonly string[] = []): Task {
-  const { functions, inputs, target, values, tools, spec } = task;
-  const stream = fork(seed, "rename");
+function otherNames(task: Task, stream: Stream, taken: readonly string[]): Map<string, string> {
+  const { spec } = task;
+  if (spec.names === "workflow") return otherWorkflow(task, stream);
   const oldNames = namesOf(task);
   const vocabulary = new Vocabulary([
     ...reservedWords(spec),
@@ -117,7 +118,7 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
   const everyday = spec.names === undefined ? undefined : otherWords(stream);
   // A word occurs in several names only where these have cues, or are made of everyday words.
   const words = new Map<string, string>();
-  const names = new Map([...new Set(oldNames)].map((name) => [
+  return new Map([...new Set(oldNames)].map((name) => [
     name,
     name.replaceAll(/[a-z]+|[A-Z][a-z]+/g, (word) => {
       const key = word.toLowerCase();
@@ -127,6 +128,32 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
       return word < "a" ? other.charAt(0).toUpperCase() + other.slice(1) : other;
     }),
   ]));
+}
+
+/** The names of another workflow, drawn as those of the task were. */
+function otherWorkflow({ functions }: Task, stream: Stream): Map<string, string> {
+  const drawing = new WorkflowNames();
+  const names = new Map<string, string>();
+  const variables = functions.flatMap((fn) => [...outputsOf(fn), ...fn.parameters]);
+  for (const { type } of variables) names.getOrInsertComputed(type, () => drawing.type(stream));
+  for (const { name, type, subtype } of variables) {
+    names.getOrInsertComputed(subtype, () => drawing.subtype(stream));
+    const style = { id: name.toLowerCase().endsWith("id"), camelCase: /[A-Z]/.test(name) };
+    names.getOrInsertComputed(
+      name,
+      () => drawing.variable(stream, names.get(type)!, true, style),
+    );
+  }
+  for (const { name, output } of functions) {
+    names.set(name, drawing.function(stream, names.get(output.name)!));
+  }
+  return names;
+}
+
+/** The task with other names, none of them in `taken`. */
+function renameTask(task: Task, seed: number, taken: readonly string[] = []): Task {
+  const { functions, inputs, target, values, tools, spec } = task;
+  const names = otherNames(task, fork(seed, "rename"), taken);
   const newName = (name: string) => names.get(name)!;
   const newVariable = ({ name, type, subtype }: Variable): Variable => ({
     name: newName(name),
@@ -162,7 +189,7 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
       const [example] = tools[place]!.examples ?? [];
       return toTool(
         fn,
-        spec.linking,
+        spec,
         example && Object.fromEntries(renameKeys(Object.entries(example))),
       );
     }),
@@ -324,8 +351,7 @@ class TaskPerturber extends CasePerturber {
       const before = this.#clauses.get(name) ??
         parameters.map((parameter) => clauseOf(parameter, linking));
       const clauses = change(before, fork(this.seed, id, name));
-      const outputs = outputsOf(functions[place]!).map((output) => clauseOf(output, linking));
-      const description = describeFunction(clauses, outputs);
+      const description = describeFunction(functions[place]!, clauses, this.#task.spec);
       if (description === tool.description) return tool;
       changed ||= role === "core";
       this.#clauses.set(name, clauses);
@@ -450,8 +476,8 @@ const CLAUSES: Readonly<
 
 /** Returns a function that draws types with subtypes of a task's kind, none of them in `taken`. */
 function typesApart({ spec }: Task, taken: readonly string[]): (stream: Stream) => string {
-  if (spec.names !== undefined) {
-    const names = new EverydayNames(taken);
+  const names = wordNamesFor(spec.names, taken);
+  if (names !== undefined) {
     return (stream) => `${names.type(stream)} with ${names.subtype(stream)}`;
   }
   const vocabulary = new Vocabulary(taken.map((word) => word.split("_")[1]!));

@@ -89,10 +89,10 @@ function takesReferences(root: JsonObject, schema: JsonValue): boolean {
 /** Parses clauses like `variable mfmjsy (type_uxe with subtype_muw)`, with or without the parenthesis. */
 function readClauses(text: string): Slot[] {
   return Array.from(
-    text.matchAll(/\bvariable (\w+)(?: \((\w+) with (\w+)\))?/g),
-    ([, name, type, subtype]) => ({
+    text.matchAll(/\bvariable (\w+)(?: \(([\w ]+)\))?/g),
+    ([, name, types]) => ({
       name: name!,
-      type: type === undefined ? undefined : `${type} ${subtype}`,
+      type: types?.includes(" with ") ? types.replace(" with ", " ") : undefined,
     }),
   );
 }

@@ -6,6 +6,16 @@
 
 import { randomIntegerBetween, sample, shuffle } from "@std/random";
 import type { Stream } from "../../base/random.ts";
+import {
+  capital,
+  drawn,
+  joined,
+  type NameStyle,
+  QUALIFIERS,
+  WordNames,
+  words,
+  wordsOfName,
+} from "./word_names.ts";
 
 /** Domains of everyday life, each with as many nouns; no word occurs twice in this file. */
 const DOMAINS: Readonly<Record<string, string>> = {
@@ -54,18 +64,8 @@ const VERBS = words(
     "record calculate show review confirm retrieve search query collect",
 );
 
-/** The words that set a parameter apart from the variable that it takes. */
-const QUALIFIERS = words(
-  "given chosen current known final latest first base source requested actual stated related planned " +
-    "matching original listed default relevant recorded expected declared initial wanted",
-);
-
 const PLACES = Object.keys(DOMAINS);
 const NOUNS = Object.values(DOMAINS).map(words);
-
-function words(text: string): readonly string[] {
-  return text.split(" ");
-}
 
 /** Every list of words; a word's meaning for a name is the list that it is on. */
 export const EVERYDAY_WORDS: readonly (readonly string[])[] = [
@@ -73,31 +73,14 @@ export const EVERYDAY_WORDS: readonly (readonly string[])[] = [
   ...[ATTRIBUTES, ADJECTIVES, VERBS, QUALIFIERS],
 ];
 
-/** Draws in a row that give a name already taken, after which names get a further word. */
-const PATIENCE = 8;
-
-/** How the name of a variable looks. */
-export interface NameStyle {
-  /** Whether it ends with the word `id`. */
-  readonly id: boolean;
-  /** Whether it is written as `roomPrice`, not as `room_price`. */
-  readonly camelCase: boolean;
-}
-
-/** Draws names, none of them twice, also not in another way of writing. */
-export class EverydayNames {
-  readonly #taken = new Set<string>();
+/** Draws everyday names. */
+export class EverydayNames extends WordNames {
   /** The domain of each type. */
   readonly #domains = new Map<string, number>();
 
-  /** Names in `taken` are never drawn. */
-  constructor(taken: Iterable<string> = []) {
-    for (const name of taken) this.#taken.add(lettersOf(name));
-  }
-
   /** A new type, such as `HotelGuest`. */
-  type(stream: Stream): string {
-    return this.#draw((further) => {
+  override type(stream: Stream): string {
+    return this.draw((further) => {
       const domain = randomIntegerBetween(0, PLACES.length - 1, stream);
       const noun = sample(NOUNS[domain]!, stream)!;
       const name = [...adjectives(further, stream), PLACES[domain]!, noun].map(capital).join("");
@@ -107,15 +90,20 @@ export class EverydayNames {
   }
 
   /** A new subtype, such as `NorthernDaily`. */
-  subtype(stream: Stream): string {
+  override subtype(stream: Stream): string {
     // In one order only: the same words in another would be read as the same subtype.
-    return this.#draw((further) => adjectives(2 + further, stream).sort().map(capital).join(""));
+    return this.draw((further) => adjectives(2 + further, stream).sort().map(capital).join(""));
   }
 
   /** A new name for a variable of a type: of its domain, or of any other. */
-  variable(stream: Stream, type: string, ofType: boolean, { id, camelCase }: NameStyle): string {
+  override variable(
+    stream: Stream,
+    type: string,
+    ofType: boolean,
+    { id, camelCase }: NameStyle,
+  ): string {
     const own = this.#domains.get(type);
-    return this.#draw((further) => {
+    return this.draw((further) => {
       const others = PLACES.length - (own === undefined ? 0 : 1);
       const domain = own !== undefined && ofType
         ? own
@@ -123,34 +111,23 @@ export class EverydayNames {
           PLACES.length;
       const noun = sample(NOUNS[domain]!, stream)!;
       const last = id ? "id" : sample(ATTRIBUTES, stream)!;
-      const [first, ...rest] = [...adjectives(further, stream), noun, last] as [string, string];
-      return camelCase ? first + rest.map(capital).join("") : [first, ...rest].join("_");
+      return joined([...adjectives(further, stream), noun, last], camelCase);
     });
   }
 
   /** A new name for a parameter that suggests a variable, such as `given_room_price`. */
-  parameter(stream: Stream, variable: string): string {
-    return this.#draw((further) =>
+  override parameter(stream: Stream, variable: string): string {
+    return this.draw((further) =>
       [...drawn(QUALIFIERS, 1 + further, stream), ...wordsOfName(variable)].join("_")
     );
   }
 
   /** A new name for a function that suggests a variable, such as `find_room_price`. */
-  function(stream: Stream, variable: string): string {
-    return this.#draw((further) =>
+  override function(stream: Stream, variable: string): string {
+    return this.draw((further) =>
       [sample(VERBS, stream)!, ...drawn(QUALIFIERS, further, stream), ...wordsOfName(variable)]
         .join("_")
     );
-  }
-
-  #draw(name: (further: number) => string): string {
-    for (let attempt = 0;; attempt++) {
-      const drawn = name(Math.floor(attempt / PATIENCE));
-      const letters = lettersOf(drawn);
-      if (this.#taken.has(letters)) continue;
-      this.#taken.add(letters);
-      return drawn;
-    }
   }
 }
 
@@ -173,27 +150,6 @@ export function otherWords(stream: Stream): ReadonlyMap<string, string> {
   ]);
 }
 
-/** The words of a name, whether it is written as `room_price`, `roomPrice` or `RoomPrice`. */
-export function wordsOfName(name: string): string[] {
-  return (name.match(/[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
-}
-
-function lettersOf(name: string): string {
-  return name.replaceAll("_", "").toLowerCase();
-}
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
-}
-
 function adjectives(count: number, stream: Stream): string[] {
   return drawn(ADJECTIVES, count, stream);
-}
-
-/** Draws different words of a list, or all of them in turn if they run short. */
-function drawn(list: readonly string[], count: number, stream: Stream): string[] {
-  if (count === 0) return [];
-  const own = new Set<string>();
-  while (own.size < Math.min(count, list.length)) own.add(sample(list, stream)!);
-  return [...own];
 }

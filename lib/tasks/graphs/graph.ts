@@ -23,12 +23,14 @@ export const SURFACES = ["plain", "rich"] as const;
 export type Surface = typeof SURFACES[number];
 
 /** What the names of functions and variables are made of. */
-export const NAMES = ["random", "helpful", "misleading"] as const;
+export const NAMES = ["random", "helpful", "misleading", "workflow"] as const;
 
 /**
- * `random`: pseudo-words, as in FuncBenchGen. The others are words of everyday domains, such as
+ * `random`: pseudo-words, as in FuncBenchGen. `helpful` and `misleading` are words of everyday domains, such as
  * `find_room_price`: `helpful` names tell which variable a function produces or takes, `misleading` ones
- * suggest another. Descriptions hold the truth either way, and link by type and subtype.
+ * suggest another. `workflow` names are those of one domain (FuncBenchGen, section 3.3), such as
+ * `book_airport_taxi`, and tell types alone; descriptions then begin with what a function does. Descriptions hold
+ * the truth in any case, and link by type and subtype.
  */
 export type Names = typeof NAMES[number];
 

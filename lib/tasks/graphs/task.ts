@@ -11,6 +11,7 @@ import {
   generateGraph,
   type Graph,
   type GraphSpec,
+  type Names,
   type Role,
 } from "./graph.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -27,6 +28,8 @@ import {
   type Variable,
   writePrompt,
 } from "./wording.ts";
+import type { WordNames } from "./word_names.ts";
+import { WorkflowNames } from "./workflow_names.ts";
 
 /** The version of the generator: a spec and this number determine a task. */
 export const GENERATOR_VERSION = 1;
@@ -80,7 +83,16 @@ export function generateTask(spec: GraphSpec): Task {
   return generateApart(spec, []);
 }
 
-/** Generates the task of `spec`, of which no everyday name is one of `taken`. */
+/** Draws names that are not in `taken`; `undefined` if names are random. */
+export function wordNamesFor(
+  names: Names | undefined,
+  taken: Iterable<string>,
+): WordNames | undefined {
+  if (names === undefined) return undefined;
+  return names === "workflow" ? new WorkflowNames(taken) : new EverydayNames(taken);
+}
+
+/** Generates the task of `spec`, of which no name made of words is one of `taken`. */
 export function generateApart(spec: GraphSpec, taken: Iterable<string>): Task {
   const complete = completeSpec(spec);
   const graph = generateGraph(complete);
@@ -113,7 +125,7 @@ class TaskMaker {
   readonly #graph: Graph;
   readonly #vocabulary: Vocabulary;
   /** Omitted if names are random. */
-  readonly #everyday: EverydayNames | undefined;
+  readonly #wordNames: WordNames | undefined;
   readonly #numbers = new Numbers();
   readonly #types: string[];
   readonly #functionNames: string[] = [];
@@ -128,12 +140,12 @@ class TaskMaker {
   constructor(spec: CompleteGraphSpec, graph: Graph, taken: Iterable<string>) {
     this.#spec = spec;
     this.#graph = graph;
-    this.#everyday = spec.names === undefined ? undefined : new EverydayNames(taken);
+    this.#wordNames = wordNamesFor(spec.names, taken);
     this.#vocabulary = new Vocabulary(reservedWords(spec));
     const stream = fork(spec.seed, "types");
     this.#types = Array.from(
       { length: spec.types },
-      () => this.#everyday?.type(stream) ?? `type_${this.#vocabulary.word(stream, 3)}`,
+      () => this.#wordNames?.type(stream) ?? `type_${this.#vocabulary.word(stream, 3)}`,
     );
   }
 
@@ -151,7 +163,7 @@ class TaskMaker {
     const further = this.#spec.outputs === undefined ? undefined : fork(seed, role, "outputs");
 
     for (let node = first; node < end; node++) {
-      if (this.#everyday === undefined) {
+      if (this.#wordNames === undefined) {
         this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
       }
       const output = this.#variable(names, surface, node);
@@ -162,9 +174,9 @@ class TaskMaker {
           : [output, ...this.#furtherOutputs(further, surface, node)],
       );
     }
-    if (this.#everyday !== undefined) {
+    if (this.#wordNames !== undefined) {
       for (const name of this.#suggestedFunctions(role, names)) {
-        this.#functionNames.push(this.#everyday.function(names, name));
+        this.#functionNames.push(this.#wordNames.function(names, name));
       }
     }
     for (let node = first; node < end; node++) {
@@ -226,16 +238,16 @@ class TaskMaker {
 
   /** Creates the next variable; on a rich surface `place` determines the style of its name. */
   #variable(names: Stream, surface: Stream | undefined, place: number): Variable {
-    if (this.#everyday !== undefined) {
+    if (this.#wordNames !== undefined) {
       const type = sample(this.#types, names)!;
       const isRich = surface !== undefined;
       return {
-        name: this.#everyday.variable(names, type, this.#spec.names === "helpful", {
+        name: this.#wordNames.variable(names, type, this.#spec.names !== "misleading", {
           id: isRich && place % 4 < 2,
           camelCase: isRich && place % 2 !== 0,
         }),
         type,
-        subtype: this.#everyday.subtype(names),
+        subtype: this.#wordNames.subtype(names),
       };
     }
     const words = [this.#vocabulary.word(names, 4, 6)];
@@ -260,11 +272,13 @@ class TaskMaker {
 
   /** Names a parameter that takes a variable by its own name. */
   #parameterName({ name: variable, type, subtype }: Variable, stream: Stream): string {
-    if (this.#everyday === undefined) {
+    if (this.#wordNames === undefined) {
       return this.#named([this.#vocabulary.word(stream, 4, 6)], type, subtype);
     }
-    const suggested = this.#spec.names === "helpful" ? variable : this.#otherThan(variable, stream);
-    return this.#everyday.parameter(stream, suggested);
+    const suggested = this.#spec.names === "misleading"
+      ? this.#otherThan(variable, stream)
+      : variable;
+    return this.#wordNames.parameter(stream, suggested);
   }
 
   /**
@@ -273,7 +287,9 @@ class TaskMaker {
    */
   #suggestedFunctions(role: Role, stream: Stream): string[] {
     const nodes = this.#graph.roles.flatMap((one, node) => one === role ? [node] : []);
-    if (this.#spec.names === "helpful") return nodes.map((node) => this.#outputs[node]![0]!.name);
+    if (this.#spec.names !== "misleading") {
+      return nodes.map((node) => this.#outputs[node]![0]!.name);
+    }
     if (role !== "core") return nodes.map(() => this.#otherThan(undefined, stream));
     if (nodes.length === 1) return [this.#nameOfNothing(stream)];
     // Each is named after the next one in a circle, so that none is named after itself.
@@ -319,7 +335,6 @@ class TaskMaker {
   finish(): Task {
     const target = this.#target;
     const placed = this.#placed.sort((one, other) => one.place - other.place);
-    const { linking } = this.#spec;
     const given = shuffle([...this.#inputs], fork(this.#spec.seed, "prompt"));
     return {
       version: GENERATOR_VERSION,
@@ -330,7 +345,7 @@ class TaskMaker {
       minimumCalls: this.#spec.core,
       values: this.#values,
       functions: placed.map(({ definition }) => definition),
-      tools: placed.map(({ definition, example }) => toTool(definition, linking, example)),
+      tools: placed.map(({ definition, example }) => toTool(definition, this.#spec, example)),
     };
   }
 }

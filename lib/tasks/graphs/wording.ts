@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { GraphSpec, Linking, Role } from "./graph.ts";
+import type { CompleteGraphSpec, GraphSpec, Linking, Role } from "./graph.ts";
+import { deedOf } from "./workflow_names.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 
@@ -105,16 +106,14 @@ export function inputLine(name: string, value: number | string): string {
 /** Converts a function to the tool that a model sees. */
 export function toTool(
   taskFunction: TaskFunction,
-  linking: Linking,
+  spec: Pick<CompleteGraphSpec, "linking" | "names">,
   example: JsonObject | undefined,
 ): ToolSchema {
   const { name, parameters } = taskFunction;
+  const clauses = parameters.map((parameter) => clauseOf(parameter, spec.linking));
   const tool: ToolSchema = {
     name,
-    description: describeFunction(
-      parameters.map((parameter) => clauseOf(parameter, linking)),
-      outputsOf(taskFunction).map((output) => clauseOf(output, linking)),
-    ),
+    description: describeFunction(taskFunction, clauses, spec),
     strict: true,
     parameters: schemaOf(parameters),
   };
@@ -161,9 +160,18 @@ export function clauseOf({ name, type, subtype }: Variable, linking: Linking): C
   return { name, types: linking === "names" ? "" : `${type} with ${subtype}` };
 }
 
-/** Describes a function that takes `inputs` and produces `outputs`, both in order. */
-export function describeFunction(inputs: readonly Clause[], outputs: readonly Clause[]): string {
-  return `Processes ${listClauses(inputs)} to produce ${listClauses(outputs)}`;
+/**
+ * Describes a function by clauses about its inputs, in order, and by its outputs. Those of a workflow also say what
+ * they do: `Books the airport taxi from variable ...`.
+ */
+export function describeFunction(
+  taskFunction: Pick<TaskFunction, "name" | "output" | "outputs">,
+  inputs: readonly Clause[],
+  { linking, names }: Pick<CompleteGraphSpec, "linking" | "names">,
+): string {
+  const start = names === "workflow" ? `${deedOf(taskFunction.name)} from` : "Processes";
+  const outputs = outputsOf(taskFunction).map((output) => clauseOf(output, linking));
+  return `${start} ${listClauses(inputs)} to produce ${listClauses(outputs)}`;
 }
 
 function listClauses(clauses: readonly Clause[]): string {

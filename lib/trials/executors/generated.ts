@@ -28,7 +28,7 @@ import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_t
 import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound, refusedCall } from "./made_call.ts";
 import { Executor } from "./executor.ts";
-import { wordsOfName } from "../../tasks/graphs/everyday_names.ts";
+import { wordsOfName } from "../../tasks/graphs/word_names.ts";
 import type { Task } from "../../tasks/graphs/task.ts";
 import { outputsOf, returnText, type TaskFunction } from "../../tasks/graphs/wording.ts";
 import type { PreparedCall, Refusal, ToolChoice } from "../../tools/tool.ts";
@@ -448,7 +448,7 @@ function holdsDigit(value: JsonValue): boolean {
 }
 
 /**
- * Writes the name of the target wherever a text has its everyday words, such as `room_price` for "Room price":
+ * Writes the name of the target wherever a text has its words, such as `room_price` for "Room price":
  * people and models say it in words. Longer names that end with these words are written first.
  */
 function withNames(text: string, { spec, target, values }: Task): string {

@@ -1,10 +1,12 @@
 // Tasks with everyday names: what names say, what they hide, and what they never change.
 
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { EVERYDAY_WORDS, wordsOfName } from "../../../lib/tasks/graphs/everyday_names.ts";
+import { EVERYDAY_WORDS } from "../../../lib/tasks/graphs/everyday_names.ts";
 import { completeSpec, type GraphSpec, NAMES } from "../../../lib/tasks/graphs/graph.ts";
 import { briefSpec, generateTask, type Task, taskToJson } from "../../../lib/tasks/graphs/task.ts";
+import { QUALIFIERS, wordsOfName } from "../../../lib/tasks/graphs/word_names.ts";
 import { outputsOf, reservedWords } from "../../../lib/tasks/graphs/wording.ts";
+import { DOMAINS, NUMBERS, STATES, VERBS } from "../../../lib/tasks/graphs/workflow_names.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
@@ -14,16 +16,27 @@ import fc from "../../support/fast_check.ts";
 import { BIG_SPECS, fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";
 
-const KINDS = ["helpful", "misleading"] as const;
+const EVERYDAY = ["helpful", "misleading"] as const;
+const KINDS = [...EVERYDAY, "workflow"] as const;
+/** All words that names of a kind are made of. */
+const WORKFLOW_WORDS = [
+  ...[VERBS, STATES, NUMBERS, QUALIFIERS],
+  ...Object.values(DOMAINS).flatMap(({ things, kinds, details }) => [
+    ...[[...things.keys()], [...things.values()].flat(), kinds, details],
+  ]),
+].flat();
+const knownWords = (names: typeof KINDS[number]) =>
+  new Set([...names === "workflow" ? WORKFLOW_WORDS : EVERYDAY_WORDS.flat(), "id"]);
 const SPEC: GraphSpec = { core: 6, depth: 3, connected: 4, disconnected: 4, seed: 5 };
 
-/** Specs with everyday names, half of them with several outputs, of either surface. */
+/** Specs with names made of words, half of them with several outputs, of either surface. */
 function namedSpecs(
   most?: number,
+  kinds: readonly typeof KINDS[number][] = KINDS,
 ): fc.Arbitrary<GraphSpec & { readonly names: typeof KINDS[number] }> {
   return fc.tuple(
     fc.oneof(specs(most), severalSpecs(most)),
-    fc.constantFrom(...KINDS),
+    fc.constantFrom(...kinds),
     fc.constantFrom("plain" as const, "rich" as const),
   ).map(([{ linking: _, ...spec }, names, surface]) => ({ ...spec, names, surface }));
 }
@@ -58,11 +71,32 @@ Deno.test("the everyday words are plain, and none stands on two lists or in the 
   assertEquals(new Set(nouns.map((list) => list.length)), new Set([10]));
 });
 
-Deno.test("generateTask() makes everyday names once each, up to a thousand functions and beyond", () => {
+Deno.test("the words of workflows are plain, none stands in the text of a question, and a thing tells its domain", () => {
+  const domains = Object.values(DOMAINS);
+  const things = domains.flatMap(({ things }) => [...things.keys()]);
+  for (const word of things) {
+    assertEquals(WORKFLOW_WORDS.filter((one) => one === word).length, 1, word);
+  }
+  for (const word of WORKFLOW_WORDS) {
+    assert(/^[a-z]{2,14}$/.test(word), word);
+    assert(!reservedWords({}).includes(word), word);
+  }
+  const sizes = domains.map(({ things, kinds, details }) => [
+    ...[things.size, new Set(kinds).size, new Set(details).size],
+    ...Array.from(things.values(), (verbs) => new Set(verbs).size),
+  ]);
+  for (const size of sizes) assertEquals(size, [12, 20, 14, ...Array(12).fill(2)]);
+  // How the third person of these is written is not known.
+  for (const verb of [VERBS, ...domains.map(({ things }) => [...things.values()].flat())].flat()) {
+    assert(!/[^aeiou][yo]$|z$/.test(verb), verb);
+  }
+});
+
+Deno.test("generateTask() makes names of words once each, up to a thousand functions and beyond", () => {
   const big = BIG_SPECS.slice(1, 2).flatMap((spec) =>
     KINDS.map((names) => ({ ...spec, names, outputs: [1, 3] as const }))
   );
-  const check = (spec: GraphSpec) => {
+  const check = (spec: GraphSpec & { readonly names: typeof KINDS[number] }) => {
     const task = generateTask(spec);
     const { written, types, subtypes } = namesOf(task);
     const letters = written.map((name) => name.replaceAll("_", "").toLowerCase());
@@ -72,10 +106,11 @@ Deno.test("generateTask() makes everyday names once each, up to a thousand funct
       assert((isRich ? /^[a-z]+(_?[a-z]+|[A-Z][a-z]+)+$/ : /^[a-z]+(_[a-z]+)+$/).test(name), name);
       assert(name.length <= 64, name);
     }
-    for (const name of [...types, ...subtypes]) assert(/^([A-Z][a-z]+){2,}$/.test(name), name);
+    const typeForm = spec.names === "workflow" ? /^[a-z]+( [a-z]+)*$/ : /^([A-Z][a-z]+){2,}$/;
+    for (const name of [...types, ...subtypes]) assert(typeForm.test(name), name);
     assert(types.size <= task.spec.types);
     assertEquals(types.intersection(subtypes).size, 0);
-    const known = new Set([...EVERYDAY_WORDS.flat(), "id"]);
+    const known = knownWords(spec.names);
     const words = [...written, ...types, ...subtypes].flatMap(wordsOfName);
     for (const word of words) assert(known.has(word), word);
   };
@@ -84,7 +119,7 @@ Deno.test("generateTask() makes everyday names once each, up to a thousand funct
 });
 
 Deno.test("helpful names tell what functions produce and take, misleading ones always suggest another variable", () => {
-  fc.assert(fc.property(namedSpecs(20), (spec) => {
+  fc.assert(fc.property(namedSpecs(20, EVERYDAY), (spec) => {
     const { functions, target } = generateTask(spec);
     const core = functions.filter(({ role }) => role === "core").flatMap(outputsOf);
     const all = functions.flatMap(outputsOf).map(({ name }) => name);
@@ -120,7 +155,7 @@ Deno.test("names of variables are of the domain of their type if they help, and 
   const [places, ...lists] = EVERYDAY_WORDS;
   const domainOf = (words: readonly string[]) =>
     places!.find((_, place) => lists[place]!.some((noun) => words.includes(noun)));
-  fc.assert(fc.property(namedSpecs(12), (spec) => {
+  fc.assert(fc.property(namedSpecs(12, EVERYDAY), (spec) => {
     const { functions } = generateTask(spec);
     for (const { name, type } of functions.flatMap(outputsOf)) {
       const own = domainOf(wordsOfName(type));
@@ -134,7 +169,51 @@ Deno.test("names of variables are of the domain of their type if they help, and 
   }));
 });
 
-Deno.test("types and subtypes link everyday names as they link random ones, and the fewest calls are the core (FuncBenchGen B.2)", () => {
+Deno.test("names and descriptions of a workflow are of one domain, tell types, and hint at no role or edge (FuncBenchGen 3.3)", () => {
+  let [same, different, pairs] = [0, 0, 0];
+  const domains = new Set<string>();
+  for (let seed = 1; seed <= 60; seed++) {
+    const task = generateTask({
+      ...{ core: 20, depth: 9, connected: 20, disconnected: 20, seed, names: "workflow" },
+    });
+    // Where most things are taken, a type has a word before its thing.
+    const thingOf = (type: string) => type.split(" ").at(-1)!;
+    const types = [...namesOf(task).types].map(thingOf);
+    const own = Object.keys(DOMAINS).filter((name) =>
+      types.every((thing) => DOMAINS[name]!.things.has(thing))
+    );
+    assertEquals(own.length, 1);
+    domains.add(own[0]!);
+    const variables = task.functions.flatMap((fn) => [...outputsOf(fn), ...fn.parameters]);
+    for (const { name, type } of variables) {
+      // The words are as many for all roles, and whether a variable is given, taken or produced.
+      const [qualifier, thing, number, ...others] = wordsOfName(name);
+      assertEquals([thing, others], [thingOf(type), []]);
+      assert(QUALIFIERS.includes(qualifier!) && NUMBERS.includes(number!), name);
+    }
+    for (const [place, { name, output, parameters }] of task.functions.entries()) {
+      const [verb, kind, thing, ...others] = wordsOfName(name);
+      assertEquals([thing, others], [thingOf(output.type), []]);
+      const { description } = task.tools[place]!;
+      assert(description.toLowerCase().startsWith(verb!) && !/[.]/.test(description));
+      assert(description.includes(` the ${kind} ${thing} from variable `), description);
+      for (const { name, variable } of parameters) {
+        if (name === variable) continue;
+        const others = variables.filter((one) => ![name, variable].includes(one.name));
+        const [first] = wordsOfName(name);
+        same += Number(wordsOfName(variable)[0] === first);
+        different += others.filter((one) => wordsOfName(one.name)[0] === first).length /
+          others.length;
+        pairs++;
+      }
+    }
+  }
+  assertEquals(domains, new Set(Object.keys(DOMAINS)));
+  const chance = different / pairs;
+  assert(Math.abs(same / pairs - chance) < 4 * Math.sqrt(chance / pairs), `${same} of ${pairs}`);
+});
+
+Deno.test("types and subtypes link names of words as they link random ones, and the fewest calls are the core (FuncBenchGen B.2)", () => {
   fc.assert(
     fc.property(namedSpecs(4), (spec) => {
       const task = generateTask({
@@ -180,7 +259,7 @@ Deno.test("names and outputs leave graph, inputs' number and defaults as they ar
   assertThrows(
     () => completeSpec({ ...SPEC, names: "kind" as typeof NAMES[number] }),
     RangeError,
-    "names must be one of random, helpful, misleading: it is kind",
+    "names must be one of random, helpful, misleading, workflow: it is kind",
   );
   assertThrows(
     () => completeSpec({ ...SPEC, names: "misleading", linking: "names" }),
@@ -193,7 +272,7 @@ Deno.test("names and outputs leave graph, inputs' number and defaults as they ar
   }
 });
 
-Deno.test("tasks with everyday names and several outputs are what they were when they were first generated", async () => {
+Deno.test("tasks with names of words and several outputs are what they were when they were first generated", async () => {
   const hashes: Record<string, string> = {};
   for (const names of NAMES) {
     const task = generateTask({ ...SPEC, names, surface: "rich", outputs: [1, 3] });
@@ -203,6 +282,7 @@ Deno.test("tasks with everyday names and several outputs are what they were when
     random: "725b06c2fde4",
     helpful: "67a77c68571f",
     misleading: "a428a8da8f91",
+    workflow: "66fcdadcb72a",
   });
 });
 
@@ -233,10 +313,12 @@ Deno.test("sim:planner solves tasks whatever names say, and one that reads names
     "helpful sim:planner?reads=names": 40,
     "misleading sim:planner": 40,
     "misleading sim:planner?reads=names": 0,
+    "workflow sim:planner": 40,
+    "workflow sim:planner?reads=names": 0,
   });
 });
 
-Deno.test("checks keep what names suggest: other words still help or mislead, and added functions have new ones", async () => {
+Deno.test("checks keep what names suggest: other words still help or mislead or are a workflow, and added functions have new ones", async () => {
   for (const names of KINDS) {
     for (let seed = 1; seed <= 6; seed++) {
       const spec = { ...SPEC, names, seed, outputs: [1, 2] as const };
@@ -246,7 +328,7 @@ Deno.test("checks keep what names suggest: other words still help or mislead, an
         const { written } = namesOf(changed);
         const letters = written.map((name) => name.replaceAll("_", ""));
         assertEquals(new Set(letters).size, letters.length, id);
-        const known = new Set(EVERYDAY_WORDS.flat());
+        const known = knownWords(names);
         for (const word of written.flatMap(wordsOfName)) assert(known.has(word), word);
         if (id === "rename") {
           const before = new Set(namesOf(task).written);
@@ -316,18 +398,25 @@ Deno.test("an answer for a variable with a longer name is none for the target", 
   assertEquals(answer.value, value);
 });
 
-Deno.test("perturbations of documents and returns find everyday names to change", () => {
-  const rich = generateTask({ ...SPEC, core: 12, names: "helpful", surface: "rich" });
-  for (const id of ["RD", "WD", "SD", "CO", "RE", "AP", "CK", "UK", "FK", "AN", "CP", "RP_F"]) {
-    assert(perturbTask(rich, id).changed, id);
-  }
-  const { types, subtypes } = namesOf(rich);
-  const { tools } = perturbTask(rich, "WD");
-  for (const { description } of tools) {
-    const [taken = ""] = description.split(" to produce ");
-    for (const [, type, subtype] of taken.matchAll(/\((\w+) with (\w+)\)/g)) {
-      assert(!types.has(type!) && !subtypes.has(subtype!), `${type} with ${subtype}`);
-      assert(/^([A-Z][a-z]+)+$/.test(type!) && /^([A-Z][a-z]+)+$/.test(subtype!));
+Deno.test("perturbations of documents and returns find names of words to change", () => {
+  for (const names of KINDS) {
+    const rich = generateTask({ ...SPEC, core: 12, names, surface: "rich" });
+    for (const id of ["RD", "WD", "SD", "CO", "RE", "AP", "CK", "UK", "FK", "AN", "CP", "RP_F"]) {
+      assert(perturbTask(rich, id).changed, `${names} ${id}`);
+    }
+    const { types, subtypes } = namesOf(rich);
+    const { tools } = perturbTask(rich, "WD");
+    const known = knownWords(names);
+    for (const [place, { description }] of tools.entries()) {
+      const [taken = ""] = description.split(" to produce ");
+      assertEquals(
+        taken.split("variable ")[0],
+        rich.tools[place]!.description.split("variable ")[0],
+      );
+      for (const [, type, subtype] of taken.matchAll(/\(([\w ]+) with ([\w ]+)\)/g)) {
+        assert(!types.has(type!) && !subtypes.has(subtype!), `${type} with ${subtype}`);
+        for (const word of wordsOfName(`${type} ${subtype}`)) assert(known.has(word), word);
+      }
     }
   }
 });
