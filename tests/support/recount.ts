@@ -89,11 +89,15 @@ function* indirection(trials: readonly Json[]): Iterable<Row> {
       return last !== undefined &&
         !answer(trial).match(/-?\d+/g)?.includes(`${last.returned.value}`);
     });
+    const silent = own.length - called.length;
+    const isNeedless = of["probe"] === "needless_call";
     yield {
       ...{ table: "probes", of },
       figures: {
-        aversion: share(own.length - called.length, own.length),
-        ignored_result: share(ignored.length, own.length),
+        ...isNeedless ? { needless_call: share(called.length, own.length) } : {
+          aversion: share(silent, own.length),
+          ignored_result: share(ignored.length, own.length),
+        },
       },
     };
   }
