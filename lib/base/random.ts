@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Prng, randomSeededBy } from "./std/random.ts";
+import { type Prng, randomSeeded } from "@std/random";
 
 /** A stream of random numbers, in the shape that the functions of `@std/random` take. */
 export interface Stream {
@@ -12,13 +12,18 @@ export interface Stream {
   readonly prng: Prng;
 }
 
+/** Puts the halves of a hash together: `bigint` arithmetic would make small tasks a tenth slower to generate. */
+const HALVES = new DataView(new ArrayBuffer(8));
+
 /**
  * Returns a 64-bit hash of `text`: two 32-bit lanes, each mixed as in MurmurHash3, one UTF-16 unit at a
  * time. It is not cryptographic. Its values are part of the generator's version.
  */
 export function hash64(text: string): bigint {
   const [high, low] = hashHalves(text);
-  return (BigInt(high) << 32n) | BigInt(low);
+  HALVES.setUint32(0, high);
+  HALVES.setUint32(4, low);
+  return HALVES.getBigUint64(0);
 }
 
 /** Returns the upper and the lower 32 bits of {@linkcode hash64}. */
@@ -48,7 +53,7 @@ function avalanche(word: number): number {
  * different words give unrelated ones.
  */
 export function fork(seed: number | string, ...purpose: readonly (number | string)[]): Stream {
-  return { prng: randomSeededBy(...hashHalves([seed, ...purpose].join("\u0000"))) };
+  return { prng: randomSeeded(hash64([seed, ...purpose].join("\u0000"))) };
 }
 
 /** Returns a seed, an integer of 48 bits, derived from `seed` and a purpose. */

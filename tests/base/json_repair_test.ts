@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { sample } from "@std/random";
 import { type JsonValue, parseJson } from "../../lib/base/json.ts";
 import { fork } from "../../lib/base/random.ts";
 import { readTolerantJson } from "../../lib/base/json_repair.ts";
@@ -133,9 +134,8 @@ for (const written of UNREAD) {
 
 /** Writes a value as models do; the same numbers give the same text. */
 function messy(value: JsonValue, seed: number): string {
-  const { prng } = fork(seed, "messy");
-  const one = <T>(...options: readonly [T, ...T[]]): T =>
-    options[Math.floor(prng() * options.length)]!;
+  const stream = fork(seed, "messy");
+  const one = <T>(...options: readonly [T, ...T[]]): T => sample(options, stream)!;
   const space = () => one("", " ", "\n", "\u00a0", " /* ' */ ", ' // "\n', "\ufeff");
   const text = (content: string) => {
     const inner = JSON.stringify(content).slice(1, -1);

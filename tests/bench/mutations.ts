@@ -10,6 +10,8 @@
  * lines; those whose text is not there any more are `gone`.
  */
 
+import { parseArgs } from "@std/cli/parse-args";
+import { sample } from "@std/random";
 import { cpSync, existsSync, globSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { mapConcurrent } from "../../lib/base/concurrent.ts";
@@ -141,15 +143,14 @@ function withoutTypes(text: string): string | undefined {
 }
 
 function draw(map: CoverageMap, tree: string, seed: string, count: number): Mutation[] {
-  const { prng } = fork(seed, "mutations");
-  const pick = <Item>(items: readonly Item[]) => items[Math.floor(prng() * items.length)];
+  const stream = fork(seed, "mutations");
   const lines = Object.entries(map.lines).flatMap(([file, sets]) =>
     sets.flatMap((set, line) => set === 0 ? [] : [{ file, line }])
   );
   const drawn = new Map<string, Mutation>();
   for (let draws = 0; drawn.size < count && draws < 100 * count; draws++) {
-    const { file, line } = pick(lines)!;
-    const mutation = pick(mutationsOf(tree, file, line));
+    const { file, line } = sample(lines, stream)!;
+    const mutation = sample(mutationsOf(tree, file, line), stream);
     if (mutation !== undefined) drawn.set(`${file}:${line} ${mutation.after}`, mutation);
   }
   return [...drawn.values()];
@@ -208,7 +209,8 @@ async function attempt({ file, line, after }: Mutation, all: readonly string[], 
 }
 
 if (import.meta.main) {
-  const args = Object.fromEntries(Deno.args.map((arg) => arg.replace("--", "").split("=")));
+  const string = ["seed", "count", "map", "jobs", "out", "tree", "draw-from"];
+  const args = parseArgs(Deno.args, { string }) as Readonly<Record<string, string | undefined>>;
   const { seed = "1", count = 60, map: path = "map.json", jobs = 2, out } = args;
   const given = Deno.realPathSync(args["tree"] ?? ".");
   using folder = new Folder();

@@ -2,6 +2,7 @@
 // for those who have JSR. They must name the same things.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { globSync } from "node:fs";
 
 type Imports = Readonly<Record<string, string>>;
 
@@ -36,6 +37,16 @@ Deno.test("lib/base/std/jsr.json takes @std from JSR, and the rest as deno.json 
     const version = bundle === "random" ? "^0.1.0" : "^1";
     assertEquals(target, [`jsr:${scope}/${bundle}@${version}`, ...entry].join("/"));
   }
+});
+
+Deno.test("nothing imports a part of lib/base/std by its path, so that another map can replace it", () => {
+  const root = new URL("../../", import.meta.url).pathname;
+  const files = globSync(["{lib,tests,fixtures}/**/*.ts", "mod.ts"], { cwd: root });
+  assert(files.includes("lib/base/random.ts"));
+  const wrong = files.filter((file) =>
+    /(from|import)[ (]*"[./][^"]*\bstd\/random\.ts"/.test(Deno.readTextFileSync(root + file))
+  );
+  assertEquals(wrong, []);
 });
 
 Deno.test("deno.json resolves without JSR", () => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLessOrEqual, assertRejects, assertThrows } from "@std/assert";
-import { randomIntegerBetween, shuffle } from "@std/random";
+import { sample, shuffle } from "@std/random";
 import { LookAhead, type LookAheadOptions } from "../../lib/runs/prefetch.ts";
 import { fork } from "../../lib/base/random.ts";
 import fc from "../support/fast_check.ts";
@@ -259,7 +259,7 @@ Deno.test("LookAhead.get() keeps its promises whatever the order of requests", a
           assertLessOrEqual(bench.running.length, concurrency);
           while (bench.running.length > 0 && stream.prng() < 0.6) {
             const { running } = bench;
-            const piece = running[randomIntegerBetween(0, running.length - 1, stream)]!;
+            const piece = sample(running, stream)!;
             if (stream.prng() < 0.2) {
               failing.add(piece);
               await bench.fail(piece);

@@ -4,6 +4,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { sample } from "@std/random";
 import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { fork } from "../../lib/base/random.ts";
@@ -61,7 +62,7 @@ type Counts = Record<Side, number>;
 export async function countDisguised(trials: number, seed: number) {
   const done = new Map<string, Counts>();
   const { prng } = fork(seed, "disguises");
-  const one = <T>(all: readonly T[]) => all[Math.floor(prng() * all.length)]!;
+  const one = <T>(all: readonly T[]) => sample(all, { prng })!;
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     async (request) => {

@@ -71,16 +71,14 @@ class Pcg32 {
   }
 }
 
+const SEED = new DataView(new ArrayBuffer(8));
+
 /** A generator whose whole sequence follows from `seed` (its lowest 64 bits). */
 export function randomSeeded(seed: bigint): Prng {
-  return randomSeededBy(Number(BigInt.asUintN(32, seed >> 32n)), Number(BigInt.asUintN(32, seed)));
-}
-
-/**
- * Like {@linkcode randomSeeded}, but with the halves of the seed: the standard library has no such function, and
- * `bigint` arithmetic would take most of the time of making a generator.
- */
-export function randomSeededBy(high: number, low: number): Prng {
+  // Without `bigint` arithmetic, which would take most of the time of making a generator.
+  SEED.setBigUint64(0, seed);
+  const high = SEED.getUint32(0);
+  const low = SEED.getUint32(4);
   // PCG32's state and increment are expanded from the seed as `rand_core` does.
   const expander = new Pcg32(high, low, SEEDING_INCREMENT_HIGH, SEEDING_INCREMENT_LOW);
   expander.step();

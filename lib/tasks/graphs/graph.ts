@@ -3,7 +3,7 @@
  * @module
  */
 
-import { randomIntegerBetween } from "@std/random";
+import { randomIntegerBetween, sample } from "@std/random";
 import { hideOwnFrames } from "../../base/errors.ts";
 import { fork, type Stream } from "../../base/random.ts";
 
@@ -254,7 +254,7 @@ function coreParents({ core, depth, extraEdges, seed }: CompleteGraphSpec): numb
   const children: number[] = [];
   for (let node = 1; node <= depth; node++) children.push(node);
   for (let node = depth + 1; node < core; node++) {
-    const child = children[randomIntegerBetween(0, children.length - 1, backbone)]!;
+    const child = sample(children, backbone)!;
     dag.add(node, child);
     if (dag.below(node) < depth) children.push(node);
   }

@@ -52,6 +52,11 @@ Deno.test("randomSeeded() starts as the standard library's does", () => {
     0.4911644416861236,
     0.7924694607499987,
   ]);
+  // Of the generator that it is taken from, the crate rand_pcg.
+  assertEquals(draw(randomSeeded(0n), 10).map((number) => number * 2 ** 32), [
+    ...[298703107, 4236525527, 336081875, 1056616254, 1060453275],
+    ...[1616833669, 501767310, 2864049166, 56572352, 2362354238],
+  ]);
 });
 
 Deno.test("randomSeeded() is PCG32 for every seed", () => {
