@@ -371,10 +371,11 @@ class TaskPerturber extends CasePerturber {
     const name = sample(this.needed().filter((needed) => needed !== this.denied), stream);
     const original = functions.find((one) => one.name === name);
     if (name === undefined || original === undefined) return { changed: false, changes: [] };
+    const { spec } = this.#task;
     const taken = functions.map((one) => one.name.slice(one.name.lastIndexOf("_") + 1));
-    const twin = `func_${
-      new Vocabulary([...reservedWords(this.#task.spec), ...taken]).word(stream, 3)
-    }`;
+    const twin = spec.names === "workflow"
+      ? new WorkflowNames(namesOf(this.#task)).function(stream, original.output.name)
+      : `func_${new Vocabulary([...reservedWords(spec), ...taken]).word(stream, 3)}`;
     const place = randomIntegerBetween(0, this.tools.length, stream);
     const offered = this.tools.find((tool) => tool.name === name)!;
     this.tools = this.tools.toSpliced(place, 0, { ...offered, name: twin });

@@ -404,6 +404,11 @@ Deno.test("perturbations of documents and returns find names of words to change"
     for (const id of ["RD", "WD", "SD", "CO", "RE", "AP", "CK", "UK", "FK", "AN", "CP", "RP_F"]) {
       assert(perturbTask(rich, id).changed, `${names} ${id}`);
     }
+    if (names === "workflow") {
+      const offered = perturbTask(rich, "gone").tools.map(({ name }) => name);
+      assertEquals(new Set(offered).size, rich.tools.length + 1);
+      for (const word of offered.flatMap(wordsOfName)) assert(knownWords(names).has(word), word);
+    }
     const { types, subtypes } = namesOf(rich);
     const { tools } = perturbTask(rich, "WD");
     const known = knownWords(names);
