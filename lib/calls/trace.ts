@@ -316,6 +316,8 @@ export interface JudgedEvent {
   readonly reason?: string;
   /** The name of the judge's model. */
   readonly model: string;
+  /** `true` if that is a program that simulates a model. */
+  readonly simulated?: true;
   /** The judge's tokens, which are not the trial's own. */
   readonly usage: Usage;
 }
@@ -330,6 +332,8 @@ export interface JudgedAnswer {
   readonly unfit?: true;
   /** `true` if the judge could not be asked. */
   readonly unavailable?: true;
+  /** `true` if the judge is a program that simulates a model. */
+  readonly simulated?: true;
 }
 
 /** Scores of the answer to a question of a call set. */
@@ -487,6 +491,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     ...each(text, "question", "reply", "model"),
     ...each(text.optional(), "criterion", "reason"),
     score: SCORE,
+    simulated: yes.optional(),
     atLeast: z.number().optional(),
     usage: z.looseObject({
       ...each(z.number().min(0), "inputTokens", "outputTokens"),
@@ -502,7 +507,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     judged: z.looseObject({
       score: SCORE,
       why: text.optional(),
-      ...each(yes.optional(), "unfit", "unavailable"),
+      ...each(yes.optional(), "unfit", "unavailable", "simulated"),
     }).optional(),
   },
   answer: {

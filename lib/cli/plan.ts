@@ -29,7 +29,7 @@ import {
 import { meanUsage } from "../tools/message.ts";
 import { command } from "./command.ts";
 import { journalsOf, PRICES_OPTION } from "./journals.ts";
-import { fileRequest, readSuite } from "./running.ts";
+import { fileRequest, readSuite, withOthers } from "./running.ts";
 
 const SIZE = wholeFrom(1, MAX_PLANNED);
 
@@ -101,13 +101,14 @@ interface PlanOutput {
 
 function outputOfSuite(
   path: string,
-  { prices: table, results: past, models: names, pair: given }:
+  { prices: table, results: past, pair: given, ...flags }:
     & FlagValues<typeof OF_SUITE>
     & FlagsOf<"plan">,
 ): PlanOutput {
-  const suite = readSuite(path, names);
+  const request = fileRequest(path);
+  const suite = withOthers(readSuite(path, flags.models), flags, request);
   const prices = table ?? suite.prices;
-  const plan = planWithSets({ ...suite, prices, pair: given ?? suite.pair }, fileRequest(path));
+  const plan = planWithSets({ ...suite, prices, pair: given ?? suite.pair }, request);
   const usage = past === undefined ? estimateUsage(plan) : usageOf(past);
   const gateForecast = forecast(plan);
   const { models, cells, graphs, repetitions, references, pair } = plan.resolved;

@@ -6,7 +6,8 @@
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
+import { identityOf } from "../models/connect.ts";
 import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
@@ -21,8 +22,8 @@ import {
   settingsOf,
   suiteSettings,
 } from "../runs/session.ts";
-import { SUITE, type Suite, SUITE_FILE } from "../runs/suite.ts";
-import { strategyName } from "../trials/strategies/entry.ts";
+import { type JudgeEntry, judgeEntry, SUITE, type Suite, SUITE_FILE } from "../runs/suite.ts";
+import { stageEntries, strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import { keepForAgent } from "./command.ts";
@@ -60,16 +61,17 @@ export function suiteRequest(
   flags: FlagsOf<"run"> & FlagsOf<"selfcheck">,
   say = toStderr,
 ): RunRequest {
-  const { models, strategies: _, prices: __, ...others } = flags;
+  const { models, judge: _, router: __, strategies: ___, prices: ____, ...others } = flags;
   const suite = readSuite(path, models);
   keepForAgent(suite);
   const settings = settingsOf(suite, others, () => userPath("recordings"));
   const request = fileRequest(path, say);
+  const changed = withOthers(changedSuite(suite, flags, settings, path), flags, request);
   return {
     ...request,
     // The path of the flag is the user's, not one from the suite's file.
     setPath: (set) => set === flags.sets ? set : request.setPath(set),
-    suite: changedSuite(suite, flags, settings, path),
+    suite: changed,
     settings,
   };
 }
@@ -81,9 +83,7 @@ export function suiteRequest(
  */
 export function readSuite(path: string, names: readonly string[] = []): Suite {
   const suite = readJsonc(path, SUITE_FILE);
-  const entries = (suite.models ?? []).map((entry): ModelEntry =>
-    typeof entry === "string" ? { model: entry } : entry
-  );
+  const entries = (suite.models ?? []).map(entryOf);
   const models = names.length === 0
     ? entries
     : names.map((name) => entries.find((entry) => modelName(entry) === name) ?? { model: name });
@@ -91,6 +91,70 @@ export function readSuite(path: string, names: readonly string[] = []): Suite {
   throw new InputError(
     `Cannot use ${path}:\n  at models: must name a model, here or with the flag --model`,
   );
+}
+
+/**
+ * Puts the models that flags name in place of a suite's judge, and of those of the stage `route`. A simulated judge or
+ * model of a stage that no flag names gives way to the first model under test that a flag names and that is not
+ * simulated: no program is to rate a model, or to pick its functions, unless somebody says so.
+ *
+ * @throws {InputError} If the suite has nothing that a flag could replace.
+ */
+export function withOthers(
+  suite: Suite,
+  { models: named, judge, router }: Pick<FlagsOf<"plan">, "models" | "judge" | "router">,
+  { subject, printer }: Pick<RunRequest, "subject" | "printer">,
+): Suite {
+  const models = suite.models.map(entryOf);
+  const real = named && models.find((entry) => !identityOf(entry).simulated);
+  const notes = new Set<string>();
+  const replaced = <Entry extends string | ModelEntry>(
+    entry: Entry,
+    what: string,
+    given?: string,
+    flag?: string,
+  ): Entry | ModelEntry => {
+    if (given !== undefined) {
+      return models.find((one) => modelName(one) === given) ?? { model: given };
+    }
+    if (real === undefined || !identityOf(entryOf(entry)).simulated) return entry;
+    const other = flag === undefined ? "" : `; ${flag} names another`;
+    notes.add(`${what}: ${printable(modelName(real))}, as the suite's is simulated${other}`);
+    return real;
+  };
+  const stages = (suite.strategies ?? []).flatMap((entry) => [...stageEntries(entry).keys()]);
+  if (router !== undefined && !stages.includes("route")) {
+    const rule = "--router needs a strategy that names a model for the stage route";
+    throw cannot(`use ${subject}`, rule, "the suite has none");
+  }
+  if (judge !== undefined && suite.judge === undefined) {
+    throw cannot(`use ${subject}`, "--judge needs a judge to replace", "the suite has none");
+  }
+  const strategies = suite.strategies?.map((entry) =>
+    typeof entry === "string" || entry.models === undefined ? entry : {
+      ...entry,
+      models: Object.fromEntries(
+        Object.entries(entry.models).map(([stage, model]) => [
+          stage,
+          stage === "route"
+            ? replaced(model, "stage route", router, "--router")
+            : replaced(model, `stage ${stage}`),
+        ]),
+      ),
+    }
+  );
+  const rater = (own: string | JudgeEntry): JudgeEntry => {
+    const { prompt, ...entry } = judgeEntry(own);
+    return defined({ ...replaced(entry, "judge", judge, "--judge"), prompt });
+  };
+  const others = defined({ strategies, judge: suite.judge && rater(suite.judge) });
+  for (const note of notes) printer.note(note);
+  return { ...suite, ...others };
+}
+
+/** A model of a suite as an entry. */
+function entryOf(entry: string | ModelEntry): ModelEntry {
+  return typeof entry === "string" ? { model: entry } : entry;
 }
 
 /** What belongs to the file of a suite: paths of its call sets are relative to it. */

@@ -18,6 +18,7 @@ import {
   byVariant,
   isCounted,
   type Variant,
+  variantLabel,
   variantName,
   variantOf,
 } from "../gate/variant.ts";
@@ -99,7 +100,7 @@ needs two or more trials of every graph ("repetitions": 2).`,
     if (json) console.log(printableJson(checked, 2));
     else {
       for (const { subject, simulated, checks } of checked) {
-        const name = printable(variantName(subject)) + (simulated ? " (simulated)" : "");
+        const name = printable(variantLabel(subject, simulated));
         console.log(`${name}\n\n${renderChecks(checks, commandWidth())}\n`);
       }
       console.log(

@@ -10,7 +10,7 @@ import {
   UNKNOWN_IF_UNWATCHED,
   unwatchedText,
   type Variant,
-  variantName,
+  variantLabel,
 } from "./variant.ts";
 import {
   casesKind,
@@ -234,7 +234,7 @@ export function reportProblem(
 
 /** Returns the name of a verdict's variant, made printable as it comes from suites and servers. */
 export function verdictName(verdict: ReportedVerdict): string {
-  return printable(variantName(verdict)) + (verdict.simulated ? " (simulated)" : "");
+  return printable(variantLabel(verdict, verdict.simulated));
 }
 
 /** Returns the text of a verdict, or of what has one, without the kind that it begins with. */

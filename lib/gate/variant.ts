@@ -29,7 +29,12 @@ export function variantName({ model, strategy, perturbation, variant }: Variant)
 
 /** Names a variant on one line, and marks it if simulated. */
 export function variantLabel(subject: Variant, simulated: boolean): string {
-  return variantName(subject) + (simulated ? " (simulated)" : "");
+  return marked(variantName(subject), simulated);
+}
+
+/** Marks the name of what is simulated: a model, or what one took part in. */
+export function marked(name: string, simulated: boolean): string {
+  return name + (simulated ? " (simulated)" : "");
 }
 
 /** What distinguishes variants. */

@@ -3,9 +3,10 @@
  * @module
  */
 
-import { byVariant, isCounted, type Variant, variantOf } from "../gate/variant.ts";
+import { byVariant, isCounted, marked, type Variant, variantOf } from "../gate/variant.ts";
+import type { StageUse } from "../models/model.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import type { Column } from "./columns.ts";
+import { type Column, NOTHING } from "./columns.ts";
 
 /** What trials are measured of. */
 export interface Subject {
@@ -33,6 +34,45 @@ export function subjectsOf(
     trials: items,
     counted: items.filter(isCounted),
   }));
+}
+
+/** The judges of trials: of a call set, or those that assertions asked. */
+export function judgesOf(trials: readonly TrialSummary[]): Omit<StageUse, "stage">[] {
+  return trials.flatMap(({ judging }) =>
+    judging === undefined ? [] : [judging, ...judging.others ?? []]
+  );
+}
+
+/** Whether the model of a trial, one that took part, or a judge is a program that stands in for a model. */
+export function hasSimulated(trial: TrialSummary): boolean {
+  return trial.model.simulated || judgesOf([trial]).some(({ model }) => model.simulated);
+}
+
+/** Marks the name of what judges have given, if any of them is simulated. */
+export function markedJudges(name: string, judges: readonly Pick<StageUse, "model">[]): string {
+  const isSimulated = ({ model }: Pick<StageUse, "model">) => model.simulated;
+  return judges.every(isSimulated) || !judges.some(isSimulated)
+    ? marked(name, judges.some(isSimulated))
+    : `${name} (in part simulated)`;
+}
+
+/** Who has judged a row, with the model that served a judge where that has another name. */
+export const JUDGES: Column<{ readonly judges: readonly Pick<StageUse, "model">[] }> = {
+  id: "judges",
+  head: "judged by",
+  unit: "text",
+  value: judgeNames,
+  text: (row) => judgeNames(row).join(", ") || NOTHING,
+  shown: false,
+};
+
+function judgeNames({ judges }: { readonly judges: readonly Pick<StageUse, "model">[] }): string[] {
+  return [
+    ...new Set(judges.map(({ model: { requested, served, simulated } }) => {
+      const names = [requested, ...served.filter((name) => name !== requested)];
+      return marked(names.join(" as "), simulated);
+    })),
+  ];
 }
 
 /** Takes trials under all perturbations together. */

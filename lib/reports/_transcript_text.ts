@@ -6,6 +6,7 @@
 
 import { countText } from "../base/numbers.ts";
 import type { JudgedEvent, TraceEvent } from "../calls/trace.ts";
+import { marked } from "../gate/variant.ts";
 import type { StateChange, StateDifference } from "../calls/values/state_difference.ts";
 import type { ShowText } from "./story_lines.ts";
 
@@ -29,10 +30,12 @@ export function isAnswerText(events: readonly TraceEvent[], place: number): bool
 
 /** What a judge was asked, and what it said. */
 export function judgedTitle(
-  { criterion, score, atLeast, model }: JudgedEvent,
+  { criterion, score, atLeast, model, simulated }: JudgedEvent,
   show: ShowText,
 ): string {
-  return `judge ${show(model, 100)}${criterion === undefined ? "" : `, ${show(criterion)}`}: ` +
+  return `judge ${marked(show(model, 100), simulated === true)}${
+    criterion === undefined ? "" : `, ${show(criterion)}`
+  }: ` +
     (score === null ? "no score" : `score ${score}`) +
     (atLeast === undefined ? "" : ` of at least ${atLeast}`);
 }

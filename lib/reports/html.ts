@@ -327,11 +327,11 @@ export interface PageHead {
 
 /** Returns the head of a report's page. */
 export async function reportHead(report: Report): Promise<PageHead> {
-  const { subjects, simulated } = report;
+  const { subjects } = report;
   const sections = await sectionsOf(report);
   return await pageHead({
     suite: report.suite === "" ? "No trials" : report.suite,
-    about: `${provenance(report)}${simulated ? ", with simulated models" : ""}`,
+    about: provenance(report),
     links: sections.filter(({ title }) => title !== ""),
     subjects,
     main: sections.map(({ markup }) => markup),

@@ -35,6 +35,7 @@ import { html } from "./page/_markup.ts";
 import { pageNames } from "./page/_sections.ts";
 import { trialSection } from "./page/_trial_list.ts";
 import { duration } from "./progress.ts";
+import { hasSimulated } from "./_subjects.ts";
 import type { Report } from "./report.ts";
 
 /** Options of {@linkcode LivePage}. */
@@ -251,7 +252,7 @@ export class LivePage implements AsyncDisposable {
         ...(usd === null || trials.length === 0 ? [] : [dollars(usd)]),
       ].join("; "),
       notes: [
-        ...(trials.some(({ model }) => model.simulated) ? ["With simulated models."] : []),
+        ...(trials.some(hasSimulated) ? ["With simulated models."] : []),
         ...[...this.#reasons].map(([reason, count]) =>
           printable(`${countText(count, "trial")} not run: ${reason}`, 1_000)
         ),

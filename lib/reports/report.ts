@@ -26,7 +26,7 @@ import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { isSized } from "./cells.ts";
 import type { ShortNames } from "./_short_names.ts";
-import { type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
+import { hasSimulated, type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
 import { type ReportWords, reportWords } from "./_words.ts";
 
 /** What results come from. */
@@ -127,9 +127,11 @@ export class Report {
     return starts.length === 0 ? null : [starts[0]!, starts.at(-1)!];
   }
 
-  /** Whether any model is a program that stands in for one. */
-  get simulated(): boolean {
-    return this.subjects.some(({ simulated }) => simulated);
+  /** Which of its models are programs that stand in for one, in words; `undefined` if none is. */
+  get simulated(): string | undefined {
+    const { length } = this.subjects.filter(({ simulated }) => simulated);
+    if (length > 0) return length === this.subjects.length ? "simulated" : "in part simulated";
+    return this.trials.some(hasSimulated) ? "a judge is simulated" : undefined;
   }
 
   /** Names a model, strategy and perturbation. */
@@ -164,7 +166,7 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
   };
   return [
     ...noteIf(
-      trials.some(({ model }) => model.simulated),
+      trials.some(hasSimulated),
       "Simulated models are programs that make errors at set rates: their figures show that the tool works and say " +
         "nothing about any language model.",
     ),
@@ -312,6 +314,7 @@ export function provenance(report: Report, isDated = true): string {
     ...(seed === undefined ? [] : [`seed ${seed}`]),
     ...(references ? ["nested references"] : []),
     ...(began === null ? [] : [spanText(...began)]),
+    ...(report.simulated === undefined ? [] : ["with simulated models"]),
     ...(isDated ? origins.map(originText) : []),
   ].join(", ");
 }

@@ -88,7 +88,7 @@ function runParts(
       : []),
     renderParts(report, width, "run", isMeant),
   ];
-  return [(simulated ? "(simulated: a program, no language model)\n" : "") + first, ...others];
+  return [(simulated ? `(${simulated}: a program, no language model)\n` : "") + first, ...others];
 }
 
 /** Returns one paragraph a subject: its verdict, then its numbers; names are those of `report`, if given. */

@@ -28,7 +28,7 @@ import {
 } from "../trials/strategies/entry.ts";
 import type { GraphSpec } from "../tasks/graphs/graph.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
-import type { Cell, JudgeEntry, Suite } from "./suite.ts";
+import { type Cell, judgeEntry, type Suite } from "./suite.ts";
 
 /** What is wrong with a plan: the rule that it breaks, and how. */
 export type PlanFault = readonly [rule: string, state?: string];
@@ -41,11 +41,6 @@ const OF_CALLS: readonly StrategyId[] = [
   "retry",
   "alternative",
 ];
-
-/** The entry of a judge. */
-export function judgeEntry(judge: string | JudgeEntry): JudgeEntry {
-  return typeof judge === "string" ? { model: judge } : judge;
-}
 
 /** Checks the parts of a suite that questions restrict, as their number is fixed. */
 export function questionsFault(suite: Suite, cells: readonly Cell[]): PlanFault | undefined {

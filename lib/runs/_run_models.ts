@@ -78,7 +78,8 @@ export class RunModels {
     const { judge: entry } = this.plan.resolved;
     if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
     const { prompt, ...modelEntry } = entry;
-    const model = this.#connect(modelEntry, planned);
+    // It may have the name of a model under test, and other options.
+    const model = this.#make(modelEntry, planned);
     return this.#answerJudge = judge({ model, prompt });
   }
 
@@ -101,17 +102,17 @@ export class RunModels {
     return models.find((entry) => modelName(entry) === model)!;
   }
 
-  #connect(entry: ModelEntry, { task }: Asking): Model {
-    const key = modelKey(modelName(entry), task);
-    const existing = this.#models.get(key);
-    if (existing !== undefined) return existing;
+  #connect(entry: ModelEntry, planned: Asking): Model {
+    const key = modelKey(modelName(entry), planned.task);
+    return this.#models.getOrInsertComputed(key, () => this.#make(entry, planned));
+  }
+
+  #make(entry: ModelEntry, { task }: Asking): Model {
     const { connect, recordings, identify = identityOf } = this.source;
     const model = recordings === undefined
       ? connect(entry, task)
       : recordings.model(entry, identify(entry, task), () => connect(entry, task));
-    const reached = this.reachability.watch(model, this.#reachKeyOf(entry));
-    this.#models.set(key, reached);
-    return reached;
+    return this.reachability.watch(model, this.#reachKeyOf(entry));
   }
 }
 

@@ -131,6 +131,24 @@ export const OPTIONS = {
       help: "the call set at F, a folder or a file, in place of those of the suite",
     },
   },
+  judge: {
+    places: [...COMMANDS, "plan"],
+    flag: {
+      value: "M",
+      help:
+        "this model in place of the suite's judge, whose prompt it is asked with; without it, a judge that " +
+        "is simulated gives way to a model of `--model` that is not",
+    },
+  },
+  router: {
+    places: [...COMMANDS, "plan"],
+    flag: {
+      value: "M",
+      help:
+        "this model in place of those that strategies of the suite name for the stage `route`; without it, " +
+        "simulated ones of any stage give way as a judge does",
+    },
+  },
   reasoningEffort: {
     places: COMMANDS,
     flag: {

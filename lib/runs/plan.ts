@@ -15,7 +15,6 @@ import {
   everyFault,
   gateFault,
   generatedFault,
-  judgeEntry,
   pairFault,
   type PlanFault,
   questionsFault,
@@ -41,7 +40,7 @@ import {
   type ResolvedSuite,
   unitsPerBlock,
 } from "./resolved_suite.ts";
-import { type Cell, grid, type Suite } from "./suite.ts";
+import { type Cell, grid, judgeEntry, type Suite } from "./suite.ts";
 import { GENERATOR_VERSION } from "../tasks/graphs/task.ts";
 import {
   assertUnperturbed,

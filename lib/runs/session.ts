@@ -66,7 +66,10 @@ export type Settings =
  */
 export function settingsOf(
   options: RunSettings,
-  flags: Omit<FlagsOf<"run"> & FlagsOf<"deno test">, "models" | "strategies" | "prices">,
+  flags: Omit<
+    FlagsOf<"run"> & FlagsOf<"deno test">,
+    "models" | "judge" | "router" | "strategies" | "prices"
+  >,
   ownFolder: () => string = () => "recordings",
 ): Settings {
   const { maxTokens, maxUsd, record, replay, auto, ...others } = flags;

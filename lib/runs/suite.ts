@@ -124,6 +124,11 @@ export interface JudgeEntry extends ModelEntry {
   readonly prompt?: string;
 }
 
+/** The entry of a judge. */
+export function judgeEntry(judge: string | JudgeEntry): JudgeEntry {
+  return typeof judge === "string" ? { model: judge } : judge;
+}
+
 /** A kind of task; each block of a plan has one task of every cell. */
 export type Cell = SeededCell | Omit<CaseSpec, "seed"> | QuestionSpec;
 

@@ -183,6 +183,7 @@ export async function playTrial(
       why: why === undefined ? undefined : printable(redact(why), 500),
       unfit,
       unavailable,
+      simulated: simulated || undefined,
     });
   });
   const run = async () => {

@@ -3,6 +3,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { sayingServer } from "../support/saying_server.ts";
+import { parseSimulatedModel } from "../../lib/simulated/_names.ts";
+import { truthsOf } from "../../lib/simulated/_truth.ts";
+import type { ChatRequest } from "../../lib/simulated/_wire.ts";
+import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 
 const CITY = `${ROOT}/fixtures/call_sets/city`;
 
@@ -170,4 +175,97 @@ Deno.test("toolgate run refuses --set for a suite without a call set", async () 
     stderr.trim(),
     `Cannot use --set with ${suite} as its tasks must be of a call set: they are not`,
   );
+});
+
+Deno.test("no simulated judge or router serves a model that is not, unless it is named, and reports say so", async () => {
+  await using place = await folder();
+  await Deno.symlink(CITY, `${place.path}/city`);
+  const truth = parseSimulatedModel("sim:truth", truthsOf([loadCallSet(CITY)]));
+  await using server = sayingServer(({ body }) => {
+    const asked = body as unknown as ChatRequest;
+    return Response.json({ ...truth.reply(asked), model: asked.model });
+  });
+  const prompt =
+    "How alike are ======Begin of predict JSON======\n{predicted}\n======End of predict JSON======" +
+    " and ======Begin of truth JSON======\n{truth}\n======End of truth JSON======? [[ ]]";
+  const routed = (route: unknown) => ({
+    ...{ strategy: "route_then_fill", name: "routed" },
+    models: { route },
+  });
+  const suite = place.write(
+    "suite.jsonc",
+    suiteOf({ judge: { model: "sim:truth", prompt }, strategies: [routed("sim:truth")] }),
+  );
+  const run = async (path: string, ...flags: string[]) => {
+    const before = server.asked.length;
+    const ended = await toolgate(["run", path, "--base-url", server.url, ...flags]);
+    const asked = server.asked.slice(before).map(({ body }) => body);
+    return { ...ended, asked, models: new Set(asked.map(({ model }) => model)) };
+  };
+  const alone = await run(suite, "--model", "real", "--model", "other");
+  assertEquals(alone.code, 0, alone.all);
+  assertMatch(
+    alone.stderr,
+    /^Stage route: real, as the suite's is simulated; --router names another\nJudge: real, as the suite's is simulated; --judge names another$/m,
+  );
+  assert(!alone.stdout.includes("simulated"), alone.stdout);
+  // The prompt stays: the one of a question, of the router, of the answer and of the judge.
+  assertEquals(alone.asked.length, 2 * 8 * 3);
+  assert(alone.asked.some(({ messages }) => JSON.stringify(messages).includes("How alike are")));
+  const named = await run(suite, ...["--model", "real", "--judge", "rater", "--router", "guide"]);
+  assertEquals([named.models, named.stderr.includes("as the suite's")], [
+    new Set(["guide", "real", "rater"]),
+    false,
+  ]);
+
+  const kept = await run(suite, "--model", "sim:truth");
+  assertEquals([kept.code, kept.asked.length], [0, 0]);
+  const files = ["o.jsonl", "o.json", "o.md", "o.html"].map((name) => place.file(name));
+  const [journal, json, markdown, page] = files as [string, string, string, string];
+  const simulated = ["--judge", "sim:truth", "--router", "sim:truth", "--out", journal];
+  const marked = await run(suite, "--model", "real", ...simulated);
+  assertEquals(marked.models, new Set(["real"]));
+  await toolgate([
+    ...["report", journal, "--json", json, "--markdown", markdown, "--html", page],
+    ...["--csv", place.file("csv")],
+  ]);
+  const [text, written, shown] = [marked.stdout, ...[markdown, page].map(Deno.readTextFileSync)];
+  for (const one of [text, written!, shown!]) {
+    assertStringIncludes(one, "judge (simulated)");
+    assertStringIncludes(one, "real + routed (simulated)");
+    assertStringIncludes(one, "sim:truth (simulated)");
+  }
+  const { metrics } = JSON.parse(Deno.readTextFileSync(json));
+  assertEquals(metrics["call-set-judge"][0].judges, ["sim:truth (simulated)"]);
+  assertEquals(metrics["call-set-calls"][0].picked_by, "sim:truth (simulated)");
+  const table = Deno.readTextFileSync(place.file("csv/call-set-calls.csv"));
+  assertStringIncludes(table, ",sim:truth (simulated),");
+
+  // Entries of a judge and of a stage have all options of a model, and the judge those of its own.
+  const options = { baseURL: server.url, temperature: 0.5, reasoningEffort: "low" };
+  const entries = place.write(
+    "entries.jsonc",
+    suiteOf({
+      models: ["real"],
+      judge: { model: "real", ...options, prompt },
+      strategies: [routed({ model: "guide", ...options })],
+    }),
+  );
+  const { asked } = await run(entries);
+  assertEquals(
+    new Set(
+      asked.map((body) => `${body["model"]} ${body["temperature"]} ${body["reasoning_effort"]}`),
+    ),
+    new Set(["guide 0.5 low", "real undefined undefined", "real 0.5 low"]),
+  );
+
+  const none = place.write("none.jsonc", suiteOf({}));
+  const refused = await Promise.all(["--judge", "--router"].map((flag) => run(none, flag, "real")));
+  assertEquals(refused.map(({ code, stderr }) => [code, stderr.trim()]), [
+    [2, `Cannot use ${none} as --judge needs a judge to replace: the suite has none`],
+    [
+      2,
+      `Cannot use ${none} as --router needs a strategy that names a model for the stage route: the suite has none`,
+    ],
+  ]);
 });

@@ -122,7 +122,7 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
   assert(order[0]! >= 0, all);
 
   const text = Deno.readTextFileSync(place.file("r.txt"));
-  assertStringIncludes(text, "gated: 20 of 20 planned trials, seed 1\n");
+  assertStringIncludes(text, "gated: 20 of 20 planned trials, seed 1, with simulated models\n");
   assertStringIncludes(text, block!.slice(order[0], order[1]));
   assertMatch(text, /: FAIL: [^]*Clopper-Pearson\)\n$/);
   const markdown = Deno.readTextFileSync(place.file("r.md"));

@@ -156,7 +156,7 @@ Deno.test("renderMarkdown() begins with the suite, where it comes from, and what
   assertEquals([title, notes], ["# quick", "## Notes"]);
   assertEquals(
     unescaped(origin!),
-    "2 of 3 planned trials, seed 7, started at 2026-01-01 00:00:00 UTC",
+    "2 of 3 planned trials, seed 7, started at 2026-01-01 00:00:00 UTC, with simulated models",
   );
   assertMatch(first!, /^- Simulated models are programs/);
   assertMatch(second!, /^- 1 of 2 trials are invalid/);

@@ -11,7 +11,7 @@ import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { StageUse } from "../model.ts";
 
 /** A question that a judge was asked, and what came of it. */
-export interface AskedQuestion extends Omit<JudgedEvent, "kind"> {
+export interface AskedQuestion extends Omit<JudgedEvent, "kind" | "simulated"> {
   /** The name of the model that answered, according to the server; empty if it does not say. */
   readonly served: string;
   /** Whether the judge is a program that simulates a model. */
@@ -56,6 +56,7 @@ export class AskedJudges {
     this.#events.push({
       kind: "judged",
       ...question,
+      simulated: simulated || undefined,
       // Before it is cut, as that of the reply is: half a key is no longer recognized.
       question: cutText(redactRecord(question.question), MAX_KEPT_LENGTH),
     });

@@ -8,11 +8,11 @@ import type { StrategyWork } from "../../calls/work.ts";
 import { isUnwatched } from "../../gate/variant.ts";
 import { spentUsage } from "../../models/prices.ts";
 import { isCase } from "../../tasks/task_kind.ts";
-import { sumUsage, type Usage } from "../../tools/message.ts";
+import { sumUsage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
-import { subjectColumns } from "../_subjects.ts";
+import { JUDGES, judgesOf, markedJudges, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { callColumns, ESTIMATED, ratioOf, tally, tokenColumns } from "./_tally.ts";
 
@@ -24,7 +24,7 @@ const EFFORT = metric(
       tally: tally(trials),
       calls: sum(counted, ({ calls }) => calls),
       usage: sumUsage(trials.map(spentUsage)),
-      judging: judgingOf(trials),
+      judges: judgesOf(trials.filter(({ task }) => isCase(task))),
       unwatched: counted.some(isUnwatched),
     })),
   {
@@ -45,20 +45,19 @@ const EFFORT = metric(
       { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
       tokenColumns(({ usage }) => usage),
       {
-        ...{ id: "judge_tokens", head: "by judges", unit: "count", shown: "filled" },
-        value: ({ judging }) => judging && judging.inputTokens + judging.outputTokens,
+        ...{ id: "judge_tokens", unit: "count", shown: "filled" },
+        // Those of call sets stand in a table of their own.
+        head: markedJudges("by judges", rows.flatMap(({ judges }) => judges)),
+        value: ({ judges }) => {
+          if (judges.length === 0) return undefined;
+          const { inputTokens, outputTokens } = sumUsage(judges.map(({ usage }) => usage));
+          return inputTokens + outputTokens;
+        },
       },
+      JUDGES,
     ],
   },
 );
-
-/** The tokens of the judges of tool tests; those of call sets stand in a table of their own. */
-function judgingOf(trials: readonly TrialSummary[]): Usage | undefined {
-  const judged = trials.flatMap(({ task, judging }) =>
-    isCase(task) && judging !== undefined ? [judging, ...judging.others ?? []] : []
-  );
-  return judged.length === 0 ? undefined : sumUsage(judged.map(({ usage }) => usage));
-}
 
 /** The work of strategies outside the agent loop. */
 const WORK = metric(

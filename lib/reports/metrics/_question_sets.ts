@@ -5,7 +5,7 @@
 
 import { mean } from "../../base/numbers.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
-import { byGraph, isCounted } from "../../gate/variant.ts";
+import { byGraph, isCounted, marked } from "../../gate/variant.ts";
 import { summarizeJudging } from "../../models/judge/score.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
 import { ERROR_CLASSES } from "../../tasks/questions/error_classes.ts";
@@ -19,12 +19,19 @@ import {
 import type { QuestionSpec } from "../../tasks/task_kind.ts";
 import { sumUsage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
-import type { Judging, Outcome } from "../../trials/trial.ts";
+import type { Outcome } from "../../trials/trial.ts";
 import { isWholeQuestion, questionWords } from "../cells.ts";
-import { asideColumn, type Column, NOTHING, UNAVAILABLE } from "../columns.ts";
+import { asideColumn, type Column, UNAVAILABLE } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
-import { subjectColumns, subjectsOf, type SubjectTrials } from "../_subjects.ts";
+import {
+  JUDGES,
+  judgesOf,
+  markedJudges,
+  subjectColumns,
+  subjectsOf,
+  type SubjectTrials,
+} from "../_subjects.ts";
 import { averageScores } from "./difficulty.ts";
 import { countOf, shareInterval, tokenColumns } from "./_tally.ts";
 
@@ -49,7 +56,7 @@ interface Result extends Pick<TrialSummary, "domain" | "scored"> {
 
 /** Returns the answers of a subject, and once more with their scores before repair if a model repaired any. */
 function answersOf(own: Way & SubjectTrials) {
-  const { mode, subject, trials, counted } = own;
+  const { mode, subject, simulated, trials, counted } = own;
   const text = mode === "routing" ? null : false;
   const wrong = { syntaxValid: text, structural: text, exact: text, routingExact: false };
   const results = counted.flatMap(({ task, domain, outcome, scored }): Result[] => {
@@ -59,12 +66,13 @@ function answersOf(own: Way & SubjectTrials) {
   const answers = results.flatMap(({ task, scored }) => scored ? [{ task, ...scored }] : []);
   const stages = trials.flatMap(({ askedStages = [] }) => askedStages);
   const router = trials.flatMap(({ stages = [] }) => stages)
-    .find(({ stage }) => stage === "route")?.model.requested ?? subject.model;
+    .find(({ stage }) => stage === "route")?.model ?? { requested: subject.model, simulated };
   const repaired = answers.filter(({ unrepaired }) => unrepaired !== undefined).length;
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const row = {
     ...{ ...own, results, answers, repaired, unchanged, isBefore: false },
     router: stages.includes("route") ? router : null,
+    judges: judgesOf(trials),
     inferred: stages.includes("infer"),
     invalid: trials.length - counted.length - unchanged,
     limited: results.length - answers.length,
@@ -156,8 +164,8 @@ function askedColumns(rows: readonly Asked[], report: Report): readonly Column<A
     {
       id: "picked_by",
       unit: "text",
-      value: ({ router }) => router,
-      text: ({ router, subject }) => router === subject.model ? "itself" : undefined,
+      value: ({ router }) => router && marked(router.requested, router.simulated),
+      text: ({ router, subject }) => router?.requested === subject.model ? "itself" : undefined,
       shown: "filled",
       about: "the model that was asked for the functions first",
     },
@@ -217,7 +225,7 @@ const CALLS = metric<Asked>(
       askedColumns(rows, report),
       scoreColumns("exact", AVERAGES),
       {
-        head: "judge",
+        head: judgeWords("judge", rows),
         unit: "score",
         value: ({ isBefore, answers }) =>
           isBefore ? null : summarizeJudging(answers.flatMap(({ judged = [] }) => judged)).mean,
@@ -296,7 +304,6 @@ const ERRORS = metric(askedOf, {
 const JUDGE = metric((report) =>
   askedOf(report).flatMap(({ answers, ...row }) => {
     const judgements = answers.flatMap(({ judged = [] }) => judged);
-    const judgings = row.trials.flatMap(({ judging = [] }) => judging);
     const pairs = answers.flatMap(({ judged, scores: { exact, routingExact } }): Pair[] =>
       typeof judged?.score === "number" ? [[judged.score, Number(exact ?? routingExact)]] : []
     );
@@ -305,28 +312,20 @@ const JUDGE = metric((report) =>
       ...summarizeJudging(judgements),
       right: mean(pairs.map(([, right]) => right)),
       correlation: correlationOf(pairs),
-      judges: [...new Set(judgings.map(judgeName))],
-      usage: judgings.length === 0 ? null : sumUsage(judgings.map(({ usage }) => usage)),
+      usage: row.judges.length === 0 ? null : sumUsage(row.judges.map(({ usage }) => usage)),
     }];
   }), {
   id: "call-set-judge",
   section: "call sets",
-  title: "The judge and exact calls",
+  title: (rows) => `${judgeWords("The judge", rows)} and exact calls`,
   paper: "CallNavi",
   source: "section 6.4",
   note: "correlation: of score and exactness over trials",
   columns: (rows, report) => [
     wayColumns(rows),
     subjectColumns(report),
-    {
-      id: "judges",
-      head: "judged by",
-      unit: "text",
-      value: ({ judges }) => judges,
-      text: ({ judges }) => judges.join(", ") || NOTHING,
-      shown: "filled",
-    },
-    { id: "judge", unit: "score", value: (row) => row.mean },
+    { ...JUDGES, shown: "filled" },
+    { id: "judge", head: judgeWords("judge", rows), unit: "score", value: (row) => row.mean },
     (["judged", "unusable", "unavailable", "unfit"] as const).map((id) => asideColumn(id)),
     {
       id: "exact",
@@ -345,19 +344,23 @@ const JUDGED_MODELS = metric((report) =>
     const pairs = rows.flatMap(({ mean, right }): Pair[] =>
       mean === null || right === null ? [] : [[mean, right]]
     );
-    return pairs.length < 3
-      ? []
-      : [{ ...rows[0]!, compared: pairs.length, correlation: correlationOf(pairs) }];
+    return pairs.length < 3 ? [] : [{
+      ...rows[0]!,
+      judges: rows.flatMap(({ judges }) => judges),
+      compared: pairs.length,
+      correlation: correlationOf(pairs),
+    }];
   }), {
   id: "call-set-judged-models",
   section: "call sets",
-  title: "The judge and exact calls, over models",
+  title: (rows) => `${judgeWords("The judge", rows)} and exact calls, over models`,
   paper: "CallNavi",
   source: "section 6.4",
   note: "correlation: of the means in the table above, over its rows",
   columns: (rows) => [
     { head: "questions of", unit: "name", value: (row) => questionWords(row) },
     wayColumns(rows).map((way) => ({ ...way, shown: false })),
+    JUDGES,
     { id: "compared", head: "rows", unit: "count", value: ({ compared }) => compared },
     CORRELATION,
   ],
@@ -370,10 +373,9 @@ function correlationOf(pairs: readonly Pair[]): Correlation | null {
   return pearson(pairs.map(([judge]) => judge), pairs.map(([, right]) => right));
 }
 
-/** Names a judge, and the model that served it where that has another name. */
-function judgeName({ model: { requested, served, simulated } }: Judging): string {
-  return [requested, ...served.filter((name) => name !== requested)].join(" as ") +
-    (simulated ? " (simulated)" : "");
+/** Names what the judges of rows have given. */
+function judgeWords(name: string, rows: readonly Pick<Asked, "judges">[]): string {
+  return markedJudges(name, rows.flatMap(({ judges }) => judges));
 }
 
 const CORRELATION: readonly Column<{ readonly correlation: Correlation | null }>[] = [

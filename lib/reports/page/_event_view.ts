@@ -15,6 +15,7 @@ import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, jsonText, parseJson, printable, printableLines } from "../../base/json.ts";
 import { agentNotes, callNotes, plainArguments } from "../story.ts";
+import { marked } from "../../gate/variant.ts";
 import type { Task } from "../../tasks/graphs/task.ts";
 import {
   type CallEvent,
@@ -135,9 +136,11 @@ function viewJudged(event: JudgedEvent): EventView {
 /** Returns the scores of the answer to a question, which stands beside the events with the right calls. */
 function viewScored(event: ScoredEvent): EventView {
   const { scores, unrepaired, errors, judged } = event;
-  const judgeLines = judged === undefined
-    ? []
-    : [`judge: ${judged.score ?? `no score (${judged.why ?? "unknown reason"})`}`];
+  const judgeLines = judged === undefined ? [] : [
+    `${marked("judge", judged.simulated === true)}: ${
+      judged.score ?? `no score (${judged.why ?? "unknown reason"})`
+    }`,
+  ];
   const lines = [
     `scores: ${scoreWords(scores)}`,
     ...(unrepaired === undefined ? [] : [`before repair: ${scoreWords(unrepaired)}`]),

@@ -5,7 +5,7 @@
  */
 
 import { signsOf } from "../../gate/ceilings.ts";
-import { isUnwatched } from "../../gate/variant.ts";
+import { isUnwatched, marked } from "../../gate/variant.ts";
 import { cellName, isWholeQuestion } from "../cells.ts";
 import { printable } from "../../base/json.ts";
 import { describeOutcome, firstFailure } from "../story.ts";
@@ -63,7 +63,7 @@ export function viewTrial(
   // What is usual is not said.
   const facts: [string, string | undefined | false][] = [
     ["right answer", known && rightAnswer(known)],
-    ["model", model.requested + (model.simulated ? " (simulated)" : "")],
+    ["model", marked(model.requested, model.simulated)],
     [
       "task",
       cellName(trial) + (isWholeQuestion(trial.task) ? `, question ${trial.task.question}` : ""),

@@ -21,6 +21,7 @@ import {
   attemptOf,
   byGraph,
   graphKey,
+  marked,
   type Variant,
   variantKey,
   variantName,
@@ -230,6 +231,6 @@ function unitsOf(record: RunRecord, results: readonly PlannedResult[]): Unit[] {
 
 /** Says what a verdict is on. */
 export function watchedName({ simulated, served, ...subject }: WatchedModel): string {
-  const name = printable(variantName(subject), 200) + (simulated ? " (simulated)" : "");
+  const name = marked(printable(variantName(subject), 200), simulated);
   return `${name}, served as ${printable(served, 100)}`;
 }

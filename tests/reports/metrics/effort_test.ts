@@ -156,7 +156,7 @@ Deno.test("effort has the tokens of judges that tool tests asked beside those of
   ]);
   assertMatch(
     renderTables(reportOf(trials)),
-    /^Effort: tokens read 20, written 4, by judges 1,202$/m,
+    /^Effort: tokens read 20, written 4, by judges \(simulated\) 1,202$/m,
   );
   assertEquals(valuesOf(recordsOf("effort", [record()]), "judge_tokens"), [[null]]);
 });

@@ -295,9 +295,9 @@ Deno.test("QUESTION_SETS have Table 5 where functions were picked first, and who
     ["model", "picked by", "trials", "exact: easy", "hard", "all", "95% interval"],
     ["m", "-", "1+0+1", "0.0%", "0.0%", "0.0%", interval(0, 2)],
     ["m + route_then_fill", "itself", "1+0+1", "100.0%", "0.0%", "50.0%", interval(1, 2)],
-    ["m + helped", "g", "1+0+0", "100.0%", "-", "100.0%", interval(1, 1)],
+    ["m + helped", "g (simulated)", "1+0+0", "100.0%", "-", "100.0%", interval(1, 1)],
   ]);
-  assertEquals(partsOf("call-set-calls", trials, "picked_by"), [[null], ["m"], ["g"]]);
+  assertEquals(partsOf("call-set-calls", trials, "picked_by"), [[null], ["m"], ["g (simulated)"]]);
 });
 
 Deno.test("QUESTION_SETS have Table 6: hard questions, plain and with backward inference (CallNavi 7.2)", () => {
@@ -462,6 +462,13 @@ Deno.test("QUESTION_SETS name the judge with the models that served it, and what
     ["big as big-1, big as big-2, sim:mini (simulated)", "3,600", "28"],
     ["big", "~900", "~7"],
     ["-", "-", "-"],
+  ]);
+  const headOf = (own: readonly TrialSummary[]) =>
+    texts(tables(own).get("call-set-calls-1")!, -1)[0];
+  assertEquals([trials, trials.slice(0, 2), trials.slice(2, 4)].map(headOf), [
+    ["judge (in part simulated)"],
+    ["judge"],
+    ["judge (simulated)"],
   ]);
 });
 

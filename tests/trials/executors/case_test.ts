@@ -694,10 +694,17 @@ Deno.test("each question to a judge leaves an event with its reply, and its toke
   assertEquals(trial.outcome, "wrong_answer");
   const judged = trial.events.filter((event) => event.kind === "judged");
   assertEquals(judged.map(({ question: _, reply: __, ...rest }) => rest), [
-    { kind: "judged", score: 0.6, model: "kind", usage },
-    { kind: "judged", score: 0.6, atLeast: 0.5, model: "kind", usage },
+    { kind: "judged", score: 0.6, model: "kind", simulated: true, usage },
+    { kind: "judged", score: 0.6, atLeast: 0.5, model: "kind", simulated: true, usage },
     {
-      ...{ kind: "judged", criterion: "clear", score: 0.25, model: "strict", usage },
+      ...{
+        kind: "judged",
+        criterion: "clear",
+        score: 0.25,
+        model: "strict",
+        simulated: true,
+        usage,
+      },
       reason: "clear: 2 of 5, at least 4: It says so, [redacted].",
     },
   ]);

@@ -258,7 +258,7 @@ Deno.test("a judge says how alike answer and truth are, at its own expense (Call
   }));
   const trials = await runAll(model, {}, { judge: "judge" });
   for (const trial of trials) {
-    assertEquals(scoredIn(trial).judged, { score: 0.75 });
+    assertEquals(scoredIn(trial).judged, { score: 0.75, simulated: true });
     // The tokens of the judge are kept, and are none of the model's.
     assertEquals(trial.judging?.model, { requested: "judge", served: ["judge"], simulated: true });
     assertEquals(trial.judging?.usage, { inputTokens: 7, outputTokens: 3 });
