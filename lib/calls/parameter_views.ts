@@ -9,7 +9,13 @@ import { parseJson } from "../base/json.ts";
 import type { ExpectedCall } from "../tools/expected_call.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { ToolSchema } from "../tools/tool.ts";
-import { type CallEvent, callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "./trace.ts";
+import {
+  type CallEvent,
+  callsOf,
+  MAX_KEPT_LENGTH,
+  type ParameterFailure,
+  type TraceEvent,
+} from "./trace.ts";
 
 /** The parameter failures of one trial. */
 export interface ParameterScore {
@@ -21,6 +27,19 @@ export interface ParameterScore {
   readonly undecided: readonly ParameterFailureType[];
   /** Number of texts that deviate or mismatch, and of those that are similar to the right ones. */
   readonly texts: { readonly compared: number; readonly similar: number };
+}
+
+/** The calls of one tool in a trial, and how often which of its parameters failed in which way. */
+export interface ToolFailures {
+  /** The tool. */
+  readonly tool: string;
+  /** Number of its calls that were compared. */
+  readonly calls: number;
+  /** A row for each parameter, as in {@linkcode ParameterFailure}, and type; a call has at most one of a parameter. */
+  readonly failures: readonly (Pick<ParameterFailure, "parameter" | "type"> & {
+    /** Number of calls with it. */
+    readonly calls: number;
+  })[];
 }
 
 /** Texts count as similar above this value of Rouge-L (Butterfly, section 5.2). */
@@ -90,6 +109,22 @@ export function scoreOfViews(events: readonly TraceEvent[]): ParameterScore {
       similar: texts.filter((similarity) => similarity > SIMILAR).length,
     },
   };
+}
+
+/** Counts the failures in the views of a trace by tool, parameter and type. */
+export function toolFailuresOf(events: readonly TraceEvent[]): ToolFailures[] {
+  const compared = callsOf(events).filter((call) => !isLost(call) && !dependedOnFailedCall(call));
+  return [...Map.groupBy(compared, (call) => call.function)].map(([tool, calls]) => {
+    const failures = calls.flatMap(({ parameters }) => parameters?.failures ?? []);
+    const kinds = Map.groupBy(failures, ({ type, parameter }) => `${type} ${parameter}`);
+    return {
+      ...{ tool, calls: calls.length },
+      failures: Array.from(kinds.values(), (same) => {
+        const [{ type, parameter }] = same as [ParameterFailure];
+        return { parameter, type, calls: same.length };
+      }),
+    };
+  });
 }
 
 function inOrder(types: ReadonlySet<ParameterFailureType>): readonly ParameterFailureType[] {

@@ -12,6 +12,7 @@ export const MISTAKES = [
   "distract",
   "hallucinate",
   "arity",
+  "key",
   "quit",
   "copy",
   "averse",
@@ -30,7 +31,15 @@ export const REACTIONS = ["giveup", "invent"] as const;
 export const BREAKS = ["breakFormat", "hopeless"] as const;
 
 /** The kinds of mistakes in answers. */
-export const ANSWER_MISTAKES = ["syntax", "fence", "route", "key", "value", "extra"] as const;
+export const ANSWER_MISTAKES = [
+  "syntax",
+  "fence",
+  "route",
+  "key",
+  "value",
+  "extra",
+  "optional",
+] as const;
 
 /** The kinds of mistakes: those in answers, and that of the judge. */
 export const TRUTH_MISTAKES = [...ANSWER_MISTAKES, "judge"] as const;

@@ -47,7 +47,7 @@ export function writeCall(
 
 /** Converts the value of one parameter to the type that the schema declares. */
 export function writeValue(
-  { schema, takesNumbers = false }: FunctionReading,
+  { schema, takesNumbers = false }: Pick<FunctionReading, "schema" | "takesNumbers">,
   parameter: string,
   value: Value,
 ): JsonValue {

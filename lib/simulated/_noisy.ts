@@ -147,6 +147,7 @@ function spoilStage(stage: StageReading, rates: MistakeRates, key: number): stri
  * | --- | --- |
  * | `hallucinate` | calls an invented name; it sees the error and tries again |
  * | `arity` | drops an argument; it sees the error and tries again |
+ * | `key` | misnames an argument; it sees the error and tries again |
  * | `stale` | gives another variable's value; a quarter as often if the last result restates it |
  * | `early` | also calls a function that needs the pending return of this call, and trusts its result |
  * | `distract` | also calls, rightly, a function that is not needed; each at most once |
@@ -160,7 +161,7 @@ function spoilStage(stage: StageReading, rates: MistakeRates, key: number): stri
  * | `needless` | calls a tool that cannot help, although the question states the answer |
  * | `inject` | does what an instruction in a result demands, once |
  *
- * At most one of the first three affects a call, and `copy` none that they affect. A request to repair a call
+ * At most one of the first four affects a call, and `copy` none that they affect. A request to repair a call
  * is a new opportunity, but no further calls are added then. If a call is required, it never quits.
  *
  * For a plan or a list of functions, the answer is an opportunity for `quit`, a list of all functions one for
@@ -216,6 +217,17 @@ export function spoil(intention: Intention, situation: Situation): OutgoingCall 
   if (dropped !== undefined && hits(rates.arity, arity)) {
     arguments_.delete(dropped);
     return writeCall(called, arguments_);
+  }
+  const key = stream("key", name);
+  const misnamed = sample([...arguments_.keys()], key);
+  if (misnamed !== undefined && hits(rates.key, key)) {
+    let invented = misnamed;
+    while (arguments_.has(invented)) invented += "_";
+    const renamed = Array.from(arguments_, ([parameter, value]): [string, Value] => [
+      parameter === misnamed ? invented : parameter,
+      value,
+    ]);
+    return writeCall(called, new Map(renamed));
   }
   const stale = stream("stale", name);
   const mistaken = sample(intention.arguments, stale);

@@ -5,6 +5,7 @@
  */
 
 import { ANSWER_MISTAKES, type TRUTH_MISTAKES } from "../models/simulated_name.ts";
+import { writeValue } from "./_arguments.ts";
 import type { Draws } from "./_wire.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import {
@@ -32,7 +33,8 @@ export type AnswerMistake = typeof ANSWER_MISTAKES[number];
  * | `route` | leaves out a call, or makes one of another function of the domain | there is another function, or several calls | `routingExact`, `structural`, `exact` | the same |
  * | `key` | misnames an argument | a call has one | `structural`, `exact` | the same |
  * | `value` | gives an argument another value | a call has one that is not `"$$$"` or `{}` | `exact` | the same |
- * | `extra` | adds an argument | the truth has the arguments of a call, if none | nothing | `exact` |
+ * | `extra` | adds an argument of an invented name | the truth has the arguments of a call, if none | nothing | `exact` |
+ * | `optional` | adds an argument that the function declares and the truth does not have | likewise, and there is one | nothing | `exact` |
  * | `judge` | rates without a score | it is asked to judge | | |
  *
  * Answers are texts in the modes `parameters` and `routing`. In `routing` each of the first three that makes any
@@ -67,6 +69,7 @@ export function possibleMistakes(known: KnownQuestion, mode: CallMode): AnswerMi
     key: hasArguments && namedArguments(calls).length > 0,
     value: hasArguments && namedArguments(calls).some(isSpecific),
     extra: hasArguments && calls.some(({ given }) => isJsonObject(given)),
+    optional: hasArguments && spareArguments(calls, known).length > 0,
   };
   return ANSWER_MISTAKES.filter((mistake) => has[mistake]);
 }
@@ -147,6 +150,28 @@ function otherFunctions(name: string, { functions }: KnownQuestion): string[] {
     .filter((other) => normalizeOutput(other) !== normalizeOutput(name));
 }
 
+/** Arguments that functions declare and calls do not have, with values that their schemas allow. */
+function spareArguments(
+  calls: readonly TrueCall[],
+  { functions }: KnownQuestion,
+): readonly NamedArgument[] {
+  return calls.flatMap(({ name, given }, place) => {
+    const schema = functions.find((one) => one.name === name)?.tool.parameters ?? {};
+    const { properties } = schema;
+    if (!isJsonObject(properties) || !isJsonObject(given)) return [];
+    return Object.entries(properties).filter(([key]) => !Object.hasOwn(given, key))
+      .map(([key, own]): NamedArgument => {
+        const listed = isJsonObject(own) && Array.isArray(own["enum"]) ? own["enum"] : [];
+        // The default would be no more than what happens anyway.
+        const other = listed.find((value) => isJsonObject(own) && value !== own["default"]);
+        return { place, key, value: other ?? writeValue({ schema }, key, SPARE) };
+      });
+  });
+}
+
+/** What is written for an argument that was not asked for. */
+const SPARE = 3;
+
 type Spoiler = (
   calls: readonly TrueCall[],
   stream: Stream,
@@ -179,6 +204,13 @@ const SPOILERS: readonly (readonly [AnswerMistake, Spoiler])[] = [
       const name = freeName("note", [...taken, ...namesOf(entries)]);
       return [...entries, [name, "extra"]];
     });
+  }],
+  ["optional", (calls, stream, known) => {
+    // A name must not come twice, however another mistake changed the call.
+    const spare = spareArguments(calls, known);
+    if (spare.length === 0) return calls;
+    const { place, key, value } = sample(spare, stream)!;
+    return withEntries(calls, place, (entries) => [...entries, [key, value]]);
   }],
   ["route", (calls, stream, known) => {
     const places = calls.flatMap(({ name }, place) => {

@@ -13,7 +13,12 @@ import {
   PARAMETER_FAILURES,
 } from "../calls/failure_types.ts";
 import { sumUsage } from "../tools/message.ts";
-import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
+import {
+  type ParameterScore,
+  scoreOfViews,
+  type ToolFailures,
+  toolFailuresOf,
+} from "../calls/parameter_views.ts";
 import {
   type AgentWork,
   agentWorkOf,
@@ -81,6 +86,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly askedStages?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
   readonly parameters?: ParameterScore;
+  /** The same by tool; omitted for generated tasks as well, each of which has functions of its own. */
+  readonly toolFailures?: readonly ToolFailures[];
   /** The needed calls, and those that were never made; omitted when the right calls are not known. */
   readonly missed?: MissedCalls;
   /** How the model recovered from faults, by function; omitted without any faults. */
@@ -212,10 +219,10 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
         event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
       ),
     ),
-  // Whether calls were compared to the correct ones and none is missing: other tools may drop events.
-  parameters: ({ oracle, calls, events }) =>
-    oracle !== undefined && callsOf(events).length >= calls
-      ? sharedPart(scoreOfViews(events))
+  parameters: (trial) => isCompared(trial) ? sharedPart(scoreOfViews(trial.events)) : undefined,
+  toolFailures: (trial) =>
+    isCompared(trial) && !isGenerated(trial.task)
+      ? sharedPart(unlessEmpty(toolFailuresOf(trial.events)))
       : undefined,
   missed: (trial) => sharedPart(missedCallsOf(trial)),
   recoveries: ({ events }) => unlessEmpty(recoveryOf(events)),
@@ -236,6 +243,11 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
   why: (trial) =>
     isCase(trial.task) && trial.reason === undefined ? sharedText(whyUnsolved(trial)) : undefined,
 };
+
+/** Whether calls were compared to the correct ones and none is missing: other tools may drop events. */
+function isCompared({ oracle, calls, events }: Trial): boolean {
+  return oracle !== undefined && callsOf(events).length >= calls;
+}
 
 /** The fields of a trial that a summary does not keep. */
 const LEFT_OUT = ["events", "failures", "transcript", "needed", "oracle", "cleanUp"];

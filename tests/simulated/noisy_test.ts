@@ -50,7 +50,7 @@ function model(options: string) {
   return parseSimulatedModel(`sim:noisy?${options}`);
 }
 
-type Kind = "right" | "invented" | "dropped" | "stale" | "early" | "irrelevant";
+type Kind = "right" | "invented" | "dropped" | "misnamed" | "stale" | "early" | "irrelevant";
 
 /** What a call is; fails where it is wrong in more than one way. */
 function kindOf(call: Call, { known }: Step): Kind {
@@ -61,6 +61,11 @@ function kindOf(call: Call, { known }: Step): Kind {
     return "invented";
   }
   const { parameters, role } = call.function;
+  const misnamed = given.filter(([own]) => !parameters.has(own));
+  if (misnamed.length > 0) {
+    assertEquals([misnamed.length, given.length], [1, parameters.size], "one has another name");
+    return "misnamed";
+  }
   const wrong = given.filter(([own, value]) => value !== known.get(parameters.get(own)!));
   if (given.length < parameters.size) {
     assertEquals([given.length, wrong], [parameters.size - 1, []], "one is dropped");
@@ -86,7 +91,7 @@ function opportunitiesIn({ known, calls, before }: Step, { functions, target }: 
   // On a path every function but the target's has one consumer.
   const consumed = calls[0]?.function?.output === target ? 0 : 1;
   return {
-    ...{ invented: intended.length, dropped: intended.length },
+    ...{ invented: intended.length, dropped: intended.length, misnamed: intended.length },
     stale: new Set(known.values()).size > 1 ? intended.length : 0,
     ...{ early: consumed, irrelevant: isIdle ? 1 : 0 },
   };
@@ -96,6 +101,7 @@ function opportunitiesIn({ known, calls, before }: Step, { functions, target }: 
 const TABLE: readonly (readonly [string, Partial<Record<Kind, number>>, Spec?])[] = [
   ["hallucinate=.2", { invented: 0.2 }],
   ["arity=.3", { dropped: 0.3 }],
+  ["key=.3", { misnamed: 0.3 }],
   ["stale=.4", { stale: 0.4 }],
   ["early=.3", { early: 0.3 }, PATH],
   ["distract=.25", { irrelevant: 0.25 }],
@@ -123,7 +129,7 @@ for (const [options, rates, spec] of TABLE) {
       assertEquals(new Set(done).size, done.length, "nothing twice that was not refused");
       const last = calls.findLast((call) => call.function?.output === world.target);
       const isLost = text.startsWith("I cannot determine") &&
-        ("invented" in rates || "dropped" in rates);
+        ["invented", "dropped", "misnamed"].some((kind) => kind in rates);
       assert(isLost || text === `${world.target} = ${last!.result}`, "it believes what it gets");
     }
     assertEquals(new Set(seen.keys()), new Set(["right", ...Object.keys(rates)]));
@@ -221,7 +227,7 @@ Deno.test("sim:noisy's mistakes come out as failures of their types, or as none"
     }));
   const types: Readonly<Record<string, FailureType>> = {
     hallucinate: "function_not_found",
-    arity: "wrong_number_of_inputs",
+    ...{ arity: "wrong_number_of_inputs", key: "wrong_number_of_inputs" },
     early: "value_not_yet_known",
     stale: "incorrect_value",
   };
@@ -239,7 +245,7 @@ Deno.test("sim:noisy's mistakes come out as failures of their types, or as none"
 
 Deno.test("sim:noisy always ends", () => {
   for (const world of worlds(5)) {
-    for (const mistake of ["hallucinate", "arity", "stale", "early", "distract", "quit"]) {
+    for (const mistake of ["hallucinate", "arity", "key", "stale", "early", "distract", "quit"]) {
       talk(model(`${mistake}=1`), world);
     }
     for (let seed = 0; seed < 10; seed++) {

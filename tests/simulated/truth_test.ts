@@ -21,7 +21,12 @@ import {
 } from "../../lib/simulated/_truth_mistakes.ts";
 import type { ChatMessage, ChatRequest } from "../../lib/simulated/_wire.ts";
 import { writeCallPrompt } from "../../lib/tasks/questions/prompt.ts";
-import { type CallSet, difficultyOf } from "../../lib/tasks/questions/question_set.ts";
+import {
+  type CallSet,
+  type CallTruth,
+  difficultyOf,
+  resolvedTruth,
+} from "../../lib/tasks/questions/question_set.ts";
 import {
   CALL_FORMATS,
   type QuestionScores,
@@ -31,7 +36,8 @@ import {
 import { isQuestion } from "../../lib/tasks/task_kind.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { CITY, CITY_PATH, cityPlan } from "../support/call_sets.ts";
+import { argumentCheck } from "../../lib/tools/schema/validate.ts";
+import { CITY, CITY_PATH, cityPlan, TRIPS } from "../support/call_sets.ts";
 import fc from "../support/fast_check.ts";
 import {
   EVERY_MISTAKE,
@@ -392,7 +398,7 @@ Deno.test("parseSimulatedModel() takes the options of sim:truth, and no others",
     const [name, rule] of [
       [
         "sim:truth?early=1",
-        "the options of sim:truth are syntax, fence, route, key, value, extra, judge, seed",
+        "the options of sim:truth are syntax, fence, route, key, value, extra, optional, judge, seed",
       ],
       ["sim:truth?__proto__=1", "the options of sim:truth are"],
       ["sim:truth?memory=1", "the options of sim:truth are"],
@@ -400,7 +406,10 @@ Deno.test("parseSimulatedModel() takes the options of sim:truth, and no others",
       ["sim:truth?judge=", "judge must be a number from 0 to 1"],
       ["sim:truth?seed=0.5", "seed must be a whole number"],
       ["sim:truth?key=0&key=0", "each option may occur only once"],
-      ["sim:truths", "or sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed="],
+      [
+        "sim:truths",
+        "or sim:truth?syntax=&fence=&route=&key=&value=&extra=&optional=&judge=&seed=",
+      ],
     ] as const
   ) {
     assertThrows(() => parseSimulatedModel(name), InputError, rule);
@@ -588,7 +597,25 @@ function assertTable(set: CallSet, ways = WAYS): void {
   }
 }
 
-Deno.test("sim:truth makes false just what the table of mistakes says", () => assertTable(CITY));
+Deno.test("sim:truth makes false just what the table of mistakes says", () => {
+  assertTable(CITY);
+  assertTable(TRIPS);
+});
+
+Deno.test("sim:truth?optional=1 adds a declared argument that fits the schema and is asked for by nobody", () => {
+  const model = truthModel("?optional=1", TRIPS);
+  for (const known of knownIn(TRIPS)) {
+    const { API, parameters } = predictionOf(model, known, WAYS.at(-1)!) as unknown as CallTruth;
+    const added = API.flatMap((name, place) => {
+      const { tool } = known.functions.find((one) => one.name === name)!;
+      const given = parameters[place] as JsonObject;
+      assertEquals(argumentCheck(tool)(given), undefined);
+      const right = resolvedTruth(known.question).parameters[place] as JsonObject;
+      return Object.keys(given).filter((key) => !Object.hasOwn(right, key));
+    });
+    assertEquals(added.length, 1, known.question.id);
+  }
+});
 
 Deno.test("possibleMistakes() tells what a question leaves room for", () => {
   const possible = (id: string, mode: "parameters" | "routing" | "tools") =>
@@ -613,7 +640,8 @@ Deno.test("possibleMistakes() tells what a question leaves room for", () => {
     ...known!.functions[0]!,
     name,
   }));
-  assertEquals(of({ parameters: [{}] }, twins), "syntax fence extra", "no name but its own");
+  const spare = { parameters: [{}] };
+  assertEquals(of(spare, twins), "syntax fence extra optional", "no name but its own");
 });
 
 Deno.test("possibleMistakes() has no syntax in lists of names where no name would be lost", () => {

@@ -160,7 +160,7 @@ Deno.test("perturbations: each breaks what it should, as the table of the fixtur
       ...[perturbation, percent(task_accuracy), percent(abstained)],
       ...[solvedBy(describing!), rateOf(describing!, "task_deviation")],
       ...[solvedBy(typing!), rateOf(typing!, "specification_mismatch")],
-      solvedBy("sim:noisy"),
+      ...[solvedBy("sim:noisy"), rateOf("sim:noisy", "hallucination_name")],
     ];
   });
   assertEquals(tableOf("What perturbations do").slice(2), rows);
@@ -182,6 +182,25 @@ Deno.test("perturbations: each breaks what it should, as the table of the fixtur
     planner.find(({ perturbation }) => perturbation === id)!["abstained"];
   for (const id of ["RP_F", "RP_L"]) assertEquals(abstainedUnder(id), 1, id);
   assertEquals(abstainedUnder("none"), 0);
+});
+
+Deno.test("perturbed questions: texts and optional parameters fail, as the table of the fixtures says", async () => {
+  const report = await experiment("perturbed_questions");
+  const model = { model: "sim:truth errs" };
+  const rates = having(recordsIn(report, "failure-rates"), model);
+  const effects = having(recordsIn(report, "perturbations"), model);
+  const shown = (share: JsonValue | undefined) => percent(Number(share));
+  const rows = effects.map(({ perturbation, task_accuracy, accuracy_of_solved, ...effect }) => [
+    ...[perturbation, shown(task_accuracy)],
+    accuracy_of_solved === null ? "-" : shown(accuracy_of_solved),
+    ...["hallucination_name", "redundant_information", "task_deviation"]
+      .map((failure) => shown(having(rates, { perturbation: perturbation!, failure })[0]!["rate"])),
+    ...["several_failures", "similar_texts"]
+      .map((id) => effect[id] === null ? "-" : shown(effect[id])),
+  ]);
+  assertEquals(tableOf("What fails where texts are given").slice(2), rows);
+  const tools = having(recordsIn(report, "parameter-failures"), { ...model, perturbation: "none" });
+  assertEquals(new Set(tools.map(({ tool }) => tool)).size, 4);
 });
 
 Deno.test("faults: models recover as often as the table of the fixtures says", async () => {

@@ -17,6 +17,9 @@ export const CITY_PATH = `${ROOT}/fixtures/call_sets/city`;
 /** The set. */
 export const CITY = loadCallSet(CITY_PATH);
 
+/** A set whose functions have texts and optional parameters. */
+export const TRIPS = loadCallSet(`${ROOT}/fixtures/call_sets/trips.jsonc`);
+
 /** The suite of some of its questions. */
 export function citySuite(entry: Partial<QuestionSet> = {}, others: Partial<Suite> = {}): Suite {
   return {

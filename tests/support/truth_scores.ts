@@ -33,6 +33,7 @@ const FALSIFIED: Readonly<Record<AnswerMistake, Readonly<Record<ScoringRule, rea
     key: { published: ["structural", "exact"], strict: ["structural", "exact"] },
     value: { published: ["exact"], strict: ["exact"] },
     extra: { published: [], strict: ["exact"] },
+    optional: { published: [], strict: ["exact"] },
   };
 
 /** Every mistake in answers. */

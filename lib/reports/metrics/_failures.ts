@@ -4,7 +4,7 @@
  */
 
 import { countText, mean, percent, sum } from "../../base/numbers.ts";
-import { FAILURE_TYPES } from "../../calls/failure_types.ts";
+import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { signsOf } from "../../gate/ceilings.ts";
 import { graphKey, isCounted, isUnwatched } from "../../gate/variant.ts";
 import { passAtK, passHatK } from "../../statistics/pass_at_k.ts";
@@ -16,8 +16,8 @@ import { barsSpec, type Point } from "../figures/_shapes.ts";
 import { distinct } from "../figures/_plotting.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
-import { subjectColumns, type SubjectTrials } from "../_subjects.ts";
-import { hasCalls, shareOf, tally } from "./_tally.ts";
+import { type Subject, subjectColumns, type SubjectTrials } from "../_subjects.ts";
+import { countOf, hasCalls, shareOf, tally } from "./_tally.ts";
 
 /** A subject with its wrong calls. */
 interface WrongCalls extends SubjectTrials {
@@ -63,7 +63,7 @@ const FAILURES = metric(
     ],
     figures: (all, report) => {
       // Bars for every perturbation would be too many.
-      const plain = all.filter(({ subject }) => subject.perturbation === "none");
+      const plain = all.filter(isPlain);
       const rows = plain.length > 0 ? plain : all;
       if (rows.every(({ wrong }) => wrong.length === 0)) return [];
       const names = distinct(all.map(report.nameOf));
@@ -102,6 +102,71 @@ const FAILURES = metric(
     },
   },
 );
+
+function isPlain({ subject }: Subject): boolean {
+  return subject.perturbation === "none";
+}
+
+/** At most this many parameters are shown for each model, strategy and perturbation. */
+const MAX_PARAMETERS = 10;
+
+/**
+ * Failures by tool and parameter, where tools are the same in all trials (Butterfly, section 3): the parameters of a
+ * subject with the most wrong calls first. Generated tasks have names of their own, so that they have none.
+ */
+const PARAMETER_FAILURES = metric(({ subjects }) =>
+  subjects.flatMap(({ counted, ...one }) => {
+    const uses = counted.flatMap(({ task, toolFailures = [] }) =>
+      toolFailures.map((use) => ({ ...use, task }))
+    );
+    return [...Map.groupBy(uses, ({ tool }) => tool)].flatMap(([tool, own]) => {
+      const all = own.flatMap(({ failures, task }) => failures.map((one) => ({ ...one, task })));
+      return [...Map.groupBy(all, ({ parameter }) => parameter)].map(([parameter, wrong]) => ({
+        ...{ ...one, tool, parameter, own, wrong },
+        failed: sum(wrong, ({ calls }) => calls),
+      }));
+    }).sort((first, second) => second.failed - first.failed).map((row, place) => ({
+      ...row,
+      place,
+    }));
+  }), {
+  id: "parameter-failures",
+  section: "failures",
+  paper: "Butterfly",
+  source: "section 3",
+  title: "Failures by tool and parameter",
+  note: (rows) =>
+    `of calls compared with the right ones, in valid ${
+      rows.every(isPlain) ? "unperturbed " : ""
+    }trials; for each model and strategy the ${MAX_PARAMETERS} parameters with the most wrong calls`,
+  // A table for every perturbation would be too long.
+  listed: (rows) =>
+    (rows.some(isPlain) ? rows.filter(isPlain) : rows)
+      .filter(({ place }) => place < MAX_PARAMETERS),
+  columns: (_, report) => [
+    subjectColumns(report),
+    { id: "tool", unit: "name", value: ({ tool }) => tool },
+    {
+      ...{ id: "parameter", unit: "name", value: ({ parameter }) => parameter },
+      text: ({ parameter }) => parameter === "" ? "all arguments" : undefined,
+    },
+    {
+      ...{ id: "trials", head: "trials with one", unit: "share", inline: true },
+      value: ({ own, parameter }) =>
+        shareOf(own, ({ failures }) => failures.some((one) => one.parameter === parameter)),
+      about: "of those that call the tool",
+    },
+    {
+      ...{ id: "calls", head: "wrong calls", unit: "share", inline: true },
+      value: ({ own, failed }) => countOf(failed, sum(own, ({ calls }) => calls)),
+      about: "of the tool",
+    },
+    PARAMETER_FAILURE_TYPES.map((type) => ({
+      ...{ id: type, unit: "count", shown: "filled" },
+      value: ({ wrong }) => sum(wrong.filter((one) => one.type === type), ({ calls }) => calls),
+    })),
+  ],
+});
 
 /** Calls with a right value that no earlier result had established. */
 const GUESSES = metric(
@@ -288,6 +353,7 @@ const REPETITIONS = metric(
 /** The metrics of what went wrong. */
 export const FAILED: readonly Metric[] = [
   FAILURES,
+  PARAMETER_FAILURES,
   TEXT_CALLS,
   GUESSES,
   OUTCOME_COUNTS,
@@ -325,7 +391,7 @@ export function failuresText(
 ): string | undefined {
   const hasFailures = (some: readonly SubjectTrials[]) =>
     some.some(({ counted }) => counted.some(({ failures }) => failures.length > 0));
-  const plain = subjects.filter(({ subject }) => subject.perturbation === "none");
+  const plain = subjects.filter(isPlain);
   const right = [subjects, plain].find((some) => some.length > 0 && !hasFailures(some));
   if (right === undefined) return undefined;
   const calls = sum(subjects.flatMap(({ counted }) => counted), ({ calls }) => calls);
