@@ -225,7 +225,7 @@ const FAILURE_RATES = ratesMetric(armsOf, {
 const RATES_OF_SOLVED = ratesMetric(
   (report) => armsOf(report).filter((arm) => !isPlain(arm)).map(initiallySolved),
   {
-    ...{ id: "failure-rates-of-solved", from: "page" },
+    ...{ id: "failure-rates-of-solved", from: "terminal" },
     title: "Failure rates on initially solved tasks",
     note: "of the perturbed trials on tasks that the same model and strategy solved without a " +
       "perturbation, in the same repetition",
@@ -300,13 +300,13 @@ const EFFECTS = metric((report) =>
         success.of === 0 && unsolvable > 0 ? NOT_APPLICABLE : undefined,
     },
     {
-      ...{ id: "accuracy_of_solved", unit: "share", inline: true },
+      ...{ id: "accuracy_of_solved", head: "on initially solved", unit: "share", inline: true },
       value: ({ ofSolved }) => ofSolved?.success,
       text: ({ ofSolved }) =>
         ofSolved?.success.of === 0 && ofSolved.unsolvable > 0 ? NOT_APPLICABLE : undefined,
       about:
-        "task accuracy on initially solved tasks: the same model and strategy solved them in the " +
-        "same repetition without a perturbation",
+        "task accuracy on tasks that the same model and strategy solved without a perturbation, in " +
+        "the same repetition",
     },
     {
       ...{ id: "several_failures", unit: "share", inline: true },

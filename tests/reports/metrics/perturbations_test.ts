@@ -298,7 +298,7 @@ Deno.test("tables have failure rates and effects as in Table 1, of each model (B
   assertEquals(rated!.rows[0]![3]!.detail, "(4.6% to 69.9%)");
   assertEquals(textsOf(tablesOf("perturbations", TRIALS, {}, "terminal")[0]!), [
     [
-      ...["perturbation", "trials", "task accuracy", "accuracy of solved", "several failures"],
+      ...["perturbation", "trials", "task accuracy", "on initially solved", "several failures"],
       ...["similar texts", "abstained", "API-level success", "routing errors", "missed calls"],
       "unchanged",
     ],
