@@ -7,6 +7,7 @@ import type { z } from "zod";
 import { Connections } from "../../lib/models/connect.ts";
 import { readJsonc } from "../../lib/base/input.ts";
 import { planSuiteFile } from "../support/suites.ts";
+import { estimateUsage, modelCosts } from "../../lib/runs/cost_forecast.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { isQuestion } from "../../lib/tasks/task_kind.ts";
 import { Run } from "../../lib/runs/run.ts";
@@ -14,6 +15,7 @@ import { type SeededCell, SUITE, type Suite, SUITE_FILE } from "../../lib/runs/s
 import { modelName } from "../../lib/models/entry.ts";
 import { countingServer, ROOT } from "../support/child.ts";
 import { shellLines } from "../support/documents.ts";
+import { EXPERIMENTS } from "../support/experiment_rows.ts";
 import { generatedFrom } from "../support/generated.ts";
 import { CALLNAVI, outsideTest } from "../support/outside_data.ts";
 import { type Schema, SCHEMA_PATH } from "../support/suite_schema.ts";
@@ -269,4 +271,21 @@ Deno.test("schema.json and SUITE_FILE agree on every suite with one part changed
     assert(error!.issues.every(isUnsayable), `schema.json takes what SUITE_FILE refuses: ${shown}`);
   }
   assert(refused > 1000, `${refused} were refused`);
+});
+
+Deno.test("docs/experiments.md says how many trials and about how many dollars each suite takes", () => {
+  const rows = EXPERIMENTS.filter(({ suite }) =>
+    suite !== "callnavi" || CALLNAVI.path !== undefined
+  );
+  assert(rows.length > 25, `${rows.length}`);
+  for (const [name, [row]] of Map.groupBy(rows, ({ suite }) => suite)) {
+    const { suite } = read(name);
+    const [first] = suite.models;
+    const model = typeof first === "string" ? first : modelName(first!);
+    const prices = { [model]: { input: 1.25, output: 10 } };
+    const plan = planOf(name, { ...suite, models: [first!], prices });
+    const costs = modelCosts(plan, estimateUsage(plan))
+      .map(({ trials, usd }) => [trials, Math.round(usd)]);
+    assertEquals(costs, [[row!.trials, row!.usd]], name);
+  }
 });
