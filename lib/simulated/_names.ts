@@ -39,16 +39,10 @@ import type { TextFormat } from "../models/formats/format.ts";
  * Returns the simulated model with a name, one of
  *
  * - `sim:planner?reads=`,
-<<<<<<< HEAD
  * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&key=&quit=&copy=&averse=&ignore=`,
  *   `&resist=&dots=&brute=&needless=&inject=`, `&giveup=&invent=`,
  *   `&breakFormat=&hopeless=&memory=&seed=`, and
  * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&optional=&judge=&seed=`,
-=======
- * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&resist=&dots=&brute=`,
- *   `&needless=&inject=`, `&giveup=&invent=` and `&breakFormat=&hopeless=&memory=&seed=`, and
- * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
->>>>>>> 54b418c8 (A probe for needless calls, instructions as a strategy; calls if solved beside the fewest of the same trials)
  *
  * with rates from 0 to 1 and a whole number as seed, all 0 by default; {@linkcode MistakeRates},
  * {@linkcode ReactionRates}, {@linkcode BreakRates} and {@linkcode TruthRates} describe them. `giveup` and
