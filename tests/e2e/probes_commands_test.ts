@@ -41,7 +41,7 @@ Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere
     const [{ content }] = body["messages"] as [{ content: string }];
     return [content.startsWith("How many"), body["tool_choice"]];
   });
-  assertEquals(choices.length, 12);
+  assertEquals(choices.length, 14);
   const forced = { type: "function", function: { name: "eval" } };
   assertEquals(
     choices.filter(([isForced]) => isForced).map(([, choice]) => JSON.stringify(choice)).toSorted(),

@@ -25,7 +25,9 @@ import {
 
 function assertFits(text: string, width: number): void {
   for (const line of text.split("\n")) {
-    assert(stringWidth(line) <= width, `${width}: ${line}\n${text}`);
+    // Commands stay whole.
+    const fits = stringWidth(line) <= width || /^ +deno task /.test(line);
+    assert(fits, `${width}: ${line}\n${text}`);
   }
 }
 

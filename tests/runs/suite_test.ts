@@ -368,7 +368,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [
     { tasks: [{ case: ["oracle", "orakel"] }] },
     "tasks[0].case",
-    "forced_function, or a list of them",
+    "needless_call, or a list of them",
   ],
   [{ tasks: [{ case: [] }] }, "tasks[0].case", "must not be empty"],
   [

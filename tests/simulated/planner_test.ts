@@ -203,7 +203,7 @@ Deno.test("parseSimulatedModel() refuses what it does not know", () => {
     ["sim:noisy?reads=types", "the options of sim:noisy are"],
     [
       "sim:noisy?late=1",
-      "early, stale, distract, hallucinate, arity, key, quit, copy, averse, ignore, resist, dots, brute, inject, giveup, invent, breakFormat, hopeless, memory, seed",
+      "early, stale, distract, hallucinate, arity, key, quit, copy, averse, ignore, resist, dots, brute, needless, inject, giveup, invent, breakFormat, hopeless, memory, seed",
     ],
     ...["1.01", "-0.1", "", "0x1", "NaN"].map((rate): [string, string] => [
       `sim:noisy?early=${rate}`,

@@ -37,10 +37,17 @@ function line(trial: Trial): Trial {
 }
 
 /** Derives a trial again that ran with these options. */
-function derive(trial: Trial, options: TrialOptions = {}): Promise<Derivation> {
+function derive(
+  trial: Trial,
+  options: TrialOptions = {},
+  toolChoice?: Model["toolChoice"],
+): Promise<Derivation> {
   const { limits = {}, references = false, open = openTask } = options;
   const { strategy = { strategy: trial.strategy } } = options;
-  return deriveAgain(line(trial), { limits, references, strategy, open: quickly(open) });
+  return deriveAgain(line(trial), {
+    ...{ limits, references, strategy, open: quickly(open) },
+    toolChoice,
+  });
 }
 
 /** Runs a trial, and derives it again; gives the trial. */
@@ -53,7 +60,7 @@ async function assertAgrees(
     ...options,
     open: quickly(options.open ?? openTask),
   });
-  const found = await derive(trial, options);
+  const found = await derive(trial, options, model.toolChoice);
   // Of calls that a strategy made in place of others the results depend on when it made them.
   const isReplaced = found.kind === "recorded" &&
     callsOf(trial.events).some(({ by }) => by === "retry" || by === "alternative");
@@ -64,6 +71,15 @@ async function assertAgrees(
   );
   return trial;
 }
+
+Deno.test("a model that may call nothing shows no aversion, and agrees with its own line", async () => {
+  const model = (toolChoice: Model["toolChoice"]) => (
+    { ...scripted("shy", [{ text: "result = 7" }]), toolChoice }
+  );
+  const spec = { case: "mental_arithmetic", seed: 1 } as const;
+  assertEquals((await assertAgrees(spec, model("auto"))).behaviours, ["aversion"]);
+  assertEquals((await assertAgrees(spec, model("none"))).behaviours, []);
+});
 
 Deno.test("every strategy under every perturbation agrees with its own line", async () => {
   const joined = [

@@ -6,7 +6,8 @@
 import { type ExpressionKind, EXPRESSIONS } from "../../calls/expressions.ts";
 import { type Sign, SIGNS } from "../../calls/failure_types.ts";
 import { signsOf } from "../../gate/ceilings.ts";
-import { byGraph, countsAsSuccess } from "../../gate/variant.ts";
+import { compareShares } from "../../gate/comparison.ts";
+import { byGraph, countsAsSuccess, variantKey } from "../../gate/variant.ts";
 import { newcombe } from "../../statistics/proportions.ts";
 import { isProbe, type ProbeId } from "../../tasks/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
@@ -113,6 +114,51 @@ function addedBy({ behaviour, oracle, conflict }: Conflict): Estimate {
   return { value, interval: isRepeated ? null : interval };
 }
 
+/** What a strategy changes in the behaviours of a model, on the probes that it was asked with and without it. */
+const REMEDIES = metric(
+  (report) => {
+    const probed = Map.groupBy(BEHAVIOUR.rows(report), ({ subject }) => variantKey(subject));
+    return report.comparisons.filter(({ of, reference }) => of === "strategy" && reference)
+      .flatMap(({ subject, simulated, against }) =>
+        OF_PROBES.flatMap((sign) => {
+          const [own, others] = [subject, against].map((variant) =>
+            (probed.get(variantKey(variant)) ?? [])
+              .flatMap((row) => canShow(sign, row) ? row.trials : [])
+          ) as [TrialSummary[], TrialSummary[]];
+          const change = compareShares(own, others, shows(sign));
+          return change === null || change.candidate + change.baseline === 0
+            ? []
+            : [{ subject, simulated, sign, change }];
+        })
+      );
+  },
+  {
+    id: "remedies",
+    section: "success",
+    title: "Behaviour towards tools, against plain",
+    note:
+      "share of the probes that were asked with the strategy and without it, and difference in percentage " +
+      "points; gained and lost: probes that showed it with the strategy alone, and without it alone; not corrected " +
+      "for the number of comparisons",
+    columns: (_, report) => [
+      subjectColumns(report),
+      { id: "behaviour", unit: "name", value: ({ sign }) => sign },
+      { id: "plain", unit: "share", value: ({ change }) => change.baseline },
+      { id: "rate", head: "with it", unit: "share", value: ({ change }) => change.candidate },
+      {
+        ...{ id: "difference", unit: "points", drawn: () => ({ target: 0 }) },
+        value: ({ change: { difference: value, interval } }) => ({ value, interval }),
+      },
+      { id: "gained", unit: "count", value: ({ change }) => change.gained },
+      { id: "lost", unit: "count", value: ({ change }) => change.lost },
+      {
+        ...{ id: "p", head: "McNemar p", unit: "probability" },
+        value: ({ change }) => change.mcNemar?.exact,
+      },
+    ],
+  },
+);
+
 /** How the long sums of `mental_arithmetic` were written, where any was asked for. */
 const WRITTEN_SUMS = metric(
   (report) =>
@@ -144,4 +190,4 @@ const WRITTEN_SUMS = metric(
 );
 
 /** The metrics of probes. */
-export const PROBES: readonly Metric[] = [BEHAVIOUR, CONFLICT, WRITTEN_SUMS];
+export const PROBES: readonly Metric[] = [BEHAVIOUR, REMEDIES, CONFLICT, WRITTEN_SUMS];

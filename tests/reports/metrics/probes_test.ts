@@ -100,6 +100,22 @@ Deno.test("the oracle stands beside the oracle against the usual advice (Indirec
   assertEquals(recordsOf("conflict", arm("oracle", 3, 0)), [], "there is nothing to compare");
 });
 
+Deno.test("behaviours stand beside those of plain on the same probes (Indirection, Ignoring function results)", () => {
+  const instructed = arm("oracle", 2, 0).map((trial) => ({ ...trial, strategy: "instruct" }));
+  const [head, ...rows] = textsOf(
+    tablesOf("remedies", [...arm("oracle", 6, 4), ...instructed], {}, "terminal")[0]!,
+  );
+  assertEquals(
+    head!.join(),
+    "model,behaviour,plain,with it,difference,95% interval,gained,lost,McNemar p",
+  );
+  assertEquals(rows.map((row) => row.toSpliced(5, 1)), [
+    ["m + instruct", "aversion", "15.0%", "5.0%", "-10.0", "0", "4", "0.1250"],
+    ["m + instruct", "ignored_result", "10.0%", "0.0%", "-10.0", "0", "4", "0.1250"],
+  ]);
+  assertEquals(recordsOf("remedies", arm("oracle", 6, 4)), []);
+});
+
 Deno.test("expressions are counted by how long sums were written (Indirection, Computational overconfidence)", () => {
   const written = (kinds: readonly ExpressionKind[], seed: number): TrialSummary => ({
     ...asked("mental_arithmetic", seed),

@@ -413,6 +413,8 @@ Deno.test("a case with right calls tells how others differ, and how few would do
   assertStringIncludes(JSON.stringify(call!.parameters), "task_deviation");
   const shy = await tryCase({ expected: EXPECTED }, { model: [{ text: "No." }] });
   assert(shy.behaviours.includes("aversion"));
+  const forbidden = { expected: EXPECTED, toolChoice: "none" } as const;
+  assertEquals((await tryCase(forbidden, { model: [{ text: "No." }] })).behaviours, []);
   const plain = await tryCase({});
   assertEquals([plain.minimumCalls, plain.oracle, plain.behaviours.includes("aversion")], [
     ...[null, undefined, false],
