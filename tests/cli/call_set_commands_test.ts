@@ -209,7 +209,7 @@ Deno.test("no simulated judge or router serves a model that is not, unless it is
     /^Stage route: real, as the suite's is simulated; --router names another\nJudge: real, as the suite's is simulated; --judge names another$/m,
   );
   assert(!alone.stdout.includes("simulated"), alone.stdout);
-  // The prompt stays: the one of a question, of the router, of the answer and of the judge.
+  // Each trial asks for functions, an answer and a score, and the last by the prompt of the suite.
   assertEquals(alone.asked.length, 2 * 8 * 3);
   assert(alone.asked.some(({ messages }) => JSON.stringify(messages).includes("How alike are")));
   const named = await run(suite, ...["--model", "real", "--judge", "rater", "--router", "guide"]);
