@@ -1,4 +1,4 @@
-// How the names of tests become the list of docs/fidelity.md; that it is there is held by
+// How the names of tests become the list of docs/what_holds.md; that it is there is held by
 // tests/e2e/test_names_test.ts.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
@@ -51,14 +51,14 @@ Deno.test("the list of what holds has each statement under each of its sections,
     ["tests/c_test.ts", ["three hold (CallNavi 4.1)", "three hold (CallNavi 4.1)"]],
   ]);
   assertEquals(listShown(names).split("\n"), [
-    "### What holds of Butterfly",
+    "## Butterfly",
     "",
     "**3 Failure taxonomy construction**",
     "",
     "- `tests/b_test.ts`",
     "  - one holds",
     "",
-    "### What holds of CallNavi",
+    "## CallNavi",
     "",
     "**4.1 Dataset**",
     "",

@@ -200,7 +200,7 @@ export function listShown(names: ReadonlyMap<string, readonly string[]>): string
   for (const [source, sections] of Object.entries(SOURCES)) {
     const inSource = shown.filter(({ of }) => of.some((one) => one.source === source));
     if (inSource.length === 0) continue;
-    lines.push(`### What holds of ${source}`, "");
+    lines.push(`## ${source}`, "");
     for (const section of sections) {
       const here = inSource.filter(({ of }) =>
         of.some((one) => one.source === source && one.section === idOf(section))

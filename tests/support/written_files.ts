@@ -105,7 +105,7 @@ const TABLES: readonly (readonly [
   ["docs/commands.md", "flags of run", () => flagTable("run")],
   ["docs/commands.md", "flags of selfcheck", () => flagNames("selfcheck")],
   ["docs/benchmarks.md", "options", optionTable],
-  ["docs/fidelity.md", "what holds", whatHolds],
+  ["docs/what_holds.md", "what holds", whatHolds],
 ];
 
 /** The text of each file that is written, by its path. */
