@@ -26,19 +26,18 @@ for (const [command, rows] of Map.groupBy(EXPERIMENTS, (row) => row.command)) {
       });
       assertEquals(code, 0, all);
     };
-    const [journal, page] = ["jsonl", "md"].map((end) => `${place.path}/${suite}.${end}`);
+    const [journal, page] = ["jsonl", "html"].map((end) => `${place.path}/${suite}.${end}`);
     const began = performance.now();
     await toolgate(
       ...command.split(" "),
       ...["--out", journal!, ...isReal ? ["--base-url", server.url] : []],
     );
     console.log(`${suite}: ${Math.round((performance.now() - began) / 1000)} s`);
-    await toolgate("report", journal!, "--markdown", page!);
-    const headings = Deno.readTextFileSync(page!).split("\n")
-      .flatMap((line) => line.startsWith("## ") ? [line.slice(3)] : []);
-    for (const { heading } of rows) {
-      const isThere = headings.some((one) => one === heading || one.startsWith(`${heading}: `));
-      assert(isThere, `${heading} is not among ${headings.join("; ")}`);
+    await toolgate("report", journal!, "--html", page!);
+    const text = Deno.readTextFileSync(page!);
+    for (const { what, heading } of rows) {
+      const isThere = [`>${heading}<`, `>${heading}: `].some((one) => text.includes(one));
+      assert(isThere, `${what}: no table or figure of the page is called ${heading}`);
     }
   };
   if (suite === "callnavi") outsideTest(title, CALLNAVI, test);
