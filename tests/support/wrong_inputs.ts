@@ -149,7 +149,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a number for a judge", "toolgate.judge({ model: 5 });", /at model: expected string or object, received number/),
   ],
   flags: [
-    flag("a seed that is no number", "--seed=abc", /--seed must be a whole number from 0 on: it is abc/),
+    flag("a seed that is no number", "--seed=abc", /--seed must be a whole number from 0 on, or fresh: it is abc/),
     flag("a journal that exists", "--out=$dir/good.jsonl", /there is such a file already: continue it with --resume/),
     flag("a journal of another plan", "--resume --out=$dir/other.jsonl", /Cannot resume other\.jsonl as it must/),
     flag("a baseline as a journal", "--resume --out=$dir/baseline.json", /line 1 is not JSON: it is the record of a run, and no journal/),
@@ -164,7 +164,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("an option misspelt", "run suite.jsonc --ouut a.jsonl", /there is no option --ouut; did you mean --out\?/),
     command("a value of a switch", "run suite.jsonc --serve=8080", /--serve takes no value: it is given 8080/),
     command("no value", "run suite.jsonc --out", /--out needs a value/),
-    command("a negative seed", "run suite.jsonc --seed -1", /--seed must be a whole number from 0 on: it is -1/),
+    command("a negative seed", "run suite.jsonc --seed -1", /--seed must be a whole number from 0 on, or fresh: it is -1/),
     command("prices that are not there", "run suite.jsonc --prices no.jsonc", /Cannot read no\.jsonc: there is no such file/),
     command("prices of another form", "run suite.jsonc --prices prices.jsonc", /prices\.jsonc:\n.*Unrecognized key: "in"/),
     command("a temperature that none takes", "run suite.jsonc --temperature 5", /--temperature must be a number from 0 to 2/),

@@ -39,11 +39,11 @@ Deno.test("parseFlags() reads every flag, its value behind = or as the next word
 
 Deno.test("parseFlags() takes whole numbers in their range alone", () => {
   const names = ["concurrency", "max-tokens", "requests-per-minute", "tokens-per-minute"];
-  for (const [name, least] of [["seed", 0], ...names.map((name) => [name, 1] as const)] as const) {
-    for (const value of [`${least - 1}`, "1.5", "1e3", "x", "9007199254740993", "0x10", " 1"]) {
+  for (const name of names) {
+    for (const value of ["0", "1.5", "1e3", "x", "9007199254740993", "0x10", " 1"]) {
       assertEquals(
         faultOf(`--${name}=${value}`),
-        `Cannot run benchmark b: --${name} must be a whole number from ${least} on: it is ${value}`,
+        `Cannot run benchmark b: --${name} must be a whole number from 1 on: it is ${value}`,
       );
     }
   }
