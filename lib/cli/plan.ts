@@ -29,7 +29,7 @@ import {
 import { meanUsage } from "../tools/message.ts";
 import { command } from "./command.ts";
 import { journalsOf, PRICES_OPTION } from "./journals.ts";
-import { fileRequest, readSuite, withOthers } from "./running.ts";
+import { fileRequest, readSuite, withOthers, withUserPaths } from "./running.ts";
 
 const SIZE = wholeFrom(1, MAX_PLANNED);
 
@@ -101,11 +101,12 @@ interface PlanOutput {
 
 function outputOfSuite(
   path: string,
-  { prices: table, results: past, pair: given, ...flags }:
+  { prices: table, results: past, pair: given, ...others }:
     & FlagValues<typeof OF_SUITE>
     & FlagsOf<"plan">,
 ): PlanOutput {
-  const request = fileRequest(path);
+  const flags = withUserPaths(others);
+  const request = fileRequest(path, undefined, flags.sets);
   const suite = withOthers(readSuite(path, flags.models), flags, request);
   const prices = table ?? suite.prices;
   const plan = planWithSets({ ...suite, prices, pair: given ?? suite.pair }, request);

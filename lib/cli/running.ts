@@ -65,15 +65,9 @@ export function suiteRequest(
   const suite = readSuite(path, models);
   keepForAgent(suite);
   const settings = settingsOf(suite, others, () => userPath("recordings"));
-  const request = fileRequest(path, say);
+  const request = fileRequest(path, say, flags.sets);
   const changed = withOthers(changedSuite(suite, flags, settings, path), flags, request);
-  return {
-    ...request,
-    // The path of the flag is the user's, not one from the suite's file.
-    setPath: (set) => set === flags.sets ? set : request.setPath(set),
-    suite: changed,
-    settings,
-  };
+  return { ...request, suite: changed, settings };
 }
 
 /**
@@ -94,7 +88,7 @@ export function readSuite(path: string, names: readonly string[] = []): Suite {
 }
 
 /**
- * Puts the models that flags name in place of a suite's judge, and of those of the stage `route`. A simulated judge or
+ * Puts what flags name in place of a suite's call sets, its judge and the models of the stage `route`. A simulated judge or
  * model of a stage that no flag names gives way to the first model under test that a flag names and that is not
  * simulated: no program is to rate a model, or to pick its functions, unless somebody says so.
  *
@@ -102,7 +96,10 @@ export function readSuite(path: string, names: readonly string[] = []): Suite {
  */
 export function withOthers(
   suite: Suite,
-  { models: named, judge, router }: Pick<FlagsOf<"plan">, "models" | "judge" | "router">,
+  { models: named, sets, judge, router }: Pick<
+    FlagsOf<"plan">,
+    "models" | "sets" | "judge" | "router"
+  >,
   { subject, printer }: Pick<RunRequest, "subject" | "printer">,
 ): Suite {
   const models = suite.models.map(entryOf);
@@ -127,6 +124,9 @@ export function withOthers(
     const rule = "--router needs a strategy that names a model for the stage route";
     throw cannot(`use ${subject}`, rule, "the suite has none");
   }
+  if (sets !== undefined && !suite.tasks.some((entry) => "set" in entry)) {
+    throw cannot(`use ${subject}`, "--set needs a call set to replace", "the suite has none");
+  }
   if (judge !== undefined && suite.judge === undefined) {
     throw cannot(`use ${subject}`, "--judge needs a judge to replace", "the suite has none");
   }
@@ -147,7 +147,10 @@ export function withOthers(
     const { prompt, ...entry } = judgeEntry(own);
     return defined({ ...replaced(entry, "judge", judge, "--judge"), prompt });
   };
-  const others = defined({ strategies, judge: suite.judge && rater(suite.judge) });
+  const tasks = suite.tasks.map((entry) =>
+    sets !== undefined && "set" in entry ? { ...entry, set: sets } : entry
+  );
+  const others = defined({ tasks, strategies, judge: suite.judge && rater(suite.judge) });
   for (const note of notes) printer.note(note);
   return { ...suite, ...others };
 }
@@ -157,8 +160,8 @@ function entryOf(entry: string | ModelEntry): ModelEntry {
   return typeof entry === "string" ? { model: entry } : entry;
 }
 
-/** What belongs to the file of a suite: paths of its call sets are relative to it. */
-export function fileRequest(path: string, say = toStderr) {
+/** What belongs to the file of a suite: paths of its call sets are relative to it, but for the user's own. */
+export function fileRequest(path: string, say = toStderr, own?: string) {
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   return {
     subject: path,
@@ -166,7 +169,8 @@ export function fileRequest(path: string, say = toStderr) {
       note: (line: string) => say(line.charAt(0).toUpperCase() + line.slice(1)),
       warn: (line: string) => say(`Warning: ${line}`),
     },
-    setPath: (set: string) => /^([/\\]|[A-Za-z]:[/\\])/.test(set) ? set : folder + set,
+    setPath: (set: string) =>
+      set === own || /^([/\\]|[A-Za-z]:[/\\])/.test(set) ? set : folder + set,
     baselinePath: userPath,
   };
 }
@@ -193,7 +197,6 @@ function changedSuite(
   const changed = {
     ...suite,
     ...suiteSettings(settings),
-    tasks: flags.sets === undefined ? suite.tasks : withSet(suite.tasks, flags.sets, path),
     models,
     // `null` leaves it out.
     sampling: isSampled
@@ -207,14 +210,6 @@ function changedSuite(
   };
   // A suite is JSON, which has nothing that is undefined.
   return parseWith(SUITE, JSON.parse(JSON.stringify(changed)), `${path} with the options given`);
-}
-
-/** Returns tasks with another call set in place of their own. */
-function withSet(tasks: Suite["tasks"], set: string, path: string): Suite["tasks"] {
-  if (!tasks.some((entry) => "set" in entry)) {
-    throw cannot(`use --set with ${path}`, "its tasks must be of a call set", "they are not");
-  }
-  return tasks.map((entry) => "set" in entry ? { ...entry, set } : entry);
 }
 
 /** Returns each model with each API and each thinking budget, of several with these in its name, and its name before. */

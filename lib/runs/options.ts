@@ -124,7 +124,7 @@ export const OPTIONS = {
     },
   },
   sets: {
-    places: COMMANDS,
+    places: [...COMMANDS, "plan"],
     flag: {
       name: "set",
       value: "F",

@@ -173,7 +173,7 @@ Deno.test("toolgate run refuses --set for a suite without a call set", async () 
   assertEquals(code, 2);
   assertEquals(
     stderr.trim(),
-    `Cannot use --set with ${suite} as its tasks must be of a call set: they are not`,
+    `Cannot use ${suite} as --set needs a call set to replace: the suite has none`,
   );
 });
 
