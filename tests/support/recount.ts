@@ -1,5 +1,5 @@
 /**
- * One experiment of each source, counted anew from a journal. A program of its own: it imports nothing of the project,
+ * Experiments of each source, counted anew from a journal. A program of its own: it imports nothing of the project,
  * and believes of a journal only what models wrote, what tools returned and, of each wrong call, what is wrong with it.
  *
  *     deno run --allow-read tests/support/recount.ts SOURCE JOURNAL
@@ -48,8 +48,25 @@ function isRight(trial: Json): boolean {
   );
 }
 
-/** Tables 2, 3 and 5 of FuncBenchGen: success and calls by core size, and wrong calls by type. */
+/** Wilson's 95% interval of a share. */
+function wilson(part: number, whole: number): readonly [lower: number, upper: number] {
+  const z = 1.959963984540054;
+  const middle = part + z * z / 2;
+  const reach = z * Math.sqrt(part * (whole - part) / whole + z * z / 4);
+  return [Math.max(0, middle - reach) / (whole + z * z), (middle + reach) / (whole + z * z)];
+}
+
+/** Tables 2, 3 and 5 and Figures 13 and 14 of FuncBenchGen: success by core size and depth, calls, wrong calls. */
 function* funcBenchGen(trials: readonly Json[]): Iterable<Row> {
+  const sizes = ({ task: { core, depth } }: Json) => ({ core, depth });
+  for (const [{ core, depth: value }, own] of groups(whole(trials), sizes)) {
+    const solved = own.filter(isRight).length;
+    const [solved_lower, solved_upper] = wilson(solved, own.length);
+    yield {
+      ...{ table: "breakdowns", of: { breakdown: `depth-${core}`, value: value! } },
+      figures: { solved: share(solved, own.length), solved_lower, solved_upper },
+    };
+  }
   for (const [{ core }, own] of groups(whole(trials), ({ task }) => ({ core: task.core }))) {
     const [solved, failed] = [own.filter(isRight), own.filter((trial) => !isRight(trial))];
     const meanCalls = (some: readonly Json[]) => mean(some.map((trial) => calls(trial).length));
@@ -111,25 +128,51 @@ const KINDS = [
   "specification_mismatch",
 ];
 
-/** Table 1 of Butterfly: of the tasks under a perturbation, the share with a failure of each kind. */
+/** Table 1 of Butterfly, over all tasks and over those solved without a perturbation: failures of each kind, accuracy. */
 function* butterfly(trials: readonly Json[]): Iterable<Row> {
-  for (const [key, own] of groups(whole(trials), subject)) {
+  const taskOf = ({ model, strategy, task, repetition }: Json) =>
+    JSON.stringify([model.requested, strategy, task, repetition]);
+  const isPlain = ({ perturbation }: Json) => perturbation === "none";
+  const solved = new Set(whole(trials).filter(isPlain).filter(isRight).map(taskOf));
+  const isMeant = (trial: Json) => !isPlain(trial) && solved.has(taskOf(trial));
+  yield* failureRates("failure-rates", whole(trials));
+  yield* failureRates("failure-rates-of-solved", whole(trials).filter(isMeant));
+  for (const [of, own] of groups(whole(trials), subject)) {
+    // Removed values leave nothing to solve.
+    const solvable = own.filter(({ unsolvable }) => unsolvable === undefined);
+    const meant = solvable.filter(isMeant);
+    const failed = own.map((trial) => kindsOf(trial).size).filter((kinds) => kinds > 0);
+    yield {
+      ...{ table: "perturbations", of },
+      figures: {
+        task_accuracy: share(solvable.filter(isRight).length, solvable.length),
+        accuracy_of_solved: share(meant.filter(isRight).length, meant.length),
+        several_failures: share(failed.filter((kinds) => kinds > 1).length, failed.length),
+      },
+    };
+  }
+}
+
+const kindsOf = (trial: Json) =>
+  new Set<string>(
+    calls(trial).flatMap(({ parameters }) => parameters?.failures ?? [])
+      .map(({ type }: Json) => type),
+  );
+
+function* failureRates(table: string, trials: readonly Json[]): Iterable<Row> {
+  for (const [key, own] of groups(trials, subject)) {
     for (const failure of KINDS) {
       const possible = own.filter(({ impossible = [] }) => !impossible.includes(failure));
-      const failing = possible.filter((trial) =>
-        calls(trial).some(({ parameters }) =>
-          parameters?.failures?.some(({ type }: Json) => type === failure)
-        )
-      );
+      const failing = possible.filter((trial) => kindsOf(trial).has(failure));
       yield {
-        ...{ table: "failure-rates", of: { ...key, failure } },
+        ...{ table, of: { ...key, failure } },
         figures: { rate: share(failing.length, possible.length) },
       };
     }
   }
 }
 
-/** Table 4 of CallNavi, by the rule of its code: right functions, and right calls. */
+/** Tables 4 and 7 of CallNavi, by the rule of its code: right functions, right calls, a judge, and stability. */
 function* callNavi(trials: readonly Json[]): Iterable<Row> {
   const scored = whole(trials).flatMap((trial) =>
     trial.events.filter(({ kind }: Json) => kind === "scored").slice(-1)
@@ -140,6 +183,12 @@ function* callNavi(trials: readonly Json[]): Iterable<Row> {
     const rights = own.map((one) => ({ difficulty: one.task.difficulty, ...rightOf(one) }));
     const routing_all = share(rights.filter(({ routing }) => routing).length, rights.length);
     yield { table: "call-set-functions", of, figures: { routing_all } };
+    const { version: _, ...asked } = of;
+    yield { table: "call-set-stability", of: asked, figures: stabilityOf(own) };
+    yield {
+      ...{ table: "call-set-judge", of: asked },
+      figures: { judge: mean(own.map(({ judged }) => judged.score)) },
+    };
     if (of["mode"] === "routing") continue;
     const exact = (level: string) => {
       const those = rights.filter(({ difficulty }) => level === "all" || difficulty === level);
@@ -154,6 +203,47 @@ function* callNavi(trials: readonly Json[]): Iterable<Row> {
       },
     };
   }
+}
+
+/** The two scores of section 5.3, each of outputs as they are and of those without the signs of a format. */
+function stabilityOf(answers: readonly Json[]): Values {
+  const questions = [...Map.groupBy(answers, ({ task }) => task.question).values()].map((own) =>
+    own.sort((one, other) => one.repetition - other.repetition).map(({ output }): string => output)
+  );
+  const bare = questions.map((outputs) =>
+    outputs.map((output) => output.replace(/["'[\]\n `\\]/g, "").toLowerCase())
+  );
+  const election = (outputs: readonly string[]) => {
+    const votes = [...Map.groupBy(outputs, (output) => output).values()].map((same) => same.length);
+    const [first, second] = [...votes, 0].sort((one, other) => other - one) as [number, number];
+    return (first - second) / (outputs.length - second);
+  };
+  const likeness = ([first, ...later]: readonly string[]) =>
+    mean(
+      later.map((text) => 1 - distance(first!, text) / Math.max(first!.length, text.length)),
+    )!;
+  return {
+    ...{
+      text_election: mean(questions.map(election)),
+      normalized_election: mean(bare.map(election)),
+    },
+    text_levenshtein: mean(questions.map(likeness)),
+    normalized_levenshtein: mean(bare.map(likeness)),
+  };
+}
+
+/** Levenshtein's distance, a row of its table after the other. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
+  for (const [place, sign] of [...one].entries()) {
+    const next = [place + 1];
+    for (let at = 0; at < other.length; at++) {
+      const replaced = row[at]! + Number(sign !== other[at]);
+      next.push(Math.min(replaced, row[at + 1]! + 1, next[at]! + 1));
+    }
+    row = next;
+  }
+  return row.at(-1)!;
 }
 
 /** Whether an answer has the right functions in order, and whether it has the right arguments. */
@@ -179,8 +269,32 @@ function rightOf({ task, output, truth }: Json): { routing: boolean; exact: bool
   return { routing, exact };
 }
 
+/** The four dimensions of Pipeline that tasks without faults show. */
+function* dimensions(trials: readonly Json[]): Iterable<Row> {
+  const plain = whole(trials).filter(({ perturbation }) => perturbation === "none");
+  const named = (some: readonly Json[]) => new Set(some.map((call) => call.function)).size;
+  const isRightCall = ({ role, failure }: Json) => role === "core" && failure === undefined;
+  const isAbleToAnswer = (trial: Json) =>
+    isRight(trial) || named(calls(trial).filter(isRightCall)) === trial.task.core;
+  for (const [of, own] of groups(plain, subject)) {
+    const dimensions: Readonly<Record<string, readonly boolean[]>> = {
+      tool_selection: own.map((trial) => {
+        const core = calls(trial).filter(({ role }) => role === "core");
+        return [named(calls(trial)), named(core)].every((names) => names === trial.task.core);
+      }),
+      argument_correctness: own.flatMap((trial) => calls(trial).slice(0, 1)).map(isRightCall),
+      result_interpretation: own.filter(isAbleToAnswer).map(isRight),
+      multi_step_planning: own.filter(({ task }) => task.depth > 0).map(isRight),
+    };
+    for (const [dimension, values] of Object.entries(dimensions)) {
+      const score = mean(values.map(Number));
+      yield { table: "dimensions", of: { ...of, dimension }, figures: { score } };
+    }
+  }
+}
+
 /** The table of Pipeline on error handling: success under each fault, and its mean over these. */
-function* pipeline(trials: readonly Json[]): Iterable<Row> {
+function* errorHandling(trials: readonly Json[]): Iterable<Row> {
   const about = ({ model, strategy }: Json) => ({ model: model.requested, strategy });
   for (const [key, own] of groups(whole(trials), about)) {
     const byFault = Map.groupBy(own, ({ perturbation }) => perturbation as string);
@@ -199,6 +313,12 @@ function* pipeline(trials: readonly Json[]): Iterable<Row> {
   }
 }
 
+/** The tables of Pipeline: by strategy, where there are several. */
+function pipeline(trials: readonly Json[]): Iterable<Row> {
+  const isByStrategy = new Set(trials.map(({ strategy }) => strategy)).size > 1;
+  return isByStrategy ? errorHandling(trials) : dimensions(trials);
+}
+
 /** What counts an experiment of each source. */
 export const RECOUNTS: Readonly<Record<string, (trials: readonly Json[]) => Iterable<Row>>> = {
   FuncBenchGen: funcBenchGen,
@@ -212,6 +332,6 @@ if (import.meta.main) {
   const [source, path] = Deno.args;
   const lines = Deno.readTextFileSync(path!).trimEnd().split("\n").map((line) => JSON.parse(line));
   console.log(
-    JSON.stringify(RECOUNTS[source!]!(lines.filter(({ kind }) => kind === "trial")), null, 2),
+    JSON.stringify([...RECOUNTS[source!]!(lines.filter(({ kind }) => kind === "trial"))], null, 2),
   );
 }
