@@ -33,7 +33,7 @@ import type { Results } from "../runs/journal/results.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { isRecord } from "../runs/record.ts";
 import { rerunLines } from "../runs/rerun.ts";
-import { allChoices, planHash } from "../runs/resolved_suite.ts";
+import { allChoices, planHashes } from "../runs/resolved_suite.ts";
 import { assertOtherRun, isBaselineRun } from "../runs/trial_keys.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { Rest } from "./command.ts";
@@ -109,11 +109,12 @@ export function reportOf(
   return new Report(trials, {
     suite: collection.suite,
     seed: seeds.length === 1 ? seeds[0] : undefined,
-    origins: [...new Map(runs.flatMap(({ results: { plan } }) => {
-      if (plan === undefined) return [];
-      const origin = { ...plan.toolgate, plan: planHash(plan) };
-      return [[canonicalJson({ ...origin }), origin]];
-    })).values()],
+    origins: runs.flatMap(({ results: { plan, releases } }) =>
+      plan === undefined
+        ? []
+        : [...new Map(releases.map((one) => [canonicalJson({ ...one }), one])).values()]
+          .map((release) => ({ ...release, ...planHashes(plan) }))
+    ),
     references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
     planned,
     models: runs.flatMap(({ results: { plan } }) =>

@@ -42,7 +42,16 @@ const isJournal = (path = ""): boolean => path.endsWith(".jsonl");
 
 /** The options that a journal's plan has. */
 const PLANNED: readonly (keyof Flags)[] = [
-  ...["models", "judge", "router", "reasoningEffort", "temperature", "topP", "api"] as const,
+  ...[
+    "models",
+    "sets",
+    "judge",
+    "router",
+    "reasoningEffort",
+    "temperature",
+    "topP",
+    "api",
+  ] as const,
   ...["strategies", "perturbations", "seed", "pair"] as const,
 ];
 

@@ -124,8 +124,10 @@ export function withOthers(
     const rule = "--router needs a strategy that names a model for the stage route";
     throw cannot(`use ${subject}`, rule, "the suite has none");
   }
-  if (sets !== undefined && !suite.tasks.some((entry) => "set" in entry)) {
-    throw cannot(`use ${subject}`, "--set needs a call set to replace", "the suite has none");
+  const own = new Set(suite.tasks.flatMap((entry) => "set" in entry ? [entry.set] : []));
+  if (sets !== undefined && own.size !== 1) {
+    const state = own.size === 0 ? "the suite has none" : `the suite has ${own.size}`;
+    throw cannot(`use ${subject}`, "--set needs one call set to replace", state);
   }
   if (judge !== undefined && suite.judge === undefined) {
     throw cannot(`use ${subject}`, "--judge needs a judge to replace", "the suite has none");

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { JsonValue } from "../base/json.ts";
+import { defined, type JsonValue } from "../base/json.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import type { Report } from "./report.ts";
 import { recordsOf } from "./_views.ts";
@@ -20,7 +20,13 @@ export function reportToJson(
     suite,
     seed: seed ?? null,
     references,
-    origins: origins.map(({ version, commit = null, plan }) => ({ version, commit, plan })),
+    origins: origins.map(({ version, commit = null, plan, tasks }) => ({
+      ...{ version, commit, plan, tasks },
+    })),
+    models: report.models.map(({ name, served, temperature, topP, reasoningEffort }) => ({
+      ...{ name, served: [...served] },
+      ...defined({ temperature, topP, reasoningEffort }),
+    })),
     planned: planned ?? null,
     trials: trials.length,
     replayed: trials.filter((trial) => trial.replayed).length || undefined,

@@ -19,9 +19,10 @@ import {
   unwatchedText,
   variantLabel,
 } from "../gate/variant.ts";
-import type { ModelEntry } from "../models/entry.ts";
+import { type ModelEntry, modelName } from "../models/entry.ts";
 import type { Prices } from "../models/prices.ts";
 import { isProbe, isQuestion } from "../tasks/task_kind.ts";
+import type { PlanHashes } from "../runs/resolved_suite.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { isSized } from "./cells.ts";
@@ -30,9 +31,14 @@ import { hasSimulated, type Subject, subjectsOf, type SubjectTrials } from "./_s
 import { type ReportWords, reportWords } from "./_words.ts";
 
 /** What results come from. */
-export interface Origin extends Release {
-  /** The hash of all that determines the trials. */
-  readonly plan: string;
+export interface Origin extends Release, PlanHashes {}
+
+/** A model under test, as results are cited. */
+export interface ReportedModel
+  extends Pick<ModelEntry, "temperature" | "topP" | "reasoningEffort"> {
+  readonly name: string;
+  /** What its servers called it. */
+  readonly served: readonly string[];
 }
 
 /** Options of {@linkcode Report}. */
@@ -118,6 +124,17 @@ export class Report {
       comparePairs,
       () => comparePairs(this.trials, { prices, references, ...compared }),
     );
+  }
+
+  /** The models under test, with all names that their servers gave and what their entries say of sampling. */
+  get models(): readonly ReportedModel[] {
+    const entries = this.options.models ?? [];
+    return Array.from(servedNames(this.trials), ([name, served]) => {
+      const { temperature, topP, reasoningEffort } = entries.find((entry) =>
+        modelName(entry) === name
+      ) ?? {};
+      return { name, served: [...served], temperature, topP, reasoningEffort };
+    });
   }
 
   /** When the first and the last trial began, in ISO 8601; `null` without any. */
@@ -230,17 +247,21 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
   ];
 }
 
-/** Warns of names that several models served, as their figures mix these. */
-function servedNotes(trials: readonly TrialSummary[]): string[] {
+/** The names that servers gave each model of counted trials. */
+function servedNames(trials: readonly TrialSummary[]): Map<string, Set<string>> {
   const served = new Map<string, Set<string>>();
   for (const trial of trials) {
     const { model } = trial;
     if (!isCounted(trial) || model.served === "") continue;
-    const names = served.get(model.requested) ?? new Set();
-    served.set(model.requested, names);
+    const names = served.getOrInsertComputed(model.requested, () => new Set());
     for (const name of model.served.split(SERVED_SEPARATOR)) names.add(name);
   }
-  return [...served].flatMap(([requested, names]) =>
+  return served;
+}
+
+/** Warns of names that several models served, as their figures mix these. */
+function servedNotes(trials: readonly TrialSummary[]): string[] {
+  return [...servedNames(trials)].flatMap(([requested, names]) =>
     names.size < 2
       ? []
       : [`${requested} was served as ${[...names].join(" and as ")}: its figures mix them.`]
@@ -315,16 +336,30 @@ export function provenance(report: Report, isDated = true): string {
     ...(references ? ["nested references"] : []),
     ...(began === null ? [] : [spanText(...began)]),
     ...(report.simulated === undefined ? [] : ["with simulated models"]),
-    ...(isDated ? origins.map(originText) : []),
+    ...(isDated ? [...report.models.flatMap(servedText), ...origins.map(originText)] : []),
   ].join(", ");
+}
+
+/** Says how a model was served and sampled, as far as that is known. */
+function servedText({ name, served, temperature, topP, reasoningEffort }: ReportedModel): string[] {
+  const others = served.filter((one) => one !== name);
+  const facts = [
+    ...others.length === 0 ? [] : [`served as ${listText(others, 5)}`],
+    ...typeof temperature === "number" ? [`temperature ${temperature}`] : [],
+    ...typeof topP === "number" ? [`top-p ${topP}`] : [],
+    ...reasoningEffort === undefined ? [] : [`reasoning effort ${reasoningEffort}`],
+  ];
+  return facts.length === 0 ? [] : [`${name} (${facts.join(", ")})`];
 }
 
 /** The first characters of a hash tell it from others, as people cite it. */
 const brief = (hash: string) => hash.slice(0, 12);
 
-function originText({ version, commit, plan }: Origin): string {
+function originText({ version, commit, plan, tasks }: Origin): string {
   const at = commit === undefined ? "" : ` (commit ${brief(commit)})`;
-  return `plan ${brief(plan)} run by toolgate ${printable(version, 20)}${at}`;
+  return `plan ${brief(plan)} (tasks ${brief(tasks)}) run by toolgate ${
+    printable(version, 20)
+  }${at}`;
 }
 
 function spanText(first: string, last: string): string {

@@ -52,13 +52,14 @@ export function estimateUsage(plan: Plan): EstimatedUsage {
 }
 
 function taskSize(
-  { prompt, tools, given, minimumCalls }: Fixture,
+  { prompt, tools, given, minimumCalls, present }: Fixture,
   strategies: readonly StrategyId[],
 ): TaskSize {
   const offered = strategies.includes("indirection") ? tools.map(offerNames) : tools;
   return {
     question: (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN,
-    calls: minimumCalls ?? USUAL_CALLS,
+    // Calls that are written as text are one reply.
+    calls: present !== undefined ? 0 : minimumCalls ?? USUAL_CALLS,
     given: given.size,
   };
 }
@@ -75,6 +76,7 @@ export function forecastCost(
   const share = gateForecast?.expectedShare ?? 1;
   const others = plan.resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
   const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
+  const judged = plan.resolved.judge === undefined ? "" : "; its judge is not counted";
   const unmade = usage.unmade
     ? "; what is made for each trial, such as its tools, is not counted"
     : "";
@@ -84,7 +86,7 @@ export function forecastCost(
       (share < 1
         ? `about ${costText(share * usd)} if it stops early, at most ${full}`
         : `about ${full}`) +
-      stages + unmade;
+      stages + judged + unmade;
   });
 }
 

@@ -181,6 +181,19 @@ export function planHash({ suite, resolved }: SuitePlan): string {
   return sha256(canonicalJson({ suite, ...rest }));
 }
 
+/** The hashes by which the results of a plan are cited. */
+export interface PlanHashes {
+  /** The {@linkcode planHash}. */
+  readonly plan: string;
+  /** The {@linkcode comparisonHash}: of its tasks, whatever models are asked. */
+  readonly tasks: string;
+}
+
+/** Returns the hashes by which the results of a plan are cited. */
+export function planHashes(plan: SuitePlan): PlanHashes {
+  return { plan: planHash(plan), tasks: comparisonHash(plan) };
+}
+
 /** A hash of the {@linkcode comparedFields}; plans that share it have comparable results. */
 export function comparisonHash(
   { resolved }: { readonly resolved: Partial<ResolvedSuite> },

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { ownRelease } from "../base/clone.ts";
 import { cannot, orCannot } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
 import { isMissing, removeIfThere } from "../base/output_file.ts";
@@ -485,7 +486,8 @@ export class Run implements Disposable, AsyncDisposable {
 
   #tell(kind: RunLine["kind"], reason?: string): void {
     const time = new Date().toISOString();
-    const line: RunLine = { v: 1, kind, time, trials: this.#stored, reason };
+    const toolgate = kind === "resume" ? ownRelease() : undefined;
+    const line: RunLine = { v: 1, kind, time, trials: this.#stored, toolgate, reason };
     this.#writer?.write(line);
   }
 }

@@ -171,10 +171,13 @@ export async function playTrial(
   let hasAnswered = false;
   const { judge: asked } = options;
   const askJudge: Work["judge"] = asked && (async (predicted, truth) => {
-    const { score, why, unfit, unavailable, usage, served } = await asked.score(predicted, truth, {
+    const judged = await asked.score(predicted, truth, {
       context: { ...context, request: 1, stage: "judge" },
       signal,
     });
+    const { score, why, unfit, unavailable, permanent, usage, served } = judged;
+    // A wrong key or name: what other trials cost would be lost.
+    if (permanent !== undefined) throw new InfrastructureError(`${why}`, { permanent });
     const { name: requested, simulated } = asked;
     const names = served === "" ? [] : [served];
     found.judging = { model: { requested, served: names, simulated }, usage };

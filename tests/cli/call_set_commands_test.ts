@@ -1,6 +1,6 @@
 // The commands on suites of call sets, as a user calls them.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { sayingServer } from "../support/saying_server.ts";
@@ -173,8 +173,22 @@ Deno.test("toolgate run refuses --set for a suite without a call set", async () 
   assertEquals(code, 2);
   assertEquals(
     stderr.trim(),
-    `Cannot use ${suite} as --set needs a call set to replace: the suite has none`,
+    `Cannot use ${suite} as --set needs one call set to replace: the suite has none`,
   );
+});
+
+Deno.test("a judge that its server does not have ends the run before it costs as much as all of it", async () => {
+  await using place = await folder();
+  await Deno.symlink(CITY, `${place.path}/city`);
+  await using server = sayingServer(() =>
+    Response.json({ error: { message: "no such model", code: "model_not_found" } }, { status: 404 })
+  );
+  const judge = { model: "nope", baseURL: server.url };
+  const suite = place.write("suite.jsonc", suiteOf({ judge, repetitions: 20 }));
+  const { code, all } = await toolgate(["run", suite]);
+  assertEquals(code, 3);
+  assertMatch(all, /the judge could not be asked: .* there is no such model/);
+  assertLess(server.asked.length, 40);
 });
 
 Deno.test("no simulated judge or router serves a model that is not, unless it is named, and reports say so", async () => {

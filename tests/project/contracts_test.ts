@@ -72,7 +72,7 @@ const RARE = Object.entries({
   verdict:
     "partlyReplayed asked runs replayedResults excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed evidence.replaced evidence.resampled stopped",
-  report: "partlyReplayed",
+  report: "models[].temperature models[].topP models[].reasoningEffort partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
 
 const IS: Readonly<Record<string, (value: unknown) => boolean>> = {

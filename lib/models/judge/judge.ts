@@ -26,6 +26,7 @@ import { type JudgeScore, notAsked, type ParsedScore, readScore } from "./score.
 import { LikeMatcher } from "./like_matcher.ts";
 import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
 import {
+  InfrastructureError,
   isModel,
   type Model,
   type ModelReply,
@@ -112,6 +113,8 @@ export class Judge {
   readonly #recordings: judgeRecordings.JudgeRecordings | undefined;
   readonly #connections: Connections;
   #requests = 0;
+  /** Whether its model has replied. */
+  #hasAnswered = false;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   /** Same as {@linkcode judge}. */
@@ -311,6 +314,7 @@ export class Judge {
         signal,
       }, recording);
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
+      this.#hasAnswered = true;
       const score = replyScore(reply, rubric);
       this.#usage = sumUsage([this.#usage, score.usage]);
       return kept(score);
@@ -323,7 +327,10 @@ export class Judge {
         redact(reasonOf(error).slice(0, MAX_KEPT_LENGTH)),
         MAX_REASON_LENGTH,
       );
-      return kept(notAsked(reason, error instanceof UnfitError));
+      const permanent = error instanceof InfrastructureError && !this.#hasAnswered
+        ? error.permanent
+        : undefined;
+      return kept({ ...notAsked(reason, error instanceof UnfitError), ...defined({ permanent }) });
     }
   }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Usage } from "../../tools/message.ts";
+import type { Permanent } from "../model.ts";
 import type { CriterionScore } from "./rubric.ts";
 import { mean } from "../../base/numbers.ts";
 import { printable } from "../../base/json.ts";
@@ -25,6 +26,8 @@ export interface JudgeScore {
   readonly unfit?: true;
   /** `true` if the judge could not be asked, such as when its server was down. */
   readonly unavailable?: true;
+  /** Set if the judge has never answered, and never will until someone changes something: what that is. */
+  readonly permanent?: Permanent;
   /** The reply, at most 10,000 characters, a longer one without secrets; empty if the judge could not be asked. */
   readonly text: string;
   /** The tokens of the judge, not those of a model under test. */

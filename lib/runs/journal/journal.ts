@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import type { Release } from "../../base/clone.ts";
 import { assertShallow, parseWith } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
@@ -15,7 +16,7 @@ import {
   type ReadingOptions,
   readLineAgain,
 } from "./lines.ts";
-import { parsePlanLine, type PlanLine } from "./plan_line.ts";
+import { parsePlanLine, type PlanLine, RELEASE } from "./plan_line.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { inPlaceOf, summarize, takenOver, type TrialSummary } from "../../trials/summary.ts";
 import { type Kept, SHARED_PARTS, TRANSCRIPT, type Transcript } from "../../trials/transcript.ts";
@@ -40,6 +41,8 @@ export interface JournalFile {
   readonly doubled: string | undefined;
   /** How often its run was continued. */
   readonly resumed: number;
+  /** What ran it at first, and when it was continued; empty without a plan. */
+  readonly releases: readonly Release[];
   /** Its last line, if that is about its run. */
   readonly last: RunLine | undefined;
 }
@@ -51,6 +54,8 @@ const RUN_LINE = z.looseObject({
   time: z.string(),
   /** The number of trials that the journal has by then. */
   trials: z.int().min(0),
+  /** What continues it; omitted at the end. */
+  toolgate: RELEASE.optional(),
   /** Why no more are run, such as a budget; omitted if all that was needed was run. */
   reason: z.string().optional(),
 });
@@ -72,6 +77,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
   let doubled: string | undefined;
   let last: RunLine | undefined;
   let resumed = 0;
+  const releases: Release[] = [];
   let first = true;
   using lines = journalLines(path, options);
   let next = lines.next();
@@ -83,6 +89,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
     if (kind === "plan") {
       if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
       plan = parsePlanLine(value, source);
+      releases.push(plan.toolgate);
     } else if (kind === "trial") {
       const trial = summarize(parseTrial(value, source));
       const before = trials.get(trial.id);
@@ -93,6 +100,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
     } else if (kind === "resume" || kind === "end") {
       last = readRunLine(value, source, trials.size);
       if (kind === "resume") resumed++;
+      if (last.toolgate !== undefined) releases.push(last.toolgate);
     } else {
       throw new InputError(
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
@@ -108,8 +116,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
     places,
     values,
     doubled,
-    resumed,
-    last,
+    ...{ resumed, releases, last },
   };
 }
 

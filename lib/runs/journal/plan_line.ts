@@ -44,16 +44,19 @@ const CASE_PARTS = z.looseObject({ system: z.string().exactOptional(), tools: z.
 const PART = z.object({ index: z.int().min(1), of: z.int().min(1).max(MAX_SHARDS) })
   .refine(({ index, of }) => index <= of, { message: "must not be above of", path: ["index"] });
 
+/** The schema of what made a journal. */
+export const RELEASE: z.ZodType<Release> = z.looseObject({
+  version: z.string(),
+  commit: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/).exactOptional(),
+});
+
 const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   v: z.literal(1),
   kind: z.literal("plan"),
   suite: z.string(),
   shard: PART,
   wave: PART.exactOptional(),
-  toolgate: z.looseObject({
-    version: z.string(),
-    commit: z.string().regex(/^[0-9a-f]{40,64}$/).exactOptional(),
-  }),
+  toolgate: RELEASE,
   gate: COMPLETE_POLICY.optional(),
   rule: SEQUENTIAL_RULE.optional(),
   budget: BUDGET.exactOptional(),

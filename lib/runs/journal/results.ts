@@ -6,6 +6,7 @@
 import { tornNotice } from "./lines.ts";
 import { type JournalFile, readJournalFile } from "./journal.ts";
 import { type PlanLine, trialsOfLine } from "./plan_line.ts";
+import type { Release } from "../../base/clone.ts";
 import { listText } from "../../base/json.ts";
 import { sum } from "../../base/numbers.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
@@ -57,6 +58,8 @@ export interface Results {
   readonly cut?: string | undefined;
   /** How often its journals were resumed, together. */
   readonly resumed: number;
+  /** What ran them, also where that changed with a resumption. */
+  readonly releases: readonly Release[];
   /** Which journals have no checksums; omitted if all have. */
   readonly unchecked?: string | undefined;
   /** How far the waves of the run have come; omitted where it is not run in waves, or there is a problem. */
@@ -89,6 +92,7 @@ export function readResults(
   const suite = [...new Set(files.map(({ plan, trials }) => plan?.suite ?? trials[0]?.suite))]
     .join(", ");
   const resumed = sum(files, (file) => file.resumed);
+  const releases = files.flatMap((file) => file.releases);
   const [first] = files;
   if (first?.plan === undefined) {
     const trials = inOrder(files.flatMap((file) => file.trials));
@@ -97,7 +101,7 @@ export function readResults(
     if (problem === undefined && trials.length > 0) {
       notices.push("Without a plan line it is unknown whether trials are missing");
     }
-    return { paths, suite, planned, trials, notices, problem, resumed, unchecked };
+    return { paths, suite, planned, trials, notices, problem, resumed, releases, unchecked };
   }
   const mixed = mixedProblem(files);
   const parts = mixed === undefined ? partsOf(files) : [];
@@ -134,8 +138,7 @@ export function readResults(
     missing,
     cut,
     waves,
-    resumed,
-    unchecked,
+    ...{ resumed, releases, unchecked },
   };
 }
 
