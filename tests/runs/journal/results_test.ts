@@ -19,7 +19,8 @@ import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
 import { Folder } from "../../support/folders.ts";
 import { readLines, ROOT } from "../../support/child.ts";
-import { readClone } from "../../../lib/base/clone.ts";
+import { ownRelease, readClone } from "../../../lib/base/clone.ts";
+import { planHashes } from "../../../lib/runs/resolved_suite.ts";
 import { endLine, linesOf } from "../../support/journals.ts";
 import { callEvent, failureOf, record, type TrialTraits } from "../../support/records.ts";
 
@@ -102,6 +103,20 @@ Deno.test("readResults() gives trials in plan order, however they were finished"
   assertEquals([suite, problem, notices, gate], ["small", undefined, [], PLAN.gate]);
   assertEquals(results.planned, PLAN.trials);
   assertEquals(results.trials.map(({ index }) => index), PLAN.trials.map(({ index }) => index));
+});
+
+Deno.test("a journal that another version continued names both, and plans of the same tasks share a hash", () => {
+  using folder = new Folder();
+  const [first, ...others] = PLAN.trials.map((planned) => finish(planned));
+  const time = "2026-01-01T00:00:00.000Z";
+  const toolgate = { version: "9.9.9" };
+  const resume = { v: 1, kind: "resume", time, trials: 1, toolgate };
+  const path = writeJournal(folder, undefined, [first, resume, ...others]);
+  const results = readResults([path]);
+  assertEquals(results.releases.map(({ version }) => version), [ownRelease().version, "9.9.9"]);
+  const again = planSuite({ ...SUITE, name: "other", models: ["c"] });
+  const [one, other] = [PLAN, again].map(planHashes);
+  assertEquals([one!.plan === other!.plan, one!.tasks === other!.tasks], [false, true]);
 });
 
 Deno.test("readResults() tells of a torn last line, and keeps all others", () => {
