@@ -8,7 +8,6 @@ import { printable } from "../base/json.ts";
 import { countText, grouped } from "../base/numbers.ts";
 import { fork, freshSeed } from "../base/random.ts";
 import { shuffle } from "@std/random";
-import { modelName } from "../models/entry.ts";
 import { GENERATOR_VERSION, generatorText } from "../tasks/graphs/task.ts";
 import { type Derivation, deriveAgain } from "../trials/derive.ts";
 import { isCase, isQuestion } from "../tasks/task_kind.ts";
@@ -89,10 +88,9 @@ function playerOf({ plan }: JournalFile): (trial: Trial) => Promise<Derivation> 
     const none: Derivation = { kind: "recorded", why: "without a plan, which names their limits" };
     return () => Promise.resolve(none);
   }
-  const { limits = {}, references = false, generator, strategies, models } = plan.resolved;
+  const { limits = {}, references = false, generator, strategies } = plan.resolved;
   const { open, missing } = setsOf(plan);
   const choices = new Map(strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]));
-  const choiceOf = new Map(models.map((entry) => [modelName(entry), entry.toolChoice]));
   const whyNone = generator === GENERATOR_VERSION ? undefined : generatorText(generator);
   return async (trial) => {
     const why = isCase(trial.task)
@@ -100,8 +98,7 @@ function playerOf({ plan }: JournalFile): (trial: Trial) => Promise<Derivation> 
       : whyNone ?? (isQuestion(trial.task) ? missing : undefined);
     if (why !== undefined) return { kind: "recorded", why };
     const strategy = choices.get(trial.strategy)!;
-    const toolChoice = choiceOf.get(trial.model.requested);
-    return await deriveAgain(trial, { limits, references, strategy, open, toolChoice });
+    return await deriveAgain(trial, { limits, references, strategy, open });
   };
 }
 

@@ -15,7 +15,7 @@ import {
   MAX_KEPT_LENGTH,
   type TraceEvent,
 } from "../calls/trace.ts";
-import { InfrastructureError, type Model } from "../models/model.ts";
+import { InfrastructureError } from "../models/model.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
 import type { Environment, PreparedCall } from "../tools/tool.ts";
 import type { Loop } from "./agent/loop.ts";
@@ -26,11 +26,9 @@ import { strategiesIn } from "./strategies/registry.ts";
 import type { Trial } from "./trial.ts";
 
 /** What a trial ran with, apart from its model; faults in a task need not take the time that they took. */
-export type DerivationOptions =
-  & Required<
-    Pick<TrialOptions, "limits" | "references" | "strategy" | "open">
-  >
-  & Pick<Model, "toolChoice">;
+export type DerivationOptions = Required<
+  Pick<TrialOptions, "limits" | "references" | "strategy" | "open">
+>;
 
 /** A field of a line that is not what the events of the line give. */
 export interface Difference {
@@ -109,7 +107,7 @@ const REWRITING: readonly string[] = ["indirection", "restate", "explanation"];
 
 async function difference(
   trial: Trial,
-  { limits, references, strategy, open, toolChoice }: DerivationOptions,
+  { limits, references, strategy, open }: DerivationOptions,
 ): Promise<Difference | undefined> {
   const { events } = trial;
   const stop = events.find((event) => event.kind === "stop");
@@ -137,7 +135,7 @@ async function difference(
     differs(
       "behaviours",
       trial.behaviours,
-      opened!.behaviours(events, opened!.toolChoice ?? toolChoice),
+      opened!.behaviours(events, opened!.toolChoice ?? trial.model.toolChoice),
     );
 }
 

@@ -264,6 +264,7 @@ export async function playTrial(
   // The trial was judged before: a clean-up that fails must neither excuse the model nor be blamed on it.
   const unclean = await fixture.release?.();
   const cleanUp = unclean === undefined ? undefined : printable(redact(unclean), 500);
+  const toolChoice = boundChoice(model);
   const trial: Trial = {
     v: 1,
     kind: "trial",
@@ -273,7 +274,7 @@ export async function playTrial(
       requested: model.name,
       served,
       simulated: model.simulated || stages.some((stage) => stage.model.simulated),
-      ...defined({ api: model.api }),
+      ...defined({ api: model.api, toolChoice }),
     },
     changed: fixture.changed ? undefined : false,
     unsolvable: fixture.unsolvable,
@@ -286,7 +287,7 @@ export async function playTrial(
     domain: fixture.domain,
     oracle: viewed && "truth" as const,
     impossible: impossible.length === 0 ? undefined : impossible,
-    behaviours: fixture.behaviours(undefined, fixture.toolChoice ?? model.toolChoice),
+    behaviours: fixture.behaviours(undefined, fixture.toolChoice ?? toolChoice),
     usage: session.usage,
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),
     startedAt,
@@ -305,6 +306,11 @@ function openingOf({ opening }: Session, fixture: Fixture): Presented {
   const { messages, tools = [] } = opening ??
     { messages: firstMessages(fixture), tools: fixture.tools };
   return { messages, tools };
+}
+
+/** What a model's choice leaves it no freedom in, which is all that behaviours depend on. */
+function boundChoice({ toolChoice = "auto" }: Model): Trial["model"]["toolChoice"] {
+  return toolChoice === "auto" ? undefined : toolChoice === "none" ? "none" : "required";
 }
 
 /** The system message, if there is one, and the question. */

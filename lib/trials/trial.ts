@@ -61,13 +61,15 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly suite: string;
   /**
    * The model requested, the one named in the replies (empty if there were none), whether it is a program,
-   * and the API used, if known.
+   * the API used, if known, and whether the model may call nothing or must call, be it one function; omitted if it is
+   * free.
    */
   readonly model: {
     readonly requested: string;
     readonly served: string;
     readonly simulated: boolean;
     readonly api?: Api;
+    readonly toolChoice?: "none" | "required";
   };
   /** `false` if the perturbation found nothing to change; else omitted. */
   readonly changed?: false;
@@ -182,6 +184,7 @@ const FIELDS = {
     served: z.string(),
     simulated: z.boolean().optional(),
     api: z.enum(APIS).exactOptional(),
+    toolChoice: z.enum(["none", "required"]).exactOptional(),
   }).overwrite((model) =>
     model.simulated === undefined
       ? { ...model, simulated: model.requested.startsWith("sim:") }

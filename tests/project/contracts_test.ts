@@ -40,7 +40,7 @@ const RARE = Object.entries({
   gate:
     "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line":
-    "variant changed usage.estimated agent reason permanent byWords misjudged cleanUp partlyReplayed replayedResults replaced replacedIdle transcript",
+    "model.toolChoice variant changed usage.estimated agent reason permanent byWords misjudged cleanUp partlyReplayed replayedResults replaced replacedIdle transcript",
   transcript:
     "system prompt tools system.id prompt.id tools.id system.value prompt.value tools.value tools.value[].name " +
     "tools.value[].description tools.value[].parameters tools.value[].strict state state.changes " +

@@ -10,7 +10,7 @@ import { InfrastructureError, type Model } from "../../lib/models/model.ts";
 import type { Limits } from "../../lib/trials/agent/session.ts";
 import { openTask, type TaskOpener } from "../../lib/trials/executors/tasks.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
-import { PROBES } from "../../lib/tasks/task_kind.ts";
+import { type ProbeId, PROBES } from "../../lib/tasks/task_kind.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
@@ -37,17 +37,10 @@ function line(trial: Trial): Trial {
 }
 
 /** Derives a trial again that ran with these options. */
-function derive(
-  trial: Trial,
-  options: TrialOptions = {},
-  toolChoice?: Model["toolChoice"],
-): Promise<Derivation> {
+function derive(trial: Trial, options: TrialOptions = {}): Promise<Derivation> {
   const { limits = {}, references = false, open = openTask } = options;
   const { strategy = { strategy: trial.strategy } } = options;
-  return deriveAgain(line(trial), {
-    ...{ limits, references, strategy, open: quickly(open) },
-    toolChoice,
-  });
+  return deriveAgain(line(trial), { limits, references, strategy, open: quickly(open) });
 }
 
 /** Runs a trial, and derives it again; gives the trial. */
@@ -60,7 +53,7 @@ async function assertAgrees(
     ...options,
     open: quickly(options.open ?? openTask),
   });
-  const found = await derive(trial, options, model.toolChoice);
+  const found = await derive(trial, options);
   // Of calls that a strategy made in place of others the results depend on when it made them.
   const isReplaced = found.kind === "recorded" &&
     callsOf(trial.events).some(({ by }) => by === "retry" || by === "alternative");
@@ -72,13 +65,24 @@ async function assertAgrees(
   return trial;
 }
 
-Deno.test("a model that may call nothing shows no aversion, and agrees with its own line", async () => {
-  const model = (toolChoice: Model["toolChoice"]) => (
-    { ...scripted("shy", [{ text: "result = 7" }]), toolChoice }
-  );
-  const spec = { case: "mental_arithmetic", seed: 1 } as const;
-  assertEquals((await assertAgrees(spec, model("auto"))).behaviours, ["aversion"]);
-  assertEquals((await assertAgrees(spec, model("none"))).behaviours, []);
+Deno.test("a model that may call nothing, or must, agrees with its own line, which says so", async () => {
+  const found = async (
+    probe: ProbeId,
+    toolChoice: Model["toolChoice"],
+    ...replies: ScriptedReply[]
+  ) => {
+    const model = { ...scripted("shy", [...replies, { text: "result = 7" }]), toolChoice };
+    const trial = await assertAgrees({ case: probe, seed: 1 }, model);
+    const { toolChoice: other, ...own } = trial.model;
+    const edited = other === undefined ? { ...own, toolChoice: "none" as const } : own;
+    const { kind } = await derive({ ...trial, model: edited });
+    return [trial.model.toolChoice, trial.behaviours, kind];
+  };
+  const calls = [{ name: "eval", arguments: { expression: "7" } }];
+  assertEquals(await found("mental_arithmetic", "auto"), [undefined, ["aversion"], "differs"]);
+  assertEquals(await found("mental_arithmetic", "none"), ["none", [], "differs"]);
+  const forced = await found("needless_call", { function: "eval" }, { calls });
+  assertEquals(forced, ["required", ["silent"], "differs"]);
 });
 
 Deno.test("every strategy under every perturbation agrees with its own line", async () => {
