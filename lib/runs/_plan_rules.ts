@@ -17,7 +17,7 @@ import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/pol
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
 import { hasExamples } from "../tasks/examples.ts";
-import { coreOf, isCase, isGenerated, isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
+import { coreOf, isCase, isQuestion, type QuestionSpec } from "../tasks/task_kind.ts";
 import { assertReferring, strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
 import {
   stageEntries,
@@ -189,17 +189,15 @@ export function gateFault(
   assertPriced([...models, ...others, ...judges], prices);
 }
 
-/** Checks that there are generated tasks for ceilings that would always be kept without them. */
-export function generatedFault(
+/** Checks that there are the tasks that ceilings are about, which would always be kept without them. */
+export function ceilingTasksFault(
   gate: CompletePolicy | undefined,
   { cells }: { readonly cells: readonly Cell[] },
 ): PlanFault | undefined {
-  if (gate === undefined || cells.some(isGenerated)) return undefined;
-  const ceiling = ceilingsOf(gate.atMost).find(({ needs }) => needs?.generated);
-  return ceiling && [
-    `gate.atMost.${ceiling.path} is about the values of generated tasks`,
-    "there are none; where calls are expected, bound parameterFailures",
-  ];
+  const ceiling = gate && ceilingsOf(gate.atMost)
+    .find(({ needs }) => needs?.task !== undefined && !cells.some(needs.task));
+  return ceiling &&
+    [`gate.atMost.${ceiling.path} ${ceiling.needs!.words}`, "there is no such task"];
 }
 
 /** Checks that `every` can be decided: each case has enough trials, independent ones, to reach the floor. */

@@ -11,10 +11,10 @@ import { perturbationsIn } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import {
   assertReferences,
+  ceilingTasksFault,
   distinctFault,
   everyFault,
   gateFault,
-  generatedFault,
   pairFault,
   type PlanFault,
   questionsFault,
@@ -224,7 +224,7 @@ export function planSuite(
     variants: tasks?.variants,
   });
   refuse(everyFault(gate, resolved));
-  refuse(generatedFault(gate, resolved));
+  refuse(ceilingTasksFault(gate, resolved));
   const count = countTrials(resolved);
   if (count > MAX_PLANNED) {
     refuse([`it must have at most ${MAX_PLANNED} trials`, `it has ${count}`]);

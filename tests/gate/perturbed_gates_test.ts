@@ -10,6 +10,7 @@ import { Stopping } from "../../lib/runs/early_stopping.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
+import { PROBES } from "../../lib/tasks/task_kind.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { inProcess } from "../support/in_process.ts";
@@ -372,6 +373,24 @@ Deno.test("trials that were shown no instruction do not dilute how often one is 
   });
   const [decided] = decideTrials(trials as TrialSummary[], planOf(trials as Trial[]), policy);
   assertEquals(decided!.verdict.kind, "fail");
+});
+
+Deno.test("only probes whose model was free not to call tell how often it calls needlessly", () => {
+  const policy = completePolicy({ ...POLICY, atMost: { behaviours: { needless_call: 0.2 } } });
+  const verdict = (toolChoice: "none" | "required") => {
+    const trials = manyRecords(70, 70).map((trial, place): Trial => {
+      const probe = PROBES[place % PROBES.length]!;
+      const model = { ...trial.model, toolChoice };
+      return {
+        ...{ ...trial, model, task: { case: probe, seed: place } },
+        behaviours: probe === "needless_call" ? ["needless_call"] : [],
+      };
+    });
+    return decideTrials(trials, planOf(trials), policy)[0]!.verdict;
+  };
+  const failed = verdict("none");
+  assertEquals(failed.kind === "fail" && failed.ceilings?.[0]?.seen, 1);
+  assertStringIncludes(JSON.stringify(verdict("required")), "free not to call");
 });
 
 Deno.test("the same perturbations in another order are the same", () => {

@@ -397,6 +397,12 @@ Deno.test("planSuite() refuses a ceiling without what it is about", () => {
       { tasks: [{ case: "oracle" }, { core: 3, depth: 1 }] },
     ],
     [
+      { behaviours: { needless_call: 0.2 } },
+      "gate.atMost.behaviours.needless_call is about the probe of this name",
+      [{}, { tasks: [{ case: ["oracle", "forced_choice"] }] }],
+      { tasks: [{ case: ["oracle", "needless_call"] }] },
+    ],
+    [
       { unmended: 0.3 },
       "gate.atMost.unmended is about calls that the strategy repair sends back",
       [

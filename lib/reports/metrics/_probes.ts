@@ -5,11 +5,11 @@
 
 import { type ExpressionKind, EXPRESSIONS } from "../../calls/expressions.ts";
 import { type Sign, SIGNS } from "../../calls/failure_types.ts";
-import { signsOf } from "../../gate/ceilings.ts";
+import { canShow, signsOf } from "../../gate/ceilings.ts";
 import { compareShares } from "../../gate/comparison.ts";
 import { byGraph, countsAsSuccess, variantKey } from "../../gate/variant.ts";
 import { newcombe } from "../../statistics/proportions.ts";
-import { isProbe, type ProbeId } from "../../tasks/task_kind.ts";
+import { isProbe } from "../../tasks/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { Column, Estimate } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
@@ -23,9 +23,9 @@ function shows(sign: Sign): (trial: TrialSummary) => boolean {
   return (trial) => signsOf(trial).includes(sign);
 }
 
-/** Whether a probe can show a sign: only where no tool can help is a call known to be needless. */
-function canShow(sign: Sign, { probe }: { readonly probe: ProbeId }): boolean {
-  return sign !== "needless_call" || probe === sign;
+/** The trials that can show a sign. */
+function showing(sign: Sign, trials: readonly TrialSummary[]): readonly TrialSummary[] {
+  return trials.filter((trial) => canShow(sign, trial));
 }
 
 /** What each probe shows. */
@@ -54,8 +54,11 @@ const BEHAVIOUR = metric(({ subjects }) =>
     },
     OF_PROBES.map((sign): Column<typeof rows[number]> => ({
       ...{ id: sign, head: sign, unit: "share", inline: true },
-      shown: sign === "ungrounded" ? "filled" : rows.some((row) => canShow(sign, row)),
-      value: (row) => canShow(sign, row) ? shareOf(row.valid, shows(sign)) : null,
+      shown: sign === "ungrounded"
+        ? "filled"
+        : rows.some(({ trials }) => showing(sign, trials).length > 0),
+      value: ({ trials, valid }) =>
+        showing(sign, trials).length === 0 ? null : shareOf(showing(sign, valid), shows(sign)),
     })),
   ],
 });
@@ -123,7 +126,7 @@ const REMEDIES = metric(
         OF_PROBES.flatMap((sign) => {
           const [own, others] = [subject, against].map((variant) =>
             (probed.get(variantKey(variant)) ?? [])
-              .flatMap((row) => canShow(sign, row) ? row.trials : [])
+              .flatMap(({ trials }) => showing(sign, trials))
           ) as [TrialSummary[], TrialSummary[]];
           const change = compareShares(own, others, shows(sign));
           return change === null || change.candidate + change.baseline === 0
