@@ -66,7 +66,7 @@ const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 function headCommit(own: string, shared: string): string | undefined {
   const head = readLine(`${own}/HEAD`) ?? "";
-  const branch = /^ref: (refs\/(?!.*\.\.)[\w./-]+)$/.exec(head)?.[1];
+  const branch = /^ref: (refs\/(?!.*\.\.)[^\p{Cc} ~^:?*[\\]+)$/u.exec(head)?.[1];
   const packed = () =>
     readIfThere(`${shared}/packed-refs`)?.split("\n")
       .find((line) => line.endsWith(` ${branch}`))?.split(" ")[0];

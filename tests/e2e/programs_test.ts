@@ -60,7 +60,7 @@ Deno.test("readClone() reads the commit of a branch, of packed branches, of none
   const one = place.file("one");
   Deno.mkdirSync(one);
   assertEquals(readClone(one), { folder: one });
-  await git(one, "init", "--quiet", "--initial-branch=topic/x");
+  await git(one, "init", "--quiet", "--initial-branch=topic/c++#1@é");
   const none = { folder: one, repository: undefined, commit: undefined };
   assertEquals(readClone(one), none);
   await git(one, "commit", "--quiet", "--allow-empty", "--message=1");
