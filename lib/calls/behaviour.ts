@@ -21,7 +21,7 @@ export interface Expectations {
   /** Whether an answer without a value counts as one. */
   readonly wordsCount: boolean;
   /** Whether no call can help; omitted where one may. */
-  readonly isHelpless?: boolean;
+  readonly noToolHelps?: boolean;
   /** Whether the model may, must or must not call; `undefined` if it is free. */
   readonly toolChoice: ToolChoice | undefined;
   /** Whether a result is one that the final text must state, if it states no value; default: it is. */
@@ -54,7 +54,7 @@ export function behavioursIn(
   expectations: Expectations,
 ): Behaviour[] {
   const { needed, answerOf, wordsCount, settles = () => true, states = holdsNumber } = expectations;
-  const { toolChoice = "auto", isHelpless = false } = expectations;
+  const { toolChoice = "auto", noToolHelps = false } = expectations;
   const calls = callsOf(events);
   const answer = events.findLast((event) => event.kind === "answer");
   const value = answer?.value ?? null;
@@ -93,7 +93,7 @@ export function behavioursIn(
   const shows: Record<Behaviour, boolean> = {
     // Where no call is allowed, to make none is right.
     aversion: answered && toolChoice !== "none" && needed.some((name) => !called.has(name)),
-    needless_call: isHelpless && !isForced && calls.length > 0,
+    needless_call: noToolHelps && !isForced && calls.length > 0,
     ignored_result: isIgnored(),
     silent: replies.length > 0 &&
       replies.every((event) => event.kind === "reply" && event.text.trim() === "") &&

@@ -42,7 +42,7 @@ export interface Probe {
   readonly ownName?: string;
   readonly toolChoice?: ToolChoice;
   /** Set if no tool can help. */
-  readonly isHelpless?: true;
+  readonly noToolHelps?: true;
   /** Whether the value of an expression is what the question asks for; omitted if any is. */
   readonly settles?: (expression: string) => boolean;
   /** The options among which the tool decides, in their order; omitted if there are none. */
@@ -114,7 +114,7 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
       tool: calculator((_, value) => value),
       variable: "result",
       truth: counts[asked]!,
-      isHelpless: true,
+      noToolHelps: true,
     };
   },
   oracle_conflict(stream) {
@@ -175,7 +175,7 @@ function askLetters(stream: Stream): Omit<Probe, "toolChoice"> {
     tool: calculator((_, value) => value),
     variable: "result",
     truth: word.length,
-    isHelpless: true,
+    noToolHelps: true,
   };
 }
 

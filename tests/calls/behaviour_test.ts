@@ -235,11 +235,11 @@ Deno.test("behavioursIn() finds a forced loop where calls are forced, repeated o
 });
 
 Deno.test("behavioursIn() finds needless calls where none can help and none is forced (Indirection, Inflexible)", async () => {
-  const helpless = { isHelpless: true, answerOf: () => undefined };
-  assertEquals(await told(helpless), ["needless_call"]);
-  assertEquals(await told(helpless, { calls: [] }), []);
-  assertEquals(await told({ ...helpless, toolChoice: "required" }), []);
-  assertEquals(await told({ ...helpless, isHelpless: false }), [], "it may help");
+  const noHelp = { noToolHelps: true, answerOf: () => undefined };
+  assertEquals(await told(noHelp), ["needless_call"]);
+  assertEquals(await told(noHelp, { calls: [] }), []);
+  assertEquals(await told({ ...noHelp, toolChoice: "required" }), []);
+  assertEquals(await told({ ...noHelp, noToolHelps: false }), [], "it may help");
 });
 
 Deno.test("behaviours() finds no aversion where no call is allowed", () => {

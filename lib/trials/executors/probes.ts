@@ -43,7 +43,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     });
     this.#probe = probe;
     this.prompt = probe.prompt;
-    this.minimumCalls = probe.isHelpless ? 0 : 1;
+    this.minimumCalls = probe.noToolHelps ? 0 : 1;
   }
 
   /** The right answer in words; for some probes it is the tool's result. */
@@ -57,12 +57,12 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   /** Takes the final answer, reads its value and judges it. */
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
-    const { variable, truth, own, ownName = "the model's own result", isHelpless } = this.#probe;
+    const { variable, truth, own, ownName = "the model's own result", noToolHelps } = this.#probe;
     const claimed = refusesAll(text, this.#probe.options);
     const value = parseAnswer(text, variable, { claimed });
     // What no tool can tell is in the question.
     const grounded = value !== null &&
-      (this.#returned.includes(value) || isHelpless === true && value === truth);
+      (this.#returned.includes(value) || noToolHelps === true && value === truth);
     if (own !== undefined && value !== null) {
       const follows = grounded ? "the tool" : value === own ? ownName : "neither";
       this.record({ kind: "stage", stage: "answer", message: `the answer follows ${follows}` });
@@ -79,12 +79,12 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     events: readonly TraceEvent[] = this.events,
     toolChoice: ToolChoice | undefined = this.toolChoice,
   ): Behaviour[] {
-    const { tool, settles, variable, options = [], isHelpless = false } = this.#probe;
+    const { tool, settles, variable, options = [], noToolHelps = false } = this.#probe;
     return behavioursIn(events, {
-      needed: isHelpless ? [] : [tool.name],
-      answerOf: ({ returned }) => isHelpless ? undefined : returned?.value,
+      needed: noToolHelps ? [] : [tool.name],
+      answerOf: ({ returned }) => noToolHelps ? undefined : returned?.value,
       wordsCount: true,
-      isHelpless,
+      noToolHelps,
       toolChoice,
       settles: (call) => settles?.(expressionOf(call)) ?? true,
       states: (text, result) =>

@@ -20,7 +20,7 @@ const SPECS: fc.Arbitrary<ProbeSpec> = fc.record({
 });
 
 /** Whether no function can help. */
-function isHelpless(probe: ProbeId): boolean {
+function noToolHelps(probe: ProbeId): boolean {
   return probe.startsWith("forced_") || probe === "needless_call";
 }
 
@@ -122,7 +122,7 @@ Deno.test("ProbeExecutor says how the answer is to be stated, and offers strict 
       ]);
       const choice = { forced_choice: "required", forced_function: { function: "eval" } };
       assertEquals<unknown>(toolChoice, choice[spec.case as keyof typeof choice]);
-      assertEquals(minimumCalls, isHelpless(spec.case) ? 0 : 1);
+      assertEquals(minimumCalls, noToolHelps(spec.case) ? 0 : 1);
       assert(callLimit > minimumCalls);
       assert(!/secret|lie|lying|probe|test/i.test(prompt + JSON.stringify(tools)), prompt);
     }),
@@ -317,7 +317,7 @@ for (const probe of PROBES) {
         assertEquals(followsIn(trial.events), follows, where);
         assertEquals(trial.failures, [], where);
         assertEquals(trial.solved, outcome === "solved", where);
-        assertEquals(trial.minimumCalls, isHelpless(probe) ? 0 : 1);
+        assertEquals(trial.minimumCalls, noToolHelps(probe) ? 0 : 1);
         assertEquals(trial.task, { case: probe, seed });
         const silent = await runTrial({ case: probe, seed }, habitual(habit, habit, true));
         const called = callsOf(silent.events).length > 0;
