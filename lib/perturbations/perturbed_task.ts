@@ -137,7 +137,7 @@ function otherWorkflow({ functions }: Task, stream: Stream): Map<string, string>
   const variables = functions.flatMap((fn) => [...outputsOf(fn), ...fn.parameters]);
   for (const { type } of variables) names.getOrInsertComputed(type, () => drawing.type(stream));
   for (const { name, type, subtype } of variables) {
-    names.getOrInsertComputed(subtype, () => drawing.subtype(stream));
+    names.getOrInsertComputed(subtype, () => drawing.subtype(stream, names.get(type)!));
     const style = { id: name.toLowerCase().endsWith("id"), camelCase: /[A-Z]/.test(name) };
     names.getOrInsertComputed(
       name,
@@ -479,7 +479,10 @@ const CLAUSES: Readonly<
 function typesApart({ spec }: Task, taken: readonly string[]): (stream: Stream) => string {
   const names = wordNamesFor(spec.names, taken);
   if (names !== undefined) {
-    return (stream) => `${names.type(stream)} with ${names.subtype(stream)}`;
+    return (stream) => {
+      const type = names.type(stream);
+      return `${type} with ${names.subtype(stream, type)}`;
+    };
   }
   const vocabulary = new Vocabulary(taken.map((word) => word.split("_")[1]!));
   return (stream) => {

@@ -29,7 +29,7 @@ export const NAMES = ["random", "helpful", "misleading", "workflow"] as const;
  * `random`: pseudo-words, as in FuncBenchGen. `helpful` and `misleading` are words of everyday domains, such as
  * `find_room_price`: `helpful` names tell which variable a function produces or takes, `misleading` ones
  * suggest another. `workflow` names are those of one domain (FuncBenchGen, section 3.3), such as
- * `book_airport_taxi`, and tell types alone; descriptions then begin with what a function does. Descriptions hold
+ * `book_city_hotel`, and tell types alone; descriptions then begin with what a function does. Descriptions hold
  * the truth in any case, and link by type and subtype.
  */
 export type Names = typeof NAMES[number];

@@ -247,7 +247,7 @@ class TaskMaker {
           camelCase: isRich && place % 2 !== 0,
         }),
         type,
-        subtype: this.#wordNames.subtype(names),
+        subtype: this.#wordNames.subtype(names, type),
       };
     }
     const words = [this.#vocabulary.word(names, 4, 6)];

@@ -36,8 +36,8 @@ export abstract class WordNames {
   /** A new type. */
   abstract type(stream: Stream): string;
 
-  /** A new subtype. */
-  abstract subtype(stream: Stream): string;
+  /** A new subtype, for a value of a type. */
+  abstract subtype(stream: Stream, type: string): string;
 
   /** A new name for a variable of a type: one that fits it, unless `ofType` is `false`. */
   abstract variable(stream: Stream, type: string, ofType: boolean, style: NameStyle): string;

@@ -4,9 +4,15 @@ import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert
 import { EVERYDAY_WORDS } from "../../../lib/tasks/graphs/everyday_names.ts";
 import { completeSpec, type GraphSpec, NAMES } from "../../../lib/tasks/graphs/graph.ts";
 import { briefSpec, generateTask, type Task, taskToJson } from "../../../lib/tasks/graphs/task.ts";
-import { QUALIFIERS, wordsOfName } from "../../../lib/tasks/graphs/word_names.ts";
+import { wordsOfName } from "../../../lib/tasks/graphs/word_names.ts";
 import { outputsOf, reservedWords } from "../../../lib/tasks/graphs/wording.ts";
-import { DOMAINS, NUMBERS, STATES, VERBS } from "../../../lib/tasks/graphs/workflow_names.ts";
+import {
+  DOMAINS,
+  FIRST_WORDS,
+  NUMBERS,
+  STATES,
+  VERBS,
+} from "../../../lib/tasks/graphs/workflow_names.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
@@ -20,9 +26,12 @@ const EVERYDAY = ["helpful", "misleading"] as const;
 const KINDS = [...EVERYDAY, "workflow"] as const;
 /** All words that names of a kind are made of. */
 const WORKFLOW_WORDS = [
-  ...[VERBS, STATES, NUMBERS, QUALIFIERS],
-  ...Object.values(DOMAINS).flatMap(({ things, kinds, details }) => [
-    ...[[...things.keys()], [...things.values()].flat(), kinds, details],
+  ...[VERBS, STATES, NUMBERS, FIRST_WORDS],
+  ...Object.values(DOMAINS).flatMap((things) => [
+    ...[
+      [...things.keys()],
+      ...things.values().flatMap(({ verbs, kinds, details }) => [verbs, kinds, ...details]),
+    ],
   ]),
 ].flat();
 const knownWords = (names: typeof KINDS[number]) =>
@@ -73,21 +82,24 @@ Deno.test("the everyday words are plain, and none stands on two lists or in the 
 
 Deno.test("the words of workflows are plain, none stands in the text of a question, and a thing tells its domain", () => {
   const domains = Object.values(DOMAINS);
-  const things = domains.flatMap(({ things }) => [...things.keys()]);
-  for (const word of things) {
-    assertEquals(WORKFLOW_WORDS.filter((one) => one === word).length, 1, word);
-  }
+  const things = domains.flatMap((things) => [...things.keys()]);
+  assertEquals(new Set(things).size, things.length);
   for (const word of WORKFLOW_WORDS) {
     assert(/^[a-z]{2,14}$/.test(word), word);
     assert(!reservedWords({}).includes(word), word);
   }
-  const sizes = domains.map(({ things, kinds, details }) => [
-    ...[things.size, new Set(kinds).size, new Set(details).size],
-    ...Array.from(things.values(), (verbs) => new Set(verbs).size),
-  ]);
-  for (const size of sizes) assertEquals(size, [12, 20, 14, ...Array(12).fill(2)]);
+  const rows = domains.flatMap((things) => [...things.values()]);
+  assertEquals(new Set(domains.map(({ size }) => size)), new Set([12]));
+  for (const { verbs, kinds, details: [of, what] } of rows) {
+    const sizes = [verbs, kinds, of, what].map((list) => new Set(list).size);
+    assertEquals(sizes, [2, 5, 5, 5]);
+    // The last word of a name is what tells domain, thing and kind of identifier.
+    const others = new Set([...kinds, ...what]);
+    assertEquals(others.intersection(new Set([...things, ...NUMBERS])).size, 0, `${kinds} ${what}`);
+    assertEquals(new Set(of).intersection(new Set(what)).size, 0);
+  }
   // How the third person of these is written is not known.
-  for (const verb of [VERBS, ...domains.map(({ things }) => [...things.values()].flat())].flat()) {
+  for (const verb of [VERBS, ...rows.map(({ verbs }) => verbs)].flat()) {
     assert(!/[^aeiou][yo]$|z$/.test(verb), verb);
   }
 });
@@ -180,16 +192,23 @@ Deno.test("names and descriptions of a workflow are of one domain, tell types, a
     const thingOf = (type: string) => type.split(" ").at(-1)!;
     const types = [...namesOf(task).types].map(thingOf);
     const own = Object.keys(DOMAINS).filter((name) =>
-      types.every((thing) => DOMAINS[name]!.things.has(thing))
+      types.every((thing) => DOMAINS[name]!.has(thing))
     );
     assertEquals(own.length, 1);
     domains.add(own[0]!);
     const variables = task.functions.flatMap((fn) => [...outputsOf(fn), ...fn.parameters]);
-    for (const { name, type } of variables) {
+    const numbers = new Map<string, string>();
+    for (const { name, type, subtype } of variables) {
       // The words are as many for all roles, and whether a variable is given, taken or produced.
-      const [qualifier, thing, number, ...others] = wordsOfName(name);
+      const [first, thing, number, ...others] = wordsOfName(name);
       assertEquals([thing, others], [thingOf(type), []]);
-      assert(QUALIFIERS.includes(qualifier!) && NUMBERS.includes(number!), name);
+      assert(FIRST_WORDS.includes(first!) && NUMBERS.includes(number!), name);
+      // One thing has one kind of identifier, and details of its own.
+      assertEquals(numbers.getOrInsert(thing!, number!), number);
+      const { details } = DOMAINS[own[0]!]!.get(thing!)!;
+      const [what, of, state = STATES[0]!] = subtype.split(" ").reverse();
+      assert(details[0].includes(of!) && details[1].includes(what!), `${type} with ${subtype}`);
+      assert(STATES.includes(state) && subtype.split(" ").length <= 3, subtype);
     }
     for (const [place, { name, output, parameters }] of task.functions.entries()) {
       const [verb, kind, thing, ...others] = wordsOfName(name);
@@ -199,11 +218,12 @@ Deno.test("names and descriptions of a workflow are of one domain, tell types, a
       assert(description.includes(` the ${kind} ${thing} from variable `), description);
       for (const { name, variable } of parameters) {
         if (name === variable) continue;
-        const others = variables.filter((one) => ![name, variable].includes(one.name));
-        const [first] = wordsOfName(name);
-        same += Number(wordsOfName(variable)[0] === first);
-        different += others.filter((one) => wordsOfName(one.name)[0] === first).length /
-          others.length;
+        // First words of one thing all differ: a hint could only be how they look.
+        const others = variables.filter((one) =>
+          ![name, variable].includes(one.name) && thingOf(one.type) === wordsOfName(variable)[1]
+        );
+        same += Number(variable[0] === name[0]);
+        different += others.filter((one) => one.name[0] === name[0]).length / others.length;
         pairs++;
       }
     }
@@ -211,6 +231,28 @@ Deno.test("names and descriptions of a workflow are of one domain, tell types, a
   assertEquals(domains, new Set(Object.keys(DOMAINS)));
   const chance = different / pairs;
   assert(Math.abs(same / pairs - chance) < 4 * Math.sqrt(chance / pairs), `${same} of ${pairs}`);
+});
+
+Deno.test("names of a workflow have as many words whether functions are needed or not, up to 60 of three types", () => {
+  const [core, others] = [new Set<string>(), new Set<string>()];
+  const details = { core: [0, 0], others: [0, 0] };
+  for (let seed = 1; seed <= 60; seed++) {
+    const size = { core: 5, depth: 2, connected: 28, disconnected: 27 };
+    for (
+      const { name, role, output, parameters } of generateTask({ ...size, seed, names: "workflow" })
+        .functions
+    ) {
+      const counts = [name, output.name, ...parameters.map(({ name }) => name)]
+        .map((one) => wordsOfName(one).length);
+      for (const count of counts) (role === "core" ? core : others).add(String(count));
+      const tally = details[role === "core" ? "core" : "others"];
+      tally[0]! += Number(wordsOfName(output.subtype).length === 2);
+      tally[1]!++;
+    }
+  }
+  assertEquals([core, others], [new Set(["3"]), new Set(["3"])]);
+  const [one, other] = [details.core, details.others].map(([short, all]) => short! / all!);
+  assert(Math.abs(one! - other!) < 4 * Math.sqrt(0.25 / details.core[1]!), `${one} ${other}`);
 });
 
 Deno.test("types and subtypes link names of words as they link random ones, and the fewest calls are the core (FuncBenchGen B.2)", () => {
@@ -282,7 +324,7 @@ Deno.test("tasks with names of words and several outputs are what they were when
     random: "725b06c2fde4",
     helpful: "67a77c68571f",
     misleading: "a428a8da8f91",
-    workflow: "66fcdadcb72a",
+    workflow: "d1951f4e9587",
   });
 });
 
