@@ -107,7 +107,7 @@ training schedule offer | safety sales legal technical language | course partici
 vacancy publish close | senior engineering remote seasonal finance | application interview salary hiring posting | deadline count date budget limit
 bonus grant compute | annual sales retention holiday project | performance profit sales retention team | share score amount rate threshold
 shift swap plan | night weekend morning factory holiday | break overtime standby handover rest | time hour length limit duration
-intern welcome assign | summer marketing legal graduate technical | mentor project university training vacation | month duration hour start end
+intern welcome assign | summer marketing legal graduate technical | mentor project university training travel | hour week budget duration count
 
 account open freeze | savings business joint student foreign | overdraft withdrawal interest deposit transfer | limit rate fee total balance
 loan approve refinance | business student personal car agricultural | interest repayment insurance arrangement collateral | rate amount term fee share
