@@ -13,7 +13,7 @@ import { rateBounds, unitOf } from "../gate/evidence.ts";
 import { completePolicy } from "../gate/policy.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
 import { remarksOf } from "../runs/remarks.ts";
-import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
+import { byGraph, byVariant, simulatedIn, variantLabel, variantOf } from "../gate/variant.ts";
 import { addRelease } from "../runs/history/history.ts";
 import type { Results } from "../runs/journal/results.ts";
 import {
@@ -145,7 +145,7 @@ function rateLines({ trials, gate, stopped, rule }: Results): string[] {
       const { lower, upper } = rateBounds(units, policy, (stopped ?? rule) !== undefined);
       const [least, most] = [Math.floor(lower * 1000) / 1000, Math.ceil(upper * 1000) / 1000];
       const idle = idlePerturbation(items);
-      const name = printable(variantLabel(subject, items.some(({ model }) => model.simulated)));
+      const name = printable(variantLabel(subject, simulatedIn(items)));
       return `${name}: ${solved} of ${valid} valid trials solved (${percent(solved / valid)}); ` +
         `the true rate is at least ${percent(least)}, at most ${percent(most)}, each with ` +
         `${percent(policy.confidence)} confidence${idle === undefined ? "" : `; but ${idle}`}`;

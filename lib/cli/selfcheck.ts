@@ -17,6 +17,7 @@ import {
   byGraph,
   byVariant,
   isCounted,
+  simulatedIn,
   type Variant,
   variantLabel,
   variantName,
@@ -93,7 +94,7 @@ needs two or more trials of every graph ("repetitions": 2).`,
     const policy = policyOf(design, declared);
     const checked = byVariant(trials, variantOf).filter(isGated).map(({ subject, items }) => ({
       subject,
-      simulated: items.some(({ model }) => model.simulated),
+      simulated: simulatedIn(items),
       checks: check(items, policy, { gates, seed }),
     }));
     const errsTooOften = checked.some(({ checks }) => checks.some(isTooOften));

@@ -32,6 +32,8 @@ import {
   missesCall,
   needsCalls,
   type ScoredTrial,
+  type Simulated,
+  simulatedIn,
   unitKey,
   type Variant,
   variantOf,
@@ -54,8 +56,9 @@ export interface Effort {
 export interface ComparedPair {
   /** The candidate. */
   readonly subject: Variant;
-  /** Whether either model is a simulated one. */
-  readonly simulated: boolean;
+  /** What is simulated in its trials, and in those of what it is compared with. */
+  readonly simulated: Simulated;
+  readonly againstSimulated: Simulated;
   /** Graphs with a valid trial of both; core graphs where tasks share these. */
   readonly graphs: number;
   /** Set if tasks share core graphs: `graphs` counts those. */
@@ -268,7 +271,8 @@ function comparePair(
     of,
     against: others.subject,
     reference: isReference || undefined,
-    simulated: [own, others].some(({ trials }) => trials.some(({ model }) => model.simulated)),
+    simulated: simulatedIn(own.trials),
+    againstSimulated: simulatedIn(others.trials),
     ...compareGraphs(own.graphs, others.graphs),
     cores: unitNames(own.trials.map(({ task }) => task)) === CORES || undefined,
     changed: cases.length < 2 ? undefined : changedCases(cases, 0.95, anytime),

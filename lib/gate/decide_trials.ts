@@ -49,9 +49,11 @@ import {
   isUnwatched,
   modelsBeside,
   type ScoredTrial,
+  type Simulated,
+  simulatedIn,
   type Variant,
   variantKey,
-  variantName,
+  variantLabel,
   variantOf,
 } from "./variant.ts";
 import { cannot } from "../base/errors.ts";
@@ -68,8 +70,8 @@ import { type WaveEnd, waveEnd, type WavesSoFar } from "./waves.ts";
 
 /** The verdict on one variant. */
 export interface DecidedVariant extends Variant {
-  /** Whether the model, or the one it is compared with, is a simulated one. */
-  readonly simulated: boolean;
+  /** What is simulated in its trials and in those it is compared with. */
+  readonly simulated: Simulated;
   /**
    * How many of its trials, and of those it is compared with, were replayed from recordings without calling
    * a model; omitted if none.
@@ -172,14 +174,15 @@ export function decideTrials(
       ...(decision.fresh ?? []).flatMap(({ candidate }) => candidate),
     ]);
     const both = [...own, ...other];
-    const isSimulated = ({ model }: ScoredTrial) => model.simulated;
     const simulated = both.length === 0
       // All of its cases may be left out.
       ? subject.model.startsWith("sim:") ||
-        trials.some((trial) => trial.model.requested === subject.model && isSimulated(trial))
-      : both.some(isSimulated);
+        simulatedIn(summaries.filter(({ model }) => model.requested === subject.model))
+      : simulatedIn(both);
     const { file, cases } = options.baseline ?? {};
-    const against = baseline && variantName(baseline) + (file === undefined ? "" : ` (${file})`);
+    const against = baseline &&
+      variantLabel(baseline, simulatedIn(other) === true) +
+        (file === undefined ? "" : ` (${file})`);
     const few = cases && tooFewCases(cases, policy.coverage);
     const reason = few !== undefined
       ? few

@@ -8,6 +8,7 @@ import { canonicalJson, listText, printable } from "../base/json.ts";
 import { coreOf, isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
+import type { StageUse } from "../models/model.ts";
 import type { TrialKey } from "../trials/trial_id.ts";
 import type { InfrastructureFailure } from "./policy.ts";
 
@@ -27,14 +28,33 @@ export function variantName({ model, strategy, perturbation, variant }: Variant)
   ].join(" + ");
 }
 
+/** Whether programs stand in for models in trials: `true` for the model under test, `judge` for a judge alone. */
+export type Simulated = boolean | "judge";
+
+/** Returns what is simulated in trials. */
+export function simulatedIn(trials: readonly ScoredTrial[]): Simulated {
+  return trials.some(({ model }) => model.simulated) ||
+    (judgesOf(trials).some(({ model }) => model.simulated) && "judge");
+}
+
+/** The judges of trials: of a call set, or those that assertions asked. */
+export function judgesOf(
+  trials: readonly Pick<ScoredTrial, "judging">[],
+): Omit<StageUse, "stage">[] {
+  return trials.flatMap(({ judging }) =>
+    judging === undefined ? [] : [judging, ...judging.others ?? []]
+  );
+}
+
 /** Names a variant on one line, and marks it if simulated. */
-export function variantLabel(subject: Variant, simulated: boolean): string {
+export function variantLabel(subject: Variant, simulated: Simulated): string {
   return marked(variantName(subject), simulated);
 }
 
 /** Marks the name of what is simulated: a model, or what one took part in. */
-export function marked(name: string, simulated: boolean): string {
-  return name + (simulated ? " (simulated)" : "");
+export function marked(name: string, simulated: Simulated): string {
+  if (!simulated) return name;
+  return `${name} (${simulated === "judge" ? "with a simulated judge" : "simulated"})`;
 }
 
 /** What distinguishes variants. */

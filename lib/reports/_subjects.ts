@@ -3,7 +3,15 @@
  * @module
  */
 
-import { byVariant, isCounted, marked, type Variant, variantOf } from "../gate/variant.ts";
+import {
+  byVariant,
+  isCounted,
+  marked,
+  type Simulated,
+  simulatedIn,
+  type Variant,
+  variantOf,
+} from "../gate/variant.ts";
 import type { StageUse } from "../models/model.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { type Column, NOTHING } from "./columns.ts";
@@ -12,8 +20,8 @@ import { type Column, NOTHING } from "./columns.ts";
 export interface Subject {
   /** The model, strategy and perturbation; the last is `none` where trials under all of them are measured together. */
   readonly subject: Variant;
-  /** Whether the model, or one that took part, is a program that stands in for a model. */
-  readonly simulated: boolean;
+  /** Whether the model is a program that stands in for one; of what was compared or decided, `judge` if a judge is. */
+  readonly simulated: Simulated;
 }
 
 /** The trials of a subject. */
@@ -36,16 +44,9 @@ export function subjectsOf(
   }));
 }
 
-/** The judges of trials: of a call set, or those that assertions asked. */
-export function judgesOf(trials: readonly TrialSummary[]): Omit<StageUse, "stage">[] {
-  return trials.flatMap(({ judging }) =>
-    judging === undefined ? [] : [judging, ...judging.others ?? []]
-  );
-}
-
-/** Whether the model of a trial, one that took part, or a judge is a program that stands in for a model. */
+/** Whether the model of a trial, or a judge, is a program that stands in for a model. */
 export function hasSimulated(trial: TrialSummary): boolean {
-  return trial.model.simulated || judgesOf([trial]).some(({ model }) => model.simulated);
+  return simulatedIn([trial]) !== false;
 }
 
 /** Marks the name of what judges have given, if any of them is simulated. */

@@ -143,12 +143,15 @@ const ARTICLES: Partial<Readonly<Record<NonNullable<View["paper"]>, string>>> = 
   Pipeline: 'an article on "the complete tool use pipeline"',
 };
 
+/** Sources that are tables or figures: what they show is of the paper's cells, of which a suite may have none. */
+const LAID_OUT = /^(Table|Fig)/;
+
 /** Returns the source of a view with the name of its paper; empty without one. */
 export function sourceText({ source, paper }: Pick<View, "source" | "paper">): string {
   if (source === undefined) return "";
   const article = paper && ARTICLES[paper];
   return article === undefined
-    ? `as in ${paper ?? "FuncBenchGen"}, ${source}`
+    ? `${LAID_OUT.test(source) ? "laid out " : ""}as in ${paper ?? "FuncBenchGen"}, ${source}`
     : `as in ${paper}, ${article}, under "${source}"`;
 }
 

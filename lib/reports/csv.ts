@@ -13,7 +13,7 @@ import { canonicalJson, cutText, type JsonValue } from "../base/json.ts";
 import { assertBegins, Output } from "../base/output_file.ts";
 import { describeCause } from "../calls/failure_types.ts";
 import { type CallEvent, callsOf } from "../calls/trace.ts";
-import { countsAsSuccess, unitKey } from "../gate/variant.ts";
+import { countsAsSuccess, simulatedIn, unitKey } from "../gate/variant.ts";
 import { costOfAll, spentUsage } from "../models/prices.ts";
 import { isCase, isGenerated, isProbe } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -83,7 +83,7 @@ const TRIALS: Columns<TrialRow> = {
   perturbation: ({ trial }) => trial.perturbation,
   variant: ({ trial }) => trial.variant,
   served: ({ trial }) => trial.model.served,
-  simulated: ({ trial }) => trial.model.simulated,
+  simulated: ({ trial }) => simulatedIn([trial]),
   outcome: ({ trial }) => trial.outcome,
   solved: ({ trial }) => trial.solved,
   valid: ({ trial }) => countsAsSuccess(trial),

@@ -155,7 +155,7 @@ function leftOut(
   return `> There is room for ${limit} bytes, so that this leaves out ${names.join(" and ")}. ` +
     `All of it, from the journal of the run: ${
       inlineText(commandLine("report F.jsonl --html report.html"))
-    }`;
+    }; more of it: --markdown with a higher --limit`;
 }
 
 /** Returns the verdicts of a gate, a heading for each subject, with their numbers. */

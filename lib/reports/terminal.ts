@@ -134,7 +134,7 @@ function partsOf(report: Report, detail: Detail): Table[] {
     .flatMap((table) => SECTIONS[table.section].isOfCells ? shortMatrix(table, report) : [table]);
 }
 
-/** Names the tables that Markdown has and a terminal does not, and the command that writes them. */
+/** Names the tables that a page has and a terminal does not, and the command that writes them. */
 function leftOut(report: Report): string {
   const shown = new Set(partsOf(report, "terminal").map(({ id }) => id));
   const titles = tablesOf(report)
@@ -143,7 +143,7 @@ function leftOut(report: Report): string {
   return titles.length === 0
     ? ""
     : `Left out here: ${[...new Set(titles)].join("; ")}. With all tables: ` +
-      commandLine("report F.jsonl --markdown report.md");
+      commandLine("report F.jsonl --html report.html");
 }
 
 /** Returns a table with one row as a line. */

@@ -7,6 +7,7 @@ import { listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import type { Remark } from "../gate/gate_report.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
+import { judgesOf } from "../gate/variant.ts";
 import { runsOf } from "../models/recordings/origin.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Plan } from "./plan.ts";
@@ -119,8 +120,7 @@ function finishText(trials: readonly TrialSummary[]): string | undefined {
 /** Says that a model judged its own answers. */
 function judgeText(trials: readonly TrialSummary[]): string | undefined {
   const names = trials.flatMap(({ model, judging }) => {
-    const judges = judging === undefined ? [] : [judging, ...judging.others ?? []];
-    const isOwn = judges.some(({ model: { requested, served } }) =>
+    const isOwn = judgesOf([{ judging }]).some(({ model: { requested, served } }) =>
       requested === model.requested || served.includes(model.served)
     );
     return isOwn ? [printable(model.requested, 100)] : [];

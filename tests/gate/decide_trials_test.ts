@@ -222,12 +222,16 @@ Deno.test("decideTrials() finds a candidate invalid whose baseline has no trials
   assertNotMatch(verdict.reason, STEERING);
 });
 
-Deno.test("decideTrials() takes a verdict for simulated when either side is", () => {
+Deno.test("decideTrials() takes a verdict for simulated when either side is, or a judge", () => {
   const simulated = { simulated: true };
+  const model = { requested: "j", served: [], simulated: true };
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  const judging = { model: { ...model, simulated: false }, usage, others: [{ model, usage }] };
   const of = (trials: readonly Trial[]) =>
     decideTrials(trials, planOf(trials), UPGRADE)[0]!.simulated;
   assertEquals(of(upgrade(90, 90)), false);
-  assertEquals(of(upgrade(90, 90, simulated)), true);
+  assertEquals(of(upgrade(90, 90, { judging })), "judge");
+  assertEquals(of(upgrade(90, 90, { judging, ...simulated })), true);
   const own = manyRecords(9, 10, { model: "new", ...simulated });
   assertEquals(of([...own, ...manyRecords(9, 10, { model: "old" })]), true);
 });

@@ -211,8 +211,9 @@ Deno.test("FinishedTrials.namesOf() are the names under which a planned trial wi
   }
 });
 
-Deno.test("variantLabel() is the model, what is not usual about it, and that it is simulated", () => {
+Deno.test("variantLabel() is the model, what is not usual about it, and what is simulated", () => {
   const usual = { model: "m", strategy: "plain", perturbation: "none" };
   assertEquals(variantLabel(usual, false), "m");
   assertEquals(variantLabel({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");
+  assertEquals(variantLabel(usual, "judge"), "m (with a simulated judge)");
 });

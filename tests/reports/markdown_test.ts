@@ -10,7 +10,7 @@ import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportProblem, reportVerdicts, verdictName } from "../../lib/gate/gate_report.ts";
 import { Report } from "../../lib/reports/report.ts";
 import { FailedTrials } from "../../lib/reports/failures.ts";
-import { decides, noteText } from "../../lib/reports/_view.ts";
+import { decides, noteText, sourceText } from "../../lib/reports/_view.ts";
 import { cellText, headTexts } from "../../lib/reports/text_table.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/_views.ts";
@@ -220,10 +220,11 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
     ...["failures", "behaviours", "strategy-3"],
   ]);
   for (const table of noted) {
-    const { title, source, heads } = table;
+    const { title, heads } = table;
+    const source = sourceText(table);
     const at = parts.indexOf(`## ${title}`);
     const before = [
-      ...(source === undefined ? [] : [`As in FuncBenchGen, ${source}.`]),
+      ...(source === "" ? [] : [source.replace(/^./, (first) => first.toUpperCase()) + "."]),
       noteText(table).replace(/^./, (first) => first.toUpperCase()) + ".",
     ];
     assertEquals(parts.slice(at + 1, at + 1 + before.length), before, title);
@@ -260,7 +261,10 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
   for (const limit of [bytes(whole) - 1, 30_000, 8_000, 3_000, 2_000]) {
     const text = renderMarkdown(report, { limit });
     assert(bytes(text) <= limit, `${limit}: ${bytes(text)}`);
-    assertMatch(text, /^> There is room for \d+ bytes, so that this leaves out .*report F\.jsonl/m);
+    assertMatch(
+      text,
+      /^> There is room for \d+ bytes, so that this leaves out .*report F\.jsonl .*--limit$/m,
+    );
     assertStringIncludes(text, "### s: fail");
     // Tables are whole, and those that are left out have no room.
     const tables = tablesIn(text);

@@ -325,6 +325,6 @@ Deno.test("reports call a model simulated in a pair only if it is", () => {
   const { candidate, against } = columnsOf(table!);
   assertEquals([candidate, against], [
     ["b", "c (simulated)", "c (simulated)"],
-    ["a (simulated)", "a", "b"],
+    ["a (simulated)", "a (simulated)", "b"],
   ]);
 });

@@ -113,11 +113,14 @@ Deno.test("renderReport() shows up to 24 cells, and their sums where there are m
     many,
     /\nSuccess by cell: m \(all 25\)\n\(.*\)\ncell +trials .*\nall +25 +52\.0% .*\n\n/,
   );
-  assertMatch(many, /\nSuccess by type of irrelevant functions \(as in FuncBenchGen, Fig\. 4\)\n/);
+  assertMatch(
+    many,
+    /\nSuccess by type of irrelevant functions \(laid out as in FuncBenchGen, Fig\. 4\)\n/,
+  );
   // 9, 8 and 8 cells of the three core sizes.
   assertMatch(
     many,
-    /\nSuccess by core size \(as in FuncBenchGen, Table 2\)\nmodel +core 3: solved /,
+    /\nSuccess by core size \(laid out as in FuncBenchGen, Table 2\)\nmodel +core 3: solved /,
   );
   assertMatch(
     many,
@@ -169,6 +172,11 @@ Deno.test("renderGate() has tables, verdicts, and beneath them pairs, each once"
   assertMatch(gated(reportProblem("s", "shards are missing")), /are missing\.$/);
 });
 
+/** The title of the table of probes. */
+const BEHAVIOUR =
+  "Behaviour towards tools (as in Indirection, Meijer's article in ACM Queue, under " +
+  '"Issues with OpenAI Function Calls")';
+
 Deno.test("models stand side by side, in each of the three that are printed", () => {
   const trials = Array.from({ length: 7 }, (_, place) => `model ${place}`).flatMap((model) => [
     ...[1, 2].map((repetition) =>
@@ -196,8 +204,9 @@ Deno.test("models stand side by side, in each of the three that are printed", ()
     );
     for (
       const title of [
-        ...["Success", "Effort", "Repeated tasks", "Behaviours", "Behaviour towards tools"],
-        "Failure types (as in FuncBenchGen, Table 3)",
+        ...["Success", "Effort", "Repeated tasks", "Behaviours"],
+        BEHAVIOUR,
+        "Failure types (laid out as in FuncBenchGen, Table 3)",
       ]
     ) assertEquals(rows.get(title), 7, title);
   }
@@ -219,7 +228,7 @@ Deno.test("success along a size that is one for all is not told again", () => {
   assertEquals(has(sized(2, [[5, 2]])), [false, false]);
 });
 
-Deno.test("renderReport() has tables in the order of the sections: sizes behind what compares, and names those that Markdown has beyond them", () => {
+Deno.test("renderReport() has tables in the order of the sections: sizes behind what compares, and names those that a page has beyond them", () => {
   const work = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
   const trials = [3, 5].flatMap((core) => {
     const task = { core, depth: 2, connected: 0, disconnected: 0, seed: 1 };
@@ -239,10 +248,10 @@ Deno.test("renderReport() has tables in the order of the sections: sizes behind 
     "No call was wrong.",
     "Effort",
     "Work of strategies",
-    "Behaviour towards tools",
-    "Success by core size (as in FuncBenchGen, Table 5)",
+    BEHAVIOUR,
+    "Success by core size (laid out as in FuncBenchGen, Table 5)",
     // Along a depth that is one for all, success by strategy would be the same again.
     "Left out here: How trials ended; Success by strategy, 3 core functions; Success by strategy, 5 core functions. " +
-    "With all tables: deno task toolgate report F.jsonl --markdown report.md",
+    "With all tables: deno task toolgate report F.jsonl --html report.html",
   ]);
 });

@@ -61,7 +61,7 @@ Deno.test("renderVerdicts() names the baseline, and marks what is simulated", ()
   const text = renderVerdicts(judgedOf(trials, policy), policy);
   assertMatch(
     text,
-    /^sim:new \(simulated\): PASS: on the same graphs, .* at most 5 points below that of sim:old\. /,
+    /^sim:new \(simulated\): PASS: on the same graphs, .* at most 5 points below that of sim:old \(simulated\)\. /,
   );
 });
 

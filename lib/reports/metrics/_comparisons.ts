@@ -6,7 +6,7 @@
 import { printable } from "../../base/json.ts";
 import { countText, points, sum } from "../../base/numbers.ts";
 import type { ChangedTask, ComparedPair } from "../../gate/comparison.ts";
-import { caseOf, variantKey } from "../../gate/variant.ts";
+import { caseOf } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { isCase, isGenerated, isQuestion } from "../../tasks/task_kind.ts";
 import { cellName } from "../cells.ts";
@@ -28,29 +28,22 @@ const [MOST_TASKS, LEAST_TASKS] = [20, 4];
 /** Pairs up to this adjusted p-value differ significantly. */
 export const SIGNIFICANT = 0.05;
 
-/** A pair of a report, its place among all of them, and whether each of the two is simulated. */
+/** A pair of a report, and its place among all of them. */
 interface Compared extends ComparedPair {
   readonly place: number;
-  readonly withSimulated: boolean;
 }
 
 /**
  * Returns the pairs of a report, by what they are compared with: those with a reference before significant ones, and
  * these before others; where not all are shown, significant ones with a reference come before others with one.
  */
-function rankedPairs({ comparisons, subjects, nameOf }: Report): Compared[] {
+function rankedPairs({ comparisons, nameOf }: Report): Compared[] {
   const isSignificant = ({ test }: ComparedPair) => test !== null && test.adjusted <= SIGNIFICANT;
   const rankOf = (pair: ComparedPair) => pair.reference ? 0 : isSignificant(pair) ? 1 : 2;
-  // A pair is of simulated models if one of its two is: each is named as what it is by itself.
-  const simulated = new Map(subjects.map((one) => [variantKey(one.subject), one.simulated]));
-  const byRank = comparisons.map((pair, place): Compared => {
-    const [own, other] = [pair.subject, pair.against].map((one) =>
-      simulated.get(variantKey(one)) ?? pair.simulated
-    );
-    return { ...pair, place, simulated: own!, withSimulated: other! };
-  }).sort((one, other) =>
-    rankOf(one) - rankOf(other) || Number(isSignificant(other)) - Number(isSignificant(one))
-  );
+  const byRank = comparisons.map((pair, place): Compared => ({ ...pair, place })).sort((
+    one,
+    other,
+  ) => rankOf(one) - rankOf(other) || Number(isSignificant(other)) - Number(isSignificant(one)));
   const shown = byRank.slice(0, MAX_PAIRS)
     .sort((one, other) => rankOf(one) - rankOf(other) || one.place - other.place);
   const groups = Map.groupBy(shown, (pair) => againstName(pair, nameOf));
@@ -285,8 +278,7 @@ function isOfTests(rows: readonly ChangedRow[], words: ReportWords): boolean {
 function taskName(task: ChangedTask["task"]): string {
   if (isCase(task)) return printable(task.case, 100);
   if (isQuestion(task)) return printable(`${task.question} (${cellName({ task })})`, 100);
-  const seed = isGenerated(task) ? `, seed ${task.seed}` : "";
-  return printable(cellName({ task }) + seed, 100);
+  return printable(`${cellName({ task })}, seed ${task.seed}`, 100);
 }
 
 /** Tests that are said to have changed above all tables, at most. */

@@ -14,9 +14,10 @@ type Compared =
 
 /** Names what a candidate is compared with by that in which both differ: the rest is as in the candidate. */
 export function againstName(
-  { of, against, subject, simulated, withSimulated = simulated }:
-    & Pick<ComparedPair, "of" | "against" | "subject" | "simulated">
-    & { readonly withSimulated?: boolean },
+  { of, against, subject, againstSimulated: simulated }: Pick<
+    ComparedPair,
+    "of" | "against" | "subject" | "againstSimulated"
+  >,
   nameOf: Report["nameOf"],
 ): string {
   const { variant } = against;
@@ -24,7 +25,7 @@ export function againstName(
   if (of === "perturbation" && against[of] === "none") return "no perturbation";
   if (of !== "model" && of !== "variant") return against[of];
   const model = { model: against.model, strategy: "plain", perturbation: "none" };
-  const name = nameOf({ subject: model, simulated: withSimulated && !simulated });
+  const name = nameOf({ subject: model, simulated });
   const settings = of === "variant" || variant !== subject.variant ? variant : undefined;
   return [settings, of === "model" ? name : undefined].filter((part) => part !== undefined)
     .join(": ") || name;

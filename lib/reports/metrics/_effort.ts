@@ -5,14 +5,14 @@
 
 import { sum } from "../../base/numbers.ts";
 import type { StrategyWork } from "../../calls/work.ts";
-import { isUnwatched } from "../../gate/variant.ts";
+import { isUnwatched, judgesOf } from "../../gate/variant.ts";
 import { spentUsage } from "../../models/prices.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import { sumUsage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
-import { JUDGES, judgesOf, markedJudges, subjectColumns } from "../_subjects.ts";
+import { JUDGES, markedJudges, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { callColumns, ESTIMATED, ratioOf, tally, tokenColumns } from "./_tally.ts";
 

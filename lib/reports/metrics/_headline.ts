@@ -8,7 +8,7 @@ import type { ComparedPair } from "../../gate/comparison.ts";
 import { VERDICT_KINDS } from "../../gate/decide.ts";
 import type { GateReport, ReportedVerdict } from "../../gate/gate_report.ts";
 import { type CompletePolicy, hypothesesOf, isUpgrade } from "../../gate/policy.ts";
-import { variantKey, variantName } from "../../gate/variant.ts";
+import { variantKey, variantLabel } from "../../gate/variant.ts";
 import { costOfAll, spentUsage } from "../../models/prices.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
@@ -122,7 +122,9 @@ function decidedChange(
   if (evidence?.of !== "difference") return undefined;
   const { difference: value, lower, upper } = evidence;
   // Within a run the baseline has a row; one from a file has none.
-  const other = subjects.find((one) => variantName(one.subject) === baseline);
+  const other = subjects.find(({ subject, simulated }) =>
+    variantLabel(subject, simulated) === baseline
+  );
   return {
     ...{ value, interval: { lower, upper }, decided: true },
     against: other === undefined ? baseline ?? "the baseline" : nameOf(other),

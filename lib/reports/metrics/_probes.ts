@@ -41,6 +41,8 @@ const BEHAVIOUR = metric(({ subjects }) =>
   id: "probes",
   section: "success",
   title: "Behaviour towards tools",
+  paper: "Indirection",
+  source: "Issues with OpenAI Function Calls",
   note:
     "share of valid trials; solved: followed a calculator that lies, gave the right sum, reported the oracle's " +
     "decision, or gave the right answer where no tool can help",
@@ -139,6 +141,9 @@ const REMEDIES = metric(
     id: "remedies",
     section: "success",
     title: "Behaviour towards tools, against plain",
+    paper: "Indirection",
+    // The section that speaks of prompting against a behaviour.
+    source: "Ignoring function results",
     note:
       "share of the probes that were asked with the strategy and without it, and difference in percentage " +
       "points; gained and lost: probes that showed it with the strategy alone, and without it alone; not corrected " +

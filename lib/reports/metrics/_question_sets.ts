@@ -5,7 +5,7 @@
 
 import { mean } from "../../base/numbers.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
-import { byGraph, isCounted, marked } from "../../gate/variant.ts";
+import { byGraph, isCounted, judgesOf, marked } from "../../gate/variant.ts";
 import { summarizeJudging } from "../../models/judge/score.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
 import { ERROR_CLASSES } from "../../tasks/questions/error_classes.ts";
@@ -26,7 +26,6 @@ import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import {
   JUDGES,
-  judgesOf,
   markedJudges,
   subjectColumns,
   subjectsOf,
@@ -173,13 +172,26 @@ function askedColumns(rows: readonly Asked[], report: Report): readonly Column<A
   ];
 }
 
+/** Returns the tables of the paper that have such rows: some are of a strategy, or compare formats. */
+function paperTables(rows: readonly Asked[]): string {
+  const has = (strategy: string) => rows.some(({ subject }) => subject.strategy === strategy);
+  const formats = new Set(rows.map(({ input, output }) => `${input} ${output}`));
+  const also = [
+    ...(has("route_then_fill") ? [5] : []),
+    ...(has("backward") ? [6] : []),
+    ...(formats.size > 1 ? [8] : []),
+  ];
+  const last = also.pop();
+  return last === undefined ? "Table 4" : `Tables ${[4, ...also].join(", ")} and ${last}`;
+}
+
 /** What the tables of scores have in common: one for each set, mode and rule. */
 const SCORED = {
   section: "call sets",
   paper: "CallNavi",
   by: ({ set, mode, rule }: Way) => questionWords({ set, mode, rule }),
   // The paper has no mode `tools`.
-  source: ([row]: readonly Asked[]) => row?.mode === "tools" ? undefined : "Tables 4, 5, 6 and 8",
+  source: (rows: readonly Asked[]) => rows[0]?.mode === "tools" ? undefined : paperTables(rows),
 } as const;
 
 /** The right functions, in order. */

@@ -80,6 +80,15 @@ Deno.test("tablesOf() has all pairs on the same graphs, those with the baseline 
   ]);
 });
 
+Deno.test("tasks gained and lost have the seeds of probes", () => {
+  const trials = [1, 2].flatMap((seed) => {
+    const task = { case: "oracle", seed } as const;
+    return [record({ task, strategy: "restate" }), record({ task, outcome: "wrong_answer" })];
+  });
+  const [, ...rows] = textsOf(tableOf("changed-tasks", trials));
+  assertEquals(rows.map(([task]) => task), ["oracle, seed 1", "oracle, seed 2"]);
+});
+
 Deno.test("tablesOf() tells of pairs what is left out, and extra costs where they are known", () => {
   const dear = { usage: { inputTokens: 3_000_000, outputTokens: 0 } };
   const trials = [

@@ -175,7 +175,17 @@ Deno.test("QUESTION_SETS have what answers are worth in the columns of Table 4 (
   ]);
   const { title, paper, source, section } = all.get("call-set-calls-1")!;
   assertEquals([title, section], ["Right calls: shop parameters", "call sets"]);
-  assertEquals([paper, source], ["CallNavi", "Tables 4, 5, 6 and 8"]);
+  assertEquals([paper, source], ["CallNavi", "Table 4"]);
+  const more = [
+    ...["route_then_fill", "backward"].map((strategy) =>
+      answered(question("q"), "exact", { strategy })
+    ),
+    answered(question("q", { output: "yaml" }), "exact"),
+  ];
+  const sources = [more.slice(0, 1), more.slice(1), more].map((own) =>
+    tables(own).get("call-set-functions-1")!.source
+  );
+  assertEquals(sources, ["Tables 4 and 5", "Tables 4, 6 and 8", "Tables 4, 5, 6 and 8"]);
   assertEquals(texts(all.get("call-set-functions-1")!), [
     [
       ...["model", "trials", "routing: easy", "medium", "hard", "all", "95% interval"],
