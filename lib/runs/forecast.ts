@@ -40,7 +40,7 @@ import {
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { changesTask, obstacleOf } from "../trials/executors/tasks.ts";
-import { isCase, isGenerated, isProbe, isQuestion } from "../tasks/task_kind.ts";
+import { FORCED_PROBES, isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 import { binomialLowerTail } from "../statistics/distributions.ts";
 
@@ -280,10 +280,9 @@ export function planWarnings(plan: Plan, gateForecast = forecast(plan)): string[
 
 /** Warns of probes that no model solves where its calls are forced, so that a gate fails. */
 function forcedWarnings(cells: readonly Cell[]): string[] {
-  const forced = (["forced_choice", "forced_function"] as const)
-    .filter((probe) =>
-      cells.some((cell) => "case" in cell && cell.case === probe && isProbe({ ...cell, seed: 0 }))
-    );
+  const forced = FORCED_PROBES.filter((probe) =>
+    cells.some((cell) => "case" in cell && cell.case === probe)
+  );
   return forced.map((probe) =>
     `a gate asks for tasks to be solved, and ${probe} cannot be where calls are really forced`
   );

@@ -36,6 +36,9 @@ export const PROBES = [
   "needless_call",
 ] as const;
 
+/** Probes in which every reply must call a function that cannot help. */
+export const FORCED_PROBES = ["forced_choice", "forced_function"] as const;
+
 /**
  * The id of a probe. If calls are really forced, no trial of `forced_choice` or `forced_function` ends with an
  * answer, as the article says: it shows `forced_loop`, and its success rate is 0.

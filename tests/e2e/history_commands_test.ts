@@ -114,8 +114,8 @@ Deno.test("a candidate passes against the anchor and the last release, on shared
     const { verdict, verdicts } = JSON.parse(ended.stdout);
     return [verdict, ...verdicts.map(methodOf)];
   };
-  const anchor = "sim:planner (the anchor v1)";
-  const last = "sim:planner (the release v2)";
+  const anchor = "sim:planner (simulated) (the anchor v1)";
+  const last = "sim:planner (simulated) (the release v2)";
   assertEquals(await gate(third, 0), [
     "pass",
     `pass ${anchor} miettinen-nurminen`,

@@ -202,7 +202,7 @@ Deno.test("a pull request gates against an accepted baseline, without the old jo
   const verdict = (name: string) => verdictIn({ ...finished, stdout: outputOf(finished, name) })!;
   assertStringIncludes(finished.stdout, "good: seed 4 of the baseline");
   assertMatch(verdict("good > gate"), /: PASS: /);
-  assertStringIncludes(verdict("good > gate"), `quit=0.02&seed=1 (${baseline})`);
+  assertStringIncludes(verdict("good > gate"), `quit=0.02&seed=1 (simulated) (${baseline})`);
   assertStringIncludes(finished.stdout, "not needed: the gate of");
   assertMatch(verdict("bad > gate"), /: FAIL: /);
   // Other graphs cannot be compared.
