@@ -134,15 +134,15 @@ Deno.test("a candidate passes against the anchor and the last release, on shared
   assertEquals(moved.stderr, "v2 is the anchor of releases now\n");
   assertEquals(await gate(third, 0), [
     "pass",
-    "pass sim:planner (the anchor v2) miettinen-nurminen",
+    "pass sim:planner (simulated) (the anchor v2) miettinen-nurminen",
   ]);
   // As good as a bad release that was accepted, and still worse than the anchor.
   await at("accept same.jsonl --to releases --name v3");
   await at(`run nightly.json --seed 21 --model ${wrong} --out again.jsonl`);
   assertEquals(await gate("again.jsonl", 1), [
     "fail",
-    "fail sim:planner (the anchor v2) miettinen-nurminen",
-    `pass ${wrong} (the release v3) tango`,
+    "fail sim:planner (simulated) (the anchor v2) miettinen-nurminen",
+    `pass ${wrong} (simulated) (the release v3) tango`,
   ]);
 });
 

@@ -120,7 +120,7 @@ Deno.test("the first run that meets its success rate is the baseline of later on
 
   const second = await runNext({}, [], text);
   assertEquals(second.code, 0, second.all);
-  assertMatch(verdictIn(second), /PASS: on the same case, .* mine \(baseline.json\)/);
+  assertMatch(verdictIn(second), /PASS: on the same case, .* mine \(simulated\) \(baseline.json\)/);
   assert(!second.stdout.includes("differs from the baseline"), second.all);
   const changes = { system: "Be lazy.", tools: [refund("Pays an order back")] };
   const summary = withVariable("GITHUB_STEP_SUMMARY", place.file("summary.md"));
@@ -175,7 +175,7 @@ Deno.test("variants run side by side on the same cases, and a gate compares them
   const shown = unwrapped(ran.stdout);
   assertMatch(
     shown,
-    /new: mine \(simulated\): FAIL: on the same case, .* is below that of old: mine\./,
+    /new: mine \(simulated\): FAIL: on the same case, .* is below that of old: mine \(simulated\)\./,
   );
   assertStringIncludes(shown, "differs from the baseline in: system\n");
   assertMatch(shown, /same: mine \+ restate \(simulated\): PASS: /);
@@ -207,7 +207,7 @@ Deno.test("variants run side by side on the same cases, and a gate compares them
     });
   const later = await single("new");
   assertEquals(later.code, 0, later.all);
-  assertMatch(verdictIn(later), /PASS: .* new: mine \(b.json\)/);
+  assertMatch(verdictIn(later), /PASS: .* new: mine \(simulated\) \(b.json\)/);
   assertStringIncludes(later.stdout, "differs from the baseline in: system\n");
   const wrong = await single("neww");
   assertEquals(wrong.code, 1, wrong.all);
@@ -283,7 +283,10 @@ Deno.test("toolgate gate writes the first baseline of a suite, and none where a 
     ["gate", "next.jsonl"],
   ], options);
   assertEquals([next!.code, later!.code], [0, 1], later!.all);
-  assertMatch(unwrapped(later!.stdout), /FAIL: on the same graphs, .* sim:planner \(\S*b.json\)/);
+  assertMatch(
+    unwrapped(later!.stdout),
+    /FAIL: on the same graphs, .* sim:planner \(simulated\) \(\S*b.json\)/,
+  );
   // Anyone may have written the journal.
   Deno.removeSync(place.file("b.json"));
   const [first, ...lines] = readLines(place.file("first.jsonl"));
