@@ -146,7 +146,7 @@ export interface FaultFate {
   readonly fault?: FaultKind | undefined;
   /**
    * The number of the call that it refers to and that is lost itself, so that this one could not be made; omitted
-   * otherwise.
+   * otherwise. Values that are no references may be wrong.
    */
   readonly blockedBy?: number | undefined;
 }

@@ -31,12 +31,14 @@ import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { schemaOf, type Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import { compareTrajectory, scoreCalls } from "../../lib/calls/expected/match_calls.ts";
 import { recordedCalls } from "../../lib/calls/record.ts";
-import { callsOf } from "../../lib/calls/trace.ts";
+import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
+import type { Work } from "../../lib/trials/executors/fixture.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { summarize } from "../../lib/trials/summary.ts";
-import { askedIn, CITY, cityPlan } from "../support/call_sets.ts";
+import { returnsOf, summarize } from "../../lib/trials/summary.ts";
+import { askedIn, CITY, cityPlan, TRIPS } from "../support/call_sets.ts";
 import fc from "../support/fast_check.ts";
 import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
@@ -395,28 +397,20 @@ Deno.test("a call that refers to one that a fault took is blocked, and no failur
   assert(count > 100, `${count} calls were blocked`);
 
   // Own tools: a call that would be refused in any case is a failure, and so is one that refers to it.
-  const parameters = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
-  const tools = ["one", "two"].map((name) => ({
-    ...{ name, description: name, parameters, execute: () => Promise.resolve('{"n":1}') },
-  }));
-  const query = { text: "", parameters: [] };
-  const perturbed = perturbCase(tools.map(schemaOf), query, "timeout", {
-    seed: 1,
-    needed: ["one"],
-  });
-  using toolbox = new Toolbox(tools, { perturbed, references: true });
-  await toolbox.execute([
+  using toolbox = referring("timeout");
+  await toolbox.execute(written(
     { name: "one", arguments: { n: 1 } },
     { name: "two", arguments: { n: "$1.n" } },
     { name: "two", arguments: { n: "$2.n" } },
     { name: "two", arguments: { m: "$1.n" } },
     { name: "two", arguments: { n: "$4.n" } },
-  ].map((call) => ({ ...call, id: "", arguments: JSON.stringify(call.arguments) })));
+    { name: "two", arguments: { n: "$1.n", k: "$4.n" } },
+  ));
   assertEquals(
     callsOf(toolbox.events).map(({ fault, blockedBy, failure }) =>
       fault ?? blockedBy ?? failure?.root
     ),
-    ["timeout", 1, 2, false, false],
+    ["timeout", 1, 2, false, false, false],
   );
   assertEquals(
     callsOf(toolbox.events)[1]!.result,
@@ -427,6 +421,112 @@ Deno.test("a call that refers to one that a fault took is blocked, and no failur
     AssertionError,
     "two (blocked by call 1)",
   );
+});
+
+/** Own tools, the first of which meets a fault. */
+function referring(fault: FaultId): Toolbox {
+  const properties = { n: { type: "integer" }, k: { type: "integer" } };
+  const parameters = { type: "object", properties, required: ["n"] };
+  const tools = ["one", "two"].map((name) => ({
+    ...{ name, description: name, parameters, execute: () => Promise.resolve('{"n":1}') },
+  }));
+  const options = { seed: 1, needed: ["one"] };
+  const query = { text: "", parameters: [] };
+  const perturbed = perturbCase(tools.map(schemaOf), query, fault, options);
+  return new Toolbox(tools, { perturbed, references: true });
+}
+
+function written(...calls: { readonly name: string; readonly arguments: JsonObject }[]) {
+  return calls.map((call) => ({ ...call, id: "", arguments: JSON.stringify(call.arguments) }));
+}
+
+Deno.test("blocked calls are not replaced, no loop, no results that were read, and hide no fault", async () => {
+  using toolbox = referring("timeout:2");
+  const failed: string[] = [];
+  for (let reply = 0; reply < 2; reply++) {
+    await toolbox.execute(
+      written({ name: "one", arguments: { n: 1 } }, { name: "two", arguments: { n: "$1.n" } }),
+      undefined,
+      (calls) => (failed.push(...calls.map(({ call }) => call.name)), Promise.resolve([])),
+    );
+  }
+  assertEquals([failed, toolbox.behaviours()], [["one", "one"], []]);
+  const { calls, events: before } = toolbox;
+  assertEquals(returnsOf({ perturbation: "CK", calls, events: before })?.read, 0);
+  // One that was blocked may meet a fault of its own later.
+  const later = callsOf(before).map((call) => ({ ...call, call: call.call + 4, step: 3 }));
+  const events = [
+    ...before,
+    ...later.map(({ blockedBy, ...call }): CallEvent => ({
+      ...call,
+      ...(blockedBy === undefined ? {} : { fault: "timeout" }),
+    })),
+  ];
+  assertEquals(recoveryOf(events).map((one) => one.function), ["one", "two"]);
+});
+
+Deno.test("a blocked call that an own test does not expect is one too many", async () => {
+  using toolbox = referring("timeout");
+  const one = { name: "one", arguments: { n: 1 } };
+  await toolbox.execute(written(one, { name: "two", arguments: { n: "$1.n", k: 99 } }));
+  await toolbox.execute(written(one));
+  const record = { calls: recordedCalls(toolbox.events), tools: [] };
+  const compare = (given?: JsonObject) => {
+    const others = given === undefined ? [] : [{ tool: "two", arguments: given }];
+    const expected = [{ tool: "one" }, ...others];
+    return [
+      compareTrajectory(record, expected, "subset").holds,
+      scoreCalls(record, expected).precision,
+    ];
+  };
+  assertEquals(compare(), [false, 0.5]);
+  assertEquals(compare({ n: 1, k: 98 }), [false, 0.5], "a wrong value");
+  assertEquals(compare({ k: 99 }), [false, 0.5], "not from there");
+  assertEquals(compare({ n: 1, k: 99 }), [true, 1]);
+});
+
+Deno.test("a blocked call of a question is wrong if no right call is as it is but for its reference", async () => {
+  const outcomeOf = async (question: string, passenger: string) => {
+    const [find, ...others] = TRIPS.questions.find(({ id }) => id === question)!.truth.parameters;
+    const first = { name: "findTrain", arguments: find as JsonObject };
+    const book = { name: "bookSeat", arguments: { trainId: "$1.train_id", passenger } };
+    const right = { ...book, arguments: { ...book.arguments, passenger: "Mara Lind" } };
+    const options = { perturbation: "timeout", references: true };
+    // Of trip2 the fault takes the first call by the name of the set.
+    const set = { ...TRIPS, name: "trips by rail" };
+    const spec = { set: set.name, question, difficulty: "easy", mode: "tools" } as const;
+    using executor = new QuestionExecutor(set, spec, options);
+    await executor.execute(written(first, book));
+    await executor.execute(written(first, ...others.map(() => right)));
+    assertEquals(callsOf(executor.events)[1]!.blockedBy, 1);
+    return (await executor.answer("done", undefined, {} as Work)).outcome;
+  };
+  assertEquals(await outcomeOf("trip1", "Nobody asked"), "wrong_answer");
+  assertEquals(await outcomeOf("trip2", "Nobody asked"), "wrong_answer");
+  assertEquals(await outcomeOf("trip2", "Mara Lind"), "solved");
+});
+
+Deno.test("a blocked call of a generated task fails by its other values, and is one too many where none is needed", async () => {
+  const task = generateTask({ core: 3, depth: 2, connected: 2, disconnected: 2, seed: 5 });
+  const core = coreInOrder(task);
+  const first = { name: core[0]!.name, arguments: rightArguments(task, core[0]!) };
+  assert(perturbTask(task, "timeout").injectFault!(first.name) !== undefined);
+  const other = task.functions.find(({ role, parameters }) =>
+    role === "connected" && parameters.length === 2
+  )!;
+  const scoreOf = async (literal: number) => {
+    const [refers, states] = other.parameters;
+    const given = { [refers!.name]: `$1.${core[0]!.output.name}`, [states!.name]: literal };
+    const model = scripted("m", [
+      { calls: [first, { name: other.name, arguments: given }] },
+      { text: "I do not know" },
+    ]);
+    const trial = await runTrial(task.spec, model, { perturbation: "timeout", references: true });
+    assertEquals(callsOf(trial.events)[1]!.blockedBy, 1);
+    return [trial.failures.map(({ type }) => type), summarize(trial).parameters!.routing];
+  };
+  assertEquals(await scoreOf(987654), [["value_not_yet_known"], 1]);
+  assertEquals(await scoreOf(task.values.get(other.parameters[1]!.variable)!), [[], 1]);
 });
 
 /** A task under `gone`, with the two functions that do the same and a right call of either. */

@@ -2,6 +2,8 @@
  * Call matching: pairs the calls that were made with the expected ones, in any order or in the given order
  * (the trajectory modes of langchain's agentevals). A refused call matches none of the expected ones, as no
  * tool was run. A call that an injected fault kept from its result does not count at all: it must be made again.
+ * One that was not made as it refers to such a call counts only if it is none of the expected ones whatever it
+ * refers to.
  * Scores of calls, for when one wrong call should not fail everything, are made of these pairs.
  * @module
  */
@@ -11,6 +13,7 @@ import type { CallRecord, RecordedCall } from "../record.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import { CheckedCall, nameDistance } from "./checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
+import { holdsReference } from "../../tools/references/resolve.ts";
 import { cannot } from "../../base/errors.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { isUndecided, type ValueDifference } from "../values/differences.ts";
@@ -73,7 +76,7 @@ export function matchCalls(
   record: MadeCalls,
   expected: readonly CallExpectation[],
 ): CallMatching {
-  return matchingOf(fittingCalls(record, expected), record.calls, maximumMatching);
+  return matchingOf(record, expected, maximumMatching);
 }
 
 /**
@@ -95,7 +98,7 @@ export function compareTrajectory(
     );
   }
   const pair = mode === "exact" ? longestInOrder : maximumMatching;
-  const matching = matchingOf(fittingCalls(record, expected), record.calls, pair);
+  const matching = matchingOf(record, expected, pair);
   const mayMiss = mode === "subset";
   const mayAdd = mode === "superset";
   const holds = (mayMiss || matching.missing.length === 0) &&
@@ -151,25 +154,30 @@ export function isCarriedOut(call: RecordedCall): boolean {
   return !call.refused && !isLost(call);
 }
 
-/** Returns, for each expected call, the indexes of the calls that match it. */
-function fittingCalls(
-  { calls, tools }: MadeCalls,
-  expected: readonly CallExpectation[],
-): readonly (readonly number[])[] {
-  return checkExpectedCalls(expected, tools).map((one) => fittingPlaces(one, calls).fitting);
+/** Whether a call counts as made: it may have been blocked, unless it is as expected but for what it refers to. */
+function countsAsMade(call: RecordedCall, expected: readonly CheckedCall[]): boolean {
+  if (call.blockedBy === undefined) return !isLost(call);
+  return !expected.some((one) =>
+    one.differencesOf(call).every(({ kind, actual }) =>
+      kind === "different" && holdsReference(actual)
+    )
+  );
 }
 
 function matchingOf(
-  fitting: readonly (readonly number[])[],
-  calls: readonly RecordedCall[],
+  { calls, tools }: MadeCalls,
+  expected: readonly CallExpectation[],
   pair: (fitting: readonly (readonly number[])[]) => readonly (number | null)[],
 ): CallMatching {
-  const partners = pair(fitting);
+  const checked = checkExpectedCalls(expected, tools);
+  const partners = pair(checked.map((one) => fittingPlaces(one, calls).fitting));
   const matched = new Set(partners);
   return {
     partners,
     missing: partners.flatMap((partner, place) => partner === null ? [place] : []),
-    unexpected: calls.flatMap((call, place) => matched.has(place) || isLost(call) ? [] : [place]),
+    unexpected: calls.flatMap((call, place) =>
+      matched.has(place) || !countsAsMade(call, checked) ? [] : [place]
+    ),
   };
 }
 
@@ -212,8 +220,9 @@ function lengthBefore(ends: readonly Link[], place: number): number {
  * @throws {InputError} If an expected call is invalid, or there is no such tool.
  */
 export function scoreCalls(record: MadeCalls, expected: readonly CallExpectation[]) {
-  const matched = expected.length - matchCalls(record, expected).missing.length;
-  const made = record.calls.filter((call) => !isLost(call)).length;
+  const { missing, unexpected } = matchCalls(record, expected);
+  const matched = expected.length - missing.length;
+  const made = matched + unexpected.length;
   const isEmpty = made + expected.length === 0;
   const share = (count: number, of: number) => isEmpty ? 1 : of === 0 ? 0 : count / of;
   return {

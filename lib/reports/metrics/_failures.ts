@@ -109,6 +109,8 @@ function isPlain({ subject }: Subject): boolean {
 
 /** At most this many parameters are shown for each model, strategy and perturbation. */
 const MAX_PARAMETERS = 10;
+/** At most this many parameters of a tool have a row: models may make up names where a tool takes any. */
+const MAX_PARAMETER_ROWS = 200;
 
 /**
  * Failures by tool and parameter, where tools are the same in all trials (Butterfly, section 3): the parameters of a
@@ -120,15 +122,13 @@ const PARAMETER_FAILURES = metric(({ subjects }) =>
       toolFailures.map((use) => ({ ...use, task }))
     );
     return [...Map.groupBy(uses, ({ tool }) => tool)].flatMap(([tool, own]) => {
-      const all = own.flatMap(({ failures, task }) => failures.map((one) => ({ ...one, task })));
-      return [...Map.groupBy(all, ({ parameter }) => parameter)].map(([parameter, wrong]) => ({
-        ...{ ...one, tool, parameter, own, wrong },
-        failed: sum(wrong, ({ calls }) => calls),
-      }));
-    }).sort((first, second) => second.failed - first.failed).map((row, place) => ({
-      ...row,
-      place,
-    }));
+      const calls = sum(own, (use) => use.calls);
+      const all = own.flatMap((use) => use.failures.map((failure) => ({ ...failure, use })));
+      return Array.from(Map.groupBy(all, (failure) => failure.parameter), ([parameter, wrong]) => ({
+        ...{ ...one, tool, parameter, own, wrong, calls },
+        failed: sum(wrong, (failure) => failure.calls),
+      })).sort(byFailed).slice(0, MAX_PARAMETER_ROWS);
+    }).sort(byFailed).map((row, place) => ({ ...row, place }));
   }), {
   id: "parameter-failures",
   section: "failures",
@@ -152,13 +152,15 @@ const PARAMETER_FAILURES = metric(({ subjects }) =>
     },
     {
       ...{ id: "trials", head: "trials with one", unit: "share", inline: true },
-      value: ({ own, parameter }) =>
-        shareOf(own, ({ failures }) => failures.some((one) => one.parameter === parameter)),
+      value: ({ own, wrong }) => {
+        const failing = new Set(wrong.map(({ use }) => use));
+        return shareOf(own, (use) => failing.has(use));
+      },
       about: "of those that call the tool",
     },
     {
       ...{ id: "calls", head: "wrong calls", unit: "share", inline: true },
-      value: ({ own, failed }) => countOf(failed, sum(own, ({ calls }) => calls)),
+      value: ({ failed, calls }) => countOf(failed, calls),
       about: "of the tool",
     },
     PARAMETER_FAILURE_TYPES.map((type) => ({
@@ -167,6 +169,10 @@ const PARAMETER_FAILURES = metric(({ subjects }) =>
     })),
   ],
 });
+
+function byFailed(one: { readonly failed: number }, other: { readonly failed: number }): number {
+  return other.failed - one.failed;
+}
 
 /** Calls with a right value that no earlier result had established. */
 const GUESSES = metric(

@@ -129,7 +129,6 @@ const WAYS: readonly Way[] = [
     shows: missesCall,
     isDecided: ({ missed }) => missed !== undefined,
     isImpossible: (trial) => !mayMiss(trial),
-    isMeant: mayMiss,
   },
   {
     ...ANY,
@@ -394,7 +393,7 @@ const TRANSFER = metric((report) =>
   title: "Failures that occur together",
   note:
     "of the trials with the given failure, those that have the other in the same call or a later one; on the diagonal: " +
-    "again in a later call",
+    "again in a later call; trials under all perturbations and none together",
   shown: (rows) => rows.some(({ trials }) => trials > 0),
   across: ({ to }) => headOf({ id: to }),
   columns: (_) => [

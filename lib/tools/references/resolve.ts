@@ -29,6 +29,7 @@ import {
   type MissingPart,
   type Notation,
   type Reference,
+  referencesIn,
   replaceReferences,
 } from "./syntax.ts";
 import { Position } from "../schema/position.ts";
@@ -87,6 +88,11 @@ export function resolveReferences(
 /** Whether a text of arguments may hold references. */
 export function mayRefer(text: string): boolean {
   return /\$|\\u0024/i.test(text);
+}
+
+/** Whether a value holds a reference to a result. */
+export function holdsReference(value: JsonValue): boolean {
+  return referencesIn(value, RESULTS).size > 0;
 }
 
 /** Replaces a reference when arguments are checked: it has the form of one itself. */

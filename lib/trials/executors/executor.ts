@@ -259,6 +259,11 @@ export abstract class Executor<Accepted extends object = object>
   /** What is wrong with a call, without carrying it out; `undefined` if nothing is. */
   protected abstract judge(call: PreparedCall, place: CallPlace): CallOutcome | undefined;
 
+  /** What is wrong with the values of a call that are no references; `undefined` where no value is known to be wrong. */
+  protected failureOfLiterals(_: PreparedCall, __: CallPlace): CallOutcome["failure"] {
+    return undefined;
+  }
+
   /** The event fields of a call whose result was lost to a fault. */
   protected lostFields(_: PreparedCall): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
     return {};
@@ -358,7 +363,7 @@ export abstract class Executor<Accepted extends object = object>
           const waited = nested?.waitsFor(call)?.map((place) => done[place]);
           const outcome = waited === undefined
             ? outcomes[at]!
-            : this.#inVain(outcomes[at]!, calls[index]!, waited);
+            : this.#inVain(outcomes[at]!, one, calls[index]!, waited);
           // Code around the environment sees the tool's results and knows of no perturbation.
           const { answered, injection } = this.#answered(outcome, call, place);
           // References name parts of the text sent to the model, which an environment may keep only in part.
@@ -416,10 +421,11 @@ export abstract class Executor<Accepted extends object = object>
 
   /**
    * The outcome of a call that is refused as those it waited for gave no result: where faults took all of them, it is
-   * lost with them; else it is no first mistake.
+   * lost with them, and only its values that are no references can be wrong; else it is no first mistake.
    */
   #inVain(
     outcome: CallOutcome,
+    { call, place }: Making,
     written: PreparedCall,
     waited: readonly (Made | undefined)[],
   ): CallOutcome {
@@ -429,7 +435,11 @@ export abstract class Executor<Accepted extends object = object>
     const areLost = waited.every((made) => isLost(made?.outcome.event ?? {}));
     return areLost && failure?.type === "wrong_number_of_inputs" &&
         this.refuse(written) === undefined
-      ? { ...others, event: { ...others.event, blockedBy: first!.place.call } }
+      ? {
+        ...others,
+        event: { ...others.event, blockedBy: first!.place.call },
+        failure: this.failureOfLiterals(call, place),
+      }
       : withoutRoot(outcome);
   }
 

@@ -19,8 +19,14 @@ import { attempt } from "../../base/errors.ts";
 import { isLost } from "../../tools/fault.ts";
 import { generatedExamples, type SolvedExample } from "../../tasks/examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
-import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
+import { ANY_REFERENCE, holdsReference } from "../../tools/references/resolve.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
@@ -233,9 +239,10 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   /** The events with each call compared to the correct ones. */
   async viewed(): Promise<readonly TraceEvent[]> {
     const called = new Set<string>();
-    const carriedOut = callsOf(this.events).filter((call) => !isLost(call));
+    // A call that was blocked may be wrong.
+    const made = callsOf(this.events).filter(({ fault }) => !isLost({ fault }));
     // Most trials have only correct calls, each made once: there is nothing to add.
-    const right = carriedOut.every(({ function: name, role, failure, coerced }) => {
+    const right = made.every(({ function: name, role, failure, coerced }) => {
       const again = called.has(name);
       called.add(name);
       return role === "core" && !again && failure === undefined && coerced === undefined;
@@ -398,13 +405,33 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       return { ...refusedCall(checked), event: { role: taskFunction.role } };
     }
     const { values } = checked;
-    const failure = checkValues(
-      taskFunction,
-      values,
-      this.task.values,
-      this.#outputs.knownAt(place),
-    );
-    return { taskFunction, ...checked, failure: failure && { ...failure, root: isRoot(failure) } };
+    return { taskFunction, ...checked, failure: this.#failureOf(taskFunction, values, place) };
+  }
+
+  /** What is wrong with the values of a call. */
+  #failureOf(
+    taskFunction: TaskFunction,
+    values: readonly number[],
+    place: CallPlace,
+  ): CallOutcome["failure"] {
+    const known = this.#outputs.knownAt(place);
+    const failure = checkValues(taskFunction, values, this.task.values, known);
+    return failure && { ...failure, root: isRoot(failure) };
+  }
+
+  /** What is wrong with the values of a call that are no references. */
+  protected override failureOfLiterals(
+    { name, resolved, arguments: text }: PreparedCall,
+    place: CallPlace,
+  ): CallOutcome["failure"] {
+    const taskFunction = this.#functions.get(name)!;
+    const literals = Object.entries(parseJson(resolved ?? text) as JsonObject)
+      .filter(([, value]) => !holdsReference(value));
+    const given = Object.fromEntries(literals);
+    const parameters = taskFunction.parameters.filter((one) => Object.hasOwn(given, one.name));
+    const part = { ...taskFunction, parameters };
+    const checked = checkSchema(part, jsonText(given));
+    return "values" in checked ? this.#failureOf(part, checked.values, place) : undefined;
   }
 
   /** The role of a function and the variables that it would have returned. */

@@ -24,6 +24,7 @@ import {
   resolvedTruth,
 } from "../../tasks/questions/question_set.ts";
 import { isFault, isLost } from "../../tools/fault.ts";
+import { holdsReference } from "../../tools/references/resolve.ts";
 import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
 import {
@@ -220,15 +221,38 @@ export class QuestionExecutor extends Toolbox implements Fixture {
 
   /** The calls that were made, in the form of the truth. */
   #predictedCalls(): JsonObject {
-    // A call whose result was lost to a fault must be made again; what an agent did not carry out did not happen.
-    const calls = recordedCalls(this.events, this.uncut)
-      .filter((call) => !isLost(call) && call.agentDid === undefined);
     // A tool has another name where providers refuse the function's name.
     const names = new Map(this.#functions.map(({ name, tool }) => [tool.name, name]));
-    return {
-      API: calls.map(({ tool }) => names.get(tool) ?? tool),
-      parameters: calls.map((call) => call.arguments ?? call.written),
-    };
+    // A call whose result was lost to a fault must be made again; what an agent did not carry out did not happen.
+    const calls = recordedCalls(this.events, this.uncut)
+      .filter(({ agentDid }) => agentDid === undefined)
+      .map((call) => ({
+        call,
+        name: names.get(call.tool) ?? call.tool,
+        given: call.arguments ?? call.written,
+      }))
+      .filter(({ call, name, given }) =>
+        !isLost(call) || call.blockedBy !== undefined && !this.#mayBeRight(name, given)
+      );
+    return { API: calls.map(({ name }) => name), parameters: calls.map(({ given }) => given) };
+  }
+
+  /** Whether a call is one of the right ones if its references have the right values. */
+  #mayBeRight(name: string, given: JsonValue): boolean {
+    const { API, parameters } = this.#truth;
+    return API.some((one, place) => {
+      const right = parameters[place] ?? {};
+      const filled = isJsonObject(given) && isJsonObject(right)
+        ? Object.fromEntries(
+          Object.entries(given).map(([key, value]) =>
+            holdsReference(value) && Object.hasOwn(right, key) ? [key, right[key]!] : [key, value]
+          ),
+        )
+        : given;
+      const truth = { API: [one], parameters: [right] };
+      const own = { API: [name], parameters: [filled] };
+      return scorePrediction(own, truth, this.#options).exact === true;
+    });
   }
 
   #present(messages: readonly Message[], tools: readonly ToolSchema[]): Presented {
