@@ -31,6 +31,7 @@ import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { schemaOf, type Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import { type ToolFailures, toolFailuresOf } from "../../lib/calls/parameter_views.ts";
 import { compareTrajectory, scoreCalls } from "../../lib/calls/expected/match_calls.ts";
 import { recordedCalls } from "../../lib/calls/record.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
@@ -405,17 +406,23 @@ Deno.test("a call that refers to one that a fault took is blocked, and no failur
     { name: "two", arguments: { m: "$1.n" } },
     { name: "two", arguments: { n: "$4.n" } },
     { name: "two", arguments: { n: "$1.n", k: "$4.n" } },
+    { name: "two", arguments: { n: "$1.n", k: 99 } },
   ));
   assertEquals(
     callsOf(toolbox.events).map(({ fault, blockedBy, failure }) =>
       fault ?? blockedBy ?? failure?.root
     ),
-    ["timeout", 1, 2, false, false, false],
+    ["timeout", 1, 2, false, false, false, 1],
   );
   assertEquals(
     callsOf(toolbox.events)[1]!.result,
     '{"error":"$1 has no result, as in n: what is referred to was refused or has failed"}',
   );
+  // Of those that depended on others only the last one is compared: no right call has a k.
+  const surplus = { parameter: "/k", type: "redundant_information", calls: 1 };
+  assertEquals(toolFailuresOf((await toolbox.viewed())!), [
+    { tool: "two", calls: 1, failures: [surplus] },
+  ] as ToolFailures[]);
   assertThrows(
     () => assertCalled({ calls: recordedCalls(toolbox.events), tools: [] }, { tool: "two" }),
     AssertionError,
@@ -423,8 +430,8 @@ Deno.test("a call that refers to one that a fault took is blocked, and no failur
   );
 });
 
-/** Own tools, the first of which meets a fault. */
-function referring(fault: FaultId): Toolbox {
+/** Own tools, the first of which meets a fault; the other one is needed as well. */
+function referring(fault: FaultId, callLimit = 10): Toolbox {
   const properties = { n: { type: "integer" }, k: { type: "integer" } };
   const parameters = { type: "object", properties, required: ["n"] };
   const tools = ["one", "two"].map((name) => ({
@@ -433,7 +440,8 @@ function referring(fault: FaultId): Toolbox {
   const options = { seed: 1, needed: ["one"] };
   const query = { text: "", parameters: [] };
   const perturbed = perturbCase(tools.map(schemaOf), query, fault, options);
-  return new Toolbox(tools, { perturbed, references: true });
+  const expected = [{ tool: "two", arguments: { n: 1 } }];
+  return new Toolbox(tools, { perturbed, references: true, expected, callLimit });
 }
 
 function written(...calls: { readonly name: string; readonly arguments: JsonObject }[]) {
@@ -441,16 +449,17 @@ function written(...calls: { readonly name: string; readonly arguments: JsonObje
 }
 
 Deno.test("blocked calls are not replaced, no loop, no results that were read, and hide no fault", async () => {
-  using toolbox = referring("timeout:2");
+  using toolbox = referring("timeout:2", 4);
   const failed: string[] = [];
-  for (let reply = 0; reply < 2; reply++) {
+  for (let reply = 0; reply < 3; reply++) {
     await toolbox.execute(
       written({ name: "one", arguments: { n: 1 } }, { name: "two", arguments: { n: "$1.n" } }),
       undefined,
       (calls) => (failed.push(...calls.map(({ call }) => call.name)), Promise.resolve([])),
     );
   }
-  assertEquals([failed, toolbox.behaviours()], [["one", "one"], []]);
+  // In the second reply the limit leaves no call to replace one.
+  assertEquals([failed, toolbox.behaviours()], [["one"], []]);
   const { calls, events: before } = toolbox;
   assertEquals(returnsOf({ perturbation: "CK", calls, events: before })?.read, 0);
   // One that was blocked may meet a fault of its own later.
