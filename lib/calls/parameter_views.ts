@@ -80,7 +80,8 @@ export async function withViews(
   // blocked, and may be one of the right ones, must be made again.
   const calls = callsOf(events).filter((call) =>
     (call.failure !== undefined || byName.has(call.function)) && isComparable(call) &&
-    (call.blockedBy === undefined || !expected.some((one) => isRight(viewsOf([call], [one])[0]!)))
+    (call.blockedBy === undefined ||
+      !expected.some((one) => one.tool === call.function && isRight(viewsOf([call], [one])[0]!)))
   );
   const views = viewsOf(calls, expected);
   const byCall = new Map(calls.map(({ call }, place) => [call, views[place]!]));
