@@ -31,7 +31,7 @@ import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { schemaOf, type Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
-import { type ToolFailures, toolFailuresOf } from "../../lib/calls/parameter_views.ts";
+import { toolFailuresOf } from "../../lib/calls/parameter_views.ts";
 import { compareTrajectory, scoreCalls } from "../../lib/calls/expected/match_calls.ts";
 import { recordedCalls } from "../../lib/calls/record.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
@@ -412,17 +412,19 @@ Deno.test("a call that refers to one that a fault took is blocked, and no failur
     callsOf(toolbox.events).map(({ fault, blockedBy, failure }) =>
       fault ?? blockedBy ?? failure?.root
     ),
-    ["timeout", 1, 2, false, false, false, 1],
+    ["timeout", 1, 2, true, false, false, 1],
   );
   assertEquals(
     callsOf(toolbox.events)[1]!.result,
     '{"error":"$1 has no result, as in n: what is referred to was refused or has failed"}',
   );
-  // Of those that depended on others only the last one is compared: no right call has a k.
-  const surplus = { parameter: "/k", type: "redundant_information", calls: 1 };
-  assertEquals(toolFailuresOf((await toolbox.viewed())!), [
-    { tool: "two", calls: 1, failures: [surplus] },
-  ] as ToolFailures[]);
+  // Of those that depended on others two are compared: that with a wrong name, and the last one, which is surplus.
+  const failures = [
+    { parameter: "undeclared names", type: "hallucination_name", calls: 1 },
+    { parameter: "/n", type: "missing_information", calls: 1 },
+  ] as const;
+  const viewed = (await toolbox.viewed())!;
+  assertEquals(toolFailuresOf(viewed), [{ tool: "two", calls: 2, failures }]);
   assertThrows(
     () => assertCalled({ calls: recordedCalls(toolbox.events), tools: [] }, { tool: "two" }),
     AssertionError,

@@ -421,7 +421,7 @@ export abstract class Executor<Accepted extends object = object>
 
   /**
    * The outcome of a call that is refused as those it waited for gave no result: where faults took all of them, it is
-   * lost with them, and only its values that are no references can be wrong; else it is no first mistake.
+   * lost with them, and only what else is wrong with it counts; where another one failed, it is no first mistake.
    */
   #inVain(
     outcome: CallOutcome,
@@ -433,14 +433,16 @@ export abstract class Executor<Accepted extends object = object>
     const [first] = waited;
     // Calls past the limit were not made at all.
     const areLost = waited.every((made) => isLost(made?.outcome.event ?? {}));
-    return areLost && failure?.type === "wrong_number_of_inputs" &&
-        this.refuse(written) === undefined
-      ? {
-        ...others,
-        event: { ...others.event, blockedBy: first!.place.call },
-        failure: this.failureOfLiterals(call, place),
-      }
-      : withoutRoot(outcome);
+    if (!areLost) return withoutRoot(outcome);
+    // What would be wrong in any case is a mistake of its own.
+    if (failure?.type !== "wrong_number_of_inputs" || this.refuse(written) !== undefined) {
+      return outcome;
+    }
+    return {
+      ...others,
+      event: { ...others.event, blockedBy: first!.place.call },
+      failure: this.failureOfLiterals(call, place),
+    };
   }
 
   /** Carries out a call, or applies a fault to it. */
