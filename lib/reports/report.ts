@@ -21,7 +21,7 @@ import {
 } from "../gate/variant.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import type { Prices } from "../models/prices.ts";
-import { isProbe, isQuestion } from "../tasks/task_kind.ts";
+import { FORCED_PROBES, isProbe, isQuestion } from "../tasks/task_kind.ts";
 import type { PlanHashes } from "../runs/resolved_suite.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
@@ -236,6 +236,13 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
         unwatchedText(false)
       }, ${UNKNOWN_IF_UNWATCHED}, without any reply tokens neither: figures of ` +
         "these are too low.",
+    ),
+    ...noteOf(
+      (trial) =>
+        isCounted(trial) && !trial.solved &&
+        FORCED_PROBES.some((probe) => isProbe(trial.task) && trial.task.case === probe),
+      `are of probes that force calls that cannot help (${FORCED_PROBES.join(", ")}): ` +
+        "no model can solve these where calls are really forced, and rates of success count them as not solved.",
     ),
     ...servedNotes(trials),
     ...besideNotes(trials),

@@ -14,7 +14,8 @@ import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { noteText } from "../../lib/reports/_view.ts";
 import { tablesOf } from "../../lib/reports/_views.ts";
 import { renderReport } from "../../lib/reports/terminal.ts";
-import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
+import { type Outcome, OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
+import type { ProbeId } from "../../lib/tasks/task_kind.ts";
 import { shortNames } from "../../lib/reports/_short_names.ts";
 import fc from "../support/fast_check.ts";
 import { columnsOf, recordsIn, tablesIn, textsOf } from "../support/reports.ts";
@@ -144,6 +145,19 @@ Deno.test("Report says first that figures of simulated models say nothing about 
   assertMatch(notes[0]!, /^Simulated models are programs .* nothing about any language model\.$/);
   assertEquals(notes.slice(1), ["another"]);
   assertEquals(new Report([record()], { suite: "s" }).notes, []);
+});
+
+Deno.test("Report tells how many trials no model can solve, as their calls are forced", () => {
+  const asked = (probe: ProbeId, outcome: Outcome) =>
+    record({ task: { case: probe, seed: 1 }, outcome });
+  const trials = [
+    ...[asked("forced_choice", "call_limit"), asked("forced_function", "call_limit")],
+    ...[asked("forced_choice", "solved"), asked("oracle", "wrong_answer"), record()],
+  ];
+  assertEquals(notesOf(...trials), [
+    "2 of 5 trials are of probes that force calls that cannot help (forced_choice, forced_function): no model can " +
+    "solve these where calls are really forced, and rates of success count them as not solved.",
+  ]);
 });
 
 Deno.test("Report tells that figures mix several served models, and which", () => {
