@@ -110,10 +110,7 @@ export function reportOf(
     suite: collection.suite,
     seed: seeds.length === 1 ? seeds[0] : undefined,
     origins: runs.flatMap(({ results: { plan, releases } }) =>
-      plan === undefined
-        ? []
-        : [...new Map(releases.map((one) => [canonicalJson({ ...one }), one])).values()]
-          .map((release) => ({ ...release, ...planHashes(plan) }))
+      plan === undefined ? [] : releases.map((one) => ({ ...one, ...planHashes(plan) }))
     ),
     references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
     planned,

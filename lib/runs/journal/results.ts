@@ -58,7 +58,7 @@ export interface Results {
   readonly cut?: string | undefined;
   /** How often its journals were resumed, together. */
   readonly resumed: number;
-  /** What ran them, also where that changed with a resumption. */
+  /** What ran them, once each, also where that changed with a resumption. */
   readonly releases: readonly Release[];
   /** Which journals have no checksums; omitted if all have. */
   readonly unchecked?: string | undefined;
@@ -92,7 +92,8 @@ export function readResults(
   const suite = [...new Set(files.map(({ plan, trials }) => plan?.suite ?? trials[0]?.suite))]
     .join(", ");
   const resumed = sum(files, (file) => file.resumed);
-  const releases = files.flatMap((file) => file.releases);
+  const made = files.flatMap((file) => file.releases);
+  const releases = [...new Map(made.map((one) => [`${one.version} ${one.commit}`, one])).values()];
   const [first] = files;
   if (first?.plan === undefined) {
     const trials = inOrder(files.flatMap((file) => file.trials));
