@@ -130,8 +130,10 @@ Deno.test("toolgate run takes the call set of --set or of an environment variabl
   await using place = await folder();
   const { path: cwd } = place;
   const suite = suiteOf({ tasks: [{ set: "$TOOLGATE_CITY", sample: 2 }] });
-  await Deno.writeTextFile(`${cwd}/city.jsonc`, suite);
-  const run = (...more: string[]) => toolgate(["run", "city.jsonc", ...more], { cwd });
+  // Paths of a flag are the user's, not those of the suite's file.
+  place.write("suites/city.jsonc", suite);
+  const env = { TOOLGATE_CITY: CITY };
+  const run = (...more: string[]) => toolgate(["run", "suites/city.jsonc", ...more], { cwd });
   const unset = await run();
   assertEquals(unset.code, 2);
   assertEquals(
@@ -139,8 +141,12 @@ Deno.test("toolgate run takes the call set of --set or of an environment variabl
     "Cannot use the call set $TOOLGATE_CITY as the environment variable TOOLGATE_CITY must hold its " +
       "path: it is not set; --set=PATH names a call set as well",
   );
-  const set = await toolgate(["run", "city.jsonc"], { cwd, env: { TOOLGATE_CITY: CITY } });
+  const set = await toolgate(["run", "suites/city.jsonc"], { cwd, env });
   assertEquals(set.code, 0, set.stderr);
+  // No other variable is read, as it may hold a key.
+  place.write("suites/key.jsonc", suite.replace("TOOLGATE_CITY", "CITY"));
+  const other = await toolgate(["run", "suites/key.jsonc"], { cwd, env: { CITY } });
+  assertMatch(other.stderr, /^Cannot read .*suites\/\$CITY: /m);
   await Deno.symlink(CITY, `${cwd}/other`);
   const drawn: string[] = [];
   // Two of four easy questions: ten draws alike are next to impossible.
