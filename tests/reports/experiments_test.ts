@@ -31,8 +31,8 @@ Deno.test("call_set_strategies: functions that another model picked help, as the
 const RECOUNTED:
   readonly (readonly [source: string, section: string, suite: string, part: Part])[] = [
     ["FuncBenchGen", "4.1, 4.2, 4.6", "no_extra", {}],
-    ["Indirection", "Tool aversion, Ignoring function results", "probes", { graphs: 8 }],
-    ["Butterfly", "4, 5.2, A.1", "perturbations", { graphs: 3 }],
+    ["Indirection", "Tool aversion, Ignoring function results", "probes", { graphs: 5 }],
+    ["Butterfly", "4, 5.2, A.1", "perturbations", { graphs: 2 }],
     ["CallNavi", "5.1, 5.3, 6.4", "call_sets", {}],
     ["Pipeline", "Tool Call Success Rate by Error Handling Strategy", "error_handling", {
       graphs: 5,
