@@ -33,11 +33,10 @@ const RECOUNTED:
     ["FuncBenchGen", "4.1, 4.2, 4.6", "no_extra", {}],
     ["Indirection", "Tool aversion, Ignoring function results", "probes", { graphs: 5 }],
     ["Butterfly", "4, 5.2, A.1", "perturbations", { graphs: 2 }],
-    ["CallNavi", "5.1, 5.3, 6.4", "call_sets", {}],
+    ["CallNavi", "5.1, 6.4", "call_sets", {}],
     ["Pipeline", "Tool Call Success Rate by Error Handling Strategy", "error_handling", {
       graphs: 5,
     }],
-    ["Pipeline", "Evaluation Framework", "dimensions", { graphs: 10 }],
   ];
 
 for (const [source, section, suite, part] of RECOUNTED) {

@@ -172,7 +172,7 @@ function* failureRates(table: string, trials: readonly Json[]): Iterable<Row> {
   }
 }
 
-/** Tables 4 and 7 of CallNavi, by the rule of its code: right functions, right calls, a judge, and stability. */
+/** Table 4 of CallNavi, by the rule of its code: right functions, right calls, and a judge. */
 function* callNavi(trials: readonly Json[]): Iterable<Row> {
   const scored = whole(trials).flatMap((trial) =>
     trial.events.filter(({ kind }: Json) => kind === "scored").slice(-1)
@@ -184,7 +184,6 @@ function* callNavi(trials: readonly Json[]): Iterable<Row> {
     const routing_all = share(rights.filter(({ routing }) => routing).length, rights.length);
     yield { table: "call-set-functions", of, figures: { routing_all } };
     const { version: _, ...asked } = of;
-    yield { table: "call-set-stability", of: asked, figures: stabilityOf(own) };
     yield {
       ...{ table: "call-set-judge", of: asked },
       figures: { judge: mean(own.map(({ judged }) => judged.score)) },
@@ -203,47 +202,6 @@ function* callNavi(trials: readonly Json[]): Iterable<Row> {
       },
     };
   }
-}
-
-/** The two scores of section 5.3, each of outputs as they are and of those without the signs of a format. */
-function stabilityOf(answers: readonly Json[]): Values {
-  const questions = [...Map.groupBy(answers, ({ task }) => task.question).values()].map((own) =>
-    own.sort((one, other) => one.repetition - other.repetition).map(({ output }): string => output)
-  );
-  const bare = questions.map((outputs) =>
-    outputs.map((output) => output.replace(/["'[\]\n `\\]/g, "").toLowerCase())
-  );
-  const election = (outputs: readonly string[]) => {
-    const votes = [...Map.groupBy(outputs, (output) => output).values()].map((same) => same.length);
-    const [first, second] = [...votes, 0].sort((one, other) => other - one) as [number, number];
-    return (first - second) / (outputs.length - second);
-  };
-  const likeness = ([first, ...later]: readonly string[]) =>
-    mean(
-      later.map((text) => 1 - distance(first!, text) / Math.max(first!.length, text.length)),
-    )!;
-  return {
-    ...{
-      text_election: mean(questions.map(election)),
-      normalized_election: mean(bare.map(election)),
-    },
-    text_levenshtein: mean(questions.map(likeness)),
-    normalized_levenshtein: mean(bare.map(likeness)),
-  };
-}
-
-/** Levenshtein's distance, a row of its table after the other. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
-  for (const [place, sign] of [...one].entries()) {
-    const next = [place + 1];
-    for (let at = 0; at < other.length; at++) {
-      const replaced = row[at]! + Number(sign !== other[at]);
-      next.push(Math.min(replaced, row[at + 1]! + 1, next[at]! + 1));
-    }
-    row = next;
-  }
-  return row.at(-1)!;
 }
 
 /** Whether an answer has the right functions in order, and whether it has the right arguments. */
@@ -269,32 +227,8 @@ function rightOf({ task, output, truth }: Json): { routing: boolean; exact: bool
   return { routing, exact };
 }
 
-/** The four dimensions of Pipeline that tasks without faults show. */
-function* dimensions(trials: readonly Json[]): Iterable<Row> {
-  const plain = whole(trials).filter(({ perturbation }) => perturbation === "none");
-  const named = (some: readonly Json[]) => new Set(some.map((call) => call.function)).size;
-  const isRightCall = ({ role, failure }: Json) => role === "core" && failure === undefined;
-  const isAbleToAnswer = (trial: Json) =>
-    isRight(trial) || named(calls(trial).filter(isRightCall)) === trial.task.core;
-  for (const [of, own] of groups(plain, subject)) {
-    const dimensions: Readonly<Record<string, readonly boolean[]>> = {
-      tool_selection: own.map((trial) => {
-        const core = calls(trial).filter(({ role }) => role === "core");
-        return [named(calls(trial)), named(core)].every((names) => names === trial.task.core);
-      }),
-      argument_correctness: own.flatMap((trial) => calls(trial).slice(0, 1)).map(isRightCall),
-      result_interpretation: own.filter(isAbleToAnswer).map(isRight),
-      multi_step_planning: own.filter(({ task }) => task.depth > 0).map(isRight),
-    };
-    for (const [dimension, values] of Object.entries(dimensions)) {
-      const score = mean(values.map(Number));
-      yield { table: "dimensions", of: { ...of, dimension }, figures: { score } };
-    }
-  }
-}
-
 /** The table of Pipeline on error handling: success under each fault, and its mean over these. */
-function* errorHandling(trials: readonly Json[]): Iterable<Row> {
+function* pipeline(trials: readonly Json[]): Iterable<Row> {
   const about = ({ model, strategy }: Json) => ({ model: model.requested, strategy });
   for (const [key, own] of groups(whole(trials), about)) {
     const byFault = Map.groupBy(own, ({ perturbation }) => perturbation as string);
@@ -311,12 +245,6 @@ function* errorHandling(trials: readonly Json[]): Iterable<Row> {
       yield { table: "error-handling", of: { ...key, fault }, figures: { solved } };
     }
   }
-}
-
-/** The tables of Pipeline: by strategy, where there are several. */
-function pipeline(trials: readonly Json[]): Iterable<Row> {
-  const isByStrategy = new Set(trials.map(({ strategy }) => strategy)).size > 1;
-  return isByStrategy ? errorHandling(trials) : dimensions(trials);
 }
 
 /** What counts an experiment of each source. */

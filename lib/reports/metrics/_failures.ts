@@ -6,7 +6,7 @@
 import { countText, mean, percent, sum } from "../../base/numbers.ts";
 import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { signsOf } from "../../gate/ceilings.ts";
-import { graphKey, isCounted, isUnwatched } from "../../gate/variant.ts";
+import { graphKey, isCounted, isUnwatched, missesCall, needsCalls } from "../../gate/variant.ts";
 import { passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
@@ -17,7 +17,7 @@ import { distinct } from "../figures/_plotting.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { type Subject, subjectColumns, type SubjectTrials } from "../_subjects.ts";
-import { countOf, hasCalls, shareOf, tally } from "./_tally.ts";
+import { countOf, hasCalls, missedCallsOf, shareOf, tally } from "./_tally.ts";
 
 /** A subject with its wrong calls. */
 interface WrongCalls extends SubjectTrials {
@@ -356,8 +356,39 @@ const REPETITIONS = metric(
   },
 );
 
+/** How often calls that tasks need were never made, where the right calls are known. */
+const MISSED_CALLS = metric(
+  ({ subjects }) =>
+    subjects.map(({ counted, ...one }) => ({ ...one, needing: counted.filter(needsCalls) }))
+      .filter(({ needing }) => needing.length > 0),
+  {
+    id: "missed-calls",
+    line: true,
+    section: "failures",
+    title: "Missed calls",
+    columns: (_, report) => [
+      subjectColumns(report),
+      {
+        ...{ id: "trials", head: "trials needing calls", unit: "count" },
+        value: ({ needing }) => needing.length,
+      },
+      {
+        ...{ id: "missing", head: "with a missed call", unit: "share" },
+        value: ({ needing }) => shareOf(needing, missesCall),
+        about:
+          "a call that the task needs was never made, neither with right arguments nor with wrong ones",
+      },
+      {
+        ...{ id: "calls", head: "of needed calls", unit: "share" },
+        value: ({ needing }) => missedCallsOf(needing),
+      },
+    ],
+  },
+);
+
 /** The metrics of what went wrong. */
 export const FAILED: readonly Metric[] = [
+  MISSED_CALLS,
   FAILURES,
   PARAMETER_FAILURES,
   TEXT_CALLS,

@@ -30,7 +30,7 @@ import {
   unperturbed,
 } from "../_subjects.ts";
 import { hasGateBounds } from "./_headline.ts";
-import { ASIDE, countOf, type Share, shareOf, tally } from "./_tally.ts";
+import { ASIDE, countOf, missedCallsOf, type Share, shareOf, tally } from "./_tally.ts";
 
 const CAPTION = { section: "perturbations", paper: "Butterfly" } as const;
 
@@ -556,45 +556,6 @@ function chanceOf(trials: readonly TrialSummary[]): Share {
   );
 }
 
-/** How often calls that tasks need were never made, where the right calls are known. */
-const MISSED_CALLS = metric(
-  ({ subjects }) =>
-    subjects.map(({ counted, ...one }) => ({ ...one, needing: counted.filter(needsCalls) }))
-      .filter(({ needing }) => needing.length > 0),
-  {
-    id: "missed-calls",
-    line: true,
-    section: "failures",
-    title: "Missed calls",
-    columns: (_, report) => [
-      subjectColumns(report),
-      {
-        ...{ id: "trials", head: "trials needing calls", unit: "count" },
-        value: ({ needing }) => needing.length,
-      },
-      {
-        ...{ id: "missing", head: "with a missed call", unit: "share" },
-        value: ({ needing }) => shareOf(needing, missesCall),
-        about:
-          "a call that the task needs was never made, neither with right arguments nor with wrong ones",
-      },
-      {
-        ...{ id: "calls", head: "of needed calls", unit: "share" },
-        value: ({ needing }) => missedCallsOf(needing),
-      },
-    ],
-  },
-);
-
-/** Returns the missed calls of all that trials need. */
-function missedCallsOf(trials: readonly TrialSummary[]): Share {
-  const needing = trials.filter(needsCalls);
-  return countOf(
-    sum(needing, ({ missed }) => missed!.missed),
-    sum(needing, ({ missed }) => missed!.needed),
-  );
-}
-
 /** The metrics of perturbations. */
 export const PERTURBATIONS: readonly Metric[] = [
   FAILURE_RATES,
@@ -604,5 +565,4 @@ export const PERTURBATIONS: readonly Metric[] = [
   TRANSFER,
   INEFFECTIVE,
   CHECKS,
-  MISSED_CALLS,
 ];
