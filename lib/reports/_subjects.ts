@@ -8,7 +8,6 @@ import {
   isCounted,
   marked,
   type Simulated,
-  simulatedIn,
   type Variant,
   variantOf,
 } from "../gate/variant.ts";
@@ -42,11 +41,6 @@ export function subjectsOf(
     trials: items,
     counted: items.filter(isCounted),
   }));
-}
-
-/** Whether the model of a trial, or a judge, is a program that stands in for a model. */
-export function hasSimulated(trial: TrialSummary): boolean {
-  return simulatedIn([trial]) !== false;
 }
 
 /** Marks the name of what judges have given, if any of them is simulated. */

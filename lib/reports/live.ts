@@ -13,7 +13,7 @@ import { countText, dollars, grouped, isDuration, sum } from "../base/numbers.ts
 import { printable } from "../base/json.ts";
 import { type PageServer, type Served, servePage } from "../base/page_server.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import { byVariant, variantKey, variantLabel, variantOf } from "../gate/variant.ts";
+import { byVariant, simulatedIn, variantKey, variantLabel, variantOf } from "../gate/variant.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { summarize, type TrialSummary } from "../trials/summary.ts";
@@ -35,7 +35,6 @@ import { html } from "./page/_markup.ts";
 import { pageNames } from "./page/_sections.ts";
 import { trialSection } from "./page/_trial_list.ts";
 import { duration } from "./progress.ts";
-import { hasSimulated } from "./_subjects.ts";
 import type { Report } from "./report.ts";
 
 /** Options of {@linkcode LivePage}. */
@@ -252,7 +251,7 @@ export class LivePage implements AsyncDisposable {
         ...(usd === null || trials.length === 0 ? [] : [dollars(usd)]),
       ].join("; "),
       notes: [
-        ...(trials.some(hasSimulated) ? ["With simulated models."] : []),
+        ...(simulatedIn(trials) ? ["With simulated models."] : []),
         ...[...this.#reasons].map(([reason, count]) =>
           printable(`${countText(count, "trial")} not run: ${reason}`, 1_000)
         ),

@@ -15,6 +15,7 @@ import {
   isUnwatched,
   modelNames,
   modelsBeside,
+  simulatedIn,
   UNKNOWN_IF_UNWATCHED,
   unwatchedText,
   variantLabel,
@@ -27,7 +28,7 @@ import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { isSized } from "./cells.ts";
 import type { ShortNames } from "./_short_names.ts";
-import { hasSimulated, type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
+import { type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
 import { type ReportWords, reportWords } from "./_words.ts";
 
 /** What results come from. */
@@ -148,7 +149,7 @@ export class Report {
   get simulated(): string | undefined {
     const { length } = this.subjects.filter(({ simulated }) => simulated);
     if (length > 0) return length === this.subjects.length ? "simulated" : "in part simulated";
-    return this.trials.some(hasSimulated) ? "a judge is simulated" : undefined;
+    return simulatedIn(this.trials) ? "a judge is simulated" : undefined;
   }
 
   /** Names a model, strategy and perturbation. */
@@ -183,7 +184,7 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
   };
   return [
     ...noteIf(
-      trials.some(hasSimulated),
+      simulatedIn(trials) !== false,
       "Simulated models are programs that make errors at set rates: their figures show that the tool works and say " +
         "nothing about any language model.",
     ),

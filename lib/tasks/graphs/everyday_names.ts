@@ -11,7 +11,6 @@ import {
   drawn,
   joined,
   type NameStyle,
-  QUALIFIERS,
   WordNames,
   words,
   wordsOfName,
@@ -62,6 +61,12 @@ const ADJECTIVES = words(
 const VERBS = words(
   "find fetch read check compute estimate measure load plan choose resolve update request list derive " +
     "record calculate show review confirm retrieve search query collect",
+);
+
+/** The words that set a parameter apart from the variable that it takes. */
+const QUALIFIERS = words(
+  "given chosen current known final latest first base source requested actual stated related planned " +
+    "matching original listed default relevant recorded expected declared initial wanted",
 );
 
 const PLACES = Object.keys(DOMAINS);

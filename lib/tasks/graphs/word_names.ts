@@ -18,12 +18,6 @@ export interface NameStyle {
   readonly camelCase: boolean;
 }
 
-/** The words that set a parameter apart from the variable that it takes. */
-export const QUALIFIERS = words(
-  "given chosen current known final latest first base source requested actual stated related planned " +
-    "matching original listed default relevant recorded expected declared initial wanted",
-);
-
 /** Draws names, none of them twice, also not in another way of writing. */
 export abstract class WordNames {
   readonly #taken = new Set<string>();
