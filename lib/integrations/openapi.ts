@@ -11,14 +11,14 @@ import { countText } from "../base/numbers.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
-import { FRESH, SERVED, type StoppableTool } from "../tools/tool.ts";
+import { FRESH, RESULT, ROUTE, SERVED, type StoppableTool } from "../tools/tool.ts";
 import {
   chooseOperations,
   type ChosenOperation,
   placeOf,
   readDocument,
 } from "./openapi/_document.ts";
-import { type MakeMock, mocksOf } from "./openapi/_mock.ts";
+import { type MakeMock, mocksOf } from "../tools/schema/mock.ts";
 import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
 import { assertSendable, type CallRequest, requestOf } from "./openapi/_request.ts";
 import { subDocument } from "./openapi/_sub_document.ts";
@@ -164,7 +164,15 @@ export async function openApiTools(
     const fault = faults.get(placeOf(one));
     if (fault !== undefined) throw fault;
     const operation = reader.read(one);
-    const { name, description, parameters } = operation;
+    const { name, description, parameters, method, path, places, result } = operation;
+    const inPath = [...places].filter(([, place]) => place.in === "path");
+    const known = {
+      ...(result && isJsonType(result.type) ? { [RESULT]: result.schema } : {}),
+      [ROUTE]: {
+        ...{ method, path },
+        parameters: Object.fromEntries(inPath.map(([name, place]) => [place.name, name])),
+      },
+    };
     const shared = { ...{ name, description, parameters }, unsafePatterns };
     // The schema of the result is no `output`: it would be shown to the model, and those of large services are
     // longer than everything else that it reads.
@@ -174,9 +182,10 @@ export async function openApiTools(
         ...shared,
         execute: (input, { signal }) => callService(operation, input, service, signal),
       });
-      return Object.assign(own, { [SERVED]: true as const });
+      return Object.assign(own, known, { [SERVED]: true as const });
     }
-    const made = tool<JsonObject>({ ...shared, execute: mock(operation, seed, unsafePatterns) });
+    const execute = mock(operation, seed, unsafePatterns);
+    const made = Object.assign(tool<JsonObject>({ ...shared, execute }), known);
     // It has no state, so that runs beside each other may share it. A copy with another execute may have one.
     return Object.defineProperty(made, FRESH, { value: () => made, enumerable: false });
   };

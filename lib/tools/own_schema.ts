@@ -20,7 +20,7 @@ import {
 } from "../base/json.ts";
 import { foreignSchema, hasJsonSchema } from "./schema/_foreign.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
-import { trustOwnSchema } from "./schema/patterns.ts";
+import { trustOwnSchema } from "./schema/_patterns.ts";
 import { resultCheck } from "./schema/returns.ts";
 import { redact } from "../base/redact.ts";
 import { type Refusal, refused, type Tool } from "./tool.ts";

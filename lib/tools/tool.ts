@@ -39,6 +39,22 @@ export const SHARED: unique symbol = Symbol("shared");
 /** Marks tools of servers: recordings keep their results, and a replay asks no server. */
 export const SERVED: unique symbol = Symbol("served");
 
+/** Marks the JSON Schema of a tool's result that no model is shown, such as that of an operation of a service. */
+export const RESULT: unique symbol = Symbol("result");
+
+/** Marks where an operation of a service stands in it. */
+export const ROUTE: unique symbol = Symbol("route");
+
+/** Where an operation of a service stands in it. */
+export interface Route {
+  /** The HTTP method, in lower case. */
+  readonly method: string;
+  /** Its path as the document has it, such as `/pets/{petId}`. */
+  readonly path: string;
+  /** The name of the tool's parameter for each name in the path. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 /** Takes the images and audio of a call's result, of which the text has notes alone. */
 export const TAKE_MEDIA: unique symbol = Symbol("take media");
 
@@ -80,6 +96,10 @@ export interface Tool extends ToolSchema {
   readonly annotations?: ToolAnnotations;
   /** Whether recordings keep its results, so that it does not run in a replay. */
   readonly replay?: boolean;
+  /** Returns the JSON Schema of its result where `returns`, which a model is shown, does not say it. */
+  readonly [RESULT]?: () => JsonObject;
+  /** Where the operation that it calls stands in its service; omitted for other tools. */
+  readonly [ROUTE]?: Route;
   /** `true` if a server answers its calls. */
   readonly [SERVED]?: true;
   /** Returns the tool in its state at the beginning of a run; omitted if runs do not change it. */

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/ass
 import { fieldOf, type JsonObject } from "../../lib/base/json.ts";
 import { openApiTools } from "../../lib/integrations/openapi.ts";
 import { chooseOperations, readDocument } from "../../lib/integrations/openapi/_document.ts";
-import { mocksOf } from "../../lib/integrations/openapi/_mock.ts";
+import { mocksOf } from "../../lib/tools/schema/mock.ts";
 import { OperationReader } from "../../lib/integrations/openapi/_operation.ts";
 import { parsedDocument } from "../../lib/integrations/openapi/_parser.ts";
 import { subDocument } from "../../lib/integrations/openapi/_sub_document.ts";

@@ -10,6 +10,7 @@ const ROOMS = [
   "statistics",
   "tools",
   "tasks",
+  "chains",
   "calls",
   "models",
   "simulated",
@@ -274,8 +275,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "integrations/mcp/_content": ["zod"],
   "integrations/openapi": ["zod"],
   "integrations/openapi/_document": ["@std/yaml"],
-  "integrations/openapi/_mock": ["@std/random"],
-  "integrations/openapi/_mock_text": ["@std/random"],
   "integrations/openapi/_parser": ["@scalar/openapi-upgrader", "@scalar/openapi-validator"],
   "integrations/openapi/_swagger": ["@scalar/openapi-upgrader"],
 };

@@ -8,7 +8,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { MAX_NAME_LENGTH } from "./syntax.ts";
 import { schemasFor, targetOf, typesOf } from "../schema/position.ts";
-import { inheritTrust } from "../schema/patterns.ts";
+import { inheritTrust } from "../schema/_patterns.ts";
 import { HOLDERS, mapSchemas } from "../schema/subschemas.ts";
 import { schemaOf, type ToolSchema } from "../tool.ts";
 

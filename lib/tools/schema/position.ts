@@ -10,7 +10,7 @@ import {
   type JsonValue,
   pointerKey,
 } from "../../base/json.ts";
-import { compilePattern, trustOf } from "./patterns.ts";
+import { compilePattern, trustOf } from "./_patterns.ts";
 
 /** Returns the schema in `root` that a local reference points to; `undefined` for other references. */
 export function targetOf(

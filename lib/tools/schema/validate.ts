@@ -19,14 +19,14 @@ import {
   withNumbers,
 } from "../../base/json.ts";
 import { foreignSchema } from "./_foreign.ts";
-import { assertEnding } from "./ending.ts";
+import { assertEnding } from "./_ending.ts";
 import {
   allowUnsafePatterns,
   compilePattern,
   isPattern,
   type PatternTrust,
   trustOf,
-} from "./patterns.ts";
+} from "./_patterns.ts";
 import { type Refusal, refused, type SchemaFault, type Tool, type ToolSchema } from "../tool.ts";
 import { mapSchemas } from "./subschemas.ts";
 

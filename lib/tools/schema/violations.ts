@@ -11,7 +11,7 @@ import {
   pointerPart,
 } from "../../base/json.ts";
 import { type SchemaError, type SchemaErrors, schemaErrors } from "./validate.ts";
-import { trustOf } from "./patterns.ts";
+import { trustOf } from "./_patterns.ts";
 import { Position, targetOf } from "./position.ts";
 
 /** A part of the arguments that does not conform to their schema. */

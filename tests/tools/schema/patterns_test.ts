@@ -8,7 +8,7 @@ import {
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
-import { compilePattern } from "../../../lib/tools/schema/patterns.ts";
+import { compilePattern } from "../../../lib/tools/schema/_patterns.ts";
 import { Position } from "../../../lib/tools/schema/position.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { violationsOf } from "../../../lib/tools/schema/violations.ts";

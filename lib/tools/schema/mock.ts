@@ -14,12 +14,12 @@ import {
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
 import { fork, type Stream } from "../../base/random.ts";
-import { errorOfResult } from "../../tools/references/symbol_table.ts";
-import { assertEnding } from "../../tools/schema/ending.ts";
-import { targetOf, typeOf } from "../../tools/schema/position.ts";
+import { errorOfResult } from "../references/symbol_table.ts";
+import { assertEnding } from "./_ending.ts";
+import { targetOf, typeOf } from "./position.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./_mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
-import { type ValueCheck, valueCheck } from "../../tools/schema/validate.ts";
+import { type ValueCheck, valueCheck } from "./validate.ts";
 
 /** Attempts to find a value that fits; from the middle on, with nothing that may be left out. */
 const ATTEMPTS = 20;

@@ -5,7 +5,7 @@
 
 import { attempt } from "../../base/errors.ts";
 import type { Stream } from "../../base/random.ts";
-import { countOf, readPattern } from "../../tools/schema/patterns.ts";
+import { countOf, readPattern } from "./_patterns.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 
 /** Characters of a text, at most. */

@@ -1,0 +1,18 @@
+/**
+ * Fresh tasks over your own tools: questions that no model has seen, with answers that are known.
+ * @module
+ */
+
+export type {
+  ChainWords,
+  Gap,
+  IdType,
+  LinkRule,
+  RecordPlace,
+  Suggestion,
+  Take,
+  TakeRole,
+  ToolGraph,
+  ToolGraphOptions,
+  ToolNode,
+} from "./graph.ts";
