@@ -30,7 +30,7 @@ export type Options = Readonly<Record<string, Flag & { readonly help: string }>>
  * argument that is no option.
  */
 export type Rule<Values> =
-  | readonly [broken: (given: Values, operands: readonly string[]) => unknown, rule: string]
+  | readonly [broken: (given: Values, rest: Omit<Rest, "error">) => unknown, rule: string]
   | readonly [
     options: readonly string[],
     relation: "goes with" | "goes without",
@@ -42,6 +42,8 @@ export type Rule<Values> =
 export interface Rest {
   /** The arguments that are no options, in order. */
   readonly operands: readonly string[];
+  /** A program and its arguments, which stand after `--`; empty for commands that take none. */
+  readonly program: readonly string[];
   /** Makes an error that names the command. */
   readonly error: (reason: string) => InputError;
 }
@@ -54,6 +56,8 @@ export interface Declaration<O extends Options, More> {
   readonly takes?: readonly [words: string, least: number, most: number];
   /** What `--help` says before the options. */
   readonly about?: string;
+  /** Whether what stands after `--` is a program with its arguments; default: arguments like all others. */
+  readonly takesProgram?: boolean;
   readonly options?: O;
   /** What it has of the table of options, too. */
   readonly flags?: FlagsGiving<More>;
@@ -62,7 +66,7 @@ export interface Declaration<O extends Options, More> {
   /** The permissions that it keeps. */
   readonly needs:
     | readonly Need[]
-    | ((given: FlagValues<O> & More, operands: readonly string[]) => readonly Need[]);
+    | ((given: FlagValues<O> & More, rest: Omit<Rest, "error">) => readonly Need[]);
   readonly rules?: readonly Rule<FlagValues<O> & More>[];
   /** Does its work, and returns the exit code. */
   readonly run: (given: FlagValues<O> & More, rest: Rest) => number | Promise<number>;
@@ -103,7 +107,7 @@ export function command<
   const { usage, takes = ["no file", 0, 0], about, options, flags: more = [] } = declaration;
   const flags = [...namedFlags(options ?? {}), ...more];
   const known = flags.map(({ name }) => `--${name}`);
-  const { notes = "Exit code 0." } = declaration;
+  const { notes = "Exit code 0.", takesProgram = false } = declaration;
   const help = [about, flagHelp(flags), notes].filter(Boolean).join("\n\n");
   return {
     usage,
@@ -114,11 +118,14 @@ export function command<
         new InputError(
           `Cannot run toolgate ${name}: ${reason} (see ${commandLine(`${name} --help`)})`,
         );
-      const { values, operands } = readArguments(flags, arguments_, error, (argument) => {
+      const read = readArguments(flags, arguments_, error, (argument) => {
         if (SECRET_OPTION.test(argument)) throw error(NO_KEYS);
         const [given] = argument.split("=") as [string];
         throw error(`there is no option ${given}${nearestOrAll(given, known)}`);
       });
+      const { values } = read;
+      const operands = takesProgram ? read.operands : [...read.operands, ...read.program];
+      const program = takesProgram ? read.program : [];
       const [words, least, most] = takes;
       const { length } = operands;
       if (length < least || length > most) {
@@ -128,13 +135,13 @@ export function command<
       if (operands.includes("")) throw error("no argument may be empty: one is");
       const given = values as FlagValues<O> & More;
       for (const rule of declaration.rules ?? []) {
-        const broken = brokenRule(rule, given, operands, flags);
+        const broken = brokenRule(rule, given, { operands, program }, flags);
         if (broken !== undefined) throw error(broken);
       }
       const { needs } = declaration;
       return {
-        needs: typeof needs === "function" ? needs(given, operands) : needs,
-        run: () => declaration.run(given, { operands, error }),
+        needs: typeof needs === "function" ? needs(given, { operands, program }) : needs,
+        run: () => declaration.run(given, { operands, program, error }),
       };
     },
   };
@@ -144,14 +151,14 @@ export function command<
 function brokenRule<Values extends object>(
   rule: Rule<Values>,
   given: Values,
-  operands: readonly string[],
+  rest: Omit<Rest, "error">,
   flags: readonly NamedFlag[],
 ): string | undefined {
-  if (rule.length === 2) return rule[0](given, operands) ? rule[1] : undefined;
+  if (rule.length === 2) return rule[0](given, rest) ? rule[1] : undefined;
   const [options, relation, others, why] = rule;
   const isGiven = (name: string) =>
     name === A_FILE
-      ? operands.length > 0
+      ? rest.operands.length > 0
       : Object.hasOwn(given, flags.find((flag) => flag.name === name)!.option);
   const option = options.find(isGiven);
   const other = others.find(isGiven);

@@ -18,6 +18,10 @@ export const COMMANDS: Readonly<
   Record<string, readonly [summary: string, load: () => Promise<Command>]>
 > = {
   init: ["sets up a project of your own", of(() => import("./init.ts"), "init")],
+  graph: [
+    "shows which ids a set of tools takes and returns",
+    of(() => import("./graph.ts"), "graph"),
+  ],
   generate: ["prints one task", of(() => import("./generate.ts"), "generate")],
   run: ["runs the trials of a suite file", of(() => import("./run.ts"), "run")],
   gate: ["decides over the trials of journals", of(() => import("./gate.ts"), "gate")],

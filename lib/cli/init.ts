@@ -25,13 +25,15 @@ import {
 } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { command } from "./command.ts";
+import { firstChains } from "./_first_chains.ts";
 
 const WORKFLOW = ".github/workflows/toolgate.yml";
 
 /** Sets up a project. */
 export const init = command({
-  usage: "[FOLDER]",
+  usage: "[FOLDER] [OPTIONS]",
   takes: ["one folder", 0, 1],
+  takesProgram: true,
   about:
     `FOLDER is empty, does not exist yet, or has a project, also one of npm; default: where you are. It gets
 
@@ -42,10 +44,22 @@ export const init = command({
   .github/workflows/toolgate.yml   both, in CI
   .gitignore                       lines for results/ and coverage/
 
-Nothing is asked and nothing overwritten. There are no options.`,
-  notes: "Exit code 0; 2 if a file cannot be read or written.",
-  needs: ["read", "write"],
-  run(_, { operands: [operand = "."] }) {
+With --openapi or --mcp there is also tool_tests/chains_test.ts, a suite of fresh tasks over these tools.
+Nothing is asked and nothing overwritten.`,
+  options: {
+    openapi: { value: "FILE", help: "the OpenAPI document of your service" },
+    mcp: { help: "your MCP server: the program and its arguments stand after --" },
+  },
+  notes: "Exit code 0; 2 if a file cannot be read or written, or the tools cannot be used.",
+  needs: ({ mcp }) => mcp ? ["read", "write", "run", "net"] : ["read", "write"],
+  rules: [
+    [["openapi"], "goes without", ["mcp"]],
+    [
+      ({ mcp }, { program }) => (mcp === true) !== program.length > 0,
+      "a program after -- goes with --mcp, as in --mcp -- npx -y my-server",
+    ],
+  ],
+  async run({ openapi, mcp }, { operands: [operand = "."], program }) {
     const folder = resolvePath(userPath(operand));
     const clone = ownClone();
     if (clone !== undefined && !/^\.\.(?:[/\\]|$)/.test(paths.relative(clone.folder, folder))) {
@@ -56,6 +70,9 @@ Nothing is asked and nothing overwritten. There are no options.`,
     const config = planConfig(folder, clone);
     const ignored = textOf(`${folder}/.gitignore`);
     const lines = gitignore.trimEnd().split("\n").filter((line) => !isIgnored(ignored, line));
+    const own = openapi === undefined && !mcp
+      ? []
+      : await firstChains(folder, openapi === undefined ? program : [openapi], { mcp });
     const start = ignored === undefined || ignored === "" || ignored.endsWith("\n")
       ? ignored ?? ""
       : `${ignored}\n`;
@@ -64,6 +81,7 @@ Nothing is asked and nothing overwritten. There are no options.`,
       ...config.left.map((one) => `left   ${one}`),
       ...written(folder, "tool_tests/weather_test.ts", config.test),
       ...written(folder, "tool_tests/benchmark.ts", benchmark),
+      ...own.flatMap(([name, text]) => written(folder, name, text)),
       ...written(folder, WORKFLOW, workflowOf(folder, config, clone)),
       ...written(
         folder,

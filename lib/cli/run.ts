@@ -84,11 +84,12 @@ some trials are invalid or were not run.`,
     [["story"], "goes with", ["only"], "a whole run tells no stories"],
     [({ journal }) => journal?.endsWith("/"), "--out must name a file, and it is a folder"],
     [
-      ({ only }, [file]) => isJournal(file) && only === undefined,
+      ({ only }, { operands: [file] }) => isJournal(file) && only === undefined,
       "a journal is run with --only ID, and a suite as a whole",
     ],
     [
-      (given, [file]) => isJournal(file) && PLANNED.some((name) => given[name] !== undefined),
+      (given, { operands: [file] }) =>
+        isJournal(file) && PLANNED.some((name) => given[name] !== undefined),
       "a journal goes without --model, --seed and others that its plan has",
     ],
   ],

@@ -72,12 +72,12 @@ needs two or more trials of every graph ("repetitions": 2).`,
   notes:
     `Exit code 0 when no error rate is proved to be above the allowed one, 1 when one is, 3 when trials are missing.`,
   // Journals are only read; a suite is run.
-  needs: ({ journal }, operands) =>
+  needs: ({ journal }, { operands }) =>
     areJournals(operands)
       ? ["read"]
       : ["net", "read", "agent", ...journal === undefined ? [] : ["write" as const]],
   rules: [[
-    (_, operands) => operands.length > 1 && !areJournals(operands),
+    (_, { operands }) => operands.length > 1 && !areJournals(operands),
     "it takes one suite file, or journals alone",
   ]],
   async run(

@@ -11,7 +11,7 @@ import { nearestOrAll } from "../base/nearest_name.ts";
 import { tool } from "../tools/define_tool.ts";
 import { providerNames } from "../tools/provider_names.ts";
 import { returnCheck } from "../tools/schema/returns.ts";
-import { SERVED, type StoppableTool, type ToolCallOptions } from "../tools/tool.ts";
+import { RESULT, SERVED, type StoppableTool, type ToolCallOptions } from "../tools/tool.ts";
 import { recordedSource } from "../models/recordings/sources.ts";
 import type { McpAnswers } from "./mcp/_client.ts";
 import {
@@ -149,6 +149,33 @@ export async function mcpTools(
 }
 
 /**
+ * Returns the tools of a server by what it has listed, without the server: for `toolGraph()` and chains, whose worlds
+ * answer their calls. A call of one elsewhere fails.
+ *
+ * @param list What the server answered to `tools/list`: the result, or its list of tools.
+ * @throws {InputError} If it is no such list.
+ *
+ * @example Usage
+ * ```ts
+ * import { listedTools } from "@toolgate/toolgate/integrations/mcp";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const tools = await listedTools([{ name: "db.query", inputSchema: { type: "object" } }]);
+ * assertEquals(tools.map(({ name }) => name), ["db_query"]);
+ * ```
+ */
+export async function listedTools(list: unknown): Promise<McpTools> {
+  const said = parseWith(LIST, Array.isArray(list) ? { tools: list } : list, "the list of tools");
+  return await mcpTools({
+    listTools: () => Promise.resolve(said),
+    callTool: ({ name }) => {
+      throw new Error(`Tool ${printable(name, 80)} has no server here: only its list was read`);
+    },
+    getInstructions: () => undefined,
+  });
+}
+
+/**
  * Returns a tool of a server under a name that providers accept.
  *
  * @throws {InputError} If one of its schemas cannot be used.
@@ -174,7 +201,13 @@ function ownTool(
     // Lists are filtered and joined, so that each tool ends the server that it needs.
     const value = server.dispose;
     return Object.defineProperty(
-      Object.assign(own, { [SERVED]: true as const }),
+      Object.assign(
+        own,
+        { [SERVED]: true as const },
+        outputSchema && {
+          [RESULT]: () => outputSchema,
+        },
+      ),
       Symbol.asyncDispose,
       { value, enumerable: false },
     );

@@ -32,9 +32,10 @@ import { ToolError } from "../tools/tool_error.ts";
 export interface OpenApiToolsOptions {
   /**
    * The operations that become tools: each by its `operationId`, or by method and path, as `GET /pets/{id}`; or those
-   * that have one of some tags. Default: all, if there are at most 128.
+   * that have one of some tags. Default: all, if there are at most 128, as a model takes no more; with `all` there may be
+   * more, as for `toolGraph()`, whose tasks offer some of them.
    */
-  readonly operations?: readonly string[] | { readonly tags: readonly string[] };
+  readonly operations?: readonly string[] | { readonly tags: readonly string[] } | "all";
   /** The seed of results that are made up, with which each call with the same arguments has the same. Default: 1. */
   readonly seed?: number;
   /**
@@ -62,6 +63,7 @@ const OPTIONS = z.strictObject(
     operations: z.union([
       z.array(z.string()).min(1),
       z.strictObject({ tags: z.array(z.string()).min(1) }),
+      z.literal("all"),
     ]).optional(),
     seed: z.int().default(1),
     baseURL: z.union([z.string(), z.instanceof(URL)]).transform((url) => URL.parse(url)).refine(

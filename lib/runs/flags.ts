@@ -104,6 +104,7 @@ export function readArguments(
       string: [...valued, "_"],
       collect: valued,
       boolean: switches,
+      "--": true,
       unknown(argument: string, key?: string) {
         if (key !== undefined) unknown(argument);
       },
@@ -124,7 +125,8 @@ export function readArguments(
     if (!several && given.length > 1) throw fail(`--${name} is given twice`);
     return [[option, several ? given : given[0]]];
   });
-  return { values: Object.fromEntries(values), operands: (parsed["_"] as string[]).map(String) };
+  const [operands, program] = ["_", "--"].map((key) => (parsed[key] as unknown[]).map(String));
+  return { values: Object.fromEntries(values), operands: operands!, program: program! };
 }
 
 /** Joins `--core -3` to `--core=-3`, so that `-3` is an invalid value and not an unknown flag. */

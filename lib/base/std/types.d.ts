@@ -54,6 +54,7 @@ declare module "@std/async/abortable" {
 
 declare module "@std/cli/parse-args" {
   export interface ParseOptions {
+    "--"?: boolean;
     boolean?: readonly string[] | boolean;
     string?: readonly string[];
     collect?: readonly string[];

@@ -203,21 +203,22 @@ export function placeOf({ method, path }: Pick<ListedOperation, "method" | "path
 /**
  * Returns the operations that `wanted` names, in its order, or those of its tags, or all of a document.
  *
- * @throws {InputError} If one is unknown or named by two, or there are more than models can be offered.
+ * @throws {InputError} If one is unknown or named by two, or there are more than models can be offered and not "all"
+ * are wanted.
  */
 export function chooseOperations(
   document: OpenApiDocument,
-  wanted: string[] | { tags: string[] } | undefined,
+  wanted: string[] | { tags: string[] } | "all" | undefined,
 ): ChosenOperation[] {
   const all = listOperations(document);
   const action = `make tools of ${document.source}`;
   if (all.length === 0) throw cannot(action, "it must have an operation", "it has none");
   const chosen = Array.isArray(wanted)
     ? namedOperations(action, all, wanted)
-    : wanted === undefined
+    : wanted === undefined || wanted === "all"
     ? all
     : taggedOperations(action, all, wanted.tags);
-  if (!Array.isArray(wanted) && chosen.length > MAX_TOOLS) {
+  if (!Array.isArray(wanted) && wanted !== "all" && chosen.length > MAX_TOOLS) {
     throw cannot(
       action,
       `a model takes at most ${MAX_TOOLS} tools`,

@@ -74,8 +74,13 @@ function isTarget(fn: TaskFunction, { target }: Task): boolean {
 
 /** Returns the graph as an SVG image, laid out by Graphviz. */
 export async function toSvg(task: Task): Promise<string> {
+  return await dotToSvg(toDot(task));
+}
+
+/** Lays out a graph in Graphviz's language as an SVG image. */
+export async function dotToSvg(dot: string): Promise<string> {
   // Loaded on first use: Graphviz is large, and most runs draw nothing.
   const { instance } = await import("@viz-js/viz");
   const viz = await instance();
-  return viz.renderString(toDot(task), { format: "svg" });
+  return viz.renderString(dot, { format: "svg" });
 }

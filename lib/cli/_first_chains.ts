@@ -1,0 +1,91 @@
+/**
+ * The first suite of fresh tasks over a user's own tools, which `init` writes.
+ * @module
+ */
+
+import * as paths from "node:path";
+import template from "../../fixtures/project/chains_test.txt" with { type: "text" };
+import { CHAIN_LENGTHS, lengthsOf } from "../chains/chains.ts";
+import { toolGraph } from "../chains/graph.ts";
+import { readExactly } from "../base/input.ts";
+import { userPath } from "../base/command_line.ts";
+import { defined, printableJson } from "../base/json.ts";
+import { RESULT, type Tool } from "../tools/tool.ts";
+import { readToolSource, type SourceOptions } from "./_tool_source.ts";
+
+/** A file of the project: its name and its text. */
+export type NewFile = readonly [name: string, text: string];
+
+const FOLDER = "tool_tests";
+
+/**
+ * Returns the files of a first suite over the tools of a document or of an MCP server.
+ *
+ * @param folder The folder of the project.
+ * @throws {InputError} If the tools cannot be read, or allow no chain.
+ */
+export async function firstChains(
+  folder: string,
+  operands: readonly string[],
+  options: SourceOptions,
+): Promise<readonly NewFile[]> {
+  const { tools, close } = await readToolSource(operands, { ...options, operations: "all" });
+  try {
+    const calls = lengthsOf(toolGraph(tools), CHAIN_LENGTHS);
+    const { imports, made, files } = options.mcp
+      ? listFiles(tools)
+      : documentFiles(folder, operands[0]!);
+    const text = template
+      .replace("IMPORTS", () => imports.join("\n"))
+      .replace("TOOLS", () => made)
+      .replace("CALLS", () => calls.join(", "));
+    return [
+      ...files,
+      [`${FOLDER}/tool_graph.json`, "{}\n"],
+      [`${FOLDER}/chains_test.ts`, text],
+    ];
+  } finally {
+    await close();
+  }
+}
+
+/** How a test file gets its tools, and the files that it needs for that. */
+interface Source {
+  readonly imports: readonly string[];
+  readonly made: string;
+  readonly files: readonly NewFile[];
+}
+
+/** Of a server its list of tools is kept, as a task needs no more of it. */
+function listFiles(tools: readonly Tool[]): Source {
+  const listed = tools.map((tool) =>
+    defined({
+      ...{ name: tool.name, description: tool.description, inputSchema: tool.parameters },
+      outputSchema: tool[RESULT]?.(),
+      annotations: tool.annotations,
+    })
+  );
+  return {
+    imports: [
+      'import { listedTools } from "@toolgate/toolgate/integrations/mcp";',
+      'import listed from "./tools.json" with { type: "json" };',
+    ],
+    made: "listedTools(listed)",
+    files: [[`${FOLDER}/tools.json`, `${printableJson({ tools: listed }, 2)}\n`]],
+  };
+}
+
+/** A document outside of the project is copied into it, as its tests may read nothing else. */
+function documentFiles(folder: string, operand: string): Source {
+  const within = paths.relative(folder, paths.resolve(userPath(operand))).replaceAll("\\", "/");
+  const isInside = !/^(?:\.\.(?:\/|$)|[A-Za-z]:|\/)/.test(within);
+  const name = `openapi${paths.extname(operand) || ".json"}`;
+  const reference = isInside ? `../${within}` : `./${name}`;
+  return {
+    imports: ['import { openApiTools } from "@toolgate/toolgate/integrations/openapi";'],
+    made: `openApiTools(new URL(${
+      JSON.stringify(reference)
+    }, import.meta.url), {\n  operations: "all",\n})`,
+    files: isInside ? [] : [[`${FOLDER}/${name}`, readExactly(userPath(operand))]],
+  };
+}

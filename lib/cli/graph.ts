@@ -1,0 +1,323 @@
+/**
+ * `graph`: shows which ids a set of tools takes and returns, and sample questions over them.
+ * @module
+ */
+
+import { environmentVariable } from "../base/environment.ts";
+import { userPath } from "../base/command_line.ts";
+import { cannot } from "../base/errors.ts";
+import { readJsonc } from "../base/input.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  listText,
+  parseJson,
+  printable,
+  printableJson,
+} from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
+import { isMissing, orUnwritable } from "../base/output_file.ts";
+import { freshSeed } from "../base/random.ts";
+import { CHAIN_LENGTHS, chains, lengthsOf, sample } from "../chains/chains.ts";
+import { schemaOfExample } from "../chains/examples.ts";
+import { TOOL_GRAPH_OPTIONS, type ToolGraph, toolGraph } from "../chains/graph.ts";
+import {
+  toolGraphToDot,
+  toolGraphToMermaid,
+  toolGraphToSvg,
+} from "../reports/figures/tool_graph_drawing.ts";
+import { alignedTable } from "../reports/text_table.ts";
+import { type Refuse, wholeFrom } from "../runs/flags.ts";
+import { ROUTE, type Tool } from "../tools/tool.ts";
+import { readToolSource } from "./_tool_source.ts";
+import { command } from "./command.ts";
+
+/** Rows of a table, and names in a cell, at most. */
+const [MAX_ROWS, MAX_NAMES] = [30, 4];
+
+const FORMATS = {
+  text: asText,
+  json: asJson,
+  dot: toolGraphToDot,
+  mermaid: toolGraphToMermaid,
+  svg: toolGraphToSvg,
+};
+
+const words = (text: string) => text.split(",").map((word) => word.trim()).filter(Boolean);
+
+function lengths(given: string, refuse: Refuse): readonly number[] {
+  const all = words(given).map(Number);
+  return all.length > 0 && all.every((one) => CHAIN_LENGTHS.includes(one))
+    ? all
+    : refuse(`must be some of ${CHAIN_LENGTHS.join(", ")}, such as 2,3`);
+}
+
+function object(given: string, refuse: Refuse): JsonObject {
+  const value = parseJson(given);
+  return isJsonObject(value) ? value : refuse("must be a JSON object");
+}
+
+/** Shows the graph of a set of tools. */
+export const graph = command({
+  usage: "TOOLS [OPTIONS], or --mcp [OPTIONS] -- COMMAND ARGS",
+  takes: ["one source of tools", 0, 1],
+  takesProgram: true,
+  about:
+    `TOOLS is a document of OpenAPI (a file or an address), a list of tools as MCP servers send it (.json), or a
+module (.ts, .js) that exports tools. It shows which ids the tools take and return, and which links between them
+are sure; a person decides on the others, in the file of --options.`,
+  options: {
+    mcp: { help: "the tools of an MCP server: its program and arguments stand after --" },
+    operations: {
+      value: "A,B",
+      read: words,
+      help: "of a document these operations; default: all",
+    },
+    tags: { value: "A,B", read: words, help: "of a document the operations with these tags" },
+    options: {
+      value: "F.json",
+      help: "what a person has decided, as toolGraph() takes it: links, scope, returns, words",
+    },
+    format: {
+      value: "F",
+      choices: Object.keys(FORMATS) as (keyof typeof FORMATS)[],
+      help: "text (default), json, dot, mermaid or svg",
+    },
+    sample: {
+      value: "N",
+      read: wholeFrom(1, 1000),
+      help: "prints N questions with their answers, and the hash that says they were read",
+    },
+    calls: {
+      value: "A,B",
+      read: lengths,
+      help: "calls of the questions; default: what is possible",
+    },
+    seed: { value: "N", read: wholeFrom(0), help: "of the sample; default a new one" },
+    record: {
+      value: "NAME",
+      help: "calls this tool, and keeps the schema of its result in the file of --options",
+    },
+    arguments: { value: "JSON", read: object, help: "the arguments of that call; default: none" },
+    baseUrl: { value: "URL", help: "the service that answers it, for tools of a document" },
+    headerVariable: {
+      value: "H=V",
+      several: true,
+      help: "sends it header H with the value of the environment variable V; several times",
+    },
+    yes: { help: "makes the call that --record shows" },
+  },
+  needs: ({ mcp, record, baseUrl }, { operands: [operand = ""] }) => [
+    "read",
+    ...(mcp || baseUrl !== undefined || /^https?:/.test(operand) ? ["net" as const] : []),
+    ...(mcp ? ["run" as const] : []),
+    ...(record === undefined ? [] : ["write" as const]),
+  ],
+  rules: [
+    [
+      ({ mcp }, { operands, program }) =>
+        mcp ? operands.length > 0 || program.length === 0 : operands.length === 0,
+      "it takes one source of tools, or with --mcp a program after --, as in --mcp -- npx -y my-server",
+    ],
+    [["operations"], "goes without", ["tags", "mcp"]],
+    [["record"], "goes with", ["options"], "the schema is kept in that file"],
+    [["arguments", "base-url", "header-variable", "yes"], "goes with", ["record"]],
+    [["record"], "goes without", ["sample", "format"]],
+  ],
+  async run(given, { operands, program }) {
+    const { mcp, operations, tags, options: file, format = "text", record } = given;
+    const service = given.baseUrl === undefined
+      ? undefined
+      : { baseURL: given.baseUrl, headers: headersOf(given.headerVariable) };
+    const { tools, close } = await readToolSource(mcp ? program : operands, {
+      mcp,
+      operations: operations ?? (tags === undefined ? "all" : { tags }),
+      service,
+    });
+    try {
+      if (record !== undefined) {
+        return await recordResult(tools, record, { ...given, file: file! });
+      }
+      const options = file === undefined ? {} : readJsonc(userPath(file), TOOL_GRAPH_OPTIONS);
+      const found = toolGraph(tools, options);
+      if (given.sample !== undefined) {
+        console.log(sampleText(found, given.sample, given));
+        return 0;
+      }
+      console.log((await FORMATS[format](found)).trimEnd());
+      return 0;
+    } finally {
+      await close();
+    }
+  },
+});
+
+/** Returns headers of which only the variables that hold their values stand on the command line. */
+function headersOf(pairs: readonly string[] = []): Record<string, string> {
+  return Object.fromEntries(pairs.map((pair) => {
+    const [, header, variable] = /^([^=]+)=(\w+)$/.exec(pair) ?? [];
+    const value = variable === undefined ? undefined : environmentVariable(variable);
+    if (header !== undefined && value !== undefined) return [header, value];
+    throw cannot(
+      "send a header",
+      "--header-variable must be HEADER=VARIABLE, with a variable that is set",
+      header === undefined
+        ? "it is not of this form"
+        : `${variable} is not set, or may not be read`,
+    );
+  }));
+}
+
+/** Calls a tool once, if it only reads, and keeps the schema of its result. */
+async function recordResult(
+  tools: readonly Tool[],
+  name: string,
+  { file, arguments: input = {}, yes, baseUrl }: {
+    readonly file: string;
+    readonly arguments?: JsonObject;
+    readonly yes?: true;
+    readonly baseUrl?: string;
+  },
+): Promise<number> {
+  const action = `record a result of ${printable(name, 80)}`;
+  const tool = tools.find((one) => one.name === name);
+  if (tool === undefined) {
+    throw cannot(action, "it must be one of the tools", "there is no such tool");
+  }
+  const route = tool[ROUTE];
+  const isReading = route === undefined
+    ? tool.annotations?.readOnlyHint === true
+    : /^(get|head)$/.test(route.method);
+  if (!isReading) {
+    throw cannot(
+      action,
+      "it must be a GET, or marked read-only by its server",
+      route === undefined ? "its server does not say so" : `it is a ${route.method.toUpperCase()}`,
+    );
+  }
+  if (route !== undefined && baseUrl === undefined) {
+    throw cannot(action, "a service must answer it", "--base-url is not given");
+  }
+  console.log(`Calls ${printable(name, 80)} with ${printableJson(input)}`);
+  if (!yes) {
+    console.log("Nothing was called: add --yes to make this call.");
+    return 0;
+  }
+  const text = await tool.execute(input);
+  const value = parseJson(text);
+  if (value === undefined) {
+    throw cannot(action, "its result must be JSON", `it begins with ${printable(text, 80)}`);
+  }
+  const path = userPath(file);
+  const before = isMissing(path) ? {} : readJsonc(path, TOOL_GRAPH_OPTIONS);
+  const returns = { ...before.returns, [name]: { schema: schemaOfExample(value) } };
+  orUnwritable(
+    path,
+    "the options",
+    () => Deno.writeTextFileSync(path, `${jsonText({ ...before, returns }, 2)}\n`),
+  );
+  console.log(`Wrote the schema of its result to ${printable(file, 200)}`);
+  return 0;
+}
+
+/** Returns questions for a person to read, and the hash that says that somebody did. */
+function sampleText(
+  found: ToolGraph,
+  count: number,
+  { calls = lengthsOf(found), seed = freshSeed() }: {
+    readonly calls?: readonly number[];
+    readonly seed?: number;
+  },
+): string {
+  const { tasks, hash } = sample(chains(found, { calls, tasks: count }), { count, seed });
+  return [
+    ...tasks.flatMap(({ question, answer, steps }, place) => [
+      `${place + 1}. ${printable(question, 2000)}`,
+      `   ${printable(jsonText(answer), 200)}, by ${steps.map(({ tool }) => tool).join(", ")}`,
+      "",
+    ]),
+    `Seed ${seed}. Are the questions clear, and their answers right? Then give chains() what says so:`,
+    `  confirmed: "${hash}"`,
+  ].join("\n");
+}
+
+/** Returns a table of texts. */
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const shown = rows.slice(0, MAX_ROWS);
+  const left = rows.length - shown.length;
+  return [
+    alignedTable({
+      heads: heads.map((text) => ({ text, isNext: false, isText: true })),
+      rows: shown.map((row) => row.map((text) => ({ text: printable(text, 200) }))),
+      names: 1,
+    }),
+    ...(left === 0 ? [] : [`and ${left} more: --format=json has all`]),
+  ].join("\n");
+}
+
+function asText(found: ToolGraph): string {
+  const { nodes, types, scopes, suggestions, gaps } = found;
+  const all = [...nodes];
+  const rows = [...types.keys()].map((type) => {
+    const taken = all.flatMap(([name, { takes }]) =>
+      takes.flatMap((take) => take.type === type ? `${name} ${take.parameter}` : [])
+    );
+    const given = all.flatMap(([name, { records }]) =>
+      records.flatMap((place) =>
+        place.type === type && !("argument" in place.of)
+          ? `${name} ${[...place.path, ...(place.key === undefined ? [] : [place.key])].join(".")}`
+          : []
+      )
+    );
+    const text = (names: readonly string[]) =>
+      names.length === 0 ? "-" : listText(names, MAX_NAMES);
+    return [type, text(taken), text(given)];
+  });
+  const fixed = all.flatMap(([name, { takes }]) =>
+    takes.flatMap(({ role, parameter }) => role === "fixed" ? `${name} ${parameter}` : [])
+  );
+  const reading = all.filter(([, { reads }]) => reads).length;
+  const possible = lengthsOf(found);
+  const section = (title: string, text: string, isShown: boolean) =>
+    isShown ? ["", title, text] : [];
+  return [
+    `${countText(nodes.size, "tool")}, of which ${reading} only read. Chains: ${
+      possible.length === 0 ? "none" : `of ${possible.join(", ")} calls`
+    }.`,
+    ...section("Types of ids", table(["type", "taken by", "returned by"], rows), rows.length > 0),
+    ...section("Given by each question", [...scopes.keys()].join(", "), scopes.size > 0),
+    ...section("Hidden from models", listText(fixed, MAX_ROWS), fixed.length > 0),
+    ...section(
+      "Maybe links: to take one, write it under links in the file of --options",
+      table(
+        ["key", "type", "why"],
+        suggestions.map(({ tool, at, type, reason }) => [`${tool}.${at}`, type, reason]),
+      ),
+      suggestions.length > 0,
+    ),
+    ...section(
+      "Of no use yet",
+      table(["tool", "what is missing"], gaps.map(({ tool, reason }) => [tool, reason])),
+      gaps.length > 0,
+    ),
+  ].join("\n");
+}
+
+function asJson(found: ToolGraph): string {
+  const { nodes, types, scopes, suggestions, gaps, digest } = found;
+  const tools = [...nodes].map(([name, { takes, records, reads }]) => ({
+    name,
+    reads,
+    takes,
+    records,
+  }));
+  return printableJson(
+    {
+      types: [...types.values()],
+      scopes: [...scopes.keys()],
+      ...{ tools, suggestions, gaps, digest },
+    },
+    2,
+  );
+}
