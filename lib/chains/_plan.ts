@@ -114,17 +114,21 @@ export class Plan {
 
   /** Returns the tools whose results may show a leaf of records of a type. */
   showing(type: string, path: readonly string[]): ReadonlySet<ToolNode> {
-    const text = path.join("\0");
     return this.#showing.getOrInsertComputed(
-      [type, text].join("\0"),
+      [type, ...path].join("\0"),
       () =>
-        new Set(this.readers.filter((node) =>
-          node.records.some((place) =>
-            place.type === type &&
-            this.leaves(node, place).some((leaf) => leaf.path.join("\0") === text)
-          )
-        )),
+        new Set(
+          this.readers.filter((node) =>
+            node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))
+          ),
+        ),
     );
+  }
+
+  /** Whether a record in the result of a tool may have a leaf. */
+  hasLeaf(node: ToolNode, place: RecordPlace, path: readonly string[]): boolean {
+    const text = path.join("\0");
+    return this.leaves(node, place).some((leaf) => leaf.path.join("\0") === text);
   }
 
   /** Returns the views that show an id of a type as the last of some calls. */
