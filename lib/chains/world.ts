@@ -378,7 +378,10 @@ export class World {
 
   #top(shape: ToolShape, args: JsonObject): Place {
     const { way, view } = shape;
-    return this.#placeAt({ base: this.#topBase(shape, args), path: [], view, way, listed: way });
+    const base = this.#topBase(shape, args);
+    const [record] = way.record === undefined ? [] : this.#at(base, way.record);
+    if (record !== undefined) return this.#recordPlace(record, view, way);
+    return this.#placeAt({ base, path: [], view, way, listed: way });
   }
 
   /** The place of a record; `listed` has the places in the result of a tool, all of them where there is none. */
