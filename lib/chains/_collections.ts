@@ -194,7 +194,7 @@ function recordOf(
   | undefined {
   const type = idTypeOf(parameter);
   if (type === undefined) return undefined;
-  const wanted = keysFor(parameter.name, entity.join(""));
+  const wanted = keysFor(parameter, entity.join(""));
   for (const record of places) {
     if (record.type !== "object" || !isMain(record.path, entity.join(""))) continue;
     const own = new Map(
@@ -216,9 +216,11 @@ export function isMain(path: readonly string[], word: string): boolean {
 }
 
 /** Returns the properties that may hold the value of a parameter, without case and separators, the best first. */
-function keysFor(parameter: string, entity: string): string[] {
-  const plain = plainName(parameter);
-  const last = wordsOf(parameter).at(-1) ?? "";
+function keysFor({ name, description = "" }: Parameter, entity: string): string[] {
+  const plain = plainName(name);
+  const last = wordsOf(name).at(-1) ?? "";
+  const said = wordsOf(description);
+  const isName = said.includes("name") && !said.some(isId);
   const rest = plain.startsWith(entity)
     ? plain.slice(entity.length)
     : plain.endsWith(entity)
@@ -227,7 +229,7 @@ function keysFor(parameter: string, entity: string): string[] {
   return [
     ...(NO_KEY.has(last) ? [] : [plain]),
     ...(KEYS.includes(rest) ? [rest, entity + rest] : []),
-    ...(rest === "" ? ["id", "login", "slug", "key"] : []),
+    ...(rest === "" ? ["id", "login", "slug", "key"].slice(isName ? 1 : 0) : []),
     ...(plain === "username" ? ["login"] : []),
     ...(isId(last) ? [last] : []),
   ];

@@ -200,7 +200,10 @@ export class Links {
       const list = this.listOf(known);
       if (list?.place === place) return { collection: list.collection, rule: "own key" };
       const named = this.#byName(name, undefined, place);
-      return named && this.hasKey(known, place, named.collection) ? named : undefined;
+      if (named === undefined || !this.hasKey(known, place, named.collection)) return undefined;
+      return isDefinedAs(place, named.collection)
+        ? named
+        : { ...named, doubt: `its schema is named ${place.definedAs}` };
     }
     const type = idTypeOf(place);
     if (type === undefined) return undefined;
@@ -223,10 +226,29 @@ function namesOf({ entity, word, key }: Collection): string[] {
 }
 
 /** Whether a value that has the name of an entity alone is said to be its id: a name or an address may be called so. */
-function isSaid({ key }: Collection, { type, format }: JsonObject, description: string): boolean {
+function isSaid({ key, entity }: Collection, { type, format }: JsonObject, description: string) {
   if (!isId(plainName(key))) return false;
-  return type === "integer" || format === "uuid" ||
-    wordsOf(description).some((word) => word === "ids" || word.startsWith("identif") || isId(word));
+  if (type === "integer" || format === "uuid") return true;
+  const words = wordsOf(description);
+  return words.some((word, place) =>
+    (isId(singular(word)) || word === "identifier") &&
+    (["of", "for"].includes(words[place + 1]!) || wordsOf(entity).includes(words[place - 1]!))
+  );
+}
+
+/** Words of definitions' names that do not tell one entity from another. */
+const FORMS = new Set(
+  ("simple simplified nested compact mini minimal ref reference summary base basic object response " +
+    "model dto schema read view detail details detailed full public private info data item " +
+    "nullable resource entity record short light lite partial embedded related expanded extended " +
+    "api output result serializer json").split(" "),
+);
+
+/** Whether a definition is named as an entity is, so that its objects are not of another one, such as `reserved room`. */
+function isDefinedAs({ definedAs }: Place, { entity }: Collection): boolean {
+  if (definedAs === undefined) return true;
+  const words = wordsOf(definedAs).filter((word) => !FORMS.has(word) && !/^v?\d+$/.test(word));
+  return singular(words.join("")) === plainName(entity);
 }
 
 function singularName(name: string): string {
