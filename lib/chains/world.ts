@@ -125,10 +125,13 @@ export class World {
     }
     if (shape.result === undefined) return { value: null };
     let found: { readonly value: JsonValue } | undefined;
+    let fault: string | undefined;
     // Where the whole does not fit, it may without what may be left out.
-    for (const isLean of [false, true]) {
-      const value = this.#make(shape.result, this.#top(shape, args), { isLean });
-      if (value === undefined || shape.check(value) !== undefined) continue;
+    for (const options of [{}, { attempt: 1 }, { attempt: 1, isLean: true }]) {
+      const value = this.#make(shape.result, this.#top(shape, args), options);
+      const wrong = value === undefined ? undefined : shape.check(value);
+      fault ??= wrong;
+      if (value === undefined || wrong !== undefined) continue;
       found ??= { value };
       if (errorOfResult(jsonText(value)) === undefined) return { value };
     }
@@ -136,7 +139,7 @@ export class World {
     throw cannot(
       `make up a result of ${tool}`,
       "it must fit its schema",
-      "no value was found that does",
+      fault ?? "no value was found that does",
     );
   }
 
@@ -238,7 +241,7 @@ export class World {
         fullValues: Infinity,
         ...options,
       });
-      return maker.make(schema, place);
+      return maker.part(schema, place, 0, true);
     } catch (error) {
       if (error instanceof Unfit) return undefined;
       throw error;
@@ -347,7 +350,11 @@ export class World {
       if (role !== "id" || value === undefined) continue;
       const parent = this.#record(type, value);
       named.push(parent.key);
-      const relation = this.#shapes.relationTo(entity, parent.entity, shape.wordOf(parameter, type));
+      const relation = this.#shapes.relationTo(
+        entity,
+        parent.entity,
+        shape.wordOf(parameter, type),
+      );
       const back = relation ?? this.#shapes.onlyList(parent.entity, entity);
       if (back === undefined) continue;
       const own = relation !== undefined
@@ -398,6 +405,7 @@ export class World {
     const count = item && (item.leader === undefined ? 1 : this.#at(base, item.leader).length);
     return {
       ...{ key: [base.key, ...path].join("\u0000"), depth: path.length, isWanted, count },
+      otherwise: spot.view.only,
       within: (part) => this.#within(spot, part),
     };
   }
@@ -424,7 +432,7 @@ export class World {
     // One that the graph does not list, as records nest without end, is left out where it may be.
     const isListed = listed === undefined || listed.record !== undefined;
     const inner = this.#recordPlace(record, view, listed);
-    return { ...inner, isWanted: isListed, otherwise: view.schema };
+    return { ...inner, isWanted: isListed };
   }
 }
 
@@ -519,7 +527,10 @@ const NOWHERE: Way = { parts: new Map() };
 /** Which of the two stands somewhere: as the tool says, or, where it does not, as its schema does. */
 function formOf(way: Way, listed: Way | undefined, view: View): Standing | undefined {
   const own = listed?.record ?? listed?.scalar;
-  if (own === undefined) return view.isObject ? way.record : way.scalar;
+  if (own === undefined) {
+    if (view.isObject === undefined) return way.record ?? way.scalar;
+    return view.isObject ? way.record : way.scalar;
+  }
   return own === listed?.record ? way.record : way.scalar;
 }
 
@@ -545,18 +556,20 @@ function addStanding(
 
 /** What is shown of a value. */
 interface View {
-  /** The schema of the tool that shows it. */
-  readonly schema?: JsonValue;
-  readonly isObject: boolean;
+  /** The schema of the tool that shows it, if it is one. */
+  readonly only?: JsonValue | undefined;
+  /** Whether it is an object; `undefined` if any value will do. */
+  readonly isObject?: boolean;
   /** Returns what is shown of a part; `undefined` if it is not. */
   at(part: string | number): View | undefined;
 }
 
-const ALL: View = { isObject: true, at: () => ALL };
+const ALL: View = { at: () => ALL };
+const LEAF: View = { isObject: false, at: () => ALL };
 
 /** Shows the value at a way alone. */
 function wayOf([first, ...rest]: readonly string[]): View {
-  if (first === undefined) return ALL;
+  if (first === undefined) return LEAF;
   const inner = wayOf(rest);
   return {
     isObject: true,
@@ -580,6 +593,11 @@ class SchemaView implements View {
     return this.#parts ??= schemasFor(this.#root, this.#schemas).parts;
   }
 
+  get only(): JsonValue | undefined {
+    return this.#schemas.length === 1 ? this.#schemas[0] : undefined;
+  }
+
+  /** All that applies. */
   get schema(): JsonValue {
     return this.#schemas.length === 1 ? this.#schemas[0]! : { allOf: [...this.#schemas] };
   }
