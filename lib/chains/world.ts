@@ -3,8 +3,15 @@
  * @module
  */
 
-import { attempt, cannot } from "../base/errors.ts";
-import { canonicalJson, fieldOf, isJsonObject, type JsonObject, jsonText } from "../base/json.ts";
+import { attempt, cannot, type InputError } from "../base/errors.ts";
+import {
+  canonicalJson,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  listText,
+} from "../base/json.ts";
 import type { JsonValue } from "../base/json.ts";
 import { fork, forkSeed } from "../base/random.ts";
 import { errorOfResult } from "../tools/references/symbol_table.ts";
@@ -85,11 +92,7 @@ export class World {
       throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
     }
     if (pool.length > 0) return pool;
-    throw cannot(
-      `draw ids of ${type}`,
-      "they must fit all schemas of the tools that take or return them",
-      "none was found that does",
-    );
+    throw this.#unfit(`ids of ${type}`, type);
   }
 
   /**
@@ -102,7 +105,7 @@ export class World {
       const schemas = this.#shapes.scopes.get(name) ?? [];
       const value = this.#id(schemas, `scope\u0000${name}`);
       if (value !== undefined) return value;
-      throw cannot(`draw the scope ${name}`, "it must fit all schemas of tools that take it");
+      throw this.#unfit(`the scope ${name}`, name);
     });
   }
 
@@ -194,6 +197,18 @@ export class World {
       else shown.filter((one) => one.place === around).forEach(own);
     }
     return shown;
+  }
+
+  /** The error of values that several tools share, and that fit none of what they say. */
+  #unfit(what: string, type: string): InputError {
+    const tools = this.#shapes.tools.values().filter(({ node: { takes, records } }) =>
+      takes.some((one) => one.type === type) || records.some((one) => one.type === type)
+    ).map(({ node }) => node.tool.name).toArray();
+    return cannot(
+      `draw ${what}`,
+      "a value must fit the schemas of all tools that have it",
+      `none was found that fits those of ${listText(tools, 5)}`,
+    );
   }
 
   #shape(tool: string): ToolShape {
@@ -790,10 +805,7 @@ class Shapes {
       }
       const schema = place.key === undefined ? undefined : viewAt(place.path)?.schema;
       if (schema === undefined) continue;
-      described.getOrInsertComputed(entity, () => new Map()).set(
-        this.checks.textOf(schema),
-        schema,
-      );
+      described.getOrInsertComputed(entity, () => new Map()).set(jsonText(schema), schema);
     }
     let check: ValueCheck | undefined;
     return {
@@ -818,13 +830,15 @@ class Shapes {
   #shared(schema: JsonObject, name: string): JsonObject {
     const { $defs = {}, ...own } = schema;
     const definitions = isJsonObject($defs) ? $defs : {};
-    const isPlain = !/"\$ref":"#(?!\/\$defs\/)/.test(jsonText(schema));
-    const isShared = isPlain && Object.entries(definitions).every(([name, one]) => {
+    const added = Object.entries(definitions)
+      .filter(([name, one]) => fieldOf(this.#definitions, name) !== one);
+    const isPlain = !/"\$ref":"#(?!\/\$defs\/)/.test(jsonText([own, added]));
+    const isShared = isPlain && added.every(([name, one]) => {
       const known = fieldOf(this.#definitions, name);
-      return known === undefined || this.checks.textOf(known) === this.checks.textOf(one);
+      return known === undefined || jsonText(known) === jsonText(one);
     });
     if (isShared) {
-      for (const [name, one] of Object.entries(definitions)) this.#definitions[name] ??= one;
+      for (const [name, one] of added) this.#definitions[name] ??= one;
       return own as JsonObject;
     }
     const plainName = name.replaceAll(/[^\w ]/g, "_");
