@@ -8,6 +8,7 @@ import { sample } from "@std/random";
 import type { RecordPlace, Take, ToolGraph, ToolNode } from "./graph.ts";
 import { isWithin, type Leaf, leavesOf } from "./_leaves.ts";
 import { type Place, placesOf } from "./_places.ts";
+import { wordsOf } from "./_words.ts";
 
 /** A record in a result as a chain uses it: how the call is made, and which record it is. */
 export interface View {
@@ -24,6 +25,9 @@ export interface View {
 
 /** Relations from one record to the next within one result, at most. */
 const MAX_RELATIONS = 2;
+
+/** Words of a relation, at most: longer ones are ways through a record, and no nouns. */
+const MAX_WORDS = 4;
 
 /** What is known of a graph without any values. */
 export class Plan {
@@ -208,7 +212,9 @@ function related(node: ToolNode, places: readonly RecordPlace[]): (readonly Reco
 /** Returns the records in the result of a tool that one of them refers to, one and not many. */
 function relatedTo(node: ToolNode, around: RecordPlace): readonly RecordPlace[] {
   return node.records.filter((place) =>
-    recordAround(node, place) === around && !place.path.slice(around.path.length).includes("*")
+    recordAround(node, place) === around &&
+    !place.path.slice(around.path.length).includes("*") &&
+    wordsOf(relationOf(place) ?? "").length <= MAX_WORDS
   );
 }
 

@@ -16,7 +16,7 @@ import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isRight } from "./_answer.ts";
 import type { Leaf } from "./_leaves.ts";
 import { Plan, relationOf, type View } from "./_plan.ts";
-import { hasShorterWay, isSame, isShown } from "./_search.ts";
+import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import { World } from "./world.ts";
 
@@ -199,16 +199,16 @@ function assertLinked({ graph, readers, views }: Plan): void {
       `of ${tools} none does; declare "output" of tool(), or write "returns" of toolGraph()`,
     );
   }
-  if (!views.some(({ places, label }) => places.length > 1 || label !== undefined)) {
-    const [read] = readers;
-    throw cannot(
-      "make chains",
-      "a tool must return an id that another one takes",
-      `among ${tools} no strict link is known; write links: { ` +
-        `"${read!.tool.name}:WAY.IN.RESULT": "TYPE" } of toolGraph(), such as for one of its ` +
-        countText(graph.suggestions.length, "suggestion"),
-    );
-  }
+  if (views.some(({ places, label }) => places.length > 1 || label !== undefined)) return;
+  const { tool, at, type } = graph.suggestions[0] ??
+    { tool: readers[0]!.tool.name, at: "WAY.IN.RESULT", type: "ENTITY.KEY" };
+  const isTaken = graph.nodes.get(tool)!.takes.some(({ parameter }) => parameter === at);
+  const link = { [`${tool}${isTaken ? "." : ":"}${at}`]: type };
+  throw cannot(
+    "make chains",
+    "a tool must return an id that another one takes",
+    `of ${tools} none is known to; write "links" of toolGraph(), such as ${jsonText(link)}`,
+  );
 }
 
 /** Options of {@linkcode drawTask}. */
@@ -222,7 +222,7 @@ interface DrawOptions {
 
 /** Draws a task; `undefined` if none is found. */
 function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask | undefined {
-  let world: World;
+  let world!: World;
   for (let tries = 0; tries < options.most; tries++) {
     if (tries % WAYS === 0) {
       world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown: options.unknown });
@@ -230,7 +230,7 @@ function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask | u
     const stream = fork(seed, "way", tries);
     const way = plan.draw(options.calls, stream);
     if (way === undefined) continue;
-    const task = taskOf(plan, way, world!, stream);
+    const task = orNone(() => taskOf(plan, way, world, stream));
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     const needed = new Set(task.calls.map(({ tool }) => tool));
     const nodes = [...plan.graph.nodes.values()];
@@ -238,7 +238,7 @@ function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask | u
       .slice(0, Math.max(0, options.offered - needed.size));
     const chosen = new Set(others.map(({ tool }) => tool.name)).union(needed);
     const tools = nodes.filter(({ tool }) => chosen.has(tool.name))
-      .map((node) => answered(plan.graph, world!, node));
+      .map((node) => answered(plan.graph, world, node));
     return { ...task, tools };
   }
   return undefined;

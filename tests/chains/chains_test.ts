@@ -140,7 +140,7 @@ for (const [name, graph] of Object.entries(GRAPHS)) {
           for (const [parameter, schema] of Object.entries(Object(parameters["properties"]))) {
             const { type } = Object(schema);
             const fitting = [...known].filter((one) =>
-              type === "integer" ? Number.isInteger(one) : typeof one === type
+              type === "integer" ? Number.isInteger(one) : typeof one === "string"
             );
             inputs = inputs.flatMap((one) =>
               fitting.map((value) => ({ ...one, [parameter]: value }))
@@ -199,19 +199,19 @@ Deno.test("a question says in plain words where to begin, what to choose and wha
     const [name, question] of [
       [
         "clinics",
-        "Take the pet whose id is #. What is the city of the address of the clinic of the owner of that pet?",
+        "Take the pet whose id is #. What is the city of the address of the clinic of its owner?",
       ],
       [
         "clinics",
-        "Take the clinic whose id is #. What is the email of the vet of that clinic?",
+        "Take the clinic whose id is #. What is the email of its vet?",
       ],
       [
         "projects",
-        "For the account #: take the task whose id is #. What is the code of the project of that task?",
+        "For the account #: among all projects, take the one whose name is #. What is the phone of the user of that project?",
       ],
       [
         "shop",
-        "Take the order whose id is #. What is the street of the depot of the customer of that order?",
+        "Take the order whose id is #. What is the street of the depot of its customer?",
       ],
     ] as const
   ) {
