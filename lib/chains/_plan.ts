@@ -54,7 +54,9 @@ export class Plan {
       const inner = node.records.filter((one) => one !== place).map((one) => one.path);
       // Where an id stands alone, there is no record.
       const places = this.#places.getOrInsertComputed(node, () => placesOf(node.result!));
-      return place.key === undefined ? [] : leavesOf(places, place.path, inner);
+      return place.key === undefined
+        ? []
+        : leavesOf(places, place.path, inner, this.graph.types.get(place.type)!.entity);
     });
   }
 

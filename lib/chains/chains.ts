@@ -21,7 +21,7 @@ import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import { World } from "./world.ts";
 
 /** Ways that are drawn for one task, at most, and those in one world. */
-const MAX_WAYS = 1_000;
+const MAX_WAYS = 2_000;
 const WAYS = 10;
 /** Seeds that must each give a task by a tenth of these ways, so that trials find theirs. */
 const CHECKS = [1, 2, 3, 4];
@@ -113,8 +113,44 @@ const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
 /**
  * Returns chains over a graph: questions that no model has seen, each answered by a number of calls and not by fewer.
  *
+ * A task is drawn with a {@linkcode World} of its own: a text or a number of a record is asked for, and the calls lead
+ * there from an id in the question, or from an item of a list that the question names. Each call takes what one before
+ * it has shown. A task is drawn again where fewer calls could show the answer.
+ *
  * @throws {InputError} If options do not fit, the graph has no such chains, or the questions are not those that were
  * `confirmed`.
+ *
+ * @example Usage
+ * ```ts
+ * import { chains, isRight, toolGraph } from "@toolgate/toolgate/chains";
+ * import { tool } from "@toolgate/toolgate";
+ * import { assert, assertEquals } from "@std/assert";
+ * import { z } from "zod";
+ *
+ * const order = tool({
+ *   name: "get_order",
+ *   description: "Returns an order",
+ *   parameters: z.object({ order_id: z.string() }),
+ *   output: z.object({ id: z.string(), customer_id: z.string() }),
+ *   returns: { id: "A1", customer_id: "C7" },
+ * });
+ * const customer = tool({
+ *   name: "get_customer",
+ *   description: "Returns a customer",
+ *   parameters: z.object({ customer_id: z.string() }),
+ *   output: z.object({ id: z.string(), city: z.string() }),
+ *   returns: { id: "C7", city: "Oslo" },
+ * });
+ * const [chain] = chains(toolGraph([order, customer]), { calls: [2] });
+ * const task = chain!.draw(7);
+ * assertEquals(
+ *   task.question.replace(/"[^"]*"/, "#"),
+ *   "Take the order whose id is #. What is the city of its customer? " +
+ *     "Answer with the value alone, as the tool returns it.",
+ * );
+ * assertEquals(task.calls.map((call) => call.tool), ["get_order", "get_customer"]);
+ * assert(isRight(task, `The answer is ${task.answer}.`));
+ * ```
  */
 export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   checkOptions(OPTIONS, options, "the options of chains");
@@ -332,9 +368,13 @@ function taskOf(
 }
 
 /** Returns a tool whose calls a world answers. */
-function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
+function answered(graph: ToolGraph, world: World, { tool, takes }: ToolNode): Tool {
+  const { additionalProperties, ...parameters } = tool.parameters;
+  // A parameter that no model is shown may be given all the same.
+  const isOpen = additionalProperties === undefined || takes.some(({ role }) => role === "fixed");
   const own: Tool = {
     ...tool,
+    parameters: isOpen ? parameters : tool.parameters,
     [SERVED]: undefined,
     [FRESH]: () => own,
     execute(input) {

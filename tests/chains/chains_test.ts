@@ -309,8 +309,26 @@ Deno.test("chains() refuses a graph without chains, and questions that nobody co
       ...(output && { output }),
       execute: () => null,
     });
-  assertEquals(failure(toolGraph([plain("get_order")])), "");
-  assertEquals(failure(toolGraph([plain("get_order", object({ id: TEXT, note: TEXT }))])), "");
-  assertEquals(failure(GRAPHS["shop"]!), "");
-  assertEquals(failure(GRAPHS["shop"]!, { calls: [2], confirmed: "0123456789ab" }), "");
+  assertEquals(
+    failure(toolGraph([plain("get_order")])),
+    "Cannot make chains as tools that only read must say what they return: of 1 tool none does; " +
+      'declare "output" of tool(), or write "returns" of toolGraph()',
+  );
+  assertEquals(
+    failure(toolGraph([plain("get_order", object({ id: TEXT, note: TEXT }))])),
+    "Cannot make chains as a tool must return an id that another one takes: of 1 tool none is " +
+      'known to; write "links" of toolGraph(), such as {"get_order:WAY.IN.RESULT":"ENTITY.KEY"}',
+  );
+  assertEquals(
+    failure(GRAPHS["shop"]!, { calls: [2, 4] }),
+    "Cannot make chains of 4 calls as there must be questions that no fewer calls can answer: none " +
+      "was found over the 3 tools, or hardly any; write calls: [2]",
+  );
+  const { hash } = sample(chains(GRAPHS["shop"]!));
+  assertEquals(
+    failure(GRAPHS["shop"]!, { confirmed: "0123456789ab" }),
+    "Cannot use these chains as the sample of their questions must be the one that was confirmed, " +
+      `0123456789ab: the questions changed since, and it is ${hash}; read it again and write ` +
+      `confirmed: "${hash}"`,
+  );
 });
