@@ -151,7 +151,9 @@ export function collectionsOf(tools: readonly KnownTool[]): readonly Collection[
 /** Returns the record that a parameter asks for, and which property of it is the parameter's value. */
 function recordOf({ result, places }: KnownTool, parameter: Parameter, entity: string) {
   const type = idTypeOf(parameter);
-  for (const record of type === undefined ? [] : places) {
+  // One that is named as the entity is the record, and what stands around it is not.
+  const named = places.filter(({ name }) => plainName(name) === entity);
+  for (const record of type === undefined ? [] : [...named, ...places]) {
     if (record.type !== "object" || !isMain(record.path, entity)) continue;
     for (const wanted of keysFor(parameter, entity)) {
       const [key, schema] = [...record.properties].find(([name]) => plainName(name) === wanted) ??

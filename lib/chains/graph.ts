@@ -4,7 +4,6 @@
  */
 
 import { z } from "zod";
-import { firstClash } from "../base/clash.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { parseWith } from "../base/input.ts";
@@ -59,9 +58,11 @@ export type TakeRole = "id" | "scope" | "fixed" | "free";
 export interface Take {
   /** Its name. */
   readonly parameter: string;
+  /** What it is for. */
   readonly role: TakeRole;
   /** The name of its type of ids; of a `scope` the name of the scope. Omitted for others. */
   readonly type?: string;
+  /** Whether each call must have it. */
   readonly required: boolean;
   /** Its schema, which is whole in itself. */
   readonly schema: JsonObject;
@@ -88,6 +89,7 @@ export interface RecordPlace {
      */
     readonly relation: string;
   };
+  /** The rule by which it stands there. */
   readonly rule: LinkRule;
 }
 
@@ -97,6 +99,7 @@ export interface ToolNode {
   readonly tool: Tool;
   /** Whether it changes nothing, so that chains may call it. */
   readonly reads: boolean;
+  /** Its parameters. */
   readonly takes: readonly Take[];
   /** The JSON Schema of its result; omitted where it is not known. */
   readonly result?: JsonObject;
@@ -106,6 +109,7 @@ export interface ToolNode {
 
 /** A link that no strict rule shows, for a person to decide on. */
 export interface Suggestion {
+  /** The name of the tool. */
   readonly tool: string;
   /** A parameter of the tool, or a way in its result, such as `data.*.owner`. */
   readonly at: string;
@@ -117,6 +121,7 @@ export interface Suggestion {
 
 /** What keeps a tool from being of use in chains. */
 export interface Gap {
+  /** The name of the tool. */
   readonly tool: string;
   /** What is missing, and what to write, on one line. */
   readonly reason: string;
@@ -130,7 +135,9 @@ export interface ToolGraph {
   readonly types: ReadonlyMap<string, IdType>;
   /** The schemas of each scope, by its name. */
   readonly scopes: ReadonlyMap<string, readonly JsonObject[]>;
+  /** Links in doubt: one for each way in records of a type. */
   readonly suggestions: readonly Suggestion[];
+  /** What is missing. */
   readonly gaps: readonly Gap[];
   /** The words of questions in place of those that names give. */
   readonly words: ChainWords;
@@ -165,6 +172,7 @@ export interface ToolGraphOptions {
   readonly fixed?: readonly string[];
   /** Names of tools that change nothing, beside those that say so. */
   readonly reads?: readonly string[];
+  /** Words of questions in place of those that names give. */
   readonly words?: ChainWords;
 }
 
@@ -238,9 +246,9 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
     "the options of toolGraph",
   );
   assertTools(tools);
-  const [, twice] = firstClash(tools, ({ name }) => name) ?? [];
-  if (twice) throw cannot(ACTION, "each must have a name of its own", `two are ${twice.name}`);
   const names = tools.map(({ name }) => name);
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (twice) throw cannot(ACTION, "each must have a name of its own", `two are ${twice}`);
   for (const name of Object.keys(returns)) assertKnown("returns", "a tool", name, names);
   for (const name of reads) assertKnown("reads", "a tool", name, names);
   const known = tools.map((one) =>
