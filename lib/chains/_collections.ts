@@ -46,6 +46,8 @@ export interface Collection {
   readonly word: string;
   readonly key: string;
   readonly type: "string" | "integer";
+  /** The words of its first path, or its noun, in the singular. */
+  readonly words: readonly string[];
   /** What its paths begin with, as `areaOf()` has it. */
   readonly area: string;
   /** The paths of one record, with `{}` for each parameter. */
@@ -95,9 +97,14 @@ export function areaOf(path: Path): string {
   ).join("/");
 }
 
+/** Returns the words of a path, in the singular. */
+export function wordsIn(path: Path): string[] {
+  return path.filter(isWord).map((part) => singularWords(String(part)).join(" "));
+}
+
 /** Returns the collections of some tools, each with a name of its own. */
 export function collectionsOf(tools: readonly KnownTool[]): readonly Collection[] {
-  const found = new Map<string, Collection & { readonly words: readonly string[] }>();
+  const found = new Map<string, Collection>();
   for (const known of tools) {
     const { path, tool } = known;
     const isPath = path.some((part) => !isWord(part));
@@ -117,7 +124,7 @@ export function collectionsOf(tools: readonly KnownTool[]): readonly Collection[
       ...{ name: "", entity: noun, word: plainName(noun), key, type, ones: new Map() },
       ...{ templates: new Set([template]), definitions: new Set(record.definitions.keys()) },
       area: areaOf(path.slice(0, -1)),
-      words: isPath ? path.filter(isWord).map(String).flatMap(singularWords) : [noun],
+      words: isPath ? wordsIn(path) : [noun],
     }));
     collection.ones.set(known, one);
   }
@@ -125,11 +132,11 @@ export function collectionsOf(tools: readonly KnownTool[]): readonly Collection[
     path.map((_, end) => templateOf(path.slice(0, end + 1)))
   );
   const uses = (one: Collection) => templates.filter((own) => one.templates.has(own)).length;
-  const kept: typeof found extends Map<string, infer One> ? One[] : never = [];
+  const kept: Collection[] = [];
   // Of two keys of the same records the one that more paths take stays.
   for (const one of [...found.values()].sort((one, other) => uses(other) - uses(one))) {
-    const same = kept.find(({ entity, definitions }) =>
-      entity === one.entity && !definitions.isDisjointFrom(one.definitions)
+    const same = kept.find(({ entity, area, definitions }) =>
+      entity === one.entity && area === one.area && !definitions.isDisjointFrom(one.definitions)
     );
     if (same === undefined) kept.push(one);
     else if (same.key === one.key && same.type === one.type) {
@@ -137,15 +144,16 @@ export function collectionsOf(tools: readonly KnownTool[]): readonly Collection[
       for (const [known, place] of one.ones) same.ones.set(known, place);
     }
   }
-  // Others of one name have the words before it, too.
-  const named = kept.map((one) => {
+  // Others of one name have the word before it, too, and else a number.
+  const names = new Map<string, number>();
+  return kept.map((one) => {
     const isAlone = kept.filter(({ word }) => word === one.word).length === 1;
-    const entity = isAlone
-      ? one.entity
-      : one.words.slice(-1 - wordsOf(one.entity).length).join(" ");
+    const longer = isAlone ? one.entity : one.words.slice(-2).join(" ");
+    const count = (names.get(longer) ?? 0) + 1;
+    names.set(longer, count);
+    const entity = count === 1 ? longer : `${longer} ${count}`;
     return { ...one, entity, name: `${entity}.${one.key}` };
   });
-  return [...new Map(named.toReversed().map((one) => [one.name, one])).values()].reverse();
 }
 
 /** Returns the record that a parameter asks for, and which property of it is the parameter's value. */

@@ -11,6 +11,7 @@ import {
   type KnownTool,
   type Parameter,
   templateOf,
+  wordsIn,
 } from "./_collections.ts";
 import { idTypeOf, type Place, type View, viewOf } from "./_places.ts";
 import {
@@ -93,7 +94,9 @@ export class Links {
   #at(path: KnownTool["path"], template: string): Collection | undefined {
     const words = this.#words.get(singularWords(String(path.at(-1))).join("")) ?? [];
     const [only, other] = words;
-    const isSame = only !== undefined && other === undefined && only.area === areaOf(path);
+    const within = new Set(wordsIn(path));
+    const isSame = only !== undefined && other === undefined && only.area === areaOf(path) &&
+      only.words.every((word) => within.has(word));
     return this.#templates.get(template) ?? (isSame ? only : undefined);
   }
 
@@ -172,7 +175,9 @@ export class Links {
   #ofPlace(known: KnownTool, place: Place, around: Collection | undefined): Found | undefined {
     const type = idTypeOf(place);
     const isItem = place.path.at(-1) === "*";
-    const name = isItem ? singularWords(place.name).join("_") : place.name;
+    const one = singularWords(place.name).join("_");
+    // The items of a list that is named in the singular are parts of such a record.
+    const name = !isItem ? place.name : one === wordsOf(place.name).join("_") ? "" : one;
     if (place.type !== "object") {
       const found = type && this.#byName(name, type, place);
       return found && found.collection === around
@@ -180,9 +185,12 @@ export class Links {
         : found;
     }
     const list = this.#lists.get(known);
+    const isList = list?.[0] === place;
+    const isItsOwn = isList && list[1].templates.has(`${templateOf(known.path)}/{}`);
     const own = this.collections.find(({ ones }) => ones.get(known)?.record === place) ??
+      (isItsOwn ? list[1] : undefined) ??
       [...place.definitions.keys()].map((one) => this.#definitions.get(one)).find(Boolean) ??
-      (list?.[0] === place ? list[1] : undefined);
+      (isList ? list[1] : undefined);
     if (own && hasKey(known, place, own)) return { collection: own, rule: "own key" };
     const found = this.#byName(name, undefined, place);
     if (found === undefined || !hasKey(known, place, found.collection)) return undefined;

@@ -18,8 +18,8 @@ const IRREGULAR = new Map([["people", "person"], ["children", "child"], ["indice
 export function singular(word: string): string {
   if (/(series|species|news|ss|us|is)$/.test(word) || word.length < 3) return word;
   if (/[^v]ies$/.test(word)) return word.slice(0, -3) + "y";
-  return IRREGULAR.get(word) ??
-    word.replace(/([^a]ch|sh|x|ss|zz|us)es$/, "$1").replace(/([^s])s$/, "$1");
+  if (/([^a]ch|sh|x|ss|zz|us)es$/.test(word)) return word.slice(0, -2);
+  return IRREGULAR.get(word) ?? word.replace(/s$/, "");
 }
 
 /** Returns the words of a name with the last one in the singular. */

@@ -471,8 +471,10 @@ function echoed(
   if (around !== undefined || place.path.includes("*")) return undefined;
   const one = collection.ones.get(tool);
   if (one?.record === place) return one.parameter.name;
+  // An operation on a part of a record, such as one of its versions, returns that record.
+  const isPart = place.type === "object" && Array.isArray(tool.path.at(-1));
   return takes.find(({ type, parameter }) =>
-    type === collection.name && plainName(parameter) === plainName(place.name)
+    type === collection.name && (isPart || plainName(parameter) === plainName(place.name))
   )?.parameter;
 }
 
