@@ -5,7 +5,7 @@
 
 import { jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolGraph } from "./graph.ts";
-import { isId, singular, wordsOf } from "./_words.ts";
+import { IDS, singular, wordsOf } from "./_words.ts";
 
 /** The version of the templates: a part of what somebody confirms. */
 export const TEMPLATES = 1;
@@ -101,7 +101,7 @@ function isNamed(parameter: string, entity: string): boolean {
 /** Returns the words of a parameter or a relation without those of a key. */
 function relationWords(name: string): string {
   const words = wordsOf(name);
-  return (isId(words.at(-1) ?? "") ? words.slice(0, -1) : words).join(" ");
+  return (IDS.has(words.at(-1) ?? "") ? words.slice(0, -1) : words).join(" ");
 }
 
 /** Returns a name as words. */

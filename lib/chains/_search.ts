@@ -22,8 +22,7 @@ const MAX_RESULTS = 12;
  */
 export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
   const { world, given, target, answer, calls } = task;
-  const distances = plan.distances(target.type, target.path);
-  const showing = plan.showing(target.type, target.path);
+  const { showing, distances } = plan.ways(target.type, target.path);
   const known = new Map<string, Map<string, { readonly id: JsonValue; readonly after: number }>>();
   const learn = ({ type, id }: RecordId, after: number) => {
     const own = known.getOrInsertComputed(type, () => new Map());

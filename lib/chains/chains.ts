@@ -159,8 +159,8 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   const plan = new Plan(graph, selectors);
   assertLinked(plan);
   const wanted = [...new Set(options.calls ?? [2, 3, 4])];
-  const drawn = (length: number, most: number, ...seed: readonly (string | number)[]) =>
-    drawTask(plan, { calls: length, offered, unknown, most }, forkSeed("chain", ...seed));
+  const drawn = (calls: number, most: number, ...seed: readonly (string | number)[]) =>
+    drawTask(plan, { calls, most, offered, unknown }, forkSeed("chain", ...seed));
   const lengths = wanted.filter((length) =>
     CHECKS.every((seed) => drawn(length, MAX_WAYS / 10, seed) !== undefined)
   );
@@ -247,33 +247,29 @@ function assertLinked({ graph, readers, views }: Plan): void {
   );
 }
 
-/** Options of {@linkcode drawTask}. */
-interface DrawOptions {
-  readonly calls: number;
-  readonly offered: number;
-  readonly unknown: "error" | "values";
-  /** Ways that are drawn, at most. */
-  readonly most: number;
-}
-
-/** Draws a task; `undefined` if none is found. */
-function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask | undefined {
+/** Draws a task; `undefined` if none is found among the `most` ways. */
+function drawTask(
+  plan: Plan,
+  { calls, most, offered, unknown }:
+    & Required<Pick<ChainsOptions, "offered" | "unknown">>
+    & { readonly calls: number; readonly most: number },
+  seed: number,
+): ChainTask | undefined {
   let world!: World;
-  for (let tries = 0; tries < options.most; tries++) {
+  for (let tries = 0; tries < most; tries++) {
     if (tries % WAYS === 0) {
-      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown: options.unknown });
+      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown });
     }
     const stream = fork(seed, "way", tries);
-    const way = plan.draw(options.calls, stream);
+    const way = plan.draw(calls, stream);
     if (way === undefined) continue;
     const task = orNone(() => taskOf(plan, way, world, stream));
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     const needed = new Set(task.calls.map(({ tool }) => tool));
     const nodes = [...plan.graph.nodes.values()];
     const others = shuffle(nodes.filter(({ tool }) => !needed.has(tool.name)), stream)
-      .slice(0, Math.max(0, options.offered - needed.size));
-    const chosen = new Set(others.map(({ tool }) => tool.name)).union(needed);
-    const tools = nodes.filter(({ tool }) => chosen.has(tool.name))
+      .slice(0, Math.max(0, offered - needed.size));
+    const tools = nodes.filter((node) => needed.has(node.tool.name) || others.includes(node))
       .map((node) => answered(plan.graph, world, node));
     return { ...task, tools };
   }
@@ -289,7 +285,7 @@ function taskOf(
 ): Omit<ChainTask, "tools"> | undefined {
   const phrases: Phrase[] = [];
   const seen: RecordId[] = [];
-  const scopes: Record<string, JsonValue> = {};
+  const scopes = new Map<string, JsonValue>();
   const calls: ChainTask["calls"][number][] = [];
   const steps: ChainStep[] = [];
   /** Goes on to a record, which must be another one than those before. */
@@ -308,19 +304,22 @@ function taskOf(
   const given = [...seen];
   for (const { node, drive, places: [root, ...related], label } of views) {
     const { name } = node.tool;
-    const input: Record<string, JsonValue> = {};
+    const args = new Map<string, JsonValue>();
     for (const { parameter, role, type, required, schema } of node.takes) {
-      if (parameter === drive?.parameter) input[parameter] = seen.at(-1)!.id;
+      if (parameter === drive?.parameter) args.set(parameter, seen.at(-1)!.id);
       else if (!required || role === "fixed") continue;
-      else if (role === "scope") input[parameter] = scopes[type!] = world.scope(type!);
-      else if (role === "free") input[parameter] = schema["default"]!;
-      else {
+      else if (role === "free") args.set(parameter, schema["default"]!);
+      else if (role === "scope") {
+        scopes.set(type!, world.scope(type!));
+        args.set(parameter, world.scope(type!));
+      } else {
         // Of several that are known, a question would have to say which one.
         const known = seen.filter((one) => one.type === type);
         if (known.length !== 1) return undefined;
-        input[parameter] = known[0]!.id;
+        args.set(parameter, known[0]!.id);
       }
     }
+    const input = Object.fromEntries(args);
     calls.push({ tool: name, arguments: input });
     if (label !== undefined) {
       const ids = world.list(name, input);
@@ -329,17 +328,16 @@ function taskOf(
       // Of two records of a kind, a question would have to say which of them it goes on with.
       const isSecond = seen.some((one) => one.type === root!.type);
       if (ids.length < 2 || isSecond || !see(root!.type, id)) return undefined;
-      const names = ids.map((one) => world.field(root!.type, one, label));
-      const value = world.field(root!.type, id!, label);
-      if (!isTelling(value) || names.filter((one) => one === value).length > 1) return undefined;
+      const nameOf = (one: JsonValue) => world.field(root!.type, one, label);
+      const value = nameOf(id!);
+      const isUnique = ids.filter((one) => nameOf(one) === value).length === 1;
+      if (!isTelling(value) || !isUnique) return undefined;
       phrases.push({ item: root!.type, label, value, parameter: drive?.parameter, of });
     }
     for (const place of related) {
-      const { type } = place;
-      const relation = relationOf(place)!;
-      const from = seen.at(-1)!;
-      if (!see(type, world.related(from.type, from.id, relation))) return undefined;
-      phrases.push({ relation, from: from.type, to: type });
+      const [from, relation] = [seen.at(-1)!, relationOf(place)!];
+      if (!see(place.type, world.related(from.type, from.id, relation))) return undefined;
+      phrases.push({ relation, from: from.type, to: place.type });
     }
     steps.push({ tool: name, at: (related.at(-1) ?? root!).path, shows: seen.at(-1)! });
   }
@@ -349,22 +347,14 @@ function taskOf(
     .map((one) => world.field(type, one, leaf.path))
     .filter((one) => one !== undefined && one !== null);
   phrases.push({ field: leaf.path, from: type });
-  const question = questionOf(graph, scopes, phrases);
+  const shared = Object.fromEntries(scopes);
+  const question = questionOf(graph, shared, phrases);
   // Neither the question nor another record may give the answer away.
   const isOwn = isTelling(answer) && !question.includes(String(answer)) &&
     others.every((other) => !isRight({ answer, others: [] }, String(other)));
   if (!isOwn) return undefined;
-  return {
-    question,
-    calls,
-    answer,
-    target: { type, id, path: leaf.path },
-    given,
-    scopes,
-    others,
-    world,
-    steps,
-  };
+  const target = { type, id, path: leaf.path };
+  return { question, calls, answer, target, given, scopes: shared, others, world, steps };
 }
 
 /** Returns a tool whose calls a world answers. */
