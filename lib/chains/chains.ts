@@ -8,17 +8,20 @@ import { sample as draw, shuffle } from "@std/random";
 import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { checkOptions, whole } from "../base/input.ts";
-import { canonicalJson, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import { canonicalJson, jsonText, type JsonValue } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
 import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
-import { isRight } from "./_answer.ts";
+import { isRight } from "./answer.ts";
 import type { Leaf } from "./_leaves.ts";
 import { Plan, relationOf, type View } from "./_plan.ts";
 import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
+import type { Chain, ChainStep, ChainTask, RecordId } from "./_task.ts";
 import { World } from "./world.ts";
+
+export type { Chain, ChainStep, ChainTask, RecordId };
 
 /** Ways that are drawn for one task, at most, and those in one world. */
 const MAX_WAYS = 2_000;
@@ -27,63 +30,6 @@ const WAYS = 10;
 const CHECKS = [1, 2, 3, 4];
 /** Calls of a chain, at most. */
 const MAX_CALLS = 8;
-
-/** A chain of calls that each trial draws anew, from its seed. */
-export interface Chain {
-  /** Its name, such as `chain 17 of 3 calls`. */
-  readonly name: string;
-  /** The number of calls that its question needs, at least. */
-  readonly calls: number;
-  /** All that its tasks depend on but the seed, as text: for hashes. */
-  readonly id: string;
-  /** The hash of {@linkcode sample}, the same for all chains that were made together. */
-  readonly sample: string;
-  /** Whether that hash was given as `confirmed`: whether somebody has read the sample. */
-  readonly confirmed: boolean;
-  /**
-   * Draws its task: the same for the same seed.
-   *
-   * @throws {InputError} If none is found: each that was drawn can be answered by fewer calls.
-   */
-  draw(seed: number): ChainTask;
-}
-
-/** A record of a world: the type of its id by name, such as `project.gid`, and the id. */
-export interface RecordId {
-  readonly type: string;
-  readonly id: JsonValue;
-}
-
-/** A question over a world, with the calls that answer it. */
-export interface ChainTask {
-  readonly question: string;
-  /** The calls, in their order. */
-  readonly calls: readonly { readonly tool: string; readonly arguments: JsonObject }[];
-  /** The right answer. */
-  readonly answer: JsonValue;
-  /** Where it stands: the record, and the way within it. */
-  readonly target: RecordId & { readonly path: readonly string[] };
-  /** The records whose ids the question gives. */
-  readonly given: readonly RecordId[];
-  /** The values of scopes that the question gives, by name. */
-  readonly scopes: Readonly<Record<string, JsonValue>>;
-  /** The values of other records in place of the answer: who names one of them is wrong. */
-  readonly others: readonly JsonValue[];
-  /** The tools on offer, which answer from the world. */
-  readonly tools: readonly Tool[];
-  readonly world: World;
-  /** What each call shows for the next one; the last shows the answer. */
-  readonly steps: readonly ChainStep[];
-}
-
-/** What a call of a chain shows that the next one takes. */
-export interface ChainStep {
-  readonly tool: string;
-  /** The way to it from the whole result: names of properties, and `*` for each item of a list. */
-  readonly at: readonly string[];
-  /** The record that it names; of the last call, the one that the answer is of. */
-  readonly shows: RecordId;
-}
 
 /** Options of {@linkcode chains}. */
 export interface ChainsOptions {
@@ -209,6 +155,34 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
  * and the templates, and not of values, so that another seed needs no other confirmation.
  *
  * @throws {InputError} If there are no chains.
+ *
+ * @example Usage
+ * ```ts
+ * import { chains, sample, toolGraph } from "@toolgate/toolgate/chains";
+ * import { tool } from "@toolgate/toolgate";
+ * import { assertEquals } from "@std/assert";
+ * import { z } from "zod";
+ *
+ * const pet = tool({
+ *   name: "get_pet",
+ *   description: "Returns a pet",
+ *   parameters: z.object({ pet_id: z.int() }),
+ *   output: z.object({ id: z.int(), owner_id: z.int() }),
+ *   returns: { id: 1, owner_id: 2 },
+ * });
+ * const owner = tool({
+ *   name: "get_owner",
+ *   description: "Returns an owner",
+ *   parameters: z.object({ owner_id: z.int() }),
+ *   output: z.object({ id: z.int(), phone: z.string() }),
+ *   returns: { id: 2, phone: "555-0100" },
+ * });
+ * const graph = toolGraph([pet, owner]);
+ * const { questions, hash } = sample(chains(graph), 5);
+ * assertEquals(questions.length, 5);
+ * // Whoever has read them says so, until the graph, the options or the words change.
+ * assertEquals(chains(graph, { confirmed: hash })[0]!.confirmed, true);
+ * ```
  */
 export function sample(
   made: readonly Chain[],

@@ -26,5 +26,5 @@ export {
   type RecordId,
   sample,
 } from "./chains.ts";
-export { isRight } from "./_answer.ts";
+export { isRight } from "./answer.ts";
 export { type ShownRecord, World, type WorldOptions, type WorldResult } from "./world.ts";
