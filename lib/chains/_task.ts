@@ -29,12 +29,15 @@ export interface Chain {
 
 /** A record of a world: the type of its id by name, such as `project.gid`, and the id. */
 export interface RecordId {
+  /** The name of the type. */
   readonly type: string;
+  /** The id. */
   readonly id: JsonValue;
 }
 
 /** A question over a world, with the calls that answer it. */
 export interface ChainTask {
+  /** The question, with how to write the answer. */
   readonly question: string;
   /** The calls, in their order. */
   readonly calls: readonly { readonly tool: string; readonly arguments: JsonObject }[];
@@ -50,6 +53,7 @@ export interface ChainTask {
   readonly others: readonly JsonValue[];
   /** The tools on offer, which answer from the world. */
   readonly tools: readonly Tool[];
+  /** What the tools answer. */
   readonly world: World;
   /** What each call shows for the next one; the last shows the answer. */
   readonly steps: readonly ChainStep[];
@@ -57,6 +61,7 @@ export interface ChainTask {
 
 /** What a call of a chain shows that the next one takes. */
 export interface ChainStep {
+  /** The name of the tool. */
   readonly tool: string;
   /** The way to it from the whole result: names of properties, and `*` for each item of a list. */
   readonly at: readonly string[];
