@@ -249,19 +249,26 @@ Deno.test("toolGraph() refuses options that name what there is not", () => {
       'returns must name a tool that there is: "listOrder" is none; did you mean listOrders?',
     ],
     [
-      { returns: { listOrders: { schema: { type: "list" } } } },
-      "returns.listOrders.schema must be a JSON Schema: ",
+      { words: { entities: { orders: "sale" } } },
+      'words.entities must name an entity that there is: "orders" is none; did you mean order?',
+    ],
+    [
+      { words: { relations: { "order.buyer": "client" } } },
+      'words.relations must name a relation that there is: "order.buyer" is none; there are order.customer',
     ],
     [{ scope: ["order"] }, 'scope must name a parameter that there is: "order" is none'],
     [{ fixed: ["token"] }, 'fixed must name a parameter that there is: "token" is none'],
-    [{ links: { "get.id": "order.id" } }, 'links must name a tool that there is: "get" is none'],
     [
-      { links: { "listOrders.id": null } },
-      'links must name a parameter of listOrders that there is: "id" is none',
+      { links: { get_order: "order.id" } },
+      'links must be of TOOL.PARAMETER or TOOL:WAY of tools: "get_order" names none; did you mean get_order_details?',
+    ],
+    [
+      { links: { "listOrders.customer": null } },
+      'links must name a parameter of a tool, or a way in its result, that there is: "listOrders.customer" is none; did you mean listOrders.customer_id?',
     ],
     [
       { links: { "get_order_details:order.total": null } },
-      'links must name a way in the result of get_order_details that there is: "order.total" is none',
+      'links must name a parameter of a tool, or a way in its result, that there is: "get_order_details:order.total" is none',
     ],
     [
       { links: { "crm_findCustomer:city": "town.id" } },
@@ -269,7 +276,7 @@ Deno.test("toolGraph() refuses options that name what there is not", () => {
     ],
     [
       { links: { "crm_findCustomer:city": "customer.id" } },
-      "links must join ids of one JSON type: customer.id is of type integer, crm_findCustomer:city of string",
+      "links must join ids of one JSON type: customer.id is of type integer, crm_findCustomer:city is not",
     ],
   ];
   for (const [options, message] of cases) {
@@ -279,6 +286,11 @@ Deno.test("toolGraph() refuses options that name what there is not", () => {
       `Cannot make a graph of tools as ${message}`,
     );
   }
+  assertThrows(
+    () => toolGraph(NAMED, { returns: { listOrders: { schema: { type: "list" } } } }),
+    InputError,
+    "Cannot offer tool listOrders as its declared result must be a JSON Schema: ",
+  );
   assertThrows(
     () => toolGraph([NAMED[0]!, NAMED[0]!]),
     InputError,
