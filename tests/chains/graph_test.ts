@@ -29,6 +29,8 @@ const SCHEMAS: JsonObject = {
     invoice_id: TEXT,
   }),
   Section: object({ id: TEXT, task: ref("Task") }),
+  Comment: object({ id: TEXT, comment_id: TEXT }),
+  ReservedRoom: object({ id: TEXT }),
 };
 
 /** Operations that get: what they return by path, under `data`; path parameters are texts. */
@@ -151,13 +153,12 @@ Deno.test("toolGraph() follows links that a person gives, wherever such a record
 });
 
 Deno.test("toolGraph() tells collections of one word apart by the words before it", async () => {
-  const Comment = object({ id: TEXT, comment_id: TEXT, body: TEXT });
   const links = linksOf(
     await operations({
       "/issues/{issue_id}": object({ id: TEXT }),
-      "/issues/comments/{id}": Comment,
-      "/commits/comments/{id}": Comment,
-      "/issues/{issue_id}/comments": list(Comment),
+      "/issues/comments/{id}": ref("Comment"),
+      "/commits/comments/{id}": ref("Comment"),
+      "/issues/{issue_id}/comments": list(ref("Comment")),
       "/h323/issues": list(object({ id: TEXT })),
     }),
   );
@@ -166,6 +167,29 @@ Deno.test("toolGraph() tells collections of one word apart by the words before i
   // Which of the two, and whether these are the same issues, no word tells.
   assertEquals(links["issues_issue_id_comments"], ["issue_id id issue.id named id"]);
   assertEquals(links["h323_issues"], []);
+});
+
+Deno.test("toolGraph() does not take the word of one collection for another of that word", async () => {
+  const tools = await operations({
+    "/rooms/{id}": object({ id: TEXT, room_id: TEXT }),
+    "/halls/{hall_id}": object({
+      id: TEXT,
+      room: ref("ReservedRoom"),
+      latest: { allOf: [ref("Comment")], description: "The latest comment" },
+    }),
+    "/halls/{hall_id}/seats/{seat_id}": object({ id: TEXT }),
+    "/rooms/{id}/seats": list(object({ id: TEXT })),
+    "/comments/{comment_id}": ref("Comment"),
+  });
+  const links = linksOf(tools);
+  assertEquals(links["rooms_id_seats"], ["id id room.id path word"]);
+  assertEquals(links["halls_hall_id"]!.slice(2), [
+    "data.latest: comment.comment_id relation latest, own key",
+  ]);
+  assertEquals(toolGraph(tools).suggestions.map(({ reason }) => reason), [
+    "it stands in a record of the same entity",
+    "its schema is named ReservedRoom",
+  ]);
 });
 
 Deno.test("toolGraph() finds what tasks share, and takes credentials out of tools", async () => {
