@@ -222,7 +222,7 @@ const NAMED: readonly Tool[] = [
     execute: () => "",
   }),
   tool({
-    name: "crm_findCustomer",
+    name: "crm_findACustomer",
     description: "",
     inputSchema: { type: "object", properties: { id: WHOLE }, required: ["id"] },
     outputSchema: object({ id: WHOLE, city: TEXT }),
@@ -234,7 +234,7 @@ const NAMED: readonly Tool[] = [
     parameters: z.object({ customer_id: z.int().optional() }),
     execute: () => "",
   }),
-  tool({ name: "delete_order", description: "", parameters: z.object({}), execute: () => "" }),
+  tool({ name: "delete_order_list", description: "", parameters: z.object({}), execute: () => "" }),
 ];
 
 Deno.test("toolGraph() links tools by verbs and nouns of their names, and reads results from examples", () => {
@@ -246,7 +246,7 @@ Deno.test("toolGraph() links tools by verbs and nouns of their names, and reads 
       "order.customerId: customer.id relation customer, named id",
       "order_id: order.id argument order_id, named id",
     ],
-    crm_findCustomer: [
+    crm_findACustomer: [
       "id id customer.id own key",
       ": customer.id argument id, own key",
     ],
@@ -254,14 +254,14 @@ Deno.test("toolGraph() links tools by verbs and nouns of their names, and reads 
       "customer_id id customer.id named id",
       "orders.*: order.id list true, own key",
     ],
-    delete_order: [],
+    delete_order_list: [],
   });
-  const { nodes, gaps } = toolGraph(NAMED, { reads: ["delete_order"] });
+  const { nodes, gaps } = toolGraph(NAMED, { reads: ["delete_order_list"] });
   assertEquals([...nodes.values()].map(({ reads }) => reads), [true, true, true, true]);
-  assertEquals(toolGraph(NAMED).nodes.get("delete_order")!.reads, false);
+  assertEquals(toolGraph(NAMED).nodes.get("delete_order_list")!.reads, false);
   assertEquals(gaps.map(({ reason }) => reason), [
     "its result is not known: give returns.listOrders, a schema or an example",
-    "its result is not known: give returns.delete_order, a schema or an example",
+    "its result is not known: give returns.delete_order_list, a schema or an example",
   ]);
 });
 
@@ -295,12 +295,12 @@ Deno.test("toolGraph() refuses options that name what there is not", () => {
       'links must name a parameter of a tool, or a way in its result, that there is: "get_order_details:order.total" is none',
     ],
     [
-      { links: { "crm_findCustomer:city": "town.id" } },
-      'links of crm_findCustomer:city must name a type of ids that there is: "town.id" is none; there are order.id, customer.id',
+      { links: { "crm_findACustomer:city": "town.id" } },
+      'links of crm_findACustomer:city must name a type of ids that there is: "town.id" is none; there are order.id, customer.id',
     ],
     [
-      { links: { "crm_findCustomer:city": "customer.id" } },
-      "links must join ids of one JSON type: customer.id is of type integer, crm_findCustomer:city is not",
+      { links: { "crm_findACustomer:city": "customer.id" } },
+      "links must join ids of one JSON type: customer.id is of type integer, crm_findACustomer:city is not",
     ],
   ];
   for (const [options, message] of cases) {
