@@ -113,7 +113,7 @@ export class Links {
     );
     const main = items.filter(({ path }) => isMain(path.slice(0, -1), collection?.word ?? ""));
     const [item] = main.length > 0 ? main : items.length === 1 ? items : [];
-    return item && collection && hasKey(known, item, collection) ? [item, collection] : undefined;
+    return item && collection && isOf(known, item, collection) ? [item, collection] : undefined;
   }
 
   /** Returns which ids a parameter takes. */
@@ -191,9 +191,9 @@ export class Links {
       (isItsOwn ? list[1] : undefined) ??
       [...place.definitions.keys()].map((one) => this.#definitions.get(one)).find(Boolean) ??
       (isList ? list[1] : undefined);
-    if (own && hasKey(known, place, own)) return { collection: own, rule: "own key" };
+    if (own && isOf(known, place, own)) return { collection: own, rule: "own key" };
     const found = this.#byName(name, undefined, place);
-    if (found === undefined || !hasKey(known, place, found.collection)) return undefined;
+    if (found === undefined || !isOf(known, place, found.collection)) return undefined;
     const [definition] = place.definitions.values();
     return isNamedAs(definition, found.collection)
       ? found
@@ -220,7 +220,7 @@ export class Links {
         place.path.join("."),
         around ? `${around.collection.name} ${below.join(".")}` : "",
       );
-      const found = given
+      const found = given && isOf(known, place, given)
         ? { collection: given, rule: "given" as const }
         : given === null
         ? undefined
@@ -237,9 +237,10 @@ function depthOf(found: FoundPlace | undefined): number {
   return found === undefined ? 0 : 1 + depthOf(found.around);
 }
 
-/** Whether an object has the key of a collection. */
-export function hasKey({ result }: KnownTool, place: Place, { key, type }: Collection): boolean {
-  const schema = place.properties.get(key);
+/** Whether a value may be an id of a collection, or an object with its key. */
+export function isOf({ result }: KnownTool, view: View, { key, type }: Collection): boolean {
+  if (view.type !== "object") return idTypeOf(view) === type;
+  const schema = view.properties.get(key);
   return schema !== undefined && idTypeOf(viewOf(result!, schema)) === type;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { cannot, reasonOf } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { parseWith } from "../base/input.ts";
 import {
@@ -28,9 +28,9 @@ import {
   knownTool,
   type Parameter,
 } from "./_collections.ts";
-import { type Found, type FoundPlace, type LinkRule, Links, relationOf } from "./_links.ts";
+import { type Found, type FoundPlace, isOf, type LinkRule, Links, relationOf } from "./_links.ts";
 import { idTypeOf, schemaOfExamples, type View, viewOf } from "./_places.ts";
-import { CREDENTIALS, IDS, KEYS, plainName, READING, wordsOf } from "./_words.ts";
+import { CREDENTIALS, IDS, isReadingName, KEYS, plainName, wordsOf } from "./_words.ts";
 
 export type { LinkRule };
 
@@ -257,6 +257,7 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
   const parameters = known.flatMap((one) => one.parameters.map(({ name }) => name));
   for (const name of scope) assertKnown("scope", "a parameter", name, parameters);
   for (const name of fixed) assertKnown("fixed", "a parameter", name, parameters);
+  const isFixed = ({ name }: Parameter) => fixed.includes(name) || CREDENTIALS.has(plainName(name));
   const found = new Links(collectionsOf(known), known);
   const decided = decisions(links, known, found.collections);
   const types = new Map(found.collections.map(({ name, entity, key, type }) => [
@@ -266,6 +267,7 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
   const scopes = new Map<string, JsonObject[]>();
   const suggestions = new Map<string, Suggestion>();
   const gaps = new Map<string, Gap>();
+  const relations = new Set<string>();
   /** Notes the schema of an id, or suggests what is in doubt; returns whether it is strict. */
   const note = (one: KnownTool, at: string, key: string, link: Found, { plain }: View): boolean => {
     const { collection: { name: type }, doubt: reason } = link;
@@ -274,25 +276,37 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
     else if (one.reads) suggestions.getOrInsert(`${key} ${type}`, { tool, at, type, reason });
     return reason === undefined;
   };
+  const linked = new Map(
+    known.flatMap((one) =>
+      one.parameters.map((parameter): [Parameter, Found | undefined] => {
+        const collection = decided.get(`${one.tool.name}.${parameter.name}`);
+        const isNamed = collection === null || isFixed(parameter) || scope.includes(parameter.name);
+        if (collection) return [parameter, { collection, rule: "given" }];
+        return [parameter, isNamed ? undefined : found.ofParameter(one, parameter)];
+      })
+    ),
+  );
+  const taking = new Set(
+    [...linked].flatMap(([{ name }, link]) => link && link.doubt === undefined ? [name] : []),
+  );
+  /** Whether a parameter is before other parts of several paths. One that takes ids elsewhere is no scope. */
+  const isScope = ({ name, required, ...view }: Parameter, { path }: KnownTool): boolean => {
+    const isIn = (parts: KnownTool["path"]) => parts.some((part) => part[0] === name);
+    return scope.includes(name) ||
+      required && idTypeOf(view) !== undefined && !KEYS.has(plainName(name)) &&
+        !taking.has(name) && isIn(path) &&
+        known.filter(({ path }) => isIn(path.slice(0, -1))).length > 1;
+  };
   const takesOf = (one: KnownTool): Take[] =>
     one.parameters.map((parameter) => {
       const { name, required } = parameter;
-      const at = `${one.tool.name}.${name}`;
-      const schema = schemaOf(one.tool, name);
-      const given = decided.get(at);
-      const isFixed = fixed.includes(name) || CREDENTIALS.has(plainName(name));
-      const isNamed = !given && (isFixed || scope.includes(name));
-      const link: Found | undefined = given
-        ? { collection: given, rule: "given" }
-        : isNamed || given === null
-        ? undefined
-        : found.ofParameter(one, parameter);
-      const own = { parameter: name, required, schema };
-      if (link && note(one, name, at, link, parameter)) {
+      const link = linked.get(parameter);
+      const own = { parameter: name, required, schema: schemaOf(one.tool, name) };
+      if (link && note(one, name, `${one.tool.name}.${name}`, link, parameter)) {
         return { ...own, role: "id", type: link.collection.name, rule: link.rule };
       }
-      const isShared = scope.includes(name) || isScope(parameter, one, known, found);
-      if (isFixed || !isShared) return { ...own, role: isFixed ? "fixed" : "free" };
+      if (isFixed(parameter)) return { ...own, role: "fixed" };
+      if (!isScope(parameter, one)) return { ...own, role: "free" };
       addSchema(scopes.getOrInsert(name, []), parameter.plain);
       return { ...own, role: "scope", type: name };
     });
@@ -319,6 +333,7 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
       return note(one, at, key, link, id);
     }).map((link): RecordPlace => {
       const { place: { path, type }, around, collection, rule } = link;
+      if (around) relations.add(`${around.collection.entity}.${relationOf(link)}`);
       const argument = echoed(link, one, takes);
       return {
         ...{ path, type: collection.name },
@@ -339,6 +354,13 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
       ...{ reads: one.reads, takes, result: one.result, records: recordsOf(one, takes) },
     });
   });
+  const entities = found.collections.map(({ entity }) => entity);
+  for (const name of Object.keys(words.entities ?? {})) {
+    assertKnown("words.entities", "an entity", name, entities);
+  }
+  for (const name of Object.keys(words.relations ?? {})) {
+    assertKnown("words.relations", "a relation", name, [...relations]);
+  }
   const reviewed = nodes.map(({ tool: { name }, reads, takes, records }) => ({
     ...{ name, reads, records },
     takes: takes.map(({ schema: _, ...take }) => take),
@@ -363,7 +385,7 @@ function isReading({ name, annotations, ...tool }: Tool, reads: readonly string[
   const method = tool[ROUTE]?.method;
   return reads.includes(name) ||
     (method === undefined
-      ? annotations?.readOnlyHint ?? wordsOf(name).some((word) => READING.has(word))
+      ? annotations?.readOnlyHint ?? isReadingName(name)
       : method === "get" || method === "head");
 }
 
@@ -374,11 +396,7 @@ function resultOf(
 ): JsonObject | undefined {
   if (given === undefined) return tool[RESULT]?.() ?? tool.returns;
   if ("example" in given) return schemaOfExamples([given.example]);
-  try {
-    resultCheck(tool.name, given.schema, tool.unsafePatterns);
-  } catch (error) {
-    throw cannot(ACTION, `returns.${tool.name}.schema must be a JSON Schema`, reasonOf(error));
-  }
+  resultCheck(`tool ${tool.name}`, given.schema, tool.unsafePatterns);
   return given.schema;
 }
 
@@ -390,57 +408,30 @@ function decisions(
 ): Map<string, Collection | null> {
   const decided = new Map<string, Collection | null>();
   for (const [at, name] of Object.entries(links)) {
-    const known = tools.filter(({ tool }) =>
-      at.startsWith(tool.name) && /[.:]/.test(at[tool.name.length] ?? "")
-    ).sort((one, other) =>
-      other.tool.name.length - one.tool.name.length
-    )[0];
-    const [tool] = known ? [known.tool.name] : /^[^.:]*/.exec(at)!;
-    assertKnown("links", "a tool", tool, tools.map(({ tool }) => tool.name));
+    const known = tools.find(({ tool }) =>
+      [".", ":"].some((end) => at.startsWith(tool.name + end))
+    );
+    if (known === undefined) {
+      const names = tools.map(({ tool }) => tool.name);
+      const state = `${jsonText(at)} names none${nearestOrAll(/^[^.:]*/.exec(at)![0], names)}`;
+      throw cannot(ACTION, "links must be of TOOL.PARAMETER or TOOL:WAY of tools", state);
+    }
+    const views = new Map<string, View>([
+      ...known.parameters.map((one) => [`${known.tool.name}.${one.name}`, one] as const),
+      ...known.places.map((one) => [`${known.tool.name}:${one.path.join(".")}`, one] as const),
+    ]);
+    assertKnown("links", "a parameter of a tool, or a way in its result,", at, [...views.keys()]);
+    const collection = collections.find((one) => one.name === name) ?? null;
     if (name !== null) {
       assertKnown(`links of ${at}`, "a type of ids", name, collections.map(({ name }) => name));
     }
-    const rest = at.slice(tool.length + 1);
-    const places: readonly (View & { readonly at: string })[] = at[tool.length] === "."
-      ? known!.parameters.map((one) => ({ ...one, at: one.name }))
-      : known!.places.map((one) => ({ ...one, at: one.path.join(".") }));
-    const kind = at[tool.length] === "." ? "parameter" : "way in the result";
-    assertKnown("links", `a ${kind} of ${tool}`, rest, places.map(({ at }) => at));
-    const collection = collections.find((one) => one.name === name) ?? null;
-    const place = places.find((one) => one.at === rest)!;
-    const key = place.type === "object" && place.properties.get(collection?.key ?? "");
-    const type = idTypeOf(key ? viewOf(known!.result!, key) : place);
-    if (collection && type !== collection.type) {
-      const state = `${name} is of type ${collection.type}, ${at} ${
-        type ? `of ${type}` : "has none"
-      }`;
+    if (collection !== null && !isOf(known, views.get(at)!, collection)) {
+      const state = `${name} is of type ${collection.type}, ${at} is not`;
       throw cannot(ACTION, "links must join ids of one JSON type", state);
     }
     decided.set(at, collection);
   }
   return decided;
-}
-
-/**
- * Whether a parameter that takes no ids is what several tools share: its value stands before other parts of their
- * paths. One whose name says nothing, or that takes ids elsewhere, is none.
- */
-function isScope(
-  { name, required, ...view }: Parameter,
-  { path }: KnownTool,
-  tools: readonly KnownTool[],
-  links: Links,
-): boolean {
-  const at = (parts: KnownTool["path"]) =>
-    parts.findIndex((part) => Array.isArray(part) && part[0] === name);
-  const isOdd = !required || idTypeOf(view) === undefined || KEYS.has(plainName(name));
-  if (isOdd || at(path) < 0) return false;
-  const before = tools.filter(({ path }) => at(path) >= 0 && at(path) < path.length - 1);
-  return before.length > 1 && !tools.some((tool) => {
-    const parameter = tool.parameters.find((one) => one.name === name);
-    const found = parameter && links.ofParameter(tool, parameter);
-    return found && found.doubt === undefined;
-  });
 }
 
 /** Returns the schema of a parameter, with the definitions that it refers to. */
