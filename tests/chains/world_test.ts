@@ -275,6 +275,6 @@ Deno.test("World refuses what it cannot make, and names the tool", async () => {
   assertThrows(
     () => none.ids("user.id"),
     InputError,
-    "none was found that fits those of get_users_user_id",
+    "none fits those of get_users_user_id",
   );
 });
