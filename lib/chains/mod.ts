@@ -17,4 +17,3 @@ export {
   type ToolGraphOptions,
   type ToolNode,
 } from "./graph.ts";
-export { type ShownRecord, World, type WorldOptions, type WorldResult } from "./world.ts";

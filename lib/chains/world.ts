@@ -14,7 +14,7 @@ import {
 } from "../base/json.ts";
 import { fork } from "../base/random.ts";
 import { errorOfResult } from "../tools/references/symbol_table.ts";
-import { word } from "../tools/schema/_mock_text.ts";
+import { word } from "../tools/schema/mock_text.ts";
 import { Maker, type MakerOptions, type Place, Unfit } from "../tools/schema/mock.ts";
 import {
   type Entity,

@@ -18,7 +18,7 @@ import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../references/symbol_table.ts";
 import { assertEnding } from "./_ending.ts";
 import { targetOf, typeOf } from "./position.ts";
-import { formattedText, MAX_TEXT, patternText, word, words } from "./_mock_text.ts";
+import { formattedText, MAX_TEXT, patternText, word, words } from "./mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type ValueCheck, valueCheck } from "./validate.ts";
 
