@@ -17,3 +17,4 @@ export {
   type ToolGraphOptions,
   type ToolNode,
 } from "./graph.ts";
+export { type ShownRecord, World, type WorldOptions, type WorldResult } from "./world.ts";

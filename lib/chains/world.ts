@@ -74,6 +74,30 @@ export interface ShownRecord {
  * was asked before. All tools agree on it: a value is drawn by the record and the way to it within the record, so that
  * it fits all schemas that describe it; so is whether an optional part is there. Lists under a record hold those that
  * refer to it, where they have such a relation.
+ *
+ * @example Usage
+ * ```ts
+ * import { toolGraph, World } from "@toolgate/toolgate/chains";
+ * import { tool } from "@toolgate/toolgate";
+ * import { assertEquals } from "@std/assert";
+ * import { z } from "zod";
+ *
+ * const order = tool({
+ *   name: "get_order",
+ *   description: "Returns an order",
+ *   parameters: z.object({ order_id: z.string() }),
+ *   output: z.object({ id: z.string(), city: z.string() }),
+ *   returns: { id: "A1", city: "Oslo" },
+ * });
+ * const world = new World(toolGraph([order]), 1);
+ * const [id] = world.ids("order.id");
+ * assertEquals(world.call("get_order", { order_id: id! }), {
+ *   value: { id: id!, city: world.field("order.id", id!, ["city"])! },
+ * });
+ * assertEquals(world.call("get_order", { order_id: "none" }), {
+ *   unknown: { parameter: "order_id", type: "order.id", value: "none" },
+ * });
+ * ```
  */
 export class World {
   readonly #shapes: Shapes;
