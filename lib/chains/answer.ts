@@ -40,12 +40,14 @@ export function isRight(
     const members = Object.values(json);
     return members.length === 1 && isValue(plainText(members[0]!), answer);
   }
-  const isNumber = typeof answer !== "string";
-  const plain = isNumber ? ungrouped(said) : said;
-  const places = placesOf(plain, value);
+  const plain = typeof answer === "string" ? said : ungrouped(said);
+  // A line that has neither the value nor a sentence is an item of a list, and a list leaves open which one it is.
+  const isSaid = plain.split("\n").every((line) =>
+    line.trim() === "" || holds(line, value) || line.trim().split(/\s+/).length > 3
+  );
   const rest = plain.replaceAll(value, " ");
-  return places > 0 && !UNDECIDED.test(rest) && !/[{[\]}]/.test(rest) &&
-    others.every((other) => placesOf(isNumber ? plain : rest, plainText(other)) === 0);
+  return isSaid && holds(plain, value, "value") && !UNDECIDED.test(rest) && !/[{[\]}]/.test(rest) &&
+    !others.some((other) => holds(plain, plainText(other)));
 }
 
 /** Returns a text without what people set around an answer: words before it, marks, and a full stop. */
@@ -83,18 +85,24 @@ function ungrouped(text: string): string {
   );
 }
 
-/** What makes a word longer before and after it: no part of a word, a number, an address or a name counts. */
-const BEFORE = /(?:[\p{L}\p{N}_$+-]|[\p{L}\p{N}_][.,:/@'’]|\p{Lu}\p{L}+ |\d )$/u;
-const AFTER = /^(?:[\p{L}\p{N}_%]|[-.,:/@'’+][\p{L}\p{N}_]| ?\p{Lu}\p{Ll}| \d)/u;
+/** What makes a text a part of a word. */
+const WORD_BEFORE = /[\p{L}\p{N}_]$/u;
+const WORD_AFTER = /^[\p{L}\p{N}_]/u;
+/** What makes it a part of an address, a number or a name, or one of several. */
+const BEFORE = /(?:[$+-]|[\p{L}\p{N}_][.,:/@'’]|\d |[,;|&/] ?| and )$/u;
+const AFTER = /^(?:%|[-.:/@'’+][\p{L}\p{N}_]| \d| ?[,;|&/]| and )/u;
+const NAME_BEFORE = /\p{Lu}\p{L}+ $/u;
+const NAME_AFTER = /^ ?\p{Lu}\p{Ll}/u;
 
-/** Returns how often a text holds another one as whole words. */
-function placesOf(text: string, part: string): number {
-  let count = 0;
-  if (part === "") return 0;
-  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) {
-    const before = text.slice(Math.max(0, at - 60), at);
-    const after = text.slice(at + part.length, at + part.length + 3);
-    if (!BEFORE.test(before) && !AFTER.test(after)) count++;
+/** Whether a text holds another one as a whole word; as `value`, that it is no part of something longer either. */
+function holds(text: string, part: string, as?: "value"): boolean {
+  const isName = /^\p{L}/u.test(part);
+  for (let at = text.indexOf(part); at >= 0 && part !== ""; at = text.indexOf(part, at + 1)) {
+    const [before, after] = [text.slice(0, at), text.slice(at + part.length)];
+    if (WORD_BEFORE.test(before) || WORD_AFTER.test(after)) continue;
+    const isPart = BEFORE.test(before) || AFTER.test(after) ||
+      isName && (NAME_BEFORE.test(before) || NAME_AFTER.test(after));
+    if (as === undefined || !isPart) return true;
   }
-  return count;
+  return false;
 }

@@ -279,6 +279,13 @@ Deno.test("an answer is right if it states the value and nothing that may be ano
       "Lumeti or Kavoru",
     ]
       .map((said) => [text, said, false] as [typeof text, string, boolean]),
+    [text, "Kavoru, Zetiva", false],
+    [text, "It is Kavoru and Zetiva.", false],
+    [text, "- Zetiva\n- Kavoru", false],
+    [text, "It is Kavoru. Candidates: Lumeti, Zetiva.", false],
+    [text, "The task has an owner.\nIts name is Kavoru.", true],
+    [number, "5123\n5124", false],
+    [number, "Weight 5123", true],
     [text, "It is not Kavoru, it is Lumeti.", false],
     [text, "It is not Kavoru.", false],
     [text, "It isn’t Kavoru but Feba.", false],
