@@ -33,13 +33,16 @@ export interface Place extends View {
 const PLAIN = ("type format pattern minLength maxLength minimum maximum exclusiveMinimum " +
   "exclusiveMaximum multipleOf enum const").split(" ");
 
+/** Schemas that apply to one value and are read, at most. */
+const MAX_PARTS = 1_000;
+
 /** Returns what a schema says of a value. Of several that may apply (`anyOf`) nothing is known, unless one is null. */
 export function viewOf(root: JsonObject, schema: JsonValue): View {
   const definitions = new Map<JsonObject, string>();
   const parts = new Set<JsonObject>();
   let isOpen = false;
   const collect = (one: JsonValue | undefined, isWhole: boolean): void => {
-    if (!isJsonObject(one) || parts.has(one)) return;
+    if (!isJsonObject(one) || parts.has(one) || parts.size > MAX_PARTS) return;
     parts.add(one);
     const target = targetOf(root, one["$ref"]);
     if (target && isWhole) definitions.set(target, String(one["$ref"]).split("/").at(-1)!);

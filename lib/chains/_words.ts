@@ -56,9 +56,21 @@ export const CREDENTIALS = setOf(
 );
 
 /** Verbs of tools that change nothing. */
-export const READING = setOf(
+const READING = setOf(
   "get read fetch show describe lookup retrieve find view list search query count",
 );
+
+/** Verbs of tools that change something. */
+const WRITING = setOf(
+  "create update delete remove add set put post patch send write edit insert move copy upload " +
+    "cancel close open merge push run execute start stop enable disable assign archive clear save " +
+    "fork click type fill press drag submit install book order pay",
+);
+
+/** Whether the first verb of a tool's name is one of those that change nothing. */
+export function isReadingName(name: string): boolean {
+  return READING.has(wordsOf(name).find((word) => READING.has(word) || WRITING.has(word)) ?? "");
+}
 
 /** Words of the names of definitions that do not tell one entity from another. */
 export const FORMS = setOf(
@@ -73,7 +85,7 @@ const ENDING = setOf("by details detail info for of from in");
 
 /** Returns the noun of a tool's name, in the singular: `order item` of `list_order_items`; empty without a verb. */
 export function nounOf(name: string): string {
-  const words = wordsOf(name);
+  const words = wordsOf(name).filter((word) => !/^(a|an|the|all|my)$/.test(word));
   const rest = words.slice(words.findIndex((word) => READING.has(word)) + 1 || words.length);
   const end = rest.findIndex((word, place) => place > 0 && ENDING.has(word));
   return singularWords(rest.slice(0, end < 0 ? rest.length : end).join(" ")).join(" ");

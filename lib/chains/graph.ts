@@ -30,7 +30,7 @@ import {
 } from "./_collections.ts";
 import { type Found, type FoundPlace, isOf, type LinkRule, Links, relationOf } from "./_links.ts";
 import { idTypeOf, schemaOfExamples, type View, viewOf } from "./_places.ts";
-import { CREDENTIALS, IDS, KEYS, plainName, READING, wordsOf } from "./_words.ts";
+import { CREDENTIALS, IDS, isReadingName, KEYS, plainName, wordsOf } from "./_words.ts";
 
 export type { LinkRule };
 
@@ -385,7 +385,7 @@ function isReading({ name, annotations, ...tool }: Tool, reads: readonly string[
   const method = tool[ROUTE]?.method;
   return reads.includes(name) ||
     (method === undefined
-      ? annotations?.readOnlyHint ?? wordsOf(name).some((word) => READING.has(word))
+      ? annotations?.readOnlyHint ?? isReadingName(name)
       : method === "get" || method === "head");
 }
 

@@ -29,6 +29,8 @@ const SCHEMAS: JsonObject = {
     invoice_id: TEXT,
   }),
   Section: object({ id: TEXT, task: ref("Task") }),
+  Comment: object({ id: TEXT, comment_id: TEXT }),
+  ReservedRoom: object({ id: TEXT }),
 };
 
 /** Operations that get: what they return by path, under `data`; path parameters are texts. */
@@ -151,13 +153,12 @@ Deno.test("toolGraph() follows links that a person gives, wherever such a record
 });
 
 Deno.test("toolGraph() tells collections of one word apart by the words before it", async () => {
-  const Comment = object({ id: TEXT, comment_id: TEXT, body: TEXT });
   const links = linksOf(
     await operations({
       "/issues/{issue_id}": object({ id: TEXT }),
-      "/issues/comments/{id}": Comment,
-      "/commits/comments/{id}": Comment,
-      "/issues/{issue_id}/comments": list(Comment),
+      "/issues/comments/{id}": ref("Comment"),
+      "/commits/comments/{id}": ref("Comment"),
+      "/issues/{issue_id}/comments": list(ref("Comment")),
       "/h323/issues": list(object({ id: TEXT })),
     }),
   );
@@ -166,6 +167,29 @@ Deno.test("toolGraph() tells collections of one word apart by the words before i
   // Which of the two, and whether these are the same issues, no word tells.
   assertEquals(links["issues_issue_id_comments"], ["issue_id id issue.id named id"]);
   assertEquals(links["h323_issues"], []);
+});
+
+Deno.test("toolGraph() does not take the word of one collection for another of that word", async () => {
+  const tools = await operations({
+    "/rooms/{id}": object({ id: TEXT, room_id: TEXT }),
+    "/halls/{hall_id}": object({
+      id: TEXT,
+      room: ref("ReservedRoom"),
+      latest: { allOf: [ref("Comment")], description: "The latest comment" },
+    }),
+    "/halls/{hall_id}/seats/{seat_id}": object({ id: TEXT }),
+    "/rooms/{id}/seats": list(object({ id: TEXT })),
+    "/comments/{comment_id}": ref("Comment"),
+  });
+  const links = linksOf(tools);
+  assertEquals(links["rooms_id_seats"], ["id id room.id path word"]);
+  assertEquals(links["halls_hall_id"]!.slice(2), [
+    "data.latest: comment.comment_id relation latest, own key",
+  ]);
+  assertEquals(toolGraph(tools).suggestions.map(({ reason }) => reason), [
+    "it stands in a record of the same entity",
+    "its schema is named ReservedRoom",
+  ]);
 });
 
 Deno.test("toolGraph() finds what tasks share, and takes credentials out of tools", async () => {
@@ -198,7 +222,7 @@ const NAMED: readonly Tool[] = [
     execute: () => "",
   }),
   tool({
-    name: "crm_findCustomer",
+    name: "crm_findACustomer",
     description: "",
     inputSchema: { type: "object", properties: { id: WHOLE }, required: ["id"] },
     outputSchema: object({ id: WHOLE, city: TEXT }),
@@ -210,7 +234,7 @@ const NAMED: readonly Tool[] = [
     parameters: z.object({ customer_id: z.int().optional() }),
     execute: () => "",
   }),
-  tool({ name: "delete_order", description: "", parameters: z.object({}), execute: () => "" }),
+  tool({ name: "delete_order_list", description: "", parameters: z.object({}), execute: () => "" }),
 ];
 
 Deno.test("toolGraph() links tools by verbs and nouns of their names, and reads results from examples", () => {
@@ -222,7 +246,7 @@ Deno.test("toolGraph() links tools by verbs and nouns of their names, and reads 
       "order.customerId: customer.id relation customer, named id",
       "order_id: order.id argument order_id, named id",
     ],
-    crm_findCustomer: [
+    crm_findACustomer: [
       "id id customer.id own key",
       ": customer.id argument id, own key",
     ],
@@ -230,14 +254,14 @@ Deno.test("toolGraph() links tools by verbs and nouns of their names, and reads 
       "customer_id id customer.id named id",
       "orders.*: order.id list true, own key",
     ],
-    delete_order: [],
+    delete_order_list: [],
   });
-  const { nodes, gaps } = toolGraph(NAMED, { reads: ["delete_order"] });
+  const { nodes, gaps } = toolGraph(NAMED, { reads: ["delete_order_list"] });
   assertEquals([...nodes.values()].map(({ reads }) => reads), [true, true, true, true]);
-  assertEquals(toolGraph(NAMED).nodes.get("delete_order")!.reads, false);
+  assertEquals(toolGraph(NAMED).nodes.get("delete_order_list")!.reads, false);
   assertEquals(gaps.map(({ reason }) => reason), [
     "its result is not known: give returns.listOrders, a schema or an example",
-    "its result is not known: give returns.delete_order, a schema or an example",
+    "its result is not known: give returns.delete_order_list, a schema or an example",
   ]);
 });
 
@@ -271,12 +295,12 @@ Deno.test("toolGraph() refuses options that name what there is not", () => {
       'links must name a parameter of a tool, or a way in its result, that there is: "get_order_details:order.total" is none',
     ],
     [
-      { links: { "crm_findCustomer:city": "town.id" } },
-      'links of crm_findCustomer:city must name a type of ids that there is: "town.id" is none; there are order.id, customer.id',
+      { links: { "crm_findACustomer:city": "town.id" } },
+      'links of crm_findACustomer:city must name a type of ids that there is: "town.id" is none; there are order.id, customer.id',
     ],
     [
-      { links: { "crm_findCustomer:city": "customer.id" } },
-      "links must join ids of one JSON type: customer.id is of type integer, crm_findCustomer:city is not",
+      { links: { "crm_findACustomer:city": "customer.id" } },
+      "links must join ids of one JSON type: customer.id is of type integer, crm_findACustomer:city is not",
     ],
   ];
   for (const [options, message] of cases) {
