@@ -130,10 +130,13 @@ function itemsOf({ items, prefixItems, contains }: JsonObject, index: number): J
 function propertiesOf(schema: JsonObject, name: string): JsonValue[] {
   const own = fieldOf(schema["properties"], name);
   if (own !== undefined) return [own];
-  const { required, additionalProperties, patternProperties } = schema;
+  const { required, additionalProperties, patternProperties, minProperties } = schema;
   const others = [...Object.values(Object(patternProperties) as JsonObject), additionalProperties];
   const named = others.filter(isJsonObject);
-  return named.length === 0 && Array.isArray(required) && required.includes(name) ? [true] : named;
+  if (named.length > 0) return named;
+  const isNeeded = Array.isArray(required) && required.includes(name) ||
+    Number(minProperties ?? 0) > 0 && additionalProperties !== false;
+  return isNeeded ? [true] : [];
 }
 
 /** Which form a record has somewhere: as the tool's places say, or, where they do not, as its schema does. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { cannot, type InputError } from "../base/errors.ts";
+import { attempt, cannot, type InputError } from "../base/errors.ts";
 import {
   canonicalJson,
   fieldOf,
@@ -151,7 +151,8 @@ export class World {
     for (const { parameter, role, type = "" } of this.#takesUnknown ? [] : shape.node.takes) {
       const value = fieldOf(args, parameter);
       if (value === undefined || role !== "id" && role !== "scope") continue;
-      const known = role === "id" ? this.ids(type) : [this.scope(type)];
+      // Where there are none, no value is known.
+      const known = attempt(() => role === "id" ? this.ids(type) : [this.scope(type)]) ?? [];
       if (!known.some((one) => isSame(one, value))) return { unknown: { parameter, type, value } };
     }
     const { result } = shape.node;
@@ -410,16 +411,17 @@ export class World {
   }
 
   #place(spot: Spot, isWanted?: boolean): Place {
-    const { base, path, view, way } = spot;
+    const { base, path, view, way, listed } = spot;
     const item = way?.parts.get("*");
+    // A list of lists of records has one of them; one that the graph does not list has none.
+    const all = item?.leader ? this.#at(base, item.leader).length : 1;
     return {
       key: [base.key, ...path].join("\u0000"),
       depth: path.length,
       isWanted,
       isOptional: view.isOptional,
       otherwise: view.only,
-      // A list of lists of records has one of them.
-      count: item && (item.leader ? this.#at(base, item.leader).length : 1),
+      count: item && (listed === NOWHERE ? 0 : all),
       within: (part) => this.#within(spot, part),
     };
   }
@@ -437,7 +439,7 @@ export class World {
     const at = way && formOf(way, listed, view);
     if (at === undefined) {
       const here = { base, path: [...path, String(part)], view, way, listed, index };
-      return this.#place(here, way && true);
+      return this.#place(here, way && !(listed === NOWHERE && way.parts.has("*")));
     }
     const records = this.#at(base, at);
     const record = records[(index ?? 0) % records.length];

@@ -184,6 +184,7 @@ Deno.test("openApiTools() finds results of schemas that few drawn values fit, an
   const components = Object.fromEntries(twice);
   for (
     const schema of [
+      { type: "string", pattern: "[A-z]", minLength: 24 },
       { type: "array", minItems: 8, items: { oneOf: [{ type: "string" }, { enum: ["cat"] }] } },
       // What both branches take is of the one that is named.
       { discriminator: { propertyName: "kind" }, oneOf },

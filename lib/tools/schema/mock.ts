@@ -342,8 +342,10 @@ export class Maker {
     }
     for (let tries = 0; tries < ATTEMPTS; tries++) {
       // A format with a pattern is often one that this pattern has been written for.
-      const text = (tries % 4 === 3 ? formattedText(kind, stream) : undefined) ??
+      const drawn = (tries % 4 === 3 ? formattedText(kind, stream) : undefined) ??
         patternText(pattern, stream, least);
+      // A pattern without ends is often one of a single character.
+      const text = drawn?.padEnd(least, drawn);
       if (text === undefined && tries >= 2) throw new Unfit();
       if (text !== undefined && this.checks.fitsPlain(schema, text)) return text;
     }
