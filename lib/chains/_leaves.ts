@@ -41,6 +41,10 @@ export function leavesOf(
   entity: string,
 ): Leaf[] {
   const nested = inner.filter((path) => path.length > way.length && isWithin(path, way));
+  const aroundOf = (path: readonly string[]) => path.slice(0, -1).join("\0");
+  const lists = new Set(
+    places.flatMap(({ path, type }) => type === "array" ? [aroundOf(path)] : []),
+  );
   return places.flatMap(({ path, type, plain }): Leaf[] => {
     const own = path.slice(way.length);
     const isLeaf = type === "string" || type === "number" || type === "integer";
@@ -49,7 +53,9 @@ export function leavesOf(
     const lasts = own.map((name) => wordsOf(name).at(-1) ?? "id");
     const isListed = Object.hasOwn(plain, "enum") || Object.hasOwn(plain, "const") ||
       /^(ur[il]|iri|binary|byte|password)/.test(String(plain["format"]));
-    const isAsked = !isListed && !lasts.some((word) => NEVER.has(word));
+    // What stands beside a list within a record is about its pages.
+    const isPage = own.length > 1 && lists.has(aroundOf(path));
+    const isAsked = !isListed && !isPage && !lasts.some((word) => NEVER.has(word));
     const isLabel = isAsked && type === "string" && own.length === 1 && isName(own[0]!, entity);
     return [{ path: own, isAsked, isLabel }];
   });

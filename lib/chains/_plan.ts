@@ -161,7 +161,8 @@ export class Plan {
         if (drive === undefined || stars > 0) return [];
         return related(node, [root]).map((places) => viewOf({ node, drive, places }));
       }
-      const label = this.leaves(node, root).find((leaf) => leaf.isLabel)?.path;
+      const labels = this.leaves(node, root).filter((leaf) => leaf.isLabel).map(({ path }) => path);
+      const label = labels.find(([name]) => name === "name") ?? labels[0];
       if (!this.selectors || label === undefined || stars !== 1) return [];
       const drives = [...ids, ...(ids.some(({ required }) => required) ? [] : [undefined])];
       return related(node, [root]).flatMap((places) =>

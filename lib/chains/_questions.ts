@@ -74,7 +74,8 @@ export function questionOf(
         ? phrase.field.reduce((whole, name) => partOf(nounPhrase(textOf(name)), whole), record)
         : partOf(own, record);
       const [, last = ""] = / ?(\w+)$/.exec(textOf(phrase.field.at(-1)!)) ?? [];
-      const isMany = own === undefined && !NO_NOUN.test(last) && singular(last) !== last;
+      const isMany = own === undefined && !NO_NOUN.test(last) && singular(last) !== last &&
+        !field.includes("number of ");
       sentences.push(`What ${isMany ? "are" : "is"} ${field}?`);
     }
   }
@@ -116,7 +117,7 @@ const NO_NOUN =
 
 /** Returns words as a noun: `created at` is none, and `"created at" time` is one. */
 function nounPhrase(words: string, noun?: string): string {
-  if (!NO_NOUN.test(words)) return words;
+  if (!NO_NOUN.test(words)) return words.replace(/^(?:num|nr) (?:of )?/, "number of ");
   return `"${words}" ${noun ?? ENDS[words.split(" ").at(-1)!] ?? "value"}`;
 }
 
