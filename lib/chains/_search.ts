@@ -40,7 +40,7 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
       const mayShow = showing.has(node);
       const isFar = !mayShow && !node.records.some(({ type }) => isNear(type));
       if (isFar && tried.length >= MAX_RESULTS) continue;
-      for (const input of orNone(() => [...inputs(node, after)]) ?? []) {
+      for (const input of inputs(node, after)) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
         for (const record of orNone(() => world.records(name, input)) ?? []) {
           const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
@@ -62,8 +62,11 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
       ...(required ? [] : [undefined]),
       ...known.get(type!)?.values() ?? [],
     ]);
-    const scopes = node.takes.filter(({ role, required }) => role === "scope" && required)
-      .map(({ parameter, type }) => [parameter, world.scope(type!)] as const);
+    const needed = node.takes.filter(({ role, required }) => role === "scope" && required);
+    const scopes = orNone(() =>
+      needed.map(({ parameter, type }) => [parameter, world.scope(type!)] as const)
+    );
+    if (scopes === undefined) return;
     const chosen: ({ readonly id: JsonValue; readonly after: number } | undefined)[] = [];
     function* choose(at: number): Generator<JsonObject> {
       if (at < takes.length) {
