@@ -63,10 +63,11 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
       ...known.get(type!)?.values() ?? [],
     ]);
     const needed = node.takes.filter(({ role, required }) => role === "scope" && required);
-    const scopes = orNone(() =>
+    const drawn = orNone(() =>
       needed.map(({ parameter, type }) => [parameter, world.scope(type!)] as const)
     );
-    if (scopes === undefined) return;
+    if (drawn === undefined) return;
+    const scopes = drawn;
     const chosen: ({ readonly id: JsonValue; readonly after: number } | undefined)[] = [];
     function* choose(at: number): Generator<JsonObject> {
       if (at < takes.length) {
