@@ -3,16 +3,28 @@
  * @module
  */
 
-export type {
-  ChainWords,
-  Gap,
-  IdType,
-  LinkRule,
-  RecordPlace,
-  Suggestion,
-  Take,
-  TakeRole,
-  ToolGraph,
-  ToolGraphOptions,
-  ToolNode,
+export {
+  type ChainWords,
+  type Gap,
+  type IdType,
+  type LinkRule,
+  type RecordPlace,
+  type Suggestion,
+  type Take,
+  type TakeRole,
+  type ToolGraph,
+  toolGraph,
+  type ToolGraphOptions,
+  type ToolNode,
 } from "./graph.ts";
+export {
+  type Chain,
+  chains,
+  type ChainsOptions,
+  type ChainStep,
+  type ChainTask,
+  type RecordId,
+  sample,
+} from "./chains.ts";
+export { isRight } from "./answer.ts";
+export { type ShownRecord, World, type WorldOptions, type WorldResult } from "./world.ts";

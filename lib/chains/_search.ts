@@ -1,0 +1,132 @@
+/**
+ * The search for shorter ways to an answer.
+ * @module
+ */
+
+import { InputError } from "../base/errors.ts";
+import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import type { ToolNode } from "./graph.ts";
+import type { ChainTask, RecordId } from "./_task.ts";
+import type { Plan } from "./_plan.ts";
+import type { World } from "./world.ts";
+
+/** Calls that are tried, at most: where there are more, the task is taken for one with a shorter way. */
+const MAX_CALLS = 3_000;
+/** Calls whose whole results are looked through for an answer that may also stand elsewhere by chance, at most. */
+const MAX_RESULTS = 20;
+
+/**
+ * Whether fewer calls than those of a task may show its answer. From what the question gives it makes every call with
+ * every combination of ids that calls before have shown: the first ones wherever they lead, then those where the types
+ * of ids may still lead to the answer. How many calls an argument took is counted for the one that took the most, so
+ * that no way is missed.
+ */
+export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
+  const { world, given, target, answer, calls } = task;
+  const { showing, distances } = plan.ways(target.type, target.path);
+  const known = new Map<string, Map<string, { readonly id: JsonValue; readonly after: number }>>();
+  const learn = ({ type, id }: RecordId, after: number) => {
+    const own = known.getOrInsertComputed(type, () => new Map());
+    own.getOrInsert(jsonText(id), { id, after });
+  };
+  for (const one of given) learn(one, 0);
+  const tried: (readonly [tool: string, input: JsonObject])[] = [];
+  for (let after = 1; after < calls.length; after++) {
+    const left = calls.length - 1 - after;
+    const isNear = (type: string) => (distances.get(type) ?? Infinity) <= left;
+    const learnt: RecordId[] = [];
+    for (const node of plan.readers) {
+      const { name } = node.tool;
+      const mayShow = showing.has(node);
+      const isFar = !mayShow && !node.records.some(({ type }) => isNear(type));
+      if (isFar && tried.length >= MAX_RESULTS) continue;
+      for (const input of inputs(node, after)) {
+        if (tried.push([name, input]) > MAX_CALLS) return true;
+        for (const record of orNone(() => world.records(name, input)) ?? []) {
+          const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
+          if (isTarget && plan.hasLeaf(node, record.place, target.path)) return true;
+          if (isNear(record.type) || tried.length < MAX_RESULTS) learnt.push(record);
+        }
+      }
+    }
+    for (const one of learnt) learn(one, after);
+  }
+  // Words that are made up hardly stand twice; numbers and dates do.
+  return tried.slice(0, /\d/.test(String(answer)) ? MAX_RESULTS : 0)
+    .some(([tool, input]) => holds(resultOf(world, tool, input), answer));
+
+  /** Yields the arguments of all calls that take something which the calls of the round before have shown. */
+  function* inputs(node: ToolNode, after: number): Generator<JsonObject> {
+    const takes = node.takes.filter(({ role }) => role === "id");
+    const values = takes.map(({ type, required }) => [
+      ...(required ? [] : [undefined]),
+      ...known.get(type!)?.values() ?? [],
+    ]);
+    const needed = node.takes.filter(({ role, required }) => role === "scope" && required);
+    const drawn = orNone(() =>
+      needed.map(({ parameter, type }) => [parameter, world.scope(type!)] as const)
+    );
+    if (drawn === undefined) return;
+    const scopes = drawn;
+    const chosen: ({ readonly id: JsonValue; readonly after: number } | undefined)[] = [];
+    function* choose(at: number): Generator<JsonObject> {
+      if (at < takes.length) {
+        for (const value of values[at]!) {
+          chosen[at] = value;
+          yield* choose(at + 1);
+        }
+      } else if (after === 1 || chosen.some((one) => one?.after === after - 1)) {
+        yield Object.fromEntries([
+          ...scopes,
+          ...takes.flatMap(({ parameter }, index) =>
+            chosen[index] === undefined ? [] : [[parameter, chosen[index].id] as const]
+          ),
+        ]);
+      }
+    }
+    yield* choose(0);
+  }
+}
+
+/** What the search asks of a task. */
+type ChainTaskCore = Pick<ChainTask, "world" | "given" | "target" | "answer" | "calls">;
+
+/** Whether each call of a task shows what the next one takes, and the last one alone shows the answer. */
+export function isShown(
+  { world, answer, calls, steps }: Pick<ChainTask, "steps"> & ChainTaskCore,
+): boolean {
+  return calls.every(({ tool, arguments: input }, at) => {
+    const value = resultOf(world, tool, input);
+    if (value === undefined) return false;
+    const isLast = at + 1 === calls.length;
+    return holds(value, answer) === isLast && (isLast || holds(value, steps[at]!.shows.id));
+  });
+}
+
+/** Returns the result of a call; `undefined` if there is none. */
+function resultOf(world: World, tool: string, input: JsonObject): JsonValue | undefined {
+  const result = orNone(() => world.call(tool, input));
+  return result !== undefined && "value" in result ? result.value : undefined;
+}
+
+/** Whether a value holds another one. */
+function holds(value: JsonValue | undefined, part: JsonValue): boolean {
+  return typeof value === "object" && value !== null
+    ? Object.values(value).some((inner) => holds(inner, part))
+    : value === part;
+}
+
+/** Whether two values are the same. */
+export function isSame(one: JsonValue, other: JsonValue): boolean {
+  return one === other || jsonText(one) === jsonText(other);
+}
+
+/** Returns what is drawn; `undefined` where no value fits a schema. */
+export function orNone<Drawn>(draw: () => Drawn): Drawn | undefined {
+  try {
+    return draw();
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}

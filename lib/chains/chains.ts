@@ -1,0 +1,362 @@
+/**
+ * Chains of calls: questions whose answer the last of some calls shows, each of which takes what the one before returned.
+ * @module
+ */
+
+import { z } from "zod";
+import { sample as draw, shuffle } from "@std/random";
+import { cannot } from "../base/errors.ts";
+import { sha256 } from "../base/hash.ts";
+import { checkOptions, whole } from "../base/input.ts";
+import { canonicalJson, jsonText, type JsonValue } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
+import { fork, forkSeed, type Stream } from "../base/random.ts";
+import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
+import type { ToolGraph, ToolNode } from "./graph.ts";
+import { isRight } from "./answer.ts";
+import type { Leaf } from "./_leaves.ts";
+import { Plan, relationOf, type View } from "./_plan.ts";
+import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
+import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
+import type { Chain, ChainStep, ChainTask, RecordId } from "./_task.ts";
+import { World } from "./world.ts";
+
+export type { Chain, ChainStep, ChainTask, RecordId };
+
+/** Ways that are drawn for one task, at most, and those in one world. */
+const MAX_WAYS = 2_000;
+const WAYS = 10;
+/** Seeds that must each give a task by a tenth of these ways, so that trials find theirs. */
+const CHECKS = [1, 2, 3, 4];
+/** Calls of a chain, at most. */
+const MAX_CALLS = 8;
+
+/** Options of {@linkcode chains}. */
+export interface ChainsOptions {
+  /** Numbers of calls that questions need. Default: those of 2, 3 and 4 of which the graph has chains. */
+  readonly calls?: readonly number[];
+  /** The number of chains, spread over `calls`. Default: 20. */
+  readonly tasks?: number;
+  /** Whether a question may choose an item of a list by its name or title. Default: `true`. */
+  readonly selectors?: boolean;
+  /** The hash of the {@linkcode sample} that somebody has read; another one is refused. */
+  readonly confirmed?: string;
+  /** Tools on offer, at most: those that are needed, and others that are drawn. Default: 128. */
+  readonly offered?: number;
+  /** What ids give that no record has: an error, or values that are made up. Default: `error`. */
+  readonly unknown?: "error" | "values";
+}
+
+const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
+  calls: z.array(z.int().min(1).max(MAX_CALLS)).min(1),
+  tasks: whole(1),
+  selectors: z.boolean(),
+  confirmed: z.string(),
+  offered: whole(1),
+  unknown: z.enum(["error", "values"]),
+}).partial();
+
+/**
+ * Returns chains over a graph: questions that no model has seen, each answered by a number of calls and not by fewer.
+ *
+ * A task is drawn with a {@linkcode World} of its own: a text or a number of a record is asked for, and the calls lead
+ * there from an id in the question, or from an item of a list that the question names. Each call takes what one before
+ * it has shown. A task is drawn again where fewer calls could show the answer.
+ *
+ * @throws {InputError} If options do not fit, the graph has no such chains, or the questions are not those that were
+ * `confirmed`.
+ *
+ * @example Usage
+ * ```ts
+ * import { chains, isRight, toolGraph } from "@toolgate/toolgate/chains";
+ * import { tool } from "@toolgate/toolgate";
+ * import { assert, assertEquals } from "@std/assert";
+ * import { z } from "zod";
+ *
+ * const order = tool({
+ *   name: "get_order",
+ *   description: "Returns an order",
+ *   parameters: z.object({ order_id: z.string() }),
+ *   output: z.object({ id: z.string(), customer_id: z.string() }),
+ *   returns: { id: "A1", customer_id: "C7" },
+ * });
+ * const customer = tool({
+ *   name: "get_customer",
+ *   description: "Returns a customer",
+ *   parameters: z.object({ customer_id: z.string() }),
+ *   output: z.object({ id: z.string(), city: z.string() }),
+ *   returns: { id: "C7", city: "Oslo" },
+ * });
+ * const [chain] = chains(toolGraph([order, customer]), { calls: [2] });
+ * const task = chain!.draw(7);
+ * assertEquals(
+ *   task.question.replace(/"[^"]*"/, "#"),
+ *   "Take the order whose id is #. What is the city of its customer? " +
+ *     "Answer with the value alone, as the tool returns it.",
+ * );
+ * assertEquals(task.calls.map((call) => call.tool), ["get_order", "get_customer"]);
+ * assert(isRight(task, `The answer is ${task.answer}.`));
+ * ```
+ */
+export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
+  checkOptions(OPTIONS, options, "the options of chains");
+  const { tasks = 20, selectors = true, confirmed, offered = 128 } = options;
+  const { unknown = "error" } = options;
+  const plan = new Plan(graph, selectors);
+  assertLinked(plan);
+  const wanted = [...new Set(options.calls ?? [2, 3, 4])];
+  const drawn = (calls: number, most: number, ...seed: readonly (string | number)[]) =>
+    drawTask(plan, { calls, most, offered, unknown }, forkSeed("chain", ...seed));
+  const lengths = wanted.filter((length) =>
+    CHECKS.every((seed) => drawn(length, MAX_WAYS / 10, seed) !== undefined)
+  );
+  if (lengths.length === 0 || options.calls !== undefined && lengths.length < wanted.length) {
+    const missing = wanted.filter((length) => !lengths.includes(length));
+    throw cannot(
+      `make chains of ${missing.join(" or ")} calls`,
+      "there must be questions that no fewer calls can answer",
+      `none was found over the ${countText(graph.nodes.size, "tool")}, or hardly any` +
+        (lengths.length === 0 ? "" : `; write calls: ${jsonText(lengths)}`),
+    );
+  }
+  const reviewed = { templates: TEMPLATES, graph: graph.digest, calls: lengths, selectors };
+  const hash = sha256(canonicalJson(reviewed)).slice(0, 12);
+  if (confirmed !== undefined && confirmed !== hash) {
+    throw cannot(
+      "use these chains",
+      `the sample of their questions must be the one that was confirmed, ${confirmed}`,
+      `the questions changed since, and it is ${hash}; read it again and write confirmed: "${hash}"`,
+    );
+  }
+  return Array.from({ length: tasks }, (_, index): Chain => {
+    const length = lengths[index % lengths.length]!;
+    const name = `chain ${index + 1} of ${countText(length, "call")}`;
+    return {
+      name,
+      calls: length,
+      id: canonicalJson({ ...reviewed, calls: length, name, offered, unknown }),
+      sample: hash,
+      confirmed: confirmed !== undefined,
+      draw(seed) {
+        const task = drawn(length, MAX_WAYS, seed, name);
+        if (task !== undefined) return task;
+        throw cannot(
+          `draw ${name}`,
+          "there must be a question that no fewer calls can answer",
+          `none of ${MAX_WAYS} has been one; try another seed`,
+        );
+      },
+    };
+  });
+}
+
+/**
+ * Returns questions of chains, for a person to read, and the hash by which that is confirmed: of the graph, the options
+ * and the templates, and not of values, so that another seed needs no other confirmation.
+ *
+ * @throws {InputError} If there are no chains.
+ *
+ * @example Usage
+ * ```ts
+ * import { chains, sample, toolGraph } from "@toolgate/toolgate/chains";
+ * import { tool } from "@toolgate/toolgate";
+ * import { assertEquals } from "@std/assert";
+ * import { z } from "zod";
+ *
+ * const pet = tool({
+ *   name: "get_pet",
+ *   description: "Returns a pet",
+ *   parameters: z.object({ pet_id: z.int() }),
+ *   output: z.object({ id: z.int(), owner_id: z.int() }),
+ *   returns: { id: 1, owner_id: 2 },
+ * });
+ * const owner = tool({
+ *   name: "get_owner",
+ *   description: "Returns an owner",
+ *   parameters: z.object({ owner_id: z.int() }),
+ *   output: z.object({ id: z.int(), phone: z.string() }),
+ *   returns: { id: 2, phone: "555-0100" },
+ * });
+ * const graph = toolGraph([pet, owner]);
+ * const { questions, hash } = sample(chains(graph), 5);
+ * assertEquals(questions.length, 5);
+ * // Whoever has read them says so, until the graph, the options or the words change.
+ * assertEquals(chains(graph, { confirmed: hash })[0]!.confirmed, true);
+ * ```
+ */
+export function sample(
+  made: readonly Chain[],
+  count = 20,
+  seed = 0,
+): { readonly questions: readonly string[]; readonly hash: string } {
+  if (made.length === 0) throw cannot("sample chains", "there must be some");
+  return {
+    questions: Array.from(
+      { length: count },
+      (_, index) => made[index % made.length]!.draw(forkSeed(seed, "sample", index)).question,
+    ),
+    hash: made[0]!.sample,
+  };
+}
+
+/** Checks that tools lead to each other. */
+function assertLinked({ graph, readers, views }: Plan): void {
+  const tools = countText(graph.nodes.size, "tool");
+  if (readers.length === 0) {
+    throw cannot(
+      "make chains",
+      "tools that only read must say what they return",
+      `of ${tools} none does; declare "output" of tool(), or write "returns" of toolGraph()`,
+    );
+  }
+  if (views.some(({ places, label }) => places.length > 1 || label !== undefined)) return;
+  const { tool, at, type } = graph.suggestions[0] ??
+    { tool: readers[0]!.tool.name, at: "WAY.IN.RESULT", type: "ENTITY.KEY" };
+  const isTaken = graph.nodes.get(tool)!.takes.some(({ parameter }) => parameter === at);
+  const link = { [`${tool}${isTaken ? "." : ":"}${at}`]: type };
+  throw cannot(
+    "make chains",
+    "a tool must return an id that another one takes",
+    `of ${tools} none is known to; write "links" of toolGraph(), such as ${jsonText(link)}`,
+  );
+}
+
+/** Draws a task; `undefined` if none is found among the `most` ways. */
+function drawTask(
+  plan: Plan,
+  { calls, most, offered, unknown }:
+    & Required<Pick<ChainsOptions, "offered" | "unknown">>
+    & { readonly calls: number; readonly most: number },
+  seed: number,
+): ChainTask | undefined {
+  let world!: World;
+  for (let tries = 0; tries < most; tries++) {
+    if (tries % WAYS === 0) {
+      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown });
+    }
+    const stream = fork(seed, "way", tries);
+    const way = plan.draw(calls, stream);
+    if (way === undefined) continue;
+    const task = orNone(() => taskOf(plan, way, world, stream));
+    if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
+    const needed = new Set(task.calls.map(({ tool }) => tool));
+    const nodes = [...plan.graph.nodes.values()];
+    const others = shuffle(nodes.filter(({ tool }) => !needed.has(tool.name)), stream)
+      .slice(0, Math.max(0, offered - needed.size));
+    const tools = nodes.filter((node) => needed.has(node.tool.name) || others.includes(node))
+      .map((node) => answered(plan.graph, world, node));
+    return { ...task, tools };
+  }
+  return undefined;
+}
+
+/** Makes a task of the calls of a chain and a world; `undefined` if the world does not fit them. */
+function taskOf(
+  { graph }: Plan,
+  { views, leaf }: { readonly views: readonly View[]; readonly leaf: Leaf },
+  world: World,
+  stream: Stream,
+): Omit<ChainTask, "tools"> | undefined {
+  const phrases: Phrase[] = [];
+  const seen: RecordId[] = [];
+  const scopes = new Map<string, JsonValue>();
+  const calls: ChainTask["calls"][number][] = [];
+  const steps: ChainStep[] = [];
+  /** Goes on to a record, which must be another one than those before. */
+  const see = (type: string, id: JsonValue | undefined) => {
+    if (id === undefined || id === null) return false;
+    if (seen.some((one) => one.type === type && isSame(one.id, id))) return false;
+    seen.push({ type, id });
+    return true;
+  };
+  const first = views[0]!.drive?.type;
+  if (first !== undefined) {
+    const id = draw(world.ids(first), stream)!;
+    see(first, id);
+    phrases.push({ given: first, id });
+  }
+  const given = [...seen];
+  for (const { node, drive, places: [root, ...related], label } of views) {
+    const { name } = node.tool;
+    const args = new Map<string, JsonValue>();
+    for (const { parameter, role, type, required, schema } of node.takes) {
+      if (parameter === drive?.parameter) args.set(parameter, seen.at(-1)!.id);
+      else if (!required || role === "fixed") continue;
+      else if (role === "free") args.set(parameter, schema["default"]!);
+      else if (role === "scope") {
+        scopes.set(type!, world.scope(type!));
+        args.set(parameter, world.scope(type!));
+      } else {
+        // Of several that are known, a question would have to say which one.
+        const known = seen.filter((one) => one.type === type);
+        if (known.length !== 1) return undefined;
+        args.set(parameter, known[0]!.id);
+      }
+    }
+    const input = Object.fromEntries(args);
+    calls.push({ tool: name, arguments: input });
+    if (label !== undefined) {
+      const ids = world.list(name, input);
+      const id = draw(ids, stream);
+      const of = drive && seen.at(-1)!.type;
+      // Of two records of a kind, a question would have to say which of them it goes on with.
+      const isSecond = seen.some((one) => one.type === root!.type);
+      if (ids.length < 2 || isSecond || !see(root!.type, id)) return undefined;
+      const nameOf = (one: JsonValue) => world.field(root!.type, one, label);
+      const value = nameOf(id!);
+      const isUnique = ids.filter((one) => nameOf(one) === value).length === 1;
+      if (!isTelling(value) || !isUnique) return undefined;
+      phrases.push({ item: root!.type, label, value, parameter: drive?.parameter, of });
+    }
+    for (const place of related) {
+      const [from, relation] = [seen.at(-1)!, relationOf(place)!];
+      if (!see(place.type, world.related(from.type, from.id, relation))) return undefined;
+      phrases.push({ relation, from: from.type, to: place.type });
+    }
+    steps.push({ tool: name, at: (related.at(-1) ?? root!).path, shows: seen.at(-1)! });
+  }
+  const { type, id } = seen.at(-1)!;
+  const answer = world.field(type, id, leaf.path);
+  const others = world.ids(type).filter((one) => !isSame(one, id))
+    .map((one) => world.field(type, one, leaf.path))
+    .filter((one) => one !== undefined && one !== null);
+  phrases.push({ field: leaf.path, from: type });
+  const shared = Object.fromEntries(scopes);
+  const question = questionOf(graph, shared, phrases);
+  // Neither the question nor another record may give the answer away.
+  const isOwn = isTelling(answer) && !question.includes(String(answer)) &&
+    others.every((other) => !isRight({ answer, others: [] }, String(other)));
+  if (!isOwn) return undefined;
+  const target = { type, id, path: leaf.path };
+  return { question, calls, answer, target, given, scopes: shared, others, world, steps };
+}
+
+/** Returns a tool whose calls a world answers. */
+function answered(graph: ToolGraph, world: World, { tool, takes }: ToolNode): Tool {
+  const { additionalProperties, ...parameters } = tool.parameters;
+  // A parameter that no model is shown may be given all the same.
+  const isOpen = additionalProperties === undefined || takes.some(({ role }) => role === "fixed");
+  const own: Tool = {
+    ...tool,
+    parameters: isOpen ? parameters : tool.parameters,
+    [SERVED]: undefined,
+    [FRESH]: () => own,
+    execute(input) {
+      const result = world.call(tool.name, input);
+      if ("value" in result) return Promise.resolve(jsonText(result.value));
+      const { unknown } = result;
+      const { entity = unknown.type, key } = graph.types.get(unknown.type) ?? {};
+      const error = key === undefined
+        ? `There is no ${entity} ${jsonText(unknown.value)}`
+        : `No ${entity} has the ${key} ${jsonText(unknown.value)}`;
+      return Promise.resolve(jsonText({ error }));
+    },
+  };
+  return own;
+}
+
+/** Whether a value can be told from others, so that it is not met by chance. */
+function isTelling(value: JsonValue | undefined): value is string | number | bigint {
+  if (typeof value === "string") return /^\S.{2,118}\S$/.test(value) && !value.includes("://");
+  return (typeof value === "number" || typeof value === "bigint") && String(value).length > 2;
+}
