@@ -16,3 +16,12 @@ export type {
   ToolGraphOptions,
   ToolNode,
 } from "./graph.ts";
+export {
+  type Chain,
+  chains,
+  type ChainsOptions,
+  type ChainStep,
+  type ChainTask,
+  isRight,
+  type RecordId,
+} from "./chains.ts";
