@@ -26,6 +26,7 @@ import {
   type AnyOptions,
   assertCase,
   assertOwnOptions,
+  CHAIN_TEST,
   givenIn,
   TEST_NAME,
   testSubject,
@@ -107,8 +108,9 @@ export class SuiteTests {
     parseWith(TEST_NAME, name, "the name of a tool test");
     const subject = testSubject(name);
     if (this.#title.length > 0) assertOwnOptions(subject, given, this.name, this.#options);
-    const options = checkOptions(TOOL_TEST, { ...this.#options, ...givenIn(given) }, subject);
-    // Where every variant has tools of its own, the case itself has none.
+    const all = { ...this.#options, ...givenIn(given) };
+    const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
+    // Where every variant has tools of its own, or a chain gives them, the case itself has none.
     const toolCase = { ...options, name, tools: options.tools ?? [] };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
