@@ -3,10 +3,26 @@
  * @module
  */
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import type { Tool } from "../tools/tool.ts";
-import type { ToolGraph } from "./graph.ts";
-import type { World } from "./_stand_in.ts";
+import { z } from "zod";
+import { sample as draw, shuffle } from "@std/random";
+import { attempt, cannot } from "../base/errors.ts";
+import { sha256 } from "../base/hash.ts";
+import { checkOptions, whole } from "../base/input.ts";
+import { canonicalJson, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
+import { fork, forkSeed, type Stream } from "../base/random.ts";
+import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
+import type { ToolGraph, ToolNode } from "./graph.ts";
+import { isRight } from "./_answer.ts";
+import { Plan, type View } from "./_plan.ts";
+import { hasShorterWay } from "./_search.ts";
+import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
+import { World } from "./_stand_in.ts";
+
+/** Ways that are drawn for one task, at most. */
+const MAX_TRIES = 200;
+/** Calls of a chain, at most. */
+const MAX_CALLS = 8;
 
 /** A chain of calls that each trial draws anew, from its seed. */
 export interface Chain {
@@ -83,15 +99,254 @@ export interface ChainsOptions {
   readonly unknown?: "error" | "values";
 }
 
+const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
+  calls: z.array(z.int().min(1).max(MAX_CALLS)).min(1),
+  tasks: whole(1),
+  selectors: z.boolean(),
+  confirmed: z.string(),
+  offered: whole(1),
+  unknown: z.enum(["error", "values"]),
+}).partial();
+
 /**
  * Returns chains over a graph: questions that no model has seen, each answered by a number of calls and not by fewer.
  *
- * @throws {InputError} If options do not fit, or the graph has no such chains.
+ * @throws {InputError} If options do not fit, the graph has no such chains, or the questions are not those that were
+ * `confirmed`.
  */
-export declare function chains(graph: ToolGraph, options?: ChainsOptions): Chain[];
+export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
+  checkOptions(OPTIONS, options, "the options of chains");
+  const { calls = [2, 3, 4], tasks = 20, selectors = true, confirmed, offered = 128 } = options;
+  const { unknown = "error" } = options;
+  const plan = new Plan(graph, selectors);
+  assertLinked(plan);
+  const lengths = [...new Set(calls)];
+  const reviewed = { templates: TEMPLATES, graph: graph.digest, calls: lengths, selectors };
+  const hash = sha256(canonicalJson(reviewed)).slice(0, 12);
+  const drawn = (length: number, ...seed: readonly (string | number)[]) =>
+    drawTask(plan, { calls: length, offered, unknown }, forkSeed("chain", ...seed));
+  for (const length of lengths) {
+    if (attempt(() => drawn(length, 0)) !== undefined) continue;
+    const possible = lengths.filter((other) => attempt(() => drawn(other, 0)) !== undefined);
+    throw cannot(
+      `make chains of ${countText(length, "call")}`,
+      "there must be a question that no fewer calls can answer",
+      `none was found over the ${countText(graph.nodes.size, "tool")}` +
+        (possible.length === 0 ? "" : `; write calls: ${jsonText(possible)}`),
+    );
+  }
+  if (confirmed !== undefined && confirmed !== hash) {
+    throw cannot(
+      "use these chains",
+      `the sample of their questions must be the one that was confirmed, ${confirmed}`,
+      `the questions changed since, and it is ${hash}; read it again and write confirmed: "${hash}"`,
+    );
+  }
+  return Array.from({ length: tasks }, (_, index): Chain => {
+    const length = lengths[index % lengths.length]!;
+    const name = `chain ${index + 1} of ${countText(length, "call")}`;
+    return {
+      name,
+      calls: length,
+      id: canonicalJson({ ...reviewed, calls: length, name, offered, unknown }),
+      sample: hash,
+      confirmed: confirmed !== undefined,
+      draw: (seed) => drawn(length, seed, name),
+    };
+  });
+}
 
-/** Whether the text of an answer states the value asked for, and none that would be wrong. */
-export declare function isRight(
-  task: Pick<ChainTask, "answer" | "others">,
-  text: string,
-): boolean;
+/**
+ * Returns questions of chains, for a person to read, and the hash by which that is confirmed: of the graph, the options
+ * and the templates, and not of values, so that another seed needs no other confirmation.
+ *
+ * @throws {InputError} If there are no chains.
+ */
+export function sample(
+  made: readonly Chain[],
+  count = 20,
+  seed = 0,
+): { readonly questions: readonly string[]; readonly hash: string } {
+  if (made.length === 0) throw cannot("sample chains", "there must be some");
+  return {
+    questions: Array.from(
+      { length: count },
+      (_, index) => made[index % made.length]!.draw(forkSeed(seed, "sample", index)).question,
+    ),
+    hash: made[0]!.sample,
+  };
+}
+
+/** Checks that tools lead to each other. */
+function assertLinked({ graph, readers, views }: Plan): void {
+  const tools = countText(graph.nodes.size, "tool");
+  if (readers.length === 0) {
+    throw cannot(
+      "make chains",
+      "tools that only read must say what they return",
+      `of ${tools} none does; declare "output" of tool(), or write "returns" of toolGraph()`,
+    );
+  }
+  if (!views.some(({ places, label }) => places.length > 1 || label !== undefined)) {
+    const [read] = readers;
+    throw cannot(
+      "make chains",
+      "a tool must return an id that another one takes",
+      `among ${tools} no strict link is known; write links: { ` +
+        `"${read!.tool.name}:WAY.IN.RESULT": "TYPE" } of toolGraph(), such as for one of its ` +
+        countText(graph.suggestions.length, "suggestion"),
+    );
+  }
+}
+
+/** Options of {@linkcode drawTask}. */
+interface DrawOptions {
+  readonly calls: number;
+  readonly offered: number;
+  readonly unknown: "error" | "values";
+}
+
+/**
+ * Draws a task.
+ *
+ * @throws {InputError} If none is found.
+ */
+function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const stream = fork(seed, "way", tries);
+    const views = plan.draw(options.calls, stream);
+    if (views === undefined) continue;
+    const world = new World(plan.graph, forkSeed(seed, "world", tries), {
+      unknown: options.unknown,
+    });
+    const task = taskOf(plan, views, world, stream);
+    if (task === undefined || hasShorterWay(plan, task)) continue;
+    const needed = new Set(task.calls.map(({ tool }) => tool));
+    const nodes = [...plan.graph.nodes.values()];
+    const others = shuffle(nodes.filter(({ tool }) => !needed.has(tool.name)), stream)
+      .slice(0, Math.max(0, options.offered - needed.size));
+    const chosen = new Set(others.map(({ tool }) => tool.name)).union(needed);
+    const tools = nodes.filter(({ tool }) => chosen.has(tool.name))
+      .map((node) => answered(plan.graph, world, node));
+    return { ...task, tools };
+  }
+  throw cannot(
+    `draw a chain of ${countText(options.calls, "call")}`,
+    "there must be a question that no fewer calls can answer",
+    `none of ${MAX_TRIES} has been one`,
+  );
+}
+
+/** Makes a task of the calls of a chain and a world; `undefined` if the world does not fit them. */
+function taskOf(
+  plan: Plan,
+  views: readonly View[],
+  world: World,
+  stream: Stream,
+): Omit<ChainTask, "tools"> | undefined {
+  const phrases: Phrase[] = [];
+  const seen: RecordId[] = [];
+  const scopes: Record<string, JsonValue> = {};
+  const calls: ChainTask["calls"][number][] = [];
+  const steps: ChainStep[] = [];
+  /** Goes on to a record, which must be another one than those before. */
+  const see = (type: string, id: JsonValue | undefined) => {
+    if (id === undefined || id === null) return false;
+    if (seen.some((one) => one.type === type && isSame(one.id, id))) return false;
+    seen.push({ type, id });
+    return true;
+  };
+  const first = views[0]!.drive?.type;
+  if (first !== undefined) {
+    const id = draw(world.ids(first), stream)!;
+    see(first, id);
+    phrases.push({ given: first, id });
+  }
+  const given = [...seen];
+  for (const { node, drive, places: [root, ...related], label } of views) {
+    const { name } = node.tool;
+    const input: Record<string, JsonValue> = {};
+    for (const { parameter, role, type, required, schema } of node.takes) {
+      if (parameter === drive?.parameter) input[parameter] = seen.at(-1)!.id;
+      else if (!required || role === "fixed") continue;
+      else if (role === "scope") input[parameter] = scopes[type!] = world.scope(type!);
+      else if (role === "free") input[parameter] = schema["default"]!;
+      else {
+        // Of several that are known, a question would have to say which one.
+        const known = seen.filter((one) => one.type === type);
+        if (known.length !== 1) return undefined;
+        input[parameter] = known[0]!.id;
+      }
+    }
+    calls.push({ tool: name, arguments: input });
+    if (label !== undefined) {
+      const ids = world.list(name, input);
+      const id = draw(ids, stream);
+      const of = drive && seen.at(-1)!.type;
+      if (ids.length < 2 || !see(root!.type, id)) return undefined;
+      const names = ids.map((one) => world.field(root!.type, one, label));
+      const value = world.field(root!.type, id!, label);
+      if (!isTelling(value) || names.filter((one) => one === value).length > 1) return undefined;
+      phrases.push({ item: root!.type, label, value, parameter: drive?.parameter, of });
+    }
+    for (const { type, of } of related) {
+      const { relation } = of as { readonly relation: string };
+      const from = seen.at(-1)!;
+      if (!see(type, world.related(from.type, from.id, relation))) return undefined;
+      phrases.push({ relation, from: from.type, to: type });
+    }
+    steps.push({ tool: name, at: (related.at(-1) ?? root!).path, shows: seen.at(-1)! });
+  }
+  const { type, id } = seen.at(-1)!;
+  const leaf = draw(plan.asked(views.at(-1)!), stream)!;
+  const answer = world.field(type, id, leaf.path);
+  const others = world.ids(type).filter((one) => !isSame(one, id))
+    .map((one) => world.field(type, one, leaf.path))
+    .filter((one) => one !== undefined && one !== null);
+  phrases.push({ field: leaf.path, from: type });
+  const question = questionOf(plan.graph, scopes, phrases);
+  // Neither the question nor another record may give the answer away.
+  const isOwn = isTelling(answer) && !question.includes(String(answer)) &&
+    others.every((other) => !isRight({ answer, others: [] }, String(other)));
+  if (!isOwn) return undefined;
+  return {
+    question,
+    calls,
+    answer,
+    target: { type, id, path: leaf.path },
+    given,
+    scopes,
+    others,
+    world,
+    steps,
+  };
+}
+
+/** Returns a tool whose calls a world answers. */
+function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
+  const own: Tool = {
+    ...tool,
+    [SERVED]: undefined,
+    [FRESH]: () => own,
+    execute(input) {
+      const { value, unknown } = world.call(tool.name, input);
+      if (unknown === undefined) return Promise.resolve(jsonText(value));
+      const { entity = unknown.type, key } = graph.types.get(unknown.type) ?? {};
+      const error = key === undefined
+        ? `There is no ${entity} ${jsonText(unknown.value)}`
+        : `No ${entity} has the ${key} ${jsonText(unknown.value)}`;
+      return Promise.resolve(jsonText({ error }));
+    },
+  };
+  return own;
+}
+
+/** Whether a value can be told from others, so that it is not met by chance. */
+function isTelling(value: JsonValue | undefined): value is string | number | bigint {
+  if (typeof value === "string") return /^\S.{2,118}\S$/.test(value) && !value.includes("://");
+  return (typeof value === "number" || typeof value === "bigint") && String(value).length > 2;
+}
+
+function isSame(one: JsonValue, other: JsonValue): boolean {
+  return jsonText(one) === jsonText(other);
+}

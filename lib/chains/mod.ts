@@ -22,6 +22,7 @@ export {
   type ChainsOptions,
   type ChainStep,
   type ChainTask,
-  isRight,
   type RecordId,
+  sample,
 } from "./chains.ts";
+export { isRight } from "./_answer.ts";
