@@ -32,6 +32,7 @@ export class Plan {
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
   readonly #reach = new Map<string, readonly View[]>();
   readonly #goals = new Map<string, readonly View[]>();
+  readonly #showing = new Map<string, ReadonlySet<ToolNode>>();
   readonly #distances = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(readonly graph: ToolGraph, readonly selectors: boolean) {
@@ -96,7 +97,7 @@ export class Plan {
   distances(type: string, path: readonly string[]): ReadonlyMap<string, number> {
     return this.#kept(this.#distances, [type, ...path].join("\0"), () => {
       const found = new Map<string, number>();
-      let next = this.readers.filter((node) => this.shows(node, type, path));
+      let next = [...this.showing(type, path)];
       for (let distance = 1; next.length > 0; distance++) {
         const before = new Set<string>();
         for (const { takes } of next) {
@@ -112,15 +113,20 @@ export class Plan {
     });
   }
 
-  /** Whether a result of a tool may show a leaf of records of a type. */
-  shows(node: ToolNode, type: string, path: readonly string[]): boolean {
-    return node.records.some((place) => place.type === type && this.hasLeaf(node, place, path));
-  }
-
-  /** Whether a record in the result of a tool has a leaf. */
-  hasLeaf(node: ToolNode, place: RecordPlace, path: readonly string[]): boolean {
+  /** Returns the tools whose results may show a leaf of records of a type. */
+  showing(type: string, path: readonly string[]): ReadonlySet<ToolNode> {
     const text = path.join("\0");
-    return this.leaves(node, place).some((leaf) => leaf.path.join("\0") === text);
+    return this.#kept(
+      this.#showing,
+      [type, text].join("\0"),
+      () =>
+        new Set(this.readers.filter((node) =>
+          node.records.some((place) =>
+            place.type === type &&
+            this.leaves(node, place).some((leaf) => leaf.path.join("\0") === text)
+          )
+        )),
+    );
   }
 
   /** Returns the views that show an id of a type as the last of some calls. */
@@ -187,7 +193,7 @@ function related(node: ToolNode, places: readonly RecordPlace[]): (readonly Reco
 }
 
 /** Returns the record that another one stands in; `undefined` at the top. */
-export function recordAround(node: ToolNode, place: RecordPlace): RecordPlace | undefined {
+function recordAround(node: ToolNode, place: RecordPlace): RecordPlace | undefined {
   return node.records.findLast((one) =>
     one.path.length < place.path.length && one.path.every((key, at) => key === place.path[at])
   );

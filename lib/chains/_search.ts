@@ -3,26 +3,26 @@
  * @module
  */
 
-import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import { fieldOf, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolNode } from "./graph.ts";
 import type { ChainTask, RecordId } from "./chains.ts";
-import { type Plan, recordAround } from "./_plan.ts";
+import type { Plan } from "./_plan.ts";
 
 /** Calls that are tried, at most: where there are more, the task is taken for one with a shorter way. */
 const MAX_CALLS = 3_000;
-/** Calls whose whole results are looked through for the answer, at most. */
-const MAX_RESULTS = 60;
+/** Calls that are tried, at most, of tools that do not lead to the answer. */
+const MAX_FAR = 60;
 
 /**
  * Whether fewer calls than those of a task may show its answer. From what the question gives it makes every call with
- * every combination of ids that calls before have shown; but only where the types of ids may still lead to the answer.
- * How many calls an argument took is counted for the one that took the most, so that no way is missed.
+ * every combination of ids that calls before have shown, where the types of ids may still lead to the answer. How many calls an argument took is counted for the one that took the most, so that no way is missed.
  */
 export function hasShorterWay(
   plan: Plan,
   { world, given, target, answer, calls }: ChainTaskCore,
 ): boolean {
   const distances = plan.distances(target.type, target.path);
+  const showing = plan.showing(target.type, target.path);
   const known = new Map<string, Map<string, { readonly id: JsonValue; readonly after: number }>>();
   const learn = ({ type, id }: RecordId, after: number) => {
     const own = known.get(type) ?? new Map();
@@ -37,22 +37,20 @@ export function hasShorterWay(
     const isNear = (type: string) => (distances.get(type) ?? Infinity) <= left;
     const learnt: RecordId[] = [];
     for (const node of plan.readers) {
-      const isLast = plan.shows(node, target.type, target.path);
-      if (!isLast && !node.records.some(({ type }) => isNear(type))) continue;
+      const isFar = !showing.has(node) && !node.records.some(({ type }) => isNear(type));
       for (const input of inputs(node, after)) {
+        // The same value may stand elsewhere by chance: the first calls are made wherever they lead.
+        if (isFar && tried > MAX_FAR) break;
         if (++tried > MAX_CALLS) return true;
-        const shown = shownBy(node, input);
-        const isShown = shown.some(({ place, type, id }) =>
-          type === target.type && jsonText(id) === jsonText(target.id) &&
-          plan.hasLeaf(node, place, target.path)
-        );
-        if (
-          isShown ||
-          (tried <= MAX_RESULTS && holds(world.call(node.tool.name, input).value, answer))
-        ) {
-          return true;
+        const { value } = world.call(node.tool.name, input);
+        if (value === undefined) continue;
+        if (holds(value, answer)) return true;
+        for (const { path, type, key } of node.records) {
+          for (const found of valuesAt(value, path)) {
+            const id = key === undefined ? found : fieldOf(found, key);
+            if (id !== undefined && id !== null) learnt.push({ type, id });
+          }
         }
-        learnt.push(...shown.filter(({ type }) => isNear(type)));
       }
     }
     for (const one of learnt) learn(one, after);
@@ -86,29 +84,21 @@ export function hasShorterWay(
     }
     yield* choose(0);
   }
-
-  /** Returns the records that a call shows. */
-  function shownBy(node: ToolNode, input: JsonObject) {
-    const found: { place: ToolNode["records"][number]; type: string; id: JsonValue }[] = [];
-    for (const place of node.records) {
-      const { of, type } = place;
-      const around = "relation" in of ? recordAround(node, place) : undefined;
-      const ids = "argument" in of
-        ? [input[of.argument]]
-        : "list" in of
-        ? world.list(node.tool.name, input)
-        : found.filter((one) => one.place === around)
-          .map((one) => world.related(one.type, one.id, of.relation));
-      found.push(
-        ...ids.flatMap((id) => id === undefined || id === null ? [] : [{ place, type, id }]),
-      );
-    }
-    return found;
-  }
 }
 
 /** What the search asks of a task. */
 type ChainTaskCore = Pick<ChainTask, "world" | "given" | "target" | "answer" | "calls">;
+
+/** Returns the values at a way: names of properties, and `*` for each item of a list. */
+export function valuesAt(
+  value: JsonValue | undefined,
+  [key, ...rest]: readonly string[],
+): JsonValue[] {
+  if (value === undefined || value === null) return [];
+  if (key === undefined) return [value];
+  if (key !== "*") return valuesAt(fieldOf(value, key), rest);
+  return Array.isArray(value) ? value.flatMap((item) => valuesAt(item, rest)) : [];
+}
 
 /** Whether a value holds another one. */
 function holds(value: JsonValue | undefined, part: JsonValue): boolean {

@@ -3,18 +3,19 @@
  * @module
  */
 
-export type {
-  ChainWords,
-  Gap,
-  IdType,
-  LinkRule,
-  RecordPlace,
-  Suggestion,
-  Take,
-  TakeRole,
-  ToolGraph,
-  ToolGraphOptions,
-  ToolNode,
+export {
+  type ChainWords,
+  type Gap,
+  type IdType,
+  type LinkRule,
+  type RecordPlace,
+  type Suggestion,
+  type Take,
+  type TakeRole,
+  type ToolGraph,
+  toolGraph,
+  type ToolGraphOptions,
+  type ToolNode,
 } from "./graph.ts";
 export {
   type Chain,

@@ -1,0 +1,316 @@
+import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import { InputError } from "../../lib/base/errors.ts";
+import { isRight } from "../../lib/chains/_answer.ts";
+import { chains, type ChainTask, sample } from "../../lib/chains/chains.ts";
+import { type ToolGraph, toolGraph } from "../../lib/chains/graph.ts";
+import { openApiTools } from "../../lib/integrations/openapi.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { freshTool, isIsolated } from "../../lib/tools/tool.ts";
+
+const TEXT = { type: "string" };
+const WHOLE = { type: "integer" };
+
+/** The schema of an object all of whose properties are there. */
+function object(properties: JsonObject): JsonObject {
+  return { type: "object", properties, required: Object.keys(properties) };
+}
+
+/** The operation that returns values of a schema for the parameters in its path. */
+function get(path: string, schema: JsonObject): JsonObject {
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    ...{ name: name!, in: "path", required: true },
+    schema: /id$/i.test(name!) ? WHOLE : TEXT,
+  }));
+  const content = { "application/json": { schema } };
+  return { [path]: { get: { parameters, responses: { 200: { description: "It", content } } } } };
+}
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const list = (name: string) => ({ type: "array", items: ref(name) });
+
+/** Three kinds of documents: plain; in envelopes, below an account; and own tools without paths. */
+const GRAPHS: Readonly<Record<string, ToolGraph>> = {
+  clinics: toolGraph(
+    await openApiTools({
+      openapi: "3.1.0",
+      info: { title: "Clinics", version: "1" },
+      paths: {
+        ...get("/pets/{petId}", ref("Pet")),
+        ...get("/owners/{ownerId}", ref("Owner")),
+        ...get("/owners/{ownerId}/pets", list("Pet")),
+        ...get("/clinics/{clinicId}", ref("Clinic")),
+        ...get("/vets/{vetId}", ref("Vet")),
+      },
+      components: {
+        schemas: {
+          Pet: object({ id: WHOLE, name: TEXT, ownerId: WHOLE, weight: WHOLE }),
+          Owner: object({ id: WHOLE, name: TEXT, clinic: object({ id: WHOLE, name: TEXT }) }),
+          Clinic: object({ id: WHOLE, name: TEXT, vetId: WHOLE, address: object({ city: TEXT }) }),
+          Vet: object({ id: WHOLE, name: TEXT, email: { type: "string", format: "email" } }),
+        },
+      },
+    }, { mock: true }),
+  ),
+  projects: toolGraph(
+    await openApiTools({
+      openapi: "3.0.3",
+      info: { title: "Projects", version: "1" },
+      paths: {
+        ...get("/{account}/projects", object({ data: list("Project") })),
+        ...get("/{account}/projects/{project_id}", object({ data: ref("Project") })),
+        ...get("/{account}/projects/{project_id}/tasks", object({ data: list("Task") })),
+        ...get("/{account}/tasks/{task_id}", object({ data: ref("Task") })),
+        ...get("/{account}/users/{user_id}", object({ data: ref("User") })),
+      },
+      components: {
+        schemas: {
+          Project: object({ id: WHOLE, name: TEXT, code: TEXT, user_id: WHOLE }),
+          Task: object({ id: WHOLE, title: TEXT, due: TEXT, project_id: WHOLE, user_id: WHOLE }),
+          User: object({ id: WHOLE, name: TEXT, phone: TEXT, room: object({ floor: TEXT }) }),
+        },
+      },
+    }, { mock: true }),
+    { scope: ["account"] },
+  ),
+  shop: toolGraph(
+    ["order", "customer", "depot"].map((name, index, all) =>
+      tool({
+        name: `get_${name}`,
+        description: `Returns a ${name}`,
+        parameters: object({ [`${name}_id`]: TEXT }),
+        output: object({
+          ...{ id: TEXT, note: TEXT },
+          ...(index < 2 ? { [`${all[index + 1]}_id`]: TEXT } : { street: TEXT }),
+        }),
+        execute: () => null,
+      })
+    ),
+  ),
+};
+
+/** Yields tasks of a graph of each number of calls. */
+function* tasksOf(graph: ToolGraph, count: number): Generator<ChainTask> {
+  const made = chains(graph, { calls: graph === GRAPHS["shop"] ? [2, 3] : [2, 3, 4] });
+  for (let seed = 0; seed < count; seed++) yield made[seed % made.length]!.draw(seed);
+}
+
+/** Calls a tool of a task and returns its result. */
+async function callOf(task: ChainTask, name: string, input: JsonObject): Promise<JsonValue> {
+  return JSON.parse(await task.tools.find((one) => one.name === name)!.execute(input));
+}
+
+/** Returns the texts and numbers in a value. */
+function leavesIn(value: JsonValue): JsonValue[] {
+  if (typeof value !== "object" || value === null) return [value];
+  return Object.values(value).flatMap(leavesIn);
+}
+
+/** Returns the texts and numbers that a question quotes. */
+function quotedIn(question: string): JsonValue[] {
+  return (question.match(/"[^"]*"|\b\d+\b/g) ?? []).map((text) => JSON.parse(text));
+}
+
+for (const [name, graph] of Object.entries(GRAPHS)) {
+  Deno.test(`the calls of a chain take what the question or a call before shows, and the last shows the answer: ${name}`, async () => {
+    for (const task of tasksOf(graph, 60)) {
+      const known = quotedIn(task.question);
+      let last: JsonValue = null;
+      for (const { tool, arguments: input } of task.calls) {
+        for (const value of leavesIn(input)) assert(known.includes(value), task.question);
+        last = await callOf(task, tool, input);
+        known.push(...leavesIn(last));
+      }
+      assert(leavesIn(last).includes(task.answer), task.question);
+      assert(isRight(task, String(task.answer)));
+      assertEquals(task.steps.map((step) => step.tool), task.calls.map((call) => call.tool));
+      assertEquals(new Set(task.calls.map((call) => call.tool)).size, task.calls.length);
+    }
+  });
+
+  // Any value that is known is tried for any parameter, so that nothing of the graph is taken on trust.
+  Deno.test(`no fewer calls show the answer to a chain: ${name}`, async () => {
+    for (const task of tasksOf(graph, 24)) {
+      const known = new Set(quotedIn(task.question));
+      const made = new Set<string>();
+      for (let calls = 1; calls < task.calls.length; calls++) {
+        const shown: JsonValue[] = [];
+        for (const { name, parameters } of task.tools) {
+          let inputs: JsonObject[] = [{}];
+          for (const [parameter, schema] of Object.entries(Object(parameters["properties"]))) {
+            const { type } = Object(schema);
+            const fitting = [...known].filter((one) =>
+              type === "integer" ? Number.isInteger(one) : typeof one === type
+            );
+            inputs = inputs.flatMap((one) =>
+              fitting.map((value) => ({ ...one, [parameter]: value }))
+            );
+          }
+          for (const input of inputs) {
+            const call = JSON.stringify([name, input]);
+            if (made.has(call)) continue;
+            made.add(call);
+            const result = await callOf(task, name, input);
+            if (!Object.hasOwn(Object(result), "error")) shown.push(...leavesIn(result));
+          }
+        }
+        for (const value of shown) known.add(value);
+        assert(!known.has(task.answer), `${calls} of ${task.calls.length}: ${task.question}`);
+      }
+    }
+  });
+
+  Deno.test(`a question does not give its answer away, and says what it is of: ${name}`, () => {
+    for (const task of tasksOf(graph, 60)) {
+      const guesses = [task.question, ...task.question.split(" "), ...quotedIn(task.question)];
+      for (const guess of guesses) assert(!isRight(task, String(guess)), task.question);
+      for (const other of task.others) assert(!isRight(task, String(other)), task.question);
+    }
+  });
+}
+
+Deno.test("a chain draws the same task for the same seed, and others for other seeds", async () => {
+  const [first, second] = [0, 1].map(() => chains(GRAPHS["projects"]!, { tasks: 5 }));
+  const drawn = first!.map((chain, index) => {
+    const { tools, world: _, ...task } = chain.draw(7);
+    const { tools: again, world: __, ...same } = second![index]!.draw(7);
+    assertEquals(same, task);
+    assertEquals(again.map((one) => one.name), tools.map((one) => one.name));
+    assertNotEquals(chain.draw(8).question, task.question);
+    return task.question;
+  });
+  assertEquals(new Set(drawn).size, 5);
+  assertEquals(first!.map((chain) => chain.name), [
+    ...["chain 1 of 2 calls", "chain 2 of 3 calls", "chain 3 of 4 calls"],
+    ...["chain 4 of 2 calls", "chain 5 of 3 calls"],
+  ]);
+  const task = first![0]!.draw(7);
+  const [{ tool: name, arguments: input }] = task.calls as [ChainTask["calls"][0]];
+  const own = task.tools.find((one) => one.name === name)!;
+  assert(isIsolated(own));
+  assertEquals(await freshTool(own).execute(input), await own.execute(input));
+});
+
+Deno.test("a question says in plain words where to begin, what to choose and what is asked for", () => {
+  const questions = (graph: ToolGraph) =>
+    [...tasksOf(graph, 40)].map(({ question }) => question.replace(/"[^"]*"|\b\d+\b/g, "#"));
+  const end = " Answer with the value alone, as the tool returns it.";
+  for (
+    const [name, question] of [
+      [
+        "clinics",
+        "Take the pet whose id is #. What is the city of the address of the clinic of the owner of that pet?",
+      ],
+      [
+        "clinics",
+        "Take the owner whose id is #. Among the pets of that owner, take the one whose name is #. What is the weight of that pet?",
+      ],
+      [
+        "projects",
+        "For the account #: take the task whose id is #. What is the code of the project of that task?",
+      ],
+      [
+        "shop",
+        "Take the order whose id is #. What is the street of the depot of the customer of that order?",
+      ],
+    ] as const
+  ) {
+    const all = questions(GRAPHS[name]!);
+    assert(all.includes(question + end), `${question}\n${[...new Set(all)].join("\n")}`);
+  }
+});
+
+Deno.test("unknown ids are answered in plain words, or with values that are made up", async () => {
+  const [chain] = chains(GRAPHS["clinics"]!);
+  assertEquals(await callOf(chain!.draw(1), "get_pets_petId", { petId: 99 }), {
+    error: "No pet has the id 99",
+  });
+  const [lenient] = chains(GRAPHS["clinics"]!, { unknown: "values" });
+  const made = await callOf(lenient!.draw(1), "get_pets_petId", { petId: 99 });
+  assertEquals(Object.keys(Object(made)).sort(), ["id", "name", "ownerId", "weight"]);
+});
+
+Deno.test("at most so many tools are on offer as asked for, the needed ones among them", () => {
+  for (const chain of chains(GRAPHS["clinics"]!, { offered: 4 })) {
+    const { tools, calls } = chain.draw(3);
+    const names = tools.map((one) => one.name);
+    assertEquals(names.length, 4);
+    for (const call of calls) assert(names.includes(call.tool));
+  }
+});
+
+Deno.test("an answer is right if it states the value and nothing that may be another one", () => {
+  const text = { answer: "Kavoru", others: ["Lumeti", "Kavoru Zeb"] };
+  const number = { answer: 5123, others: [77, 12345] };
+  const cases: [typeof text | typeof number, string, boolean][] = [
+    ...["Kavoru", '"Kavoru"', "**Kavoru**", "`Kavoru`.", "The answer is Kavoru.", "Answer: Kavoru"]
+      .map((said) => [text, said, true] as [typeof text, string, boolean]),
+    [text, "The name of its owner is Kavoru.", true],
+    [text, '{"name": "Kavoru"}', true],
+    [text, '```json\n"Kavoru"\n```', true],
+    ...[
+      "",
+      " ",
+      '""',
+      "kavoru?",
+      "Kavor",
+      "Kavorus",
+      "Kavoru-Lu",
+      "Kavoru, Lumeti",
+      "Lumeti or Kavoru",
+    ]
+      .map((said) => [text, said, false] as [typeof text, string, boolean]),
+    [text, "It is not Kavoru, it is Lumeti.", false],
+    [text, "It is not Kavoru.", false],
+    [text, "It isn’t Kavoru but Feba.", false],
+    [text, "Kavoru Zeb", false],
+    [text, "Its name is Kavoru Tik.", false],
+    [text, '{"name": "Kavoru", "id": 7}', false],
+    [text, "Kavoru, Lumeti, Kavoru Zeb", false],
+    [text, `The candidates are Kavoru ${"and so on ".repeat(60)}`, false],
+    ...["5123", "5,123", "**5123**", "The weight is 5,123 grams.", "5123.", "It weighs 5123"]
+      .map((said) => [number, said, true] as [typeof number, string, boolean]),
+    ...[
+      "15123",
+      "51234",
+      "5123.5",
+      "-5123",
+      "5,123,000",
+      "0.5123",
+      "5123e3",
+      "5123/2",
+      "51 23",
+      "77, 5123",
+      "$5123",
+    ]
+      .map((said) => [number, said, false] as [typeof number, string, boolean]),
+  ];
+  for (const [task, said, expected] of cases) {
+    assertEquals([said, isRight(task, said)], [said, expected]);
+  }
+});
+
+Deno.test("a sample shows questions, and its hash stands for the graph, the options and the words", () => {
+  const graph = GRAPHS["clinics"]!;
+  const { questions, hash } = sample(chains(graph), 6);
+  assertEquals(new Set(questions).size, 6);
+  assertEquals(sample(chains(graph, { tasks: 3 }), 6, 99).hash, hash);
+  assertNotEquals(sample(chains(graph, { calls: [2] })).hash, hash);
+  assertEquals(chains(graph, { confirmed: hash })[0]!.confirmed, true);
+  assertEquals(chains(graph)[0]!.confirmed, false);
+});
+
+Deno.test("chains() refuses a graph without chains, and questions that nobody confirmed", () => {
+  const failure = (graph: ToolGraph, options?: Parameters<typeof chains>[1]) =>
+    assertThrows(() => chains(graph, options), InputError).message;
+  const plain = (name: string, output?: JsonObject) =>
+    tool({
+      ...{ name, description: "Returns it", parameters: object({ id: TEXT }) },
+      ...(output && { output }),
+      execute: () => null,
+    });
+  assertEquals(failure(toolGraph([plain("get_order")])), "");
+  assertEquals(failure(toolGraph([plain("get_order", object({ id: TEXT, note: TEXT }))])), "");
+  assertEquals(failure(GRAPHS["shop"]!), "");
+  assertEquals(failure(GRAPHS["shop"]!, { calls: [2], confirmed: "0123456789ab" }), "");
+});
