@@ -13,7 +13,7 @@ import { countText } from "../base/numbers.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
 import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
-import { isRight } from "./_answer.ts";
+import { isRight } from "./answer.ts";
 import { Plan, type View } from "./_plan.ts";
 import { hasShorterWay } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";

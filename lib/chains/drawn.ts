@@ -10,8 +10,9 @@ const MOST = 10_000;
 
 const drawn = new Map<string, ChainTask>();
 
-/** Makes a task known by its question, and as another text if a model is asked with that. */
-export function rememberTask(task: ChainTask, text = task.question): void {
+/** Makes a task known by the question that a model gets. */
+export function rememberTask(task: ChainTask, question: string): void {
+  const text = question.trim();
   drawn.delete(text);
   drawn.set(text, task);
   if (drawn.size > MOST) drawn.delete(drawn.keys().next().value!);

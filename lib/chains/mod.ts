@@ -26,4 +26,4 @@ export {
   type RecordId,
   sample,
 } from "./chains.ts";
-export { isRight } from "./_answer.ts";
+export { isRight } from "./answer.ts";

@@ -72,8 +72,11 @@ export function followChain(
     const answer = seen(task.answer);
     return { text: answer === undefined ? GIVES_UP : String(answer), calls: [] };
   }
-  const { tool: name, arguments: given } = isMended ? task.calls[call.right]! : call;
-  const values = Object.entries(given).map(([key, value]) => [key, seen(value)] as const);
+  const right = task.calls[call.right]!;
+  const { tool: name, arguments: given } = isMended ? right : call;
+  const values = Object.entries(given).map(([key, value]) =>
+    [key, isSame(right.arguments[key] ?? null, value) ? seen(value) : value] as const
+  );
   // What no result has shown is made up, once.
   const isKnown = values.every(([, value]) => value !== undefined);
   if (errors >= MAX_ERRORS || errors > 0 && !isKnown) return { text: GIVES_UP, calls: [] };
@@ -152,8 +155,11 @@ function seenFor(
     if (way === undefined) continue;
     const result = results.get(place);
     if (result === undefined) return undefined;
-    // Where names of fields were changed, the value itself still stands there.
-    return valueAt(result, way) ?? (wayTo(result, value) === undefined ? undefined : value);
+    // Where names of fields or the format were changed, the value itself still stands there.
+    const isHeld = typeof result === "string"
+      ? result.includes(String(value))
+      : wayTo(result, value) !== undefined;
+    return valueAt(result, way) ?? (isHeld ? value : undefined);
   }
   return value;
 }

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { isRight } from "../../lib/chains/_answer.ts";
+import { isRight } from "../../lib/chains/answer.ts";
 import { chains, type ChainTask, sample } from "../../lib/chains/chains.ts";
 import { type ToolGraph, toolGraph } from "../../lib/chains/graph.ts";
 import { openApiTools } from "../../lib/integrations/openapi.ts";

@@ -14,7 +14,7 @@ import {
 import { type CaseSpec, isCase, type TaskSpec } from "../../tasks/task_kind.ts";
 import { openTask, type SetUpOptions, type TaskOpener, type TaskOptions } from "./tasks.ts";
 import { AssertionError } from "@std/assert/assertion-error";
-import { type ChainCase, chainCase } from "./chain.ts";
+import { type ChainCase, chainCase } from "./_chain.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import {
@@ -333,6 +333,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.#seed = seed;
     if (toolCase.state !== undefined && fault === undefined) this.#before = snapshotOf(state);
     this.prompt = perturbed?.query.text ?? text;
+    toolCase.ids?.ask(this.prompt);
     this.system = recorded === undefined ? toolCase.system : recorded.system;
     this.turns = recorded === undefined ? toolCase.turns ?? [] : said.map(({ prompt }) => prompt);
     this.minimumCalls = toolCase.expected?.length ?? null;

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { Chain } from "../../../lib/chains/chains.ts";
-import { createModel } from "../../../lib/models/connect.ts";
+import { Connections } from "../../../lib/models/connect.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { describeTrial } from "../../../lib/reports/story.ts";
 import { caseOpener } from "../../../lib/trials/executors/case.ts";
@@ -45,15 +45,30 @@ Deno.test("each failure of a chain has its type, and is a root unless an earlier
       "1 wrong_id root fabricated",
       "2 detour cascade wrong_return",
     ]],
-    ["a detour that the answer follows from", [
-      ...["list_tasks", "get_task task_id=t2", "get_user user_id=u2"],
-    ], "Bela Crown", ["2 detour root other_record", "3 detour cascade wrong_return"]],
-    ["a detour that the answer does not follow from", [
-      ...["list_tasks", "get_task task_id=t2", ...RIGHT],
-    ], "Nobody", []],
-    ["a detour before the right answer", [
-      ...["list_tasks", "get_task task_id=t2", "get_user user_id=u2", ...RIGHT],
-    ], "Aria Stone", []],
+    [
+      "a detour that the answer follows from",
+      [
+        ...["list_tasks", "get_task task_id=t2", "get_user user_id=u2"],
+      ],
+      "Bela Crown",
+      ["2 detour root other_record", "3 detour cascade wrong_return"],
+    ],
+    [
+      "a detour that the answer does not follow from",
+      [
+        ...["list_tasks", "get_task task_id=t2", ...RIGHT],
+      ],
+      "Nobody",
+      [],
+    ],
+    [
+      "a detour before the right answer",
+      [
+        ...["list_tasks", "get_task task_id=t2", "get_user user_id=u2", ...RIGHT],
+      ],
+      "Aria Stone",
+      [],
+    ],
   ];
   for (const [name, calls, text, failures] of table) {
     await context.step(name, async () => {
@@ -88,7 +103,9 @@ Deno.test("a chain that draws no task makes the trial invalid", async () => {
     throw new InputError("Cannot draw a chain of 9 calls");
   };
   const open = caseOpener(() => owner({ ...OWNER, draw }));
-  const trial = await runTrial({ case: "own", seed: 1 }, scripted("m", []), { open });
+  const trial = await runTrial({ case: "own", seed: 1 }, scripted("m", [{ text: "unasked" }]), {
+    open,
+  });
   assertEquals([trial.outcome, trial.failures], ["invalid", []]);
   assertStringIncludes(trial.reason!, "Cannot draw a chain of 9 calls");
 });
@@ -110,7 +127,7 @@ Deno.test("a chain runs under perturbations, with an agent, and with sim:truth",
   const open = caseOpener(() => owner());
   for (const [name, solved, options] of runs) {
     await context.step(name, async () => {
-      const model = createModel({ model: "sim:truth" });
+      const model = new Connections().model({ model: "sim:truth" });
       const trial = await runTrial({ case: "own", seed: 1 }, model, { open, ...options });
       assertEquals([trial.outcome, trial.solved], ["solved", solved], describeTrial(trial));
     });
@@ -120,16 +137,21 @@ Deno.test("a chain runs under perturbations, with an agent, and with sim:truth",
 Deno.test("mistakes of sim:truth in chains have their types", async (context) => {
   const table: [model: string, solved: boolean, failures: string[]][] = [
     ["sim:truth", true, []],
-    ["sim:truth?value=1", false, ["wrong_id", "detour"]],
+    ["sim:truth?value=1", false, ["wrong_id"]],
+    ["sim:truth?value=1&seed=1", false, ["wrong_id", "detour"]],
     ["sim:truth?key=1", true, ["wrong_number_of_inputs"]],
     ["sim:truth?extra=1", true, ["wrong_number_of_inputs"]],
-    ["sim:truth?route=1", false, ["unseen_id"]],
+    ["sim:truth?route=1", false, []],
+    ["sim:truth?route=1&seed=3", false, ["unseen_id"]],
   ];
   const open = caseOpener(() => owner());
   for (const [name, solved, failures] of table) {
     await context.step(name, async () => {
-      const trial = await runTrial({ case: "own", seed: 1 }, createModel({ model: name }), { open });
-      console.log(describeTrial(trial));
+      const trial = await runTrial(
+        { case: "own", seed: 1 },
+        new Connections().model({ model: name }),
+        { open },
+      );
       assertEquals([trial.solved, trial.failures.map(({ type }) => type)], [solved, failures]);
     });
   }

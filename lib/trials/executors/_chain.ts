@@ -8,7 +8,8 @@ import { AssertionError } from "@std/assert/assertion-error";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
 import { valueText } from "../../calls/values/text.ts";
-import { type Chain, type ChainTask, isRight, type RecordId } from "../../chains/chains.ts";
+import { isRight } from "../../chains/answer.ts";
+import type { Chain, ChainTask, RecordId } from "../../chains/chains.ts";
 import { rememberTask } from "../../chains/drawn.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
 import type { ToolCase } from "./tool_case.ts";
@@ -34,7 +35,6 @@ export function chainCase<State>(
     };
     return { ...toolCase, tools: [], prompt };
   }
-  rememberTask(task);
   const assert: ToolCase<State>["assert"] = ({ answer }) => {
     if (isRight(task, answer ?? "")) return;
     throw new AssertionError(`The answer must be ${valueText(task.answer, 200)}`);
@@ -78,6 +78,11 @@ export class ChainIds {
     this.#task = task;
     const scopes = Object.entries(task.scopes).map(([type, id]) => ({ type, id }));
     this.#given = [...task.given, ...scopes];
+  }
+
+  /** Makes the task known by the question that the model gets. */
+  ask(question: string): void {
+    rememberTask(this.#task, question);
   }
 
   /** Takes a call that conforms to the schema before it is carried out, and returns what is wrong with its ids. */
