@@ -3,9 +3,8 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { targetOf, typesOf } from "../tools/schema/position.ts";
-import { wordsOf } from "./_questions.ts";
+import type { Place } from "./_places.ts";
+import { wordsOf } from "./_words.ts";
 
 /** A text or a number of a record. */
 export interface Leaf {
@@ -17,87 +16,40 @@ export interface Leaf {
   readonly isLabel: boolean;
 }
 
-/** Levels of objects within a record, at most. */
-const MAX_LEVELS = 2;
-/** Schemas that one value may have, at most: references may go round. */
-const MAX_PARTS = 50;
+/** Names on the way to a leaf within its record, at most: longer questions are not clear. */
+const MAX_NAMES = 2;
 
-/** Words at the end of names of what nobody asks for: ids, addresses, what a program needs, one of few values. */
+/** Words at the end of names of what nobody asks for: ids, addresses, what programs need, one of few values. */
 const NEVER = new Set(
-  ("id ids gid uuid guid key keys sha hash digest etag fingerprint signature token secret password cursor next previous page pages " +
-    "offset limit url urls uri href link links image icon avatar thumbnail picture logo photo html markdown type kind status " +
-    "state object resource self version revision format encoding mode class locale lang").split(
-      " ",
-    ),
+  ("id ids gid uuid guid uid key keys sha hash digest etag fingerprint signature token secret password cursor next " +
+    "previous page pages offset limit url urls uri href link links image icon avatar thumbnail picture logo photo " +
+    "html markdown type kind status state object resource self version revision format encoding mode class locale " +
+    "lang").split(" "),
 );
+const LABEL = /^(name|title|subject|label|summary)$/;
 
 /** Returns the texts and numbers of the record at a way in a result, without those of the records within it. */
 export function leavesOf(
-  result: JsonObject,
+  places: readonly Place[],
   way: readonly string[],
   inner: readonly (readonly string[])[],
 ): Leaf[] {
-  let schemas: readonly JsonValue[] = [result];
-  for (const key of way) schemas = within(result, partsOf(result, schemas), key);
-  const nested = new Set(inner.map((path) => path.slice(way.length).join("\0")));
-  const found: Leaf[] = [];
-  const visit = (parts: readonly JsonObject[], path: readonly string[]) => {
-    for (const key of new Set(parts.flatMap((part) => Object.keys(Object(part["properties"]))))) {
-      const at = [...path, key];
-      if (nested.has(at.join("\0")) || key.includes("*")) continue;
-      const own = partsOf(result, within(result, parts, key));
-      const types = new Set(own.flatMap((part) => typesOf(part) ?? []));
-      types.delete("null");
-      if (types.size !== 1) continue;
-      const [type] = types;
-      if (type === "object" && at.length <= MAX_LEVELS) visit(own, at);
-      const isText = type === "string";
-      if (!isText && type !== "number" && type !== "integer") continue;
-      const words = at.map(wordsOf);
-      const last = words.at(-1)!.split(" ").at(-1)!;
-      const isListed = own.some((part) =>
-        part["enum"] !== undefined || part["const"] !== undefined || part["writeOnly"] === true ||
-        /^(ur[il]|iri|binary|byte|password|html)/.test(String(part["format"])) ||
-        Number(part["maxLength"] ?? 9) < 4
-      );
-      const isAsked = !isListed && words.every((text) => !NEVER.has(text.split(" ").at(-1)!));
-      const isLabel = isText && isAsked && at.length === 1 &&
-        /^(name|title|subject|label|summary)$/.test(last);
-      found.push({ path: at, isAsked, isLabel });
-    }
-  };
-  visit(partsOf(result, schemas), []);
-  return found;
-}
-
-/** Returns the schemas of a property, or of the items of a list. */
-function within(root: JsonObject, parts: readonly JsonObject[], key: string): JsonValue[] {
-  return parts.flatMap(({ properties, items }) => {
-    const found = key === "*"
-      ? items
-      : Object.hasOwn(Object(properties), key)
-      ? Object(properties)[key]
-      : undefined;
-    return found === undefined ? [] : partsOf(root, [found]);
+  const nested = inner.filter((path) => path.length > way.length && isWithin(path, way));
+  return places.flatMap(({ path, type, plain }): Leaf[] => {
+    const own = path.slice(way.length);
+    const isLeaf = type === "string" || type === "number" || type === "integer";
+    if (!isLeaf || own.length < 1 || own.length > MAX_NAMES || own.includes("*")) return [];
+    if (!isWithin(path, way) || nested.some((one) => isWithin(path, one))) return [];
+    const lasts = own.map((name) => wordsOf(name).at(-1) ?? "id");
+    const isListed = Object.hasOwn(plain, "enum") || Object.hasOwn(plain, "const") ||
+      /^(ur[il]|iri|binary|byte|password)/.test(String(plain["format"]));
+    const isAsked = !isListed && !lasts.some((word) => NEVER.has(word));
+    const isLabel = isAsked && type === "string" && own.length === 1 && LABEL.test(lasts[0]!);
+    return [{ path: own, isAsked, isLabel }];
   });
 }
 
-/** Returns the schemas that all apply to one value: nothing of a union but what may also be null. */
-function partsOf(root: JsonObject, schemas: readonly JsonValue[]): JsonObject[] {
-  const parts = new Set<JsonObject>();
-  const waiting = [...schemas];
-  for (const schema of waiting) {
-    if (!isJsonObject(schema) || parts.has(schema) || parts.size > MAX_PARTS) continue;
-    parts.add(schema);
-    const { allOf, anyOf, oneOf, $ref } = schema;
-    waiting.push(...(targetOf(root, $ref) === undefined ? [] : [targetOf(root, $ref)!]));
-    if (Array.isArray(allOf)) waiting.push(...allOf);
-    for (const union of [anyOf, oneOf]) {
-      const branches = Array.isArray(union)
-        ? union.filter((one) => !isJsonObject(one) || one["type"] !== "null")
-        : [];
-      if (branches.length === 1) waiting.push(branches[0]!);
-    }
-  }
-  return [...parts];
+/** Whether a way begins with another one. */
+export function isWithin(path: readonly string[], way: readonly string[]): boolean {
+  return way.every((key, at) => key === path[at]);
 }

@@ -6,7 +6,8 @@
 import type { Stream } from "../base/random.ts";
 import { sample } from "@std/random";
 import type { RecordPlace, Take, ToolGraph, ToolNode } from "./graph.ts";
-import { type Leaf, leavesOf } from "./_leaves.ts";
+import { isWithin, type Leaf, leavesOf } from "./_leaves.ts";
+import { type Place, placesOf } from "./_places.ts";
 
 /** A record in a result as a chain uses it: how the call is made, and which record it is. */
 export interface View {
@@ -29,6 +30,7 @@ export class Plan {
   /** The tools that chains and the search for shorter ways may call. */
   readonly readers: readonly ToolNode[];
   readonly views: readonly View[];
+  readonly #places = new Map<ToolNode, readonly Place[]>();
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
   readonly #reach = new Map<string, readonly View[]>();
   readonly #goals = new Map<string, readonly View[]>();
@@ -44,20 +46,17 @@ export class Plan {
 
   /** Returns the leaves of a record in the result of a tool. */
   leaves(node: ToolNode, place: RecordPlace): readonly Leaf[] {
-    let own = this.#leaves.get(place);
-    if (own === undefined) {
+    return this.#leaves.getOrInsertComputed(place, () => {
       const inner = node.records.filter((one) => one !== place).map((one) => one.path);
       // Where an id stands alone, there is no record.
-      own = place.key === undefined ? [] : leavesOf(node.result!, place.path, inner);
-      this.#leaves.set(place, own);
-    }
-    return own;
+      const places = this.#places.getOrInsertComputed(node, () => placesOf(node.result!));
+      return place.key === undefined ? [] : leavesOf(places, place.path, inner);
+    });
   }
 
   /** Returns the views that may be the last of a chain of some calls. */
   goals(calls: number): readonly View[] {
-    return this.#kept(
-      this.#goals,
+    return this.#goals.getOrInsertComputed(
       `${calls}`,
       () =>
         this.views.filter((view) =>
@@ -95,7 +94,7 @@ export class Plan {
    * left out.
    */
   distances(type: string, path: readonly string[]): ReadonlyMap<string, number> {
-    return this.#kept(this.#distances, [type, ...path].join("\0"), () => {
+    return this.#distances.getOrInsertComputed([type, ...path].join("\0"), () => {
       const found = new Map<string, number>();
       let next = [...this.showing(type, path)];
       for (let distance = 1; next.length > 0; distance++) {
@@ -115,24 +114,26 @@ export class Plan {
 
   /** Returns the tools whose results may show a leaf of records of a type. */
   showing(type: string, path: readonly string[]): ReadonlySet<ToolNode> {
-    const text = path.join("\0");
-    return this.#kept(
-      this.#showing,
-      [type, text].join("\0"),
+    return this.#showing.getOrInsertComputed(
+      [type, ...path].join("\0"),
       () =>
-        new Set(this.readers.filter((node) =>
-          node.records.some((place) =>
-            place.type === type &&
-            this.leaves(node, place).some((leaf) => leaf.path.join("\0") === text)
-          )
-        )),
+        new Set(
+          this.readers.filter((node) =>
+            node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))
+          ),
+        ),
     );
+  }
+
+  /** Whether a record in the result of a tool may have a leaf. */
+  hasLeaf(node: ToolNode, place: RecordPlace, path: readonly string[]): boolean {
+    const text = path.join("\0");
+    return this.leaves(node, place).some((leaf) => leaf.path.join("\0") === text);
   }
 
   /** Returns the views that show an id of a type as the last of some calls. */
   #before(type: string, calls: number, selectors: number): readonly View[] {
-    return this.#kept(
-      this.#reach,
+    return this.#reach.getOrInsertComputed(
       [type, calls, selectors].join("\0"),
       () =>
         this.views.filter((view) =>
@@ -148,12 +149,6 @@ export class Plan {
     if (left < 0) return false;
     if (drive === undefined || calls === 1) return calls === 1;
     return this.#before(drive.type!, calls - 1, left).length > 0;
-  }
-
-  #kept<Value>(kept: Map<string, Value>, key: string, make: () => Value): Value {
-    let value = kept.get(key);
-    if (value === undefined) kept.set(key, value = make());
-    return value;
   }
 
   #viewsOf(node: ToolNode): View[] {
@@ -195,7 +190,7 @@ function related(node: ToolNode, places: readonly RecordPlace[]): (readonly Reco
 /** Returns the record that another one stands in; `undefined` at the top. */
 function recordAround(node: ToolNode, place: RecordPlace): RecordPlace | undefined {
   return node.records.findLast((one) =>
-    one.path.length < place.path.length && one.path.every((key, at) => key === place.path[at])
+    one.path.length < place.path.length && isWithin(place.path, one.path)
   );
 }
 

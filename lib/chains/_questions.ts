@@ -5,18 +5,10 @@
 
 import { jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolGraph } from "./graph.ts";
+import { isId, wordsOf } from "./_words.ts";
 
 /** The version of the templates: a part of what somebody confirms. */
 export const TEMPLATES = 1;
-
-/** Returns a name as words in lower case: `dueDate`, `due_date` and `due-date` as `due date`. */
-export function wordsOf(name: string): string {
-  return name.replace(/([\p{Ll}\d])(\p{Lu})/gu, "$1 $2").replace(
-    /(\p{Lu})(\p{Lu}\p{Ll})/gu,
-    "$1 $2",
-  )
-    .replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
-}
 
 /** What a question says, part by part. */
 export type Phrase =
@@ -52,7 +44,7 @@ export function questionOf(
   for (const phrase of phrases) {
     if ("given" in phrase) {
       const noun = nounOf(phrase.given);
-      const key = wordsOf(graph.types.get(phrase.given)!.key);
+      const key = textOf(graph.types.get(phrase.given)!.key);
       sentences.push(`Take the ${noun} whose ${key} is ${jsonText(phrase.id)}.`);
       record = `that ${noun}`;
     } else if ("item" in phrase) {
@@ -74,7 +66,7 @@ export function questionOf(
     }
   }
   const where = Object.entries(scopes).map(([name, value]) =>
-    `the ${wordsOf(name)} ${jsonText(value)}`
+    `the ${textOf(name)} ${jsonText(value)}`
   );
   const [first, ...rest] = sentences;
   const begin = where.length === 0
@@ -85,7 +77,7 @@ export function questionOf(
 
 /** Returns a way within a record as words: `address.city` as `city of the address`. */
 function fieldWords(path: readonly string[]): string {
-  return path.map(wordsOf).reverse().join(" of the ");
+  return path.map(textOf).reverse().join(" of the ");
 }
 
 /** Whether a parameter is named by an entity, with or without its key. */
@@ -96,7 +88,13 @@ function isNamed(parameter: string, entity: string): boolean {
 
 /** Returns the words of a parameter or a relation without those of a key. */
 function relationWords(name: string): string {
-  return wordsOf(name).replace(/(^| )(id|gid|uuid|guid|key|slug|sha|login|number)$/, "");
+  const words = wordsOf(name);
+  return (isId(words.at(-1) ?? "") ? words.slice(0, -1) : words).join(" ");
+}
+
+/** Returns a name as words. */
+function textOf(name: string): string {
+  return wordsOf(name).join(" ");
 }
 
 /** Returns a relation as a noun: `created by` says nothing without what it leads to. */

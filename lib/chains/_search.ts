@@ -3,59 +3,56 @@
  * @module
  */
 
-import { fieldOf, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import { attempt } from "../base/errors.ts";
+import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolNode } from "./graph.ts";
 import type { ChainTask, RecordId } from "./chains.ts";
 import type { Plan } from "./_plan.ts";
+import type { World } from "./_stand_in.ts";
 
 /** Calls that are tried, at most: where there are more, the task is taken for one with a shorter way. */
 const MAX_CALLS = 3_000;
-/** Calls that are tried, at most, of tools that do not lead to the answer. */
-const MAX_FAR = 60;
+/** Calls whose whole results are looked through for an answer that may also stand elsewhere by chance, at most. */
+const MAX_RESULTS = 30;
 
 /**
  * Whether fewer calls than those of a task may show its answer. From what the question gives it makes every call with
- * every combination of ids that calls before have shown, where the types of ids may still lead to the answer. How many calls an argument took is counted for the one that took the most, so that no way is missed.
+ * every combination of ids that calls before have shown, where the types of ids may still lead to the answer. How
+ * many calls an argument took is counted for the one that took the most, so that no way is missed.
  */
-export function hasShorterWay(
-  plan: Plan,
-  { world, given, target, answer, calls }: ChainTaskCore,
-): boolean {
+export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
+  const { world, given, target, answer, calls } = task;
   const distances = plan.distances(target.type, target.path);
   const showing = plan.showing(target.type, target.path);
   const known = new Map<string, Map<string, { readonly id: JsonValue; readonly after: number }>>();
   const learn = ({ type, id }: RecordId, after: number) => {
-    const own = known.get(type) ?? new Map();
-    known.set(type, own);
-    const text = jsonText(id);
-    if (!own.has(text)) own.set(text, { id, after });
+    const own = known.getOrInsertComputed(type, () => new Map());
+    own.getOrInsert(jsonText(id), { id, after });
   };
   for (const one of given) learn(one, 0);
-  let tried = 0;
+  const tried: (readonly [tool: string, input: JsonObject])[] = [];
   for (let after = 1; after < calls.length; after++) {
     const left = calls.length - 1 - after;
     const isNear = (type: string) => (distances.get(type) ?? Infinity) <= left;
     const learnt: RecordId[] = [];
     for (const node of plan.readers) {
-      const isFar = !showing.has(node) && !node.records.some(({ type }) => isNear(type));
+      const { name } = node.tool;
+      const mayShow = showing.has(node);
+      if (after > 1 && !mayShow && !node.records.some(({ type }) => isNear(type))) continue;
       for (const input of inputs(node, after)) {
-        // The same value may stand elsewhere by chance: the first calls are made wherever they lead.
-        if (isFar && tried > MAX_FAR) break;
-        if (++tried > MAX_CALLS) return true;
-        const { value } = world.call(node.tool.name, input);
-        if (value === undefined) continue;
-        if (holds(value, answer)) return true;
-        for (const { path, type, key } of node.records) {
-          for (const found of valuesAt(value, path)) {
-            const id = key === undefined ? found : fieldOf(found, key);
-            if (id !== undefined && id !== null) learnt.push({ type, id });
-          }
+        if (tried.push([name, input]) > MAX_CALLS) return true;
+        for (const record of world.records(name, input)) {
+          const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
+          if (isTarget && plan.hasLeaf(node, record.place, target.path)) return true;
+          if (isNear(record.type)) learnt.push(record);
         }
       }
     }
     for (const one of learnt) learn(one, after);
   }
-  return false;
+  // Words that are made up hardly stand twice; numbers and dates do.
+  return tried.slice(0, /\d/.test(String(answer)) ? MAX_RESULTS : 0)
+    .some(([tool, input]) => holds(resultOf(world, tool, input), answer));
 
   /** Yields the arguments of all calls that take something which the calls of the round before have shown. */
   function* inputs(node: ToolNode, after: number): Generator<JsonObject> {
@@ -89,15 +86,22 @@ export function hasShorterWay(
 /** What the search asks of a task. */
 type ChainTaskCore = Pick<ChainTask, "world" | "given" | "target" | "answer" | "calls">;
 
-/** Returns the values at a way: names of properties, and `*` for each item of a list. */
-export function valuesAt(
-  value: JsonValue | undefined,
-  [key, ...rest]: readonly string[],
-): JsonValue[] {
-  if (value === undefined || value === null) return [];
-  if (key === undefined) return [value];
-  if (key !== "*") return valuesAt(fieldOf(value, key), rest);
-  return Array.isArray(value) ? value.flatMap((item) => valuesAt(item, rest)) : [];
+/** Whether each call of a task shows what the next one takes, and the last one the answer. */
+export function isShown(
+  { world, answer, calls, steps }: Pick<ChainTask, "steps"> & ChainTaskCore,
+): boolean {
+  return calls.every(({ tool, arguments: input }, at) => {
+    const value = resultOf(world, tool, input);
+    return value !== undefined &&
+      holds(value, at + 1 < calls.length ? steps[at]!.shows.id : answer);
+  });
+}
+
+/** Returns the result of a call; `undefined` if there is none. */
+function resultOf(world: World, tool: string, input: JsonObject): JsonValue | undefined {
+  // Where no value is found that fits a schema, nothing is shown.
+  const result = attempt(() => world.call(tool, input));
+  return result !== undefined && "value" in result ? result.value : undefined;
 }
 
 /** Whether a value holds another one. */
@@ -105,4 +109,9 @@ function holds(value: JsonValue | undefined, part: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some((inner) => holds(inner, part))
     : value === part;
+}
+
+/** Whether two values are the same. */
+export function isSame(one: JsonValue, other: JsonValue): boolean {
+  return one === other || jsonText(one) === jsonText(other);
 }

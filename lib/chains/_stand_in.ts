@@ -8,17 +8,14 @@ import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import { fork } from "../base/random.ts";
 import type { ToolGraph } from "./graph.ts";
 
-/** What a call comes to: a result, or which argument names nothing that there is. */
-export type WorldAnswer =
-  | { readonly value: JsonValue; readonly unknown?: never }
-  | {
-    readonly value?: never;
-    readonly unknown: {
-      readonly parameter: string;
-      readonly type: string;
-      readonly value: JsonValue;
-    };
+/** What a call comes to. */
+export type WorldResult = { readonly value: JsonValue } | {
+  readonly unknown: {
+    readonly parameter: string;
+    readonly type: string;
+    readonly value: JsonValue;
   };
+};
 
 /** The records that the tools of a task return. */
 export class World {
@@ -46,7 +43,7 @@ export class World {
   field(type: string, id: JsonValue, path: readonly string[]): JsonValue | undefined {
     return `V${Math.floor(1e9 * fork(this.seed, type, jsonText(id), ...path).prng())}`;
   }
-  call(tool: string, input: JsonObject): WorldAnswer {
+  call(tool: string, input: JsonObject): WorldResult {
     const { takes, records } = this.graph.nodes.get(tool)!;
     for (const { parameter, type, role } of takes) {
       const value = input[parameter];

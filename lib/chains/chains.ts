@@ -15,12 +15,13 @@ import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isRight } from "./answer.ts";
 import { Plan, type View } from "./_plan.ts";
-import { hasShorterWay } from "./_search.ts";
+import { hasShorterWay, isSame, isShown } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import { World } from "./_stand_in.ts";
 
-/** Ways that are drawn for one task, at most. */
-const MAX_TRIES = 200;
+/** Ways that are drawn for one task, at most, and those in one world. */
+const MAX_TRIES = 500;
+const WAYS = 10;
 /** Calls of a chain, at most. */
 const MAX_CALLS = 8;
 
@@ -213,22 +214,23 @@ interface DrawOptions {
  * @throws {InputError} If none is found.
  */
 function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask {
+  let world: World;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
+    if (tries % WAYS === 0) {
+      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown: options.unknown });
+    }
     const stream = fork(seed, "way", tries);
     const views = plan.draw(options.calls, stream);
     if (views === undefined) continue;
-    const world = new World(plan.graph, forkSeed(seed, "world", tries), {
-      unknown: options.unknown,
-    });
-    const task = taskOf(plan, views, world, stream);
-    if (task === undefined || hasShorterWay(plan, task)) continue;
+    const task = taskOf(plan, views, world!, stream);
+    if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     const needed = new Set(task.calls.map(({ tool }) => tool));
     const nodes = [...plan.graph.nodes.values()];
     const others = shuffle(nodes.filter(({ tool }) => !needed.has(tool.name)), stream)
       .slice(0, Math.max(0, options.offered - needed.size));
     const chosen = new Set(others.map(({ tool }) => tool.name)).union(needed);
     const tools = nodes.filter(({ tool }) => chosen.has(tool.name))
-      .map((node) => answered(plan.graph, world, node));
+      .map((node) => answered(plan.graph, world!, node));
     return { ...task, tools };
   }
   throw cannot(
@@ -284,7 +286,9 @@ function taskOf(
       const ids = world.list(name, input);
       const id = draw(ids, stream);
       const of = drive && seen.at(-1)!.type;
-      if (ids.length < 2 || !see(root!.type, id)) return undefined;
+      // Of two records of a kind, a question would have to say which of them it goes on with.
+      const isSecond = seen.some((one) => one.type === root!.type);
+      if (ids.length < 2 || isSecond || !see(root!.type, id)) return undefined;
       const names = ids.map((one) => world.field(root!.type, one, label));
       const value = world.field(root!.type, id!, label);
       if (!isTelling(value) || names.filter((one) => one === value).length > 1) return undefined;
@@ -330,8 +334,9 @@ function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
     [SERVED]: undefined,
     [FRESH]: () => own,
     execute(input) {
-      const { value, unknown } = world.call(tool.name, input);
-      if (unknown === undefined) return Promise.resolve(jsonText(value));
+      const result = world.call(tool.name, input);
+      if ("value" in result) return Promise.resolve(jsonText(result.value));
+      const { unknown } = result;
       const { entity = unknown.type, key } = graph.types.get(unknown.type) ?? {};
       const error = key === undefined
         ? `There is no ${entity} ${jsonText(unknown.value)}`
@@ -346,8 +351,4 @@ function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
 function isTelling(value: JsonValue | undefined): value is string | number | bigint {
   if (typeof value === "string") return /^\S.{2,118}\S$/.test(value) && !value.includes("://");
   return (typeof value === "number" || typeof value === "bigint") && String(value).length > 2;
-}
-
-function isSame(one: JsonValue, other: JsonValue): boolean {
-  return jsonText(one) === jsonText(other);
 }

@@ -50,7 +50,7 @@ const GRAPHS: Readonly<Record<string, ToolGraph>> = {
           Vet: object({ id: WHOLE, name: TEXT, email: { type: "string", format: "email" } }),
         },
       },
-    }, { mock: true }),
+    }, { seed: 1 }),
   ),
   projects: toolGraph(
     await openApiTools({
@@ -70,7 +70,7 @@ const GRAPHS: Readonly<Record<string, ToolGraph>> = {
           User: object({ id: WHOLE, name: TEXT, phone: TEXT, room: object({ floor: TEXT }) }),
         },
       },
-    }, { mock: true }),
+    }, { seed: 1 }),
     { scope: ["account"] },
   ),
   shop: toolGraph(
