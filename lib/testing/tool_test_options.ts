@@ -222,7 +222,7 @@ const OF_CHAIN = [
 const OWN = {
   chain: must(
     "be one of chains(graph)",
-    (chain) => isObject(chain) && "draw" in chain && typeof chain.draw === "function",
+    (chain) => isObject(chain) && "graph" in chain && "draw" in chain,
   ).optional(),
   prompt: must(
     "be a text that is not empty, or a function that makes it",

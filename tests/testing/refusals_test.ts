@@ -249,6 +249,15 @@ const tableOfSuites: [call: string, message: RegExp][] = [
     /Cannot use tool suite s:\n {2}at the top: expected object, received number/,
   ],
   ['toolSuite("s", { models: adder })', /here it is called model/],
+  ['toolTest("t", { model: adder, chain: 5 })', /at chain: must be one of chains\(graph\)/],
+  [
+    'toolTest("t", { ...right, model: adder, chain: { graph: {}, draw() {} } })',
+    /Unrecognized key: "prompt": the chain of the test gives it/,
+  ],
+  [
+    'toolTest("t", { model: adder, chain: { graph: {}, draw() {} }, variants: { a: { tools: [] } } })',
+    /at variants: must have no tools: the chain gives them/,
+  ],
   [
     'toolSuite("s", { prompt: "Hi" })',
     /"prompt": it belongs to the tests: each of them has its own/,
