@@ -42,6 +42,8 @@ export interface Collection {
   readonly word: string;
   readonly key: string;
   readonly type: "string" | "integer";
+  /** What its paths begin with, as `areaOf()` has it; empty for others. */
+  readonly area: string;
   /** The paths of one record, with `{}` for each parameter. */
   readonly templates: Set<string>;
   /** The definitions that its records have. */
@@ -65,7 +67,7 @@ export function knownTool(tool: Tool, reads: boolean, result: JsonObject | undef
     ...(result && { result }),
     places: result === undefined ? [] : placesOf(result),
     path: parts.map((part) => {
-      const [, name] = /^\{([^{}]+)\}(?:\.\w+)?$/.exec(part) ?? [];
+      const [, name] = /^\{([^{}]+)\}(?:\.\w+)?(?:[#?].*)?$/.exec(part) ?? [];
       return name === undefined ? part.toLowerCase().replace(/\.(json|xml)$/, "") : [
         route!.parameters[name] ?? name,
       ];
@@ -84,7 +86,19 @@ const VERBS = new Set("get show id byid find details info lookup view fetch read
 /** Returns the words of a path before one of its parts, the nearest first. */
 export function wordsBefore(path: KnownTool["path"], end: number): string[] {
   return path.slice(0, end).filter((part) => typeof part === "string").reverse()
-    .filter((part) => !VERBS.has(plainName(part)));
+    .filter((part) => !VERBS.has(plainName(part)) && !/^(v\d+(\.\d+)*|api|rest)$/.test(part));
+}
+
+/**
+ * Returns the words of a path that no parameter follows, before its last one: `phone/devices` is another collection
+ * than `h323/devices`, and `users/{}/devices` is most likely the same as `devices`.
+ */
+export function areaOf(path: KnownTool["path"], end: number): string {
+  const [own] = wordsBefore(path, end);
+  const at = path.slice(0, end).lastIndexOf(own ?? "");
+  const alone = path.slice(0, at).filter((_, place) => typeof path[place + 1] === "string");
+  return wordsBefore(alone, alone.length).filter((word) => !/^(me|my|self|search)$/.test(word))
+    .join("/");
 }
 
 /** Whether an operation is known by its path: others are known by the words of their names, as all tools. */
@@ -114,6 +128,7 @@ export function collectionsOf(tools: readonly KnownTool[]): readonly Collection[
     const template = isPath ? templateOf(known.path) : `named ${entity.join(" ")}`;
     const collection = found.getOrInsertComputed(`${template} ${one.key} ${one.type}`, () => ({
       ...{ entity: entity.join(" "), word: entity.join(""), key: one.key, type: one.type, words },
+      area: isPath ? areaOf(known.path, known.path.length) : "",
       ...{ templates: new Set([template]), definitions: new Set(), ones: new Map() },
     }));
     for (const definition of one.record.definitions) collection.definitions.add(definition);
@@ -179,7 +194,7 @@ function recordOf(
   | undefined {
   const type = idTypeOf(parameter);
   if (type === undefined) return undefined;
-  const wanted = keysFor(parameter.name, entity.join(""));
+  const wanted = keysFor(parameter, entity.join(""));
   for (const record of places) {
     if (record.type !== "object" || !isMain(record.path, entity.join(""))) continue;
     const own = new Map(
@@ -201,9 +216,11 @@ export function isMain(path: readonly string[], word: string): boolean {
 }
 
 /** Returns the properties that may hold the value of a parameter, without case and separators, the best first. */
-function keysFor(parameter: string, entity: string): string[] {
-  const plain = plainName(parameter);
-  const last = wordsOf(parameter).at(-1) ?? "";
+function keysFor({ name, description = "" }: Parameter, entity: string): string[] {
+  const plain = plainName(name);
+  const last = wordsOf(name).at(-1) ?? "";
+  const said = wordsOf(description);
+  const isName = said.includes("name") && !said.some(isId);
   const rest = plain.startsWith(entity)
     ? plain.slice(entity.length)
     : plain.endsWith(entity)
@@ -212,7 +229,7 @@ function keysFor(parameter: string, entity: string): string[] {
   return [
     ...(NO_KEY.has(last) ? [] : [plain]),
     ...(KEYS.includes(rest) ? [rest, entity + rest] : []),
-    ...(rest === "" ? ["id", "login", "slug", "key"] : []),
+    ...(rest === "" ? ["id", "login", "slug", "key"].slice(isName ? 1 : 0) : []),
     ...(plain === "username" ? ["login"] : []),
     ...(isId(last) ? [last] : []),
   ];

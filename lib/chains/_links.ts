@@ -5,6 +5,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import {
+  areaOf,
   type Collection,
   hasPath,
   isMain,
@@ -13,7 +14,7 @@ import {
   templateOf,
   wordsBefore,
 } from "./_collections.ts";
-import { idTypeOf, type Place, viewOf } from "./_places.ts";
+import { idTypeOf, type Place, type View, viewOf } from "./_places.ts";
 import {
   isEnvelope,
   isId,
@@ -33,6 +34,8 @@ export interface Found {
   readonly collection: Collection;
   readonly rule: LinkRule;
   readonly doubt?: string;
+  /** Whether the doubt is that its name is that of the entity alone. */
+  readonly isAlone?: boolean;
 }
 
 /** Records around one that is linked, at most. */
@@ -46,6 +49,8 @@ export class Links {
   readonly #templates = new Map<string, Collection>();
   readonly #words = new Map<string, Collection[]>();
   readonly #names = new Map<string, Set<Collection>>();
+  /** The areas in which paths have a word, by it. */
+  readonly #areas = new Map<string, Set<string>>();
   readonly #definitions = new Map<JsonObject, Collection | undefined>();
 
   constructor(readonly collections: readonly Collection[], tools: readonly KnownTool[]) {
@@ -54,6 +59,14 @@ export class Links {
       this.#words.getOrInsert(collection.word, []).push(collection);
       for (const name of namesOf(collection)) {
         this.#names.getOrInsertComputed(name, () => new Set()).add(collection);
+      }
+    }
+    for (const { path } of tools) {
+      for (const [place, part] of path.entries()) {
+        const isEnd = place === path.length - 1 || Array.isArray(path[place + 1]);
+        if (typeof part !== "string" || !isEnd) continue;
+        const word = singularWords(part).join("");
+        this.#areas.getOrInsertComputed(word, () => new Set()).add(areaOf(path, place + 1));
       }
     }
     for (const collection of collections) this.#define(collection.definitions, collection);
@@ -86,8 +99,9 @@ export class Links {
       ? singularWords(last as string).join("")
       : singularWords(noun.join(" ")).join("");
     const words = this.#words.get(word) ?? [];
+    const area = areaOf(known.path, known.path.length);
     const collection = this.#templates.get(`${templateOf(known.path)}/{}`) ??
-      (words.length === 1 ? words[0] : undefined);
+      (words.length === 1 && words[0]!.area === area ? words[0] : undefined);
     if (collection === undefined) return undefined;
     const items = known.places.filter(({ path, type }) =>
       type === "object" && path.at(-1) === "*" && path.indexOf("*") === path.length - 1
@@ -118,7 +132,9 @@ export class Links {
       const [word = ""] = wordsBefore(known.path, at);
       const words = this.#words.get(singularWords(word).join("")) ?? [];
       const same = this.#templates.get(templateOf(known.path.slice(0, at + 1)));
-      const collection = same ?? (words.length === 1 ? words[0]! : undefined);
+      const area = areaOf(known.path, at);
+      const collection = same ??
+        (words.length === 1 && words[0]!.area === area ? words[0]! : undefined);
       if (collection?.type === type) {
         const names = namesOf(collection);
         if (names.includes(plain)) return { collection, rule: "named id" };
@@ -130,22 +146,36 @@ export class Links {
         return { collection, rule: "path word", doubt: `it stands after "${word}" in the path` };
       }
     }
-    return this.#byName(parameter.name, type);
+    const named = this.#byName(parameter.name, type, parameter);
+    // The same name as where it is known makes up for a name that says little.
+    const isSame = named?.isAlone === true &&
+      [...named.collection.ones.values()].some((one) => plainName(one.parameter) === plain);
+    return isSame ? { collection: named.collection, rule: named.rule } : named;
   }
 
   /** Returns which ids a name stands for: those of the only collection of that name. */
-  #byName(name: string, type: "string" | "integer" | undefined): Found | undefined {
+  #byName(
+    name: string,
+    type: "string" | "integer" | undefined,
+    { plain: bounds, description = "" }: Pick<View, "plain" | "description">,
+  ): Found | undefined {
     const fits = (one: Collection) => type === undefined || one.type === type;
     const plain = plainName(name);
     const exact = [...this.#names.get(plain) ?? []];
     const [collection] = exact.filter(fits);
     if (collection !== undefined) {
-      const doubt = exact.length > 1 || (this.#words.get(collection.word) ?? []).length > 1
-        ? `there are ${exact.length} collections of this name`
-        : type !== undefined && plain === collection.word && !isSureAlone(collection)
-        ? `it has the name of the entity, and may be another key than ${collection.key}`
-        : undefined;
-      return { collection, rule: "named id", ...(doubt === undefined ? {} : { doubt }) };
+      const all = Math.max(
+        exact.length,
+        (this.#words.get(collection.word) ?? []).length,
+        this.#areas.get(collection.word)?.size ?? 0,
+      );
+      const own = { collection, rule: "named id" } as const;
+      if (all > 1) return { ...own, doubt: `${all} collections have this name` };
+      const isAlone = type !== undefined && plain === collection.word &&
+        !isSaid(collection, bounds, description);
+      const doubt =
+        `it has the name of the entity, and may be something else than its ${collection.key}`;
+      return isAlone ? { ...own, doubt, isAlone } : own;
     }
     const words = wordsOf(name);
     for (let start = 1; start < words.length; start++) {
@@ -169,12 +199,15 @@ export class Links {
       }
       const list = this.listOf(known);
       if (list?.place === place) return { collection: list.collection, rule: "own key" };
-      const named = this.#byName(name, undefined);
-      return named && this.hasKey(known, place, named.collection) ? named : undefined;
+      const named = this.#byName(name, undefined, place);
+      if (named === undefined || !this.hasKey(known, place, named.collection)) return undefined;
+      return isDefinedAs(place, named.collection)
+        ? named
+        : { ...named, doubt: `its schema is named ${place.definedAs}` };
     }
     const type = idTypeOf(place);
     if (type === undefined) return undefined;
-    const found = this.#byName(isItem ? singularName(place.name) : name, type);
+    const found = this.#byName(isItem ? singularName(place.name) : name, type, place);
     return found?.collection === around && found !== undefined
       ? { ...found, doubt: "it stands in a record of the same entity" }
       : found;
@@ -192,8 +225,30 @@ function namesOf({ entity, word, key }: Collection): string[] {
   ]);
 }
 
-function isSureAlone({ key }: Collection): boolean {
-  return isId(plainName(key));
+/** Whether a value that has the name of an entity alone is said to be its id: a name or an address may be called so. */
+function isSaid({ key, entity }: Collection, { type, format }: JsonObject, description: string) {
+  if (!isId(plainName(key))) return false;
+  if (type === "integer" || format === "uuid") return true;
+  const words = wordsOf(description);
+  return words.some((word, place) =>
+    (isId(singular(word)) || word === "identifier") &&
+    (["of", "for"].includes(words[place + 1]!) || wordsOf(entity).includes(words[place - 1]!))
+  );
+}
+
+/** Words of definitions' names that do not tell one entity from another. */
+const FORMS = new Set(
+  ("simple simplified nested compact mini minimal ref reference summary base basic object response " +
+    "model dto schema read view detail details detailed full public private info data item " +
+    "nullable resource entity record short light lite partial embedded related expanded extended " +
+    "api output result serializer json").split(" "),
+);
+
+/** Whether a definition is named as an entity is, so that its objects are not of another one, such as `reserved room`. */
+function isDefinedAs({ definedAs }: Place, { entity }: Collection): boolean {
+  if (definedAs === undefined) return true;
+  const words = wordsOf(definedAs).filter((word) => !FORMS.has(word) && !/^v?\d+$/.test(word));
+  return singular(words.join("")) === plainName(entity);
 }
 
 function singularName(name: string): string {

@@ -10,6 +10,8 @@ import { targetOf } from "../tools/schema/position.ts";
 export interface View {
   /** The definitions whose values stand here: one, and those that it only passes on. */
   readonly definitions: readonly JsonObject[];
+  /** The name of the first of them; omitted where there is none. */
+  readonly definedAs?: string;
   /** Its only type beside null; omitted where there are several, or where any of several schemas may apply. */
   readonly type?: string;
   readonly properties: ReadonlyMap<string, JsonValue>;
@@ -37,13 +39,17 @@ const PLAIN = (
 /** Returns what a schema says of a value. Of several that may apply (`anyOf`) nothing is known, unless one is null. */
 export function viewOf(root: JsonObject, schema: JsonValue): View {
   const definitions: JsonObject[] = [];
+  let definedAs: string | undefined;
   const parts = new Set<JsonObject>();
   let isOpen = false;
   const collect = (one: JsonValue | undefined, isWhole: boolean): void => {
     if (!isJsonObject(one) || parts.has(one)) return;
     parts.add(one);
     const target = targetOf(root, one["$ref"]);
-    if (target !== undefined && isWhole) definitions.push(target);
+    if (target !== undefined && isWhole) {
+      definitions.push(target);
+      definedAs ??= String(one["$ref"]).split("/").at(-1)!;
+    }
     collect(target, isWhole);
     const all = listOf(one["allOf"]);
     const named = all.filter((part) => isJsonObject(part) && Object.hasOwn(part, "$ref"));
@@ -73,6 +79,7 @@ export function viewOf(root: JsonObject, schema: JsonValue): View {
   const description = all.find((part) => typeof part["description"] === "string")?.["description"];
   return {
     ...{ definitions, properties },
+    ...(definedAs === undefined ? {} : { definedAs }),
     ...(type === undefined || isPlain && isOpen ? {} : { type }),
     ...(items === undefined ? {} : { items }),
     ...(typeof description === "string" ? { description } : {}),

@@ -8,7 +8,7 @@ import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolNode } from "./graph.ts";
 import type { ChainTask, RecordId } from "./chains.ts";
 import type { Plan } from "./_plan.ts";
-import type { World } from "./_stand_in.ts";
+import type { World } from "./world.ts";
 
 /** Calls that are tried, at most: where there are more, the task is taken for one with a shorter way. */
 const MAX_CALLS = 3_000;

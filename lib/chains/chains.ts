@@ -17,7 +17,7 @@ import { isRight } from "./answer.ts";
 import { Plan, type View } from "./_plan.ts";
 import { hasShorterWay, isSame, isShown } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
-import { World } from "./_stand_in.ts";
+import { World } from "./world.ts";
 
 /** Ways that are drawn for one task, at most, and those in one world. */
 const MAX_TRIES = 500;

@@ -353,7 +353,7 @@ class Maker {
           if (scope.includes(name)) return { parameter, role: "scope" };
           const found = given === null ? undefined : links.ofParameter(known, parameter);
           if (found && found.doubt === undefined) return { parameter, role: "id", found };
-          const role = this.#isScope(known, parameter) ? "scope" : "free";
+          const role = this.#isScope(known, parameter, links) ? "scope" : "free";
           return { parameter, role, ...(found && { found }) };
         }),
       );
@@ -392,19 +392,27 @@ class Maker {
     return find(everywhere);
   }
 
-  /** Whether a parameter that takes no id stands before other parts of several paths. */
-  #isScope(known: KnownTool, { name, required, ...view }: Parameter): boolean {
-    if (!required || idTypeOf(view) === undefined) return false;
-    const isBefore = ({ path }: KnownTool) =>
-      path.some((part, place) =>
-        part[0] === name && Array.isArray(part) && place < path.length - 1
-      );
-    const isIn = ({ path }: KnownTool) =>
-      path.some((part) => Array.isArray(part) && part[0] === name);
-    if (isIn(known)) return this.#tools.filter(isBefore).length > 1;
-    const takes = ({ parameters }: KnownTool) =>
-      parameters.some((other) => other.name === name && other.required);
-    return !hasPath(known) && SHARED.has(plainName(name)) && this.#tools.filter(takes).length > 1;
+  /**
+   * Whether a parameter that takes no id is what several tools share: its value stands before other parts of their
+   * paths. One that takes ids elsewhere, or whose name says nothing, is none.
+   */
+  #isScope(known: KnownTool, { name, required, ...view }: Parameter, links: Links): boolean {
+    if (!required || idTypeOf(view) === undefined || KEYS.includes(plainName(name))) return false;
+    const at = ({ path }: KnownTool) =>
+      path.findIndex((part) => Array.isArray(part) && part[0] === name);
+    const others = this.#tools.flatMap((other) => {
+      const parameter = other.parameters.find((one) => one.name === name);
+      return parameter === undefined ? [] : [{ other, parameter }];
+    });
+    const takesIds = others.some(({ other, parameter }) => {
+      const found = links.ofParameter(other, parameter);
+      return found !== undefined && found.doubt === undefined;
+    });
+    const sharing = others.filter(({ other, parameter }) =>
+      at(known) < 0 ? parameter.required : at(other) >= 0 && at(other) < other.path.length - 1
+    );
+    const isNamed = !hasPath(known) && SHARED.has(plainName(name));
+    return !takesIds && (at(known) >= 0 || isNamed) && sharing.length > 1;
   }
 
   #isShared(collection: Collection, { takes, records }: Linked): boolean {

@@ -27,3 +27,4 @@ export {
   sample,
 } from "./chains.ts";
 export { isRight } from "./answer.ts";
+export { type ShownRecord, World, type WorldOptions, type WorldResult } from "./world.ts";

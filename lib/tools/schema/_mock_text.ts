@@ -25,11 +25,11 @@ export function word(stream: Stream): string {
   return Array.from({ length: count }, () => sample(SYLLABLES, stream)!).join("");
 }
 
-/** Returns a text of at least `least` and at most `most` characters. */
+/** Returns a text of two words or more, of at least `least` and at most `most` characters: two are seldom the same. */
 export function words(stream: Stream, least: number, most: number): string {
-  let text = word(stream);
-  const more = randomIntegerBetween(0, 1, stream);
-  for (let count = 0; count < more || text.length < least; count++) text += ` ${word(stream)}`;
+  const capital = () => word(stream).replace(/^./, (letter) => letter.toUpperCase());
+  let text = `${capital()} ${capital()}`;
+  while (text.length < least) text += ` ${capital()}`;
   // No text ends with a space: many servers would cut it.
   return text.slice(0, most).replace(/ $/, "a");
 }

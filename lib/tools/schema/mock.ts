@@ -6,6 +6,7 @@
 import {
   canonicalJson,
   defined,
+  fieldOf,
   isJsonObject,
   type JsonObject,
   jsonText,
@@ -13,7 +14,7 @@ import {
   withNumbers,
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
-import { fork, type Stream } from "../../base/random.ts";
+import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../references/symbol_table.ts";
 import { assertEnding } from "./_ending.ts";
 import { targetOf, typeOf } from "./position.ts";
@@ -60,10 +61,10 @@ export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
     let found: { readonly value: JsonValue } | undefined;
     let fault: unknown;
     for (let tries = 0; tries < ATTEMPTS; tries++) {
-      const stream = fork(seed, "openapi", ...purpose, canonicalJson(input), tries);
-      const maker = new Maker(checks, stream, input, tries);
+      const key = ["openapi", ...purpose, canonicalJson(input), tries].join("\u0000");
+      const maker = new Maker(checks, seed, { attempt: tries });
       try {
-        const value = maker.make(schema);
+        const value = maker.make(schema, new ResultPlace(checks, tries === 0 ? input : {}, key));
         // Where the whole schema cannot be checked, its parts have been.
         check ??= attempt(() => valueCheck(schema, unsafePatterns)) ?? (() => undefined);
         if (check(value) !== undefined) continue;
@@ -80,35 +81,121 @@ export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
   };
 }
 
-class Maker {
+/**
+ * Where a value stands. All that is drawn there follows from its key, not from what was drawn before: a part that is
+ * drawn by itself, or within another value, is the same.
+ */
+export interface Place {
+  readonly key: string;
+  /** Levels of lists and objects around it; deep within a value optional parts are not drawn. */
+  readonly depth: number;
+  /** The value, where it is known. */
+  readonly value?: JsonValue | undefined;
+  /** The schema that decides, in place of the one that stands there. */
+  readonly schema?: JsonValue | undefined;
+  /** What to draw where nothing fits the schema that decides, and a value is required. */
+  readonly otherwise?: JsonValue | undefined;
+  /** Whether an optional part is there, and is not null where it may be; by chance if it is not said. */
+  readonly isWanted?: boolean | undefined;
+  /** How many items a list has; by chance if it is not said. */
+  readonly count?: number | undefined;
+  /** Returns the place of a part, whose schema is given; `undefined` if the part is not to be drawn. */
+  within(part: string | number, schema: JsonValue): Place | undefined;
+}
+
+/** A place in a result that is drawn by itself: the arguments have the values of its own properties. */
+class ResultPlace implements Place {
+  constructor(
+    readonly checks: Checks,
+    readonly input: JsonObject,
+    readonly key: string,
+    readonly depth = 0,
+    readonly value?: JsonValue,
+  ) {}
+
+  get isWanted(): true | undefined {
+    return this.value === undefined ? undefined : true;
+  }
+
+  within(part: string | number, schema: JsonValue): ResultPlace {
+    const given = this.depth === 0 ? fieldOf(this.input, String(part)) : undefined;
+    const isGiven = ["string", "number", "bigint"].includes(typeof given) &&
+      isJsonObject(schema) && this.checks.fits(schema, given!);
+    const { checks, input, depth } = this;
+    const key = `${this.key}\u0000${part}`;
+    return new ResultPlace(checks, input, key, depth + 1, isGiven ? given : undefined);
+  }
+}
+
+/** How values are made. */
+export interface MakerOptions {
+  /** The attempt, from 0: later ones check more, and leave out more. */
+  readonly attempt?: number;
+  /** Whether optional parts are left out unless they are wanted. */
+  readonly isLean?: boolean;
+  /** Values up to which optional parts are drawn. */
+  readonly fullValues?: number;
+}
+
+/** Makes one value, place by place. */
+export class Maker {
   #values = 0;
   #characters = 0;
+  readonly #attempt: number;
+  readonly #isLean: boolean;
+  readonly #fullValues: number;
 
   constructor(
     readonly checks: Checks,
-    readonly stream: Stream,
-    readonly input: JsonObject,
-    readonly attempt: number,
-  ) {}
+    readonly seed: number,
+    { attempt = 0, isLean = false, fullValues = FULL_VALUES }: MakerOptions = {},
+  ) {
+    this.#attempt = attempt;
+    this.#isLean = isLean;
+    this.#fullValues = fullValues;
+  }
 
-  make(schema: JsonValue, depth = 0): JsonValue {
+  /**
+   * Returns a value for a place.
+   *
+   * @throws {Unfit} If nothing is found that fits what was chosen before.
+   */
+  make(standing: JsonValue, place: Place, level = 0): JsonValue {
+    if (place.value !== undefined) return this.#counted(place.value);
+    const schema = place.schema ?? standing;
     for (let tries = 1;; tries++) {
-      if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) throw new Unfit();
+      if (++this.#values > MAX_VALUES || level > MAX_DEPTH) throw new Unfit();
       if (schema === false) throw new Unfit();
-      if (!isJsonObject(schema)) return words(this.stream, 0, MAX_TEXT);
-      const whole = this.#whole(schema, depth);
-      const value = this.#fitting(whole, depth);
+      const at = new Draws(this.seed, place, tries, level);
+      if (!isJsonObject(schema)) return words(at.stream("text"), 0, MAX_TEXT);
+      const whole = this.#whole(schema, at);
+      const value = this.#fitting(whole, at);
       // A value of one branch may fit another. Asking takes long, and the first attempt does without.
-      const isChosen = Object.hasOwn(whole, "oneOf") && this.attempt > 0 && tries < ATTEMPTS;
+      const isChosen = Object.hasOwn(whole, "oneOf") && this.#attempt > 0 && tries < ATTEMPTS;
       if (!isChosen || this.checks.fits(schema, value)) return value;
     }
   }
 
-  #fitting(whole: JsonObject, depth: number): JsonValue {
+  /** Makes a part of a value; of a required one that nothing fits, by what stands there otherwise. */
+  #part(schema: JsonValue, place: Place, at: Draws, isNeeded: boolean): JsonValue {
+    try {
+      return this.make(schema, place, at.level + 1);
+    } catch (error) {
+      if (!(error instanceof Unfit) || !isNeeded || place.otherwise === undefined) throw error;
+      const { key, depth, otherwise } = place;
+      return this.make(
+        otherwise,
+        { key, depth, within: (...part) => place.within(...part) },
+        at.level + 1,
+      );
+    }
+  }
+
+  #fitting(whole: JsonObject, at: Draws): JsonValue {
     if (Object.hasOwn(whole, "const")) return this.#counted(whole["const"]!);
     const types = typesOf(whole);
-    if (Array.isArray(whole["enum"])) return this.#counted(this.#listed(whole, types));
-    return this.#typed(whole, this.#type(types, depth), depth);
+    if (Array.isArray(whole["enum"])) return this.#counted(this.#listed(whole, types, at));
+    return this.#typed(whole, this.#type(types, at), at);
   }
 
   /** Counts the characters of a value that is not made of others: a schema may ask for very many long ones. */
@@ -118,22 +205,22 @@ class Maker {
     return value;
   }
 
-  /** Whether optional parts are drawn at a depth. */
-  #isRich(depth: number): boolean {
-    return this.attempt < ATTEMPTS / 2 && depth < FULL_DEPTH && this.#values < FULL_VALUES;
+  /** Whether a place is so deep within a value that a small one has to do. */
+  #isDeep({ place }: Draws): boolean {
+    return this.#attempt >= ATTEMPTS / 2 || place.depth >= FULL_DEPTH ||
+      this.#values >= this.#fullValues;
   }
 
-  #chance(share: number): boolean {
-    return this.stream.prng() < share;
-  }
-
-  #between(least: number, most: number): number {
-    return randomIntegerBetween(least, most, this.stream);
+  /** Whether optional parts are drawn. */
+  #isRich(at: Draws): boolean {
+    return !this.#isLean && !this.#isDeep(at);
   }
 
   /** Returns all that applies to one value, with one branch of each choice. */
-  #whole(schema: JsonObject, depth: number): JsonObject {
-    let whole: JsonObject = {};
+  #whole(schema: JsonObject, at: Draws): JsonObject {
+    const known = this.checks.wholes.get(schema);
+    if (known !== undefined) return known;
+    let [whole, isChosen]: [JsonObject, boolean] = [{}, false];
     // One that is reached in several ways applies once.
     const waiting = new Set<JsonValue>([schema]);
     for (const next of waiting) {
@@ -147,20 +234,31 @@ class Maker {
       if (Array.isArray(allOf)) { for (const one of allOf) waiting.add(one); }
       if (Array.isArray(oneOf)) whole = { ...whole, oneOf };
       for (const branches of [anyOf, oneOf]) {
-        if (Array.isArray(branches) && branches.length > 0) {
-          waiting.add(this.#branch(branches, depth));
-        }
+        if (!Array.isArray(branches) || branches.length === 0) continue;
+        isChosen = true;
+        waiting.add(this.#branch(branches, at));
       }
     }
     // A branch that was chosen by itself may not go with the types beside it.
     if (Array.isArray(whole["type"]) && whole["type"].length === 0) throw new Unfit();
+    if (!isChosen) this.checks.wholes.set(schema, whole);
     return whole;
   }
 
-  /** Chooses a branch: any, and deep within a value a small one. */
-  #branch(branches: readonly JsonValue[], depth: number): JsonValue {
-    const small = this.#isRich(depth) ? [] : branches.filter((branch) => this.#isSmall(branch));
-    return sample(small.length > 0 ? small : branches, this.stream)!;
+  /** Chooses a branch: any, and deep within a value a small one. Of the same branches among others the same is chosen. */
+  #branch(branches: readonly JsonValue[], at: Draws): JsonValue {
+    const fitting = branches.filter((branch) =>
+      at.place.isWanted ? !this.#isNull(branch) : this.#isDeep(at) && this.#isSmall(branch)
+    );
+    const chosen = fitting.length > 0 ? fitting : branches;
+    const ranks = chosen.map((branch) => at.number(`branch ${this.checks.textOf(branch)}`));
+    return chosen[ranks.indexOf(Math.min(...ranks))]!;
+  }
+
+  /** Whether a schema is that of null alone. */
+  #isNull(schema: JsonValue): boolean {
+    return isJsonObject(schema) &&
+      (schema["type"] === "null" || schema["const"] === null && Object.hasOwn(schema, "const"));
   }
 
   /** Whether a schema is that of a value without parts. */
@@ -175,90 +273,89 @@ class Maker {
       (Object.hasOwn(found, "enum") || Object.hasOwn(found, "const"));
   }
 
-  #listed(schema: JsonObject, types: readonly JsonValue[] | undefined): JsonValue {
+  #listed(schema: JsonObject, types: readonly JsonValue[] | undefined, at: Draws): JsonValue {
     const values = (schema["enum"] as JsonValue[]).filter((value) =>
       (types === undefined || types.includes(typeOf(value)) ||
         types.includes("integer") && Number.isInteger(withNumbers(value))) &&
       (typeof value === "object" && value !== null || this.checks.fitsPlain(schema, value))
     );
-    const value = sample(values, this.stream);
+    const others = at.place.isWanted ? values.filter((value) => value !== null) : values;
+    const value = sample(others.length > 0 ? others : values, at.stream("listed"));
     if (value === undefined) throw new Unfit();
     return value;
   }
 
   /** Chooses a type: seldom null, and deep within a value one without parts. */
-  #type(types: readonly JsonValue[] | undefined, depth: number): JsonValue {
+  #type(types: readonly JsonValue[] | undefined, at: Draws): JsonValue {
     if (types === undefined) return "string";
-    if (
-      types.length > 1 && types.includes("null") && (!this.#isRich(depth) || this.#chance(0.15))
-    ) {
-      return "null";
-    }
+    const isNull = types.length > 1 && types.includes("null") && at.place.isWanted !== true &&
+      (this.#isDeep(at) || at.number("null") < 0.15);
+    if (isNull) return "null";
     const others = types.filter((type) => type !== "null");
-    const small = this.#isRich(depth)
-      ? []
-      : others.filter((type) => type !== "object" && type !== "array");
-    return sample(small.length > 0 ? small : others.length > 0 ? others : types, this.stream)!;
+    const small = this.#isDeep(at)
+      ? others.filter((type) => type !== "object" && type !== "array")
+      : [];
+    return sample(
+      small.length > 0 ? small : others.length > 0 ? others : types,
+      at.stream("type"),
+    )!;
   }
 
-  #typed(schema: JsonObject, type: JsonValue, depth: number): JsonValue {
+  #typed(schema: JsonObject, type: JsonValue, at: Draws): JsonValue {
     switch (type) {
       case "null":
         return null;
       case "boolean":
-        return this.#chance(0.5);
+        return at.number("boolean") < 0.5;
       case "integer":
       case "number":
-        return this.#number(schema, type === "integer");
+        return this.#number(schema, type === "integer", at);
       case "array":
-        return this.#list(schema, depth);
+        return this.#list(schema, at);
       case "object":
-        return this.#object(schema, depth);
+        return this.#object(schema, at);
       case "string":
-        return this.#counted(this.#text(schema));
+        return this.#counted(this.#text(schema, at.stream("text")));
     }
     throw new Unfit();
   }
 
-  #text(schema: JsonObject): string {
+  #text(schema: JsonObject, stream: Stream): string {
     const { format, pattern, contentEncoding } = schema;
     const least = sizeOf(schema, "minLength", 0);
     const most = sizeOf(schema, "maxLength", Infinity);
     if (least > MAX_TEXT || most < least) throw new Unfit();
     const kind = contentEncoding === "base64" ? "byte" : format;
     if (typeof pattern !== "string") {
-      const text = formattedText(kind, this.stream);
-      if (text === undefined) return words(this.stream, least, most);
+      const text = formattedText(kind, stream);
+      if (text === undefined) return words(stream, least, most);
       if (text.length >= least && text.length <= most) return text;
       throw new Unfit();
     }
     for (let tries = 0; tries < ATTEMPTS; tries++) {
       // A format with a pattern is often one that this pattern has been written for.
-      const text = (tries % 4 === 3 ? formattedText(kind, this.stream) : undefined) ??
-        patternText(pattern, this.stream, least);
+      const text = (tries % 4 === 3 ? formattedText(kind, stream) : undefined) ??
+        patternText(pattern, stream, least);
       if (text === undefined && tries >= 2) throw new Unfit();
       if (text !== undefined && this.checks.fitsPlain(schema, text)) return text;
     }
     throw new Unfit();
   }
 
-  #number(schema: JsonObject, isWhole: boolean): number {
+  #number(schema: JsonObject, isWhole: boolean, at: Draws): number {
+    const stream = at.stream("number");
     const bound = (keyword: string) =>
       typeof schema[keyword] === "number" ? schema[keyword] : undefined;
     const [above, below] = [bound("exclusiveMinimum"), bound("exclusiveMaximum")];
     const step = bound("multipleOf");
     const low = Math.max(bound("minimum") ?? -Infinity, above ?? -Infinity);
     const high = Math.min(bound("maximum") ?? Infinity, below ?? Infinity);
-    // Numbers of things and of money are small and positive.
+    // Positive, and so many that two are seldom the same.
     const isTime = /time/.test(String(schema["format"]));
-    const usual = isTime ? 1_700_000_000 : 1;
-    const span = isTime ? 100_000_000 : 1_000;
+    const usual = isTime ? 1_700_000_000 : 1_000;
+    const span = isTime ? 100_000_000 : 98_999;
     // A bound that no number is exact at, as of 64 bits, leaves the usual ones.
-    const from = low >= Number.MIN_SAFE_INTEGER
-      ? low
-      : high < Infinity
-      ? Math.min(usual, high - span)
-      : usual;
+    const from = Math.max(low, Math.min(usual, high - span));
     const to = high < Infinity ? high : from + span;
     if (step !== undefined && step > 0) {
       // Fractions are not exact: the check decides.
@@ -267,7 +364,7 @@ class Maker {
         Math.floor(Math.min(to, from + span * step) / step),
       ];
       if (first > last) throw new Unfit();
-      const value = Number((this.#between(first, last) * step).toPrecision(15));
+      const value = Number((randomIntegerBetween(first, last, stream) * step).toPrecision(15));
       if (this.checks.fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) {
         return value;
       }
@@ -277,10 +374,10 @@ class Maker {
       const first = above !== undefined && above >= from ? Math.floor(above) + 1 : Math.ceil(from);
       const last = below !== undefined && below <= high ? Math.ceil(below) - 1 : Math.floor(to);
       if (first > last || !Number.isSafeInteger(first)) throw new Unfit();
-      return this.#between(first, Math.min(last, first + span));
+      return randomIntegerBetween(first, Math.min(last, first + span), stream);
     }
     if (from > to) throw new Unfit();
-    const drawn = from + this.stream.prng() * (Math.min(to, from + span) - from);
+    const drawn = from + stream.prng() * (Math.min(to, from + span) - from);
     const rounded = Math.round(drawn * 100) / 100;
     const fits = (value: number) =>
       value >= low && value <= high && value !== above && value !== below;
@@ -289,7 +386,7 @@ class Maker {
     throw new Unfit();
   }
 
-  #list(schema: JsonObject, depth: number): JsonValue[] {
+  #list(schema: JsonObject, at: Draws): JsonValue[] {
     const { items = true, prefixItems, contains, uniqueItems } = schema;
     // In older drafts a list of items says what prefixItems says.
     const first = [prefixItems, items].find(Array.isArray) ?? [];
@@ -299,12 +396,13 @@ class Maker {
       ? Math.min(first.length, sizeOf(schema, "maxItems", Infinity))
       : sizeOf(schema, "maxItems", Infinity);
     if (most < least || least > MAX_VALUES) throw new Unfit();
-    const more = this.#isRich(depth) ? Math.max(least, this.#between(1, MAX_MORE)) : least;
-    const count = Math.min(most, Math.max(more, this.#isRich(depth) ? first.length : 0));
+    const count = Math.min(most, Math.max(least, at.place.count ?? this.#count(first.length, at)));
     const list: JsonValue[] = [];
     const seen = new Set<string>();
     for (let tries = 0; list.length < count && tries < count + ATTEMPTS; tries++) {
       const place = list.length;
+      const inner = at.place.within(tries, items as JsonValue);
+      if (inner === undefined) return list;
       const own = place < first.length
         ? first[place]!
         : place < first.length + needed && contains !== undefined
@@ -312,7 +410,7 @@ class Maker {
         : Array.isArray(items)
         ? true
         : items;
-      const value = this.make(own, depth + 1);
+      const value = this.#part(own, inner, at, true);
       const text = uniqueItems === true ? canonicalJson(value) : String(place);
       if (!seen.has(text)) list.push(value);
       seen.add(text);
@@ -321,17 +419,13 @@ class Maker {
     return list;
   }
 
-  /** The value of the argument of a name, if it fits a property of the result itself. */
-  #given(name: string, schema: JsonValue, depth: number): JsonValue | undefined {
-    const value = depth === 0 && Object.hasOwn(this.input, name) ? this.input[name] : undefined;
-    const isPlain = ["string", "number", "bigint"].includes(typeof value);
-    if (value === undefined || !isPlain || !isJsonObject(schema) || this.attempt > 0) {
-      return undefined;
-    }
-    return this.checks.fits(schema, value) ? value : undefined;
+  /** How many items a list has, or more. */
+  #count(listed: number, at: Draws): number {
+    if (!this.#isRich(at)) return 0;
+    return Math.max(listed, randomIntegerBetween(1, MAX_MORE, at.stream("count")));
   }
 
-  #object(schema: JsonObject, depth: number): JsonObject {
+  #object(schema: JsonObject, at: Draws): JsonObject {
     const { properties, required, additionalProperties = true, patternProperties } = schema;
     const { propertyNames } = schema;
     const known = isJsonObject(properties) ? properties : {};
@@ -339,43 +433,92 @@ class Maker {
     const least = sizeOf(schema, "minProperties", 0);
     const most = sizeOf(schema, "maxProperties", Infinity);
     const entries = new Map<string, JsonValue>();
+    /** Adds a part, and returns whether it is there, even if it is not drawn. */
+    let count = 0;
+    const add = (name: string, own: JsonValue, isNeeded: boolean) => {
+      const place = at.place.within(name, own);
+      if (!isNeeded && !this.#isThere(place, name, count < least, at)) return;
+      count++;
+      if (place !== undefined) entries.set(name, this.#part(own, place, at, isNeeded));
+    };
     for (const name of needed) {
-      const own = Object.hasOwn(known, name) ? known[name]! : additionalProperties;
-      entries.set(name, this.#given(name, own, depth) ?? this.make(own, depth + 1));
+      add(name, Object.hasOwn(known, name) ? known[name]! : additionalProperties, true);
     }
     const optional = Object.keys(known).filter((name) => !needed.has(name));
     for (const name of optional) {
-      const given = this.#given(name, known[name]!, depth);
-      const isWanted = given !== undefined || entries.size < least ||
-        this.#isRich(depth) && this.#chance(0.7);
-      if (!isWanted || entries.size >= most || known[name] === false) continue;
+      if (count >= most || known[name] === false) continue;
       try {
-        entries.set(name, given ?? this.make(known[name]!, depth + 1));
+        add(name, known[name]!, false);
       } catch (error) {
         // It is left out where nothing is found for it.
         if (!(error instanceof Unfit)) throw error;
+        count--;
       }
     }
     const isMap = optional.length === 0 && needed.size === 0 && isJsonObject(additionalProperties);
-    const wanted = isMap && this.#isRich(depth) ? this.#between(1, 2) : 0;
+    const wanted = isMap && this.#isRich(at) ? randomIntegerBetween(1, 2, at.stream("names")) : 0;
+    const stream = at.stream("name");
+    const names = new Set<string>();
     for (let tries = 0; tries < Math.max(wanted, least) + ATTEMPTS; tries++) {
-      if (entries.size >= Math.min(most, Math.max(wanted, least))) break;
+      if (count >= Math.min(most, Math.max(wanted, least))) break;
       const [pattern, own] = Object.entries(Object(patternProperties) as JsonObject)[0] ??
         [undefined, additionalProperties];
       const name = pattern !== undefined
-        ? patternText(pattern, this.stream)
+        ? patternText(pattern, stream)
         : isJsonObject(propertyNames)
-        ? String(this.make({ type: "string", ...propertyNames }, depth + 1))
-        : word(this.stream);
+        ? String(this.make({ type: "string", ...propertyNames }, at.named(tries), at.level + 1))
+        : word(stream);
       if (name === undefined) throw new Unfit();
-      if (!entries.has(name)) entries.set(name, this.make(own, depth + 1));
+      if (entries.has(name) || names.has(name)) continue;
+      names.add(name);
+      add(name, own, true);
     }
-    if (entries.size < least || entries.size > most) throw new Unfit();
+    if (count < least || count > most) throw new Unfit();
     // In the order of the schema, however they were drawn.
     const order = [...Object.keys(known), ...entries.keys()].filter((name) => entries.has(name));
     return Object.fromEntries(
       [...new Set(order)].map((name) => [this.#counted(name), entries.get(name)!]),
     );
+  }
+
+  /** Whether an optional part is there. */
+  #isThere(place: Place | undefined, name: string, isCounted: boolean, at: Draws): boolean {
+    if (place?.isWanted !== undefined) return place.isWanted;
+    return isCounted || this.#isRich(at) && at.number(`there ${name}`) < 0.7;
+  }
+}
+
+/** What is drawn at a place: each by itself. */
+class Draws {
+  readonly #key: string;
+
+  constructor(
+    readonly seed: number,
+    readonly place: Place,
+    readonly tries: number,
+    /** Levels of lists and objects around it in the whole value. */
+    readonly level: number,
+  ) {
+    this.#key = tries === 1 ? place.key : `${place.key}\u0000try ${tries}`;
+  }
+
+  stream(purpose: string): Stream {
+    return fork(this.seed, this.#key, purpose);
+  }
+
+  /** Returns a number in `[0, 1)`. */
+  number(purpose: string): number {
+    return forkSeed(this.seed, this.#key, purpose) / 2 ** 48;
+  }
+
+  /** Returns the place of a name. */
+  named(count: number): Place {
+    const place: Place = {
+      key: `${this.#key}\u0000name ${count}`,
+      depth: this.place.depth + 1,
+      within: () => place,
+    };
+    return place;
   }
 }
 
@@ -406,18 +549,33 @@ const OF_PLAIN_VALUES = [
 ];
 
 /** Thrown where no value fits what was chosen before; its cause says why a schema cannot be checked. */
-class Unfit extends Error {}
+export class Unfit extends Error {}
 
 /** Checks of values by a schema and its parts. */
-class Checks {
+export class Checks {
   readonly #checks = new Map<JsonObject, ValueCheck>();
-  readonly #plain = new Map<string, JsonObject>();
+  readonly #plain = new Map<string, ValueCheck>();
+
+  readonly #texts = new Map<JsonValue, string>();
+  /** All that applies where a schema does, of schemas without a choice. */
+  readonly wholes = new Map<JsonObject, JsonObject>();
 
   constructor(readonly root: JsonObject, readonly unsafePatterns: boolean) {}
 
+  /** Returns the text of a schema; wherever the definitions that it refers to stand. */
+  textOf(schema: JsonValue): string {
+    return this.#texts.getOrInsertComputed(
+      schema,
+      (own) => jsonText(own).replaceAll(/"#[^"]*\/([^"/]*)"/g, '"$1"'),
+    );
+  }
+
   /** Whether a value fits a schema, which may refer to the definitions of the root. */
   fits(schema: JsonObject, value: JsonValue): boolean {
-    const check = this.#checks.getOrInsertComputed(schema, (own) => this.#checkOf(own));
+    const check = this.#checks.getOrInsertComputed(schema, (own) => {
+      const { $defs } = this.root;
+      return this.#checkOf({ ...own, ...defined({ $defs }) } as JsonObject);
+    });
     return check(value) === undefined;
   }
 
@@ -427,14 +585,14 @@ class Checks {
       Object.fromEntries(OF_PLAIN_VALUES.map((keyword) => [keyword, schema[keyword]])),
     ) as JsonObject;
     const key = jsonText(rules);
-    return this.fits(this.#plain.getOrInsert(key, rules), value);
+    // Without the definitions, which may be very many.
+    const check = this.#plain.getOrInsertComputed(key, () => this.#checkOf(rules));
+    return check(value) === undefined;
   }
 
   #checkOf(schema: JsonObject): ValueCheck {
-    const { $defs } = this.root;
-    const whole = { ...schema, ...defined({ $defs }) } as JsonObject;
     try {
-      return valueCheck(whole, this.unsafePatterns);
+      return valueCheck(schema, this.unsafePatterns);
     } catch (cause) {
       return () => {
         throw new Unfit("The schema cannot be checked", { cause });
