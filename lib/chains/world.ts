@@ -347,7 +347,11 @@ export class World {
       if (role !== "id" || value === undefined) continue;
       const parent = this.#record(type, value);
       named.push(parent.key);
-      const relation = this.#shapes.relationTo(entity, parent.entity, shape.wordOf(parameter, type));
+      const relation = this.#shapes.relationTo(
+        entity,
+        parent.entity,
+        shape.wordOf(parameter, type),
+      );
       const back = relation ?? this.#shapes.onlyList(parent.entity, entity);
       if (back === undefined) continue;
       const own = relation !== undefined

@@ -89,7 +89,7 @@ export const OWNER_TASK: ChainTask = {
   } as unknown as ChainTask["world"],
   steps: [
     { tool: "get_task", at: ["owner_id"], shows: { type: "user.id", id: "u1" } },
-    { tool: "get_user", at: ["email"], shows: { type: "user.id", id: "u1" } },
+    { tool: "get_user", at: [], shows: { type: "user.id", id: "u1" } },
   ],
 };
 

@@ -136,8 +136,11 @@ export class ChainIds {
 
   /** The steps of the chain, such as `task.gid -> get_task -> assignee.gid -> get_user -> email`. */
   get steps(): string {
-    const { given: [first], steps } = this.#task;
-    const links = steps.flatMap(({ tool, at }) => [tool, at.join(".")]);
+    const { given: [first], steps, target } = this.#task;
+    const links = steps.flatMap(({ tool, at }, place) => {
+      const isLast = place === steps.length - 1;
+      return [tool, [...at, ...isLast ? target.path : []].join(".")];
+    });
     return [...(first === undefined ? [] : [first.type]), ...links].join(" -> ");
   }
 

@@ -3,6 +3,7 @@ import { InputError } from "../../../lib/base/errors.ts";
 import type { Chain } from "../../../lib/chains/chains.ts";
 import { Connections } from "../../../lib/models/connect.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import { describeTrial } from "../../../lib/reports/story.ts";
 import { caseOpener } from "../../../lib/trials/executors/case.ts";
 import { caseParts, type ToolCase } from "../../../lib/trials/executors/tool_case.ts";
@@ -92,10 +93,16 @@ Deno.test("a chain tells its steps, the right answer, and that it was solved in 
   assertMatch(right, new RegExp(`${steps}$`, "m"));
   const wrong = describeTrial(await play(["list_tasks"], "Bela Crown"));
   assertStringIncludes(wrong, 'The answer must be "Aria Stone"');
-  const other = describeTrial(
-    await play(["list_tasks", "get_task task_id=t1", "list_tasks"], "Aria Stone"),
-  );
-  assertStringIncludes(other, `${steps}; solved by another way: 3 calls, the chain has 2`);
+  const other = await play(["list_tasks", "get_task task_id=t1", "list_tasks"], "Aria Stone");
+  const way = "solved by another way: 3 calls, the chain has 2";
+  assertStringIncludes(describeTrial(other), `${steps}; ${way}`);
+  const [shown] = viewTrial(other, undefined, undefined).side;
+  assertEquals(shown, [["h3", "The chain"], [
+    "pre",
+    [
+      "task.id\n-> get_task\n-> owner_id\n-> get_user\n-> email; " + way,
+    ][0],
+  ]]);
 });
 
 Deno.test("a chain that draws no task makes the trial invalid", async () => {
