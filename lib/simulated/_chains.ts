@@ -129,7 +129,7 @@ function leadsElsewhere(task: ChainTask, place: number, key: string, id: JsonVal
       [name, index === place && name === key ? id : seenFor(task, value, results)] as const
     );
     if (given.some(([, value]) => value === undefined)) return true;
-    const { value } = task.world.call(tool, Object.fromEntries(given) as JsonObject);
+    const value = resultOf(task, tool, Object.fromEntries(given) as JsonObject);
     if (value === undefined) return true;
     results.set(index, value);
   }
@@ -141,16 +141,17 @@ function leadsElsewhere(task: ChainTask, place: number, key: string, id: JsonVal
  * `undefined` where the results that there are show none.
  */
 function seenFor(
-  { calls, world, given, scopes }: ChainTask,
+  task: ChainTask,
   value: JsonValue,
   results: ReadonlyMap<number, JsonValue>,
 ): JsonValue | undefined {
+  const { calls, given, scopes } = task;
   const stated = [...given.map(({ id }) => id), ...Object.values(scopes)];
   if (stated.some((one) => isSame(one, value))) return value;
   for (const [place, { tool, arguments: input }] of [...calls.entries()].reverse()) {
     const right = Object.values(input).some((one) => isSame(one, value))
       ? undefined
-      : world.call(tool, input).value;
+      : resultOf(task, tool, input);
     const way = right === undefined ? undefined : wayTo(right, value);
     if (way === undefined) continue;
     const result = results.get(place);
@@ -162,6 +163,11 @@ function seenFor(
     return valueAt(result, way) ?? (isHeld ? value : undefined);
   }
   return value;
+}
+
+function resultOf({ world }: ChainTask, tool: string, input: JsonObject): JsonValue | undefined {
+  const result = world.call(tool, input);
+  return "value" in result ? result.value : undefined;
 }
 
 /** The way to the first place where a value stands in another one. */

@@ -14,7 +14,8 @@ import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
 import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import type { ToolTestSettings } from "../runs/option_types.ts";
 import { optionSchemas, PERTURBATION_ID } from "../runs/options.ts";
-import { MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
+import { isRemoving } from "../perturbations/ids.ts";
+import { listOf, MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
 import { isProbe } from "../tasks/task_kind.ts";
 import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
@@ -293,6 +294,7 @@ function addFaults(
 ): void {
   const options = value as AnyOptions;
   const { chain, model, tools, trials, gate, variants } = options;
+  const removing = listOf(options.perturbation).find(isRemoving);
   const ofVariant = Object.values(variants ?? {}).some((one) => one.tools !== undefined);
   const faults: [isBroken: boolean, option: string, rule: string][] = [
     [
@@ -317,6 +319,11 @@ function addFaults(
       `it is missing: it must ${TOOLS_RULE}`,
     ],
     [chain !== undefined && ofVariant, "variants", "must have no tools: the chain gives them"],
+    [
+      chain !== undefined && removing !== undefined,
+      "perturbation",
+      `must leave a chain what its answer needs: it is ${removing}`,
+    ],
   ];
   for (const [isBroken, option, message] of faults) {
     if (isBroken) issues.push({ code: "custom", path: [option], message, input: value });

@@ -2,7 +2,7 @@
 
 import { tool } from "../../lib/tools/define_tool.ts";
 import type { Chain, ChainTask } from "../../lib/chains/chains.ts";
-import type { RecordPlace, Take, ToolGraph } from "../../lib/chains/graph.ts";
+import type { Take, ToolGraph } from "../../lib/chains/graph.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 
 const TASKS: Readonly<Record<string, JsonObject>> = {
@@ -25,23 +25,11 @@ const RESULTS: Readonly<Record<string, (input: JsonObject) => JsonValue | undefi
 const id = (type: string, parameter: string, required = true): Take => (
   { parameter, role: "id", type, required, schema: { type: "string" } }
 );
-const own = (type: string, argument: string): RecordPlace => (
-  { path: [], key: "id", type, of: { argument }, rule: "own key" }
-);
 const TAKES: Readonly<Record<string, readonly Take[]>> = {
   get_task: [id("task.id", "task_id")],
   get_user: [id("user.id", "user_id")],
   list_tasks: [],
 };
-const RECORDS: Readonly<Record<string, readonly RecordPlace[]>> = {
-  get_task: [
-    own("task.id", "task_id"),
-    { path: ["owner_id"], type: "user.id", of: { relation: "owner" }, rule: "named id" },
-  ],
-  get_user: [own("user.id", "user_id")],
-  list_tasks: [{ path: ["*"], key: "id", type: "task.id", of: { list: true }, rule: "own key" }],
-};
-
 const TOOLS = Object.keys(TAKES).map((name) =>
   tool({
     name,
@@ -64,9 +52,9 @@ const TOOLS = Object.keys(TAKES).map((name) =>
 
 const graph = {
   nodes: new Map(
-    TOOLS.map((one) => [one.name, {
-      ...{ tool: one, reads: true, takes: TAKES[one.name]!, records: RECORDS[one.name]! },
-    }]),
+    TOOLS.map((
+      one,
+    ) => [one.name, { tool: one, reads: true, takes: TAKES[one.name]!, records: [] }]),
   ),
 } as unknown as ToolGraph;
 
@@ -86,6 +74,12 @@ export const OWNER_TASK: ChainTask = {
   world: {
     ids: (type: string) => Object.keys(type === "task.id" ? TASKS : USERS),
     call: (name: string, input: JsonObject) => ({ value: RESULTS[name]!(input) }),
+    records: (name: string, input: JsonObject) =>
+      name === "list_tasks"
+        ? Object.keys(TASKS).map((id) => ({ type: "task.id", id }))
+        : name === "get_task"
+        ? [{ type: "user.id", id: TASKS[`${input["task_id"]}`]!["owner_id"] }]
+        : [],
   } as unknown as ChainTask["world"],
   steps: [
     { tool: "get_task", at: ["owner_id"], shows: { type: "user.id", id: "u1" } },

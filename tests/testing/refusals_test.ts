@@ -259,6 +259,10 @@ const tableOfSuites: [call: string, message: RegExp][] = [
     /at variants: must have no tools: the chain gives them/,
   ],
   [
+    'toolTest("t", { model: adder, chain: { graph: {}, draw() {} }, perturbation: ["RD", "CK+RP_F"] })',
+    /at perturbation: must leave a chain what its answer needs: it is CK\+RP_F/,
+  ],
+  [
     'toolSuite("s", { prompt: "Hi" })',
     /"prompt": it belongs to the tests: each of them has its own/,
   ],

@@ -105,12 +105,10 @@ export class ChainIds {
     const call = this.#calls.find(({ place }) => place.call === number);
     if (call === undefined) return;
     const own = Object.values(call.input);
-    const records = this.#graph.nodes.get(call.name)?.records ?? [];
-    call.shows = records.flatMap(({ path, key, type }) =>
-      valuesAt(result, key === undefined ? path : [...path, key]).map((id) => ({ type, id }))
-    ).filter(({ id }) => isScalar(id) && !holds(own, id));
     const values = leavesOf(result).filter((value) => !holds(own, value));
     call.values = new Set(values.map(canonicalJson));
+    call.shows = this.#task.world.records(call.name, call.input)
+      .filter(({ id }) => call.values.has(canonicalJson(id)));
   }
 
   /**
@@ -230,16 +228,6 @@ function isSame(one: RecordId, { type, id }: RecordId): boolean {
 
 function isSameCall(one: JudgedCall, { name, input }: JudgedCall): boolean {
   return one.name === name && canonicalJson(one.input) === canonicalJson(input);
-}
-
-/** The values at a way: names of properties, and `*` for each item of a list. */
-function valuesAt(value: JsonValue, [step, ...rest]: readonly string[]): readonly JsonValue[] {
-  if (step === undefined) return [value];
-  if (Array.isArray(value)) {
-    return step === "*" ? value.flatMap((item) => valuesAt(item, rest)) : [];
-  }
-  if (!isJsonObject(value) || !Object.hasOwn(value, step)) return [];
-  return valuesAt(value[step]!, rest);
 }
 
 /** All values in a value that are neither objects nor lists. */

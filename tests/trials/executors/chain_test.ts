@@ -96,13 +96,11 @@ Deno.test("a chain tells its steps, the right answer, and that it was solved in 
   const other = await play(["list_tasks", "get_task task_id=t1", "list_tasks"], "Aria Stone");
   const way = "solved by another way: 3 calls, the chain has 2";
   assertStringIncludes(describeTrial(other), `${steps}; ${way}`);
-  const [shown] = viewTrial(other, undefined, undefined).side;
-  assertEquals(shown, [["h3", "The chain"], [
-    "pre",
-    [
-      "task.id\n-> get_task\n-> owner_id\n-> get_user\n-> email; " + way,
-    ][0],
-  ]]);
+  const { side } = viewTrial(other, undefined, undefined);
+  assertStringIncludes(
+    JSON.stringify(side),
+    JSON.stringify(["pre", `task.id\n-> get_task\n-> owner_id\n-> get_user\n-> email; ${way}`]),
+  );
 });
 
 Deno.test("a chain that draws no task makes the trial invalid", async () => {
