@@ -77,9 +77,10 @@ export function followChain(
   const values = Object.entries(given).map(([key, value]) =>
     [key, isSame(right.arguments[key] ?? null, value) ? seen(value) : value] as const
   );
-  // What no result has shown is made up, once.
   const isKnown = values.every(([, value]) => value !== undefined);
-  if (errors >= MAX_ERRORS || errors > 0 && !isKnown) return { text: GIVES_UP, calls: [] };
+  // What a call that it left out would have shown is made up, once.
+  const isLost = !isKnown && (errors > 0 || call.right === next);
+  if (errors >= MAX_ERRORS || isLost) return { text: GIVES_UP, calls: [] };
   const args = new Map(values.map(([key, value]) => [key, value ?? madeUp(given[key]!)]));
   return { text: `I call ${name}.`, calls: [{ name, arguments: args }] };
 }
@@ -148,7 +149,7 @@ function seenFor(
   const { calls, given, scopes } = task;
   const stated = [...given.map(({ id }) => id), ...Object.values(scopes)];
   if (stated.some((one) => isSame(one, value))) return value;
-  for (const [place, { tool, arguments: input }] of [...calls.entries()].reverse()) {
+  for (const [place, { tool, arguments: input }] of calls.entries()) {
     const right = Object.values(input).some((one) => isSame(one, value))
       ? undefined
       : resultOf(task, tool, input);
