@@ -8,6 +8,7 @@ import { sample } from "@std/random";
 import type { RecordPlace, Take, ToolGraph, ToolNode } from "./graph.ts";
 import { isWithin, type Leaf, leavesOf } from "./_leaves.ts";
 import { type Place, placesOf } from "./_places.ts";
+import { wordsOf } from "./_words.ts";
 
 /** A record in a result as a chain uses it: how the call is made, and which record it is. */
 export interface View {
@@ -24,6 +25,9 @@ export interface View {
 
 /** Relations from one record to the next within one result, at most. */
 const MAX_RELATIONS = 2;
+
+/** Words of a relation, at most: longer ones are ways through a record, and no nouns. */
+const MAX_WORDS = 4;
 
 /** What is known of a graph without any values. */
 export class Plan {
@@ -72,21 +76,38 @@ export class Plan {
     );
   }
 
-  /** Draws the calls of a chain from the last one to the first; `undefined` if it comes to an end too early. */
-  draw(calls: number, stream: Stream): readonly View[] | undefined {
+  /**
+   * Draws the calls of a chain from the last one to the first, and what it asks for; `undefined` if it comes to an end
+   * too early.
+   */
+  draw(
+    calls: number,
+    stream: Stream,
+  ): { readonly views: readonly View[]; readonly leaf: Leaf } | undefined {
     const last = fairly(this.goals(calls), stream);
     if (last === undefined) return undefined;
-    const chain = [last];
+    const leaf = sample(this.asked(last), stream)!;
+    const views = [last];
     for (let left = calls - 1; left > 0; left--) {
-      const selectors = Number(this.selectors) -
-        Number(chain.some((view) => view.label !== undefined));
-      const before = this.#before(chain[0]!.drive!.type!, left, selectors)
-        .filter((view) => chain.every(({ node }) => node !== view.node));
+      const chosen = views.some((view) => view.label !== undefined);
+      const before = this.#before(views[0]!.drive!.type!, left, Number(this.selectors && !chosen))
+        .filter((view) =>
+          views.every(({ node }) => node !== view.node) && !this.#saves(view, views[0]!, leaf)
+        );
       const one = fairly(before, stream);
       if (one === undefined) return undefined;
-      chain.unshift(one);
+      views.unshift(one);
     }
-    return chain;
+    return { views, leaf };
+  }
+
+  /** Whether a view shows already what the next one is for. */
+  #saves({ node, places }: View, { label, places: [, next] }: View, leaf: Leaf): boolean {
+    const last = places.at(-1)!;
+    if (label !== undefined) return false;
+    return next === undefined
+      ? this.hasLeaf(node, last, leaf.path)
+      : relatedTo(node, last).some((place) => relationOf(place) === relationOf(next));
   }
 
   /**
@@ -170,7 +191,9 @@ export class Plan {
       if (!this.selectors || label === undefined || stars !== 1) return [];
       const drives = [...ids, ...(ids.some(({ required }) => required) ? [] : [undefined])];
       return related(node, [root]).flatMap((places) =>
-        drives.map((drive) => ({ node, drive, places, label, to: places.at(-1)!.type }))
+        // An item of a list of what a record has leads back to that record.
+        drives.filter((drive) => drive === undefined || drive.type !== places[1]?.type)
+          .map((drive) => ({ node, drive, places, label, to: places.at(-1)!.type }))
       );
     });
   }
@@ -180,11 +203,24 @@ export class Plan {
 function related(node: ToolNode, places: readonly RecordPlace[]): (readonly RecordPlace[])[] {
   const around = places.at(-1)!;
   if (places.length > MAX_RELATIONS) return [places];
-  const own = node.records.filter((place) =>
-    "relation" in place.of && recordAround(node, place) === around &&
-    !place.path.slice(around.path.length).includes("*")
+  return [
+    places,
+    ...relatedTo(node, around).flatMap((place) => related(node, [...places, place])),
+  ];
+}
+
+/** Returns the records in the result of a tool that one of them refers to, one and not many. */
+function relatedTo(node: ToolNode, around: RecordPlace): readonly RecordPlace[] {
+  return node.records.filter((place) =>
+    recordAround(node, place) === around &&
+    !place.path.slice(around.path.length).includes("*") &&
+    wordsOf(relationOf(place) ?? "").length <= MAX_WORDS
   );
-  return [places, ...own.flatMap((place) => related(node, [...places, place]))];
+}
+
+/** Returns how a record is related to the one around it. */
+export function relationOf({ of }: RecordPlace): string | undefined {
+  return "relation" in of ? of.relation : undefined;
 }
 
 /** Returns the record that another one stands in; `undefined` at the top. */

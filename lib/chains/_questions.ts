@@ -34,35 +34,44 @@ export function questionOf(
   phrases: readonly Phrase[],
 ): string {
   const { entities = {}, relations = {}, fields = {} } = graph.words;
-  const own = (words: Readonly<Record<string, string>>, key: string) =>
-    Object.hasOwn(words, key) ? words[key] : undefined;
   const entityOf = (type: string) => graph.types.get(type)!.entity;
-  const nounOf = (type: string) => own(entities, entityOf(type)) ?? entityOf(type);
-  /** The record so far, in words. */
-  let record = "";
+  const nounOf = (type: string) => ownWords(entities, entityOf(type)) ?? entityOf(type);
+  /** The record so far, in words; `it` is the one that was given and is not named again. */
+  let record = "it";
+  /** The name of the record so far where no pronoun will do. */
+  let named = "";
+  const partOf = (part: string, whole: string) =>
+    whole === "it" ? `its ${part}` : `the ${part} of ${whole}`;
   const sentences: string[] = [];
   for (const phrase of phrases) {
     if ("given" in phrase) {
       const noun = nounOf(phrase.given);
       const key = textOf(graph.types.get(phrase.given)!.key);
       sentences.push(`Take the ${noun} whose ${key} is ${jsonText(phrase.id)}.`);
-      record = `that ${noun}`;
+      named = `that ${noun}`;
     } else if ("item" in phrase) {
       const noun = nounOf(phrase.item);
-      const of = phrase.of === undefined
-        ? `all ${plural(noun)}`
+      const items = plural(noun);
+      const from = phrase.of === undefined
+        ? `all ${items}`
         : isNamed(phrase.parameter!, entityOf(phrase.of))
-        ? `the ${plural(noun)} of ${record}`
-        : `the ${plural(noun)} whose ${relationWords(phrase.parameter!)} is ${record}`;
-      const label = fieldWords(phrase.label);
-      sentences.push(`Among ${of}, take the one whose ${label} is ${jsonText(phrase.value)}.`);
-      record = `that ${noun}`;
+        ? partOf(items, record)
+        : `the ${items} whose ${relationWords(phrase.parameter!)} is ${named}`;
+      const label = phrase.label.map(textOf).reverse().join(" of the ");
+      sentences.push(`Among ${from}, take the one whose ${label} is ${jsonText(phrase.value)}.`);
+      // After a list, "it" might be what the list is of.
+      record = named = `that ${noun}`;
     } else if ("relation" in phrase) {
-      const named = own(relations, `${entityOf(phrase.from)}.${phrase.relation}`);
-      record = `the ${named ?? relationNoun(phrase.relation, nounOf(phrase.to))} of ${record}`;
+      const own = ownWords(relations, `${entityOf(phrase.from)}.${phrase.relation}`);
+      const noun = nounOf(phrase.to);
+      record = partOf(own ?? nounPhrase(relationWords(phrase.relation) || noun, noun), record);
+      named = record;
     } else {
-      const named = own(fields, `${entityOf(phrase.from)}.${phrase.field.join(".")}`);
-      sentences.push(`What is the ${named ?? fieldWords(phrase.field)} of ${record}?`);
+      const own = ownWords(fields, `${entityOf(phrase.from)}.${phrase.field.join(".")}`);
+      const field = own === undefined
+        ? phrase.field.reduce((whole, name) => partOf(nounPhrase(textOf(name)), whole), record)
+        : partOf(own, record);
+      sentences.push(`What is ${field}?`);
     }
   }
   const where = Object.entries(scopes).map(([name, value]) =>
@@ -75,9 +84,8 @@ export function questionOf(
   return [begin, ...rest, "Answer with the value alone, as the tool returns it."].join(" ");
 }
 
-/** Returns a way within a record as words: `address.city` as `city of the address`. */
-function fieldWords(path: readonly string[]): string {
-  return path.map(textOf).reverse().join(" of the ");
+function ownWords(words: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(words, key) ? words[key] : undefined;
 }
 
 /** Whether a parameter is named by an entity, with or without its key. */
@@ -97,10 +105,15 @@ function textOf(name: string): string {
   return wordsOf(name).join(" ");
 }
 
-/** Returns a relation as a noun: `created by` says nothing without what it leads to. */
-function relationNoun(relation: string, noun: string): string {
-  const words = relationWords(relation);
-  return / (by|to|from|for|in|of|at|on)$/.test(words) ? `"${words}" ${noun}` : words || noun;
+/** Words that end no noun, and what those before them are of. */
+const ENDS: Readonly<Record<string, string>> = { at: "time", on: "date" };
+const NO_NOUN =
+  /(?: (?:at|on|by|to|from|for|in|of|with|after|before|until|since)$|^\w+ed (?:from|by|to|in|for) )/;
+
+/** Returns words as a noun: `created at` is none, and `"created at" time` is one. */
+function nounPhrase(words: string, noun?: string): string {
+  if (!NO_NOUN.test(words)) return words;
+  return `"${words}" ${noun ?? ENDS[words.split(" ").at(-1)!] ?? "value"}`;
 }
 
 /** Returns the plural of a noun. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { attempt } from "../base/errors.ts";
+import { InputError } from "../base/errors.ts";
 import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolNode } from "./graph.ts";
 import type { ChainTask, RecordId } from "./chains.ts";
@@ -39,9 +39,9 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
       const { name } = node.tool;
       const mayShow = showing.has(node);
       if (after > 1 && !mayShow && !node.records.some(({ type }) => isNear(type))) continue;
-      for (const input of inputs(node, after)) {
+      for (const input of orNone(() => [...inputs(node, after)]) ?? []) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
-        for (const record of world.records(name, input)) {
+        for (const record of orNone(() => world.records(name, input)) ?? []) {
           const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
           if (isTarget && plan.hasLeaf(node, record.place, target.path)) return true;
           if (isNear(record.type)) learnt.push(record);
@@ -99,8 +99,7 @@ export function isShown(
 
 /** Returns the result of a call; `undefined` if there is none. */
 function resultOf(world: World, tool: string, input: JsonObject): JsonValue | undefined {
-  // Where no value is found that fits a schema, nothing is shown.
-  const result = attempt(() => world.call(tool, input));
+  const result = orNone(() => world.call(tool, input));
   return result !== undefined && "value" in result ? result.value : undefined;
 }
 
@@ -114,4 +113,14 @@ function holds(value: JsonValue | undefined, part: JsonValue): boolean {
 /** Whether two values are the same. */
 export function isSame(one: JsonValue, other: JsonValue): boolean {
   return one === other || jsonText(one) === jsonText(other);
+}
+
+/** Returns what is drawn; `undefined` where no value fits a schema. */
+export function orNone<Drawn>(draw: () => Drawn): Drawn | undefined {
+  try {
+    return draw();
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { sample as draw, shuffle } from "@std/random";
-import { attempt, cannot } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { checkOptions, whole } from "../base/input.ts";
 import { canonicalJson, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
@@ -14,14 +14,17 @@ import { fork, forkSeed, type Stream } from "../base/random.ts";
 import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isRight } from "./answer.ts";
-import { Plan, type View } from "./_plan.ts";
-import { hasShorterWay, isSame, isShown } from "./_search.ts";
+import type { Leaf } from "./_leaves.ts";
+import { Plan, relationOf, type View } from "./_plan.ts";
+import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import { World } from "./world.ts";
 
 /** Ways that are drawn for one task, at most, and those in one world. */
-const MAX_TRIES = 500;
+const MAX_WAYS = 1_000;
 const WAYS = 10;
+/** Seeds that must each give a task by a tenth of these ways, so that trials find theirs. */
+const CHECKS = [1, 2, 3, 4];
 /** Calls of a chain, at most. */
 const MAX_CALLS = 8;
 
@@ -86,7 +89,7 @@ export interface ChainStep {
 
 /** Options of {@linkcode chains}. */
 export interface ChainsOptions {
-  /** Numbers of calls that questions need. Default: `[2, 3, 4]`. */
+  /** Numbers of calls that questions need. Default: those of 2, 3 and 4 of which the graph has chains. */
   readonly calls?: readonly number[];
   /** The number of chains, spread over `calls`. Default: 20. */
   readonly tasks?: number;
@@ -117,25 +120,27 @@ const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
  */
 export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   checkOptions(OPTIONS, options, "the options of chains");
-  const { calls = [2, 3, 4], tasks = 20, selectors = true, confirmed, offered = 128 } = options;
+  const { tasks = 20, selectors = true, confirmed, offered = 128 } = options;
   const { unknown = "error" } = options;
   const plan = new Plan(graph, selectors);
   assertLinked(plan);
-  const lengths = [...new Set(calls)];
-  const reviewed = { templates: TEMPLATES, graph: graph.digest, calls: lengths, selectors };
-  const hash = sha256(canonicalJson(reviewed)).slice(0, 12);
-  const drawn = (length: number, ...seed: readonly (string | number)[]) =>
-    drawTask(plan, { calls: length, offered, unknown }, forkSeed("chain", ...seed));
-  for (const length of lengths) {
-    if (attempt(() => drawn(length, 0)) !== undefined) continue;
-    const possible = lengths.filter((other) => attempt(() => drawn(other, 0)) !== undefined);
+  const wanted = [...new Set(options.calls ?? [2, 3, 4])];
+  const drawn = (length: number, most: number, ...seed: readonly (string | number)[]) =>
+    drawTask(plan, { calls: length, offered, unknown, most }, forkSeed("chain", ...seed));
+  const lengths = wanted.filter((length) =>
+    CHECKS.every((seed) => drawn(length, MAX_WAYS / 10, seed) !== undefined)
+  );
+  if (lengths.length === 0 || options.calls !== undefined && lengths.length < wanted.length) {
+    const missing = wanted.filter((length) => !lengths.includes(length));
     throw cannot(
-      `make chains of ${countText(length, "call")}`,
-      "there must be a question that no fewer calls can answer",
-      `none was found over the ${countText(graph.nodes.size, "tool")}` +
-        (possible.length === 0 ? "" : `; write calls: ${jsonText(possible)}`),
+      `make chains of ${missing.join(" or ")} calls`,
+      "there must be questions that no fewer calls can answer",
+      `none was found over the ${countText(graph.nodes.size, "tool")}, or hardly any` +
+        (lengths.length === 0 ? "" : `; write calls: ${jsonText(lengths)}`),
     );
   }
+  const reviewed = { templates: TEMPLATES, graph: graph.digest, calls: lengths, selectors };
+  const hash = sha256(canonicalJson(reviewed)).slice(0, 12);
   if (confirmed !== undefined && confirmed !== hash) {
     throw cannot(
       "use these chains",
@@ -153,7 +158,15 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
       id: canonicalJson({ ...reviewed, calls: length, name, offered, unknown }),
       sample: hash,
       confirmed: confirmed !== undefined,
-      draw: (seed) => drawn(length, seed, name),
+      draw(seed) {
+        const task = drawn(length, MAX_WAYS, seed, name);
+        if (task !== undefined) return task;
+        throw cannot(
+          `draw ${name}`,
+          "there must be a question that no fewer calls can answer",
+          `none of ${MAX_WAYS} has been one; try another seed`,
+        );
+      },
     };
   });
 }
@@ -189,16 +202,16 @@ function assertLinked({ graph, readers, views }: Plan): void {
       `of ${tools} none does; declare "output" of tool(), or write "returns" of toolGraph()`,
     );
   }
-  if (!views.some(({ places, label }) => places.length > 1 || label !== undefined)) {
-    const [read] = readers;
-    throw cannot(
-      "make chains",
-      "a tool must return an id that another one takes",
-      `among ${tools} no strict link is known; write links: { ` +
-        `"${read!.tool.name}:WAY.IN.RESULT": "TYPE" } of toolGraph(), such as for one of its ` +
-        countText(graph.suggestions.length, "suggestion"),
-    );
-  }
+  if (views.some(({ places, label }) => places.length > 1 || label !== undefined)) return;
+  const { tool, at, type } = graph.suggestions[0] ??
+    { tool: readers[0]!.tool.name, at: "WAY.IN.RESULT", type: "ENTITY.KEY" };
+  const isTaken = graph.nodes.get(tool)!.takes.some(({ parameter }) => parameter === at);
+  const link = { [`${tool}${isTaken ? "." : ":"}${at}`]: type };
+  throw cannot(
+    "make chains",
+    "a tool must return an id that another one takes",
+    `of ${tools} none is known to; write "links" of toolGraph(), such as ${jsonText(link)}`,
+  );
 }
 
 /** Options of {@linkcode drawTask}. */
@@ -206,23 +219,21 @@ interface DrawOptions {
   readonly calls: number;
   readonly offered: number;
   readonly unknown: "error" | "values";
+  /** Ways that are drawn, at most. */
+  readonly most: number;
 }
 
-/**
- * Draws a task.
- *
- * @throws {InputError} If none is found.
- */
-function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask {
-  let world: World;
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+/** Draws a task; `undefined` if none is found. */
+function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask | undefined {
+  let world!: World;
+  for (let tries = 0; tries < options.most; tries++) {
     if (tries % WAYS === 0) {
       world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown: options.unknown });
     }
     const stream = fork(seed, "way", tries);
-    const views = plan.draw(options.calls, stream);
-    if (views === undefined) continue;
-    const task = taskOf(plan, views, world!, stream);
+    const way = plan.draw(options.calls, stream);
+    if (way === undefined) continue;
+    const task = orNone(() => taskOf(plan, way, world, stream));
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     const needed = new Set(task.calls.map(({ tool }) => tool));
     const nodes = [...plan.graph.nodes.values()];
@@ -230,20 +241,16 @@ function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask {
       .slice(0, Math.max(0, options.offered - needed.size));
     const chosen = new Set(others.map(({ tool }) => tool.name)).union(needed);
     const tools = nodes.filter(({ tool }) => chosen.has(tool.name))
-      .map((node) => answered(plan.graph, world!, node));
+      .map((node) => answered(plan.graph, world, node));
     return { ...task, tools };
   }
-  throw cannot(
-    `draw a chain of ${countText(options.calls, "call")}`,
-    "there must be a question that no fewer calls can answer",
-    `none of ${MAX_TRIES} has been one`,
-  );
+  return undefined;
 }
 
 /** Makes a task of the calls of a chain and a world; `undefined` if the world does not fit them. */
 function taskOf(
-  plan: Plan,
-  views: readonly View[],
+  { graph }: Plan,
+  { views, leaf }: { readonly views: readonly View[]; readonly leaf: Leaf },
   world: World,
   stream: Stream,
 ): Omit<ChainTask, "tools"> | undefined {
@@ -294,8 +301,9 @@ function taskOf(
       if (!isTelling(value) || names.filter((one) => one === value).length > 1) return undefined;
       phrases.push({ item: root!.type, label, value, parameter: drive?.parameter, of });
     }
-    for (const { type, of } of related) {
-      const { relation } = of as { readonly relation: string };
+    for (const place of related) {
+      const { type } = place;
+      const relation = relationOf(place)!;
       const from = seen.at(-1)!;
       if (!see(type, world.related(from.type, from.id, relation))) return undefined;
       phrases.push({ relation, from: from.type, to: type });
@@ -303,13 +311,12 @@ function taskOf(
     steps.push({ tool: name, at: (related.at(-1) ?? root!).path, shows: seen.at(-1)! });
   }
   const { type, id } = seen.at(-1)!;
-  const leaf = draw(plan.asked(views.at(-1)!), stream)!;
   const answer = world.field(type, id, leaf.path);
   const others = world.ids(type).filter((one) => !isSame(one, id))
     .map((one) => world.field(type, one, leaf.path))
     .filter((one) => one !== undefined && one !== null);
   phrases.push({ field: leaf.path, from: type });
-  const question = questionOf(plan.graph, scopes, phrases);
+  const question = questionOf(graph, scopes, phrases);
   // Neither the question nor another record may give the answer away.
   const isOwn = isTelling(answer) && !question.includes(String(answer)) &&
     others.every((other) => !isRight({ answer, others: [] }, String(other)));

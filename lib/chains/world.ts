@@ -3,8 +3,15 @@
  * @module
  */
 
-import { attempt, cannot } from "../base/errors.ts";
-import { canonicalJson, fieldOf, isJsonObject, type JsonObject, jsonText } from "../base/json.ts";
+import { attempt, cannot, type InputError } from "../base/errors.ts";
+import {
+  canonicalJson,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  listText,
+} from "../base/json.ts";
 import type { JsonValue } from "../base/json.ts";
 import { fork, forkSeed } from "../base/random.ts";
 import { errorOfResult } from "../tools/references/symbol_table.ts";
@@ -85,11 +92,7 @@ export class World {
       throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
     }
     if (pool.length > 0) return pool;
-    throw cannot(
-      `draw ids of ${type}`,
-      "they must fit all schemas of the tools that take or return them",
-      "none was found that does",
-    );
+    throw this.#unfit(`ids of ${type}`, type);
   }
 
   /**
@@ -102,7 +105,7 @@ export class World {
       const schemas = this.#shapes.scopes.get(name) ?? [];
       const value = this.#id(schemas, `scope\u0000${name}`);
       if (value !== undefined) return value;
-      throw cannot(`draw the scope ${name}`, "it must fit all schemas of tools that take it");
+      throw this.#unfit(`the scope ${name}`, name);
     });
   }
 
@@ -125,10 +128,13 @@ export class World {
     }
     if (shape.result === undefined) return { value: null };
     let found: { readonly value: JsonValue } | undefined;
+    let fault: string | undefined;
     // Where the whole does not fit, it may without what may be left out.
-    for (const isLean of [false, true]) {
-      const value = this.#make(shape.result, this.#top(shape, args), { isLean });
-      if (value === undefined || shape.check(value) !== undefined) continue;
+    for (const options of [{}, { attempt: 1 }, { attempt: 1, isLean: true }]) {
+      const value = this.#make(shape.result, this.#top(shape, args), options);
+      const wrong = value === undefined ? undefined : shape.check(value);
+      fault ??= wrong;
+      if (value === undefined || wrong !== undefined) continue;
       found ??= { value };
       if (errorOfResult(jsonText(value)) === undefined) return { value };
     }
@@ -136,7 +142,7 @@ export class World {
     throw cannot(
       `make up a result of ${tool}`,
       "it must fit its schema",
-      "no value was found that does",
+      fault ?? "no value was found that does",
     );
   }
 
@@ -193,6 +199,18 @@ export class World {
     return shown;
   }
 
+  /** The error of values that several tools share, and that fit none of what they say. */
+  #unfit(what: string, type: string): InputError {
+    const tools = this.#shapes.tools.values().filter(({ node: { takes, records } }) =>
+      takes.some((one) => one.type === type) || records.some((one) => one.type === type)
+    ).map(({ node }) => node.tool.name).toArray();
+    return cannot(
+      `draw ${what}`,
+      "a value must fit the schemas of all tools that have it",
+      `none was found that fits those of ${listText(tools, 5)}`,
+    );
+  }
+
   #shape(tool: string): ToolShape {
     const shape = this.#shapes.tools.get(tool);
     if (shape !== undefined) return shape;
@@ -238,7 +256,7 @@ export class World {
         fullValues: Infinity,
         ...options,
       });
-      return maker.make(schema, place);
+      return maker.part(schema, place, 0, true);
     } catch (error) {
       if (error instanceof Unfit) return undefined;
       throw error;
@@ -402,6 +420,7 @@ export class World {
     const count = item && (item.leader === undefined ? 1 : this.#at(base, item.leader).length);
     return {
       ...{ key: [base.key, ...path].join("\u0000"), depth: path.length, isWanted, count },
+      otherwise: spot.view.only,
       within: (part) => this.#within(spot, part),
     };
   }
@@ -428,7 +447,7 @@ export class World {
     // One that the graph does not list, as records nest without end, is left out where it may be.
     const isListed = listed === undefined || listed.record !== undefined;
     const inner = this.#recordPlace(record, view, listed);
-    return { ...inner, isWanted: isListed, otherwise: view.schema };
+    return { ...inner, isWanted: isListed };
   }
 }
 
@@ -523,7 +542,10 @@ const NOWHERE: Way = { parts: new Map() };
 /** Which of the two stands somewhere: as the tool says, or, where it does not, as its schema does. */
 function formOf(way: Way, listed: Way | undefined, view: View): Standing | undefined {
   const own = listed?.record ?? listed?.scalar;
-  if (own === undefined) return view.isObject ? way.record : way.scalar;
+  if (own === undefined) {
+    if (view.isObject === undefined) return way.record ?? way.scalar;
+    return view.isObject ? way.record : way.scalar;
+  }
   return own === listed?.record ? way.record : way.scalar;
 }
 
@@ -549,18 +571,20 @@ function addStanding(
 
 /** What is shown of a value. */
 interface View {
-  /** The schema of the tool that shows it. */
-  readonly schema?: JsonValue;
-  readonly isObject: boolean;
+  /** The schema of the tool that shows it, if it is one. */
+  readonly only?: JsonValue | undefined;
+  /** Whether it is an object; `undefined` if any value will do. */
+  readonly isObject?: boolean;
   /** Returns what is shown of a part; `undefined` if it is not. */
   at(part: string | number): View | undefined;
 }
 
-const ALL: View = { isObject: true, at: () => ALL };
+const ALL: View = { at: () => ALL };
+const LEAF: View = { isObject: false, at: () => ALL };
 
 /** Shows the value at a way alone. */
 function wayOf([first, ...rest]: readonly string[]): View {
-  if (first === undefined) return ALL;
+  if (first === undefined) return LEAF;
   const inner = wayOf(rest);
   return {
     isObject: true,
@@ -584,6 +608,11 @@ class SchemaView implements View {
     return this.#parts ??= schemasFor(this.#root, this.#schemas).parts;
   }
 
+  get only(): JsonValue | undefined {
+    return this.#schemas.length === 1 ? this.#schemas[0] : undefined;
+  }
+
+  /** All that applies. */
   get schema(): JsonValue {
     return this.#schemas.length === 1 ? this.#schemas[0]! : { allOf: [...this.#schemas] };
   }
@@ -776,10 +805,7 @@ class Shapes {
       }
       const schema = place.key === undefined ? undefined : viewAt(place.path)?.schema;
       if (schema === undefined) continue;
-      described.getOrInsertComputed(entity, () => new Map()).set(
-        this.checks.textOf(schema),
-        schema,
-      );
+      described.getOrInsertComputed(entity, () => new Map()).set(jsonText(schema), schema);
     }
     let check: ValueCheck | undefined;
     return {
@@ -804,13 +830,15 @@ class Shapes {
   #shared(schema: JsonObject, name: string): JsonObject {
     const { $defs = {}, ...own } = schema;
     const definitions = isJsonObject($defs) ? $defs : {};
-    const isPlain = !/"\$ref":"#(?!\/\$defs\/)/.test(jsonText(schema));
-    const isShared = isPlain && Object.entries(definitions).every(([name, one]) => {
+    const added = Object.entries(definitions)
+      .filter(([name, one]) => fieldOf(this.#definitions, name) !== one);
+    const isPlain = !/"\$ref":"#(?!\/\$defs\/)/.test(jsonText([own, added]));
+    const isShared = isPlain && added.every(([name, one]) => {
       const known = fieldOf(this.#definitions, name);
-      return known === undefined || this.checks.textOf(known) === this.checks.textOf(one);
+      return known === undefined || jsonText(known) === jsonText(one);
     });
     if (isShared) {
-      for (const [name, one] of Object.entries(definitions)) this.#definitions[name] ??= one;
+      for (const [name, one] of added) this.#definitions[name] ??= one;
       return own as JsonObject;
     }
     const plainName = name.replaceAll(/[^\w ]/g, "_");

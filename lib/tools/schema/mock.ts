@@ -172,22 +172,28 @@ export class Maker {
       const value = this.#fitting(whole, at);
       // A value of one branch may fit another. Asking takes long, and the first attempt does without.
       const isChosen = Object.hasOwn(whole, "oneOf") && this.#attempt > 0 && tries < ATTEMPTS;
-      if (!isChosen || this.checks.fits(schema, value)) return value;
+      const shown = place.otherwise ?? schema;
+      if (!isChosen || !isJsonObject(shown) || this.checks.fits(shown, value)) return value;
     }
   }
 
-  /** Makes a part of a value; of a required one that nothing fits, by what stands there otherwise. */
-  #part(schema: JsonValue, place: Place, at: Draws, isNeeded: boolean): JsonValue {
+  /**
+   * Returns a value for a place; where nothing fits and it is needed, by what stands there otherwise.
+   *
+   * @throws {Unfit} If nothing is found.
+   */
+  part(schema: JsonValue, place: Place, level: number, isNeeded: boolean): JsonValue {
     try {
-      return this.make(schema, place, at.level + 1);
+      return this.make(schema, place, level);
     } catch (error) {
-      if (!(error instanceof Unfit) || !isNeeded || place.otherwise === undefined) throw error;
       const { key, depth, otherwise } = place;
-      return this.make(
-        otherwise,
-        { key, depth, within: (...part) => place.within(...part) },
-        at.level + 1,
-      );
+      if (!(error instanceof Unfit) || !isNeeded || otherwise === undefined) throw error;
+      const own = {
+        key,
+        depth,
+        within: (...part: Parameters<Place["within"]>) => place.within(...part),
+      };
+      return this.make(otherwise, own, level);
     }
   }
 
@@ -410,7 +416,7 @@ export class Maker {
         : Array.isArray(items)
         ? true
         : items;
-      const value = this.#part(own, inner, at, true);
+      const value = this.part(own, inner, at.level + 1, true);
       const text = uniqueItems === true ? canonicalJson(value) : String(place);
       if (!seen.has(text)) list.push(value);
       seen.add(text);
@@ -439,7 +445,8 @@ export class Maker {
       const place = at.place.within(name, own);
       if (!isNeeded && !this.#isThere(place, name, count < least, at)) return;
       count++;
-      if (place !== undefined) entries.set(name, this.#part(own, place, at, isNeeded));
+      const isSure = isNeeded || place?.isWanted === true;
+      if (place !== undefined) entries.set(name, this.part(own, place, at.level + 1, isSure));
     };
     for (const name of needed) {
       add(name, Object.hasOwn(known, name) ? known[name]! : additionalProperties, true);

@@ -5,7 +5,7 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { canonicalJson, fieldOf, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { isRight } from "../../chains/answer.ts";
@@ -150,26 +150,17 @@ export class ChainIds {
 
   /** The ids in a call, each with those that the chain has in its place: of this tool or, if it has none, of its type. */
   #idsIn(name: string, input: JsonObject): IdArgument[] {
+    const { calls, steps } = this.#task;
     const takes = this.#graph.nodes.get(name)?.takes ?? [];
-    return takes.flatMap(({ parameter, role, type }): IdArgument[] => {
-      const id = Object.hasOwn(input, parameter) ? input[parameter] : undefined;
-      if (role !== "id" && role !== "scope" || type === undefined || !isScalar(id)) return [];
-      const own = [...this.#given, ...this.#idsOfChain()].map((one) => (
-        { tool: "", parameter: "", ...one }
-      )).filter((one) => one.type === type);
-      const ofTool = own.filter((one) => one.tool === name && one.parameter === parameter);
-      const right = (ofTool.length > 0 ? ofTool : own).map((one) => one.id);
-      return [{ parameter, type, id, right }];
+    const own = calls.find(({ tool }) => tool === name)?.arguments ?? {};
+    return takes.flatMap(({ parameter, type = "" }): IdArgument[] => {
+      const id = fieldOf(input, parameter);
+      if (type === "" || id === undefined) return [];
+      const right = fieldOf(own, parameter);
+      const records = [...this.#given, ...steps.map(({ shows }) => shows)];
+      const ofType = records.flatMap((one) => one.type === type ? [one.id] : []);
+      return [{ parameter, type, id, right: right === undefined ? ofType : [right] }];
     });
-  }
-
-  #idsOfChain(): (RecordId & { readonly tool: string; readonly parameter: string })[] {
-    return this.#task.calls.flatMap(({ tool, arguments: given }) =>
-      (this.#graph.nodes.get(tool)?.takes ?? []).flatMap(({ parameter, type }) => {
-        const id = given[parameter];
-        return type === undefined || id === undefined ? [] : [{ tool, parameter, type, id }];
-      })
-    );
   }
 
   #shownBefore(place: CallPlace): readonly RecordId[] {
@@ -211,10 +202,6 @@ export class ChainIds {
     };
     return { ...cause, root: isRoot(cause) };
   }
-}
-
-function isScalar(value: JsonValue | undefined): value is string | number | bigint {
-  return typeof value === "string" || typeof value === "number" || typeof value === "bigint";
 }
 
 function holds(values: readonly JsonValue[], value: JsonValue): boolean {
