@@ -60,5 +60,5 @@ Deno.test("chains over own tools make a suite with a gate, a report and lines th
   const [, line] = /^ *rerun: (.*)$/m.exec(run.stdout) ?? [];
   const configured = line!.replace("test", `test --no-lock --config=${ROOT}/deno.json`);
   const again = await shell(configured, { cwd: place.path });
-  assertMatch(again.all, /stage chain: \w+\.id -> get_\w+ -> .+ -> (motto|goal|title)$/m);
+  assertMatch(again.all, /stage chain: \w+\.id -> \w+ -> .+ -> (motto|goal|title)$/m);
 });

@@ -282,6 +282,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly #asked = new AskedJudges();
   readonly #clock: Clock;
   #isForbiddenTold = false;
+  #isOtherWay = false;
   /** The answer, once there is one. */
   #said = "";
   /** The state before the first message, and before `assert`, which may change it. */
@@ -390,11 +391,21 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     if (ids === undefined) return;
     const isAnswered = end.kind === "answer" && !this.exhausted;
     const isSolved = isAnswered && !this.events.some(({ kind }) => kind === "assertion");
+    this.#isOtherWay = isSolved && ids.isLeft;
     const calls = `${countText(this.calls, "call")}, the chain has ${this.minimumCalls}`;
-    const message = ids.steps +
-      (isSolved && ids.isLeft ? `; solved by another way: ${calls}` : "");
+    const message = ids.steps + (this.#isOtherWay ? `; solved by another way: ${calls}` : "");
     super.record({ kind: "stage", stage: CHAIN, message });
     if (isAnswered && !isSolved) this.blame(ids.detours(end.text));
+  }
+
+  /** The events with each call compared to the correct ones; those of another way to the right answer are no mistakes. */
+  override async viewed(): Promise<readonly TraceEvent[] | undefined> {
+    return this.#isOtherWay ? undefined : await super.viewed();
+  }
+
+  /** The tools of the correct calls, which another way does not need. */
+  override get needed(): readonly string[] | undefined {
+    return this.#isOtherWay ? undefined : super.needed;
   }
 
   /** The tokens of the judges that `assert` asked; omitted if it asked none. */

@@ -8,6 +8,7 @@ import { describeTrial } from "../../../lib/reports/story.ts";
 import { caseOpener } from "../../../lib/trials/executors/case.ts";
 import { caseParts, type ToolCase } from "../../../lib/trials/executors/tool_case.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
+import { summarize } from "../../../lib/trials/summary.ts";
 import { TRIAL_LINE } from "../../../lib/trials/trial.ts";
 import { OWNER } from "../../support/chains.ts";
 
@@ -96,6 +97,9 @@ Deno.test("a chain tells its steps, the right answer, and that it was solved in 
   const other = await play(["list_tasks", "get_task task_id=t1", "list_tasks"], "Aria Stone");
   const way = "solved by another way: 3 calls, the chain has 2";
   assertStringIncludes(describeTrial(other), `${steps}; ${way}`);
+  // Its calls are not held against the chain.
+  const { solved, parameters, missed, dimensions } = summarize(other);
+  assertEquals([solved, parameters, missed, dimensions], [true, undefined, undefined, undefined]);
   const { side } = viewTrial(other, undefined, undefined);
   assertStringIncludes(
     JSON.stringify(side),
