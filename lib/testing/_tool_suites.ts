@@ -166,6 +166,12 @@ export class SuiteTests {
         all.length === 0 ? "there are none" : "all of them are skipped",
       );
     }
+    for (const hash of unconfirmed(tests)) {
+      console.error(
+        `${this.name}: nobody has confirmed the questions of its chains: read a sample (toolgate graph), and write ` +
+          `confirmed: "${hash}" into the options of chains()`,
+      );
+    }
     const registered: [CallSite, Deno.TestDefinition][] = [];
     const flags = parseFlags(Deno.args, this.subject);
     const traced = flags.traces === undefined
@@ -315,6 +321,15 @@ export class SuiteTests {
       ...(isSeveral ? [variantName(planned)] : []),
     ].join(" > ");
   }
+}
+
+/** The hashes of samples of chains that nobody has confirmed, each once. */
+function unconfirmed(tests: readonly SuiteTest[]): Set<string> {
+  return new Set(
+    tests.flatMap(({ toolCase: { chain } }) =>
+      chain === undefined || chain.confirmed ? [] : [chain.sample]
+    ),
+  );
 }
 
 /** Whether options are the same by their values, lists by their items; other objects only if they are one. */

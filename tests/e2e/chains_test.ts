@@ -46,6 +46,11 @@ Deno.test("chains over own tools make a suite with a gate, a report and lines th
     ...["--", "--out=f.jsonl", "--report=f.txt"],
   ], { cwd: place.path });
   assertEquals(run.code, 0, run.all);
+  assertEquals(
+    run.all.match(/nobody has confirmed .* confirmed: "\w{12}"/g)?.length,
+    1,
+    run.all,
+  );
   const [, ...trials] = readLines(place.file("f.jsonl"));
   assertEquals(trials.length, 40);
   const wrong = trials.filter(({ solved }) => !solved);
