@@ -11,9 +11,9 @@ const TASKS: Readonly<Record<string, JsonObject>> = {
   t3: { id: "t3", title: "Polish", owner_id: "u3" },
 };
 const USERS: Readonly<Record<string, JsonObject>> = {
-  u1: { id: "u1", email: "Aria Stone", boss_id: "u3" },
-  u2: { id: "u2", email: "Bela Crown", boss_id: "u1" },
-  u3: { id: "u3", email: "Cato Field", boss_id: "u2" },
+  u1: { id: "u1", email: "Aria Stone", boss: "Cato Field" },
+  u2: { id: "u2", email: "Bela Crown", boss: "Aria Stone" },
+  u3: { id: "u3", email: "Cato Field", boss: "Bela Crown" },
 };
 
 const RESULTS: Readonly<Record<string, (input: JsonObject) => JsonValue | undefined>> = {

@@ -64,6 +64,21 @@ Deno.test("each failure of a chain has its type, and is a root unless an earlier
       [],
     ],
     [
+      "a detour whose value another call shows, too",
+      [
+        ...["list_tasks", "get_task task_id=t2", "get_user user_id=u2"],
+        ...["get_task task_id=t3", "get_user user_id=u3"],
+      ],
+      "Bela Crown",
+      [],
+    ],
+    [
+      "before the right one was shown, and shown later",
+      ["get_user user_id=u2", "list_tasks", "get_task task_id=t2"],
+      "Bela Crown",
+      ["1 unseen_id root fabricated"],
+    ],
+    [
       "a detour before the right answer",
       [
         ...["list_tasks", "get_task task_id=t2", "get_user user_id=u2", ...RIGHT],
