@@ -21,18 +21,24 @@ const MAX_NAMES = 2;
 
 /** Words at the end of names of what nobody asks for: ids, addresses, what programs need, one of few values. */
 const NEVER = new Set(
-  ("id ids gid uuid guid uid key keys sha hash digest etag fingerprint signature token secret password cursor next " +
+  ("id ids gid uuid guid uid key keys sha sha1 sha256 md5 hash digest etag fingerprint signature token secret password cursor next " +
     "previous page pages offset limit url urls uri href link links image icon avatar thumbnail picture logo photo " +
     "html markdown type kind status state object resource self version revision format encoding mode class locale " +
     "lang").split(" "),
 );
-const LABEL = /^(name|title|subject|label|summary)$/;
+/** Names by which people tell records of one kind from each other. */
+const LABEL =
+  /^(?:(?:display|full|short|common|preferred|email) )?(?:name|title|subject|label|summary)$/;
 
-/** Returns the texts and numbers of the record at a way in a result, without those of the records within it. */
+/**
+ * Returns the texts and numbers of the record of an entity at a way in a result, without those of the records within
+ * it.
+ */
 export function leavesOf(
   places: readonly Place[],
   way: readonly string[],
   inner: readonly (readonly string[])[],
+  entity: string,
 ): Leaf[] {
   const nested = inner.filter((path) => path.length > way.length && isWithin(path, way));
   return places.flatMap(({ path, type, plain }): Leaf[] => {
@@ -44,9 +50,15 @@ export function leavesOf(
     const isListed = Object.hasOwn(plain, "enum") || Object.hasOwn(plain, "const") ||
       /^(ur[il]|iri|binary|byte|password)/.test(String(plain["format"]));
     const isAsked = !isListed && !lasts.some((word) => NEVER.has(word));
-    const isLabel = isAsked && type === "string" && own.length === 1 && LABEL.test(lasts[0]!);
+    const isLabel = isAsked && type === "string" && own.length === 1 && isName(own[0]!, entity);
     return [{ path: own, isAsked, isLabel }];
   });
+}
+
+/** Whether a property is the name of an entity: `name`, `display_name`, or `pet_name` of a pet. */
+function isName(property: string, entity: string): boolean {
+  const words = wordsOf(property).join(" ");
+  return LABEL.test(words.startsWith(`${entity} `) ? words.slice(entity.length + 1) : words);
 }
 
 /** Whether a way begins with another one. */

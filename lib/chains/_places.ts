@@ -3,21 +3,20 @@
  * @module
  */
 
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { targetOf } from "../tools/schema/position.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { targetOf, typesOf } from "../tools/schema/position.ts";
 
 /** What a schema says of a value, with all that it refers to. */
 export interface View {
-  /** The definitions whose values stand here: one, and those that it only passes on. */
-  readonly definitions: readonly JsonObject[];
-  /** The name of the first of them; omitted where there is none. */
-  readonly definedAs?: string;
+  /** The definitions whose values stand here, with their names: one, and those that it only passes on. */
+  readonly definitions: ReadonlyMap<JsonObject, string>;
   /** Its only type beside null; omitted where there are several, or where any of several schemas may apply. */
-  readonly type?: string;
+  readonly type?: JsonValue | undefined;
   readonly properties: ReadonlyMap<string, JsonValue>;
-  readonly items?: JsonValue;
-  readonly description?: string;
-  /** The keywords that bound a text or a number. */
+  readonly items?: JsonValue | undefined;
+  /** Empty where there is none. */
+  readonly description: string;
+  /** The type and what bounds a text or a number. */
   readonly plain: JsonObject;
 }
 
@@ -28,96 +27,74 @@ export interface Place extends View {
   /** The last name of the way; empty for the whole. */
   readonly name: string;
   /** The object or list that it stands in. */
-  readonly around?: Place;
+  readonly outer?: Place | undefined;
 }
 
-const PLAIN = (
-  "format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum " +
-  "multipleOf enum const"
-).split(" ");
+const PLAIN = ("type format pattern minLength maxLength minimum maximum exclusiveMinimum " +
+  "exclusiveMaximum multipleOf enum const").split(" ");
+
+/** Schemas that apply to one value and are read, at most. */
+const MAX_PARTS = 1_000;
 
 /** Returns what a schema says of a value. Of several that may apply (`anyOf`) nothing is known, unless one is null. */
 export function viewOf(root: JsonObject, schema: JsonValue): View {
-  const definitions: JsonObject[] = [];
-  let definedAs: string | undefined;
+  const definitions = new Map<JsonObject, string>();
   const parts = new Set<JsonObject>();
   let isOpen = false;
   const collect = (one: JsonValue | undefined, isWhole: boolean): void => {
-    if (!isJsonObject(one) || parts.has(one)) return;
+    if (!isJsonObject(one) || parts.has(one) || parts.size > MAX_PARTS) return;
     parts.add(one);
     const target = targetOf(root, one["$ref"]);
-    if (target !== undefined && isWhole) {
-      definitions.push(target);
-      definedAs ??= String(one["$ref"]).split("/").at(-1)!;
-    }
+    if (target && isWhole) definitions.set(target, String(one["$ref"]).split("/").at(-1)!);
     collect(target, isWhole);
     const all = listOf(one["allOf"]);
     const named = all.filter((part) => isJsonObject(part) && Object.hasOwn(part, "$ref"));
     const isOther = (part: JsonValue) => isJsonObject(part) && Object.hasOwn(part, "properties");
-    const isWrapped = isWhole && named.length === 1 && ![one, ...all].some(isOther);
-    for (const part of all) collect(part, isWrapped && part === named[0]);
+    const isPassedOn = isWhole && named.length === 1 && ![one, ...all].some(isOther);
+    for (const part of all) collect(part, isPassedOn && part === named[0]);
     for (const keyword of ["anyOf", "oneOf"]) {
-      const branches = listOf(one[keyword]).filter((branch) => !isNull(branch));
+      const branches = listOf(one[keyword]).filter((branch) =>
+        !isJsonObject(branch) || typesOf(branch)?.every((type) => type === "null") !== true
+      );
       if (branches.length === 1) collect(branches[0], isWhole);
       isOpen ||= branches.length > 1;
     }
   };
   collect(schema, true);
   const all = [...parts];
-  const types = new Set(all.flatMap(typesIn).filter((type) => type !== "null"));
-  const properties = new Map<string, JsonValue>();
-  for (const part of all) {
-    const own = part["properties"];
-    for (const [name, inner] of Object.entries(isJsonObject(own) ? own : {})) {
-      if (!properties.has(name)) properties.set(name, inner);
-    }
-  }
-  const items = all.find((part) => isJsonObject(part["items"]))?.["items"];
-  const guessed = properties.size > 0 ? "object" : items !== undefined ? "array" : undefined;
-  const type = types.size === 0 ? guessed : types.size === 1 ? String([...types][0]) : undefined;
+  const first = (keyword: string) =>
+    all.find((part) => Object.hasOwn(part, keyword) && part[keyword] !== null)?.[keyword];
+  const properties = new Map(
+    all.toReversed().flatMap(({ properties: own }) => isJsonObject(own) ? Object.entries(own) : []),
+  );
+  const types = new Set(
+    all.flatMap((part) => part["type"] ?? typesOf(part) ?? []).filter((type) => type !== "null"),
+  );
+  const items = first("items");
+  if (types.size === 0 && properties.size > 0) types.add("object");
+  if (types.size === 0 && items !== undefined) types.add("array");
+  const [type] = types.size === 1 ? types : [];
   const isPlain = type !== "object" && type !== "array";
-  const description = all.find((part) => typeof part["description"] === "string")?.["description"];
   return {
-    ...{ definitions, properties },
-    ...(definedAs === undefined ? {} : { definedAs }),
-    ...(type === undefined || isPlain && isOpen ? {} : { type }),
-    ...(items === undefined ? {} : { items }),
-    ...(typeof description === "string" ? { description } : {}),
-    plain: Object.fromEntries([
-      ...(type === undefined ? [] : [["type", type] as const]),
-      ...PLAIN.flatMap((keyword) => {
-        const value = all.find((part) => Object.hasOwn(part, keyword))?.[keyword];
-        return value === undefined ? [] : [[keyword, value] as const];
-      }),
-    ]),
+    ...{ definitions, properties, items, type: isPlain && isOpen ? undefined : type },
+    description: String(first("description") ?? ""),
+    plain: Object.fromEntries(
+      PLAIN.map((keyword) => [keyword, keyword === "type" ? type : first(keyword)])
+        .filter(([, value]) => value !== undefined),
+    ),
   };
-}
-
-/** The type of an id's schema; `undefined` where it is none of ids. */
-export function idTypeOf({ type, plain }: View): "string" | "integer" | undefined {
-  if (["enum", "const"].some((keyword) => Object.hasOwn(plain, keyword))) return undefined;
-  if (type === "number" && plain["format"] === undefined) return "integer";
-  if (type === "string" && /^(date|time|uri|url|email|byte|binary)/.test(`${plain["format"]}`)) {
-    return undefined;
-  }
-  return type === "string" || type === "integer" ? type : undefined;
-}
-
-function typesIn(schema: JsonObject): JsonValue[] {
-  const { type } = schema;
-  if (type !== undefined) return [type].flat();
-  const listed = Array.isArray(schema["enum"]) ? schema["enum"] : [];
-  return [...new Set(listed.map((one) => one === null ? "null" : typeof one))];
-}
-
-function isNull(schema: JsonValue): boolean {
-  return isJsonObject(schema) &&
-    (schema["type"] === "null" || schema["const"] === null ||
-      canonicalJson(schema["enum"] ?? 0) === "[null]");
 }
 
 function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** The type of the ids that a schema allows; `undefined` where it is that of no ids. */
+export function idTypeOf({ type, plain }: View): "string" | "integer" | undefined {
+  const isListed = Object.hasOwn(plain, "enum") || Object.hasOwn(plain, "const");
+  const isOdd = /^(date|time|ur|email|byte|binary|float|double)/.test(`${plain["format"]}`);
+  if (isListed || isOdd) return undefined;
+  return type === "number" ? "integer" : type === "string" || type === "integer" ? type : undefined;
 }
 
 /** Names and items on a way, at most, and places in a value: schemas may refer to themselves. */
@@ -129,50 +106,45 @@ export function placesOf(root: JsonObject): readonly Place[] {
   const places: Place[] = [];
   const visit = (
     schema: JsonValue,
-    path: readonly string[],
-    name: string,
-    around: Place | undefined,
+    at: Pick<Place, "path" | "name" | "outer">,
     entered: readonly JsonObject[],
   ): void => {
     if (places.length >= MAX_PLACES) return;
-    const view = viewOf(root, schema);
-    const place: Place = { ...view, path, name, ...(around && { around }) };
-    places.push(place);
-    const isWithin = view.definitions.some((one) => entered.includes(one));
+    const outer: Place = { ...viewOf(root, schema), ...at };
+    places.push(outer);
+    const { definitions, path, name, type, items, properties } = outer;
+    const isWithin = entered.some((one) => definitions.has(one));
     if (isWithin || path.length >= MAX_LENGTH) return;
-    const inner = [...entered, ...view.definitions];
-    if (view.type === "array" && view.items !== undefined) {
-      visit(view.items, [...path, "*"], name, place, inner);
+    const inner = [...entered, ...definitions.keys()];
+    if (type === "array" && items) visit(items, { path: [...path, "*"], name, outer }, inner);
+    if (type !== "object") return;
+    for (const [key, value] of properties) {
+      visit(value, { path: [...path, key], name: key, outer }, inner);
     }
-    if (view.type !== "object") return;
-    for (const [key, value] of view.properties) visit(value, [...path, key], key, place, inner);
   };
-  visit(root, [], "", undefined, []);
+  visit(root, { path: [], name: "" }, []);
   return places;
 }
 
-/** Returns the schema of a value as an example shows it: what is there is required, and nothing more is known. */
-export function schemaOfExample(examples: readonly unknown[]): JsonObject {
-  const shown = examples.filter((one) => one !== null && one !== undefined);
-  const kinds = new Set(shown.map((one) => Array.isArray(one) ? "array" : typeof one));
-  const [kind] = kinds;
-  if (kinds.size !== 1 || kind === undefined) return {};
-  const nullable = (type: string) => shown.length < examples.length ? [type, "null"] : type;
-  if (kind === "array") {
-    return { type: nullable(kind), items: schemaOfExample((shown as unknown[][]).flat()) };
-  }
-  if (kind === "object") {
-    const objects = shown as Record<string, unknown>[];
-    const names = [...new Set(objects.flatMap((one) => Object.keys(one)))];
-    const having = (name: string) => objects.filter((one) => Object.hasOwn(one, name));
-    return {
-      type: nullable(kind),
-      properties: Object.fromEntries(
-        names.map((name) => [name, schemaOfExample(having(name).map((one) => one[name]))]),
-      ),
-      required: names.filter((name) => having(name).length === objects.length),
-    };
-  }
-  const isWhole = kind === "number" && shown.every(Number.isInteger);
-  return { type: nullable(isWhole ? "integer" : kind === "bigint" ? "integer" : kind) };
+/** Returns the schema of a value as examples show it: what is in all of them is required. */
+export function schemaOfExamples(examples: readonly JsonValue[]): JsonObject {
+  const shown = examples.filter((one) => one !== null);
+  const types = new Set(shown.map((one) => typesOf({ const: one })![0]!));
+  const [kind] = types;
+  if (types.size !== 1 || kind === undefined) return {};
+  const isWhole = kind === "number" && shown.every((one) => Number.isInteger(Number(one)));
+  const own = isWhole ? "integer" : kind;
+  const type = shown.length < examples.length ? [own, "null"] : own;
+  if (kind === "array") return { type, items: schemaOfExamples((shown as JsonValue[][]).flat()) };
+  if (kind !== "object") return { type };
+  const objects = shown.map((one) => new Map(Object.entries(one as JsonObject)));
+  const names = [...new Set(objects.flatMap((one) => [...one.keys()]))];
+  const having = (name: string) => objects.filter((one) => one.has(name));
+  return {
+    type,
+    properties: Object.fromEntries(
+      names.map((name) => [name, schemaOfExamples(having(name).map((one) => one.get(name)!))]),
+    ),
+    required: names.filter((name) => having(name).length === objects.length),
+  };
 }

@@ -23,6 +23,14 @@ export interface View {
   readonly to: string;
 }
 
+/** What may lead to a leaf. */
+export interface Ways {
+  /** The tools whose results may show it. */
+  readonly showing: ReadonlySet<ToolNode>;
+  /** How many calls it takes at least from an id of a type; other types do not lead there. */
+  readonly distances: ReadonlyMap<string, number>;
+}
+
 /** Relations from one record to the next within one result, at most. */
 const MAX_RELATIONS = 2;
 
@@ -36,10 +44,8 @@ export class Plan {
   readonly views: readonly View[];
   readonly #places = new Map<ToolNode, readonly Place[]>();
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
-  readonly #reach = new Map<string, readonly View[]>();
-  readonly #goals = new Map<string, readonly View[]>();
-  readonly #showing = new Map<string, ReadonlySet<ToolNode>>();
-  readonly #distances = new Map<string, ReadonlyMap<string, number>>();
+  readonly #endings = new Map<string, readonly View[]>();
+  readonly #ways = new Map<string, Ways>();
 
   constructor(readonly graph: ToolGraph, readonly selectors: boolean) {
     this.readers = [...graph.nodes.values()].filter((node) =>
@@ -54,19 +60,10 @@ export class Plan {
       const inner = node.records.filter((one) => one !== place).map((one) => one.path);
       // Where an id stands alone, there is no record.
       const places = this.#places.getOrInsertComputed(node, () => placesOf(node.result!));
-      return place.key === undefined ? [] : leavesOf(places, place.path, inner);
+      return place.key === undefined
+        ? []
+        : leavesOf(places, place.path, inner, this.graph.types.get(place.type)!.entity);
     });
-  }
-
-  /** Returns the views that may be the last of a chain of some calls. */
-  goals(calls: number): readonly View[] {
-    return this.#goals.getOrInsertComputed(
-      `${calls}`,
-      () =>
-        this.views.filter((view) =>
-          this.asked(view).length > 0 && this.#follows(view, calls, Number(this.selectors))
-        ),
-    );
   }
 
   /** Returns what a question may ask for of the last record of a view. */
@@ -84,13 +81,14 @@ export class Plan {
     calls: number,
     stream: Stream,
   ): { readonly views: readonly View[]; readonly leaf: Leaf } | undefined {
-    const last = fairly(this.goals(calls), stream);
+    const last = fairly(this.#ending(calls, Number(this.selectors)), stream);
     if (last === undefined) return undefined;
     const leaf = sample(this.asked(last), stream)!;
     const views = [last];
     for (let left = calls - 1; left > 0; left--) {
       const chosen = views.some((view) => view.label !== undefined);
-      const before = this.#before(views[0]!.drive!.type!, left, Number(this.selectors && !chosen))
+      const { type } = views[0]!.drive!;
+      const before = this.#ending(left, Number(this.selectors && !chosen), type)
         .filter((view) =>
           views.every(({ node }) => node !== view.node) && !this.#saves(view, views[0]!, leaf)
         );
@@ -110,40 +108,22 @@ export class Plan {
       : relatedTo(node, last).some((place) => relationOf(place) === relationOf(next));
   }
 
-  /**
-   * Returns how many calls it takes at least from an id of each type to a leaf; types that do not lead to it are
-   * left out.
-   */
-  distances(type: string, path: readonly string[]): ReadonlyMap<string, number> {
-    return this.#distances.getOrInsertComputed([type, ...path].join("\0"), () => {
-      const found = new Map<string, number>();
-      let next = [...this.showing(type, path)];
+  /** Returns what may lead to a leaf of records of a type. */
+  ways(type: string, path: readonly string[]): Ways {
+    return this.#ways.getOrInsertComputed([type, ...path].join("\0"), () => {
+      const showing = this.readers.filter((node) =>
+        node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))
+      );
+      const distances = new Map<string, number>();
+      let next: readonly ToolNode[] = showing;
       for (let distance = 1; next.length > 0; distance++) {
-        const before = new Set<string>();
-        for (const { takes } of next) {
-          for (const { role, type } of takes) {
-            if (role !== "id" || found.has(type!)) continue;
-            found.set(type!, distance);
-            before.add(type!);
-          }
-        }
-        next = this.readers.filter(({ records }) => records.some(({ type }) => before.has(type)));
+        const taken = next.flatMap(({ takes }) => takes.filter(({ role }) => role === "id"));
+        const types = new Set(taken.map((take) => take.type!)).difference(distances);
+        for (const one of types) distances.set(one, distance);
+        next = this.readers.filter(({ records }) => records.some((place) => types.has(place.type)));
       }
-      return found;
+      return { showing: new Set(showing), distances };
     });
-  }
-
-  /** Returns the tools whose results may show a leaf of records of a type. */
-  showing(type: string, path: readonly string[]): ReadonlySet<ToolNode> {
-    return this.#showing.getOrInsertComputed(
-      [type, ...path].join("\0"),
-      () =>
-        new Set(
-          this.readers.filter((node) =>
-            node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))
-          ),
-        ),
-    );
   }
 
   /** Whether a record in the result of a tool may have a leaf. */
@@ -152,24 +132,22 @@ export class Plan {
     return this.leaves(node, place).some((leaf) => leaf.path.join("\0") === text);
   }
 
-  /** Returns the views that show an id of a type as the last of some calls. */
-  #before(type: string, calls: number, selectors: number): readonly View[] {
-    return this.#reach.getOrInsertComputed(
-      [type, calls, selectors].join("\0"),
+  /** Returns the views that may be the last of some calls: those that show an id of a type, or what may be asked for. */
+  #ending(calls: number, selectors: number, type?: string): readonly View[] {
+    const isLast = (view: View) =>
+      type === undefined
+        ? this.asked(view).length > 0
+        : view.to === type && (view.label !== undefined || view.places.length > 1);
+    return this.#endings.getOrInsertComputed(
+      [calls, selectors, type].join("\0"),
       () =>
-        this.views.filter((view) =>
-          view.to === type && (view.label !== undefined || view.places.length > 1) &&
-          this.#follows(view, calls, selectors)
-        ),
+        this.views.filter((view) => {
+          const left = selectors - Number(view.label !== undefined);
+          if (left < 0 || !isLast(view)) return false;
+          if (view.drive === undefined || calls === 1) return calls === 1;
+          return this.#ending(calls - 1, left, view.drive.type!).length > 0;
+        }),
     );
-  }
-
-  /** Whether there are calls before a view that make up a number with it. */
-  #follows({ drive, label }: View, calls: number, selectors: number): boolean {
-    const left = selectors - Number(label !== undefined);
-    if (left < 0) return false;
-    if (drive === undefined || calls === 1) return calls === 1;
-    return this.#before(drive.type!, calls - 1, left).length > 0;
   }
 
   #viewsOf(node: ToolNode): View[] {
@@ -180,12 +158,8 @@ export class Plan {
       if ("argument" in root.of) {
         const { argument } = root.of;
         const drive = ids.find(({ parameter }) => parameter === argument);
-        return drive === undefined || stars > 0 ? [] : related(node, [root]).map((places) => ({
-          node,
-          drive,
-          places,
-          to: places.at(-1)!.type,
-        }));
+        if (drive === undefined || stars > 0) return [];
+        return related(node, [root]).map((places) => viewOf({ node, drive, places }));
       }
       const label = this.leaves(node, root).find((leaf) => leaf.isLabel)?.path;
       if (!this.selectors || label === undefined || stars !== 1) return [];
@@ -193,20 +167,20 @@ export class Plan {
       return related(node, [root]).flatMap((places) =>
         // An item of a list of what a record has leads back to that record.
         drives.filter((drive) => drive === undefined || drive.type !== places[1]?.type)
-          .map((drive) => ({ node, drive, places, label, to: places.at(-1)!.type }))
+          .map((drive) => viewOf({ node, drive, places, label }))
       );
     });
   }
 }
 
+function viewOf(view: Omit<View, "to">): View {
+  return { ...view, to: view.places.at(-1)!.type };
+}
+
 /** Returns the ways from a record to itself and to those that are related to it, one and not many. */
 function related(node: ToolNode, places: readonly RecordPlace[]): (readonly RecordPlace[])[] {
-  const around = places.at(-1)!;
-  if (places.length > MAX_RELATIONS) return [places];
-  return [
-    places,
-    ...relatedTo(node, around).flatMap((place) => related(node, [...places, place])),
-  ];
+  const next = places.length > MAX_RELATIONS ? [] : relatedTo(node, places.at(-1)!);
+  return [places, ...next.flatMap((place) => related(node, [...places, place]))];
 }
 
 /** Returns the records in the result of a tool that one of them refers to, one and not many. */

@@ -5,7 +5,7 @@
 
 import { jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolGraph } from "./graph.ts";
-import { isId, wordsOf } from "./_words.ts";
+import { IDS, singular, wordsOf } from "./_words.ts";
 
 /** The version of the templates: a part of what somebody confirms. */
 export const TEMPLATES = 1;
@@ -46,7 +46,9 @@ export function questionOf(
   for (const phrase of phrases) {
     if ("given" in phrase) {
       const noun = nounOf(phrase.given);
-      const key = textOf(graph.types.get(phrase.given)!.key);
+      const { entity, key: name } = graph.types.get(phrase.given)!;
+      const words = textOf(name);
+      const key = words.startsWith(`${entity} `) ? words.slice(entity.length + 1) : words;
       sentences.push(`Take the ${noun} whose ${key} is ${jsonText(phrase.id)}.`);
       named = `that ${noun}`;
     } else if ("item" in phrase) {
@@ -71,11 +73,13 @@ export function questionOf(
       const field = own === undefined
         ? phrase.field.reduce((whole, name) => partOf(nounPhrase(textOf(name)), whole), record)
         : partOf(own, record);
-      sentences.push(`What is ${field}?`);
+      const [, last = ""] = / ?(\w+)$/.exec(textOf(phrase.field.at(-1)!)) ?? [];
+      const isMany = own === undefined && !NO_NOUN.test(last) && singular(last) !== last;
+      sentences.push(`What ${isMany ? "are" : "is"} ${field}?`);
     }
   }
   const where = Object.entries(scopes).map(([name, value]) =>
-    `the ${textOf(name)} ${jsonText(value)}`
+    `the ${relationWords(name) || textOf(name)} ${jsonText(value)}`
   );
   const [first, ...rest] = sentences;
   const begin = where.length === 0
@@ -97,7 +101,7 @@ function isNamed(parameter: string, entity: string): boolean {
 /** Returns the words of a parameter or a relation without those of a key. */
 function relationWords(name: string): string {
   const words = wordsOf(name);
-  return (isId(words.at(-1) ?? "") ? words.slice(0, -1) : words).join(" ");
+  return (IDS.has(words.at(-1) ?? "") ? words.slice(0, -1) : words).join(" ");
 }
 
 /** Returns a name as words. */
@@ -108,7 +112,7 @@ function textOf(name: string): string {
 /** Words that end no noun, and what those before them are of. */
 const ENDS: Readonly<Record<string, string>> = { at: "time", on: "date" };
 const NO_NOUN =
-  /(?: (?:at|on|by|to|from|for|in|of|with|after|before|until|since)$|^\w+ed (?:from|by|to|in|for) )/;
+  /(?:(?:^| )(?:at|on|by|to|from|for|in|of|with|after|before|until|since)$|^\w+ed (?:from|by|to|in|for) |(?:^| )\w+[^e]ed$)/;
 
 /** Returns words as a noun: `created at` is none, and `"created at" time` is one. */
 function nounPhrase(words: string, noun?: string): string {

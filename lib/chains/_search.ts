@@ -6,14 +6,14 @@
 import { InputError } from "../base/errors.ts";
 import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolNode } from "./graph.ts";
-import type { ChainTask, RecordId } from "./chains.ts";
+import type { ChainTask, RecordId } from "./_task.ts";
 import type { Plan } from "./_plan.ts";
 import type { World } from "./world.ts";
 
 /** Calls that are tried, at most: where there are more, the task is taken for one with a shorter way. */
 const MAX_CALLS = 3_000;
 /** Calls whose whole results are looked through for an answer that may also stand elsewhere by chance, at most. */
-const MAX_RESULTS = 30;
+const MAX_RESULTS = 12;
 
 /**
  * Whether fewer calls than those of a task may show its answer. From what the question gives it makes every call with
@@ -22,8 +22,7 @@ const MAX_RESULTS = 30;
  */
 export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
   const { world, given, target, answer, calls } = task;
-  const distances = plan.distances(target.type, target.path);
-  const showing = plan.showing(target.type, target.path);
+  const { showing, distances } = plan.ways(target.type, target.path);
   const known = new Map<string, Map<string, { readonly id: JsonValue; readonly after: number }>>();
   const learn = ({ type, id }: RecordId, after: number) => {
     const own = known.getOrInsertComputed(type, () => new Map());
@@ -86,14 +85,15 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
 /** What the search asks of a task. */
 type ChainTaskCore = Pick<ChainTask, "world" | "given" | "target" | "answer" | "calls">;
 
-/** Whether each call of a task shows what the next one takes, and the last one the answer. */
+/** Whether each call of a task shows what the next one takes, and the last one alone shows the answer. */
 export function isShown(
   { world, answer, calls, steps }: Pick<ChainTask, "steps"> & ChainTaskCore,
 ): boolean {
   return calls.every(({ tool, arguments: input }, at) => {
     const value = resultOf(world, tool, input);
-    return value !== undefined &&
-      holds(value, at + 1 < calls.length ? steps[at]!.shows.id : answer);
+    if (value === undefined) return false;
+    const isLast = at + 1 === calls.length;
+    return holds(value, answer) === isLast && (isLast || holds(value, steps[at]!.shows.id));
   });
 }
 

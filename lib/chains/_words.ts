@@ -10,73 +10,83 @@ export function wordsOf(name: string): string[] {
 }
 
 /** Returns a name without what writers set in another way: case and separators. */
-export function plainName(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
-}
+export const plainName = (name: string): string => wordsOf(name).join("");
 
-const IRREGULAR: Readonly<Record<string, string>> = {
-  people: "person",
-  children: "child",
-  indices: "index",
-  movies: "movie",
-  cookies: "cookie",
-  aliases: "alias",
-};
+const IRREGULAR = new Map([["people", "person"], ["children", "child"], ["indices", "index"]]);
 
 /** Returns a word in the singular, as English mostly has it. */
 export function singular(word: string): string {
-  if (Object.hasOwn(IRREGULAR, word)) return IRREGULAR[word]!;
   if (/(series|species|news|ss|us|is)$/.test(word) || word.length < 3) return word;
-  if (/ies$/.test(word)) return word.slice(0, -3) + "y";
+  if (/[^v]ies$/.test(word)) return word.slice(0, -3) + "y";
   if (/([^a]ch|sh|x|ss|zz|us)es$/.test(word)) return word.slice(0, -2);
-  return word.replace(/s$/, "");
+  return IRREGULAR.get(word) ?? word.replace(/s$/, "");
 }
 
 /** Returns the words of a name with the last one in the singular. */
 export function singularWords(name: string): string[] {
-  const words = wordsOf(name);
-  return words.map((word, place) => place === words.length - 1 ? singular(word) : word);
+  return wordsOf(name).map((word, place, { length }) =>
+    place === length - 1 ? singular(word) : word
+  );
 }
 
-/** Names that hold what is returned and say nothing of it. */
-const ENVELOPES = new Set(
-  ("data item items result results response payload content contents body value values record " +
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+
+/** Names of what is returned that say nothing of it. */
+export const ENVELOPES = setOf(
+  "data item items result results response payload content contents body value values record " +
     "records entry entries list objects object hits rows elements collection node nodes edges " +
-    "embedded output resource resources").split(" "),
+    "embedded output resource resources",
 );
 
-/** Whether the name of a property says nothing of what it holds. */
-export function isEnvelope(name: string): boolean {
-  return ENVELOPES.has(plainName(name));
-}
-
-/** Words of keys, the better ones first. Names that people are shown are none: they may change, or stand twice. */
-export const KEYS: readonly string[] = (
-  "id gid uuid guid uid sid login username slug key number sha iid pk"
-).split(" ");
-
 /** Keys that are called `id` by those who refer to them. */
-const IDS = new Set(["id", "gid", "uuid", "guid", "uid", "sid", "pk"]);
+export const IDS = setOf("id gid uuid guid uid sid pk");
 
-/** Whether a key, without case and separators, is called `id` by those who refer to it. */
-export function isId(key: string): boolean {
-  return IDS.has(key);
+/** Words that keys end with. Names that people are shown are none: they may change, or stand twice. */
+export const KEYS = IDS.union(setOf("login username slug key number sha iid"));
+
+/** Names of parameters that say something else than which record is asked for. */
+export const NO_KEYS = setOf(
+  "name title label type status date email description url path ref file filename format",
+);
+
+/** Names of parameters that are credentials. */
+export const CREDENTIALS = setOf(
+  "apikey xapikey accesstoken apitoken authtoken xauthtoken oauthtoken sessiontoken bearertoken " +
+    "authorization credentials clientsecret password",
+);
+
+/** Verbs of tools that change nothing. */
+const READING = setOf(
+  "get read fetch show describe lookup retrieve find view list search query count",
+);
+
+/** Verbs of tools that change something. */
+const WRITING = setOf(
+  "create update delete remove add set put post patch send write edit insert move copy upload " +
+    "cancel close open merge push run execute start stop enable disable assign archive clear save " +
+    "fork click type fill press drag submit install book order pay",
+);
+
+/** Whether the first verb of a tool's name is one of those that change nothing. */
+export function isReadingName(name: string): boolean {
+  return READING.has(wordsOf(name).find((word) => READING.has(word) || WRITING.has(word)) ?? "");
 }
 
-const ONE = "get read fetch show describe lookup retrieve find view".split(" ");
-const MANY = "list search find query get read fetch show count browse".split(" ");
-/** What ends the noun of a name: `get_order_by_id`, `get_order_details`. */
-const ENDING = new Set(["by", "details", "detail", "info", "for", "of", "from", "in"]);
+/** Words of the names of definitions that do not tell one entity from another. */
+export const FORMS = setOf(
+  "simple simplified nested compact mini minimal ref reference summary base basic object response " +
+    "model dto schema read view detail details detailed full public private info data item " +
+    "nullable resource entity record short light lite partial embedded related expanded extended " +
+    "api output result serializer json",
+);
 
-/** Returns what a tool's name says: the verb and the noun of its words, such as `get_order_details`. */
-export function verbAndNoun(name: string): { readonly verb: string; readonly noun: string[] } {
-  const words = wordsOf(name);
-  const at = words.findIndex((word) => ONE.includes(word) || MANY.includes(word));
-  if (at < 0) return { verb: "", noun: [] };
-  const rest = words.slice(at + 1);
+/** What ends the noun of a tool's name: `get_order_by_id`, `get_order_details`. */
+const ENDING = setOf("by details detail info for of from in");
+
+/** Returns the noun of a tool's name, in the singular: `order item` of `list_order_items`; empty without a verb. */
+export function nounOf(name: string): string {
+  const words = wordsOf(name).filter((word) => !/^(a|an|the|all|my)$/.test(word));
+  const rest = words.slice(words.findIndex((word) => READING.has(word)) + 1 || words.length);
   const end = rest.findIndex((word, place) => place > 0 && ENDING.has(word));
-  return { verb: words[at]!, noun: end < 0 ? rest : rest.slice(0, end) };
+  return singularWords(rest.slice(0, end < 0 ? rest.length : end).join(" ")).join(" ");
 }
-
-/** Whether a verb is that of a tool that returns one record. */
-export const isOne = (verb: string) => ONE.includes(verb);

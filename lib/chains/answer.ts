@@ -15,6 +15,16 @@ const UNDECIDED =
 /**
  * Whether the text of an answer states the value asked for and nothing that may be another answer: it is the value, or
  * holds it as a whole word without one of the values of other records, and without a word that takes it back.
+ *
+ * @example Usage
+ * ```ts
+ * import { isRight } from "@toolgate/toolgate/chains";
+ * import { assert } from "@std/assert";
+ *
+ * const task = { answer: "Kavoru", others: ["Lumeti"] };
+ * assert(isRight(task, "**Kavoru**"));
+ * assert(!isRight(task, "It is Kavoru or Lumeti."));
+ * ```
  */
 export function isRight(
   { answer, others }: { readonly answer: JsonValue; readonly others: readonly JsonValue[] },

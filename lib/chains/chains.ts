@@ -8,7 +8,7 @@ import { sample as draw, shuffle } from "@std/random";
 import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { checkOptions, whole } from "../base/input.ts";
-import { canonicalJson, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import { canonicalJson, jsonText, type JsonValue } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
 import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
@@ -18,74 +18,18 @@ import type { Leaf } from "./_leaves.ts";
 import { Plan, relationOf, type View } from "./_plan.ts";
 import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
+import type { Chain, ChainStep, ChainTask, RecordId } from "./_task.ts";
 import { World } from "./world.ts";
 
+export type { Chain, ChainStep, ChainTask, RecordId };
+
 /** Ways that are drawn for one task, at most, and those in one world. */
-const MAX_WAYS = 1_000;
+const MAX_WAYS = 2_000;
 const WAYS = 10;
 /** Seeds that must each give a task by a tenth of these ways, so that trials find theirs. */
 const CHECKS = [1, 2, 3, 4];
 /** Calls of a chain, at most. */
 const MAX_CALLS = 8;
-
-/** A chain of calls that each trial draws anew, from its seed. */
-export interface Chain {
-  /** Its name, such as `chain 17 of 3 calls`. */
-  readonly name: string;
-  /** The number of calls that its question needs, at least. */
-  readonly calls: number;
-  /** The graph that its calls follow. */
-  readonly graph: ToolGraph;
-  /** All that its tasks depend on but the seed, as text: for hashes. */
-  readonly id: string;
-  /** The hash of {@linkcode sample}, the same for all chains that were made together. */
-  readonly sample: string;
-  /** Whether that hash was given as `confirmed`: whether somebody has read the sample. */
-  readonly confirmed: boolean;
-  /**
-   * Draws its task: the same for the same seed.
-   *
-   * @throws {InputError} If none is found: each that was drawn can be answered by fewer calls.
-   */
-  draw(seed: number): ChainTask;
-}
-
-/** A record of a world: the type of its id by name, such as `project.gid`, and the id. */
-export interface RecordId {
-  readonly type: string;
-  readonly id: JsonValue;
-}
-
-/** A question over a world, with the calls that answer it. */
-export interface ChainTask {
-  readonly question: string;
-  /** The calls, in their order. */
-  readonly calls: readonly { readonly tool: string; readonly arguments: JsonObject }[];
-  /** The right answer. */
-  readonly answer: JsonValue;
-  /** Where it stands: the record, and the way within it. */
-  readonly target: RecordId & { readonly path: readonly string[] };
-  /** The records whose ids the question gives. */
-  readonly given: readonly RecordId[];
-  /** The values of scopes that the question gives, by name. */
-  readonly scopes: Readonly<Record<string, JsonValue>>;
-  /** The values of other records in place of the answer: who names one of them is wrong. */
-  readonly others: readonly JsonValue[];
-  /** The tools on offer, which answer from the world. */
-  readonly tools: readonly Tool[];
-  readonly world: World;
-  /** What each call shows for the next one; the last shows the answer. */
-  readonly steps: readonly ChainStep[];
-}
-
-/** What a call of a chain shows that the next one takes. */
-export interface ChainStep {
-  readonly tool: string;
-  /** The way to it from the whole result: names of properties, and `*` for each item of a list. */
-  readonly at: readonly string[];
-  /** The record that it names; of the last call, the one that the answer is of. */
-  readonly shows: RecordId;
-}
 
 /** Options of {@linkcode chains}. */
 export interface ChainsOptions {
@@ -115,8 +59,44 @@ const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
 /**
  * Returns chains over a graph: questions that no model has seen, each answered by a number of calls and not by fewer.
  *
+ * A task is drawn with a {@linkcode World} of its own: a text or a number of a record is asked for, and the calls lead
+ * there from an id in the question, or from an item of a list that the question names. Each call takes what one before
+ * it has shown. A task is drawn again where fewer calls could show the answer.
+ *
  * @throws {InputError} If options do not fit, the graph has no such chains, or the questions are not those that were
  * `confirmed`.
+ *
+ * @example Usage
+ * ```ts
+ * import { chains, isRight, toolGraph } from "@toolgate/toolgate/chains";
+ * import { tool } from "@toolgate/toolgate";
+ * import { assert, assertEquals } from "@std/assert";
+ * import { z } from "zod";
+ *
+ * const order = tool({
+ *   name: "get_order",
+ *   description: "Returns an order",
+ *   parameters: z.object({ order_id: z.string() }),
+ *   output: z.object({ id: z.string(), customer_id: z.string() }),
+ *   returns: { id: "A1", customer_id: "C7" },
+ * });
+ * const customer = tool({
+ *   name: "get_customer",
+ *   description: "Returns a customer",
+ *   parameters: z.object({ customer_id: z.string() }),
+ *   output: z.object({ id: z.string(), city: z.string() }),
+ *   returns: { id: "C7", city: "Oslo" },
+ * });
+ * const [chain] = chains(toolGraph([order, customer]), { calls: [2] });
+ * const task = chain!.draw(7);
+ * assertEquals(
+ *   task.question.replace(/"[^"]*"/, "#"),
+ *   "Take the order whose id is #. What is the city of its customer? " +
+ *     "Answer with the value alone, as the tool returns it.",
+ * );
+ * assertEquals(task.calls.map((call) => call.tool), ["get_order", "get_customer"]);
+ * assert(isRight(task, `The answer is ${task.answer}.`));
+ * ```
  */
 export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   checkOptions(OPTIONS, options, "the options of chains");
@@ -125,8 +105,8 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   const plan = new Plan(graph, selectors);
   assertLinked(plan);
   const wanted = [...new Set(options.calls ?? [2, 3, 4])];
-  const drawn = (length: number, most: number, ...seed: readonly (string | number)[]) =>
-    drawTask(plan, { calls: length, offered, unknown, most }, forkSeed("chain", ...seed));
+  const drawn = (calls: number, most: number, ...seed: readonly (string | number)[]) =>
+    drawTask(plan, { calls, most, offered, unknown }, forkSeed("chain", ...seed));
   const lengths = wanted.filter((length) =>
     CHECKS.every((seed) => drawn(length, MAX_WAYS / 10, seed) !== undefined)
   );
@@ -176,6 +156,34 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
  * and the templates, and not of values, so that another seed needs no other confirmation.
  *
  * @throws {InputError} If there are no chains.
+ *
+ * @example Usage
+ * ```ts
+ * import { chains, sample, toolGraph } from "@toolgate/toolgate/chains";
+ * import { tool } from "@toolgate/toolgate";
+ * import { assertEquals } from "@std/assert";
+ * import { z } from "zod";
+ *
+ * const pet = tool({
+ *   name: "get_pet",
+ *   description: "Returns a pet",
+ *   parameters: z.object({ pet_id: z.int() }),
+ *   output: z.object({ id: z.int(), owner_id: z.int() }),
+ *   returns: { id: 1, owner_id: 2 },
+ * });
+ * const owner = tool({
+ *   name: "get_owner",
+ *   description: "Returns an owner",
+ *   parameters: z.object({ owner_id: z.int() }),
+ *   output: z.object({ id: z.int(), phone: z.string() }),
+ *   returns: { id: 2, phone: "555-0100" },
+ * });
+ * const graph = toolGraph([pet, owner]);
+ * const { questions, hash } = sample(chains(graph), 5);
+ * assertEquals(questions.length, 5);
+ * // Whoever has read them says so, until the graph, the options or the words change.
+ * assertEquals(chains(graph, { confirmed: hash })[0]!.confirmed, true);
+ * ```
  */
 export function sample(
   made: readonly Chain[],
@@ -214,33 +222,29 @@ function assertLinked({ graph, readers, views }: Plan): void {
   );
 }
 
-/** Options of {@linkcode drawTask}. */
-interface DrawOptions {
-  readonly calls: number;
-  readonly offered: number;
-  readonly unknown: "error" | "values";
-  /** Ways that are drawn, at most. */
-  readonly most: number;
-}
-
-/** Draws a task; `undefined` if none is found. */
-function drawTask(plan: Plan, options: DrawOptions, seed: number): ChainTask | undefined {
+/** Draws a task; `undefined` if none is found among the `most` ways. */
+function drawTask(
+  plan: Plan,
+  { calls, most, offered, unknown }:
+    & Required<Pick<ChainsOptions, "offered" | "unknown">>
+    & { readonly calls: number; readonly most: number },
+  seed: number,
+): ChainTask | undefined {
   let world!: World;
-  for (let tries = 0; tries < options.most; tries++) {
+  for (let tries = 0; tries < most; tries++) {
     if (tries % WAYS === 0) {
-      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown: options.unknown });
+      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown });
     }
     const stream = fork(seed, "way", tries);
-    const way = plan.draw(options.calls, stream);
+    const way = plan.draw(calls, stream);
     if (way === undefined) continue;
     const task = orNone(() => taskOf(plan, way, world, stream));
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     const needed = new Set(task.calls.map(({ tool }) => tool));
     const nodes = [...plan.graph.nodes.values()];
     const others = shuffle(nodes.filter(({ tool }) => !needed.has(tool.name)), stream)
-      .slice(0, Math.max(0, options.offered - needed.size));
-    const chosen = new Set(others.map(({ tool }) => tool.name)).union(needed);
-    const tools = nodes.filter(({ tool }) => chosen.has(tool.name))
+      .slice(0, Math.max(0, offered - needed.size));
+    const tools = nodes.filter((node) => needed.has(node.tool.name) || others.includes(node))
       .map((node) => answered(plan.graph, world, node));
     return { ...task, tools };
   }
@@ -256,7 +260,7 @@ function taskOf(
 ): Omit<ChainTask, "tools"> | undefined {
   const phrases: Phrase[] = [];
   const seen: RecordId[] = [];
-  const scopes: Record<string, JsonValue> = {};
+  const scopes = new Map<string, JsonValue>();
   const calls: ChainTask["calls"][number][] = [];
   const steps: ChainStep[] = [];
   /** Goes on to a record, which must be another one than those before. */
@@ -275,19 +279,22 @@ function taskOf(
   const given = [...seen];
   for (const { node, drive, places: [root, ...related], label } of views) {
     const { name } = node.tool;
-    const input: Record<string, JsonValue> = {};
+    const args = new Map<string, JsonValue>();
     for (const { parameter, role, type, required, schema } of node.takes) {
-      if (parameter === drive?.parameter) input[parameter] = seen.at(-1)!.id;
+      if (parameter === drive?.parameter) args.set(parameter, seen.at(-1)!.id);
       else if (!required || role === "fixed") continue;
-      else if (role === "scope") input[parameter] = scopes[type!] = world.scope(type!);
-      else if (role === "free") input[parameter] = schema["default"]!;
-      else {
+      else if (role === "free") args.set(parameter, schema["default"]!);
+      else if (role === "scope") {
+        scopes.set(type!, world.scope(type!));
+        args.set(parameter, world.scope(type!));
+      } else {
         // Of several that are known, a question would have to say which one.
         const known = seen.filter((one) => one.type === type);
         if (known.length !== 1) return undefined;
-        input[parameter] = known[0]!.id;
+        args.set(parameter, known[0]!.id);
       }
     }
+    const input = Object.fromEntries(args);
     calls.push({ tool: name, arguments: input });
     if (label !== undefined) {
       const ids = world.list(name, input);
@@ -296,17 +303,16 @@ function taskOf(
       // Of two records of a kind, a question would have to say which of them it goes on with.
       const isSecond = seen.some((one) => one.type === root!.type);
       if (ids.length < 2 || isSecond || !see(root!.type, id)) return undefined;
-      const names = ids.map((one) => world.field(root!.type, one, label));
-      const value = world.field(root!.type, id!, label);
-      if (!isTelling(value) || names.filter((one) => one === value).length > 1) return undefined;
+      const nameOf = (one: JsonValue) => world.field(root!.type, one, label);
+      const value = nameOf(id!);
+      const isUnique = ids.filter((one) => nameOf(one) === value).length === 1;
+      if (!isTelling(value) || !isUnique) return undefined;
       phrases.push({ item: root!.type, label, value, parameter: drive?.parameter, of });
     }
     for (const place of related) {
-      const { type } = place;
-      const relation = relationOf(place)!;
-      const from = seen.at(-1)!;
-      if (!see(type, world.related(from.type, from.id, relation))) return undefined;
-      phrases.push({ relation, from: from.type, to: type });
+      const [from, relation] = [seen.at(-1)!, relationOf(place)!];
+      if (!see(place.type, world.related(from.type, from.id, relation))) return undefined;
+      phrases.push({ relation, from: from.type, to: place.type });
     }
     steps.push({ tool: name, at: (related.at(-1) ?? root!).path, shows: seen.at(-1)! });
   }
@@ -316,28 +322,24 @@ function taskOf(
     .map((one) => world.field(type, one, leaf.path))
     .filter((one) => one !== undefined && one !== null);
   phrases.push({ field: leaf.path, from: type });
-  const question = questionOf(graph, scopes, phrases);
+  const shared = Object.fromEntries(scopes);
+  const question = questionOf(graph, shared, phrases);
   // Neither the question nor another record may give the answer away.
   const isOwn = isTelling(answer) && !question.includes(String(answer)) &&
     others.every((other) => !isRight({ answer, others: [] }, String(other)));
   if (!isOwn) return undefined;
-  return {
-    question,
-    calls,
-    answer,
-    target: { type, id, path: leaf.path },
-    given,
-    scopes,
-    others,
-    world,
-    steps,
-  };
+  const target = { type, id, path: leaf.path };
+  return { question, calls, answer, target, given, scopes: shared, others, world, steps };
 }
 
 /** Returns a tool whose calls a world answers. */
-function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
+function answered(graph: ToolGraph, world: World, { tool, takes }: ToolNode): Tool {
+  const { additionalProperties, ...parameters } = tool.parameters;
+  // A parameter that no model is shown may be given all the same.
+  const isOpen = additionalProperties === undefined || takes.some(({ role }) => role === "fixed");
   const own: Tool = {
     ...tool,
+    parameters: isOpen ? parameters : tool.parameters,
     [SERVED]: undefined,
     [FRESH]: () => own,
     execute(input) {

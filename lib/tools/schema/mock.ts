@@ -18,7 +18,7 @@ import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../references/symbol_table.ts";
 import { assertEnding } from "./_ending.ts";
 import { targetOf, typeOf } from "./position.ts";
-import { formattedText, MAX_TEXT, patternText, word, words } from "./_mock_text.ts";
+import { formattedText, MAX_TEXT, patternText, word, words } from "./mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type ValueCheck, valueCheck } from "./validate.ts";
 
@@ -95,6 +95,8 @@ export interface Place {
   readonly schema?: JsonValue | undefined;
   /** What to draw where nothing fits the schema that decides, and a value is required. */
   readonly otherwise?: JsonValue | undefined;
+  /** Whether a part that others require may be left out where nothing fits it. */
+  readonly isOptional?: boolean | undefined;
   /** Whether an optional part is there, and is not null where it may be; by chance if it is not said. */
   readonly isWanted?: boolean | undefined;
   /** How many items a list has; by chance if it is not said. */
@@ -445,22 +447,22 @@ export class Maker {
       const place = at.place.within(name, own);
       if (!isNeeded && !this.#isThere(place, name, count < least, at)) return;
       count++;
-      const isSure = isNeeded || place?.isWanted === true;
-      if (place !== undefined) entries.set(name, this.part(own, place, at.level + 1, isSure));
+      if (place === undefined) return;
+      const isSure = isNeeded && place.isOptional !== true;
+      try {
+        entries.set(name, this.part(own, place, at.level + 1, isSure));
+      } catch (error) {
+        // It is left out where nothing is found for it.
+        if (!(error instanceof Unfit) || isSure) throw error;
+        count--;
+      }
     };
     for (const name of needed) {
       add(name, Object.hasOwn(known, name) ? known[name]! : additionalProperties, true);
     }
     const optional = Object.keys(known).filter((name) => !needed.has(name));
     for (const name of optional) {
-      if (count >= most || known[name] === false) continue;
-      try {
-        add(name, known[name]!, false);
-      } catch (error) {
-        // It is left out where nothing is found for it.
-        if (!(error instanceof Unfit)) throw error;
-        count--;
-      }
+      if (count < most && known[name] !== false) add(name, known[name]!, false);
     }
     const isMap = optional.length === 0 && needed.size === 0 && isJsonObject(additionalProperties);
     const wanted = isMap && this.#isRich(at) ? randomIntegerBetween(1, 2, at.stream("names")) : 0;

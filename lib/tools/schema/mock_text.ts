@@ -27,9 +27,9 @@ export function word(stream: Stream): string {
 
 /** Returns a text of two words or more, of at least `least` and at most `most` characters: two are seldom the same. */
 export function words(stream: Stream, least: number, most: number): string {
-  const capital = () => word(stream).replace(/^./, (letter) => letter.toUpperCase());
-  let text = `${capital()} ${capital()}`;
-  while (text.length < least) text += ` ${capital()}`;
+  const capital = (word: string) => word[0]!.toUpperCase() + word.slice(1);
+  let text = `${capital(word(stream))} ${capital(word(stream))}`;
+  while (text.length < least) text += ` ${word(stream)}`;
   // No text ends with a space: many servers would cut it.
   return text.slice(0, most).replace(/ $/, "a");
 }
