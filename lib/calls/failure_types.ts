@@ -12,17 +12,20 @@ import type { Parameter, TaskFunction } from "../tasks/graphs/wording.ts";
 import type { SchemaFault } from "../tools/tool.ts";
 
 /** Where a wrong value came from. */
-export type Origin = "other_variable" | "wrong_return" | "fabricated";
+const ORIGINS = ["other_variable", "other_record", "wrong_return", "fabricated"] as const;
+
+/** Where a wrong value came from. */
+export type Origin = typeof ORIGINS[number];
 
 /** One wrong argument. */
 export interface WrongArgument {
   /** The parameter. */
   readonly parameter: string;
-  /** The variable whose value the parameter expects. */
+  /** The variable whose value the parameter expects; in chains the type of ids, such as `user.gid`. */
   readonly variable: string;
-  /** The value that was given. */
-  readonly given: number;
-  /** Whether the value belongs to another known variable, was returned wrongly, or is made up. */
+  /** The value that was given; a text only in chains, and cut if long. */
+  readonly given: number | string;
+  /** Whether the value belongs to another known variable or record, was returned wrongly, or is made up. */
   readonly origin: Origin;
   /** The variable that the value belongs to, if the origin is `other_variable`. */
   readonly originVariable?: string;
@@ -46,6 +49,15 @@ export interface FailureDetails {
   readonly value_not_yet_known: WrongArguments;
   /** A value is wrong although all of them could be known. */
   readonly incorrect_value: WrongArguments;
+  /** Of chains: an id is wrong, and neither the question nor an earlier step had shown the right one. */
+  readonly unseen_id: WrongArguments;
+  /** Of chains: an id is wrong although the right one was shown: it is one of another type, or made up. */
+  readonly wrong_id: WrongArguments;
+  /**
+   * Of chains: an id is that of another record than the one that the question leads to, and a wrong answer follows from
+   * it: the result of this call alone shows the value of the answer, or an id of a later call of which that holds.
+   */
+  readonly detour: WrongArguments;
 }
 
 /** The predicate that failed first: name, schema, dataflow, or value. */
@@ -63,6 +75,8 @@ interface FailureRow<Detail> {
   readonly brief?: string;
   /** Whether such a call is not carried out: a framework may refuse it by itself, and keep it from us. */
   readonly isRefused: boolean;
+  /** The only kind of tasks in which it occurs; omitted if it occurs in all. */
+  readonly of?: "generated" | "chain";
 }
 
 const names = z.array(z.string());
@@ -71,8 +85,8 @@ const WRONG_ARGUMENTS: z.ZodType<WrongArguments> = z.looseObject({
   arguments: z.array(z.looseObject({
     parameter: z.string(),
     variable: z.string(),
-    given: z.number(),
-    origin: z.enum(["other_variable", "wrong_return", "fabricated"]),
+    given: z.union([z.number(), z.string()]),
+    origin: z.enum(ORIGINS),
     originVariable: z.string().optional(),
     originCall: z.int().optional(),
   })),
@@ -115,6 +129,7 @@ export const FAILURES: { readonly [Type in FailureType]: FailureRow<FailureDetai
       `before step ${step} no call had returned the values it needs: ${describeArguments(detail)}`,
     brief: "before this step no call had returned the values it needs",
     isRefused: false,
+    of: "generated",
   },
   incorrect_value: {
     words: "another value than expected",
@@ -122,8 +137,27 @@ export const FAILURES: { readonly [Type in FailureType]: FailureRow<FailureDetai
     describe: describeArguments,
     brief: "the right value is known, but another was given",
     isRefused: false,
+    of: "generated",
   },
+  unseen_id: chainRow(
+    "an id that neither the question nor an earlier step had shown",
+    "nothing before this step had shown the right id",
+  ),
+  wrong_id: chainRow(
+    "an id of another type, or a made-up one, although the right one was shown",
+    "the right id was shown, but another was given",
+  ),
+  detour: chainRow(
+    "the id of another record, from which the wrong answer follows",
+    "the wrong answer follows from this record, which is not the one asked about",
+  ),
 };
+
+/** A row of a failure that only chains have. */
+function chainRow(words: string, brief: string): FailureRow<WrongArguments> {
+  const detail = WRONG_ARGUMENTS;
+  return { words, detail, describe: describeArguments, brief, isRefused: false, of: "chain" };
+}
 
 /** Returns the keys of a table, in their order. */
 function idsOf<Id extends string>(table: Readonly<Record<Id, unknown>>): readonly Id[] {
@@ -143,12 +177,16 @@ export function describeArgument(wrong: WrongArgument): string {
     ? `which ${sourceCall(wrong)} had returned wrongly`
     : wrong.origin === "other_variable"
     ? `which is the value of ${wrong.originVariable}`
+    : wrong.origin === "other_record"
+    ? "which is that of another record"
     : "which no call had returned";
   // Input variables are linked by name.
   const expected = wrong.parameter === wrong.variable
     ? "its own value"
     : `the value of ${wrong.variable}`;
-  return `${wrong.parameter} expects ${expected} but got ${wrong.given}, ${source}`;
+  return `${wrong.parameter} expects ${expected} but got ${
+    printable(String(wrong.given), 100)
+  }, ${source}`;
 }
 
 /** Names the call that returned a wrong value; journals may not have its number. */

@@ -266,6 +266,9 @@ export interface RepairEvent {
 /** The stage of words that a model wrote into a parameter for them (`explanation`). */
 export const EXPLANATION = "explanation";
 
+/** The stage that has the steps of a chain, at the end of its trial. */
+export const CHAIN = "chain";
+
 /** Result of a stage of a strategy. */
 export interface StageEvent {
   /** Kind of event. */

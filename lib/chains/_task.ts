@@ -5,6 +5,7 @@
 
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Tool } from "../tools/tool.ts";
+import type { ToolGraph } from "./graph.ts";
 import type { World } from "./world.ts";
 
 /** A chain of calls that each trial draws anew, from its seed. */
@@ -13,6 +14,8 @@ export interface Chain {
   readonly name: string;
   /** The number of calls that its question needs, at least. */
   readonly calls: number;
+  /** The graph that its calls follow. */
+  readonly graph: ToolGraph;
   /** All that its tasks depend on but the seed, as text: for hashes. */
   readonly id: string;
   /** The hash of {@linkcode sample}, the same for all chains that were made together. */

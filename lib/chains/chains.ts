@@ -134,6 +134,7 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
     return {
       name,
       calls: length,
+      graph,
       id: canonicalJson({ ...reviewed, calls: length, name, offered, unknown }),
       sample: hash,
       confirmed: confirmed !== undefined,

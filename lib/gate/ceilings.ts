@@ -395,15 +395,23 @@ export function canShow(sign: Sign, trial: TrialSummary): boolean {
   return NARROW_SIGNS[sign]?.canShow(trial) !== false;
 }
 
-/** Only generated tasks have right values for all arguments, with which those of a call that is carried out are compared. */
-function failureCeiling(type: FailureType): Pick<Ceiling, "isHidden" | "needs"> {
-  const { isRefused } = FAILURES[type];
-  const needs = {
-    words:
-      "is about the values of generated tasks: where calls are expected, bound parameterFailures",
-    task: tasks.isGenerated,
+/** What a plan must have for a failure that only one kind of tasks has: right values for the arguments of all calls. */
+const KIND_NEEDS: Readonly<Record<NonNullable<typeof FAILURES[FailureType]["of"]>, CeilingNeeds>> =
+  {
+    generated: {
+      words:
+        "is about the values of generated tasks: where calls are expected, bound parameterFailures",
+      task: (task) => tasks.isGenerated(task),
+    },
+    chain: {
+      words: "is about the ids of tests with chain",
+      task: (task) => tasks.isCase(task),
+    },
   };
-  return { isHidden: isRefused, needs: isRefused ? undefined : needs };
+
+function failureCeiling(type: FailureType): Pick<Ceiling, "isHidden" | "needs"> {
+  const { isRefused, of } = FAILURES[type];
+  return { isHidden: isRefused, needs: of && KIND_NEEDS[of] };
 }
 
 function failsWith(type: FailureType): (trial: Failed) => boolean {

@@ -28,6 +28,8 @@ import {
   parseJson,
 } from "../base/json.ts";
 import { fork } from "../base/random.ts";
+import { drawnTask } from "../chains/drawn.ts";
+import { followChain, questionOf } from "./_chains.ts";
 import { readFunctions } from "./_functions.ts";
 import { readChosen } from "./_reading.ts";
 import {
@@ -103,7 +105,7 @@ const STOP = "<!stop>";
  * A simulated model that gives the true answers to the questions of `truths`, but errs as `options` say. It
  * writes calls or names in the requested format, makes calls one after another if there are tools, writes the
  * plans and lists that strategies request, repairs its answers, and rates answers by {@linkcode likenessOf}. To
- * an unknown question it replies that it does not know.
+ * an unknown question it replies that it does not know. Of chains it knows those that were drawn in this process.
  *
  * Mistakes depend on the seed, the `seed` field of the request, the question and the kind, so that runs with
  * different modes, formats or strategies share them; but it takes no wrong function that it is not offered. Plans and lists have the same wrong calls as the answer;
@@ -118,7 +120,13 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
       if (task.kind === "judge") {
         return composeAnswer(name, request, writeRating(task, request, options), []);
       }
-      const found = truths.find(task.question);
+      const chain = drawnTask(task.question);
+      if (chain !== undefined && task.kind === "call") {
+        const draws = { ...options, repetition: request.seed ?? 0 };
+        const { text, calls } = followChain(chain, request.messages, draws);
+        return composeAnswer(name, request, text, calls);
+      }
+      const found = chain === undefined ? truths.find(task.question) : questionOf(chain);
       if (found === undefined) return composeAnswer(name, request, DO_NOT_KNOW, []);
       const known = task.kind === "call" ? withValues(found) : found;
       const drawn = new Mistakes(known, request, options);

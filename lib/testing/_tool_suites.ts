@@ -26,6 +26,7 @@ import {
   type AnyOptions,
   assertCase,
   assertOwnOptions,
+  CHAIN_TEST,
   givenIn,
   TEST_NAME,
   testSubject,
@@ -107,8 +108,9 @@ export class SuiteTests {
     parseWith(TEST_NAME, name, "the name of a tool test");
     const subject = testSubject(name);
     if (this.#title.length > 0) assertOwnOptions(subject, given, this.name, this.#options);
-    const options = checkOptions(TOOL_TEST, { ...this.#options, ...givenIn(given) }, subject);
-    // Where every variant has tools of its own, the case itself has none.
+    const all = { ...this.#options, ...givenIn(given) };
+    const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
+    // Where every variant has tools of its own, or a chain gives them, the case itself has none.
     const toolCase = { ...options, name, tools: options.tools ?? [] };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
@@ -162,6 +164,12 @@ export class SuiteTests {
         `run ${this.subject}`,
         "a gate needs tests",
         all.length === 0 ? "there are none" : "all of them are skipped",
+      );
+    }
+    for (const hash of unconfirmed(tests)) {
+      console.error(
+        `${this.name}: nobody has confirmed the questions of its chains: read a sample (toolgate graph), and write ` +
+          `confirmed: "${hash}" into the options of chains()`,
       );
     }
     const registered: [CallSite, Deno.TestDefinition][] = [];
@@ -313,6 +321,15 @@ export class SuiteTests {
       ...(isSeveral ? [variantName(planned)] : []),
     ].join(" > ");
   }
+}
+
+/** The hashes of samples of chains that nobody has confirmed, each once. */
+function unconfirmed(tests: readonly SuiteTest[]): Set<string> {
+  return new Set(
+    tests.flatMap(({ toolCase: { chain } }) =>
+      chain === undefined || chain.confirmed ? [] : [chain.sample]
+    ),
+  );
 }
 
 /** Whether options are the same by their values, lists by their items; other objects only if they are one. */

@@ -167,11 +167,11 @@ function assertUnchanged(path: string, subject: string, options: AnyOptions): vo
   );
   const other = [...strategies, ...listOf(options.perturbation)]
     .find((id) => id !== "plain" && id !== "none");
-  const what = other ?? (options.variants === undefined ? undefined : "variants");
+  const what = other ?? (["chain", "variants"] as const).find((name) => options[name]);
   if (what === undefined) return;
   throw cannot(
     `score ${path}`,
-    "strategies, perturbations and variants cannot change what was said before",
+    "strategies, perturbations, variants and chains cannot change what was said before",
     `${subject} has ${printable(what, 100)}`,
   );
 }

@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { cannot, InputError } from "../base/errors.ts";
+import type { Chain } from "../chains/chains.ts";
 import { FUNCTION, must, whole } from "../base/input.ts";
 import { isJsonObject, isObject, printable } from "../base/json.ts";
 import { leniencyOf } from "../calls/expected/alignment.ts";
@@ -13,7 +14,8 @@ import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
 import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import type { ToolTestSettings } from "../runs/option_types.ts";
 import { optionSchemas, PERTURBATION_ID } from "../runs/options.ts";
-import { MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
+import { isRemoving } from "../perturbations/ids.ts";
+import { listOf, MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
 import { isProbe } from "../tasks/task_kind.ts";
 import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
@@ -115,14 +117,27 @@ export interface ToolTest<Shared extends keyof ToolTestOptions = never, Usual = 
 
 /** The options of a test, of which some may be left out. */
 export type TestOptions<State, Shared extends keyof ToolTestOptions> =
-  & Omit<ToolTestOptions<State>, Shared>
-  & Partial<Pick<ToolTestOptions<State>, Shared>>;
+  | (
+    & Omit<ToolTestOptions<State>, Shared | "chain">
+    & Partial<Pick<ToolTestOptions<State>, Shared>>
+    & { readonly chain?: undefined }
+  )
+  | ChainTestOptions;
+
+/** What a chain gives a test. */
+type OfChain = typeof OF_CHAIN[number];
+
+/** Options of a test of a chain, which gives it all else. */
+export interface ChainTestOptions extends Partial<Omit<ToolTestOptions, OfChain | "chain">> {
+  /** The chain, one of {@linkcode chains}. */
+  readonly chain: Chain;
+}
 
 /** Options of `toolSuite()`: those of a run, and what its tests have in common. */
 export type ToolSuiteOptions<State = undefined> = Partial<
   Omit<
     ToolTestOptions<State>,
-    "prompt" | "turns" | "expected" | "parameters" | "assert" | "ignore" | "tags"
+    "chain" | "prompt" | "turns" | "expected" | "parameters" | "assert" | "ignore" | "tags"
   >
 >;
 
@@ -199,8 +214,17 @@ const SHARED = {
   } satisfies Record<Exclude<keyof ToolSuiteOptions, keyof ToolTestSettings>, z.ZodType>,
 };
 
+/** The options that a chain stands for. */
+const OF_CHAIN = [
+  ...["state", "tools", "prompt", "turns", "expected", "parameters", "assert"] as const,
+];
+
 /** The options that only one test has. */
 const OWN = {
+  chain: must(
+    "be one of chains(graph)",
+    (chain) => isObject(chain) && "graph" in chain && "draw" in chain,
+  ).optional(),
   prompt: must(
     "be a text that is not empty, or a function that makes it",
     (prompt) => isText(prompt) || typeof prompt === "function",
@@ -236,6 +260,21 @@ export const TOOL_TEST = z.strictObject({ ...SHARED, ...OWN }, { error: misplace
     addFaults(context, true);
   }) as unknown as z.ZodType<ToolTestOptions<unknown>>;
 
+/** The same of a test with a chain. */
+export const CHAIN_TEST = z.strictObject(
+  Object.fromEntries(
+    Object.entries({ ...SHARED, ...OWN }).filter(([name]) => !OF_CHAIN.includes(name as OfChain)),
+  ),
+  {
+    error: misplaced({
+      ...ADVICE,
+      ...Object.fromEntries(OF_CHAIN.map((name) => [name, "the chain of the test gives it"])),
+    }),
+  },
+).check((context) => {
+  addFaults(context, true);
+}) as unknown as z.ZodType<ToolTestOptions<unknown>>;
+
 /** The schema of {@linkcode ToolSuiteOptions}. */
 export const TOOL_SUITE = z.strictObject(SHARED, {
   error: misplaced({
@@ -254,7 +293,9 @@ function addFaults(
   isTest: boolean,
 ): void {
   const options = value as AnyOptions;
-  const { model, tools, trials, gate, variants } = options;
+  const { chain, model, tools, trials, gate, variants } = options;
+  const removing = listOf(options.perturbation).find(isRemoving);
+  const ofVariant = Object.values(variants ?? {}).some((one) => one.tools !== undefined);
   const faults: [isBroken: boolean, option: string, rule: string][] = [
     [
       trials !== undefined && gate?.sequential === true,
@@ -273,9 +314,15 @@ function addFaults(
     ],
     [isTest && variants === undefined && model === undefined, "model", NO_MODEL],
     [
-      isTest && tools === undefined && !everyVariantHas(variants, "tools"),
+      isTest && chain === undefined && tools === undefined && !everyVariantHas(variants, "tools"),
       "tools",
       `it is missing: it must ${TOOLS_RULE}`,
+    ],
+    [chain !== undefined && ofVariant, "variants", "must have no tools: the chain gives them"],
+    [
+      chain !== undefined && removing !== undefined,
+      "perturbation",
+      `must leave a chain what its answer needs: it is ${removing}`,
     ],
   ];
   for (const [isBroken, option, message] of faults) {

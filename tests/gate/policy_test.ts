@@ -397,6 +397,12 @@ Deno.test("planSuite() refuses a ceiling without what it is about", () => {
       { tasks: [{ case: "oracle" }, { core: 3, depth: 1 }] },
     ],
     [
+      { failures: { wrong_id: 0.1 } },
+      "gate.atMost.failures.wrong_id is about the ids of tests with chain",
+      [{ tasks: [{ core: 3, depth: 1 }] }],
+      { tasks: [{ core: 3, depth: 1 }, { case: "own" }] },
+    ],
+    [
       { behaviours: { needless_call: 0.2 } },
       "gate.atMost.behaviours.needless_call is about the probe of this name",
       [{}, { tasks: [{ case: ["oracle", "forced_choice"] }] }],

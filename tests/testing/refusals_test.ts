@@ -249,6 +249,19 @@ const tableOfSuites: [call: string, message: RegExp][] = [
     /Cannot use tool suite s:\n {2}at the top: expected object, received number/,
   ],
   ['toolSuite("s", { models: adder })', /here it is called model/],
+  ['toolTest("t", { model: adder, chain: 5 })', /at chain: must be one of chains\(graph\)/],
+  [
+    'toolTest("t", { ...right, model: adder, chain: { graph: {}, draw() {} } })',
+    /Unrecognized key: "prompt": the chain of the test gives it/,
+  ],
+  [
+    'toolTest("t", { model: adder, chain: { graph: {}, draw() {} }, variants: { a: { tools: [] } } })',
+    /at variants: must have no tools: the chain gives them/,
+  ],
+  [
+    'toolTest("t", { model: adder, chain: { graph: {}, draw() {} }, perturbation: ["RD", "CK+RP_F"] })',
+    /at perturbation: must leave a chain what its answer needs: it is CK\+RP_F/,
+  ],
   [
     'toolSuite("s", { prompt: "Hi" })',
     /"prompt": it belongs to the tests: each of them has its own/,

@@ -508,7 +508,7 @@ Deno.test("TRIAL_LINE checks every failure fully, and names the path of what is 
     [{ ...notFound, root: undefined }, "root"],
     [{ ...inputs, detail: { ...fault, missing: [7] } }, "detail.missing[0]"],
     [{ ...inputs, detail: { ...fault, malformed: "no" } }, "detail.malformed"],
-    [{ ...value, detail: { arguments: [{ ...wrong, given: "7" }] } }, "detail.arguments[0].given"],
+    [{ ...value, detail: { arguments: [{ ...wrong, given: [7] }] } }, "detail.arguments[0].given"],
     [{ ...early, detail: { arguments: [wrong, { ...wrong, origin: "luck" }] } }, "[1].origin"],
   ];
   for (const [failure, path] of faults) {

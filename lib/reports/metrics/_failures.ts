@@ -4,7 +4,11 @@
  */
 
 import { countText, mean, percent, sum } from "../../base/numbers.ts";
-import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
+import {
+  FAILURE_TYPES,
+  FAILURES as FAILURE_ROWS,
+  PARAMETER_FAILURE_TYPES,
+} from "../../calls/failure_types.ts";
 import { signsOf } from "../../gate/ceilings.ts";
 import { graphKey, isCounted, isUnwatched, missesCall, needsCalls } from "../../gate/variant.ts";
 import { passAtK, passHatK } from "../../statistics/pass_at_k.ts";
@@ -67,12 +71,16 @@ const FAILURES = metric(
       const rows = plain.length > 0 ? plain : all;
       if (rows.every(({ wrong }) => wrong.length === 0)) return [];
       const names = distinct(all.map(report.nameOf));
+      const types = FAILURE_TYPES.filter((type) =>
+        FAILURE_ROWS[type].of !== "chain" ||
+        rows.some(({ wrong }) => wrong.some((one) => one.type === type))
+      );
       const series = rows.map((one) => {
         const place = all.indexOf(one);
         return { name: names[place]!, place };
       });
       const bars = rows.flatMap((one, place) =>
-        FAILURE_TYPES.flatMap((type) =>
+        types.flatMap((type) =>
           (["root", "cascade"] as const).map((part): Point => ({
             series: series[place]!.name,
             place: type.replaceAll("_", " "),
@@ -96,7 +104,7 @@ const FAILURES = metric(
           axis: "failure type",
           counts: "wrong calls a valid trial",
           ...{ series, legend: "model" },
-          names: FAILURE_TYPES.map((type) => type.replaceAll("_", " ")),
+          names: types.map((type) => type.replaceAll("_", " ")),
         }),
       }];
     },

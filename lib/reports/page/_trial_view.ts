@@ -7,12 +7,12 @@
 import { signsOf } from "../../gate/ceilings.ts";
 import { isUnwatched, marked } from "../../gate/variant.ts";
 import { cellName, isWholeQuestion } from "../cells.ts";
-import { printable } from "../../base/json.ts";
+import { printable, printableLines } from "../../base/json.ts";
 import { describeOutcome, firstFailure } from "../story.ts";
 import { describeFailure } from "../../calls/failure_types.ts";
 import { parsesOf } from "../../calls/work.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
-import { PARSES } from "../../calls/trace.ts";
+import { CHAIN, PARSES } from "../../calls/trace.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";
 import { isCase, isGenerated, isProbe, isQuestion } from "../../tasks/task_kind.ts";
 import { isUneventful } from "../../trials/transcript.ts";
@@ -91,6 +91,8 @@ export function viewTrial(
     ["began", startedAt],
   ];
   const isShown = isCase(trial.task) && trial.transcript !== undefined;
+  const chain = trial.events.find((event) => event.kind === "stage" && event.stage === CHAIN);
+  const steps = chain?.kind === "stage" ? chain.message.replaceAll(" -> ", "\n-> ") : "";
   return {
     summary: (outcomes[outcome] ?? outcome) + describeOutcome(trial).slice(outcome.length),
     mistake: wrongAnswerText(trial) ||
@@ -99,9 +101,12 @@ export function viewTrial(
     rerun: rerun !== undefined && printable(rerun, 5000) === rerun ? rerun : undefined,
     offer: isShown ? undefined : offerText(trial, known),
     facts: facts.flatMap(([name, value]) => value ? [[name, printable(value, 1000)]] : []),
-    side: isShown
-      ? [["h3", "What the model was shown"], ["p.faint", shownText(trial)]]
-      : known === undefined && shownKey(trial) === undefined && ["p.faint", aloneText(trial)],
+    side: [
+      steps !== "" && [["h3", "The chain"], ["pre", printableLines(steps, 5000)]],
+      isShown
+        ? [["h3", "What the model was shown"], ["p.faint", shownText(trial)]]
+        : known === undefined && shownKey(trial) === undefined && ["p.faint", aloneText(trial)],
+    ],
     events: [
       ...trial.events.flatMap((event, place) =>
         viewEvent(event, {

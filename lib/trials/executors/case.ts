@@ -14,6 +14,7 @@ import {
 import { type CaseSpec, isCase, type TaskSpec } from "../../tasks/task_kind.ts";
 import { openTask, type SetUpOptions, type TaskOpener, type TaskOptions } from "./tasks.ts";
 import { AssertionError } from "@std/assert/assertion-error";
+import { type ChainCase, chainCase } from "./_chain.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import {
@@ -41,7 +42,15 @@ import { type PreparedCall, schemaOf, type Tool } from "../../tools/tool.ts";
 import { placeOf, thrownText } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
-import { type AssertionEvent, callsOf, type TraceEvent, withOwnCalls } from "../../calls/trace.ts";
+import {
+  type AnswerEvent,
+  type AssertionEvent,
+  callsOf,
+  CHAIN,
+  type StopEvent,
+  type TraceEvent,
+  withOwnCalls,
+} from "../../calls/trace.ts";
 import {
   snapshotOf,
   type StateDifference,
@@ -217,8 +226,12 @@ function dispose(made: unknown): unknown {
 export function caseOpener<State>(
   caseOf: (name: string, variant: string | undefined) => ToolCase<State> | undefined,
 ): TaskOpener {
-  const find = (spec: TaskSpec, variant: string | undefined) =>
-    isCase(spec) ? caseOf(spec.case, variant) : undefined;
+  const find = (spec: TaskSpec, variant: string | undefined): ChainCase<State> | undefined => {
+    const found = isCase(spec) ? caseOf(spec.case, variant) : undefined;
+    return found?.chain === undefined
+      ? found
+      : chainCase(found, found.chain, (spec as CaseSpec).seed);
+  };
   const open: TaskOpener = (spec, { variant, ...options } = {}) => {
     const found = find(spec, variant);
     return found === undefined
@@ -262,13 +275,14 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   /** The number of correct calls; `null` if these are not known. */
   readonly minimumCalls: number | null;
 
-  readonly #case: ToolCase<State>;
+  readonly #case: ChainCase<State>;
   readonly #seed: number;
   /** The calls that a tool was asked to carry out, by number: at the end some may still be under way. */
   readonly #begun = new Map<number, RecordedCall>();
   readonly #asked = new AskedJudges();
   readonly #clock: Clock;
   #isForbiddenTold = false;
+  #isOtherWay = false;
   /** The answer, once there is one. */
   #said = "";
   /** The state before the first message, and before `assert`, which may change it. */
@@ -282,7 +296,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
    * @throws {InputError} If the tools do not fit the case, there is no question, or the perturbation is unknown.
    */
   constructor(
-    toolCase: ToolCase<State>,
+    toolCase: ChainCase<State>,
     { seed }: CaseSpec,
     options: CaseExecutorOptions = {},
     setUp: CaseSetUp<State> = looseParts(toolCase),
@@ -320,6 +334,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.#seed = seed;
     if (toolCase.state !== undefined && fault === undefined) this.#before = snapshotOf(state);
     this.prompt = perturbed?.query.text ?? text;
+    toolCase.ids?.ask(this.prompt);
     this.system = recorded === undefined ? toolCase.system : recorded.system;
     this.turns = recorded === undefined ? toolCase.turns ?? [] : said.map(({ prompt }) => prompt);
     this.minimumCalls = toolCase.expected?.length ?? null;
@@ -361,10 +376,36 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       : { outcome: "wrong_answer", grounded: false };
   }
 
-  /** Adds an event; before the one that ends the trial, the forbidden calls that were made. */
+  /** Adds an event; before the one that ends the trial, the forbidden calls that were made, and the chain. */
   override record(event: TraceEvent): void {
-    if (event.kind === "answer" || event.kind === "stop") this.#tellForbidden();
+    if (event.kind === "answer" || event.kind === "stop") {
+      this.#tellForbidden();
+      if (this.events.length > 0) this.#tellChain(event);
+    }
     super.record(event);
+  }
+
+  /** Records the steps of the chain, how else it was solved, and the detours that a wrong answer follows from. */
+  #tellChain(end: AnswerEvent | StopEvent): void {
+    const { ids } = this.#case;
+    if (ids === undefined) return;
+    const isAnswered = end.kind === "answer" && !this.exhausted;
+    const isSolved = isAnswered && !this.events.some(({ kind }) => kind === "assertion");
+    this.#isOtherWay = isSolved && ids.isLeft;
+    const calls = `${countText(this.calls, "call")}, the chain has ${this.minimumCalls}`;
+    const message = ids.steps + (this.#isOtherWay ? `; solved by another way: ${calls}` : "");
+    super.record({ kind: "stage", stage: CHAIN, message });
+    if (isAnswered && !isSolved) this.blame(ids.detours(end.text));
+  }
+
+  /** The events with each call compared to the correct ones; those of another way to the right answer are no mistakes. */
+  override async viewed(): Promise<readonly TraceEvent[] | undefined> {
+    return this.#isOtherWay ? undefined : await super.viewed();
+  }
+
+  /** The tools of the correct calls, which another way does not need. */
+  override get needed(): readonly string[] | undefined {
+    return this.#isOtherWay ? undefined : super.needed;
   }
 
   /** The tokens of the judges that `assert` asked; omitted if it asked none. */
@@ -373,13 +414,20 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   }
 
   /** Carries out a call, and remembers it: a tool may not be done when the trial ends. */
-  protected override carryOut(call: PreparedCall, place: CallPlace): Promise<CallOutcome> {
+  protected override async carryOut(call: PreparedCall, place: CallPlace): Promise<CallOutcome> {
     if (this.#case.never !== undefined) {
       const { name: tool, resolved: written = call.arguments } = call;
       const asked = { tool, written, arguments: parseJson(written), result: "" };
       this.#begun.set(place.call, { ...asked, call: place.call, step: place.step });
     }
-    return super.carryOut(call, place);
+    const { ids } = this.#case;
+    const checked = ids && this.checked(call);
+    const failure = checked && "input" in checked
+      ? ids?.begin(call.name, checked.input, place)
+      : undefined;
+    const outcome = await super.carryOut(call, place);
+    if (outcome.value !== undefined) ids?.end(place, outcome.value);
+    return failure === undefined ? outcome : { ...outcome, failure };
   }
 
   /** Records the forbidden calls once, if there are any, and returns whether there are. */

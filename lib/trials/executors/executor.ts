@@ -196,6 +196,11 @@ export abstract class Executor<Accepted extends object = object>
     this.#trace.add(event);
   }
 
+  /** Says of recorded calls what is wrong with them, by their numbers, once that is known. */
+  protected blame(failures: ReadonlyMap<number, CallOutcome["failure"]>): void {
+    this.#trace.blame(failures);
+  }
+
   /** Ends the trial: later calls are an error. */
   [Symbol.dispose](): void {
     this.#closed = true;

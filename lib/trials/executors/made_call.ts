@@ -195,6 +195,14 @@ export class Trace {
     this.add(eventOf(made, call.told ?? result));
   }
 
+  /** Says of calls what is wrong with them, by their numbers, once that is known. */
+  blame(failures: ReadonlyMap<number, CallOutcome["failure"]>): void {
+    for (const [index, event] of this.events.entries()) {
+      const failure = event.kind === "call" ? failures.get(event.call) : undefined;
+      if (failure !== undefined) this.events[index] = { ...event as CallEvent, failure };
+    }
+  }
+
   /** Ends the trial at the first call past the limit. */
   endByLimit(beyond: readonly PreparedCall[]): void {
     if (this.#exhausted) return;

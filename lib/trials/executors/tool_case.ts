@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { Chain } from "../../chains/chains.ts";
 import { type AgentRecord, callsByKind, writtenCalls } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
 import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
@@ -46,6 +47,11 @@ export interface ToolTestRun<State = undefined> extends AgentRecord {
 export interface ToolCase<State = undefined> {
   /** Its name. */
   readonly name: string;
+  /**
+   * A chain of calls over the graph of your tools, in place of state, tools, prompt, turns, expected, parameters and
+   * assert: each trial draws its question, and knows the answer.
+   */
+  readonly chain?: Chain;
   /**
    * Makes the state that the tools work on, once for each trial. If it has `Symbol.asyncDispose` or
    * `Symbol.dispose`, it is disposed of when the trial is over.
@@ -154,15 +160,20 @@ export interface CaseParts {
 
 /** Returns the hashes of a case and of what is under test with it. A function counts by its text. */
 export function caseParts<State>(
-  { prompt, turns, expected, parameters, never, state, assert, system, tools, toolChoice }:
+  { chain, prompt, turns, expected, parameters, never, state, assert, system, toolChoice, ...own }:
     ToolCase<State>,
 ): CaseParts {
+  const tools = chain === undefined
+    ? own.tools
+    : Array.from(chain.graph.nodes.values(), ({ tool }) => tool);
   return {
     case: sha256(canonicalJson({
-      prompt: typeof prompt === "function" ? { made: String(prompt) } : prompt,
-      state: state && String(state),
-      assert: String(assert),
-      ...{ turns, expected, parameters, never },
+      ...(chain !== undefined ? { chain: chain.id, never } : {
+        prompt: typeof prompt === "function" ? { made: String(prompt) } : prompt,
+        state: state && String(state),
+        assert: String(assert),
+        ...{ turns, expected, parameters, never },
+      }),
     })),
     system: system === undefined ? undefined : sha256(system),
     // The tools as a model sees them; of a function that makes them, its text.
