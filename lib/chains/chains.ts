@@ -152,7 +152,7 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
 }
 
 /**
- * Returns questions of chains, for a person to read, and the hash by which that is confirmed: of the graph, the options
+ * Returns tasks of chains, for a person to read their questions, and the hash by which that is confirmed: of the graph, the options
  * and the templates, and not of values, so that another seed needs no other confirmation.
  *
  * @throws {InputError} If there are no chains.
@@ -179,8 +179,8 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
  *   returns: { id: 2, phone: "555-0100" },
  * });
  * const graph = toolGraph([pet, owner]);
- * const { questions, hash } = sample(chains(graph), 5);
- * assertEquals(questions.length, 5);
+ * const { tasks, hash } = sample(chains(graph), 5);
+ * assertEquals(tasks.length, 5);
  * // Whoever has read them says so, until the graph, the options or the words change.
  * assertEquals(chains(graph, { confirmed: hash })[0]!.confirmed, true);
  * ```
@@ -189,12 +189,12 @@ export function sample(
   made: readonly Chain[],
   count = 20,
   seed = 0,
-): { readonly questions: readonly string[]; readonly hash: string } {
+): { readonly tasks: readonly ChainTask[]; readonly hash: string } {
   if (made.length === 0) throw cannot("sample chains", "there must be some");
   return {
-    questions: Array.from(
+    tasks: Array.from(
       { length: count },
-      (_, index) => made[index % made.length]!.draw(forkSeed(seed, "sample", index)).question,
+      (_, index) => made[index % made.length]!.draw(forkSeed(seed, "sample", index)),
     ),
     hash: made[0]!.sample,
   };

@@ -33,6 +33,7 @@ import { idTypeOf, schemaOfExamples, type View, viewOf } from "./_places.ts";
 import { CREDENTIALS, IDS, isReadingName, KEYS, plainName, wordsOf } from "./_words.ts";
 
 export type { LinkRule };
+export { schemaOfExamples };
 
 /** A type of ids: the key of an entity. */
 export interface IdType {
@@ -179,7 +180,8 @@ export interface ToolGraphOptions {
 const WORDS = z.record(z.string(), z.string().min(1)).optional();
 const NAMES = z.array(z.string()).default([]);
 
-const OPTIONS = z.strictObject(
+/** The schema of {@linkcode ToolGraphOptions}. */
+export const TOOL_GRAPH_OPTIONS = z.strictObject(
   {
     returns: z.record(
       z.string(),
@@ -241,7 +243,7 @@ const OPTIONS = z.strictObject(
  */
 export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}): ToolGraph {
   const { returns, links, scope, fixed, reads, words } = parseWith(
-    OPTIONS,
+    TOOL_GRAPH_OPTIONS,
     options,
     "the options of toolGraph",
   );

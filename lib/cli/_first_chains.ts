@@ -5,7 +5,7 @@
 
 import * as paths from "node:path";
 import template from "../../fixtures/project/chains_test.txt" with { type: "text" };
-import { CHAIN_LENGTHS, lengthsOf } from "../chains/chains.ts";
+import { chains } from "../chains/chains.ts";
 import { toolGraph } from "../chains/graph.ts";
 import { readExactly } from "../base/input.ts";
 import { userPath } from "../base/command_line.ts";
@@ -31,14 +31,14 @@ export async function firstChains(
 ): Promise<readonly NewFile[]> {
   const { tools, close } = await readToolSource(operands, { ...options, operations: "all" });
   try {
-    const calls = lengthsOf(toolGraph(tools), CHAIN_LENGTHS);
+    // Refused where no chain is possible, before anything is written.
+    chains(toolGraph(tools));
     const { imports, made, files } = options.mcp
       ? listFiles(tools)
       : documentFiles(folder, operands[0]!);
     const text = template
       .replace("IMPORTS", () => imports.join("\n"))
-      .replace("TOOLS", () => made)
-      .replace("CALLS", () => calls.join(", "));
+      .replace("TOOLS", () => made);
     return [
       ...files,
       [`${FOLDER}/tool_graph.json`, "{}\n"],

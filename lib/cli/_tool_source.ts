@@ -9,6 +9,7 @@ import { userPath } from "../base/command_line.ts";
 import { cannot, isErrorOf, reasonOf } from "../base/errors.ts";
 import { readExactly } from "../base/input.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
+import type { OpenApiToolsOptions } from "../integrations/openapi.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** What is said of a source on the command line. */
@@ -16,7 +17,7 @@ export interface SourceOptions {
   /** Set if the operands are a program with its arguments, which is an MCP server. */
   readonly mcp?: true;
   /** The operations to take of a document, or their tags. */
-  readonly operations?: readonly string[] | { readonly tags: readonly string[] };
+  readonly operations?: OpenApiToolsOptions["operations"];
   /** The service that answers calls of a document's operations, and its headers. */
   readonly service?: {
     readonly baseURL: string;
@@ -24,9 +25,8 @@ export interface SourceOptions {
   };
 }
 
-/** Tools, and how a test file gets the same ones. */
+/** Tools that were read. */
 export interface ToolSource {
-  readonly kind: "openapi" | "list" | "module" | "mcp";
   readonly tools: readonly Tool[];
   /** Ends the server, if there is one. */
   readonly close: () => Promise<void>;
@@ -45,11 +45,11 @@ export async function readToolSource(
   if (mcp) {
     const { mcpTools } = await import("../integrations/mcp.ts");
     const tools = await mcpTools(operands);
-    return { kind: "mcp", tools, close: async () => await tools[Symbol.asyncDispose]() };
+    return { tools, close: async () => await tools[Symbol.asyncDispose]() };
   }
   const [operand = ""] = operands;
   if (/\.[cm]?[jt]sx?$/.test(operand)) {
-    return { kind: "module", tools: await toolsOfModule(operand), close };
+    return { tools: await toolsOfModule(operand), close };
   }
   const isAddress = /^https?:/.test(operand);
   const text = isAddress ? undefined : readExactly(userPath(operand));
@@ -57,12 +57,12 @@ export async function readToolSource(
   const isList = Array.isArray(value) || isJsonObject(value) && Array.isArray(value["tools"]);
   if (isList) {
     const { listedTools } = await import("../integrations/mcp.ts");
-    return { kind: "list", tools: await listedTools(value), close };
+    return { tools: await listedTools(value), close };
   }
   const { openApiTools } = await import("../integrations/openapi.ts");
   const document = text ?? new URL(operand);
   const tools = await openApiTools(document, { operations, ...service });
-  return { kind: "openapi", tools, close };
+  return { tools, close };
 }
 
 /** Returns what a module of the user's exports as `tools`: a list, or a function that makes it. */

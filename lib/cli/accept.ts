@@ -65,7 +65,7 @@ first one is the anchor, and stays it until another one is accepted with --ancho
     [["name", "anchor"], "goes with", ["to"], "the history's folder"],
     [["to"], "goes with", ["name"], "the name of the release"],
     [
-      ({ anchor }, { length }) => length === 0 && !anchor,
+      ({ anchor }, { operands }) => operands.length === 0 && !anchor,
       "it takes a journal or a folder, or --anchor: none is given",
     ],
   ],

@@ -3,10 +3,11 @@
  * @module
  */
 
+import { applyEdits, modify } from "jsonc-parser";
 import { environmentVariable } from "../base/environment.ts";
 import { userPath } from "../base/command_line.ts";
-import { cannot } from "../base/errors.ts";
-import { readJsonc } from "../base/input.ts";
+import { cannot, InputError, isErrorOf } from "../base/errors.ts";
+import { readExactly, readJsonc } from "../base/input.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -19,9 +20,13 @@ import {
 import { countText } from "../base/numbers.ts";
 import { isMissing, orUnwritable } from "../base/output_file.ts";
 import { freshSeed } from "../base/random.ts";
-import { CHAIN_LENGTHS, chains, lengthsOf, sample } from "../chains/chains.ts";
-import { schemaOfExample } from "../chains/examples.ts";
-import { TOOL_GRAPH_OPTIONS, type ToolGraph, toolGraph } from "../chains/graph.ts";
+import { chains, sample } from "../chains/chains.ts";
+import {
+  schemaOfExamples,
+  TOOL_GRAPH_OPTIONS,
+  type ToolGraph,
+  toolGraph,
+} from "../chains/graph.ts";
 import {
   toolGraphToDot,
   toolGraphToMermaid,
@@ -48,9 +53,9 @@ const words = (text: string) => text.split(",").map((word) => word.trim()).filte
 
 function lengths(given: string, refuse: Refuse): readonly number[] {
   const all = words(given).map(Number);
-  return all.length > 0 && all.every((one) => CHAIN_LENGTHS.includes(one))
+  return all.every((one) => one >= 1 && Number.isInteger(one))
     ? all
-    : refuse(`must be some of ${CHAIN_LENGTHS.join(", ")}, such as 2,3`);
+    : refuse("must be whole numbers from 1 on, such as 2,3");
 }
 
 function object(given: string, refuse: Refuse): JsonObject {
@@ -210,13 +215,13 @@ async function recordResult(
     throw cannot(action, "its result must be JSON", `it begins with ${printable(text, 80)}`);
   }
   const path = userPath(file);
-  const before = isMissing(path) ? {} : readJsonc(path, TOOL_GRAPH_OPTIONS);
-  const returns = { ...before.returns, [name]: { schema: schemaOfExample(value) } };
-  orUnwritable(
-    path,
-    "the options",
-    () => Deno.writeTextFileSync(path, `${jsonText({ ...before, returns }, 2)}\n`),
-  );
+  if (!isMissing(path)) readJsonc(path, TOOL_GRAPH_OPTIONS);
+  const before = isMissing(path) ? "{}\n" : readExactly(path);
+  const schema = schemaOfExamples([value]);
+  const edits = modify(before, ["returns", name], { schema }, {
+    formattingOptions: { insertSpaces: true, tabSize: 2 },
+  });
+  orUnwritable(path, "the options", () => Deno.writeTextFileSync(path, applyEdits(before, edits)));
   console.log(`Wrote the schema of its result to ${printable(file, 200)}`);
   return 0;
 }
@@ -225,12 +230,12 @@ async function recordResult(
 function sampleText(
   found: ToolGraph,
   count: number,
-  { calls = lengthsOf(found), seed = freshSeed() }: {
+  { calls, seed = freshSeed() }: {
     readonly calls?: readonly number[];
     readonly seed?: number;
   },
 ): string {
-  const { tasks, hash } = sample(chains(found, { calls, tasks: count }), { count, seed });
+  const { tasks, hash } = sample(chains(found, { calls, tasks: count }), count, seed);
   return [
     ...tasks.flatMap(({ question, answer, steps }, place) => [
       `${place + 1}. ${printable(question, 2000)}`,
@@ -256,6 +261,17 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
   ].join("\n");
 }
 
+/** Says how many calls chains over a graph can have, or why there are none. */
+function chainsText(found: ToolGraph): string {
+  try {
+    const calls = new Set(chains(found, { tasks: 10 }).map((chain) => chain.calls));
+    return `Chains: of ${[...calls].join(", ")} calls.`;
+  } catch (error) {
+    if (!isErrorOf(error, InputError)) throw error;
+    return `No chains: ${error.message}`;
+  }
+}
+
 function asText(found: ToolGraph): string {
   const { nodes, types, scopes, suggestions, gaps } = found;
   const all = [...nodes];
@@ -278,13 +294,10 @@ function asText(found: ToolGraph): string {
     takes.flatMap(({ role, parameter }) => role === "fixed" ? `${name} ${parameter}` : [])
   );
   const reading = all.filter(([, { reads }]) => reads).length;
-  const possible = lengthsOf(found);
   const section = (title: string, text: string, isShown: boolean) =>
     isShown ? ["", title, text] : [];
   return [
-    `${countText(nodes.size, "tool")}, of which ${reading} only read. Chains: ${
-      possible.length === 0 ? "none" : `of ${possible.join(", ")} calls`
-    }.`,
+    `${countText(nodes.size, "tool")}, of which ${reading} only read. ${chainsText(found)}`,
     ...section("Types of ids", table(["type", "taken by", "returned by"], rows), rows.length > 0),
     ...section("Given by each question", [...scopes.keys()].join(", "), scopes.size > 0),
     ...section("Hidden from models", listText(fixed, MAX_ROWS), fixed.length > 0),
