@@ -4,6 +4,7 @@
  */
 
 import { checkOptions, parseWith } from "../base/input.ts";
+import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { placeText, shownFile } from "../base/user_code.ts";
 import { variantName } from "../gate/variant.ts";
@@ -168,8 +169,9 @@ export class SuiteTests {
     }
     for (const hash of unconfirmed(tests)) {
       console.error(
-        `${this.name}: nobody has confirmed the questions of its chains: read a sample (toolgate graph), and write ` +
-          `confirmed: "${hash}" into the options of chains()`,
+        `${this.name}: nobody has confirmed the questions of its chains: read some (${
+          commandLine("graph TOOLS --sample=20")
+        }), and give chains() confirmed: "${hash}"`,
       );
     }
     const registered: [CallSite, Deno.TestDefinition][] = [];
