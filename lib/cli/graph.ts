@@ -122,7 +122,7 @@ are sure; a person decides on the others, in the file of --options.`,
   rules: [
     [
       ({ mcp }, { operands, program }) =>
-        mcp ? operands.length > 0 || program.length === 0 : operands.length === 0,
+        (mcp ? operands : program).length > 0 || (mcp ? program : operands).length === 0,
       "it takes one source of tools, or with --mcp a program after --, as in --mcp -- npx -y my-server",
     ],
     [["operations"], "goes without", ["tags", "mcp"]],

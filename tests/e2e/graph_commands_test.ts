@@ -1,0 +1,146 @@
+// `toolgate graph` and `init` over a user's own tools, as users run them.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { RESULT } from "../../lib/tools/tool.ts";
+import { readToolSource } from "../../lib/cli/_tool_source.ts";
+import { folder, ROOT } from "../support/child.ts";
+// These open clients for all requests, which no test should be blamed for.
+import "../../lib/integrations/mcp.ts";
+import "../../lib/integrations/openapi.ts";
+import { toolgate } from "../support/command_line.ts";
+
+const SHOP = `${ROOT}/fixtures/openapi/shop.yaml`;
+const SERVER = ["deno", "run", "-A", "--no-lock", `${ROOT}/tests/support/mcp_server.ts`];
+
+Deno.test("graph shows types of ids, as text, as JSON and drawn, and what keeps tools from chains", async () => {
+  const told = await toolgate(["graph", SHOP]);
+  assertEquals(told.code, 0, told.all);
+  assertMatch(told.stdout, /^8 tools, of which 8 only read\. Chains: of 2, 3(, 4)? calls\.$/m);
+  assertMatch(told.stdout, /^carrier\.id +get_carrier carrier_id +get_shipment carrier_id$/m);
+  const drawn = async (format: string) =>
+    (await toolgate(["graph", SHOP, `--format=${format}`])).stdout;
+  const { types, tools } = JSON.parse(await drawn("json"));
+  assertEquals(types.length, 6);
+  assertEquals(tools.find(({ name }: { name: string }) => name === "get_carrier").takes, [{
+    ...{ parameter: "carrier_id", required: true, role: "id", type: "carrier.id" },
+    ...{ rule: "own key", schema: { type: "integer" } },
+  }]);
+  assertMatch(
+    await drawn("mermaid"),
+    /^flowchart LR\n(?:.*\n)* {2}\w+\(\["carrier\.id"\]\):::type$/m,
+  );
+  assertMatch(await drawn("dot"), /label="get_carrier", shape=box/);
+  assertStringIncludes(await drawn("svg"), "<svg");
+  await using place = await folder();
+  const lone = place.write(
+    "lone.json",
+    '[{ "name": "get_pet", "inputSchema": { "type": "object" } }]',
+  );
+  assertStringIncludes(
+    (await toolgate(["graph", lone])).stdout,
+    "No chains: Cannot make chains as tools that only read must say what they return: of 1 tool none does",
+  );
+});
+
+Deno.test("a sample has a hash that a suite takes until its questions change", async () => {
+  const sample = async (...more: string[]) =>
+    (await toolgate(["graph", SHOP, "--sample=6", ...more])).stdout;
+  const one = await sample("--seed=1");
+  assertEquals(one.match(/^\d+\. /gm)?.length, 6, one);
+  assertEquals(await sample("--seed=1"), one);
+  const hashOf = (text: string) => /confirmed: "(\w+)"$/m.exec(text)?.[1];
+  assertEquals(hashOf(await sample("--seed=2")), hashOf(one));
+  await using place = await folder();
+  const words = place.write(
+    "g.json",
+    '{ "words": { "entities": { "order": "purchase" } } }',
+  );
+  const other = await sample("--seed=1", `--options=${words}`);
+  assertStringIncludes(other, "Take the purchase whose id is");
+  assert(hashOf(other) !== hashOf(one));
+});
+
+Deno.test("--record shows a call, makes it with --yes alone, and keeps the schema of its result", async () => {
+  const asked: string[] = [];
+  await using service = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    asked.push(`${request.headers.get("x-key")} ${new URL(request.url).pathname}`);
+    return Response.json({ id: 7, "shoe size": 43.5, tags: ["a"] });
+  });
+  await using place = await folder();
+  const options = place.write("g.json", '{\n  // mine\n  "scope": []\n}\n');
+  const line = [
+    ...["graph", SHOP, `--options=${options}`, "--arguments", '{ "customer_id": 7 }'],
+    ...["--header-variable=x-key=SHOP_KEY", `--base-url=http://127.0.0.1:${service.addr.port}`],
+  ];
+  const env = { SHOP_KEY: "very-secret-key" };
+  const shown = await toolgate([...line, "--record=get_customer"], { env });
+  assertEquals([shown.code, asked.length], [0, 0], shown.all);
+  assertStringIncludes(shown.stdout, 'Calls get_customer with {"customer_id":7}');
+  const made = await toolgate([...line, "--record=get_customer", "--yes"], { env });
+  assertEquals([made.code, asked], [0, ["very-secret-key /customers/7"]], made.all);
+  const kept = Deno.readTextFileSync(options);
+  assertMatch(
+    kept,
+    /\/\/ mine[^]*"get_customer": \{\s*"schema"[^]*"shoe size": \{\s*"type": "number"/,
+  );
+  const again = await toolgate(["graph", SHOP, `--options=${options}`]);
+  assertEquals(again.code, 0, again.all);
+});
+
+Deno.test("graph and init say in one line what cannot be used", async () => {
+  await using place = await folder();
+  const bad = place.write("bad.json", '{ "links": { "get_order.nothing": "pet.id" } }');
+  const module = place.write("tools.ts", "export const tool = 1;\n");
+  const writing = place.write(
+    "writing.json",
+    '{ "tools": [{ "name": "drop", "inputSchema": { "type": "object" } }] }',
+  );
+  for (
+    const [line, says] of [
+      [[], /takes one source of tools/],
+      [["--mcp"], /with --mcp a program after --/],
+      [[SHOP, "--", "npx"], /takes one source of tools/],
+      [[place.file("no.yaml")], /no\.yaml/],
+      [[module], /tools\.ts as it must export tools, a list or a function/],
+      [[SHOP, `--options=${bad}`], /get_order\.nothing/],
+      [[SHOP, "--calls=2,x"], /--calls must be whole numbers/],
+      [[SHOP, "--calls=8", "--sample=3"], /chains of 8 calls/],
+      [[SHOP, "--record=get_order"], /--record goes with --options/],
+      [[SHOP, `--options=${bad}`, "--record=nothing"], /there is no such tool/],
+      [[SHOP, `--options=${bad}`, "--record=get_order"], /--base-url is not given/],
+      [[writing, `--options=${bad}`, "--record=drop"], /marked read-only by its server/],
+    ] as const
+  ) {
+    const told = await toolgate(["graph", ...line]);
+    assertEquals(
+      [told.code, told.stdout, told.stderr.trimEnd().split("\n").length],
+      [2, "", 1],
+      told.all,
+    );
+    assertMatch(told.stderr, says);
+  }
+  const told = await toolgate(["init", place.file("mine"), "--openapi", writing]);
+  assertEquals(told.code, 2, told.all);
+  assertEquals([...Deno.readDirSync(place.path)].some(({ name }) => name === "mine"), false);
+});
+
+Deno.test("tools of an MCP server are read by its program, and again from the list that init keeps", async () => {
+  await using place = await folder();
+  const { tools, close } = await readToolSource(SERVER, { mcp: true });
+  await close();
+  const listed = tools.map((tool) => ({
+    ...{ name: tool.name, inputSchema: tool.parameters, outputSchema: tool[RESULT]?.() },
+  }));
+  const list = place.write("tools.json", JSON.stringify({ tools: listed }));
+  const [live, kept] = [
+    await toolgate(["graph", "--mcp", "--format=json", "--", ...SERVER]),
+    await toolgate(["graph", list, "--format=json"]),
+  ];
+  assertEquals([live.code, kept.code], [0, 0], live.all);
+  const namesIn = (text: string) =>
+    JSON.parse(text).tools.map(({ name }: { name: string }) => name);
+  assertEquals(namesIn(kept.stdout), namesIn(live.stdout));
+  const told = await toolgate(["init", place.file("mine"), "--mcp", "--", ...SERVER]);
+  assertEquals(told.code, 2, told.all);
+  assertMatch(told.stderr, /Cannot make chains/);
+});
