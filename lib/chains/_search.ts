@@ -13,12 +13,13 @@ import type { World } from "./world.ts";
 /** Calls that are tried, at most: where there are more, the task is taken for one with a shorter way. */
 const MAX_CALLS = 3_000;
 /** Calls whose whole results are looked through for an answer that may also stand elsewhere by chance, at most. */
-const MAX_RESULTS = 12;
+const MAX_RESULTS = 20;
 
 /**
  * Whether fewer calls than those of a task may show its answer. From what the question gives it makes every call with
- * every combination of ids that calls before have shown, where the types of ids may still lead to the answer. How
- * many calls an argument took is counted for the one that took the most, so that no way is missed.
+ * every combination of ids that calls before have shown: the first ones wherever they lead, then those where the types
+ * of ids may still lead to the answer. How many calls an argument took is counted for the one that took the most, so
+ * that no way is missed.
  */
 export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
   const { world, given, target, answer, calls } = task;
@@ -37,13 +38,14 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
     for (const node of plan.readers) {
       const { name } = node.tool;
       const mayShow = showing.has(node);
-      if (after > 1 && !mayShow && !node.records.some(({ type }) => isNear(type))) continue;
+      const isFar = !mayShow && !node.records.some(({ type }) => isNear(type));
+      if (isFar && tried.length >= MAX_RESULTS) continue;
       for (const input of orNone(() => [...inputs(node, after)]) ?? []) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
         for (const record of orNone(() => world.records(name, input)) ?? []) {
           const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
           if (isTarget && plan.hasLeaf(node, record.place, target.path)) return true;
-          if (isNear(record.type)) learnt.push(record);
+          if (isNear(record.type) || tried.length < MAX_RESULTS) learnt.push(record);
         }
       }
     }
