@@ -6,6 +6,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { canonicalJson, fieldOf, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { isRight } from "../../chains/answer.ts";
@@ -69,12 +70,15 @@ type IdFailure = NonNullable<CallOutcome["failure"]>;
 /** The ids of one trial. */
 export class ChainIds {
   readonly #graph: Chain["graph"];
+  /** The number of calls that the question was drawn for. */
+  readonly #drawn: number;
   readonly #task: ChainTask;
   readonly #given: readonly RecordId[];
   readonly #calls: JudgedCall[] = [];
 
-  constructor({ graph }: Pick<Chain, "graph">, task: ChainTask) {
+  constructor({ graph, calls }: Pick<Chain, "graph" | "calls">, task: ChainTask) {
     this.#graph = graph;
+    this.#drawn = calls;
     this.#task = task;
     const scopes = Object.entries(task.scopes).map(([type, id]) => ({ type, id }));
     this.#given = [...task.given, ...scopes];
@@ -132,14 +136,22 @@ export class ChainIds {
     return new Map(failed.map((call) => [call.place.call, this.#failureOf(call)]));
   }
 
-  /** The steps of the chain, such as `task.gid -> get_task -> assignee.gid -> get_user -> email`. */
+  /**
+   * The steps of the chain, such as `task.gid -> get_task -> assignee.gid -> get_user -> email`, and how many another
+   * version has.
+   */
   get steps(): string {
-    const { given: [first], steps, target } = this.#task;
+    const { given: [first], calls: { length }, steps, target } = this.#task;
     const links = steps.flatMap(({ tool, at }, place) => {
       const isLast = place === steps.length - 1;
       return [tool, [...at, ...isLast ? target.path : []].join(".")];
     });
-    return [...(first === undefined ? [] : [first.type]), ...links].join(" -> ");
+    const change = length === this.#drawn
+      ? ""
+      : `; the shortest way is ${
+        countText(length, "call")
+      } with these tools, and was ${this.#drawn}`;
+    return [...(first === undefined ? [] : [first.type]), ...links].join(" -> ") + change;
   }
 
   /** Whether some call of the chain was never made, so that a right answer was found in another way. */
