@@ -10,7 +10,7 @@ import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isUsable, type Plan, relationOf } from "./_plan.ts";
 import type { Phrase } from "./_questions.ts";
 import { holds, inputsOf, isSame, orNone, resultOf } from "./_search.ts";
-import type { ChainTask, RecordId } from "./_task.ts";
+import type { ChainStep, ChainTask, RecordId } from "./_task.ts";
 import type { ShownRecord, World } from "./world.ts";
 
 /** A task with the records that its question leads through, and how it names each. */
@@ -96,21 +96,24 @@ export function inVersion(
       }
     }
   }
-  const placeOf = ({ shows }: Way["steps"][number]) => trail.findIndex((one) => one === shows) + 1;
+  const placeOf = ({ shows }: ChainStep) => trail.indexOf(shows) + 1;
+  const gone: string[] = [];
   const lost = steps.flatMap((step, at) => {
     const known = at === 0 ? first : placeOf(steps[at - 1]!);
     const isLast = at + 1 === steps.length;
     const own = counterpart(before.nodes.get(step.tool)!, graph);
-    if (own === undefined) return [`${step.tool} is gone`];
+    if (own === undefined) gone.push(`${step.tool} is gone`);
     const wanted = isLast ? end : placeOf(step);
-    if (nodes.includes(own) && callsFrom(known, own).some((one) => one.known >= wanted)) return [];
+    const isKept = own === undefined ||
+      nodes.includes(own) && callsFrom(known, own).some((one) => one.known >= wanted);
     const what = isLast ? `the ${target.path.join(".")} of ` : "";
-    return [`${own.tool.name} no longer leads to ${what}${step.shows.type}`];
+    return isKept ? [] : [`${own.tool.name} no longer leads to ${what}${step.shows.type}`];
   });
   throw cannot(
     `ask a question with the tools of ${version}`,
     "they must lead to its answer, too",
-    lost.join("; "),
+    // Without a tool, nothing may be known to be an id that it takes.
+    (gone.length > 0 ? gone : lost).join("; "),
   );
 }
 
