@@ -222,10 +222,7 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
         event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
       ),
     ),
-  chained: ({ needed = [], events }) =>
-    events.some((event) => event.kind === "stage" && event.stage === CHAIN)
-      ? sharedPart(distinct(needed))
-      : undefined,
+  chained: (trial) => isOfChain(trial) ? sharedPart(distinct(trial.needed ?? [])) : undefined,
   parameters: (trial) => isCompared(trial) ? sharedPart(scoreOfViews(trial.events)) : undefined,
   toolFailures: (trial) =>
     isCompared(trial) && !isGenerated(trial.task)
@@ -250,6 +247,10 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
   why: (trial) =>
     isCase(trial.task) && trial.reason === undefined ? sharedText(whyUnsolved(trial)) : undefined,
 };
+
+function isOfChain({ events }: Trial): boolean {
+  return events.some((event) => event.kind === "stage" && event.stage === CHAIN);
+}
 
 /** Whether calls were compared to the correct ones and none is missing: other tools may drop events. */
 function isCompared({ oracle, calls, events }: Trial): boolean {
@@ -447,7 +448,9 @@ export function dimensionsOf(trial: Trial): TrialDimensions | undefined {
   const calls = callsOf(events);
   if (calls.length < count) return undefined;
   if (isGenerated(task)) return generatedDimensions(trial, task, calls);
-  if (!isCase(task) || trial.needed === undefined || !trial.oracle) return undefined;
+  if (!isCase(task) || trial.needed === undefined) return undefined;
+  // A chain that was solved in another way has no right calls.
+  if (trial.oracle === undefined && isOfChain(trial)) return undefined;
   return caseDimensions(trial, new Set(trial.needed), calls);
 }
 
