@@ -24,7 +24,7 @@ const MAX_RESULTS = 20;
 export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
   const { world, given, target, answer, calls } = task;
   const { showing, distances } = plan.ways(target.type, target.path);
-  const known = new Map<string, Map<string, { readonly id: JsonValue; readonly after: number }>>();
+  const known = new Map<string, Map<string, Known>>();
   const learn = ({ type, id }: RecordId, after: number) => {
     const own = known.getOrInsertComputed(type, () => new Map());
     own.getOrInsert(jsonText(id), { id, after });
@@ -35,15 +35,16 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
   for (let after = 1; after < calls.length; after++) {
     const left = calls.length - 1 - after;
     const isNear = (type: string) => (distances.get(type) ?? Infinity) <= left;
+    // Of other calls the round before has shown all.
+    const isNew = (chosen: readonly (Known | undefined)[]) =>
+      after === 1 || chosen.some((one) => one?.after === after - 1);
     const learnt: RecordId[] = [];
     for (const node of plan.readers) {
       const { name } = node.tool;
       const mayShow = showing.has(node);
       const isFar = !mayShow && !node.records.some(({ type }) => isNear(type));
       if (isFar && tried.length >= MAX_RESULTS) continue;
-      for (const [input, chosen] of orNone(() => [...inputsOf(node, world, idsOf)]) ?? []) {
-        // Of other calls the round before has shown all.
-        if (after > 1 && !chosen.some((one) => one?.after === after - 1)) continue;
+      for (const input of orNone(() => [...inputsOf(node, world, idsOf, isNew)]) ?? []) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
         for (const record of orNone(() => world.records(name, input)) ?? []) {
           const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
@@ -59,28 +60,36 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
     .some(([tool, input]) => holds(resultOf(world, tool, input), answer));
 }
 
-/** Yields the arguments of all calls of a tool with ids that are known, and these. */
-export function* inputsOf<Known extends { readonly id: JsonValue }>(
+/** An id that is known after some calls. */
+interface Known {
+  readonly id: JsonValue;
+  readonly after: number;
+}
+
+/** Yields the arguments of all calls of a tool with ids that are known, or of those with a choice of them. */
+export function* inputsOf<Id extends Pick<Known, "id">>(
   { takes }: ToolNode,
   world: World,
-  idsOf: (type: string) => readonly Known[],
-): Generator<readonly [input: JsonObject, chosen: readonly (Known | undefined)[]]> {
+  idsOf: (type: string) => readonly Id[],
+  isMeant: (chosen: readonly (Id | undefined)[]) => boolean = () => true,
+): Generator<JsonObject> {
   const ids = takes.filter(({ role }) => role === "id");
   const others = takes.filter(({ role, required }) => required && /^(scope|free)$/.test(role))
     .map(({ parameter, role, type, schema }) =>
       [parameter, role === "scope" ? world.scope(type!) : schema["default"] ?? null] as const
     );
-  function* choose(chosen: readonly (Known | undefined)[]): Generator<typeof chosen> {
+  function* choose(chosen: readonly (Id | undefined)[]): Generator<typeof chosen> {
     const next = ids[chosen.length];
     if (next === undefined) return yield chosen;
     const values = [...(next.required ? [] : [undefined]), ...idsOf(next.type!)];
     for (const value of values) yield* choose([...chosen, value]);
   }
   for (const chosen of choose([])) {
+    if (!isMeant(chosen)) continue;
     const given = ids.flatMap(({ parameter }, at) =>
       chosen[at] === undefined ? [] : [[parameter, chosen[at].id] as const]
     );
-    yield [Object.fromEntries([...others, ...given]), chosen];
+    yield Object.fromEntries([...others, ...given]);
   }
 }
 

@@ -64,7 +64,7 @@ export function inVersion(
   /** Yields the calls of a tool that lead on from the first records of the trail, and how far: the answer is its end. */
   function* callsFrom(known: number, node: ToolNode) {
     const idsOf = (type: string) => trail.slice(0, known).filter((one) => one.type === type);
-    for (const [input] of orNone(() => [...inputsOf(node, world, idsOf)]) ?? []) {
+    for (const input of orNone(() => [...inputsOf(node, world, idsOf)]) ?? []) {
       const named = new Set<ShownRecord | undefined>([undefined]);
       let next = { known, step: steps[0]! };
       for (const record of orNone(() => world.records(node.tool.name, input)) ?? []) {
