@@ -234,9 +234,20 @@ Deno.test("a version that does not lead to an answer says which tools are gone, 
   const { parameters, responses } = Object(get("/vets/{id}", ref("Vet"))["/vets/{id}"]).get;
   const readVet = { "/vets/{id}": { get: { operationId: "readVet", parameters, responses } } };
   const first = shop({ customer, depot });
+  const listed = tool({
+    ...{
+      name: "list_depots",
+      description: "Returns depots",
+      parameters: object({}),
+      execute: () => null,
+    },
+    output: { type: "array", items: object({ id: TEXT, street: TEXT }) },
+  });
   const end = " as they must lead to its answer, too: ";
   const rows: [ToolGraph, ToolGraph, reason: string | undefined][] = [
     [first, shop({ customer, depot: { street: TEXT, id: TEXT } }), undefined],
+    // Its list shows the answer at once, but not which one it is.
+    [first, toolGraph([listed, ...first.nodes.values().map(({ tool }) => tool)]), undefined],
     [first, shop({ customer }), "get_depot is gone"],
     [first, shop({ customer: { city: TEXT }, depot }), "get_customer no longer leads to depot.id"],
     [
@@ -258,12 +269,12 @@ Deno.test("a version that does not lead to an answer says which tools are gone, 
   ];
   for (const [graph, v2, reason] of rows) {
     const [chain] = chains(graph, { calls: [2], versions: { v2 } });
-    const draw = () => chain!.versions!.get("v2")!.draw(1);
+    const draw = (seed = 1) => chain!.versions!.get("v2")!.draw(seed);
     if (reason !== undefined) {
-      assertEquals(assertThrows(draw, InputError).message.split(end)[1], reason);
+      assertEquals(assertThrows(() => draw(), InputError).message.split(end)[1], reason);
       continue;
     }
-    const both = [chain!.draw(1), draw()];
+    const both = [2, 3, 4, 5].flatMap((seed) => [chain!.draw(seed), draw(seed)]);
     for (const task of both) rememberTask(task, task.question);
     for (const { question, calls, tools } of both) {
       assertEquals(calls.length, 2);
