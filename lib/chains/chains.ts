@@ -20,7 +20,7 @@ import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import type { Chain, ChainStep, ChainTask, RecordId } from "./_task.ts";
 import { inVersion, type TracedTask } from "./_versions.ts";
-import { World } from "./world.ts";
+import { World, type WorldOptions } from "./world.ts";
 
 export type { Chain, ChainStep, ChainTask, RecordId };
 
@@ -118,10 +118,10 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   const others = Object.entries(versions).map(([name, one]) =>
     [name, new Plan(one, selectors)] as const
   );
-  const known = [graph, ...Object.values(versions)];
+  const ofWorld: WorldOptions = { unknown, versions: [graph, ...Object.values(versions)] };
   const wanted = [...new Set(options.calls ?? [2, 3, 4])];
   const drawn = (calls: number, most: number, ...seed: readonly (string | number)[]) =>
-    drawTask(plan, { calls, most, unknown, versions: known }, forkSeed("chain", ...seed));
+    drawTask(plan, calls, most, ofWorld, forkSeed("chain", ...seed));
   const lengths = wanted.filter((length) =>
     CHECKS.every((seed) => drawn(length, MAX_WAYS / 10, seed) !== undefined)
   );
@@ -270,18 +270,15 @@ function assertAlike({ types }: ToolGraph, versions: Readonly<Record<string, Too
 /** Draws a task; `undefined` if none is found among the `most` ways. */
 function drawTask(
   plan: Plan,
-  { calls, most, unknown, versions }: {
-    readonly calls: number;
-    readonly most: number;
-    readonly unknown: "error" | "values";
-    readonly versions: readonly ToolGraph[];
-  },
+  calls: number,
+  most: number,
+  ofWorld: WorldOptions,
   seed: number,
 ): TracedTask | undefined {
   let world!: World;
   for (let tries = 0; tries < most; tries++) {
     if (tries % WAYS === 0) {
-      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown, versions });
+      world = new World(plan.graph, forkSeed(seed, "world", tries), ofWorld);
     }
     const stream = fork(seed, "way", tries);
     const way = plan.draw(calls, stream);

@@ -69,16 +69,13 @@ type IdFailure = NonNullable<CallOutcome["failure"]>;
 
 /** The ids of one trial. */
 export class ChainIds {
-  readonly #graph: Chain["graph"];
-  /** The number of calls that the question was drawn for. */
-  readonly #drawn: number;
+  readonly #chain: Pick<Chain, "graph" | "calls">;
   readonly #task: ChainTask;
   readonly #given: readonly RecordId[];
   readonly #calls: JudgedCall[] = [];
 
-  constructor({ graph, calls }: Pick<Chain, "graph" | "calls">, task: ChainTask) {
-    this.#graph = graph;
-    this.#drawn = calls;
+  constructor(chain: Pick<Chain, "graph" | "calls">, task: ChainTask) {
+    this.#chain = chain;
     this.#task = task;
     const scopes = Object.entries(task.scopes).map(([type, id]) => ({ type, id }));
     this.#given = [...task.given, ...scopes];
@@ -146,12 +143,12 @@ export class ChainIds {
       const isLast = place === steps.length - 1;
       return [tool, [...at, ...isLast ? target.path : []].join(".")];
     });
-    const change = length === this.#drawn
-      ? ""
-      : `; the shortest way is ${
-        countText(length, "call")
-      } with these tools, and was ${this.#drawn}`;
-    return [...(first === undefined ? [] : [first.type]), ...links].join(" -> ") + change;
+    const before = this.#chain.calls;
+    const change = `; the shortest way is ${
+      countText(length, "call")
+    } with these tools, and was ${before}`;
+    return [...(first === undefined ? [] : [first.type]), ...links].join(" -> ") +
+      (length === before ? "" : change);
   }
 
   /** Whether some call of the chain was never made, so that a right answer was found in another way. */
@@ -163,7 +160,7 @@ export class ChainIds {
   /** The ids in a call, each with those that the chain has in its place: of this tool or, if it has none, of its type. */
   #idsIn(name: string, input: JsonObject): IdArgument[] {
     const { calls, steps } = this.#task;
-    const takes = this.#graph.nodes.get(name)?.takes ?? [];
+    const takes = this.#chain.graph.nodes.get(name)?.takes ?? [];
     const own = calls.find(({ tool }) => tool === name)?.arguments ?? {};
     return takes.flatMap(({ parameter, type = "" }): IdArgument[] => {
       const id = fieldOf(input, parameter);
