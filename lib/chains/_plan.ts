@@ -206,7 +206,7 @@ function recordAround(node: ToolNode, place: RecordPlace): RecordPlace | undefin
 }
 
 /** Whether a chain may call a tool: whether everything that it must be given is known. */
-function isUsable({ takes }: ToolNode): boolean {
+export function isUsable({ takes }: ToolNode): boolean {
   return takes.every(({ required, role, schema }) =>
     !required || role !== "free" || Object.hasOwn(schema, "default")
   );

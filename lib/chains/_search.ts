@@ -24,23 +24,27 @@ const MAX_RESULTS = 20;
 export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
   const { world, given, target, answer, calls } = task;
   const { showing, distances } = plan.ways(target.type, target.path);
-  const known = new Map<string, Map<string, { readonly id: JsonValue; readonly after: number }>>();
+  const known = new Map<string, Map<string, Known>>();
   const learn = ({ type, id }: RecordId, after: number) => {
     const own = known.getOrInsertComputed(type, () => new Map());
     own.getOrInsert(jsonText(id), { id, after });
   };
   for (const one of given) learn(one, 0);
+  const idsOf = (type: string) => [...known.get(type)?.values() ?? []];
   const tried: (readonly [tool: string, input: JsonObject])[] = [];
   for (let after = 1; after < calls.length; after++) {
     const left = calls.length - 1 - after;
     const isNear = (type: string) => (distances.get(type) ?? Infinity) <= left;
+    // Of other calls the round before has shown all.
+    const isNew = (chosen: readonly (Known | undefined)[]) =>
+      after === 1 || chosen.some((one) => one?.after === after - 1);
     const learnt: RecordId[] = [];
     for (const node of plan.readers) {
       const { name } = node.tool;
       const mayShow = showing.has(node);
       const isFar = !mayShow && !node.records.some(({ type }) => isNear(type));
       if (isFar && tried.length >= MAX_RESULTS) continue;
-      for (const input of inputs(node, after)) {
+      for (const input of orNone(() => [...inputsOf(node, world, idsOf, isNew)]) ?? []) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
         for (const record of orNone(() => world.records(name, input)) ?? []) {
           const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
@@ -54,37 +58,38 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
   // Words that are made up hardly stand twice; numbers and dates do.
   return tried.slice(0, /\d/.test(String(answer)) ? MAX_RESULTS : 0)
     .some(([tool, input]) => holds(resultOf(world, tool, input), answer));
+}
 
-  /** Yields the arguments of all calls that take something which the calls of the round before have shown. */
-  function* inputs(node: ToolNode, after: number): Generator<JsonObject> {
-    const takes = node.takes.filter(({ role }) => role === "id");
-    const values = takes.map(({ type, required }) => [
-      ...(required ? [] : [undefined]),
-      ...known.get(type!)?.values() ?? [],
-    ]);
-    const needed = node.takes.filter(({ role, required }) => role === "scope" && required);
-    const drawn = orNone(() =>
-      needed.map(({ parameter, type }) => [parameter, world.scope(type!)] as const)
+/** An id that is known after some calls. */
+interface Known {
+  readonly id: JsonValue;
+  readonly after: number;
+}
+
+/** Yields the arguments of all calls of a tool with ids that are known, or of those with a choice of them. */
+export function* inputsOf<Id extends Pick<Known, "id">>(
+  { takes }: ToolNode,
+  world: World,
+  idsOf: (type: string) => readonly Id[],
+  isMeant: (chosen: readonly (Id | undefined)[]) => boolean = () => true,
+): Generator<JsonObject> {
+  const ids = takes.filter(({ role }) => role === "id");
+  const others = takes.filter(({ role, required }) => required && /^(scope|free)$/.test(role))
+    .map(({ parameter, role, type, schema }) =>
+      [parameter, role === "scope" ? world.scope(type!) : schema["default"] ?? null] as const
     );
-    if (drawn === undefined) return;
-    const scopes = drawn;
-    const chosen: ({ readonly id: JsonValue; readonly after: number } | undefined)[] = [];
-    function* choose(at: number): Generator<JsonObject> {
-      if (at < takes.length) {
-        for (const value of values[at]!) {
-          chosen[at] = value;
-          yield* choose(at + 1);
-        }
-      } else if (after === 1 || chosen.some((one) => one?.after === after - 1)) {
-        yield Object.fromEntries([
-          ...scopes,
-          ...takes.flatMap(({ parameter }, index) =>
-            chosen[index] === undefined ? [] : [[parameter, chosen[index].id] as const]
-          ),
-        ]);
-      }
-    }
-    yield* choose(0);
+  function* choose(chosen: readonly (Id | undefined)[]): Generator<typeof chosen> {
+    const next = ids[chosen.length];
+    if (next === undefined) return yield chosen;
+    const values = [...(next.required ? [] : [undefined]), ...idsOf(next.type!)];
+    for (const value of values) yield* choose([...chosen, value]);
+  }
+  for (const chosen of choose([])) {
+    if (!isMeant(chosen)) continue;
+    const given = ids.flatMap(({ parameter }, at) =>
+      chosen[at] === undefined ? [] : [[parameter, chosen[at].id] as const]
+    );
+    yield Object.fromEntries([...others, ...given]);
   }
 }
 
@@ -104,13 +109,13 @@ export function isShown(
 }
 
 /** Returns the result of a call; `undefined` if there is none. */
-function resultOf(world: World, tool: string, input: JsonObject): JsonValue | undefined {
+export function resultOf(world: World, tool: string, input: JsonObject): JsonValue | undefined {
   const result = orNone(() => world.call(tool, input));
   return result !== undefined && "value" in result ? result.value : undefined;
 }
 
 /** Whether a value holds another one. */
-function holds(value: JsonValue | undefined, part: JsonValue): boolean {
+export function holds(value: JsonValue | undefined, part: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some((inner) => holds(inner, part))
     : value === part;

@@ -172,19 +172,18 @@ export class Shapes {
   readonly #definitions: JsonObject = {};
   readonly #valueChecks = new Map<object, ValueCheck>();
 
-  constructor(graphs: readonly ToolGraph[]) {
+  /** Of a graph, among all versions of it: these have one order, so that all of them have the same world. */
+  constructor(own: ToolGraph, graphs: readonly ToolGraph[]) {
     const nodes = graphs.flatMap((graph) => [...graph.nodes.values()]);
     this.checks = new Checks(
       { $defs: this.#definitions },
       nodes.some(({ tool }) => tool.unsafePatterns),
     );
-    // In one order, whichever of two versions comes first: both have the same world.
-    const sorted = graphs.toSorted((one, other) => one.digest < other.digest ? -1 : 1);
-    const scopes = Map.groupBy(sorted.flatMap(({ scopes }) => [...scopes]), ([name]) => name);
+    const scopes = Map.groupBy(graphs.flatMap(({ scopes }) => [...scopes]), ([name]) => name);
     for (const [name, same] of scopes) {
       this.scopes.set(name, { allOf: same.flatMap(([, schemas]) => schemas) });
     }
-    const types = sorted.flatMap((graph) => [...graph.types.values()])
+    const types = graphs.flatMap((graph) => [...graph.types.values()])
       .toSorted((one, other) => one.name < other.name ? -1 : 1);
     for (const [name, same] of Map.groupBy(types, ({ name }) => name)) {
       const [{ type }] = same as [IdType];
@@ -196,11 +195,11 @@ export class Shapes {
       const entity = { ...{ name, keys, way, relations, described }, schema: true };
       for (const type of same) this.entityOf.set(type.name, entity);
     }
-    for (const graph of sorted) {
+    for (const graph of graphs) {
       for (const node of graph.nodes.values()) {
-        const shape = this.#toolShape(node, sorted.indexOf(graph));
+        const shape = this.#toolShape(node, graphs.indexOf(graph));
         // Of two tools of one name that of the world's own graph answers.
-        if (graph === graphs[0] || !this.tools.has(node.tool.name)) {
+        if (graph === own || !this.tools.has(node.tool.name)) {
           this.tools.set(node.tool.name, shape);
         }
       }
@@ -336,11 +335,10 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
-const SHAPES = new WeakMap<ToolGraph, Map<ToolGraph | undefined, Shapes>>();
+const SHAPES = new WeakMap<ToolGraph, Map<readonly ToolGraph[] | undefined, Shapes>>();
 
-/** Returns what worlds of a graph share; it is made once. */
-export function shapesOf(graph: ToolGraph, also: ToolGraph | undefined): Shapes {
-  const known = SHAPES.get(graph) ?? new Map<ToolGraph | undefined, Shapes>();
-  SHAPES.set(graph, known);
-  return known.getOrInsertComputed(also, () => new Shapes(also ? [graph, also] : [graph]));
+/** Returns what worlds of a graph share; it is made once for a list of versions. */
+export function shapesOf(graph: ToolGraph, versions: readonly ToolGraph[] | undefined): Shapes {
+  const known = SHAPES.getOrInsertComputed(graph, () => new Map());
+  return known.getOrInsertComputed(versions, () => new Shapes(graph, versions ?? [graph]));
 }

@@ -22,10 +22,13 @@ export interface Chain {
   readonly sample: string;
   /** Whether that hash was given as `confirmed`: whether somebody has read the sample. */
   readonly confirmed: boolean;
+  /** The same questions with the tools of other versions, by name; omitted without any. */
+  readonly versions?: ReadonlyMap<string, Chain>;
   /**
    * Draws its task: the same for the same seed.
    *
-   * @throws {InputError} If none is found: each that was drawn can be answered by fewer calls.
+   * @throws {InputError} If none is found, as each that was drawn can be answered by fewer calls; or if the tools of
+   * this version do not lead to the answer.
    */
   draw(seed: number): ChainTask;
 }

@@ -4,13 +4,13 @@
  */
 
 import { z } from "zod";
-import { sample as draw, shuffle } from "@std/random";
+import { sample as draw } from "@std/random";
 import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
-import { checkOptions, whole } from "../base/input.ts";
-import { canonicalJson, jsonText, type JsonValue } from "../base/json.ts";
+import { checkOptions, must, whole } from "../base/input.ts";
+import { canonicalJson, isObject, jsonText, type JsonValue } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
-import { fork, forkSeed, type Stream } from "../base/random.ts";
+import { fork, forkSeed, hash64, type Stream } from "../base/random.ts";
 import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isRight } from "./answer.ts";
@@ -19,7 +19,8 @@ import { Plan, relationOf, type View } from "./_plan.ts";
 import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import type { Chain, ChainStep, ChainTask, RecordId } from "./_task.ts";
-import { World } from "./world.ts";
+import { inVersion, type TracedTask } from "./_versions.ts";
+import { World, type WorldOptions } from "./world.ts";
 
 export type { Chain, ChainStep, ChainTask, RecordId };
 
@@ -45,6 +46,11 @@ export interface ChainsOptions {
   readonly offered?: number;
   /** What ids give that no record has: an error, or values that are made up. Default: `error`. */
   readonly unknown?: "error" | "values";
+  /**
+   * Other versions of the tools by the names of the variants that have them: these are asked the same questions in the
+   * same worlds, and the right calls are the fewest that answer them there.
+   */
+  readonly versions?: Readonly<Record<string, ToolGraph>>;
 }
 
 const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
@@ -54,6 +60,10 @@ const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
   confirmed: z.string(),
   offered: whole(1),
   unknown: z.enum(["error", "values"]),
+  versions: z.record(
+    z.string(),
+    must<ToolGraph>("be made by toolGraph()", (graph) => isObject(graph) && "nodes" in graph),
+  ),
 }).partial();
 
 /**
@@ -101,12 +111,17 @@ const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
 export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   checkOptions(OPTIONS, options, "the options of chains");
   const { tasks = 20, selectors = true, confirmed, offered = 128 } = options;
-  const { unknown = "error" } = options;
+  const { unknown = "error", versions = {} } = options;
   const plan = new Plan(graph, selectors);
   assertLinked(plan);
+  assertAlike(graph, versions);
+  const others = Object.entries(versions).map(([name, one]) =>
+    [name, new Plan(one, selectors)] as const
+  );
+  const ofWorld: WorldOptions = { unknown, versions: [graph, ...Object.values(versions)] };
   const wanted = [...new Set(options.calls ?? [2, 3, 4])];
   const drawn = (calls: number, most: number, ...seed: readonly (string | number)[]) =>
-    drawTask(plan, { calls, most, offered, unknown }, forkSeed("chain", ...seed));
+    drawTask(plan, calls, most, ofWorld, forkSeed("chain", ...seed));
   const lengths = wanted.filter((length) =>
     CHECKS.every((seed) => drawn(length, MAX_WAYS / 10, seed) !== undefined)
   );
@@ -131,23 +146,38 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   return Array.from({ length: tasks }, (_, index): Chain => {
     const length = lengths[index % lengths.length]!;
     const name = `chain ${index + 1} of ${countText(length, "call")}`;
-    return {
+    const drawnFor = (seed: number) => {
+      const task = drawn(length, MAX_WAYS, seed, name);
+      if (task !== undefined) return task;
+      throw cannot(
+        `draw ${name}`,
+        "there must be a question that no fewer calls can answer",
+        `none of ${MAX_WAYS} has been one; try another seed`,
+      );
+    };
+    const chain: Chain = {
       name,
       calls: length,
       graph,
-      id: canonicalJson({ ...reviewed, calls: length, name, offered, unknown }),
+      id: canonicalJson({
+        ...{ ...reviewed, calls: length, name, offered, unknown },
+        versions: others.map(([name, { graph: { digest } }]) => [name, digest]),
+      }),
       sample: hash,
       confirmed: confirmed !== undefined,
-      draw(seed) {
-        const task = drawn(length, MAX_WAYS, seed, name);
-        if (task !== undefined) return task;
-        throw cannot(
-          `draw ${name}`,
-          "there must be a question that no fewer calls can answer",
-          `none of ${MAX_WAYS} has been one; try another seed`,
-        );
-      },
+      draw: (seed) => withTools(graph, drawnFor(seed), offered, seed),
     };
+    if (others.length === 0) return chain;
+    const inVersions = others.map(([version, own]): [string, Chain] => [version, {
+      ...chain,
+      graph: own.graph,
+      draw(seed) {
+        const task = drawnFor(seed);
+        const way = inVersion(version, own, task, graph);
+        return withTools(own.graph, { ...task, ...way }, offered, seed);
+      },
+    }]);
+    return { ...chain, versions: new Map(inVersions) };
   });
 }
 
@@ -222,33 +252,60 @@ function assertLinked({ graph, readers, views }: Plan): void {
   );
 }
 
+/** Checks that versions have ids of the same types: a world has both. */
+function assertAlike({ types }: ToolGraph, versions: Readonly<Record<string, ToolGraph>>): void {
+  for (const [version, other] of Object.entries(versions)) {
+    for (const { name, type } of other.types.values()) {
+      const own = types.get(name)?.type ?? type;
+      if (own === type) continue;
+      throw cannot(
+        `use versions.${version}`,
+        "ids must have one JSON type in all versions",
+        `${name} is of type ${own}, and of type ${type} there`,
+      );
+    }
+  }
+}
+
 /** Draws a task; `undefined` if none is found among the `most` ways. */
 function drawTask(
   plan: Plan,
-  { calls, most, offered, unknown }:
-    & Required<Pick<ChainsOptions, "offered" | "unknown">>
-    & { readonly calls: number; readonly most: number },
+  calls: number,
+  most: number,
+  ofWorld: WorldOptions,
   seed: number,
-): ChainTask | undefined {
+): TracedTask | undefined {
   let world!: World;
   for (let tries = 0; tries < most; tries++) {
     if (tries % WAYS === 0) {
-      world = new World(plan.graph, forkSeed(seed, "world", tries), { unknown });
+      world = new World(plan.graph, forkSeed(seed, "world", tries), ofWorld);
     }
     const stream = fork(seed, "way", tries);
     const way = plan.draw(calls, stream);
     if (way === undefined) continue;
     const task = orNone(() => taskOf(plan, way, world, stream));
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
-    const needed = new Set(task.calls.map(({ tool }) => tool));
-    const nodes = [...plan.graph.nodes.values()];
-    const others = shuffle(nodes.filter(({ tool }) => !needed.has(tool.name)), stream)
-      .slice(0, Math.max(0, offered - needed.size));
-    const tools = nodes.filter((node) => needed.has(node.tool.name) || others.includes(node))
-      .map((node) => answered(plan.graph, world, node));
-    return { ...task, tools };
+    return task;
   }
   return undefined;
+}
+
+/** Returns a task with the tools on offer: those of its calls, and others that are drawn by name, alike in all versions. */
+function withTools(
+  graph: ToolGraph,
+  task: Omit<ChainTask, "tools">,
+  offered: number,
+  seed: number,
+): ChainTask {
+  const needed = new Set(task.calls.map(({ tool }) => tool));
+  const others = graph.nodes.keys().filter((name) => !needed.has(name))
+    .map((name) => [hash64(`${seed} ${name}`), name] as const).toArray()
+    .sort(([one], [other]) => one < other ? -1 : 1)
+    .slice(0, Math.max(0, offered - needed.size)).map(([, name]) => name);
+  const names = needed.union(new Set(others));
+  const tools = graph.nodes.values().filter(({ tool }) => names.has(tool.name))
+    .map((node) => answered(graph, task.world, node)).toArray();
+  return { ...task, tools };
 }
 
 /** Makes a task of the calls of a chain and a world; `undefined` if the world does not fit them. */
@@ -257,7 +314,7 @@ function taskOf(
   { views, leaf }: { readonly views: readonly View[]; readonly leaf: Leaf },
   world: World,
   stream: Stream,
-): Omit<ChainTask, "tools"> | undefined {
+): TracedTask | undefined {
   const phrases: Phrase[] = [];
   const seen: RecordId[] = [];
   const scopes = new Map<string, JsonValue>();
@@ -329,7 +386,8 @@ function taskOf(
     others.every((other) => !isRight({ answer, others: [] }, String(other)));
   if (!isOwn) return undefined;
   const target = { type, id, path: leaf.path };
-  return { question, calls, answer, target, given, scopes: shared, others, world, steps };
+  const own = { question, calls, answer, target, given, scopes: shared, others, world, steps };
+  return { ...own, trail: seen, phrases };
 }
 
 /** Returns a tool whose calls a world answers. */

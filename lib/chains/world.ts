@@ -45,8 +45,8 @@ export interface WorldOptions {
    * `values` of a record that is made up for it.
    */
   readonly unknown?: "error" | "values";
-  /** Another version of the tools: values fit the schemas of both, and those of the same types and fields are the same. */
-  readonly also?: ToolGraph;
+  /** All versions of the tools, the graph among them: values fit the schemas of all, and are the same in all. */
+  readonly versions?: readonly ToolGraph[];
 }
 
 /** The result of a call in a world. */
@@ -102,16 +102,23 @@ export interface ShownRecord {
 export class World {
   readonly #shapes: Shapes;
   readonly #seed: number;
+  readonly #options: WorldOptions;
   readonly #takesUnknown: boolean;
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
   readonly #scopes = new Map<string, JsonValue>();
   readonly #orders = new Map<Relation, ReadonlyMap<WorldRecord, WorldRecord>>();
 
   /** Makes a world; `seed` is an integer. */
-  constructor(graph: ToolGraph, seed: number, { unknown = "error", also }: WorldOptions = {}) {
-    this.#shapes = shapesOf(graph, also);
+  constructor(graph: ToolGraph, seed: number, options: WorldOptions = {}) {
+    this.#shapes = shapesOf(graph, options.versions);
     this.#seed = seed;
-    this.#takesUnknown = unknown === "values";
+    this.#options = options;
+    this.#takesUnknown = options.unknown === "values";
+  }
+
+  /** Returns the same world with the tools of another one of its versions. */
+  inVersion(graph: ToolGraph): World {
+    return new World(graph, this.#seed, this.#options);
   }
 
   /**

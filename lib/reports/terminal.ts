@@ -13,6 +13,7 @@ import { type Detail, tableOf } from "./columns.ts";
 import { FailedTrials } from "./failures.ts";
 import { MAX_CELLS } from "./metrics/_breakdowns.ts";
 import { PAIRS } from "./metrics/_comparisons.ts";
+import { LOST_TOOLS } from "./metrics/_lost_tools.ts";
 import { failuresText } from "./metrics/_failures.ts";
 import type { Report } from "./report.ts";
 import { shortNames } from "./_short_names.ts";
@@ -36,7 +37,11 @@ export function renderGate(whole: Report, width = Infinity): string {
     );
     return [
       // The gate compares, and pairs that it did not decide on would only distract.
-      ...runParts(report, width, (table) => table.section !== "comparisons"),
+      ...runParts(
+        report,
+        width,
+        ({ section, id }) => section !== "comparisons" || id === LOST_TOOLS.id,
+      ),
       ...report.gates.map((gate) => renderVerdicts(gate, report)),
       ...(isReferred ? PAIRS.tables(report, "run") : []).map((table) => renderTable(table, width)),
     ];

@@ -120,7 +120,10 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
       if (task.kind === "judge") {
         return composeAnswer(name, request, writeRating(task, request, options), []);
       }
-      const chain = drawnTask(task.question);
+      const chain = drawnTask(
+        task.question,
+        new Map(request.tools?.map(({ function: own }) => [own.name, own.parameters])),
+      );
       if (chain !== undefined && task.kind === "call") {
         const draws = { ...options, repetition: request.seed ?? 0 };
         const { text, calls } = followChain(chain, request.messages, draws);

@@ -77,7 +77,8 @@ export function readVariants(
     const own = Object.hasOwn(variants, variant) ? variants[variant] : undefined;
     const { system = toolCase.system, tools = toolCase.tools, toolChoice = toolCase.toolChoice } =
       own ?? {};
-    return { ...toolCase, system, tools, toolChoice };
+    const chain = toolCase.chain?.versions?.get(variant) ?? toolCase.chain;
+    return { ...toolCase, system, tools, toolChoice, ...(chain && { chain }) };
   };
   return {
     model: [...models.values()],

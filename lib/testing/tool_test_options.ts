@@ -181,10 +181,7 @@ const VARIANT = z.strictObject({
     reasoningEffort: MODEL.shape.reasoningEffort.optional(),
     sampling: SAMPLING.optional(),
   } satisfies Record<Exclude<keyof ToolTestVariant, keyof typeof VARIED>, z.ZodType>,
-}).refine(
-  (variant) => Object.values(variant).some((setting) => setting !== undefined),
-  "must have a setting: it has none",
-);
+});
 
 const VARIANTS = must<Readonly<Record<string, unknown>>>(
   "be settings by name",
@@ -294,6 +291,13 @@ function addFaults(
 ): void {
   const options = value as AnyOptions;
   const { chain, model, tools, trials, gate, variants } = options;
+  const { versions } = chain ?? {};
+  const lacking = versions?.keys().find((name) => !Object.hasOwn(variants ?? {}, name));
+  const [bare] =
+    Object.entries(variants ?? {}).find(([, one]) =>
+      Object.values(one).every((setting) => setting === undefined)
+    ) ?? [];
+  const { variant: base } = Object(gate && "baseline" in gate ? gate.baseline : {});
   const removing = listOf(options.perturbation).find(isRemoving);
   const ofVariant = Object.values(variants ?? {}).some((one) => one.tools !== undefined);
   const faults: [isBroken: boolean, option: string, rule: string][] = [
@@ -320,13 +324,24 @@ function addFaults(
     ],
     [chain !== undefined && ofVariant, "variants", "must have no tools: the chain gives them"],
     [
+      isTest && bare !== undefined && versions === undefined,
+      `variants.${bare}`,
+      "must have a setting: it has none",
+    ],
+    [lacking !== undefined, "variants", `must have ${lacking}, a version of the chain`],
+    [
+      versions?.has(base) ?? false,
+      "gate.baseline",
+      `must be a variant with the tools that questions are drawn for: ${base} is another version`,
+    ],
+    [
       chain !== undefined && removing !== undefined,
       "perturbation",
       `must leave a chain what its answer needs: it is ${removing}`,
     ],
   ];
   for (const [isBroken, option, message] of faults) {
-    if (isBroken) issues.push({ code: "custom", path: [option], message, input: value });
+    if (isBroken) issues.push({ code: "custom", path: option.split("."), message, input: value });
   }
 }
 

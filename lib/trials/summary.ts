@@ -31,6 +31,7 @@ import { type Recovery, recoveryOf } from "../calls/recovery.ts";
 import {
   type CallEvent,
   callsOf,
+  CHAIN,
   type FailedAttempt,
   MAX_KEPT_LENGTH,
   type ScoredEvent,
@@ -84,6 +85,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly unasked?: true;
   /** The stages of strategies that it went through, such as `route` and `fill`; omitted without any. */
   readonly askedStages?: readonly string[];
+  /** The tools that its chain needs; omitted for other tasks. */
+  readonly chained?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
   readonly parameters?: ParameterScore;
   /** The same by tool; omitted for generated tasks as well, each of which has functions of its own. */
@@ -219,6 +222,7 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
         event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
       ),
     ),
+  chained: (trial) => isOfChain(trial) ? sharedPart(distinct(trial.needed ?? [])) : undefined,
   parameters: (trial) => isCompared(trial) ? sharedPart(scoreOfViews(trial.events)) : undefined,
   toolFailures: (trial) =>
     isCompared(trial) && !isGenerated(trial.task)
@@ -243,6 +247,10 @@ const FACTS: { readonly [Name in Fact]-?: (trial: Trial) => TrialSummary[Name] }
   why: (trial) =>
     isCase(trial.task) && trial.reason === undefined ? sharedText(whyUnsolved(trial)) : undefined,
 };
+
+function isOfChain({ events }: Trial): boolean {
+  return events.some((event) => event.kind === "stage" && event.stage === CHAIN);
+}
 
 /** Whether calls were compared to the correct ones and none is missing: other tools may drop events. */
 function isCompared({ oracle, calls, events }: Trial): boolean {
@@ -441,6 +449,8 @@ export function dimensionsOf(trial: Trial): TrialDimensions | undefined {
   if (calls.length < count) return undefined;
   if (isGenerated(task)) return generatedDimensions(trial, task, calls);
   if (!isCase(task) || trial.needed === undefined) return undefined;
+  // A chain that was solved in another way has no right calls.
+  if (trial.oracle === undefined && isOfChain(trial)) return undefined;
   return caseDimensions(trial, new Set(trial.needed), calls);
 }
 

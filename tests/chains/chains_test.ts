@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { isRight } from "../../lib/chains/answer.ts";
 import { chains, type ChainTask, sample } from "../../lib/chains/chains.ts";
+import { drawnTask, rememberTask } from "../../lib/chains/drawn.ts";
 import { type ToolGraph, toolGraph } from "../../lib/chains/graph.ts";
 import { openApiTools } from "../../lib/integrations/openapi.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
@@ -187,6 +188,108 @@ for (const [name, graph] of Object.entries(GRAPHS)) {
     }
   });
 }
+
+for (const [name, graph] of Object.entries(GRAPHS)) {
+  Deno.test(`a version with the same tools has the same questions, and as many calls that answer them: ${name}`, async () => {
+    const names = ["here", "there"];
+    const other = Object.fromEntries(names.map((one) => [one, { ...graph }]));
+    for (const [seed, chain] of chains(graph, { tasks: 60, versions: other }).entries()) {
+      const task = chain.draw(seed);
+      for (const version of chain.versions!.values()) {
+        const same = version.draw(seed);
+        assertEquals([same.question, same.answer], [task.question, task.answer]);
+        assertEquals(same.calls.length, task.calls.length, task.question);
+        const results = await Promise.all(
+          same.calls.map((call) => callOf(same, call.tool, call.arguments)),
+        );
+        for (const [at, { shows: { id } }] of same.steps.entries()) {
+          const isLast = at + 1 === same.steps.length;
+          assert(leavesIn(results[at]!).includes(isLast ? task.answer : id), task.question);
+        }
+      }
+    }
+  });
+}
+
+Deno.test("a version that does not lead to an answer says which tools are gone, and which lead there no more", async () => {
+  const shop = (parts: Record<string, JsonObject>, more: JsonObject = {}, id = TEXT) =>
+    toolGraph(
+      Object.entries(parts).map(([name, output]) =>
+        tool({
+          ...{ name: `get_${name}`, description: `Returns a ${name}`, execute: () => null },
+          parameters: object({ [`${name}_id`]: id, ...(name === "depot" && more) }),
+          output: object({ id, ...output }),
+        })
+      ),
+    );
+  const [customer, depot] = [{ city: TEXT, depot_id: TEXT }, { street: TEXT }];
+  const service = async (operation: JsonObject, Vet: JsonObject) => {
+    const paths = { ...get("/clinics/{clinicId}", ref("Clinic")), ...operation };
+    const schemas = { Clinic: object({ id: WHOLE, vetId: WHOLE }), Vet: object(Vet) };
+    const info = { title: "Clinics", version: "1" };
+    const document = { openapi: "3.1.0", info, paths, components: { schemas } };
+    return toolGraph(await openApiTools(document, { seed: 1 }));
+  };
+  const vets = await service(get("/vets/{vetId}", ref("Vet")), { id: WHOLE, room: TEXT });
+  const { parameters, responses } = Object(get("/vets/{id}", ref("Vet"))["/vets/{id}"]).get;
+  const readVet = { "/vets/{id}": { get: { operationId: "readVet", parameters, responses } } };
+  const first = shop({ customer, depot });
+  const listed = tool({
+    ...{
+      name: "list_depots",
+      description: "Returns depots",
+      parameters: object({}),
+      execute: () => null,
+    },
+    output: { type: "array", items: object({ id: TEXT, street: TEXT }) },
+  });
+  const end = " as they must lead to its answer, too: ";
+  const rows: [ToolGraph, ToolGraph, reason: string | undefined][] = [
+    [first, shop({ customer, depot: { street: TEXT, id: TEXT } }), undefined],
+    // Its list shows the answer at once, but not which one it is.
+    [first, toolGraph([listed, ...first.nodes.values().map(({ tool }) => tool)]), undefined],
+    [first, shop({ customer }), "get_depot is gone"],
+    [first, shop({ customer: { city: TEXT }, depot }), "get_customer no longer leads to depot.id"],
+    [
+      first,
+      shop({ customer, depot: { lane: TEXT } }),
+      "get_depot no longer leads to the street of depot.id",
+    ],
+    [
+      first,
+      shop({ customer, depot }, { region: TEXT }),
+      "get_depot no longer leads to the street of depot.id",
+    ],
+    [vets, await service(readVet, { id: WHOLE, room: TEXT }), undefined],
+    [
+      vets,
+      await service(readVet, { id: WHOLE, hall: TEXT }),
+      "readVet no longer leads to the room of vet.id",
+    ],
+  ];
+  for (const [graph, v2, reason] of rows) {
+    const [chain] = chains(graph, { calls: [2], versions: { v2 } });
+    const draw = (seed = 1) => chain!.versions!.get("v2")!.draw(seed);
+    if (reason !== undefined) {
+      assertEquals(assertThrows(() => draw(), InputError).message.split(end)[1], reason);
+      continue;
+    }
+    const both = [2, 3, 4, 5].flatMap((seed) => [chain!.draw(seed), draw(seed)]);
+    for (const task of both) rememberTask(task, task.question);
+    for (const { question, calls, tools } of both) {
+      assertEquals(calls.length, 2);
+      // A simulated model makes the calls of the version that it is offered.
+      const offered = new Map(tools.map(({ name, parameters }) => [name, parameters]));
+      assertEquals(drawnTask(question, offered)!.calls, calls);
+    }
+  }
+  assertThrows(
+    () => chains(first, { versions: { v2: shop({ customer, depot }, {}, WHOLE) } }),
+    InputError,
+    "Cannot use versions.v2 as ids must have one JSON type in all versions: customer.id is of type string, and of " +
+      "type integer there",
+  );
+});
 
 Deno.test("a chain draws the same task for the same seed, and others for other seeds", async () => {
   const [first, second] = [0, 1].map(() => chains(GRAPHS["clinics"]!, { tasks: 5 }));

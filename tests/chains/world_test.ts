@@ -247,11 +247,10 @@ Deno.test("World of two versions has values that fit both, the same from either 
     age: { type: "integer", maximum: 9 },
   });
   const next = await graphOf(PATHS, { ...SCHEMAS, ShortUser: object({ id: TEXT }), User }, OPTIONS);
+  const versions = [GRAPH, next];
   seeds((seed) => {
-    const [one, other] = [
-      new World(GRAPH, seed, { also: next }),
-      new World(next, seed, { also: GRAPH }),
-    ];
+    const one = new World(GRAPH, seed, { versions });
+    const other = one.inVersion(next);
     for (const id of one.ids("user.id")) {
       const call = { tool: "get_users_user_id", args: { user_id: id } };
       const [before, after] = [one, other].map((world) => valueOf(world, call) as JsonObject);

@@ -173,6 +173,8 @@ const SCOPE = { add, adder, silent: scripted("silent", [{ text: "No." }]), right
 
 const options = (more: string) => `toolTest("t", { prompt: "Hi", assert() {}, ${more} })`;
 const usual = 'model: "sim:planner", tools: []';
+const versioned =
+  'model: "sim:truth", chain: { graph: { nodes: new Map() }, draw() {}, versions: new Map([["new", {}]]) }';
 const tableOfVariants: [string, RegExp][] = [
   [`${usual}, variants: {}`, /at variants: must be settings by name: it is \{\}/],
   [`${usual}, variants: [{ system: "x" }]`, /at variants: must be settings by name: it is \[/],
@@ -213,6 +215,14 @@ const tableOfVariants: [string, RegExp][] = [
     `${usual}, variants: { old: { system: "y" }, newer: { system: "z" } }, ` +
     'gate: { baseline: { variant: "newr" } }',
     /must be one of its variants, or a file, as .*: it is newr, .* old, newer; did you mean newer\?/,
+  ],
+  [
+    `${versioned}, variants: { old: { system: "x" } }`,
+    /at variants: must have new, a version of the chain$/,
+  ],
+  [
+    `${versioned}, variants: { old: {}, new: {} }, gate: { baseline: { variant: "new" } }`,
+    /at gate\.baseline: must be a variant with the tools that .* drawn for: new is another version$/,
   ],
   [`${usual}, gate: { baseline: { variant: "old" } }`, /it is old, and there are no variants/],
   [

@@ -79,8 +79,11 @@ function sharesOf({ solved }: ReportWords): [against: string, candidate: string]
   return [`against ${solved}`, `candidate ${solved}`];
 }
 
+/** What names a pair. */
+type NamedPair = Omit<ComparedPair, "gained" | "lost">;
+
 /** Returns the columns that name a pair. */
-function pairColumns(report: Report): Column<Compared>[] {
+export function pairColumns(report: Report): Column<NamedPair>[] {
   return [
     ...subjectColumns(report, "candidate"),
     {
@@ -88,7 +91,7 @@ function pairColumns(report: Report): Column<Compared>[] {
       value: (pair) => againstName(pair, report.nameOf),
     },
     { id: "of", unit: "name", value: ({ of }) => of, shown: false },
-    ...(["model", "strategy", "perturbation", "variant"] as const).map((id): Column<Compared> => ({
+    ...(["model", "strategy", "perturbation", "variant"] as const).map((id): Column<NamedPair> => ({
       ...{ id: `against_${id}`, unit: "name", shown: false },
       value: ({ against }) => against[id],
     })),

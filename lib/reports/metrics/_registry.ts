@@ -11,6 +11,7 @@ import { DISTRACTORS } from "./_distractors.ts";
 import { SPENT } from "./_effort.ts";
 import { FAILED } from "./_failures.ts";
 import { OVERVIEW } from "./_headline.ts";
+import { LOST_TOOLS } from "./_lost_tools.ts";
 import { CELLS } from "./_matrix.ts";
 import { PERTURBATIONS } from "./_perturbations.ts";
 import { PROBES } from "./_probes.ts";
@@ -20,6 +21,7 @@ import { TOOL_USE } from "./_tool_use.ts";
 export const METRICS: readonly Metric[] = [
   OVERVIEW,
   ...COMPARED,
+  LOST_TOOLS,
   CELLS,
   ...DIMENSIONS_OF_USE,
   ...TOOL_USE,

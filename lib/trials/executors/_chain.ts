@@ -6,6 +6,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { canonicalJson, fieldOf, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { isRight } from "../../chains/answer.ts";
@@ -68,13 +69,13 @@ type IdFailure = NonNullable<CallOutcome["failure"]>;
 
 /** The ids of one trial. */
 export class ChainIds {
-  readonly #graph: Chain["graph"];
+  readonly #chain: Pick<Chain, "graph" | "calls">;
   readonly #task: ChainTask;
   readonly #given: readonly RecordId[];
   readonly #calls: JudgedCall[] = [];
 
-  constructor({ graph }: Pick<Chain, "graph">, task: ChainTask) {
-    this.#graph = graph;
+  constructor(chain: Pick<Chain, "graph" | "calls">, task: ChainTask) {
+    this.#chain = chain;
     this.#task = task;
     const scopes = Object.entries(task.scopes).map(([type, id]) => ({ type, id }));
     this.#given = [...task.given, ...scopes];
@@ -132,14 +133,22 @@ export class ChainIds {
     return new Map(failed.map((call) => [call.place.call, this.#failureOf(call)]));
   }
 
-  /** The steps of the chain, such as `task.gid -> get_task -> assignee.gid -> get_user -> email`. */
+  /**
+   * The steps of the chain, such as `task.gid -> get_task -> assignee.gid -> get_user -> email`, and how many another
+   * version has.
+   */
   get steps(): string {
-    const { given: [first], steps, target } = this.#task;
+    const { given: [first], calls: { length }, steps, target } = this.#task;
     const links = steps.flatMap(({ tool, at }, place) => {
       const isLast = place === steps.length - 1;
       return [tool, [...at, ...isLast ? target.path : []].join(".")];
     });
-    return [...(first === undefined ? [] : [first.type]), ...links].join(" -> ");
+    const before = this.#chain.calls;
+    const change = `; the shortest way is ${
+      countText(length, "call")
+    } with these tools, and was ${before}`;
+    return [...(first === undefined ? [] : [first.type]), ...links].join(" -> ") +
+      (length === before ? "" : change);
   }
 
   /** Whether some call of the chain was never made, so that a right answer was found in another way. */
@@ -151,7 +160,7 @@ export class ChainIds {
   /** The ids in a call, each with those that the chain has in its place: of this tool or, if it has none, of its type. */
   #idsIn(name: string, input: JsonObject): IdArgument[] {
     const { calls, steps } = this.#task;
-    const takes = this.#graph.nodes.get(name)?.takes ?? [];
+    const takes = this.#chain.graph.nodes.get(name)?.takes ?? [];
     const own = calls.find(({ tool }) => tool === name)?.arguments ?? {};
     return takes.flatMap(({ parameter, type = "" }): IdArgument[] => {
       const id = fieldOf(input, parameter);

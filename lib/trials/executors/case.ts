@@ -403,11 +403,6 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     return this.#isOtherWay ? undefined : await super.viewed();
   }
 
-  /** The tools of the correct calls, which another way does not need. */
-  override get needed(): readonly string[] | undefined {
-    return this.#isOtherWay ? undefined : super.needed;
-  }
-
   /** The tokens of the judges that `assert` asked; omitted if it asked none. */
   get judging(): readonly Omit<StageUse, "stage">[] {
     return this.#asked.uses;

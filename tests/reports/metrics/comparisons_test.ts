@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { CHAIN } from "../../../lib/calls/trace.ts";
 import { decideTrials } from "../../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";
@@ -215,5 +216,27 @@ Deno.test("comparisons leave the intervals of pairs that a gate decided on to th
   assertStringIncludes(
     tableOf("comparisons", trials, { gates })!.note!,
     "without an interval: a gate decided, whose bounds stand in the headline",
+  );
+});
+
+Deno.test("worse documents and other variants are told by tool, of chains alone", () => {
+  const chain = { kind: "stage", stage: CHAIN, message: "" } as const;
+  const trials = ["none", "RD", "CK", "timeout"].flatMap((perturbation) =>
+    Array.from({ length: 60 }, (_, seed) => {
+      const needed = seed < 20 ? ["find", "read"] : ["find"];
+      const isLost = perturbation === "RD" && seed < 10;
+      const outcome = isLost ? "wrong_answer" : "solved";
+      const task = { case: `${seed}`, seed };
+      // Other tasks show nothing of the tools of chains.
+      const events = seed < 40 ? [chain] : [];
+      return record({ ...{ perturbation, needed, task, outcome, events, minimumCalls: 2 } });
+    })
+  );
+  assertEquals(
+    valuesOf(
+      recordsOf("lost-tools", trials),
+      "tool perturbation against_perturbation units difference lost other_ways",
+    ),
+    [["read", "RD", "none", 20, -0.5, 10, 0], ["find", "RD", "none", 40, -0.25, 10, 0]],
   );
 });
