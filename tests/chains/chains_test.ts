@@ -421,8 +421,8 @@ Deno.test("an answer is right if it states the value and nothing that may be ano
 
 Deno.test("a sample shows questions, and its hash stands for the graph, the options and the words", () => {
   const graph = GRAPHS["clinics"]!;
-  const { questions, hash } = sample(chains(graph), 6);
-  assertEquals(new Set(questions).size, 6);
+  const { tasks, hash } = sample(chains(graph), 6);
+  assertEquals(new Set(tasks.map(({ question }) => question)).size, 6);
   assertEquals(sample(chains(graph, { tasks: 3 }), 6, 99).hash, hash);
   assertNotEquals(sample(chains(graph, { calls: [2] })).hash, hash);
   assertEquals(chains(graph, { confirmed: hash })[0]!.confirmed, true);
