@@ -4,29 +4,19 @@
  */
 
 import { sample, shuffle } from "@std/random";
-import {
-  canonicalJson,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-} from "../base/json.ts";
+import { canonicalJson, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import { fork, hash64 } from "../base/random.ts";
 import type { ChainTask } from "../chains/chains.ts";
 import { documentOf } from "../tasks/questions/question_set.ts";
 import { errorOfResult } from "../tools/references/symbol_table.ts";
-import {
-  drawMistakes,
-  type KnownQuestion,
-  type MistakeDraws,
-  spoilCalls,
-} from "./_truth_mistakes.ts";
+import { drawMistakes, type KnownQuestion, type MistakeDraws } from "./_truth_mistakes.ts";
 import { type ChatMessage, contentText, type OutgoingCall } from "./_wire.ts";
 
 /** After so many errors it gives up. */
 const MAX_ERRORS = 3;
+const GIVES_UP = { text: "I do not know.", calls: [] };
 
-/** Returns a chain as a question of a set, of which it has the same mistakes. */
+/** Returns a chain as a question of a set, as strategies ask for its calls in a text. */
 export function questionOf({ question: content, calls, tools }: ChainTask): KnownQuestion {
   return {
     question: {
@@ -43,132 +33,101 @@ export function questionOf({ question: content, calls, tools }: ChainTask): Know
   };
 }
 
-/** A call as the model makes it at first, with the place of the right one in the chain. */
-interface MeantCall {
-  readonly right: number;
-  readonly tool: string;
-  readonly arguments: JsonObject;
-}
-
-/** Makes the next call of a chain, or answers with the value that the last one shows. */
+/** Makes the next call of a chain, or answers with the value that the last one shows; a call that fails it makes again. */
 export function followChain(
   task: ChainTask,
   messages: readonly ChatMessage[],
   draws: MistakeDraws,
 ): { readonly text: string; readonly calls: readonly OutgoingCall[] } {
-  const meant = meantCalls(task, draws);
-  const results = new Map<number, JsonValue>();
-  let [next, errors, isMended] = [0, 0, false];
-  for (const message of messages) {
-    if (message.role !== "tool" || next === meant.length) continue;
-    const text = contentText(message.content);
-    isMended = errorOfResult(text) !== undefined;
-    if (isMended) errors++;
-    else results.set(meant[next++]!.right, parseJson(text) ?? text);
-  }
-  const seen = (value: JsonValue) => seenFor(task, value, results);
-  const call = meant[next];
-  if (call === undefined) {
-    const answer = seen(task.answer);
-    return { text: answer === undefined ? GIVES_UP : String(answer), calls: [] };
-  }
-  const right = task.calls[call.right]!;
-  const { tool: name, arguments: given } = isMended ? right : call;
-  const values = Object.entries(given).map(([key, value]) =>
-    [key, isSame(right.arguments[key] ?? null, value) ? seen(value) : value] as const
+  const told = messages.filter(({ role }) => role === "tool").map(({ content }) =>
+    contentText(content)
   );
-  const isKnown = values.every(([, value]) => value !== undefined);
-  // What a call that it left out would have shown is made up, once.
-  const isLost = !isKnown && (errors > 0 || call.right === next);
-  if (errors >= MAX_ERRORS || isLost) return { text: GIVES_UP, calls: [] };
-  const args = new Map(values.map(([key, value]) => [key, value ?? madeUp(given[key]!)]));
-  return { text: `I call ${name}.`, calls: [{ name, arguments: args }] };
+  const results = told.filter((text) => errorOfResult(text) === undefined)
+    .map((text) => parseJson(text) ?? text);
+  if (told.length - results.length >= MAX_ERRORS) return GIVES_UP;
+  const call = task.calls[results.length];
+  if (call === undefined) {
+    const answer = shownIn(task, results, task.answer);
+    return answer === undefined ? GIVES_UP : { text: String(answer), calls: [] };
+  }
+  const given = argumentsOf(task, results, mistakeIn(task, draws));
+  if (given === undefined) return GIVES_UP;
+  const { tool: name } = call;
+  return {
+    text: `I call ${name}.`,
+    calls: [{ name, arguments: new Map(Object.entries(given)) }],
+  };
 }
 
-const GIVES_UP = "I do not know.";
+/** Another id than the right one in one call. */
+interface OtherId {
+  readonly place: number;
+  readonly parameter: string;
+  readonly id: JsonValue;
+}
 
-/** The calls with their mistakes. A wrong value is another id in one call, which leads to another answer. */
-function meantCalls(task: ChainTask, draws: MistakeDraws): readonly MeantCall[] {
+/** The wrong id of a task, if its model gives one: such a one that leads to another answer. */
+function mistakeIn(task: ChainTask, draws: MistakeDraws): OtherId | undefined {
   const known = questionOf(task);
-  const mistakes = drawMistakes(known, "tools", draws);
-  const { API, parameters } = spoilCalls(
-    known,
-    mistakes.filter((mistake) => mistake !== "value"),
-    draws,
-  );
-  const lost = API.length < task.calls.length
-    ? task.calls.findIndex(({ tool }, place) => tool !== API[place])
-    : Infinity;
-  const calls = API.map((tool, place): MeantCall => (
-    { right: place < lost ? place : place + 1, tool, arguments: parameters[place] as JsonObject }
-  ));
-  if (!mistakes.includes("value")) return calls;
-  const { seed, repetition } = draws;
-  const stream = fork(seed, repetition, known.question.id, "other id");
+  if (!drawMistakes(known, "tools", draws).includes("value")) return undefined;
+  const stream = fork(draws.seed, draws.repetition, known.question.id, "other id");
   const records = [...task.given, ...task.steps.map(({ shows }) => shows)];
-  const others = calls.flatMap((call, place) =>
-    Object.entries(call.arguments).flatMap(([key, value]) => {
+  const others = task.calls.flatMap(({ arguments: input }, place) =>
+    Object.entries(input).flatMap(([parameter, value]) => {
       const record = records.find(({ id }) => isSame(id, value));
       const ids = record === undefined ? [] : shuffle(task.world.ids(record.type), stream);
-      const id = ids.find((one) =>
-        !isSame(one, value) && leadsElsewhere(task, call.right, key, one)
-      );
-      return id === undefined
-        ? []
-        : [{ place, call: { ...call, arguments: { ...call.arguments, [key]: id } } }];
+      const other = ids.map((id): OtherId => ({ place, parameter, id }))
+        .find((one) => !isSame(one.id, value) && leadsElsewhere(task, one));
+      return other ?? [];
     })
   );
-  const other = sample(others, stream);
-  return other === undefined ? calls : calls.with(other.place, other.call);
+  return sample(others, stream);
 }
 
-/** Whether another id in a call leads to another answer, or to none. */
-function leadsElsewhere(task: ChainTask, place: number, key: string, id: JsonValue): boolean {
-  const results = new Map<number, JsonValue>();
-  for (const [index, { tool, arguments: right }] of task.calls.entries()) {
-    const given = Object.entries(right).map(([name, value]) =>
-      [name, index === place && name === key ? id : seenFor(task, value, results)] as const
-    );
-    if (given.some(([, value]) => value === undefined)) return true;
-    const value = resultOf(task, tool, Object.fromEntries(given) as JsonObject);
-    if (value === undefined) return true;
-    results.set(index, value);
+/** Whether another id leads to another answer, or to none. */
+function leadsElsewhere(task: ChainTask, other: OtherId): boolean {
+  const results: JsonValue[] = [];
+  for (const { tool } of task.calls) {
+    const given = argumentsOf(task, results, other);
+    const result = given && task.world.call(tool, given);
+    if (result === undefined || !("value" in result)) return true;
+    results.push(result.value);
   }
-  return !isSame(seenFor(task, task.answer, results) ?? null, task.answer);
+  return !isSame(shownIn(task, results, task.answer) ?? null, task.answer);
 }
 
-/**
- * What stands where the right results show a value: the value itself where they do not, as then the question gives it;
- * `undefined` where the results that there are show none.
- */
-function seenFor(
+/** The arguments of the next call, by what the results before show; `undefined` if they lack one. */
+function argumentsOf(
   task: ChainTask,
-  value: JsonValue,
-  results: ReadonlyMap<number, JsonValue>,
-): JsonValue | undefined {
-  const { calls, given, scopes } = task;
-  const stated = [...given.map(({ id }) => id), ...Object.values(scopes)];
-  if (stated.some((one) => isSame(one, value))) return value;
-  for (const [place, { tool, arguments: input }] of calls.entries()) {
-    const right = Object.values(input).some((one) => isSame(one, value))
-      ? undefined
-      : resultOf(task, tool, input);
-    const way = right === undefined ? undefined : wayTo(right, value);
-    if (way === undefined) continue;
-    const result = results.get(place);
-    if (result === undefined) return undefined;
-    // Where names of fields or the format were changed, the value itself still stands there.
-    const isHeld = typeof result === "string"
-      ? result.includes(String(value))
-      : wayTo(result, value) !== undefined;
-    return valueAt(result, way) ?? (isHeld ? value : undefined);
-  }
-  return value;
+  results: readonly JsonValue[],
+  other: OtherId | undefined,
+): JsonObject | undefined {
+  const entries = Object.entries(task.calls[results.length]!.arguments).map(([name, value]) => {
+    const isOther = other?.place === results.length && other.parameter === name;
+    return [name, isOther ? other.id : shownIn(task, results, value)] as const;
+  });
+  return entries.some(([, value]) => value === undefined)
+    ? undefined
+    : Object.fromEntries(entries) as JsonObject;
 }
 
-function resultOf({ world }: ChainTask, tool: string, input: JsonObject): JsonValue | undefined {
-  const result = world.call(tool, input);
-  return "value" in result ? result.value : undefined;
+/** What stands where the right result shows a value; the value itself where the question gives it. */
+function shownIn(
+  { calls, given, steps, world, answer }: ChainTask,
+  results: readonly JsonValue[],
+  value: JsonValue,
+): JsonValue | undefined {
+  const place = isSame(value, answer)
+    ? calls.length - 1
+    : steps.findIndex(({ shows }) => isSame(shows.id, value));
+  if (place < 0 || given.some(({ id }) => isSame(id, value))) return value;
+  const { tool, arguments: input } = calls[place]!;
+  const right = world.call(tool, input);
+  const way = "value" in right ? wayTo(right.value, value) : undefined;
+  const result = results[place];
+  // Where names of fields or the format were changed, the value itself still stands there.
+  const isHeld = canonicalJson(result).includes(String(value));
+  return (way && valueAt(result, way)) ?? (isHeld ? value : undefined);
 }
 
 /** The way to the first place where a value stands in another one. */
@@ -179,11 +138,10 @@ function wayTo(value: JsonValue, wanted: JsonValue): readonly string[] | undefin
     const way = wayTo(inner, wanted);
     if (way !== undefined) return [key, ...way];
   }
-  return undefined;
 }
 
-function valueAt(value: JsonValue, way: readonly string[]): JsonValue | undefined {
-  let inner: JsonValue | undefined = value;
+function valueAt(value: JsonValue | undefined, way: readonly string[]): JsonValue | undefined {
+  let inner = value;
   for (const key of way) {
     if (typeof inner !== "object" || inner === null || !Object.hasOwn(inner, key)) return undefined;
     inner = Reflect.get(inner, key);
@@ -193,9 +151,4 @@ function valueAt(value: JsonValue, way: readonly string[]): JsonValue | undefine
 
 function isSame(one: JsonValue, other: JsonValue): boolean {
   return one === other || canonicalJson(one) === canonicalJson(other);
-}
-
-/** A value like another one that no record has. */
-function madeUp(value: JsonValue): JsonValue {
-  return typeof value === "number" ? value + 1_000_003 : isJsonObject(value) ? {} : `${value}0`;
 }

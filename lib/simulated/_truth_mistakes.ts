@@ -37,9 +37,8 @@ export type AnswerMistake = typeof ANSWER_MISTAKES[number];
  * | `optional` | adds an argument that the function declares and the truth does not have | likewise, and there is one | nothing | `exact` |
  * | `judge` | rates without a score | it is asked to judge | | |
  *
- * In a chain `value` is another id of the world in one call, chosen so that it leads to another answer, and the model
- * goes on with what it gets. A call that is refused, as by `key`, it makes again, and rightly; where it left one out, it
- * makes up what that would have shown.
+ * Of calls in a chain `value` alone is made: another id of the world in one call, chosen so that it leads to another
+ * answer, and the model goes on with what it gets.
  *
  * Answers are texts in the modes `parameters` and `routing`. In `routing` each of the first three that makes any
  * score false makes `routingExact` false, and the others do not occur. A score is right if no mistake that was

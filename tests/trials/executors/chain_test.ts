@@ -163,10 +163,6 @@ Deno.test("mistakes of sim:truth in chains have their types", async (context) =>
     ["sim:truth", true, []],
     ["sim:truth?value=1", false, ["wrong_id"]],
     ["sim:truth?value=1&seed=1", false, ["wrong_id", "detour"]],
-    ["sim:truth?key=1", true, ["wrong_number_of_inputs"]],
-    ["sim:truth?extra=1", true, ["wrong_number_of_inputs"]],
-    ["sim:truth?route=1", false, []],
-    ["sim:truth?route=1&seed=3", false, ["unseen_id"]],
   ];
   const open = caseOpener(() => owner());
   for (const [name, solved, failures] of table) {
