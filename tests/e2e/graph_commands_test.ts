@@ -32,6 +32,9 @@ Deno.test("graph shows types of ids, as text, as JSON and drawn, and what keeps 
   assertMatch(await drawn("dot"), /label="get_carrier", shape=box/);
   assertStringIncludes(await drawn("svg"), "<svg");
   await using place = await folder();
+  const hostile = Deno.readTextFileSync(SHOP).replaceAll("/carriers/", '/car"]-->x/');
+  const named = await toolgate(["graph", place.write("h.yaml", hostile), "--format=mermaid"]);
+  assertEquals([named.code, named.stdout.includes('"]-->')], [0, false], named.all);
   const lone = place.write(
     "lone.json",
     '[{ "name": "get_pet", "inputSchema": { "type": "object" } }]',
