@@ -32,8 +32,16 @@ Deno.test("graph shows types of ids, as text, as JSON and drawn, and what keeps 
   assertMatch(await drawn("dot"), /label="get_carrier", shape=box/);
   assertStringIncludes(await drawn("svg"), "<svg");
   await using place = await folder();
-  const hostile = Deno.readTextFileSync(SHOP).replaceAll("/carriers/", '/car"]-->x/');
-  const named = await toolgate(["graph", place.write("h.yaml", hostile), "--format=mermaid"]);
+  // A module may export whatever its author calls a tool.
+  const text = { type: "string" };
+  const schemas = ["parameters", "returns"].map((key) =>
+    `${key}: ${JSON.stringify({ type: "object", properties: { id: text }, required: ["id"] })}`
+  );
+  const module = place.write(
+    "hostile.js",
+    `const run = () => "";\nexport const tools = [{ name: 'get_car"]-->x', description: "", execute: run, ${schemas} }];\n`,
+  );
+  const named = await toolgate(["graph", module, "--format=mermaid"]);
   assertEquals([named.code, named.stdout.includes('"]-->')], [0, false], named.all);
   const lone = place.write(
     "lone.json",
