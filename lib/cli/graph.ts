@@ -305,7 +305,10 @@ function asText(found: ToolGraph): string {
       "Maybe links: to take one, write it under links in the file of --options",
       table(
         ["key", "type", "why"],
-        suggestions.map(({ tool, at, type, reason }) => [`${tool}.${at}`, type, reason]),
+        suggestions.map(({ tool, at, type, reason }) => {
+          const isTaken = nodes.get(tool)!.takes.some(({ parameter }) => parameter === at);
+          return [`${tool}${isTaken ? "." : ":"}${at}`, type, reason];
+        }),
       ),
       suggestions.length > 0,
     ),
