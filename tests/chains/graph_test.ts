@@ -187,7 +187,6 @@ Deno.test("toolGraph() does not take the word of one collection for another of t
     "data.latest: comment.comment_id relation latest, own key",
   ]);
   assertEquals(toolGraph(tools).suggestions.map(({ reason }) => reason), [
-    "it stands in a record of the same entity",
     "its schema is named ReservedRoom",
   ]);
 });
