@@ -12,7 +12,6 @@ import {
   IDS,
   KEYS,
   NO_KEYS,
-  nounOf,
   plainName,
   singularWords,
   wordsOf,
@@ -48,9 +47,7 @@ export interface Collection {
   readonly key: string;
   readonly type: "string" | "integer";
   /** The words of its first path, in the singular. */
-  readonly words: readonly string[];
-  /** What its paths begin with, as `areaOf()` has it. */
-  readonly area: string;
+  readonly words: ReadonlySet<string>;
   /** The paths of one record, with `{}` for each parameter. */
   readonly templates: Set<string>;
   /** The definitions that its records have. */
@@ -116,21 +113,10 @@ export function templateOf(path: Path): string {
   return path.map((part) => typeof part === "string" ? part : "{}").join("/");
 }
 
-const isWord = (part: Path[number] | undefined) => typeof part === "string";
-
-/**
- * Returns the words of a path that no parameter follows, but for the last: `phone/devices` is another collection than
- * `h323/devices`, and `users/{}/devices` is most likely the same as `devices`.
- */
-export function areaOf(path: Path): string {
-  return path.slice(0, -1).filter((part, place) =>
-    isWord(part) && isWord(path[place + 1]) && !/^(me|my|self|search)$/.test(String(part))
-  ).join("/");
-}
-
 /** Returns the words of a path, in the singular. */
 export function wordsIn(path: Path): string[] {
-  return path.filter(isWord).map((part) => singularWords(String(part)).join(" "));
+  return path.filter((part) => typeof part === "string")
+    .map((part) => singularWords(part).join(" "));
 }
 
 /** Returns where a path has a parameter; -1 if it does not. */
@@ -179,45 +165,54 @@ export function collectionsOf(tools: readonly KnownTool[]): readonly Collection[
     tools.filter(({ reads }) => reads).map((one) => [`${templateOf(one.path)}/{}`, one]),
   );
   const kept: Collection[] = [];
-  const asked = tools.flatMap(askedBy);
-  // Records that tools return by their ids come first.
-  for (const one of [...asked.filter(isOne), ...asked.filter((one) => !isOne(one))]) {
-    const { known, parameter, path, noun } = one;
+  // What tools return by an id tells more than what they list.
+  const [ones, others] = [true, false].map((first) =>
+    tools.flatMap(askedBy).filter((one) => isOne(one) === first)
+  );
+  for (const asked of [...ones!, ...others!]) {
+    const { known, parameter, path, noun } = asked;
     const template = templateOf(path);
-    const list = lists.get(template);
-    const main = isOne(one) ? recordOf(known, parameter, noun) : undefined;
-    const listed = list && listedIn(list, noun);
-    const item = listed && isNamedAs(listed, noun) ? listed : undefined;
-    const own = main ?? (item && keyedIn(list!, item, parameter, noun));
+    const main = isOne(asked) ? recordOf(known, parameter, noun) : undefined;
+    const own = main ?? listedBy(lists.get(template), parameter, noun);
     if (own === undefined) continue;
-    const { key, type, record: { definitions } } = own;
-    const area = areaOf(path.slice(0, -1));
-    let same = kept.find(({ entity, ...other }) =>
-      other.templates.has(template) ||
-      entity === noun && other.area === area &&
-        !other.definitions.isDisjointFrom(new Set(definitions.keys()))
+    const { key, type } = own;
+    const definitions = new Set(own.record.definitions.keys());
+    const same = kept.find((one) =>
+      one.templates.has(template) ||
+      one.entity === noun && !one.definitions.isDisjointFrom(definitions)
     );
-    if (same === undefined) {
-      same = {
-        ...{ name: "", entity: noun, word: plainName(noun), key, type, ones: new Map(), area },
-        ...{ templates: new Set(), definitions: new Set(definitions.keys()), words: wordsIn(path) },
-      };
-      kept.push(same);
-    }
-    if (same.key !== key || same.type !== type) continue;
-    same.templates.add(template);
-    const record = main?.record ?? mainOf(known, noun);
-    if (isOne(one) && record) same.ones.set(known, { parameter, record });
+    const one = same ?? {
+      ...{
+        name: "",
+        entity: noun,
+        word: plainName(noun),
+        words: new Set(wordsIn(path)),
+        key,
+        type,
+      },
+      ...{ templates: new Set(), definitions, ones: new Map() },
+    };
+    if (same === undefined) kept.push(one);
+    if (one.key !== key || one.type !== type) continue;
+    one.templates.add(template);
+    const record = main?.record ?? mainsOf(known, noun)[0];
+    if (isOne(asked) && record) one.ones.set(known, { parameter, record });
   }
-  // Others of one name have the word before it, too, and else a number.
-  const names: string[] = [];
-  return kept.map((one) => {
+  return kept.map((one, place) => {
+    // Others of one word have the word before it, too, and else a number.
     const isAlone = kept.filter(({ word }) => word === one.word).length === 1;
-    const longer = isAlone ? one.entity : one.words.slice(-2).join(" ");
-    const count = names.push(longer) && names.filter((name) => name === longer).length;
-    const entity = count === 1 ? longer : `${longer} ${count}`;
+    const longer = isAlone ? one.entity : [...one.words].slice(-2).join(" ");
+    const isSame = ({ words }: Collection) => [...words].slice(-2).join(" ") === longer;
+    const count = isAlone ? 0 : kept.slice(0, place).filter(isSame).length;
+    const entity = count === 0 ? longer : `${longer} ${count + 1}`;
     return { ...one, entity, name: `${entity}.${one.key}` };
   });
+}
+
+/** Returns the record of a list with the property that is the value of a parameter. */
+function listedBy(list: KnownTool | undefined, parameter: Parameter, noun: string) {
+  const item = list && listedIn(list, noun);
+  return item && isNamedAs(item, noun) ? keyedIn(list!, item, parameter, noun) : undefined;
 }
 
 /** Whether a way leads to what is returned: by names that say nothing, or that of the entity. */
@@ -234,8 +229,6 @@ function mainsOf({ places }: KnownTool, noun: string): Place[] {
   const named = mains.filter(({ name }) => plainName(name) === plainName(noun));
   return [...named, ...mains];
 }
-
-const mainOf = (known: KnownTool, noun: string) => mainsOf(known, noun).find(Boolean);
 
 /** Returns the record that a parameter asks for, and which property of it is the parameter's value. */
 function recordOf(known: KnownTool, parameter: Parameter, noun: string) {
@@ -282,15 +275,18 @@ function keysOf({ properties }: Place, parameter: Parameter, noun: string): stri
   return wanted.flatMap((name) => properties.keys().find((key) => plainName(key) === name) ?? []);
 }
 
-/** Returns why the record that a tool returns by an id makes no type; `undefined` if that is not known. */
+/** Returns why a tool that is asked for one record makes no type of ids; `undefined` if that is not known. */
 export function whyNone(known: KnownTool): string | undefined {
-  const { parameter, noun } = oneOf(known) ?? {};
-  const record = parameter && mainOf(known, noun!);
-  if (record?.isOpen) return "its result may be one of several records";
-  const [key] = record ? keysOf(record, parameter!, noun!) : [];
-  if (key === undefined) return undefined;
-  const { type } = viewOf(known.result!, record!.properties.get(key)!);
-  return `its ${parameter!.name} is of type ${
-    parameter!.type
-  }, and ${key} of its record of ${type}`;
+  const asked = oneOf(known);
+  if (asked === undefined) return undefined;
+  const { parameter, noun } = asked;
+  const [schema] = mainsOf(known, noun).flatMap((record) =>
+    keysOf(record, parameter, noun).map((name) => record.properties.get(name)!)
+  );
+  if (schema === undefined) {
+    const isOneOfMany = known.places.some(({ path, isOpen }) => isOpen && isMain(path, noun));
+    return isOneOfMany ? "its result may be one of several records" : undefined;
+  }
+  const [own, other] = [parameter, viewOf(known.result!, schema)].map(({ type }) => type ?? "any");
+  return `its ${parameter.name} is of type ${own}, and that of its record of type ${other}`;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
-import { areaOf, isNamedAs, listedIn, placeIn, templateOf, wordsIn } from "./_collections.ts";
+import { isNamedAs, listedIn, placeIn, templateOf, wordsIn } from "./_collections.ts";
 import type { Collection, KnownTool, Parameter, Path } from "./_collections.ts";
 import { idTypeOf, type Place, type View, viewOf } from "./_places.ts";
 import { ENVELOPES, IDS, KEYS, plainName, singularWords, wordsOf } from "./_words.ts";
@@ -64,23 +64,26 @@ export class Links {
       for (const name of namesOf(one)) {
         this.#names.getOrInsertComputed(name, () => new Set()).add(one);
       }
-      this.#define(one.definitions, one);
+      for (const definition of one.definitions) {
+        const isOther = this.#definitions.has(definition);
+        this.#definitions.set(definition, isOther ? undefined : one);
+      }
     }
     // What their tools call it, such as `pull_number` of a pull request, where nothing else is called so.
     for (const one of collections) {
       for (const { parameter: { name } } of one.ones.values()) {
-        if (wordsOf(name).length > 1 && one.entity.startsWith(wordsOf(name)[0]!)) {
+        const [word, ...rest] = wordsOf(name);
+        if (rest.length > 0 && one.entity.split(" ")[0] === word) {
           this.#names.getOrInsertComputed(plainName(name), () => new Set([one]));
         }
       }
     }
-    const known = new Set(this.#definitions.keys());
     for (const tool of tools) {
       const list = this.#listOf(tool);
       if (list === undefined) continue;
       this.#lists.set(tool, list);
       // A list tells of its items what no record of its own has told.
-      this.#define([...list[0].definitions.keys()].filter((one) => !known.has(one)), list[1]);
+      for (const one of list[0].definitions.keys()) this.#definitions.getOrInsert(one, list[1]);
     }
     this.parameters = new Map(
       tools.flatMap((tool) =>
@@ -99,20 +102,17 @@ export class Links {
     this.places = new Map(tools.map((tool) => [tool, this.#ofResult(tool, ways)]));
   }
 
-  #define(definitions: Iterable<JsonObject>, collection: Collection): void {
-    for (const one of definitions) {
-      const isOther = this.#definitions.has(one) && this.#definitions.get(one) !== collection;
-      this.#definitions.set(one, isOther ? undefined : collection);
-    }
-  }
-
-  /** The collection at the end of a path, or the only one of its word there. */
+  /** The collection at the end of a path, or the only one of its word, if nothing else before it tells it apart. */
   #at(path: Path, template: string): Collection | undefined {
     const word = singularWords(String(path.at(-1))).join("");
     const [only, other] = this.collections.filter((one) => one.word === word);
-    const within = new Set(wordsIn(path));
-    const isSame = only !== undefined && other === undefined && only.area === areaOf(path) &&
-      only.words.every((word) => within.has(word));
+    const apart = path.filter((part, at) =>
+      typeof part === "string" && typeof path[at + 1] === "string" &&
+      !/^(me|my|self|search)$/.test(part)
+    );
+    const isSame = only !== undefined && other === undefined &&
+      only.words.isSubsetOf(new Set(wordsIn(path))) &&
+      wordsIn(apart).every((one) => only.words.has(one));
     return this.collections.find(({ templates }) => templates.has(template)) ??
       (isSame ? only : undefined);
   }
@@ -131,55 +131,39 @@ export class Links {
     const type = idTypeOf(parameter);
     if (type === undefined) return undefined;
     const plain = plainName(parameter.name);
-    const isAskedBy = ({ ones }: Collection) =>
-      ones.values().some((one) => plainName(one.parameter.name) === plain);
     const own = this.collections.find(({ ones }) =>
       ones.values().some((one) => one.parameter === parameter)
     );
     if (own !== undefined) return { collection: own, rule: "own key" };
     const end = placeIn(path, parameter);
     const word = path[end - 1];
-    if (typeof word === "string") {
-      const template = templateOf(path.slice(0, end + 1));
-      const collection = this.#at(path.slice(0, end), template);
-      if (collection?.type === type) {
-        if (namesOf(collection).includes(plain)) return { collection, rule: "named id" };
-        const isKey = plain === plainName(collection.key) ||
-          plain === "id" && IDS.has(plainName(collection.key)) ||
-          collection.templates.has(template) && isAskedBy(collection);
-        const doubt = isKey ? undefined : `it stands after "${word}" in the path`;
-        return { collection, rule: "path word", doubt };
-      }
+    const template = templateOf(path.slice(0, end + 1));
+    const collection = typeof word === "string" && this.#at(path.slice(0, end), template);
+    if (!collection || collection.type !== type) {
+      return this.#byName(parameter.name, type, parameter);
     }
-    return this.#byName(parameter.name, type, parameter, isAskedBy);
+    const { key, templates } = collection;
+    const isKey = templates.has(template) || plain === "id" && IDS.has(plainName(key)) ||
+      [plainName(key), ...namesOf(collection)].includes(plain);
+    const doubt = isKey ? undefined : `it stands after "${word}" in the path`;
+    return { collection, rule: "path word", doubt };
   }
 
   /** Returns which ids a name stands for: those of the only collection of that name. */
-  #byName(
-    name: string,
-    type: "string" | "integer" | undefined,
-    view: View,
-    isAskedBy: (one: Collection) => boolean = () => false,
-  ): Ruled | undefined {
+  #byName(name: string, type: "string" | "integer" | undefined, view: View): Ruled | undefined {
     const words = wordsOf(name);
     for (const start of words.keys()) {
       const plain = words.slice(start).join("");
-      const exact = [...this.#names.get(plain) ?? []];
-      const collection = exact.find((one) => type === undefined || one.type === type);
+      const all = [...this.#names.get(plain) ?? []];
+      const collection = all.find((one) => type === undefined || one.type === type);
       if (collection === undefined) continue;
-      const { word, key } = collection;
-      const count = Math.max(
-        exact.length,
-        this.collections.filter((one) => one.word === word).length,
-      );
-      const isAlone = type !== undefined && plain === word && !isAskedBy(collection) &&
-        !isSaid(collection, view);
+      const isAlone = type !== undefined && plain === collection.word && !isSaid(collection, view);
       const doubt = start > 0
         ? "its name ends like that"
-        : count > 1
-        ? `${count} collections have this name`
+        : all.length > 1
+        ? `${all.length} collections have this name`
         : isAlone
-        ? `it has the name of the entity, and may be something else than its ${key}`
+        ? `it has the name of the entity, and may be something else than its ${collection.key}`
         : undefined;
       return { collection, rule: "named id", doubt };
     }
@@ -188,26 +172,17 @@ export class Links {
   /** Returns which record stands at a place, or its id. */
   #ofPlace(known: KnownTool, place: Place): Ruled | undefined {
     const type = idTypeOf(place);
-    const isItem = place.path.at(-1) === "*";
-    const one = singularWords(place.name).join("_");
-    // The items of a list that is named in the singular are parts of such a record.
-    const name = !isItem ? place.name : one === wordsOf(place.name).join("_") ? "" : one;
+    const name = place.path.at(-1) === "*" ? singularWords(place.name).join("_") : place.name;
     if (place.type !== "object") return type && this.#byName(name, type, place);
-    const list = this.#lists.get(known);
-    const isList = list?.[0] === place;
-    const isItsOwn = isList && list[1].templates.has(`${templateOf(known.path)}/{}`);
+    const [item, listed] = this.#lists.get(known) ?? [];
     const asked = this.collections.find(({ ones }) => ones.get(known)?.record === place);
     if (asked) return { collection: asked, rule: "own key" };
-    const own = (isItsOwn ? list[1] : undefined) ??
-      [...place.definitions.keys()].map((one) => this.#definitions.get(one)).find(Boolean) ??
-      (isList ? list[1] : undefined);
+    const own = [...place.definitions.keys()].map((one) => this.#definitions.get(one))
+      .find(Boolean) ?? (item === place ? listed : undefined);
     if (own && idIn(known, place, own)) return { collection: own, rule: "own key" };
     const found = this.#byName(name, undefined, place);
-    if (found === undefined || !idIn(known, place, found.collection)) return undefined;
-    const [definition] = place.definitions.values();
-    return isNamedAs(place, found.collection.entity)
-      ? found
-      : { ...found, doubt: `its schema is named ${definition}` };
+    if (found === undefined || isNamedAs(place, found.collection.entity)) return found;
+    return { ...found, doubt: `its schema is named ${[...place.definitions.values()][0]}` };
   }
 
   /** Returns where records and ids stand in a tool's result; notes in `ways` what is decided of records of a type. */
@@ -222,7 +197,7 @@ export class Links {
       const at = place.path.join(".");
       const own = `${known.tool.name}:${at}`;
       const way = around ? `${around.collection.name} ${below.join(".")}` : own;
-      const given = ways.get(own) ?? ways.get(way);
+      const given = ways.get(ways.has(own) ? own : way);
       if (ways.has(own)) ways.set(way, ways.get(own)!);
       const found = given === undefined ? this.#ofPlace(known, place) : givenBy(given);
       // One that is asked for by its id may be shown without it.
@@ -261,10 +236,9 @@ function namesOf({ entity, word, key }: Collection): string[] {
 }
 
 /** Whether a value that has the name of an entity alone is said to be its id: a name or an address may be called so. */
-function isSaid({ key, entity }: Collection, { plain, description }: View): boolean {
-  const said = wordsOf(description).join(" ").replaceAll(/\b(?:gid|uuid|ids|identifier)\b/g, "id");
+function isSaid({ key }: Collection, { plain, description }: View): boolean {
   return IDS.has(plainName(key)) && (plain["type"] === "integer" || plain["format"] === "uuid" ||
-    /\bid (?:of|for)\b/.test(said) || `${said} `.includes(`${entity} id `));
+    wordsOf(description).some((word) => IDS.has(word) || word === "identifier"));
 }
 
 /** Returns how a record or an id is related to what is around it, by the names on the way. */

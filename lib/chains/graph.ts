@@ -16,7 +16,6 @@ import {
   type JsonObject,
   jsonText,
   type JsonValue,
-  listText,
 } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { assertTools } from "../tools/define_tool.ts";
@@ -260,16 +259,17 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
   const isFixed = ({ name }: Parameter) =>
     given.fixed.includes(name) || CREDENTIALS.has(plainName(name));
   const links = new Links(collections, known, decisions(given, known, collections, isFixed));
-  const shared = sharedBy(known, links, given.scope);
-  const scopes = new Map(shared.entries().filter(([, { schemas }]) => isFitting(schemas)));
-  const nodes = known.map((one) => nodeOf(one, links, scopes, isFixed));
-  const { words } = given;
-  assertWords(words, links);
   const found = [...links.parameters.values(), ...links.places.values().toArray().flat()];
   const types = collections.map(({ name, entity, key, type }): IdType => {
     const own = found.filter(({ collection, doubt }) => !doubt && collection.name === name);
-    return { name, entity, key, type, schemas: distinct(own.map(({ id }) => id.plain)) };
+    return { name, entity, key, type, schemas: schemasOf(own.map(({ id }) => id)) };
   });
+  const shared = sharedBy(known, links, given.scope);
+  const unfit = shared.entries().filter(([, own]) => !isFitting(schemasOf(own))).toArray();
+  for (const [name] of unfit) shared.delete(name);
+  const nodes = known.map((one) => nodeOf(one, links, shared, isFixed));
+  const { words } = given;
+  assertWords(words, links);
   const reviewed = nodes.map(({ tool: { name }, reads, takes, records }) => ({
     ...{ name, reads, records },
     takes: takes.map(({ schema: _, ...take }) => take),
@@ -277,12 +277,12 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
   return {
     nodes: new Map(nodes.map((node) => [node.tool.name, node])),
     types: new Map(types.map((type) => [type.name, type])),
-    scopes: new Map(scopes.entries().map(([name, { schemas }]) => [name, schemas])),
+    scopes: new Map(shared.entries().map(([name, own]) => [name, schemasOf(own)])),
     suggestions: suggestionsOf(known, links),
     gaps: [
-      ...shared.entries().filter(([name]) => !scopes.has(name)).map(([name, { tools }]) => ({
-        tool: tools[0]!,
-        reason: `no value of ${name} fits the schemas of all that share it: ${listText(tools, 5)}`,
+      ...unfit.map(([name, own]) => ({
+        tool: known.find(({ parameters }) => parameters.includes(own[0]!))!.tool.name,
+        reason: `no value of ${name} fits the schemas of all tools that take it`,
       })),
       ...gapsOf(known, links),
     ],
@@ -318,23 +318,18 @@ function knownTools(
   assertKnown("returns", "a tool", Object.keys(returns), names);
   assertKnown("reads", "a tool", reads, names);
   const nouns = ownWordsOf(names).map(nounOf);
-  const known = tools.map((tool, place) =>
-    knownTool(tool, nouns[place]!, nouns, {
-      reads: reads.includes(tool.name) || isReading(tool),
-      result: resultOf(tool, returns[tool.name]),
-    })
-  );
+  const known = tools.map((tool, place) => {
+    const { name, annotations, [ROUTE]: route } = tool;
+    const isReading = route === undefined
+      ? annotations?.readOnlyHint ?? isReadingName(name)
+      : ["get", "head"].includes(route.method);
+    const own = { reads: isReading || reads.includes(name), result: resultOf(tool, returns[name]) };
+    return knownTool(tool, nouns[place]!, nouns, own);
+  });
   const parameters = known.flatMap((one) => one.parameters.map(({ name }) => name));
   assertKnown("scope", "a parameter", scope, parameters);
   assertKnown("fixed", "a parameter", fixed, parameters);
   return known;
-}
-
-function isReading({ name, annotations, ...tool }: Tool): boolean {
-  const method = tool[ROUTE]?.method;
-  return method === undefined
-    ? annotations?.readOnlyHint ?? isReadingName(name)
-    : method === "get" || method === "head";
 }
 
 /** Returns the schema of a tool's result, as options give it, else as the tool does. */
@@ -361,24 +356,22 @@ function decisions(
       if (isFixed(one) || scope.includes(one.name)) decided.set(`${tool.name}.${one.name}`, null);
     }
   }
+  const places = Object.keys(links).length === 0 ? [] : tools.flatMap((one) => [
+    ...one.parameters.map((view) => [`${one.tool.name}.${view.name}`, { one, view }] as const),
+    ...one.places.map((view) =>
+      [`${one.tool.name}:${view.path.join(".")}`, { one, view }] as const
+    ),
+  ]);
+  const known = new Map<string, { readonly one: KnownTool; readonly view: View }>(places);
+  const types = collections.map(({ name }) => name);
+  assertKnown("links", "TOOL.PARAMETER or TOOL:WAY.IN.RESULT", Object.keys(links), [
+    ...known.keys(),
+  ]);
   for (const [at, name] of Object.entries(links)) {
-    const known = tools.find(({ tool }) =>
-      [".", ":"].some((end) => at.startsWith(tool.name + end))
-    );
-    if (known === undefined) {
-      const names = tools.map(({ tool }) => tool.name);
-      const state = `${jsonText(at)} names none${nearestOrAll(/^[^.:]*/.exec(at)![0], names)}`;
-      throw cannot(ACTION, "links must be of TOOL.PARAMETER or TOOL:WAY of tools", state);
-    }
-    const views = new Map<string, View>([
-      ...known.parameters.map((one) => [`${known.tool.name}.${one.name}`, one] as const),
-      ...known.places.map((one) => [`${known.tool.name}:${one.path.join(".")}`, one] as const),
-    ]);
-    assertKnown("links", "a parameter of a tool, or a way in its result,", [at], [...views.keys()]);
-    const types = collections.map(({ name }) => name);
     assertKnown(`links of ${at}`, "a type of ids", name === null ? [] : [name], types);
     const collection = collections.find((one) => one.name === name) ?? null;
-    if (collection !== null && idIn(known, views.get(at)!, collection) === undefined) {
+    const { one, view } = known.get(at)!;
+    if (collection !== null && idIn(one, view, collection) === undefined) {
       const state = `${name} is of type ${collection.type}, ${at} is not`;
       throw cannot(ACTION, "links must join ids of one JSON type", state);
     }
@@ -387,45 +380,35 @@ function decisions(
   return decided;
 }
 
-/** A scope: what its values must fit, and the tools that take it. */
-interface Scope {
-  readonly parameters: readonly Parameter[];
-  readonly schemas: readonly JsonObject[];
-  readonly tools: readonly string[];
-}
-
-/** Returns what all calls of a task share: what stands before other parts of several paths and takes no ids. */
+/** Returns the parameters of each scope: what stands before an id in a path, and takes no ids anywhere. */
 function sharedBy(
   known: readonly KnownTool[],
   { parameters }: Links,
   given: readonly string[],
-): ReadonlyMap<string, Scope> {
+): Map<string, Parameter[]> {
   const taking = new Set(
     parameters.entries().filter(([, { doubt }]) => !doubt).map(([{ name }]) => name),
   );
   const before = new Set(known.filter(oneOf).flatMap(({ path }) => path.slice(0, -1).flat()));
-  const all = known.flatMap(({ tool, path, ...one }) =>
-    one.parameters.flatMap((parameter) => {
-      const { name, required } = parameter;
-      const at = placeIn(path, parameter);
-      const isShared = required && at >= 0 && before.has(name) && !taking.has(name) &&
-        idTypeOf(parameter) !== undefined;
-      const word = typeof path[at - 1] === "string" ? `${path[at - 1]} ${name}` : name;
-      return isShared || given.includes(name) ? [{ parameter, tool: tool.name, word }] : [];
-    })
+  const shared = known.flatMap(({ path, ...one }) =>
+    one.parameters.filter((parameter) =>
+      given.includes(parameter.name) ||
+      parameter.required && placeIn(path, parameter) >= 0 && before.has(parameter.name) &&
+        !taking.has(parameter.name) && idTypeOf(parameter) !== undefined
+    ).map((parameter) => ({ parameter, word: path[placeIn(path, parameter) - 1] }))
   );
-  const types = Map.groupBy(all, ({ parameter: { name } }) => name);
-  const named = Map.groupBy(all, ({ parameter: { name }, word }) => {
+  const types = Map.groupBy(shared, ({ parameter: { name } }) => name);
+  const named = Map.groupBy(shared, ({ parameter: { name }, word }) => {
     const isOne = new Set(types.get(name)!.map(({ parameter: { type } }) => type)).size === 1;
-    return isOne && !KEYS.has(plainName(name)) ? name : word;
+    const isClear = isOne && !KEYS.has(plainName(name)) || typeof word !== "string";
+    return isClear ? name : `${word} ${name}`;
   });
-  return new Map(
-    named.entries().map(([name, same]) => [name, {
-      parameters: same.map(({ parameter }) => parameter),
-      schemas: distinct(same.map(({ parameter: { plain } }) => plain)),
-      tools: same.map(({ tool }) => tool),
-    }]),
-  );
+  return new Map(named.entries().map(([name, all]) => [name, all.map((one) => one.parameter)]));
+}
+
+/** Returns what several schemas say of a text or a number, each once. */
+function schemasOf(views: readonly View[]): readonly JsonObject[] {
+  return [...new Map(views.map(({ plain }) => [canonicalJson(plain), plain])).values()];
 }
 
 /** Whether a value fits several schemas. */
@@ -433,16 +416,11 @@ function isFitting(schemas: readonly JsonObject[]): boolean {
   return attempt(() => mocksOf({ allOf: [...schemas] })(0, {})) !== undefined;
 }
 
-/** Returns schemas without those that are there twice. */
-function distinct(schemas: readonly JsonObject[]): readonly JsonObject[] {
-  return [...new Map(schemas.map((one) => [canonicalJson(one), one])).values()];
-}
-
 /** Returns a tool in the graph. */
 function nodeOf(
   known: KnownTool,
   links: Links,
-  scopes: ReadonlyMap<string, Scope>,
+  scopes: ReadonlyMap<string, readonly Parameter[]>,
   isFixed: (parameter: Parameter) => boolean,
 ): ToolNode {
   const { tool, reads, result } = known;
@@ -451,7 +429,7 @@ function nodeOf(
     const own = { parameter: name, required, schema: schemaOf(tool, name) };
     const { collection, rule, doubt } = links.parameters.get(parameter) ?? {};
     if (collection && !doubt) return { ...own, role: "id", type: collection.name, rule: rule! };
-    const [scope] = scopes.entries().find(([, one]) => one.parameters.includes(parameter)) ?? [];
+    const [scope] = scopes.entries().find(([, own]) => own.includes(parameter)) ?? [];
     if (scope !== undefined) return { ...own, role: "scope", type: scope };
     return { ...own, role: isFixed(parameter) ? "fixed" : "free" };
   });
@@ -515,13 +493,9 @@ function suggestionsOf(known: readonly KnownTool[], { parameters, places }: Link
   const found = new Map<string, Suggestion>();
   for (const one of known.filter(({ reads }) => reads)) {
     const taken = one.parameters.flatMap((parameter) => parameters.get(parameter) ?? []);
-    for (
-      const { at, way, collection: { name: type }, doubt: reason } of [
-        ...taken,
-        ...places.get(one)!,
-      ]
-    ) {
-      if (reason) found.getOrInsert(`${way} ${type}`, { tool: one.tool.name, at, type, reason });
+    for (const { at, way, collection, doubt } of [...taken, ...places.get(one)!]) {
+      const suggestion = { tool: one.tool.name, at, type: collection.name, reason: doubt! };
+      if (doubt) found.getOrInsert(`${way} ${collection.name}`, suggestion);
     }
   }
   return [...found.values()];
