@@ -12,16 +12,12 @@ import { ENVELOPES, IDS, KEYS, plainName, singularWords, wordsOf } from "./_word
 /** The rule by which a link is strict, or that a person named it. */
 export type LinkRule = "own key" | "named id" | "path word" | "given";
 
-/** What a rule says of a parameter or a place. */
-interface Ruled {
+/** A link that was found. */
+export interface Found {
   readonly collection: Collection;
   readonly rule: LinkRule;
   /** Why it is not strict; omitted if it is. */
   readonly doubt?: string | undefined;
-}
-
-/** A link that was found. */
-export interface Found extends Ruled {
   /** The parameter, or the way in the result. */
   readonly at: string;
   /** What is the same wherever records of a type have it. */
@@ -29,6 +25,9 @@ export interface Found extends Ruled {
   /** What its schema says of the id. */
   readonly id: View;
 }
+
+/** What a rule says of a parameter or a place. */
+type Ruled = Pick<Found, "collection" | "rule" | "doubt">;
 
 /** A place of a record, or of its id. */
 export interface FoundPlace extends Found {
@@ -69,14 +68,11 @@ export class Links {
         this.#definitions.set(definition, isOther ? undefined : one);
       }
     }
-    // What their tools call it, such as `pull_number` of a pull request, where nothing else is called so.
+    // Such as `pull_number` of a pull request, where nothing else is called so.
     for (const one of collections) {
-      for (const { parameter: { name } } of one.ones.values()) {
-        const [word, ...rest] = wordsOf(name);
-        if (rest.length > 0 && one.entity.split(" ")[0] === word) {
-          this.#names.getOrInsertComputed(plainName(name), () => new Set([one]));
-        }
-      }
+      const name = plainName(one.entity.split(" ")[0]! + one.key);
+      const isAsked = one.ones.values().some(({ parameter }) => plainName(parameter.name) === name);
+      if (isAsked) this.#names.getOrInsertComputed(name, () => new Set([one]));
     }
     for (const tool of tools) {
       const list = this.#listOf(tool);

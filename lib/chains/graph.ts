@@ -171,7 +171,7 @@ export interface ChainWords {
 export interface ToolGraphOptions {
   /** The result of tools that declare none, by name: a JSON Schema, or an example of it. */
   readonly returns?: Readonly<
-    Record<string, { readonly schema: JsonObject } | { readonly example: unknown }>
+    Record<string, { readonly schema?: JsonObject | undefined; readonly example?: unknown }>
   >;
   /**
    * Links by `TOOL.PARAMETER` or `TOOL:WAY.IN.RESULT`: the name of a type of ids, or `null` where there is none. One in
@@ -196,15 +196,16 @@ export const TOOL_GRAPH_OPTIONS = z.strictObject(
   {
     returns: z.record(
       z.string(),
-      z.union([
-        z.strictObject({ schema: z.custom<JsonObject>(isJsonObject, "must be a JSON Schema") }),
-        z.strictObject({
-          example: z.custom<JsonValue>(
-            (value) => value !== undefined && isWithin(value, { levels: 50, values: 100_000 }),
-            "must be a JSON value of at most 50 levels",
-          ),
-        }),
-      ]),
+      z.strictObject({
+        schema: z.custom<JsonObject>(isJsonObject, "must be a JSON Schema").optional(),
+        example: z.custom<JsonValue>(
+          (value) => isWithin(value, { levels: 50, values: 100_000 }),
+          "must be a JSON value of at most 50 levels",
+        ).optional(),
+      }).refine(
+        ({ schema, example }) => (schema === undefined) !== (example === undefined),
+        "must have a schema or an example",
+      ),
     ).default({}),
     links: z.record(z.string(), z.string().nullable()).default({}),
     ...{ scope: NAMES, fixed: NAMES, reads: NAMES },
@@ -335,12 +336,11 @@ function knownTools(
 /** Returns the schema of a tool's result, as options give it, else as the tool does. */
 function resultOf(
   tool: Tool,
-  given: { readonly schema: JsonObject } | { readonly example: JsonValue } | undefined,
+  { schema, example }: z.infer<typeof TOOL_GRAPH_OPTIONS>["returns"][string] = {},
 ): JsonObject | undefined {
-  if (given === undefined) return tool[RESULT]?.() ?? tool.returns;
-  if ("example" in given) return schemaOfExamples([given.example]);
-  resultCheck(`tool ${tool.name}`, given.schema, tool.unsafePatterns);
-  return given.schema;
+  if (schema !== undefined) resultCheck(`tool ${tool.name}`, schema, tool.unsafePatterns);
+  const shown = example === undefined ? undefined : schemaOfExamples([example]);
+  return schema ?? shown ?? tool[RESULT]?.() ?? tool.returns;
 }
 
 /** Returns what is decided of parameters and places by their names there. */
