@@ -41,9 +41,6 @@ export interface FoundPlace extends Found {
 /** What a person decided of places by `TOOL.PARAMETER` and `TOOL:WAY`; `null`: there is no link. */
 export type Decisions = ReadonlyMap<string, Collection | null>;
 
-/** Records around one that is linked, at most. */
-const MAX_AROUND = 3;
-
 /** The links of some tools. */
 export class Links {
   /** What parameters take. */
@@ -189,7 +186,7 @@ export class Links {
       while (outer !== undefined && !records.has(outer)) outer = outer.outer;
       const around = outer && records.get(outer);
       const below = place.path.slice(outer?.path.length ?? 0);
-      if (depthOf(around) >= MAX_AROUND || below.join(".") === around?.collection.key) return [];
+      if (below.join(".") === around?.collection.key) return [];
       const at = place.path.join(".");
       const own = `${known.tool.name}:${at}`;
       const way = around ? `${around.collection.name} ${below.join(".")}` : own;
@@ -210,10 +207,6 @@ export class Links {
 
 const givenBy = (collection: Collection | null): Ruled | undefined =>
   collection === null ? undefined : { collection, rule: "given" };
-
-function depthOf(found: FoundPlace | undefined): number {
-  return found === undefined ? 0 : 1 + depthOf(found.around);
-}
 
 /** Returns what a schema says of an id of a collection, which stands there or is the key of an object there. */
 export function idIn({ result }: KnownTool, view: View, { key, type }: Collection) {

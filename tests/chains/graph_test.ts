@@ -184,12 +184,15 @@ Deno.test("toolGraph() does not take the word of one collection for another of t
     "/halls/{hall_id}/seats/{seat_id}": object({ id: TEXT }),
     "/rooms/{id}/seats": list(object({ id: TEXT })),
     "/comments/{comment_id}": ref("Comment"),
+    "/assignees": list(ref("User")),
+    "/assignees/{assignee}": object({ ok: TEXT }),
   });
   const links = linksOf(tools);
   assertEquals(links["rooms_id_seats"], ["id id room.id path word"]);
   assertEquals(links["halls_hall_id"]!.slice(2), [
     "data.latest: comment.comment_id relation latest, own key",
   ]);
+  assertEquals(links["assignees"], []);
   assertEquals(toolGraph(tools).suggestions.map(({ reason }) => reason), [
     "its schema is named ReservedRoom",
   ]);
