@@ -216,9 +216,11 @@ export const TOOL_GRAPH_OPTIONS = z.strictObject(
 /**
  * Returns the graph of a set of tools: which ids they take and return, and which of them lead to each other.
  *
- * A type of ids is there where a tool returns one record by an id that the record has as a property. Links are strict:
- * a parameter or a place in a result has such ids by the same definition, by the name of the only entity that is meant,
- * or by the word before it in a path. All else that looks like one is a suggestion, which `links` may name.
+ * A type of ids is there where a tool takes one, and the record that it returns, or those of a list of them, have it as
+ * a property. Links are strict: a parameter or a place in a result has such ids by the same definition, by the name of
+ * the only entity that is meant, or by the word before it in a path. All else that looks like one is a suggestion, which
+ * `links` may name. Tools that are no operations have the path that their names give: that of `get_issue(issue_number)`
+ * is `issue/{issue_number}`.
  *
  * @throws {InputError} If tools or options are not valid, or name what there is not.
  *
@@ -507,15 +509,10 @@ function gapsOf(known: readonly KnownTool[], { parameters, places }: Links): Gap
   for (const one of known.filter(({ reads }) => reads)) {
     const { tool: { name: tool }, result } = one;
     const isTyped = one.parameters.some((parameter) => parameters.has(parameter));
-    const reason = result === undefined
-      ? `its result is not known: give returns.${tool}, a schema or an example`
-      : isTyped
-      ? undefined
-      : whyNone(one);
+    const unknown = `its result is not known: give returns.${tool}, a schema or an example`;
+    const reason = result === undefined ? unknown : isTyped ? undefined : whyNone(one);
     if (reason !== undefined) gaps.set(`tool ${tool}`, { tool, reason });
-    const linked = new Set(
-      places.get(one)!.flatMap(({ place, below }) => [place.name, below.at(-1)]),
-    );
+    const linked = new Set(places.get(one)!.map(({ place }) => place.name));
     for (const place of one.places) {
       const words = wordsOf(place.name);
       const isId = words.length > 1 && IDS.has(words.at(-1)!) && idTypeOf(place) !== undefined;
