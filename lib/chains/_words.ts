@@ -74,19 +74,34 @@ export function isReadingName(name: string): boolean {
 
 /** Words of the names of definitions that do not tell one entity from another. */
 export const FORMS = setOf(
-  "simple simplified nested compact mini minimal ref reference summary base basic object response " +
-    "model dto schema read view detail details detailed full public private info data item " +
-    "nullable resource entity record short light lite partial embedded related expanded extended " +
-    "api output result serializer json",
+  "simple simplified short compact mini minimal nested partial ref reference summary base basic " +
+    "object response dto model full detail details public private nullable",
 );
 
 /** What ends the noun of a tool's name: `get_order_by_id`, `get_order_details`. */
-const ENDING = setOf("by details detail info for of from in");
+const ENDING = setOf("by details detail info profile for of from in");
 
-/** Returns the noun of a tool's name, in the singular: `order item` of `list_order_items`; empty without a verb. */
-export function nounOf(name: string): string {
-  const words = wordsOf(name).filter((word) => !/^(a|an|the|all|my)$/.test(word));
-  const rest = words.slice(words.findIndex((word) => READING.has(word)) + 1 || words.length);
+/**
+ * Returns the noun of a tool's name, in the singular: `order item` of `list_order_items` or of `order_items_list`; empty
+ * without a verb.
+ */
+export function nounOf(words: readonly string[]): string {
+  const verb = words.findIndex((word) => READING.has(word));
+  const all = verb < 0
+    ? []
+    : verb === words.length - 1
+    ? words.slice(0, verb)
+    : words.slice(verb + 1);
+  const rest = all.filter((word) => !/^(a|an|the|all|my)$/.test(word));
   const end = rest.findIndex((word, place) => place > 0 && ENDING.has(word));
   return singularWords(rest.slice(0, end < 0 ? rest.length : end).join(" ")).join(" ");
+}
+
+/** Returns the words of names without those that all of them begin with, such as the name of a service. */
+export function ownWordsOf(names: readonly string[]): readonly (readonly string[])[] {
+  const all = names.map(wordsOf);
+  const own = (all[0] ?? []).findIndex((word, place) =>
+    READING.has(word) || WRITING.has(word) || all.some((one) => one[place] !== word)
+  );
+  return all.map((words) => names.length > 1 && own > 0 ? words.slice(own) : words);
 }

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { cannot } from "../base/errors.ts";
+import { attempt, cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { parseWith } from "../base/input.ts";
 import {
@@ -19,21 +19,32 @@ import {
 } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { assertTools } from "../tools/define_tool.ts";
+import { mocksOf } from "../tools/schema/mock.ts";
 import { resultCheck } from "../tools/schema/returns.ts";
 import { RESULT, ROUTE, type Tool } from "../tools/tool.ts";
+import { type Collection, collectionsOf, type KnownTool, knownTool } from "./_collections.ts";
+import { oneOf, type Parameter, placeIn, whyNone } from "./_collections.ts";
 import {
-  type Collection,
-  collectionsOf,
-  type KnownTool,
-  knownTool,
-  type Parameter,
-} from "./_collections.ts";
-import { type Found, type FoundPlace, isOf, type LinkRule, Links, relationOf } from "./_links.ts";
-import { idTypeOf, schemaOfExamples, type View, viewOf } from "./_places.ts";
-import { CREDENTIALS, IDS, isReadingName, KEYS, plainName, wordsOf } from "./_words.ts";
+  type Decisions,
+  type FoundPlace,
+  idIn,
+  type LinkRule,
+  Links,
+  relationOf,
+} from "./_links.ts";
+import { idTypeOf, schemaOfExamples, type View } from "./_places.ts";
+import {
+  CREDENTIALS,
+  IDS,
+  isReadingName,
+  KEYS,
+  nounOf,
+  ownWordsOf,
+  plainName,
+  wordsOf,
+} from "./_words.ts";
 
-export type { LinkRule };
-export { schemaOfExamples };
+export { type LinkRule, schemaOfExamples };
 
 /** A type of ids: the key of an entity. */
 export interface IdType {
@@ -160,7 +171,7 @@ export interface ChainWords {
 export interface ToolGraphOptions {
   /** The result of tools that declare none, by name: a JSON Schema, or an example of it. */
   readonly returns?: Readonly<
-    Record<string, { readonly schema: JsonObject } | { readonly example: unknown }>
+    Record<string, { readonly schema?: JsonObject | undefined; readonly example?: unknown }>
   >;
   /**
    * Links by `TOOL.PARAMETER` or `TOOL:WAY.IN.RESULT`: the name of a type of ids, or `null` where there is none. One in
@@ -180,20 +191,21 @@ export interface ToolGraphOptions {
 const WORDS = z.record(z.string(), z.string().min(1)).optional();
 const NAMES = z.array(z.string()).default([]);
 
-/** The schema of {@linkcode ToolGraphOptions}. */
+/** What checks {@linkcode ToolGraphOptions}. */
 export const TOOL_GRAPH_OPTIONS = z.strictObject(
   {
     returns: z.record(
       z.string(),
-      z.union([
-        z.strictObject({ schema: z.custom<JsonObject>(isJsonObject, "must be a JSON Schema") }),
-        z.strictObject({
-          example: z.custom<JsonValue>(
-            (value) => value !== undefined && isWithin(value, { levels: 50, values: 100_000 }),
-            "must be a JSON value of at most 50 levels",
-          ),
-        }),
-      ]),
+      z.strictObject({
+        schema: z.custom<JsonObject>(isJsonObject, "must be a JSON Schema").optional(),
+        example: z.custom<JsonValue>(
+          (value) => isWithin(value, { levels: 50, values: 100_000 }),
+          "must be a JSON value of at most 50 levels",
+        ).optional(),
+      }).refine(
+        ({ schema, example }) => (schema === undefined) !== (example === undefined),
+        "must have a schema or an example",
+      ),
     ).default({}),
     links: z.record(z.string(), z.string().nullable()).default({}),
     ...{ scope: NAMES, fixed: NAMES, reads: NAMES },
@@ -204,9 +216,11 @@ export const TOOL_GRAPH_OPTIONS = z.strictObject(
 /**
  * Returns the graph of a set of tools: which ids they take and return, and which of them lead to each other.
  *
- * A type of ids is there where a tool returns one record by an id that the record has as a property. Links are strict:
- * a parameter or a place in a result has such ids by the same definition, by the name of the only entity that is meant,
- * or by the word before it in a path. All else that looks like one is a suggestion, which `links` may name.
+ * A type of ids is there where a tool takes one, and the record that it returns, or those of a list of them, have it as
+ * a property. Links are strict: a parameter or a place in a result has such ids by the same definition, by the name of
+ * the only entity that is meant, or by the word before it in a path. All else that looks like one is a suggestion, which
+ * `links` may name. Tools that are no operations have the path that their names give: that of `get_issue(issue_number)`
+ * is `issue/{issue_number}`.
  *
  * @throws {InputError} If tools or options are not valid, or name what there is not.
  *
@@ -242,198 +256,219 @@ export const TOOL_GRAPH_OPTIONS = z.strictObject(
  * ```
  */
 export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}): ToolGraph {
-  const { returns, links, scope, fixed, reads, words } = parseWith(
-    TOOL_GRAPH_OPTIONS,
-    options,
-    "the options of toolGraph",
-  );
-  assertTools(tools);
-  const names = tools.map(({ name }) => name);
-  const twice = names.find((name, place) => names.indexOf(name) !== place);
-  if (twice) throw cannot(ACTION, "each must have a name of its own", `two are ${twice}`);
-  for (const name of Object.keys(returns)) assertKnown("returns", "a tool", name, names);
-  for (const name of reads) assertKnown("reads", "a tool", name, names);
-  const known = tools.map((one) =>
-    knownTool(one, isReading(one, reads), resultOf(one, returns[one.name]))
-  );
-  const parameters = known.flatMap((one) => one.parameters.map(({ name }) => name));
-  for (const name of scope) assertKnown("scope", "a parameter", name, parameters);
-  for (const name of fixed) assertKnown("fixed", "a parameter", name, parameters);
-  const isFixed = ({ name }: Parameter) => fixed.includes(name) || CREDENTIALS.has(plainName(name));
-  const found = new Links(collectionsOf(known), known);
-  const decided = decisions(links, known, found.collections);
-  const types = new Map(found.collections.map(({ name, entity, key, type }) => [
-    name,
-    { ...{ name, entity, key, type }, schemas: [] as JsonObject[] },
-  ]));
-  const scopes = new Map<string, JsonObject[]>();
-  const suggestions = new Map<string, Suggestion>();
-  const gaps = new Map<string, Gap>();
-  const relations = new Set<string>();
-  /** Notes the schema of an id, or suggests what is in doubt; returns whether it is strict. */
-  const note = (one: KnownTool, at: string, key: string, link: Found, { plain }: View): boolean => {
-    const { collection: { name: type }, doubt: reason } = link;
-    const { name: tool } = one.tool;
-    if (reason === undefined) addSchema(types.get(type)!.schemas, plain);
-    else if (one.reads) suggestions.getOrInsert(`${key} ${type}`, { tool, at, type, reason });
-    return reason === undefined;
-  };
-  const linked = new Map(
-    known.flatMap((one) =>
-      one.parameters.map((parameter): [Parameter, Found | undefined] => {
-        const collection = decided.get(`${one.tool.name}.${parameter.name}`);
-        const isNamed = collection === null || isFixed(parameter) || scope.includes(parameter.name);
-        if (collection) return [parameter, { collection, rule: "given" }];
-        return [parameter, isNamed ? undefined : found.ofParameter(one, parameter)];
-      })
-    ),
-  );
-  const taking = new Set(
-    [...linked].flatMap(([{ name }, link]) => link && link.doubt === undefined ? [name] : []),
-  );
-  /** Whether a parameter is before other parts of several paths. One that takes ids elsewhere is no scope. */
-  const isScope = ({ name, required, ...view }: Parameter, { path }: KnownTool): boolean => {
-    const isIn = (parts: KnownTool["path"]) => parts.some((part) => part[0] === name);
-    return scope.includes(name) ||
-      required && idTypeOf(view) !== undefined && !KEYS.has(plainName(name)) &&
-        !taking.has(name) && isIn(path) &&
-        known.filter(({ path }) => isIn(path.slice(0, -1))).length > 1;
-  };
-  const takesOf = (one: KnownTool): Take[] =>
-    one.parameters.map((parameter) => {
-      const { name, required } = parameter;
-      const link = linked.get(parameter);
-      const own = { parameter: name, required, schema: schemaOf(one.tool, name) };
-      if (link && note(one, name, `${one.tool.name}.${name}`, link, parameter)) {
-        return { ...own, role: "id", type: link.collection.name, rule: link.rule };
-      }
-      if (isFixed(parameter)) return { ...own, role: "fixed" };
-      if (!isScope(parameter, one)) return { ...own, role: "free" };
-      addSchema(scopes.getOrInsert(name, []), parameter.plain);
-      return { ...own, role: "scope", type: name };
-    });
-  const placesOf = (one: KnownTool) =>
-    found.ofResult(one, (way, around) => {
-      const own = decided.get(`${one.tool.name}:${way}`);
-      // What is decided of a record holds wherever one of its type stands.
-      if (own !== undefined && around !== "") decided.set(around, own);
-      return own === undefined ? decided.get(around) : own;
-    });
-  for (const one of known) {
-    if (Object.keys(links).some((at) => at.startsWith(`${one.tool.name}:`))) placesOf(one);
-  }
-  const recordsOf = (one: KnownTool, takes: readonly Take[]): RecordPlace[] => {
-    const { name } = one.tool;
-    const places = placesOf(one);
-    if (one.reads) addGaps(gaps, one, places);
-    return places.filter((link) => {
-      const { place, around, below, collection } = link;
-      const at = place.path.join(".");
-      const key = around ? `${around.collection.name} ${below.join(".")}` : `${name}:${at}`;
-      const isRecord = place.type === "object";
-      const id = isRecord ? viewOf(one.result!, place.properties.get(collection.key)!) : place;
-      return note(one, at, key, link, id);
-    }).map((link): RecordPlace => {
-      const { place: { path, type }, around, collection, rule } = link;
-      if (around) relations.add(`${around.collection.entity}.${relationOf(link)}`);
-      const argument = echoed(link, one, takes);
-      return {
-        ...{ path, type: collection.name },
-        ...(type === "object" ? { key: collection.key } : {}),
-        of: argument !== undefined
-          ? { argument }
-          : around === undefined && path.includes("*")
-          ? { list: true }
-          : { relation: relationOf(link) },
-        rule,
-      };
-    });
-  };
-  const nodes = known.map((one): ToolNode => {
-    const takes = takesOf(one);
-    return defined({
-      tool: without(one.tool, takes.filter(({ role }) => role === "fixed")),
-      ...{ reads: one.reads, takes, result: one.result, records: recordsOf(one, takes) },
-    });
+  const given = parseWith(TOOL_GRAPH_OPTIONS, options, "the options of toolGraph");
+  const known = knownTools(tools, given);
+  const collections = collectionsOf(known);
+  const isFixed = ({ name }: Parameter) =>
+    given.fixed.includes(name) || CREDENTIALS.has(plainName(name));
+  const links = new Links(collections, known, decisions(given, known, collections, isFixed));
+  const found = [...links.parameters.values(), ...links.places.values().toArray().flat()];
+  const types = collections.map(({ name, entity, key, type }): IdType => {
+    const own = found.filter(({ collection, doubt }) => !doubt && collection.name === name);
+    return { name, entity, key, type, schemas: schemasOf(own.map(({ id }) => id)) };
   });
-  const entities = found.collections.map(({ entity }) => entity);
-  for (const name of Object.keys(words.entities ?? {})) {
-    assertKnown("words.entities", "an entity", name, entities);
-  }
-  for (const name of Object.keys(words.relations ?? {})) {
-    assertKnown("words.relations", "a relation", name, [...relations]);
-  }
+  const shared = sharedBy(known, links, given.scope);
+  const unfit = shared.entries().filter(([, own]) => !isFitting(schemasOf(own))).toArray();
+  for (const [name] of unfit) shared.delete(name);
+  const nodes = known.map((one) => nodeOf(one, links, shared, isFixed));
+  const { words } = given;
+  assertWords(words, links);
   const reviewed = nodes.map(({ tool: { name }, reads, takes, records }) => ({
     ...{ name, reads, records },
     takes: takes.map(({ schema: _, ...take }) => take),
   }));
   return {
     nodes: new Map(nodes.map((node) => [node.tool.name, node])),
-    ...{ types, scopes, suggestions: [...suggestions.values()], gaps: [...gaps.values()], words },
-    digest: sha256(canonicalJson({ types: [...types.keys()], tools: reviewed, words })),
+    types: new Map(types.map((type) => [type.name, type])),
+    scopes: new Map(shared.entries().map(([name, own]) => [name, schemasOf(own)])),
+    suggestions: suggestionsOf(known, links),
+    gaps: [
+      ...unfit.map(([name, own]) => ({
+        tool: known.find(({ parameters }) => parameters.includes(own[0]!))!.tool.name,
+        reason: `no value of ${name} fits the schemas of all tools that take it`,
+      })),
+      ...gapsOf(known, links),
+    ],
+    words,
+    digest: sha256(canonicalJson({ types: types.map(({ name }) => name), tools: reviewed, words })),
   };
 }
 
 const ACTION = "make a graph of tools";
 
-function assertKnown(option: string, kind: string, name: string, known: readonly string[]): void {
-  if (known.includes(name)) return;
-  const all = [...new Set(known)];
-  const state = `${jsonText(name)} is none${nearestOrAll(name, all)}`;
+/** Throws if an option names what there is not. */
+function assertKnown(
+  option: string,
+  kind: string,
+  given: Iterable<string>,
+  known: readonly string[],
+): void {
+  const name = Iterator.from(given).find((name) => !known.includes(name));
+  if (name === undefined) return;
+  const state = `${jsonText(name)} is none${nearestOrAll(name, [...new Set(known)])}`;
   throw cannot(ACTION, `${option} must name ${kind} that there is`, state);
 }
 
-function isReading({ name, annotations, ...tool }: Tool, reads: readonly string[]): boolean {
-  const method = tool[ROUTE]?.method;
-  return reads.includes(name) ||
-    (method === undefined
+/** Returns what is known of tools, with what options say of them. */
+function knownTools(
+  tools: readonly Tool[],
+  { returns, reads, scope, fixed }: z.infer<typeof TOOL_GRAPH_OPTIONS>,
+): readonly KnownTool[] {
+  assertTools(tools);
+  const names = tools.map(({ name }) => name);
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (twice) throw cannot(ACTION, "each must have a name of its own", `two are ${twice}`);
+  assertKnown("returns", "a tool", Object.keys(returns), names);
+  assertKnown("reads", "a tool", reads, names);
+  const nouns = ownWordsOf(names).map(nounOf);
+  const known = tools.map((tool, place) => {
+    const { name, annotations, [ROUTE]: route } = tool;
+    const isReading = route === undefined
       ? annotations?.readOnlyHint ?? isReadingName(name)
-      : method === "get" || method === "head");
+      : ["get", "head"].includes(route.method);
+    const own = { reads: isReading || reads.includes(name), result: resultOf(tool, returns[name]) };
+    return knownTool(tool, nouns[place]!, nouns, own);
+  });
+  const parameters = known.flatMap((one) => one.parameters.map(({ name }) => name));
+  assertKnown("scope", "a parameter", scope, parameters);
+  assertKnown("fixed", "a parameter", fixed, parameters);
+  return known;
 }
 
 /** Returns the schema of a tool's result, as options give it, else as the tool does. */
 function resultOf(
   tool: Tool,
-  given: { readonly schema: JsonObject } | { readonly example: JsonValue } | undefined,
+  { schema, example }: z.infer<typeof TOOL_GRAPH_OPTIONS>["returns"][string] = {},
 ): JsonObject | undefined {
-  if (given === undefined) return tool[RESULT]?.() ?? tool.returns;
-  if ("example" in given) return schemaOfExamples([given.example]);
-  resultCheck(`tool ${tool.name}`, given.schema, tool.unsafePatterns);
-  return given.schema;
+  if (schema !== undefined) resultCheck(`tool ${tool.name}`, schema, tool.unsafePatterns);
+  const shown = example === undefined ? undefined : schemaOfExamples([example]);
+  return schema ?? shown ?? tool[RESULT]?.() ?? tool.returns;
 }
 
-/** Returns what `links` says of parameters and places by their names there, and of ways within records of a type. */
+/** Returns what is decided of parameters and places by their names there. */
 function decisions(
-  links: Readonly<Record<string, string | null>>,
+  { links, scope }: z.infer<typeof TOOL_GRAPH_OPTIONS>,
   tools: readonly KnownTool[],
   collections: readonly Collection[],
-): Map<string, Collection | null> {
+  isFixed: (parameter: Parameter) => boolean,
+): Decisions {
   const decided = new Map<string, Collection | null>();
+  for (const { tool, parameters } of tools) {
+    for (const one of parameters) {
+      if (isFixed(one) || scope.includes(one.name)) decided.set(`${tool.name}.${one.name}`, null);
+    }
+  }
+  const places = Object.keys(links).length === 0 ? [] : tools.flatMap((one) => [
+    ...one.parameters.map((view) => [`${one.tool.name}.${view.name}`, { one, view }] as const),
+    ...one.places.map((view) =>
+      [`${one.tool.name}:${view.path.join(".")}`, { one, view }] as const
+    ),
+  ]);
+  const known = new Map<string, { readonly one: KnownTool; readonly view: View }>(places);
+  const types = collections.map(({ name }) => name);
+  assertKnown("links", "TOOL.PARAMETER or TOOL:WAY.IN.RESULT", Object.keys(links), [
+    ...known.keys(),
+  ]);
   for (const [at, name] of Object.entries(links)) {
-    const known = tools.find(({ tool }) =>
-      [".", ":"].some((end) => at.startsWith(tool.name + end))
-    );
-    if (known === undefined) {
-      const names = tools.map(({ tool }) => tool.name);
-      const state = `${jsonText(at)} names none${nearestOrAll(/^[^.:]*/.exec(at)![0], names)}`;
-      throw cannot(ACTION, "links must be of TOOL.PARAMETER or TOOL:WAY of tools", state);
-    }
-    const views = new Map<string, View>([
-      ...known.parameters.map((one) => [`${known.tool.name}.${one.name}`, one] as const),
-      ...known.places.map((one) => [`${known.tool.name}:${one.path.join(".")}`, one] as const),
-    ]);
-    assertKnown("links", "a parameter of a tool, or a way in its result,", at, [...views.keys()]);
+    assertKnown(`links of ${at}`, "a type of ids", name === null ? [] : [name], types);
     const collection = collections.find((one) => one.name === name) ?? null;
-    if (name !== null) {
-      assertKnown(`links of ${at}`, "a type of ids", name, collections.map(({ name }) => name));
-    }
-    if (collection !== null && !isOf(known, views.get(at)!, collection)) {
+    const { one, view } = known.get(at)!;
+    if (collection !== null && idIn(one, view, collection) === undefined) {
       const state = `${name} is of type ${collection.type}, ${at} is not`;
       throw cannot(ACTION, "links must join ids of one JSON type", state);
     }
     decided.set(at, collection);
   }
   return decided;
+}
+
+/** Returns the parameters of each scope: what stands before an id in a path, and takes no ids anywhere. */
+function sharedBy(
+  known: readonly KnownTool[],
+  { parameters }: Links,
+  given: readonly string[],
+): Map<string, Parameter[]> {
+  const taking = new Set(
+    parameters.entries().filter(([, { doubt }]) => !doubt).map(([{ name }]) => name),
+  );
+  const before = new Set(known.filter(oneOf).flatMap(({ path }) => path.slice(0, -1).flat()));
+  const shared = known.flatMap(({ path, ...one }) =>
+    one.parameters.filter((parameter) =>
+      given.includes(parameter.name) ||
+      parameter.required && placeIn(path, parameter) >= 0 && before.has(parameter.name) &&
+        !taking.has(parameter.name) && idTypeOf(parameter) !== undefined
+    ).map((parameter) => ({ parameter, word: path[placeIn(path, parameter) - 1] }))
+  );
+  const types = Map.groupBy(shared, ({ parameter: { name } }) => name);
+  const named = Map.groupBy(shared, ({ parameter: { name }, word }) => {
+    const isOne = new Set(types.get(name)!.map(({ parameter: { type } }) => type)).size === 1;
+    const isClear = isOne && !KEYS.has(plainName(name)) || typeof word !== "string";
+    return isClear ? name : `${word} ${name}`;
+  });
+  return new Map(named.entries().map(([name, all]) => [name, all.map((one) => one.parameter)]));
+}
+
+/** Returns what several schemas say of a text or a number, each once. */
+function schemasOf(views: readonly View[]): readonly JsonObject[] {
+  return [...new Map(views.map(({ plain }) => [canonicalJson(plain), plain])).values()];
+}
+
+/** Whether a value fits several schemas. */
+function isFitting(schemas: readonly JsonObject[]): boolean {
+  return attempt(() => mocksOf({ allOf: [...schemas] })(0, {})) !== undefined;
+}
+
+/** Returns a tool in the graph. */
+function nodeOf(
+  known: KnownTool,
+  links: Links,
+  scopes: ReadonlyMap<string, readonly Parameter[]>,
+  isFixed: (parameter: Parameter) => boolean,
+): ToolNode {
+  const { tool, reads, result } = known;
+  const takes = known.parameters.map((parameter): Take => {
+    const { name, required } = parameter;
+    const own = { parameter: name, required, schema: schemaOf(tool, name) };
+    const { collection, rule, doubt } = links.parameters.get(parameter) ?? {};
+    if (collection && !doubt) return { ...own, role: "id", type: collection.name, rule: rule! };
+    const [scope] = scopes.entries().find(([, own]) => own.includes(parameter)) ?? [];
+    if (scope !== undefined) return { ...own, role: "scope", type: scope };
+    return { ...own, role: isFixed(parameter) ? "fixed" : "free" };
+  });
+  const records = links.places.get(known)!.filter(({ doubt }) => !doubt).map((link) => {
+    const { place: { path, type }, around, collection, rule } = link;
+    const isListed = path.includes("*");
+    const argument = around || isListed ? undefined : repeated(link, known, takes);
+    const of = argument !== undefined
+      ? { argument }
+      : around === undefined && isListed
+      ? { list: true as const }
+      : { relation: relationOf(link) };
+    return {
+      path,
+      type: collection.name,
+      ...(type === "object" && { key: collection.key }),
+      of,
+      rule,
+    };
+  });
+  const offered = without(tool, takes.filter(({ role }) => role === "fixed"));
+  return defined({ tool: offered, reads, takes, result, records });
+}
+
+/** Returns the parameter whose value a record or an id in the result only repeats. */
+function repeated(
+  { place, collection }: FoundPlace,
+  tool: KnownTool,
+  takes: readonly Take[],
+): string | undefined {
+  const one = collection.ones.get(tool);
+  if (one?.record === place) return one.parameter.name;
+  // An operation on a part of a record, such as one of its versions, returns that record.
+  const isPart = place.type === "object" && Array.isArray(tool.path.at(-1));
+  return takes.find(({ type, parameter }) =>
+    type === collection.name && (isPart || plainName(parameter) === plainName(place.name))
+  )?.parameter;
 }
 
 /** Returns the schema of a parameter, with the definitions that it refers to. */
@@ -455,47 +490,48 @@ function without(tool: Tool, left: readonly Take[]): Tool {
   return { ...tool, parameters };
 }
 
-/** Returns the parameter whose value a record or an id in the result only repeats. */
-function echoed(
-  { place, collection, around }: FoundPlace,
-  tool: KnownTool,
-  takes: readonly Take[],
-): string | undefined {
-  if (around !== undefined || place.path.includes("*")) return undefined;
-  const one = collection.ones.get(tool);
-  if (one?.record === place) return one.parameter.name;
-  // An operation on a part of a record, such as one of its versions, returns that record.
-  const isPart = place.type === "object" && Array.isArray(tool.path.at(-1));
-  return takes.find(({ type, parameter }) =>
-    type === collection.name && (isPart || plainName(parameter) === plainName(place.name))
-  )?.parameter;
-}
-
-/** Adds a schema to a list that does not have it. */
-function addSchema(schemas: JsonObject[], schema: JsonObject): void {
-  const text = canonicalJson(schema);
-  if (!schemas.some((one) => canonicalJson(one) === text)) schemas.push(schema);
-}
-
-/** Adds what keeps a tool from being of use: a result that is not known, and ids that nothing takes. */
-function addGaps(
-  gaps: Map<string, Gap>,
-  { tool: { name: tool }, result, places }: KnownTool,
-  found: readonly FoundPlace[],
-): void {
-  if (result === undefined) {
-    const reason = `its result is not known: give returns.${tool}, a schema or an example`;
-    gaps.set(`returns ${tool}`, { tool, reason });
-  }
-  for (const place of places) {
-    const words = wordsOf(place.name);
-    const isId = words.length > 1 && IDS.has(words.at(-1)!) && idTypeOf(place) !== undefined;
-    if (!isId || found.some((one) => one.place === place || one.below.at(-1) === place.name)) {
-      continue;
+/** Returns the links in doubt: one for each way in records of a type. */
+function suggestionsOf(known: readonly KnownTool[], { parameters, places }: Links): Suggestion[] {
+  const found = new Map<string, Suggestion>();
+  for (const one of known.filter(({ reads }) => reads)) {
+    const taken = one.parameters.flatMap((parameter) => parameters.get(parameter) ?? []);
+    for (const { at, way, collection, doubt } of [...taken, ...places.get(one)!]) {
+      const suggestion = { tool: one.tool.name, at, type: collection.name, reason: doubt! };
+      if (doubt) found.getOrInsert(`${way} ${collection.name}`, suggestion);
     }
-    const at = jsonText(`${tool}:${place.path.join(".")}`);
-    const reason =
-      `no tool is known to take ${place.name}: if one does, give links: { ${at}: TYPE }`;
-    gaps.getOrInsert(place.name, { tool, reason });
   }
+  return [...found.values()];
+}
+
+/** Returns what keeps tools from being of use: results and records that are not known, and ids that nothing takes. */
+function gapsOf(known: readonly KnownTool[], { parameters, places }: Links): Gap[] {
+  const gaps = new Map<string, Gap>();
+  for (const one of known.filter(({ reads }) => reads)) {
+    const { tool: { name: tool }, result } = one;
+    const isTyped = one.parameters.some((parameter) => parameters.has(parameter));
+    const unknown = `its result is not known: give returns.${tool}, a schema or an example`;
+    const reason = result === undefined ? unknown : isTyped ? undefined : whyNone(one);
+    if (reason !== undefined) gaps.set(`tool ${tool}`, { tool, reason });
+    const linked = new Set(places.get(one)!.map(({ place }) => place.name));
+    for (const place of one.places) {
+      const words = wordsOf(place.name);
+      const isId = words.length > 1 && IDS.has(words.at(-1)!) && idTypeOf(place) !== undefined;
+      if (!isId || linked.has(place.name)) continue;
+      const at = jsonText(`${tool}:${place.path.join(".")}`);
+      const reason =
+        `no tool is known to take ${place.name}: if one does, give links: { ${at}: TYPE }`;
+      gaps.getOrInsert(place.name, { tool, reason });
+    }
+  }
+  return [...gaps.values()];
+}
+
+/** Checks that words are of entities and relations that there are. */
+function assertWords({ entities = {}, relations = {} }: ChainWords, links: Links): void {
+  const related = links.places.values().toArray().flat()
+    .filter(({ around, doubt }) => around && !doubt)
+    .map((link) => `${link.around!.collection.entity}.${relationOf(link)}`);
+  const names = links.collections.map(({ entity }) => entity);
+  assertKnown("words.entities", "an entity", Object.keys(entities), names);
+  assertKnown("words.relations", "a relation", Object.keys(relations), related);
 }

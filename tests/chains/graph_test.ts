@@ -30,6 +30,7 @@ const SCHEMAS: JsonObject = {
   }),
   Section: object({ id: TEXT, task: ref("Task") }),
   Comment: object({ id: TEXT, comment_id: TEXT }),
+  Note: object({ id: TEXT }),
   ReservedRoom: object({ id: TEXT }),
 };
 
@@ -98,7 +99,7 @@ Deno.test("toolGraph() links operations by own keys, named ids and words of path
     "data.tasks.*: task.gid relation task, own key",
   ]);
   assertEquals(links["projects_project_tasks"], [
-    "project id project.gid named id",
+    "project id project.gid path word",
     "data.*: task.gid list true, own key",
   ]);
   // A definition within itself is linked, and not entered again.
@@ -157,15 +158,18 @@ Deno.test("toolGraph() tells collections of one word apart by the words before i
     await operations({
       "/issues/{issue_id}": object({ id: TEXT }),
       "/issues/comments/{id}": ref("Comment"),
-      "/commits/comments/{id}": ref("Comment"),
+      "/commits/comments/{id}": ref("Note"),
       "/issues/{issue_id}/comments": list(ref("Comment")),
       "/h323/issues": list(object({ id: TEXT })),
     }),
   );
   assertEquals(links["issues_comments_id"]![1], "data: issue comment.id argument id, own key");
   assertEquals(links["commits_comments_id"]![1], "data: commit comment.id argument id, own key");
-  // Which of the two, and whether these are the same issues, no word tells.
-  assertEquals(links["issues_issue_id_comments"], ["issue_id id issue.id named id"]);
+  assertEquals(links["issues_issue_id_comments"], [
+    "issue_id id issue.id path word",
+    "data.*: issue comment.id list true, own key",
+  ]);
+  // Whether these are the same issues, no word tells.
   assertEquals(links["h323_issues"], []);
 });
 
@@ -180,14 +184,16 @@ Deno.test("toolGraph() does not take the word of one collection for another of t
     "/halls/{hall_id}/seats/{seat_id}": object({ id: TEXT }),
     "/rooms/{id}/seats": list(object({ id: TEXT })),
     "/comments/{comment_id}": ref("Comment"),
+    "/assignees": list(ref("User")),
+    "/assignees/{assignee}": object({ ok: TEXT }),
   });
   const links = linksOf(tools);
   assertEquals(links["rooms_id_seats"], ["id id room.id path word"]);
   assertEquals(links["halls_hall_id"]!.slice(2), [
     "data.latest: comment.comment_id relation latest, own key",
   ]);
+  assertEquals(links["assignees"], []);
   assertEquals(toolGraph(tools).suggestions.map(({ reason }) => reason), [
-    "it stands in a record of the same entity",
     "its schema is named ReservedRoom",
   ]);
 });
@@ -265,6 +271,73 @@ Deno.test("toolGraph() links tools by verbs and nouns of their names, and reads 
   ]);
 });
 
+/** Tools of an MCP server, all of whose names begin with its own; what they return by name, and ids that they need. */
+const SERVER = Object.entries({
+  chat_listChannels: [object({ channels: list(object({ id: TEXT, creator: TEXT })) })],
+  chat_list_channel_messages: [list(object({ text: TEXT, user_id: TEXT })), "channel_id"],
+  chat_users_list: [object({ members: list(object({ id: TEXT, name: TEXT })) })],
+  "chat-get-a-user-profile": [object({ ok: TEXT, profile: object({ phone: TEXT }) }), "user_id"],
+  chat_get_pull_request: [object({ number: TEXT }), "team", "pull_number"],
+  chat_get_pull_request_files: [list(object({ path: TEXT })), "team", "pull_number"],
+  chat_query_pull_request: [object({ results: list(object({ id: TEXT })) }), "id"],
+}).map(([name, [outputSchema, ...required]]) =>
+  tool({
+    ...{ name, description: "", outputSchema: outputSchema as JsonObject, execute: () => "" },
+    inputSchema: {
+      ...object(Object.fromEntries(required.map((one) => [String(one), TEXT]))),
+      required: required as string[],
+    },
+  })
+);
+
+Deno.test("toolGraph() finds nouns in names of tools, and types of ids that lists alone show", () => {
+  assertEquals(linksOf(SERVER), {
+    chat_listChannels: ["channels.*: channel.id list true, own key"],
+    chat_list_channel_messages: [
+      "channel_id id channel.id path word",
+      "*.user_id: user.id list true, named id",
+    ],
+    chat_users_list: ["members.*: user.id list true, own key"],
+    "chat-get-a-user-profile": [
+      "user_id id user.id own key",
+      ": user.id argument user_id, own key",
+    ],
+    chat_get_pull_request: [
+      "team scope team",
+      "pull_number id pull request.number own key",
+      ": pull request.number argument pull_number, own key",
+    ],
+    chat_get_pull_request_files: ["team scope team", "pull_number id pull request.number named id"],
+    chat_query_pull_request: ["id free"],
+  });
+});
+
+Deno.test("toolGraph() names scopes apart, and says which have no value and why records make no type", async () => {
+  const tools = await operations({
+    "/customers/{id}/files/{file_id}": object({ id: TEXT }),
+    "/orders/{id}/lines/{line_id}": object({ id: TEXT }),
+    "/things/{thing_id}": object({ id: WHOLE }),
+    "/parts/{part_id}": { oneOf: [ref("User"), ref("Project")] },
+  });
+  assertEquals([...toolGraph(tools).scopes.keys()], ["customers id", "orders id"]);
+  const regions = ["north", "south"].map((region) =>
+    tool({
+      name: `get_${region}`,
+      description: "",
+      inputSchema: object({ region: { type: "string", enum: [region] } }),
+      outputSchema: object({ id: TEXT }),
+      execute: () => "",
+    })
+  );
+  const { scopes, gaps } = toolGraph([...tools, ...regions], { scope: ["region"] });
+  assertEquals(scopes.size, 2);
+  assertEquals(gaps.map(({ tool, reason }) => `${tool}: ${reason}`), [
+    "get_north: no value of region fits the schemas of all tools that take it",
+    "things_thing_id: its thing_id is of type string, and that of its record of type integer",
+    "parts_part_id: its result may be one of several records",
+  ]);
+});
+
 Deno.test("toolGraph() refuses options that name what there is not", () => {
   const cases: [options: ToolGraphOptions, message: string][] = [
     [{ reads: ["get_orders"] }, 'reads must name a tool that there is: "get_orders" is none'],
@@ -284,15 +357,15 @@ Deno.test("toolGraph() refuses options that name what there is not", () => {
     [{ fixed: ["token"] }, 'fixed must name a parameter that there is: "token" is none'],
     [
       { links: { get_order: "order.id" } },
-      'links must be of TOOL.PARAMETER or TOOL:WAY of tools: "get_order" names none; did you mean get_order_details?',
+      'links must name TOOL.PARAMETER or TOOL:WAY.IN.RESULT that there is: "get_order" is none',
     ],
     [
       { links: { "listOrders.customer": null } },
-      'links must name a parameter of a tool, or a way in its result, that there is: "listOrders.customer" is none; did you mean listOrders.customer_id?',
+      'links must name TOOL.PARAMETER or TOOL:WAY.IN.RESULT that there is: "listOrders.customer" is none; did you mean listOrders.customer_id?',
     ],
     [
       { links: { "get_order_details:order.total": null } },
-      'links must name a parameter of a tool, or a way in its result, that there is: "get_order_details:order.total" is none',
+      'links must name TOOL.PARAMETER or TOOL:WAY.IN.RESULT that there is: "get_order_details:order.total" is none',
     ],
     [
       { links: { "crm_findACustomer:city": "town.id" } },
