@@ -10,15 +10,13 @@ import { Connections } from "../../lib/models/connect.ts";
 import type { GateReport, ReportedVerdict } from "../../lib/gate/gate_report.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { schemaFit } from "../../lib/base/schema_fit.ts";
-import { canonicalJson, type JsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
+import { canonicalJson, parseJson } from "../../lib/base/json.ts";
 import { journalTrials, readJournalFile } from "../../lib/runs/journal/journal.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
-import { TRIAL_LINE } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
 import { rechained } from "../support/journals.ts";
@@ -379,47 +377,6 @@ fuzz(
   },
   { runs: 12 },
 );
-
-/** Stands in turn for a line with each of its fields taken out, or replaced by each of `others`. */
-function* withOthers(part: JsonValue, others: readonly JsonValue[]): Generator<void> {
-  if (typeof part !== "object" || part === null) return;
-  const fields = part as JsonObject;
-  for (const key of Object.keys(fields)) {
-    const own = fields[key]!;
-    for (const other of others) {
-      fields[key] = other;
-      yield;
-    }
-    if (!Array.isArray(part)) {
-      delete fields[key];
-      yield;
-    }
-    fields[key] = own;
-    yield* withOthers(own, others);
-  }
-}
-
-Deno.test("schemaFit() is true of a line that its schema gives back as it is, and of no other", () => {
-  const fits = schemaFit(TRIAL_LINE);
-  const others = [null, true, "", "none", 0, -1, 0.5, 2, 2 ** 53, 1n, [], [{}], {}];
-  for (const journal of JOURNALS.values()) {
-    const lines = journal.trimEnd().split("\n").slice(1);
-    for (const text of lines.toSorted((one, other) => other.length - one.length).slice(0, 2)) {
-      const line = parseJson(text)!;
-      assertEquals<unknown>([fits(line), TRIAL_LINE.parse(line)], [true, line]);
-      for (const _ of withOthers(line, others)) {
-        const { data } = TRIAL_LINE.safeParse(line);
-        // Texts are compared in a tenth of the time.
-        assertEquals(fits(line), canonicalJson(line) === canonicalJson(data));
-      }
-    }
-  }
-  const [, line] = JOURNALS.get("rich")!.split("\n");
-  // What zod leaves out, and what nests deep, is left to it.
-  for (const more of ['"__proto__":{"a":1}', `"a":${nested(450)}`]) {
-    assert(!fits(parseJson(line!.replace("{", `{${more},`))));
-  }
-});
 
 fuzz(
   "journalTrials() gives the trials that count, or says which line is none",
