@@ -53,14 +53,6 @@ function isThisMachine({ hostname }: URL): boolean {
   return hostname === "localhost" || /^(127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Whether an address is asked without a proxy for sure: a variable that may not be read may name one. */
-export function isDirect(url: URL): boolean {
-  const mayRead = (variable: string) =>
-    Deno.permissions.querySync({ name: "env", variable }).state === "granted";
-  return isThisMachine(url) ||
-    (variablesFor(url).every(mayRead) && proxyOf(url) === undefined);
-}
-
 /**
  * Returns the host of the proxy for an address and the variable that names it, such as `10.0.0.1:3128 (HTTPS_PROXY)`;
  * `undefined` without one.

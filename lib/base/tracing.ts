@@ -186,11 +186,6 @@ export class TrialSpans {
   }
 }
 
-/** Whether there is an API that makes spans. */
-export function isTraced(): boolean {
-  return registeredApi() !== undefined;
-}
-
 /** Returns the spans of a trial that begins; `undefined` where none are made. */
 export function spansFor(trial: string): TrialSpans | undefined {
   const api = registeredApi();

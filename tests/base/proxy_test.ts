@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isDirect, proxyOf } from "../../lib/base/proxy.ts";
+import { proxyOf } from "../../lib/base/proxy.ts";
 
 Deno.test("proxyOf() heeds what NO_PROXY lists: hosts, domains, ranges and all", () => {
   const before = Deno.env.toObject();
@@ -30,15 +30,3 @@ Deno.test("proxyOf() heeds what NO_PROXY lists: hosts, domains, ranges and all",
     }
   }
 });
-
-Deno.test(
-  "isDirect() is sure of this machine, and of others only where it may read which proxy there is",
-  {
-    permissions: { env: false },
-  },
-  () => {
-    const direct = ["localhost:1", "127.0.0.2", "[::1]", "127.a.example", "10.0.0.1"]
-      .filter((host) => isDirect(new URL(`http://${host}/v1`)));
-    assertEquals(direct, ["localhost:1", "127.0.0.2", "[::1]"]);
-  },
-);

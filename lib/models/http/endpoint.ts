@@ -37,8 +37,7 @@ export interface EndpointOptions {
    */
   headers?: Record<string, string>;
   /**
-   * Sends the requests. Default: `node:http` for plain HTTP, else the runtime's `fetch`, over kept connections, for
-   * answers of at most 16 MiB. A simulated model is asked by it without OpenAI's client.
+   * Sends the requests. Default: the runtime's `fetch`, over kept connections, for answers of at most 16 MiB. A simulated model is asked by it without OpenAI's client.
    */
   fetch?: typeof fetch;
 }
