@@ -50,7 +50,7 @@ export function argumentCheck(
   }
   if (unsafePatterns === true) allowUnsafePatterns(parameters);
   try {
-    const validate = CONFORMANCE.compile(parameters);
+    const validate = COMPILER.compile(parameters);
     return (given) => argumentRefusal(given, validate);
   } catch (error) {
     throw cannot(
@@ -95,7 +95,7 @@ export type ValueCheck = (value: JsonValue) => string | undefined;
  */
 export function valueCheck(schema: JsonObject, unsafePatterns = false): ValueCheck {
   if (unsafePatterns) allowUnsafePatterns(schema);
-  const validate = CONFORMANCE.compile(schema);
+  const validate = COMPILER.compile(schema);
   return (value) => {
     try {
       if (validate(withNumbers(value))) return undefined;
@@ -116,6 +116,8 @@ let trust: PatternTrust = "linear";
 const AJV = {
   strict: false,
   allErrors: true,
+  // Errors hold their values and schemas.
+  verbose: true,
   logger: false,
   // Fractions are not exact: 19.99 is 1998.9999999999998 times 0.01.
   multipleOfPrecision: 6,
@@ -141,16 +143,10 @@ const FORMATS: FormatName[] = [
 
 /** Compiles schemas: those of drafts up to 7, and later ones. */
 class Compiler {
-  /** Whether errors hold values and schemas, which takes twice as long where there are errors. */
-  readonly #verbose: boolean;
   /** Cached, as setting up the first one is slow. */
   readonly #dialects = new Map<typeof Ajv | typeof Ajv2020, Dialect>();
   /** Cached, as agents wrap the same tools again for every conversation. */
   readonly #compiled = new WeakMap<JsonObject, ValidateFunction>();
-
-  constructor({ verbose }: { readonly verbose: boolean }) {
-    this.#verbose = verbose;
-  }
 
   compile(schema: JsonObject): ValidateFunction {
     const validate = this.#compiled.get(schema) ?? this.#compile(schema);
@@ -174,7 +170,7 @@ class Compiler {
 
   #dialect(kind: typeof Ajv | typeof Ajv2020): Dialect {
     return this.#dialects.getOrInsertComputed(kind, () => {
-      const ajv = new kind({ ...AJV, verbose: this.#verbose });
+      const ajv = new kind(AJV);
       // JSON Schema's own schema is compiled before there are formats: real schemas refer to names with spaces.
       ajv.validateSchema({});
       return { ajv, hasFormats: false };
@@ -198,8 +194,7 @@ function addFormats(dialect: Dialect): void {
   ajv.addFormat("regex", isPattern);
 }
 
-const CONFORMANCE = new Compiler({ verbose: false });
-const DETAILS = new Compiler({ verbose: true });
+const COMPILER = new Compiler();
 
 /** An error of Ajv, with its value and schema. */
 export type SchemaError = ErrorObject & {
@@ -233,7 +228,7 @@ export function schemaErrors(schema: JsonObject, value: JsonValue): SchemaErrors
 
 function compileDetailed(schema: JsonObject): ValidateFunction {
   try {
-    return DETAILS.compile(schema);
+    return COMPILER.compile(schema);
   } catch (error) {
     if (error instanceof RangeError) throw error;
     throw cannot("check a value", "its schema must be a JSON Schema", reasonOf(error));
