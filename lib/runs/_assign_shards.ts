@@ -18,18 +18,13 @@ import { canonicalJson } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { faultsIn } from "../perturbations/ids.ts";
 import type { Plan } from "./plan.ts";
-import {
-  countTrials,
-  listTrials,
-  type ResolvedSuite,
-  settingsOfCell,
-  subjectsOf,
-} from "./resolved_suite.ts";
+import { allChoices } from "./resolved_suite.ts";
 import { isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import { strategiesIn } from "../trials/strategies/registry.ts";
 import { type StrategyEntry, strategyId, strategyName } from "../trials/strategies/entry.ts";
 import type { Cell } from "./suite.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+import { variantKey } from "../gate/variant.ts";
 import { blocksOfWave, type Wave } from "../gate/waves.ts";
 import type { Shard } from "./shard_text.ts";
 
@@ -58,74 +53,31 @@ export function shardOf(
  * cost of two shards differs by at most the most expensive trial.
  */
 export function assignShards(
-  { suite, resolved }: Pick<Plan, "suite" | "resolved">,
+  { suite, resolved, trials }: Pick<Plan, "suite" | "resolved" | "trials">,
   of: number,
 ): Uint32Array {
-  const shards = new Uint32Array(countTrials(resolved));
+  const shards = new Uint32Array(trials.length);
   if (of === 1) return shards.fill(1);
   // The first trials of many small plans must not all be in the first shard.
   const offset = parseInt(sha256(suite).slice(0, 8), 16) % of;
-  const dealt = groupTrials(resolved).flatMap(({ trials }) => trials);
-  for (const [turn, index] of dealt.entries()) shards[index] = (turn + offset) % of + 1;
+  const entries = new Map(
+    allChoices(resolved).strategies.map((entry) => [strategyName(entry), entry]),
+  );
+  const costOf = ({ task, strategy, perturbation }: PlannedTrial) =>
+    expectedCost(task, entries.get(strategy) ?? strategy, perturbation);
+  const bySubject = [...Map.groupBy(trials, variantKey).values()];
+  const dealt = bySubject.flatMap((own) => [...Map.groupBy(own, costOf)])
+    .sort(([one], [other]) => other - one)
+    // Cell by cell and repetition by repetition, so that each shard has its share of every one.
+    .flatMap(([_, alike]) => [...Map.groupBy(alike, cellKey).values()].flat());
+  for (const [turn, { index }] of dealt.entries()) shards[index] = (turn + offset) % of + 1;
   return shards;
 }
 
-/** Trials that are distributed together, by their places in the plan. */
-interface TrialGroup {
-  /** The expected cost of each, in tokens. */
-  readonly cost: number;
-  readonly trials: number[];
-}
-
-/** Groups like trials, the most expensive first. */
-function groupTrials(resolved: ResolvedSuite): TrialGroup[] {
-  const groups = resolved.tests === undefined ? crossedGroups(resolved) : listedGroups(resolved);
-  return groups.sort((one, other) => other.cost - one.cost);
-}
-
-/** The groups of cases that have settings of their own. */
-function listedGroups(resolved: ResolvedSuite): TrialGroup[] {
-  const groups = new Map<string, TrialGroup>();
-  // Case by case, so that each shard has its share of every one.
-  const byCase = Map.groupBy(listTrials(resolved), ({ task }) => isCase(task) ? task.case : "");
-  for (
-    const { model, strategy, perturbation, variant, task, index } of [...byCase.values()].flat()
-  ) {
-    const { strategies } = settingsOfCell(resolved, task);
-    const entry = strategies.find((one) => strategyName(one) === strategy)!;
-    const cost = expectedCost(task, entry, perturbation);
-    const key = canonicalJson([model, strategy, perturbation, variant ?? null, cost]);
-    groups.getOrInsertComputed(key, () => ({ cost, trials: [] })).trials.push(index);
-  }
-  return [...groups.values()];
-}
-
-/** The groups where all is crossed with all, so that the places of trials can be reckoned. */
-function crossedGroups(resolved: ResolvedSuite): TrialGroup[] {
-  const sizes = resolved.cells.map(cellSize);
-  const entries = new Map(resolved.strategies.map((entry) => [strategyName(entry), entry]));
-  const subjects = subjectsOf(resolved);
-  return subjects.flatMap(({ strategy, perturbation }, place) => {
-    const setting = trialSetting(entries.get(strategy) ?? strategy, perturbation);
-    const byCost = new Map<number, TrialGroup>();
-    for (const [cell, size] of sizes.entries()) {
-      const cost = trialCost(size, setting);
-      const { trials } = byCost.getOrInsertComputed(cost, () => ({ cost, trials: [] }));
-      addTrials(trials, resolved, cell * subjects.length + place);
-    }
-    return [...byCost.values()];
-  });
-}
-
-/** Adds the trials of one place in each block: repetition by repetition, block by block. */
-function addTrials(trials: number[], resolved: ResolvedSuite, place: number): void {
-  const { graphs, repetitions } = resolved;
-  const blockSize = countTrials(resolved) / graphs;
-  for (let repetition = 0; repetition < repetitions; repetition++) {
-    for (let block = 0; block < graphs; block++) {
-      trials.push(block * blockSize + place * repetitions + repetition);
-    }
-  }
+/** A key of the cell and the repetition of a trial; those of a case are all alike. */
+function cellKey({ task, repetition }: PlannedTrial): string {
+  if (isCase(task)) return task.case;
+  return canonicalJson([{ ...task, seed: undefined }, repetition]);
 }
 
 /** The expected cost of a trial in tokens, from the plan alone. */

