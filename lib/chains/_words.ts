@@ -17,8 +17,8 @@ const IRREGULAR = new Map([["people", "person"], ["children", "child"], ["indice
 /** Returns a word in the singular, as English mostly has it. */
 export function singular(word: string): string {
   if (/(series|species|news|ss|us|is)$/.test(word) || word.length < 3) return word;
-  if (/[^v]ies$/.test(word)) return word.slice(0, -3) + "y";
-  if (/([^a]ch|sh|x|ss|zz|us)es$/.test(word)) return word.slice(0, -2);
+  if (/[^vk]ies$/.test(word)) return word.slice(0, -3) + "y";
+  if (/([^a]ch|sh|x|ss|zz|ias|[^ao]us)es$/.test(word)) return word.slice(0, -2);
   return IRREGULAR.get(word) ?? word.replace(/s$/, "");
 }
 
