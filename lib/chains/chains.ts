@@ -272,9 +272,10 @@ function taskOf(
   };
   const first = views[0]!.drive?.type;
   if (first !== undefined) {
-    const id = draw(world.ids(first), stream)!;
-    see(first, id);
-    phrases.push({ given: first, id });
+    // Lists of all never show it, nor what it leads to.
+    const id = draw(world.ids(first, false), stream);
+    if (!see(first, id)) return undefined;
+    phrases.push({ given: first, id: id! });
   }
   const given = [...seen];
   for (const { node, drive, places: [root, ...related], label } of views) {

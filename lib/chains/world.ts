@@ -7,36 +7,37 @@ import { attempt, cannot, type InputError } from "../base/errors.ts";
 import {
   canonicalJson,
   fieldOf,
+  isJsonObject,
   type JsonObject,
   jsonText,
   type JsonValue,
   listText,
 } from "../base/json.ts";
 import { fork } from "../base/random.ts";
-import { errorOfResult } from "../tools/references/symbol_table.ts";
 import { word } from "../tools/schema/mock_text.ts";
-import { Maker, type MakerOptions, type Place, Unfit } from "../tools/schema/mock.ts";
+import { HOLE, type Knowledge, Maker, Unfit } from "../tools/schema/mock.ts";
 import {
   type Entity,
-  formOf,
-  NOWHERE,
+  type Parts,
   type Relation,
   type Shapes,
   shapesOf,
-  type Standing,
+  type Shown,
+  type Spot,
   type ToolShape,
-  type View,
-  viewOfWay,
-  type Way,
+  wayText,
   wordOf,
 } from "./_shapes.ts";
-import type { RecordPlace, ToolGraph } from "./graph.ts";
+import type { RecordPlace, Take, ToolGraph } from "./graph.ts";
 import { randomIntegerBetween, shuffle } from "@std/random";
 
-/** Ids of each type. */
-const POOL = 6;
+/** Ids of each type, and how many of them what takes no id may show. */
+const POOL = 12;
+const FRONT = 4;
 /** Attempts to find an id that no other type has. */
 const ATTEMPTS = 50;
+/** Levels of a result, at most: a schema that needs more is not finite. */
+const MAX_LEVELS = 60;
 
 /** Options of a {@linkcode World}. */
 export interface WorldOptions {
@@ -73,7 +74,8 @@ export interface ShownRecord {
  * What the tools of a graph answer in one task. It is drawn where it is asked for, and is the same for a seed whatever
  * was asked before. All tools agree on it: a value is drawn by the record and the way to it within the record, so that
  * it fits all schemas that describe it; so is whether an optional part is there. Lists under a record hold those that
- * refer to it, where they have such a relation.
+ * refer to it, where they have such a relation. A world has two parts, whose records never refer to each other: who
+ * begins with lists sees one of them alone.
  *
  * @example Usage
  * ```ts
@@ -106,6 +108,7 @@ export class World {
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
   readonly #scopes = new Map<string, JsonValue>();
   readonly #orders = new Map<Relation, ReadonlyMap<WorldRecord, WorldRecord>>();
+  readonly #values = new Map<string, JsonValue | undefined>();
 
   /** Makes a world; `seed` is an integer. */
   constructor(graph: ToolGraph, seed: number, { unknown = "error", also }: WorldOptions = {}) {
@@ -116,16 +119,18 @@ export class World {
 
   /**
    * Returns the ids of a type that there are: a few, all of them different, and of the same records as those of other
-   * types of the same entity, in the same order.
+   * types of the same entity, in the same order. With `isFront`, those of records that lists of all may show, or those
+   * of the other part.
    *
    * @throws {InputError} If no value is an id of the type.
    */
-  ids(type: string): JsonValue[] {
+  ids(type: string, isFront?: boolean): JsonValue[] {
     const entity = this.#shapes.entityOf.get(type);
     if (entity === undefined) {
       throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
     }
-    return this.#pool(entity).map(({ ids }) => ids.get(type)!);
+    return this.#pool(entity).filter((one) => isFront === undefined || one.isFront === isFront)
+      .map(({ ids }) => ids.get(type)!);
   }
 
   /**
@@ -148,30 +153,16 @@ export class World {
    */
   call(tool: string, args: JsonObject): WorldResult {
     const shape = this.#shape(tool);
-    for (const { parameter, role, type = "" } of this.#takesUnknown ? [] : shape.node.takes) {
-      const value = fieldOf(args, parameter);
-      if (value === undefined || role !== "id" && role !== "scope") continue;
-      // Where there are none, no value is known.
-      const known = attempt(() => role === "id" ? this.ids(type) : [this.scope(type)]) ?? [];
-      if (!known.some((one) => isSame(one, value))) return { unknown: { parameter, type, value } };
+    const unknown = this.#unknown(shape, args);
+    if (unknown !== undefined) return { unknown };
+    const { schema, shown, node } = shape;
+    if (node.result === undefined) return { value: null };
+    const value = orUnfit(() => this.#shown(this.#callOf(shape, args), shown, { shape, path: [] }));
+    if (value !== undefined && orUnfit(() => this.#shapes.checks.fits(schema, value))) {
+      return { value };
     }
-    const { result } = shape.node;
-    if (result === undefined) return { value: null };
-    let found: { readonly value: JsonValue } | undefined;
-    let fault: string | undefined;
-    // Where the whole does not fit, it may with other branches, or without what may be left out.
-    for (const options of [{}, { attempt: 1 }, { attempt: 1, isLean: true }]) {
-      const value = this.#make(shape.result!, this.#top(shape, args), options);
-      const wrong = value === undefined ? undefined : this.#shapes.faultOf(result, value);
-      fault ??= wrong;
-      if (value === undefined || wrong !== undefined) continue;
-      found ??= { value };
-      // A success is not to be taken for a failure, if another value will do.
-      if (errorOfResult(jsonText(value)) === undefined) return { value };
-    }
-    if (found !== undefined) return found;
-    const state = fault ?? "no value was found that does";
-    throw cannot(`make up a result of ${tool}`, "it must fit its schema", state);
+    const rule = "it must fit its schema";
+    throw cannot(`make up a result of ${tool}`, rule, "no value was found that does");
   }
 
   /**
@@ -179,11 +170,23 @@ export class World {
    * `undefined` if there is none. It is the value in the result of each tool that shows it.
    */
   field(type: string, id: JsonValue, path: readonly string[]): JsonValue | undefined {
-    const place = this.#recordPlace(this.#record(type, id), viewOfWay(path), undefined);
-    return path.reduce<JsonValue | undefined>(
-      (value, part) => part === "*" && Array.isArray(value) ? value[0] : fieldOf(value, part),
-      this.#make(true, place),
-    );
+    let base: Base = this.#record(type, id);
+    let value = this.#value(base);
+    let way: string[] = [];
+    for (const part of path) {
+      value = part === "*" && Array.isArray(value) ? value[0] : fieldOf(value, part);
+      way.push(part);
+      const [spot]: readonly Spot[] = base.parts.get(wayText(way))?.spots ?? [];
+      const [record]: readonly WorldRecord[] = spot && value !== undefined
+        ? this.#at(base, spot)
+        : [];
+      if (spot === undefined || record === undefined) continue;
+      [base, way] = [record, []];
+      value = spot.place.key === undefined
+        ? this.#idOf(record, spot.place.type)
+        : this.#value(record);
+    }
+    return value === HOLE ? undefined : value;
   }
 
   /**
@@ -199,7 +202,7 @@ export class World {
 
   /** Returns the ids in the list of a tool's result; none if it has no list. */
   list(tool: string, args: JsonObject): JsonValue[] {
-    const list = this.#shape(tool).places.find(({ place }) => "list" in place.of);
+    const list = this.#shape(tool).spots.values().find(({ place }) => "list" in place.of);
     return this.records(tool, args).filter(({ place }) => place === list?.place).map(({ id }) =>
       id
     );
@@ -208,15 +211,16 @@ export class World {
   /** Returns the records in the result of a call, each after the one that it stands in, without drawing the result. */
   records(tool: string, args: JsonObject): ShownRecord[] {
     const shape = this.#shape(tool);
+    if (this.#unknown(shape, args) !== undefined) return [];
+    const top = this.#callOf(shape, args);
     const shown: ShownRecord[] = [];
-    for (const at of shape.places) {
-      const { place } = at;
-      const outer = shown.filter((one) => one.place === at.around?.place);
-      for (const around of at.around === undefined ? [undefined] : outer) {
-        const base = around ? this.#base(around.type, around.id) : this.#topBase(shape, args);
-        for (const record of this.#at(base, at)) {
-          const id = this.#idOf(record, place.type);
-          shown.push({ place, type: place.type, id, ...(around && { around }) });
+    for (const spot of shape.spots.values()) {
+      const { place, place: { type }, around: outer } = spot;
+      const arounds = outer && shown.filter((one) => one.place === outer.place);
+      for (const around of arounds ?? [undefined]) {
+        const base = around ? this.#record(around.type, around.id) : top;
+        for (const record of this.#at(base, spot)) {
+          shown.push({ place, type, id: this.#idOf(record, type), ...(around && { around }) });
         }
       }
     }
@@ -237,6 +241,32 @@ export class World {
     const shape = this.#shapes.tools.get(tool);
     if (shape !== undefined) return shape;
     throw cannot(`call ${tool}`, "it must be a tool of the graph", "there is none");
+  }
+
+  /** The argument of a call that names nothing, or nothing of what those before it name. */
+  #unknown({ node, spots, words }: ToolShape, args: JsonObject): Unknown | undefined {
+    const parents: [Take, WorldRecord][] = [];
+    for (const take of this.#takesUnknown ? [] : node.takes) {
+      const { parameter, role, type = "" } = take;
+      const value = fieldOf(args, parameter);
+      if (value === undefined || role !== "id" && role !== "scope") continue;
+      // Where there are none, no value is known.
+      const known = attempt(() => role === "id" ? this.ids(type) : [this.scope(type)]) ?? [];
+      let isKnown = known.some((one) => isSame(one, value));
+      if (role === "id" && isKnown) {
+        const record = this.#record(type, value);
+        const isReturned = spots.values().some(({ place: { of, key } }) =>
+          key !== undefined && "argument" in of && of.argument === parameter
+        );
+        isKnown = !isReturned ||
+          parents.every(([parent, one]) =>
+            this.#members(record.entity, one, words.get(parent.parameter), parent)
+              ?.includes(record) !== false
+          );
+        parents.push([take, record]);
+      }
+      if (!isKnown) return { parameter, type, value };
+    }
   }
 
   #pool(entity: Entity): readonly WorldRecord[] {
@@ -264,7 +294,12 @@ export class World {
       this.#pools.set(
         entity,
         Array.from({ length: size }, (_, at) => ({
-          entity,
+          ...{
+            entity,
+            parts: entity.parts,
+            schema: entity.schema,
+            isFront: at * POOL < FRONT * size,
+          },
           key: `record\u0000${entity.name}\u0000${at}`,
           ids: new Map(ids.map(([type, own]) => [type, own[at]!])),
         })),
@@ -276,28 +311,22 @@ export class World {
   #id(schema: JsonObject, key: string): JsonValue | undefined {
     const stream = fork(this.#seed, key);
     const token = `${word(stream)}-${randomIntegerBetween(1000, 9999, stream)}`;
+    const { checks } = this.#shapes;
     const isPlain = !/"(?:format|pattern|enum)":/.test(jsonText(schema));
-    if (isPlain && this.#shapes.faultOf(schema, token) === undefined) return token;
-    const value = this.#make(schema, { key, depth: 0, isWanted: true, within: nothing });
-    return value === undefined || this.#shapes.faultOf(schema, value) ? undefined : value;
-  }
-
-  /** Makes a value; `undefined` if none is found. */
-  #make(schema: JsonValue, place: Place, options?: MakerOptions): JsonValue | undefined {
-    try {
-      const all = { ...options, fullValues: Infinity };
-      return new Maker(this.#shapes.checks, this.#seed, all).part(schema, place, 0, true);
-    } catch (error) {
-      if (error instanceof Unfit) return undefined;
-      throw error;
-    }
+    return orUnfit(() => {
+      if (isPlain && checks.fits(schema, token)) return token;
+      const value = new Maker(checks, this.#seed, key, { known: () => ({}) }).make(schema, [], {});
+      return checks.fits(schema, value) ? value : undefined;
+    });
   }
 
   #record(type: string, id: JsonValue): WorldRecord {
     const place = this.ids(type).findIndex((one) => isSame(one, id));
     const entity = this.#shapes.entityOf.get(type)!;
+    const { parts, schema } = entity;
     const key = `record\u0000${type}\u0000${canonicalJson(id)}`;
-    return this.#pool(entity)[place] ?? { entity, key, ids: new Map([[type, id]]) };
+    return this.#pool(entity)[place] ??
+      { ...{ entity, parts, schema, key, isFront: false }, ids: new Map([[type, id]]) };
   }
 
   #idOf({ ids, key }: WorldRecord, type: string): JsonValue {
@@ -308,24 +337,25 @@ export class World {
   /** The records that a record refers to. */
   #targets(record: WorldRecord, relation: Relation): readonly WorldRecord[] {
     const { target, name, isList } = relation;
-    const key = `${record.key}\u0000related\u0000${name}`;
-    if (!isList) return [this.#order(relation).get(record) ?? this.#some(target, key, 1, 1)[0]!];
+    const some = (most: number) =>
+      this.#some(target, `${record.key}\u0000related\u0000${name}`, 1, most, record.isFront);
+    if (!isList) return [this.#order(relation).get(record) ?? some(1)[0]!];
     const back = this.#shapes.backOf(relation);
-    return back ? this.#referring(record, back) : this.#some(target, key, 1, 3);
+    return back ? this.#referring(record, back) : some(3);
   }
 
   /** Which record each of a pool refers to: two to the same, so that lists of them are neither empty nor long. */
   #order(relation: Relation): ReadonlyMap<WorldRecord, WorldRecord> {
     return this.#orders.getOrInsertComputed(relation, ({ entity, name, target }) => {
       const key = `related\u0000${entity.name}\u0000${name}`;
-      const targets = this.#some(target, key, POOL, POOL);
-      const at = (place: number) => targets[place % targets.length]!;
-      return new Map(
-        this.#some(entity, `${key}\u0000own`, POOL, POOL).map((own, place) => {
+      return new Map([true, false].flatMap((isFront) => {
+        const targets = this.#some(target, key, POOL, POOL, isFront);
+        const at = (place: number) => targets[place % targets.length]!;
+        return this.#some(entity, `${key}\u0000own`, POOL, POOL, isFront).map((own, place) => {
           const found = at(place >> 1);
-          return [own, found === own ? at((place >> 1) + 1) : found];
-        }),
-      );
+          return [own, found === own ? at((place >> 1) + 1) : found] as const;
+        });
+      }));
     });
   }
 
@@ -336,148 +366,177 @@ export class World {
     );
   }
 
-  /** Some records of a pool. */
-  #some(entity: Entity, key: string, least: number, most: number): WorldRecord[] {
+  /** Some records of a part of a pool; a pool of one record has a single part. */
+  #some(entity: Entity, key: string, least: number, most: number, isFront: boolean) {
     const stream = fork(this.#seed, key);
     const size = randomIntegerBetween(least, most, stream);
-    return shuffle(this.#pool(entity), stream).slice(0, size);
+    const pool = this.#pool(entity);
+    const own = pool.filter((one) => one.isFront === isFront);
+    return shuffle(own.length > 0 ? own : pool, stream).slice(0, size);
   }
 
   /** The records at a place: one, or those of a list, as many as at the first place in its items. */
-  #at(base: Base, at: Standing): readonly WorldRecord[] {
-    const own = this.#own(base, at);
-    if (at.leader === undefined || own.length === 0) return own;
-    return this.#at(base, at.leader).map((_, index) => own[index % own.length]!);
+  #at(base: Base, spot: Spot): readonly WorldRecord[] {
+    const own = this.#own(base, spot);
+    if (spot.leader === undefined || own.length === 0) return own;
+    return this.#at(base, spot.leader).map((_, index) => own[index % own.length]!);
   }
 
-  #own({ record, shape, args, key }: Base, at: Standing): readonly WorldRecord[] {
-    const { place: { of, type, path }, entity } = at;
-    if (record !== undefined) return this.#targets(record, at.relation!);
-    const given = "argument" in of ? fieldOf(args, of.argument) : undefined;
+  #own(base: Base, spot: Spot): readonly WorldRecord[] {
+    if (!("args" in base)) return this.#targets(base, spot.relation!);
+    const { place: { of, type, path }, entity } = spot;
+    const given = "argument" in of ? fieldOf(base.args, of.argument) : undefined;
     if (given !== undefined) return [this.#record(type, given)];
-    if ("list" in of) return this.#listed(at, shape!, args!);
+    if ("list" in of) return this.#listed(spot, base);
     const [least, most] = path.includes("*") ? [2, 4] : [1, 1];
-    return this.#some(entity, `${key}\u0000${path.join(".")}`, least, most);
+    return this.#some(entity, `${base.key}\u0000${wayText(path)}`, least, most, base.isFront);
   }
 
   /** The records of a list of what the arguments name. */
-  #listed({ entity, list }: Standing, { node, words }: ToolShape, args: JsonObject): WorldRecord[] {
-    let listed: WorldRecord[] | undefined;
-    const named: string[] = [];
-    for (const { parameter, role, type = "" } of node.takes) {
-      const value = fieldOf(args, parameter);
-      if (role !== "id" || value === undefined) continue;
-      const parent = this.#record(type, value);
-      named.push(parent.key);
-      const name = words.get(parameter) ?? wordOf(parameter, type);
-      const relation = this.#shapes.relationTo(entity, parent.entity, name);
-      const own = parent.entity.relations.values()
-        .find(({ isList, target }) => isList && target === entity);
-      if (relation === undefined && own === undefined) continue;
-      const members = relation ? this.#referring(parent, relation) : this.#targets(parent, own!);
-      listed = listed?.filter((one) => members.includes(one)) ?? [...members];
-    }
+  #listed({ entity, list }: Spot, { named, shape, isFront }: Call): WorldRecord[] {
+    const members = named.map(([take, parent]) =>
+      this.#members(entity, parent, shape.words.get(take.parameter), take)
+    ).filter((own) => own !== undefined);
     const { minItems: least = 0, maxItems: most = POOL } = list ?? {};
-    const found = listed ?? this.#some(entity, `list ${[entity.name, ...named].join()}`, 2, 4);
-    const others = this.#pool(entity).filter((one) => !found.includes(one));
-    return [...found, ...others.slice(0, Math.max(0, Number(least) - found.length))]
+    const key = `list ${[entity.name, ...named.map(([, { key }]) => key)].join()}`;
+    const [first, ...others] = members.length > 0
+      ? members
+      : [this.#some(entity, key, 2, 4, isFront)];
+    const found = first!.filter((one) => others.every((own) => own.includes(one)));
+    const more = this.#pool(entity).filter((one) =>
+      one.isFront === isFront && !found.includes(one)
+    );
+    return [...found, ...more.slice(0, Math.max(0, Number(least) - found.length))]
       .slice(0, Number(most));
   }
 
-  #base(type: string, id: JsonValue): Base {
-    const record = this.#record(type, id);
-    return { key: record.key, record };
+  /** The records of an entity that belong to one that an argument names; `undefined` if that says nothing of them. */
+  #members(
+    entity: Entity,
+    parent: WorldRecord,
+    word: string | undefined,
+    { parameter, type }: Take,
+  ): readonly WorldRecord[] | undefined {
+    const name = word ?? wordOf(parameter, type!);
+    const relation = this.#shapes.relationTo(entity, parent.entity, name);
+    if (relation !== undefined) return this.#referring(parent, relation);
+    const own = parent.entity.relations.values()
+      .find(({ isList, target }) => isList && target === entity);
+    return own && this.#targets(parent, own);
   }
 
-  #topBase(shape: ToolShape, args: JsonObject): Base {
-    const ids = shape.node.takes.filter(({ role }) => role === "id")
-      .map(({ parameter }) => [parameter, fieldOf(args, parameter) ?? null]);
-    const key = `call\u0000${shape.node.tool.name}\u0000${canonicalJson(ids)}`;
-    return { key, shape, args };
-  }
-
-  #top(shape: ToolShape, args: JsonObject): Place {
-    const { way, view } = shape;
-    const base = this.#topBase(shape, args);
-    const [record] = way.record ? this.#at(base, way.record) : [];
-    if (record !== undefined) return this.#recordPlace(record, view, way);
-    return this.#place({ base, path: [], view, way, listed: way });
-  }
-
-  /** The place of a record; `listed` has the places in the result of a tool, all of them where there is none. */
-  #recordPlace(record: WorldRecord, view: View, listed: Way | undefined): Place {
-    const { key, entity: { way, schema } } = record;
-    return { ...this.#place({ base: { key, record }, path: [], view, way, listed }), schema };
-  }
-
-  #place(spot: Spot, isWanted?: boolean): Place {
-    const { base, path, view, way, listed } = spot;
-    const item = way?.parts.get("*");
-    // A list of lists of records has one of them; one that the graph does not list has none.
-    const all = item?.leader ? this.#at(base, item.leader).length : 1;
+  #callOf(shape: ToolShape, args: JsonObject): Call {
+    const takes = shape.node.takes.filter(({ role }) => role === "id");
+    const given = takes.map(({ parameter }) => [parameter, fieldOf(args, parameter) ?? null]);
+    const named = takes.flatMap((take): [Take, WorldRecord][] => {
+      const value = fieldOf(args, take.parameter);
+      return value === undefined ? [] : [[take, this.#record(take.type!, value)]];
+    });
+    const key = `call\u0000${shape.node.tool.name}\u0000${canonicalJson(given)}`;
+    const { parts, schema } = shape;
     return {
-      key: [base.key, ...path].join("\u0000"),
-      depth: path.length,
-      isWanted,
-      isOptional: view.isOptional,
-      otherwise: view.only,
-      count: item && (listed === NOWHERE ? 0 : all),
-      within: (part) => this.#within(spot, part),
+      ...{ key, parts, schema, shape, args, named },
+      isFront: named[0]?.[1].isFront ?? true,
     };
   }
 
-  #within(spot: Spot, part: string | number): Place | undefined {
-    const { base, path } = spot;
-    const view = spot.view.at(part);
-    if (view === undefined) return undefined;
-    const name = typeof part === "number" ? "*" : part;
-    const key = path.length === 0 ? base.record?.entity.keys.get(name) : undefined;
-    if (key !== undefined) return known(this.#idOf(base.record!, key));
-    const way = spot.way?.parts.get(name);
-    const listed = spot.listed && (spot.listed.parts.get(name) ?? NOWHERE);
-    const index = typeof part === "number" ? part : spot.index;
-    const at = way && formOf(way, listed, view);
-    if (at === undefined) {
-      const here = { base, path: [...path, String(part)], view, way, listed, index };
-      return this.#place(here, way && !(listed === NOWHERE && way.parts.has("*")));
-    }
-    const records = this.#at(base, at);
-    const record = records[(index ?? 0) % records.length];
-    if (record === undefined) return undefined;
-    if (at.place.key === undefined) return known(this.#idOf(record, at.place.type));
-    // One that the graph does not list, as records nest without end, is left out where it may be.
-    const isWanted = listed === undefined || listed.record !== undefined;
-    return { ...this.#recordPlace(record, view, listed), isWanted };
+  /** The value of a record, or of a result, with holes for other records; `undefined` if there is none. */
+  #value(base: Base): JsonValue | undefined {
+    return this.#values.getOrInsertComputed(base.key, () => {
+      const known: Knowledge = (way) => {
+        const path = way.map((part) => typeof part === "number" ? "*" : part);
+        const type = "args" in base || path.length > 1 ? undefined : base.entity.keys.get(path[0]!);
+        if (type !== undefined) return { value: this.#idOf(base as WorldRecord, type) };
+        const part = base.parts.get(wayText(path));
+        if (part === undefined) return undefined;
+        if (part.spots.length > 0) return { value: HOLE };
+        const items = base.parts.get(wayText([...path, "*"]));
+        if (items === undefined) return {};
+        // A list of lists of records has one of them.
+        return { count: items.leader ? this.#at(base, items.leader).length : 1 };
+      };
+      const options = { known, isPartial: true };
+      return orUnfit(() =>
+        new Maker(this.#shapes.checks, this.#seed, base.key, options)
+          .make(base.schema, [], known([], true))
+      );
+    });
+  }
+
+  /** What a tool shows of a record, or of the result itself; `path` is the way there from the whole result. */
+  #shown(base: Base, shown: Shown, { shape, path }: {
+    readonly shape: ToolShape;
+    readonly path: readonly string[];
+  }): JsonValue | undefined {
+    const { checks } = this.#shapes;
+    const show = (
+      value: JsonValue | undefined,
+      shown: Shown,
+      way: readonly (string | number)[],
+    ): JsonValue | undefined => {
+      const own = way.map((part) => typeof part === "number" ? "*" : part);
+      const at = [...path, ...own];
+      if (at.length > MAX_LEVELS) throw new Unfit();
+      if (base.parts.get(wayText(own))?.spots.length) {
+        const listed = shape.spots.get(wayText(at));
+        if (listed === undefined && shown.isOptional) return undefined;
+        const spot = listed ?? base.parts.get(wayText(own))!.spots[0]!;
+        const records = this.#at(base, spot);
+        const index = way.findLast((part) => typeof part === "number") ?? 0;
+        const record = records[Number(index) % records.length];
+        if (record === undefined) return undefined;
+        return (listed ? spot.place.key !== undefined : shown.isObject)
+          ? this.#shown(record, shown, { shape, path: at })
+          : this.#idOf(record, spot.place.type);
+      }
+      if (value === undefined || value === HOLE) {
+        // What schemas exclude in each other is drawn by the one that is shown.
+        return orUnfit(() => new Maker(checks, this.#seed, base.key).make(shown.schemas[0]!, way));
+      }
+      if (Array.isArray(value)) {
+        const items = shown.at("*");
+        const isUnlisted = base.parts.has(wayText([...own, "*"])) &&
+          !shape.ways.has(wayText([...at, "*"]));
+        // A list of records that the graph does not list, as records nest without end.
+        if (isUnlisted || items === undefined) return shown.isOptional ? undefined : [];
+        return value.map((one, index) => show(one, items, [...way, index]) ?? null);
+      }
+      if (!isJsonObject(value)) return value;
+      return Object.fromEntries(
+        Object.entries(value).flatMap(([name, one]) => {
+          const part = shown.at(name);
+          const inner = part && show(one, part, [...way, name]);
+          return inner === undefined ? [] : [[name, inner]];
+        }),
+      );
+    };
+    return show(this.#value(base), shown, []);
   }
 }
 
+/** What a call is told whose argument names nothing. */
+type Unknown = Extract<WorldResult, { unknown: unknown }>["unknown"];
+
+/** What has a value with parts: a record, or the result of a call. */
+type Base = WorldRecord | Call;
+
 /** A record of a world. */
 interface WorldRecord {
-  readonly entity: Entity;
   readonly key: string;
+  readonly schema: JsonValue;
+  readonly parts: Parts;
+  /** Whether lists of all may show it. */
+  readonly isFront: boolean;
+  readonly entity: Entity;
   /** Its ids by their types. */
   readonly ids: ReadonlyMap<string, JsonValue>;
 }
 
-/** What a value is a part of: a record, or the result of a call. */
-interface Base {
-  readonly key: string;
-  readonly record?: WorldRecord;
-  readonly shape?: ToolShape;
-  readonly args?: JsonObject;
-}
-
-/** Where a value stands within its base. */
-interface Spot {
-  readonly base: Base;
-  readonly path: readonly string[];
-  readonly view: View;
-  /** The places of records from here on. */
-  readonly way: Way | undefined;
-  /** Those that the tool lists; `undefined` where none is to be left out. */
-  readonly listed: Way | undefined;
-  /** The place in the list around it. */
-  readonly index?: number | undefined;
+/** A call, and the records that its arguments name. */
+interface Call extends Omit<WorldRecord, "entity" | "ids"> {
+  readonly shape: ToolShape;
+  readonly args: JsonObject;
+  readonly named: readonly (readonly [Take, WorldRecord])[];
 }
 
 /** Whether two ids are the same. */
@@ -485,9 +544,12 @@ function isSame(one: JsonValue, other: JsonValue): boolean {
   return one === other || canonicalJson(one) === canonicalJson(other);
 }
 
-function nothing(): undefined {}
-
-/** The place of a value that is known. */
-function known(value: JsonValue): Place {
-  return { key: "", depth: 0, value, isWanted: true, within: nothing };
+/** Returns what is made; `undefined` where nothing fits. */
+function orUnfit<Made>(make: () => Made): Made | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof Unfit) return undefined;
+    throw error;
+  }
 }
