@@ -15,7 +15,7 @@ export interface Entity {
   /** The names of the types of its ids, by the property that holds each. */
   readonly keys: ReadonlyMap<string, string>;
   readonly relations: Map<string, Relation>;
-  readonly parts: Parts;
+  readonly top: Part;
   /** All that tools say of its records, by its text; `schema` is made of it. */
   readonly described: Map<string, JsonValue>;
   schema: JsonValue;
@@ -44,11 +44,19 @@ export interface Spot {
   readonly list?: JsonObject;
 }
 
-/**
- * The ways within a record or a result that lead to other records, as texts. At the end of each stands a record, or its
- * id, or either in the results of different tools; where it begins with the items of a list, there is a first one.
- */
-export type Parts = Map<string, { readonly spots: Spot[]; leader?: Spot }>;
+/** A part of a record or of a result that leads to other records. */
+export interface Part {
+  readonly parts: Map<string, Part>;
+  /** The record here, or its id, or either in the results of different tools. */
+  readonly spots: Spot[];
+  /** Of the items of a list, the first record in them. */
+  leader?: Spot;
+}
+
+/** Returns a part that leads nowhere yet. */
+function newPart(): Part {
+  return { parts: new Map(), spots: [] };
+}
 
 /** Returns a way of names of properties, and `*` for items, as a text. */
 export function wayText(way: readonly string[]): string {
@@ -112,8 +120,8 @@ export interface ToolShape {
   /** The schema of its results, among the definitions of all tools. */
   readonly schema: JsonValue;
   readonly shown: Shown;
-  /** What stands at the top of a result. */
-  readonly parts: Parts;
+  /** What leads to the first records in a result. */
+  readonly top: Part;
   /** All records in a result by the ways there, each after the one around it; and what is on these ways. */
   readonly spots: ReadonlyMap<string, Spot>;
   readonly ways: ReadonlySet<string>;
@@ -152,8 +160,8 @@ export class Shapes {
     }
     for (const [name, same] of Map.groupBy(types, ({ entity }) => entity)) {
       const keys = new Map(same.map((type) => [type.key, type.name]));
-      const [parts, relations, described] = [new Map(), new Map(), new Map()];
-      const entity = { ...{ name, keys, parts, relations, described }, schema: true };
+      const [top, relations, described] = [newPart(), new Map(), new Map()];
+      const entity = { ...{ name, keys, top, relations, described }, schema: true };
       for (const type of same) this.entityOf.set(type.name, entity);
     }
     for (const graph of sorted) {
@@ -188,7 +196,7 @@ export class Shapes {
   #toolShape(node: ToolNode, version: number): ToolShape {
     const schema = node.result && this.#shared(node.result, `${version} ${node.tool.name}`);
     const shown = new Shown(this.checks.root, [schema ?? true]);
-    const parts: Parts = new Map();
+    const top = newPart();
     const spots = new Map<string, Spot>();
     const words = new Map<string, string>();
     const shownAt = (path: readonly string[]) =>
@@ -201,7 +209,7 @@ export class Shapes {
       );
       const list = shownAt(path.slice(0, path.lastIndexOf("*")))?.parts[0];
       const own: Spot = { place, entity, ...(list && { list }) };
-      if (around === undefined) spots.set(wayText(path), addSpot(parts, own, path));
+      if (around === undefined) spots.set(wayText(path), addSpot(top, own, path));
       else {
         const { relations } = around.entity;
         const way = path.slice(around.place.path.length);
@@ -209,7 +217,7 @@ export class Shapes {
         const relation = relations.getOrInsert(wayText([name, entity.name, `${isList}`]), {
           ...{ entity: around.entity, name, type: place.type, target: entity, isList },
         });
-        const spot = addSpot(around.entity.parts, { ...own, relation }, way);
+        const spot = addSpot(around.entity.top, { ...own, relation }, way);
         spots.set(wayText(path), { ...spot, place, around });
         if ("argument" in of) words.set(of.argument, name);
       }
@@ -220,7 +228,7 @@ export class Shapes {
     const ways = new Set(
       node.records.flatMap(({ path }) => path.map((_, at) => wayText(path.slice(0, at + 1)))),
     );
-    return { ...{ node, shown, parts, spots, ways, words }, schema: schema ?? true };
+    return { ...{ node, shown, top, spots, ways, words }, schema: schema ?? true };
   }
 
   /** Returns a schema whose references lead to the definitions of all tools, to which it adds its own. */
@@ -257,19 +265,18 @@ function moved(value: JsonValue, to: string): JsonValue {
 }
 
 /** Adds a place, and returns it; of the same form at the end of the same way the first one counts. */
-function addSpot(parts: Parts, own: Spot, way: readonly string[]): Spot {
-  const on = Array.from(
-    { length: way.length + 1 },
-    (_, at) => parts.getOrInsertComputed(wayText(way.slice(0, at)), () => ({ spots: [] })),
-  );
-  const items = on[way.lastIndexOf("*") + 1 || -1];
+function addSpot(top: Part, own: Spot, way: readonly string[]): Spot {
+  let [end, items]: [Part, Part | undefined] = [top, undefined];
+  for (const name of way) {
+    end = end.parts.getOrInsertComputed(name, newPart);
+    if (name === "*") items = end;
+  }
   const spot = { ...own, ...(items?.leader && { leader: items.leader }) };
   if (items !== undefined) items.leader ??= spot;
-  const { spots } = on.at(-1)!;
-  const first = spots.find(({ place }) =>
+  const first = end.spots.find(({ place }) =>
     (place.key === undefined) === (own.place.key === undefined)
   );
-  if (first === undefined) spots.push(spot);
+  if (first === undefined) end.spots.push(spot);
   return first ?? spot;
 }
 

@@ -25,7 +25,7 @@ export type { Chain, ChainStep, ChainTask, RecordId };
 
 /** Ways that are drawn for one task, at most, and those in one world. */
 const MAX_WAYS = 2_000;
-const WAYS = 10;
+const WAYS = 50;
 /** Seeds that must each give a task by a tenth of these ways, so that trials find theirs. */
 const CHECKS = [1, 2, 3, 4];
 /** Calls of a chain, at most. */

@@ -15,10 +15,10 @@ import {
 } from "../base/json.ts";
 import { fork } from "../base/random.ts";
 import { word } from "../tools/schema/mock_text.ts";
-import { HOLE, type Knowledge, Maker, Unfit } from "../tools/schema/mock.ts";
+import { Draws, HOLE, type Known, Maker, Unfit } from "../tools/schema/mock.ts";
 import {
   type Entity,
-  type Parts,
+  type Part,
   type Relation,
   type Shapes,
   shapesOf,
@@ -157,7 +157,7 @@ export class World {
     if (unknown !== undefined) return { unknown };
     const { schema, shown, node } = shape;
     if (node.result === undefined) return { value: null };
-    const value = orUnfit(() => this.#shown(this.#callOf(shape, args), shown, { shape, path: [] }));
+    const value = orUnfit(() => this.#shown(this.#callOf(shape, args), shown, shape, []));
     if (value !== undefined && orUnfit(() => this.#shapes.checks.fits(schema, value))) {
       return { value };
     }
@@ -171,20 +171,19 @@ export class World {
    */
   field(type: string, id: JsonValue, path: readonly string[]): JsonValue | undefined {
     let base: Base = this.#record(type, id);
-    let value = this.#value(base);
-    let way: string[] = [];
-    for (const part of path) {
-      value = part === "*" && Array.isArray(value) ? value[0] : fieldOf(value, part);
-      way.push(part);
-      const [spot]: readonly Spot[] = base.parts.get(wayText(way))?.spots ?? [];
-      const [record]: readonly WorldRecord[] = spot && value !== undefined
-        ? this.#at(base, spot)
-        : [];
-      if (spot === undefined || record === undefined) continue;
-      [base, way] = [record, []];
+    let value = this.#value(base, path[0]);
+    let at: Part | undefined = base.top;
+    for (const [index, name] of path.entries()) {
+      value = name === "*" && Array.isArray(value) ? value[0] : fieldOf(value, name);
+      at = at?.parts.get(name);
+      const [spot]: readonly Spot[] = at?.spots ?? [];
+      if (spot === undefined || value === undefined) continue;
+      const record: WorldRecord | undefined = this.#at(base, spot)[0];
+      if (record === undefined) return undefined;
+      [base, at] = [record, record.top];
       value = spot.place.key === undefined
         ? this.#idOf(record, spot.place.type)
-        : this.#value(record);
+        : this.#value(record, path[index + 1]);
     }
     return value === HOLE ? undefined : value;
   }
@@ -252,7 +251,7 @@ export class World {
       if (value === undefined || role !== "id" && role !== "scope") continue;
       // Where there are none, no value is known.
       const known = attempt(() => role === "id" ? this.ids(type) : [this.scope(type)]) ?? [];
-      let isKnown = known.some((one) => isSame(one, value));
+      let isKnown = known.includes(value);
       if (role === "id" && isKnown) {
         const record = this.#record(type, value);
         const isReturned = spots.values().some(({ place: { of, key } }) =>
@@ -296,7 +295,7 @@ export class World {
         Array.from({ length: size }, (_, at) => ({
           ...{
             entity,
-            parts: entity.parts,
+            top: entity.top,
             schema: entity.schema,
             isFront: at * POOL < FRONT * size,
           },
@@ -315,18 +314,18 @@ export class World {
     const isPlain = !/"(?:format|pattern|enum)":/.test(jsonText(schema));
     return orUnfit(() => {
       if (isPlain && checks.fits(schema, token)) return token;
-      const value = new Maker(checks, this.#seed, key, { known: () => ({}) }).make(schema, [], {});
+      const value = new Maker(checks).make(schema, new Draws(this.#seed, key, {}));
       return checks.fits(schema, value) ? value : undefined;
     });
   }
 
   #record(type: string, id: JsonValue): WorldRecord {
-    const place = this.ids(type).findIndex((one) => isSame(one, id));
+    const place = this.ids(type).indexOf(id);
     const entity = this.#shapes.entityOf.get(type)!;
-    const { parts, schema } = entity;
+    const { top, schema } = entity;
     const key = `record\u0000${type}\u0000${canonicalJson(id)}`;
     return this.#pool(entity)[place] ??
-      { ...{ entity, parts, schema, key, isFront: false }, ids: new Map([[type, id]]) };
+      { ...{ entity, top, schema, key, isFront: false }, ids: new Map([[type, id]]) };
   }
 
   #idOf({ ids, key }: WorldRecord, type: string): JsonValue {
@@ -433,84 +432,96 @@ export class World {
       return value === undefined ? [] : [[take, this.#record(take.type!, value)]];
     });
     const key = `call\u0000${shape.node.tool.name}\u0000${canonicalJson(given)}`;
-    const { parts, schema } = shape;
+    const { top, schema } = shape;
     return {
-      ...{ key, parts, schema, shape, args, named },
+      ...{ key, top, schema, shape, args, named },
       isFront: named[0]?.[1].isFront ?? true,
     };
   }
 
-  /** The value of a record, or of a result, with holes for other records; `undefined` if there is none. */
-  #value(base: Base): JsonValue | undefined {
-    return this.#values.getOrInsertComputed(base.key, () => {
-      const known: Knowledge = (way) => {
-        const path = way.map((part) => typeof part === "number" ? "*" : part);
-        const type = "args" in base || path.length > 1 ? undefined : base.entity.keys.get(path[0]!);
-        if (type !== undefined) return { value: this.#idOf(base as WorldRecord, type) };
-        const part = base.parts.get(wayText(path));
-        if (part === undefined) return undefined;
-        if (part.spots.length > 0) return { value: HOLE };
-        const items = base.parts.get(wayText([...path, "*"]));
-        if (items === undefined) return {};
-        // A list of lists of records has one of them.
-        return { count: items.leader ? this.#at(base, items.leader).length : 1 };
+  /**
+   * The value of a record, or of a result, with holes for other records; `undefined` if there is none. With `only`, with
+   * holes for all of its properties but one.
+   */
+  #value(base: Base, only?: string): JsonValue | undefined {
+    return this.#values.getOrInsertComputed(wayText([base.key, only ?? ""]), () => {
+      const top: Known = {
+        ...this.#known(base, base.top),
+        within: (name) => {
+          const type = "entity" in base ? base.entity.keys.get(`${name}`) : undefined;
+          if (type !== undefined) return { value: this.#idOf(base as WorldRecord, type) };
+          return only === undefined || only === name
+            ? this.#knownWithin(base, base.top, name)
+            : { value: HOLE };
+        },
       };
-      const options = { known, isPartial: true };
-      return orUnfit(() =>
-        new Maker(this.#shapes.checks, this.#seed, base.key, options)
-          .make(base.schema, [], known([], true))
-      );
+      const maker = new Maker(this.#shapes.checks, { isPartial: true });
+      return orUnfit(() => maker.make(base.schema, new Draws(this.#seed, base.key, top)));
     });
   }
 
+  /** What is known of a part that leads to other records. */
+  #known(base: Base, { spots, parts }: Part): Known {
+    if (spots.length > 0) return { value: HOLE };
+    const items = parts.get("*");
+    // A list of lists of records has one of them.
+    return { count: items && (items.leader ? this.#at(base, items.leader).length : 1) };
+  }
+
+  #knownWithin(base: Base, around: Part, name: string | number): Known | undefined {
+    const part = around.parts.get(typeof name === "number" ? "*" : name);
+    return part && {
+      ...this.#known(base, part),
+      within: (inner) => this.#knownWithin(base, part, inner),
+    };
+  }
+
   /** What a tool shows of a record, or of the result itself; `path` is the way there from the whole result. */
-  #shown(base: Base, shown: Shown, { shape, path }: {
-    readonly shape: ToolShape;
-    readonly path: readonly string[];
-  }): JsonValue | undefined {
-    const { checks } = this.#shapes;
+  #shown(base: Base, top: Shown, shape: ToolShape, path: readonly string[]): JsonValue | undefined {
     const show = (
       value: JsonValue | undefined,
       shown: Shown,
-      way: readonly (string | number)[],
+      part: Part | undefined,
+      way: readonly string[],
+      place: number,
     ): JsonValue | undefined => {
-      const own = way.map((part) => typeof part === "number" ? "*" : part);
-      const at = [...path, ...own];
-      if (at.length > MAX_LEVELS) throw new Unfit();
-      if (base.parts.get(wayText(own))?.spots.length) {
-        const listed = shape.spots.get(wayText(at));
+      if (way.length > MAX_LEVELS) throw new Unfit();
+      const [spot] = part?.spots ?? [];
+      if (spot !== undefined) {
+        const listed = shape.spots.get(wayText(way));
         if (listed === undefined && shown.isOptional) return undefined;
-        const spot = listed ?? base.parts.get(wayText(own))!.spots[0]!;
-        const records = this.#at(base, spot);
-        const index = way.findLast((part) => typeof part === "number") ?? 0;
-        const record = records[Number(index) % records.length];
+        const records = this.#at(base, listed ?? spot);
+        const record = records[place % records.length];
         if (record === undefined) return undefined;
-        return (listed ? spot.place.key !== undefined : shown.isObject)
-          ? this.#shown(record, shown, { shape, path: at })
-          : this.#idOf(record, spot.place.type);
+        return (listed ? listed.place.key !== undefined : shown.isObject)
+          ? this.#shown(record, shown, shape, way)
+          : this.#idOf(record, (listed ?? spot).place.type);
       }
       if (value === undefined || value === HOLE) {
         // What schemas exclude in each other is drawn by the one that is shown.
-        return orUnfit(() => new Maker(checks, this.#seed, base.key).make(shown.schemas[0]!, way));
+        const key = wayText([base.key, ...way.slice(path.length), `${place}`]);
+        const maker = new Maker(this.#shapes.checks);
+        return orUnfit(() => maker.make(shown.schemas[0]!, new Draws(this.#seed, key)));
       }
+      const inner = (one: JsonValue, name: string, at = place) => {
+        const view = shown.at(name);
+        return view && show(one, view, part?.parts.get(name), [...way, name], at);
+      };
       if (Array.isArray(value)) {
-        const items = shown.at("*");
-        const isUnlisted = base.parts.has(wayText([...own, "*"])) &&
-          !shape.ways.has(wayText([...at, "*"]));
         // A list of records that the graph does not list, as records nest without end.
-        if (isUnlisted || items === undefined) return shown.isOptional ? undefined : [];
-        return value.map((one, index) => show(one, items, [...way, index]) ?? null);
+        const isUnlisted = part?.parts.has("*") && !shape.ways.has(wayText([...way, "*"]));
+        if (isUnlisted) return shown.isOptional ? undefined : [];
+        return value.map((one, at) => inner(one, "*", at)).filter((one) => one !== undefined);
       }
       if (!isJsonObject(value)) return value;
       return Object.fromEntries(
         Object.entries(value).flatMap(([name, one]) => {
-          const part = shown.at(name);
-          const inner = part && show(one, part, [...way, name]);
-          return inner === undefined ? [] : [[name, inner]];
+          const own = inner(one, name);
+          return own === undefined ? [] : [[name, own]];
         }),
       );
     };
-    return show(this.#value(base), shown, []);
+    return show(this.#value(base), top, base.top, path, 0);
   }
 }
 
@@ -524,7 +535,8 @@ type Base = WorldRecord | Call;
 interface WorldRecord {
   readonly key: string;
   readonly schema: JsonValue;
-  readonly parts: Parts;
+  /** What leads to other records within it. */
+  readonly top: Part;
   /** Whether lists of all may show it. */
   readonly isFront: boolean;
   readonly entity: Entity;
@@ -537,11 +549,6 @@ interface Call extends Omit<WorldRecord, "entity" | "ids"> {
   readonly shape: ToolShape;
   readonly args: JsonObject;
   readonly named: readonly (readonly [Take, WorldRecord])[];
-}
-
-/** Whether two ids are the same. */
-function isSame(one: JsonValue, other: JsonValue): boolean {
-  return one === other || canonicalJson(one) === canonicalJson(other);
 }
 
 /** Returns what is made; `undefined` where nothing fits. */

@@ -58,16 +58,18 @@ export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
   return (seed, input, ...purpose) => {
     let found: { readonly value: JsonValue } | undefined;
     let fault: unknown;
-    const given: Knowledge = ([name, ...inner], part) => {
-      const value = inner.length === 0 ? fieldOf(input, String(name)) : undefined;
-      const isPlain = ["string", "number", "bigint"].includes(typeof value);
-      return isPlain && isJsonObject(part) && checks.fits(part, value!) ? { value } : undefined;
+    const given: Known = {
+      within(name, part) {
+        const value = fieldOf(input, String(name));
+        const isPlain = ["string", "number", "bigint"].includes(typeof value);
+        return isPlain && isJsonObject(part) && checks.fits(part, value!) ? { value } : undefined;
+      },
     };
     for (let tries = 0; tries < ATTEMPTS; tries++) {
       const key = ["openapi", ...purpose, canonicalJson(input), tries].join("\u0000");
-      const options = { attempt: tries, ...(tries === 0 && { known: given }) };
+      const at = new Draws(seed, key, tries === 0 ? given : undefined);
       try {
-        const value = new Maker(checks, seed, key, options).make(schema);
+        const value = new Maker(checks, { attempt: tries }).make(schema, at);
         if (!checks.fits(schema, value)) continue;
         found ??= { value };
         // A success is not to be taken for a failure, if another value will do.
@@ -82,30 +84,54 @@ export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
   };
 }
 
-/** A part within a whole value: names of properties, and places in lists. */
-export type Way = readonly (string | number)[];
-
-/** What is known of a part, which is there, and is not null where it may be something else. */
+/** What is known of a part of a value: that it is there, and is not null where it may be something else. */
 export interface Known {
   readonly value?: JsonValue | undefined;
   /** How many items it has. */
-  readonly count?: number;
+  readonly count?: number | undefined;
+  /** Returns what is known of a part of it; `undefined` if chance decides whether it is there. */
+  within?(part: string | number, schema: JsonValue): Known | undefined;
 }
-
-/** Returns what is known of a part that a schema stands for; `undefined` if chance decides whether it is there. */
-export type Knowledge = (way: Way, schema: JsonValue) => Known | undefined;
 
 /** Stands for a value that is put in later, and fits any schema. */
 export const HOLE: JsonValue = Object.freeze({});
 
-/**
- * Makes one value. What is drawn for a part follows from the key and the way to it, not from what was drawn before.
- */
+/** What is drawn for a part: it follows from its key, not from what was drawn before. */
+export class Draws {
+  /** `depth` counts the levels of lists and objects around the part. */
+  constructor(
+    readonly seed: number,
+    readonly key: string,
+    readonly known?: Known,
+    readonly depth = 0,
+  ) {}
+
+  /** Returns those for a part of the part. */
+  within(part: string | number, schema: JsonValue): Draws {
+    const known = this.known?.within?.(part, schema);
+    return new Draws(this.seed, `${this.key}\u0000${part}`, known, this.depth + 1);
+  }
+
+  /** Returns those of another attempt. */
+  again(tries: number): Draws {
+    return new Draws(this.seed, `${this.key}\u0000try ${tries}`, this.known, this.depth);
+  }
+
+  stream(purpose: string): Stream {
+    return fork(this.seed, this.key, purpose);
+  }
+
+  /** Returns a number in `[0, 1)`. */
+  number(purpose: string): number {
+    return forkSeed(this.seed, this.key, purpose) / 2 ** 48;
+  }
+}
+
+/** Makes one value. */
 export class Maker {
   #values = 0;
   #characters = 0;
   readonly #attempt: number;
-  readonly #known: Knowledge;
   readonly #isPartial: boolean;
 
   /**
@@ -114,16 +140,12 @@ export class Maker {
    */
   constructor(
     readonly checks: Checks,
-    readonly seed: number,
-    readonly key: string,
-    { attempt = 0, known = () => undefined, isPartial = false }: {
+    { attempt = 0, isPartial = false }: {
       readonly attempt?: number;
-      readonly known?: Knowledge;
       readonly isPartial?: boolean;
     } = {},
   ) {
     this.#attempt = attempt;
-    this.#known = known;
     this.#isPartial = isPartial;
   }
 
@@ -132,13 +154,12 @@ export class Maker {
    *
    * @throws {Unfit} If nothing is found that fits what was chosen before.
    */
-  make(schema: JsonValue, way: Way = [], known?: Known): JsonValue {
-    if (known?.value !== undefined) return this.#counted(known.value);
+  make(schema: JsonValue, first: Draws): JsonValue {
+    if (first.known?.value !== undefined) return this.#counted(first.known.value);
     for (let tries = 1;; tries++) {
-      if (++this.#values > MAX_VALUES || way.length > MAX_DEPTH) throw new Unfit();
+      if (++this.#values > MAX_VALUES || first.depth > MAX_DEPTH) throw new Unfit();
       if (schema === false) throw new Unfit();
-      const key = [this.key, ...way, ...(tries === 1 ? [] : [`try ${tries}`])].join("\u0000");
-      const at = new Draws(this.seed, key, way, known);
+      const at = tries === 1 ? first : first.again(tries);
       if (!isJsonObject(schema)) return words(at.stream("text"), 0, MAX_TEXT);
       const whole = this.#whole(schema, at);
       const value = this.#fitting(whole, at);
@@ -163,8 +184,8 @@ export class Maker {
   }
 
   /** Whether a part is so deep within the whole that a small one has to do, without optional parts. */
-  #isDeep({ way }: Draws): boolean {
-    return this.#attempt >= ATTEMPTS / 2 || way.length >= FULL_DEPTH ||
+  #isDeep({ depth }: Draws): boolean {
+    return this.#attempt >= ATTEMPTS / 2 || depth >= FULL_DEPTH ||
       !this.#isPartial && this.#values >= FULL_VALUES;
   }
 
@@ -362,7 +383,7 @@ export class Maker {
         : Array.isArray(items)
         ? true
         : items;
-      const value = this.#part(own, [...at.way, tries]);
+      const value = this.make(own, at.within(tries, own));
       const text = uniqueItems === true && value !== HOLE ? canonicalJson(value) : String(place);
       if (!seen.has(text)) list.push(value);
       seen.add(text);
@@ -386,13 +407,12 @@ export class Maker {
     const most = sizeOf(schema, "maxProperties", Infinity);
     const entries = new Map<string, JsonValue>();
     const add = (name: string, own: JsonValue, isNeeded: boolean) => {
-      const way = [...at.way, name];
-      const known = this.#known(way, own);
-      const isThere = isNeeded || known !== undefined || entries.size < least ||
+      const inner = at.within(name, own);
+      const isThere = isNeeded || inner.known !== undefined || entries.size < least ||
         !this.#isDeep(at) && at.number(`there ${name}`) < 0.7;
       if (!isThere) return;
       try {
-        entries.set(name, this.make(own, way, known));
+        entries.set(name, this.make(own, inner));
       } catch (error) {
         // It is left out where nothing is found for it.
         if (!(error instanceof Unfit) || isNeeded && !this.#isPartial) throw error;
@@ -416,7 +436,12 @@ export class Maker {
       const name = pattern !== undefined
         ? patternText(pattern, stream)
         : isJsonObject(propertyNames)
-        ? String(this.make({ type: "string", ...propertyNames }, [...at.way, `name ${tries}`]))
+        ? String(
+          this.make(
+            { type: "string", ...propertyNames },
+            at.within(`name ${tries}`, propertyNames),
+          ),
+        )
         : word(stream);
       if (name === undefined) throw new Unfit();
       if (!entries.has(name)) add(name, own, true);
@@ -427,29 +452,6 @@ export class Maker {
     return Object.fromEntries(
       [...new Set(order)].map((name) => [this.#counted(name), entries.get(name)!]),
     );
-  }
-
-  #part(schema: JsonValue, way: Way): JsonValue {
-    return this.make(schema, way, this.#known(way, schema));
-  }
-}
-
-/** What is drawn for a part: each by itself. */
-class Draws {
-  constructor(
-    readonly seed: number,
-    readonly key: string,
-    readonly way: Way,
-    readonly known: Known | undefined,
-  ) {}
-
-  stream(purpose: string): Stream {
-    return fork(this.seed, this.key, purpose);
-  }
-
-  /** Returns a number in `[0, 1)`. */
-  number(purpose: string): number {
-    return forkSeed(this.seed, this.key, purpose) / 2 ** 48;
   }
 }
 
