@@ -241,7 +241,7 @@ function drawTask(
     const task = orNone(() => taskOf(plan, way, world, stream));
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     const needed = new Set(task.calls.map(({ tool }) => tool));
-    const nodes = [...plan.graph.nodes.values()];
+    const nodes = [...plan.graph.nodes.values()].filter((node) => isMade(world, node));
     const others = shuffle(nodes.filter(({ tool }) => !needed.has(tool.name)), stream)
       .slice(0, Math.max(0, offered - needed.size));
     const tools = nodes.filter((node) => needed.has(node.tool.name) || others.includes(node))
@@ -333,14 +333,18 @@ function taskOf(
   return { question, calls, answer, target, given, scopes: shared, others, world, steps };
 }
 
+/** Whether a world has all ids and scopes of a tool. */
+function isMade(world: World, { takes, records }: ToolNode): boolean {
+  const types = [...records, ...takes.filter(({ role }) => role === "id")].map(({ type }) => type!);
+  const scopes = takes.filter(({ role }) => role === "scope").map(({ type }) => type!);
+  return types.every((type) => orNone(() => world.ids(type)) !== undefined) &&
+    scopes.every((name) => orNone(() => world.scope(name)) !== undefined);
+}
+
 /** Returns a tool whose calls a world answers. */
-function answered(graph: ToolGraph, world: World, { tool, takes }: ToolNode): Tool {
-  const { additionalProperties, ...parameters } = tool.parameters;
-  // A parameter that no model is shown may be given all the same.
-  const isOpen = additionalProperties === undefined || takes.some(({ role }) => role === "fixed");
+function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
   const own: Tool = {
     ...tool,
-    parameters: isOpen ? parameters : tool.parameters,
     [SERVED]: undefined,
     [FRESH]: () => own,
     execute(input) {

@@ -11,7 +11,6 @@ import {
   type JsonObject,
   jsonText,
   type JsonValue,
-  listText,
 } from "../base/json.ts";
 import { fork } from "../base/random.ts";
 import { word } from "../tools/schema/mock_text.ts";
@@ -141,7 +140,7 @@ export class World {
   scope(name: string): JsonValue {
     return this.#scopes.getOrInsertComputed(name, () => {
       const value = this.#id(this.#shapes.scopes.get(name) ?? {}, `scope\u0000${name}`);
-      if (value === undefined) throw this.#unfit(`the scope ${name}`, [name]);
+      if (value === undefined) throw unfit(`the scope ${name}`);
       return value;
     });
   }
@@ -226,16 +225,6 @@ export class World {
     return shown;
   }
 
-  /** The error of values that several tools share, and that fit none of what they say. */
-  #unfit(what: string, types: readonly string[]): InputError {
-    const isOne = ({ type }: { readonly type?: string }) => types.includes(type ?? "");
-    const tools = this.#shapes.tools.values().filter(({ node: { takes, records } }) =>
-      takes.some(isOne) || records.some(isOne)
-    ).map(({ node }) => node.tool.name).toArray();
-    const rule = "a value must fit the schemas of all tools that have it";
-    return cannot(`draw ${what}`, rule, `none fits those of ${listText(tools, 5)}`);
-  }
-
   #shape(tool: string): ToolShape {
     const shape = this.#shapes.tools.get(tool);
     if (shape !== undefined) return shape;
@@ -272,7 +261,7 @@ export class World {
     if (this.#pools.size === 0) this.#drawPools();
     const pool = this.#pools.get(entity)!;
     if (pool.length > 0) return pool;
-    throw this.#unfit(`ids of ${entity.name}`, [...entity.keys.values()]);
+    throw unfit(`ids of ${entity.name}`);
   }
 
   /** All pools at once, in one order: no id is of two types. */
@@ -549,6 +538,14 @@ interface Call extends Omit<WorldRecord, "entity" | "ids"> {
   readonly shape: ToolShape;
   readonly args: JsonObject;
   readonly named: readonly (readonly [Take, WorldRecord])[];
+}
+
+function unfit(what: string): InputError {
+  return cannot(
+    `draw ${what}`,
+    "a value must fit the schemas of all tools that have it",
+    "none does",
+  );
 }
 
 /** Returns what is made; `undefined` where nothing fits. */
