@@ -108,6 +108,7 @@ export class World {
   readonly #scopes = new Map<string, JsonValue>();
   readonly #orders = new Map<Relation, ReadonlyMap<WorldRecord, WorldRecord>>();
   readonly #values = new Map<string, JsonValue | undefined>();
+  readonly #results = new Map<string, JsonValue | undefined>();
 
   /** Makes a world; `seed` is an integer. */
   constructor(graph: ToolGraph, seed: number, { unknown = "error", also }: WorldOptions = {}) {
@@ -154,14 +155,21 @@ export class World {
     const shape = this.#shape(tool);
     const unknown = this.#unknown(shape, args);
     if (unknown !== undefined) return { unknown };
-    const { schema, shown, node } = shape;
-    if (node.result === undefined) return { value: null };
-    const value = orUnfit(() => this.#shown(this.#callOf(shape, args), shown, shape, []));
-    if (value !== undefined && orUnfit(() => this.#shapes.checks.fits(schema, value))) {
-      return { value };
-    }
-    const rule = "it must fit its schema";
-    throw cannot(`make up a result of ${tool}`, rule, "no value was found that does");
+    if (shape.node.result === undefined) return { value: null };
+    const own = this.#callOf(shape, args);
+    const value = this.#results.getOrInsertComputed(own.key, () =>
+      orUnfit(() => {
+        const value = this.#shown(own, shape.shown, shape, []);
+        return value !== undefined && this.#shapes.checks.fits(shape.schema, value)
+          ? value
+          : undefined;
+      }));
+    if (value !== undefined) return { value };
+    throw cannot(
+      `make up a result of ${tool}`,
+      "it must fit its schema",
+      "no value was found that does",
+    );
   }
 
   /**

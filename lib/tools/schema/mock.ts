@@ -502,11 +502,12 @@ export class Checks {
     if (value === HOLE || !isJsonObject(schema)) return schema !== false;
     if (!this.fitsPlain(schema, value)) return false;
     const { $ref, allOf, anyOf, oneOf, properties, items, additionalProperties } = schema;
-    const fitting = (branches: JsonValue | undefined) =>
-      Array.isArray(branches) ? branches.filter((one) => this.fits(one, value)) : undefined;
-    if ($ref !== undefined && !this.fits(targetOf(this.root, $ref), value)) return false;
-    if (Array.isArray(allOf) && !allOf.every((one) => this.fits(one, value))) return false;
-    if (fitting(anyOf)?.length === 0 || (fitting(oneOf)?.length ?? 1) !== 1) return false;
+    const fitsOne = (one: JsonValue | undefined) => this.fits(one, value);
+    const isRefused = $ref !== undefined && !fitsOne(targetOf(this.root, $ref)) ||
+      Array.isArray(allOf) && !allOf.every(fitsOne) ||
+      Array.isArray(anyOf) && !anyOf.some(fitsOne) ||
+      Array.isArray(oneOf) && oneOf.filter(fitsOne).length !== 1;
+    if (isRefused) return false;
     if (Array.isArray(value)) {
       return !isJsonObject(items) || value.every((one) => this.fits(items, one));
     }
