@@ -16,9 +16,8 @@ export interface Entity {
   readonly keys: ReadonlyMap<string, string>;
   readonly relations: Map<string, Relation>;
   readonly top: Part;
-  /** All that tools say of its records, by its text; `schema` is made of it. */
-  readonly described: Map<string, JsonValue>;
-  schema: JsonValue;
+  /** All that tools say of its records. */
+  readonly schema: { readonly allOf: JsonValue[] };
 }
 
 /** How records of an entity refer to others. */
@@ -139,6 +138,7 @@ export class Shapes {
   readonly entityOf = new Map<string, Entity>();
   readonly tools = new Map<string, ToolShape>();
   readonly #definitions: JsonObject = {};
+  readonly #described = new Set<string>();
 
   constructor(graphs: readonly ToolGraph[]) {
     const nodes = graphs.flatMap((graph) => [...graph.nodes.values()]);
@@ -160,8 +160,11 @@ export class Shapes {
     }
     for (const [name, same] of Map.groupBy(types, ({ entity }) => entity)) {
       const keys = new Map(same.map((type) => [type.key, type.name]));
-      const [top, relations, described] = [newPart(), new Map(), new Map()];
-      const entity = { ...{ name, keys, top, relations, described }, schema: true };
+      const entity = {
+        ...{ name, keys, relations: new Map() },
+        top: newPart(),
+        schema: { allOf: [] },
+      };
       for (const type of same) this.entityOf.set(type.name, entity);
     }
     for (const graph of sorted) {
@@ -172,10 +175,6 @@ export class Shapes {
           this.tools.set(node.tool.name, shape);
         }
       }
-    }
-    for (const entity of new Set(this.entityOf.values())) {
-      const all = [...entity.described.keys()].sort().map((text) => entity.described.get(text)!);
-      entity.schema = all.length === 1 ? all[0]! : { allOf: all };
     }
   }
 
@@ -222,7 +221,9 @@ export class Shapes {
         if ("argument" in of) words.set(of.argument, name);
       }
       for (const one of key === undefined ? [] : shownAt(path)?.schemas ?? []) {
-        entity.described.set(jsonText(one), one);
+        const text = `${entity.name} ${jsonText(one)}`;
+        if (!this.#described.has(text)) entity.schema.allOf.push(one);
+        this.#described.add(text);
       }
     }
     const ways = new Set(

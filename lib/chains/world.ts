@@ -179,7 +179,7 @@ export class World {
   field(type: string, id: JsonValue, path: readonly string[]): JsonValue | undefined {
     let base: Base = this.#record(type, id);
     let value = this.#value(base, path[0]);
-    let at: Part | undefined = base.top;
+    let at: Part | undefined = base.of.top;
     for (const [index, name] of path.entries()) {
       value = name === "*" && Array.isArray(value) ? value[0] : fieldOf(value, name);
       at = at?.parts.get(name);
@@ -187,7 +187,7 @@ export class World {
       if (spot === undefined || value === undefined) continue;
       const record: WorldRecord | undefined = this.#at(base, spot)[0];
       if (record === undefined) return undefined;
-      [base, at] = [record, record.top];
+      [base, at] = [record, record.of.top];
       value = spot.place.key === undefined
         ? this.#idOf(record, spot.place.type)
         : this.#value(record, path[index + 1]);
@@ -201,7 +201,7 @@ export class World {
    */
   related(type: string, id: JsonValue, relation: string): JsonValue | undefined {
     const record = this.#record(type, id);
-    const own = record.entity.relations.values().find(({ name }) => name === relation);
+    const own = record.of.relations.values().find(({ name }) => name === relation);
     const [first] = own === undefined ? [] : this.#targets(record, own);
     return first && this.#idOf(first, own!.type);
   }
@@ -256,7 +256,7 @@ export class World {
         );
         isKnown = !isReturned ||
           parents.every(([parent, one]) =>
-            this.#members(record.entity, one, words.get(parent.parameter), parent)
+            this.#members(record.of, one, words.get(parent.parameter), parent)
               ?.includes(record) !== false
           );
         parents.push([take, record]);
@@ -290,12 +290,7 @@ export class World {
       this.#pools.set(
         entity,
         Array.from({ length: size }, (_, at) => ({
-          ...{
-            entity,
-            top: entity.top,
-            schema: entity.schema,
-            isFront: at * POOL < FRONT * size,
-          },
+          ...{ of: entity, isFront: at * POOL < FRONT * size },
           key: `record\u0000${entity.name}\u0000${at}`,
           ids: new Map(ids.map(([type, own]) => [type, own[at]!])),
         })),
@@ -318,11 +313,9 @@ export class World {
 
   #record(type: string, id: JsonValue): WorldRecord {
     const place = this.ids(type).indexOf(id);
-    const entity = this.#shapes.entityOf.get(type)!;
-    const { top, schema } = entity;
+    const of = this.#shapes.entityOf.get(type)!;
     const key = `record\u0000${type}\u0000${canonicalJson(id)}`;
-    return this.#pool(entity)[place] ??
-      { ...{ entity, top, schema, key, isFront: false }, ids: new Map([[type, id]]) };
+    return this.#pool(of)[place] ?? { of, key, isFront: false, ids: new Map([[type, id]]) };
   }
 
   #idOf({ ids, key }: WorldRecord, type: string): JsonValue {
@@ -389,7 +382,7 @@ export class World {
   }
 
   /** The records of a list of what the arguments name. */
-  #listed({ entity, list }: Spot, { named, shape, isFront }: Call): WorldRecord[] {
+  #listed({ entity, list }: Spot, { named, of: shape, isFront }: Call): WorldRecord[] {
     const members = named.map(([take, parent]) =>
       this.#members(entity, parent, shape.words.get(take.parameter), take)
     ).filter((own) => own !== undefined);
@@ -414,9 +407,9 @@ export class World {
     { parameter, type }: Take,
   ): readonly WorldRecord[] | undefined {
     const name = word ?? wordOf(parameter, type!);
-    const relation = this.#shapes.relationTo(entity, parent.entity, name);
+    const relation = this.#shapes.relationTo(entity, parent.of, name);
     if (relation !== undefined) return this.#referring(parent, relation);
-    const own = parent.entity.relations.values()
+    const own = parent.of.relations.values()
       .find(({ isList, target }) => isList && target === entity);
     return own && this.#targets(parent, own);
   }
@@ -429,11 +422,7 @@ export class World {
       return value === undefined ? [] : [[take, this.#record(take.type!, value)]];
     });
     const key = `call\u0000${shape.node.tool.name}\u0000${canonicalJson(given)}`;
-    const { top, schema } = shape;
-    return {
-      ...{ key, top, schema, shape, args, named },
-      isFront: named[0]?.[1].isFront ?? true,
-    };
+    return { ...{ of: shape, key, args, named }, isFront: named[0]?.[1].isFront ?? true };
   }
 
   /**
@@ -443,17 +432,17 @@ export class World {
   #value(base: Base, only?: string): JsonValue | undefined {
     return this.#values.getOrInsertComputed(wayText([base.key, only ?? ""]), () => {
       const top: Known = {
-        ...this.#known(base, base.top),
+        ...this.#known(base, base.of.top),
         within: (name) => {
-          const type = "entity" in base ? base.entity.keys.get(`${name}`) : undefined;
+          const type = "ids" in base ? base.of.keys.get(`${name}`) : undefined;
           if (type !== undefined) return { value: this.#idOf(base as WorldRecord, type) };
           return only === undefined || only === name
-            ? this.#knownWithin(base, base.top, name)
+            ? this.#knownWithin(base, base.of.top, name)
             : { value: HOLE };
         },
       };
       const maker = new Maker(this.#shapes.checks, { isPartial: true });
-      return orUnfit(() => maker.make(base.schema, new Draws(this.#seed, base.key, top)));
+      return orUnfit(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)));
     });
   }
 
@@ -518,7 +507,7 @@ export class World {
         }),
       );
     };
-    return show(this.#value(base), top, base.top, path, 0);
+    return show(this.#value(base), top, base.of.top, path, 0);
   }
 }
 
@@ -530,20 +519,17 @@ type Base = WorldRecord | Call;
 
 /** A record of a world. */
 interface WorldRecord {
+  readonly of: Entity;
   readonly key: string;
-  readonly schema: JsonValue;
-  /** What leads to other records within it. */
-  readonly top: Part;
   /** Whether lists of all may show it. */
   readonly isFront: boolean;
-  readonly entity: Entity;
   /** Its ids by their types. */
   readonly ids: ReadonlyMap<string, JsonValue>;
 }
 
 /** A call, and the records that its arguments name. */
-interface Call extends Omit<WorldRecord, "entity" | "ids"> {
-  readonly shape: ToolShape;
+interface Call extends Pick<WorldRecord, "key" | "isFront"> {
+  readonly of: ToolShape;
   readonly args: JsonObject;
   readonly named: readonly (readonly [Take, WorldRecord])[];
 }

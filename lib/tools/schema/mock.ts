@@ -127,27 +127,20 @@ export class Draws {
   }
 }
 
+/** How a value is made. */
+export interface MakerOptions {
+  /** The attempt, from 0: later ones leave out more. */
+  readonly attempt?: number;
+  /** Whether it may be large, and has holes for required parts for which nothing is found. */
+  readonly isPartial?: boolean;
+}
+
 /** Makes one value. */
 export class Maker {
   #values = 0;
   #characters = 0;
-  readonly #attempt: number;
-  readonly #isPartial: boolean;
 
-  /**
-   * Makes a maker: `attempt` counts from 0, and later ones leave out more; a value that `isPartial` may be large, and
-   * has holes for required parts for which nothing is found.
-   */
-  constructor(
-    readonly checks: Checks,
-    { attempt = 0, isPartial = false }: {
-      readonly attempt?: number;
-      readonly isPartial?: boolean;
-    } = {},
-  ) {
-    this.#attempt = attempt;
-    this.#isPartial = isPartial;
-  }
+  constructor(readonly checks: Checks, readonly options: MakerOptions = {}) {}
 
   /**
    * Returns a value for the whole, or for a part.
@@ -185,8 +178,8 @@ export class Maker {
 
   /** Whether a part is so deep within the whole that a small one has to do, without optional parts. */
   #isDeep({ depth }: Draws): boolean {
-    return this.#attempt >= ATTEMPTS / 2 || depth >= FULL_DEPTH ||
-      !this.#isPartial && this.#values >= FULL_VALUES;
+    return Number(this.options.attempt) >= ATTEMPTS / 2 || depth >= FULL_DEPTH ||
+      !this.options.isPartial && this.#values >= FULL_VALUES;
   }
 
   /** Returns all that applies to one value, with one branch of each choice. */
@@ -415,7 +408,7 @@ export class Maker {
         entries.set(name, this.make(own, inner));
       } catch (error) {
         // It is left out where nothing is found for it.
-        if (!(error instanceof Unfit) || isNeeded && !this.#isPartial) throw error;
+        if (!(error instanceof Unfit) || isNeeded && !this.options.isPartial) throw error;
         if (isNeeded) entries.set(name, HOLE);
       }
     };
