@@ -298,7 +298,8 @@ function taskOf(
     const input = Object.fromEntries(args);
     calls.push({ tool: name, arguments: input });
     if (label !== undefined) {
-      const ids = world.list(name, input);
+      const ids = world.records(name, input).filter(({ place }) => place === root)
+        .map((record) => record.id);
       const id = draw(ids, stream);
       const of = drive && seen.at(-1)!.type;
       // Of two records of a kind, a question would have to say which of them it goes on with.

@@ -206,14 +206,6 @@ export class World {
     return first && this.#idOf(first, own!.type);
   }
 
-  /** Returns the ids in the list of a tool's result; none if it has no list. */
-  list(tool: string, args: JsonObject): JsonValue[] {
-    const list = this.#shape(tool).spots.values().find(({ place }) => "list" in place.of);
-    return this.records(tool, args).filter(({ place }) => place === list?.place).map(({ id }) =>
-      id
-    );
-  }
-
   /** Returns the records in the result of a call, each after the one that it stands in, without drawing the result. */
   records(tool: string, args: JsonObject): ShownRecord[] {
     const shape = this.#shape(tool);
@@ -386,17 +378,12 @@ export class World {
     const members = named.map(([take, parent]) =>
       this.#members(entity, parent, shape.words.get(take.parameter), take)
     ).filter((own) => own !== undefined);
-    const { minItems: least = 0, maxItems: most = POOL } = list ?? {};
     const key = `list ${[entity.name, ...named.map(([, { key }]) => key)].join()}`;
     const [first, ...others] = members.length > 0
       ? members
       : [this.#some(entity, key, 2, 4, isFront)];
-    const found = first!.filter((one) => others.every((own) => own.includes(one)));
-    const more = this.#pool(entity).filter((one) =>
-      one.isFront === isFront && !found.includes(one)
-    );
-    return [...found, ...more.slice(0, Math.max(0, Number(least) - found.length))]
-      .slice(0, Number(most));
+    return first!.filter((one) => others.every((own) => own.includes(one)))
+      .slice(0, Number(list?.["maxItems"] ?? POOL));
   }
 
   /** The records of an entity that belong to one that an argument names; `undefined` if that says nothing of them. */
@@ -415,13 +402,12 @@ export class World {
   }
 
   #callOf(shape: ToolShape, args: JsonObject): Call {
-    const takes = shape.node.takes.filter(({ role }) => role === "id");
-    const given = takes.map(({ parameter }) => [parameter, fieldOf(args, parameter) ?? null]);
-    const named = takes.flatMap((take): [Take, WorldRecord][] => {
-      const value = fieldOf(args, take.parameter);
+    const named = shape.node.takes.flatMap((take): [Take, WorldRecord][] => {
+      const value = take.role === "id" ? fieldOf(args, take.parameter) : undefined;
       return value === undefined ? [] : [[take, this.#record(take.type!, value)]];
     });
-    const key = `call\u0000${shape.node.tool.name}\u0000${canonicalJson(given)}`;
+    const names = named.flatMap(([{ parameter }, record]) => [parameter, record.key]);
+    const key = wayText(["call", shape.node.tool.name, ...names]);
     return { ...{ of: shape, key, args, named }, isFront: named[0]?.[1].isFront ?? true };
   }
 
@@ -431,16 +417,13 @@ export class World {
    */
   #value(base: Base, only?: string): JsonValue | undefined {
     return this.#values.getOrInsertComputed(wayText([base.key, only ?? ""]), () => {
-      const top: Known = {
-        ...this.#known(base, base.of.top),
-        within: (name) => {
-          const type = "ids" in base ? base.of.keys.get(`${name}`) : undefined;
-          if (type !== undefined) return { value: this.#idOf(base as WorldRecord, type) };
-          return only === undefined || only === name
-            ? this.#knownWithin(base, base.of.top, name)
-            : { value: HOLE };
-        },
+      const known = this.#known(base, base.of.top);
+      const within = (name: string | number): Known | undefined => {
+        const type = "ids" in base ? base.of.keys.get(`${name}`) : undefined;
+        if (type !== undefined) return { value: this.#idOf(base as WorldRecord, type) };
+        return only === undefined || only === name ? known.within!(name, true) : { value: HOLE };
       };
+      const top = { ...known, within };
       const maker = new Maker(this.#shapes.checks, { isPartial: true });
       return orUnfit(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)));
     });
@@ -448,17 +431,15 @@ export class World {
 
   /** What is known of a part that leads to other records. */
   #known(base: Base, { spots, parts }: Part): Known {
-    if (spots.length > 0) return { value: HOLE };
     const items = parts.get("*");
-    // A list of lists of records has one of them.
-    return { count: items && (items.leader ? this.#at(base, items.leader).length : 1) };
-  }
-
-  #knownWithin(base: Base, around: Part, name: string | number): Known | undefined {
-    const part = around.parts.get(typeof name === "number" ? "*" : name);
-    return part && {
-      ...this.#known(base, part),
-      within: (inner) => this.#knownWithin(base, part, inner),
+    return {
+      ...(spots.length > 0 && { value: HOLE }),
+      // A list of lists of records has one of them.
+      count: items && (items.leader ? this.#at(base, items.leader).length : 1),
+      within: (name) => {
+        const part = parts.get(typeof name === "number" ? "*" : name);
+        return part && this.#known(base, part);
+      },
     };
   }
 
