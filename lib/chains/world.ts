@@ -105,10 +105,12 @@ export class World {
   readonly #seed: number;
   readonly #takesUnknown: boolean;
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
+  readonly #indexes = new Map<string, ReadonlyMap<JsonValue, WorldRecord>>();
   readonly #scopes = new Map<string, JsonValue>();
   readonly #orders = new Map<Relation, ReadonlyMap<WorldRecord, WorldRecord>>();
   readonly #values = new Map<string, JsonValue | undefined>();
   readonly #results = new Map<string, JsonValue | undefined>();
+  readonly #records = new Map<string, readonly ShownRecord[]>();
 
   /** Makes a world; `seed` is an integer. */
   constructor(graph: ToolGraph, seed: number, { unknown = "error", also }: WorldOptions = {}) {
@@ -125,12 +127,10 @@ export class World {
    * @throws {InputError} If no value is an id of the type.
    */
   ids(type: string, isFront?: boolean): JsonValue[] {
-    const entity = this.#shapes.entityOf.get(type);
-    if (entity === undefined) {
-      throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
-    }
-    return this.#pool(entity).filter((one) => isFront === undefined || one.isFront === isFront)
-      .map(({ ids }) => ids.get(type)!);
+    return [...this.#index(type)].filter(([, one]) =>
+      isFront === undefined || one.isFront === isFront
+    )
+      .map(([id]) => id);
   }
 
   /**
@@ -207,22 +207,24 @@ export class World {
   }
 
   /** Returns the records in the result of a call, each after the one that it stands in, without drawing the result. */
-  records(tool: string, args: JsonObject): ShownRecord[] {
+  records(tool: string, args: JsonObject): readonly ShownRecord[] {
     const shape = this.#shape(tool);
     if (this.#unknown(shape, args) !== undefined) return [];
     const top = this.#callOf(shape, args);
-    const shown: ShownRecord[] = [];
-    for (const spot of shape.spots.values()) {
-      const { place, place: { type }, around: outer } = spot;
-      const arounds = outer && shown.filter((one) => one.place === outer.place);
-      for (const around of arounds ?? [undefined]) {
-        const base = around ? this.#record(around.type, around.id) : top;
-        for (const record of this.#at(base, spot)) {
-          shown.push({ place, type, id: this.#idOf(record, type), ...(around && { around }) });
+    return this.#records.getOrInsertComputed(top.key, () => {
+      const shown: ShownRecord[] = [];
+      for (const spot of shape.spots.values()) {
+        const { place, place: { type }, around: outer } = spot;
+        const arounds = outer && shown.filter((one) => one.place === outer.place);
+        for (const around of arounds ?? [undefined]) {
+          const base = around ? this.#record(around.type, around.id) : top;
+          for (const record of this.#at(base, spot)) {
+            shown.push({ place, type, id: this.#idOf(record, type), ...(around && { around }) });
+          }
         }
       }
-    }
-    return shown;
+      return shown;
+    });
   }
 
   #shape(tool: string): ToolShape {
@@ -239,8 +241,9 @@ export class World {
       const value = fieldOf(args, parameter);
       if (value === undefined || role !== "id" && role !== "scope") continue;
       // Where there are none, no value is known.
-      const known = attempt(() => role === "id" ? this.ids(type) : [this.scope(type)]) ?? [];
-      let isKnown = known.includes(value);
+      let isKnown = attempt(() =>
+        role === "id" ? this.#index(type).has(value) : this.scope(type) === value
+      ) ?? false;
       if (role === "id" && isKnown) {
         const record = this.#record(type, value);
         const isReturned = spots.values().some(({ place: { of, key } }) =>
@@ -255,6 +258,17 @@ export class World {
       }
       if (!isKnown) return { parameter, type, value };
     }
+  }
+
+  /** The records that there are, by their ids of a type. */
+  #index(type: string): ReadonlyMap<JsonValue, WorldRecord> {
+    return this.#indexes.getOrInsertComputed(type, () => {
+      const entity = this.#shapes.entityOf.get(type);
+      if (entity !== undefined) {
+        return new Map(this.#pool(entity).map((one) => [one.ids.get(type)!, one]));
+      }
+      throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
+    });
   }
 
   #pool(entity: Entity): readonly WorldRecord[] {
@@ -304,10 +318,11 @@ export class World {
   }
 
   #record(type: string, id: JsonValue): WorldRecord {
-    const place = this.ids(type).indexOf(id);
-    const of = this.#shapes.entityOf.get(type)!;
+    const known = this.#index(type).get(id);
+    if (known !== undefined) return known;
     const key = `record\u0000${type}\u0000${canonicalJson(id)}`;
-    return this.#pool(of)[place] ?? { of, key, isFront: false, ids: new Map([[type, id]]) };
+    const of = this.#shapes.entityOf.get(type)!;
+    return { of, key, isFront: false, ids: new Map([[type, id]]) };
   }
 
   #idOf({ ids, key }: WorldRecord, type: string): JsonValue {
