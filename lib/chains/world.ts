@@ -480,7 +480,8 @@ export class World {
           : this.#idOf(record, (listed ?? spot).place.type);
       }
       if (value === undefined || value === HOLE) {
-        // What schemas exclude in each other is drawn by the one that is shown.
+        // What schemas exclude in each other is drawn by the one that is shown, where it must be there.
+        if (shown.isOptional) return undefined;
         const key = wayText([base.key, ...way.slice(path.length), `${place}`]);
         const maker = new Maker(this.#shapes.checks);
         return orUnfit(() => maker.make(shown.schemas[0]!, new Draws(this.#seed, key)));
