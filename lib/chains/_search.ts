@@ -121,9 +121,9 @@ export function holds(value: JsonValue | undefined, part: JsonValue): boolean {
     : value === part;
 }
 
-/** Whether two values are the same. */
+/** Whether two ids are the same. */
 export function isSame(one: JsonValue, other: JsonValue): boolean {
-  return one === other || jsonText(one) === jsonText(other);
+  return one === other;
 }
 
 /** Returns what is drawn; `undefined` where no value fits a schema. */

@@ -1,13 +1,12 @@
 /**
- * What worlds of the same graphs share: their entities, how records refer to each other, and what tools show of them.
+ * What the worlds of a graph share: its entities, how records refer to each other, and what tools show of them.
  * @module
  */
 
-import { attempt } from "../base/errors.ts";
 import { fieldOf, isJsonObject, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import { Checks } from "../tools/schema/mock.ts";
 import { schemasFor } from "../tools/schema/position.ts";
-import { type ValueCheck, valueCheck } from "../tools/schema/validate.ts";
+import { isWithin } from "./_leaves.ts";
 import type { IdType, RecordPlace, ToolGraph, ToolNode } from "./graph.ts";
 
 /** A type of things, whose records may have several ids. */
@@ -15,12 +14,10 @@ export interface Entity {
   readonly name: string;
   /** The names of the types of its ids, by the property that holds each. */
   readonly keys: ReadonlyMap<string, string>;
-  /** The places of other records within its own, wherever these are shown. */
-  readonly way: Way;
   readonly relations: Map<string, Relation>;
-  /** All that tools say of its records, by its text; `schema` is made of it. */
-  readonly described: Map<string, JsonValue>;
-  schema: JsonValue;
+  readonly top: Part;
+  /** All that tools say of its records. */
+  readonly schema: { readonly allOf: JsonValue[] };
 }
 
 /** How records of an entity refer to others. */
@@ -33,64 +30,48 @@ export interface Relation {
   readonly isList: boolean;
 }
 
-/** A place of a record, or of its id alone, within the record or the result around it. */
-export interface Standing {
+/** A record, or its id alone, within a result or the record around it. */
+export interface Spot {
   readonly place: RecordPlace;
   readonly entity: Entity;
-  /** The place of the record around it, and how that refers to this one. */
-  readonly around?: Standing;
+  /** The record around it, and how that refers to this one. */
+  readonly around?: Spot;
   readonly relation?: Relation;
-  /** The first place in the items of the same list, if that is another one. */
-  readonly leader?: Standing;
+  /** The first one in the items of the same list, if that is another one. */
+  readonly leader?: Spot;
   /** What the tool says of the list around it, at the top of a result. */
   readonly list?: JsonObject;
 }
 
-/** Names of properties, and `*` for items, that lead to records. */
-export interface Way {
-  readonly parts: Map<string, Way>;
-  record?: Standing;
-  /** The id of a record alone. */
-  scalar?: Standing;
-  /** The first place in an item. */
-  leader?: Standing;
+/** A part of a record or of a result that leads to other records. */
+export interface Part {
+  readonly parts: Map<string, Part>;
+  /** The record here, or its id, or either in the results of different tools. */
+  readonly spots: Spot[];
+  /** Of the items of a list, the first record in them. */
+  leader?: Spot;
 }
 
-/** A way without records. */
-export const NOWHERE: Way = { parts: new Map() };
-
-/** What is shown of a value. */
-export interface View {
-  /** The schema of the tool that shows it, if it is one. */
-  readonly only?: JsonValue | undefined;
-  /** Whether the tool may leave it out. */
-  readonly isOptional?: boolean;
-  /** Whether it is an object; `undefined` if any value will do. */
-  readonly isObject?: boolean;
-  /** Returns what is shown of a part; `undefined` if it is not. */
-  at(part: string | number): View | undefined;
+/** Returns a part that leads nowhere yet. */
+function newPart(): Part {
+  return { parts: new Map(), spots: [] };
 }
 
-/** Returns what shows the value at a way alone. */
-export function viewOfWay([first, ...rest]: readonly string[]): View {
-  const inner = (): View => first === undefined ? { at: inner } : viewOfWay(rest);
-  const isNext = (part: string | number) => part === first || first === "*" && part === 0;
-  return {
-    isObject: first !== undefined,
-    at: (part) => first === undefined || isNext(part) ? inner() : undefined,
-  };
+/** Returns a way of names of properties, and `*` for items, as a text. */
+export function wayText(way: readonly string[]): string {
+  return way.join("\u0000");
 }
 
-/** Shows what schemas describe. */
-export class SchemaView implements View {
-  readonly #within = new Map<string | number, SchemaView | undefined>();
+/** What schemas show of a value. */
+export class Shown {
+  readonly #within = new Map<string, Shown | undefined>();
   readonly #root: JsonObject;
   #parts: readonly JsonObject[] | undefined;
 
   constructor(
     root: JsonObject,
     readonly schemas: readonly JsonValue[],
-    readonly isOptional: boolean,
+    readonly isOptional = false,
   ) {
     this.#root = root;
   }
@@ -99,63 +80,50 @@ export class SchemaView implements View {
     return this.#parts ??= schemasFor(this.#root, this.schemas).parts;
   }
 
-  get only(): JsonValue | undefined {
-    return this.schemas.length === 1 ? this.schemas[0] : undefined;
-  }
-
   get isObject(): boolean {
     return this.parts.some(({ properties, type }) =>
       isJsonObject(properties) || [type].flat().includes("object")
     );
   }
 
-  at(part: string | number): SchemaView | undefined {
-    return this.#within.getOrInsertComputed(part === "*" ? 0 : part, (key) => {
+  /** Returns what is shown of a property, or of items by `*`; `undefined` if it is not. */
+  at(part: string): Shown | undefined {
+    return this.#within.getOrInsertComputed(part, (key) => {
       const schemas = this.parts.flatMap((own) =>
-        typeof key === "number" ? itemsOf(own, key) : propertiesOf(own, key)
+        key === "*" ? itemsOf(own) : propertiesOf(own, key)
       );
-      const isOptional = typeof key === "string" &&
+      const isOptional = key !== "*" &&
         !this.parts.some(({ required }) => Array.isArray(required) && required.includes(key));
-      return schemas.length === 0 ? undefined : new SchemaView(this.#root, schemas, isOptional);
+      return schemas.length === 0 ? undefined : new Shown(this.#root, schemas, isOptional);
     });
   }
 }
 
-function itemsOf({ items, prefixItems, contains }: JsonObject, index: number): JsonValue[] {
-  const listed = [prefixItems, items].find(Array.isArray) ?? [];
-  const own = listed[index] ?? (Array.isArray(items) ? true : items) ?? contains;
-  return own === undefined ? [] : [own];
+function itemsOf({ items, prefixItems, contains }: JsonObject): JsonValue[] {
+  return [items ?? prefixItems ?? contains].flat().filter((own) => own !== undefined);
 }
 
 function propertiesOf(schema: JsonObject, name: string): JsonValue[] {
   const own = fieldOf(schema["properties"], name);
   if (own !== undefined) return [own];
-  const { required, additionalProperties, patternProperties, minProperties } = schema;
+  const { required, additionalProperties, patternProperties } = schema;
   const others = [...Object.values(Object(patternProperties) as JsonObject), additionalProperties];
   const named = others.filter(isJsonObject);
   if (named.length > 0) return named;
-  const isNeeded = Array.isArray(required) && required.includes(name) ||
-    Number(minProperties ?? 0) > 0 && additionalProperties !== false;
-  return isNeeded ? [true] : [];
-}
-
-/** Which form a record has somewhere: as the tool's places say, or, where they do not, as its schema does. */
-export function formOf(way: Way, listed: Way | undefined, view: View): Standing | undefined {
-  if (listed?.record !== undefined) return way.record;
-  if (listed?.scalar !== undefined) return way.scalar;
-  if (view.isObject === undefined) return way.record ?? way.scalar;
-  return view.isObject ? way.record : way.scalar;
+  return Array.isArray(required) && required.includes(name) ? [true] : [];
 }
 
 /** What a world needs to know of a tool. */
 export interface ToolShape {
   readonly node: ToolNode;
   /** The schema of its results, among the definitions of all tools. */
-  readonly result: JsonObject | undefined;
-  readonly view: SchemaView;
-  /** Its places from the whole result, and one by one. */
-  readonly way: Way;
-  readonly places: readonly Standing[];
+  readonly schema: JsonValue;
+  readonly shown: Shown;
+  /** What leads to the first records in a result. */
+  readonly top: Part;
+  /** All records in a result by the ways there, each after the one around it; and what is on these ways. */
+  readonly spots: ReadonlyMap<string, Spot>;
+  readonly ways: ReadonlySet<string>;
   /** What parameters refer to, as the places that repeat them say. */
   readonly words: ReadonlyMap<string, string>;
 }
@@ -170,7 +138,7 @@ export class Shapes {
   readonly entityOf = new Map<string, Entity>();
   readonly tools = new Map<string, ToolShape>();
   readonly #definitions: JsonObject = {};
-  readonly #valueChecks = new Map<object, ValueCheck>();
+  readonly #described = new Set<string>();
 
   /** Of a graph, among all versions of it: these have one order, so that all of them have the same world. */
   constructor(own: ToolGraph, graphs: readonly ToolGraph[]) {
@@ -191,8 +159,11 @@ export class Shapes {
     }
     for (const [name, same] of Map.groupBy(types, ({ entity }) => entity)) {
       const keys = new Map(same.map((type) => [type.key, type.name]));
-      const [way, relations, described] = [{ parts: new Map() }, new Map(), new Map()];
-      const entity = { ...{ name, keys, way, relations, described }, schema: true };
+      const entity = {
+        ...{ name, keys, relations: new Map() },
+        top: newPart(),
+        schema: { allOf: [] },
+      };
       for (const type of same) this.entityOf.set(type.name, entity);
     }
     for (const graph of graphs) {
@@ -204,23 +175,6 @@ export class Shapes {
         }
       }
     }
-    for (const entity of new Set(this.entityOf.values())) {
-      const all = [...entity.described.keys()].sort().map((text) => entity.described.get(text)!);
-      entity.schema = all.length === 1 ? all[0]! : { allOf: all };
-    }
-  }
-
-  /**
-   * Returns what is wrong with a value by a schema that is whole in itself; `undefined` if nothing is, or it cannot be
-   * checked, as its parts have been.
-   */
-  faultOf(schema: JsonObject, value: JsonValue): string | undefined {
-    return this.#valueChecks.getOrInsertComputed(
-      schema,
-      (own) =>
-        attempt(() => valueCheck(own as JsonObject, this.checks.unsafePatterns)) ??
-          (() => undefined),
-    )(value);
   }
 
   /** The relation by which records of an entity belong to one of another: that of a name, or the only one. */
@@ -238,38 +192,43 @@ export class Shapes {
   }
 
   #toolShape(node: ToolNode, version: number): ToolShape {
-    const result = node.result && this.#shared(node.result, `${version} ${node.tool.name}`);
-    const view = new SchemaView(this.checks.root, [result ?? true], false);
-    const way: Way = { parts: new Map() };
-    const places: Standing[] = [];
+    const schema = node.result && this.#shared(node.result, `${version} ${node.tool.name}`);
+    const shown = new Shown(this.checks.root, [schema ?? true]);
+    const top = newPart();
+    const spots = new Map<string, Spot>();
     const words = new Map<string, string>();
-    const viewAt = (path: readonly string[]) =>
-      path.reduce<SchemaView | undefined>((own, part) => own?.at(part), view);
+    const shownAt = (path: readonly string[]) =>
+      path.reduce<Shown | undefined>((own, part) => own?.at(part), shown);
     for (const place of node.records) {
+      const { path, key, of } = place;
       const entity = this.entityOf.get(place.type)!;
-      const around = places.findLast(({ place: { key, path } }) =>
-        key !== undefined && path.length < place.path.length &&
-        path.every((part, at) => part === place.path[at])
+      const around = [...spots.values()].findLast(({ place: one }) =>
+        one.key !== undefined && one.path.length < path.length && isWithin(path, one.path)
       );
-      const path = place.path.slice(around?.place.path.length ?? 0);
-      const list = viewAt(place.path.slice(0, place.path.lastIndexOf("*")))?.parts[0];
-      const own = { place, entity, ...(list && { list }) };
-      if (around === undefined) places.push(addStanding(way, own, path));
+      const list = shownAt(path.slice(0, path.lastIndexOf("*")))?.parts[0];
+      const own: Spot = { place, entity, ...(list && { list }) };
+      if (around === undefined) spots.set(wayText(path), addSpot(top, own, path));
       else {
-        addStanding(way, own, place.path);
-        const { relations, way: inner } = around.entity;
-        const name = relationOf(place);
-        const isList = path.includes("*");
-        const relation = relations.getOrInsert([name, entity.name, isList].join("\u0000"), {
+        const { relations } = around.entity;
+        const way = path.slice(around.place.path.length);
+        const [name, isList] = [relationOf(place), way.includes("*")];
+        const relation = relations.getOrInsert(wayText([name, entity.name, `${isList}`]), {
           ...{ entity: around.entity, name, type: place.type, target: entity, isList },
         });
-        places.push({ ...addStanding(inner, { ...own, relation }, path), place, around });
-        if ("argument" in place.of) words.set(place.of.argument, name);
+        const spot = addSpot(around.entity.top, { ...own, relation }, way);
+        spots.set(wayText(path), { ...spot, place, around });
+        if ("argument" in of) words.set(of.argument, name);
       }
-      const schemas = place.key === undefined ? [] : viewAt(place.path)?.schemas ?? [];
-      for (const schema of schemas) entity.described.set(jsonText(schema), schema);
+      for (const one of key === undefined ? [] : shownAt(path)?.schemas ?? []) {
+        const text = `${entity.name} ${jsonText(one)}`;
+        if (!this.#described.has(text)) entity.schema.allOf.push(one);
+        this.#described.add(text);
+      }
     }
-    return { node, result, view, way, places, words };
+    const ways = new Set(
+      node.records.flatMap(({ path }) => path.map((_, at) => wayText(path.slice(0, at + 1)))),
+    );
+    return { ...{ node, shown, top, spots, ways, words }, schema: schema ?? true };
   }
 
   /** Returns a schema whose references lead to the definitions of all tools, to which it adds its own. */
@@ -305,18 +264,20 @@ function moved(value: JsonValue, to: string): JsonValue {
   );
 }
 
-/** Adds a place to the ways from what is around it; the first one there counts. */
-function addStanding(root: Way, own: Standing, path: readonly string[]): Standing {
-  let way = root;
-  let items: Way | undefined;
-  for (const part of path) {
-    way = way.parts.getOrInsertComputed(part, () => ({ parts: new Map() }));
-    if (part === "*") items = way;
+/** Adds a place, and returns it; of the same form at the end of the same way the first one counts. */
+function addSpot(top: Part, own: Spot, way: readonly string[]): Spot {
+  let [end, items]: [Part, Part | undefined] = [top, undefined];
+  for (const name of way) {
+    end = end.parts.getOrInsertComputed(name, newPart);
+    if (name === "*") items = end;
   }
-  const leader = items?.leader;
-  const standing = { ...own, ...(leader && { leader }) };
-  if (items !== undefined) items.leader ??= standing;
-  return own.place.key === undefined ? way.scalar ??= standing : way.record ??= standing;
+  const spot = { ...own, ...(items?.leader && { leader: items.leader }) };
+  if (items !== undefined) items.leader ??= spot;
+  const first = end.spots.find(({ place }) =>
+    (place.key === undefined) === (own.place.key === undefined)
+  );
+  if (first === undefined) end.spots.push(spot);
+  return first ?? spot;
 }
 
 /** The name of the relation of a record to the one around it. */

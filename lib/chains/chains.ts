@@ -26,7 +26,7 @@ export type { Chain, ChainStep, ChainTask, RecordId };
 
 /** Ways that are drawn for one task, at most, and those in one world. */
 const MAX_WAYS = 2_000;
-const WAYS = 10;
+const WAYS = 50;
 /** Seeds that must each give a task by a tenth of these ways, so that trials find theirs. */
 const CHECKS = [1, 2, 3, 4];
 /** Calls of a chain, at most. */
@@ -298,8 +298,9 @@ function withTools(
   seed: number,
 ): ChainTask {
   const needed = new Set(task.calls.map(({ tool }) => tool));
-  const others = graph.nodes.keys().filter((name) => !needed.has(name))
-    .map((name) => [hash64(`${seed} ${name}`), name] as const).toArray()
+  const others = graph.nodes.entries()
+    .filter(([name, node]) => !needed.has(name) && isMade(task.world, node))
+    .map(([name]) => [hash64(`${seed} ${name}`), name] as const).toArray()
     .sort(([one], [other]) => one < other ? -1 : 1)
     .slice(0, Math.max(0, offered - needed.size)).map(([, name]) => name);
   const names = needed.union(new Set(others));
@@ -329,9 +330,10 @@ function taskOf(
   };
   const first = views[0]!.drive?.type;
   if (first !== undefined) {
-    const id = draw(world.ids(first), stream)!;
-    see(first, id);
-    phrases.push({ given: first, id });
+    // Lists of all never show it, nor what it leads to.
+    const id = draw(world.ids(first, false), stream);
+    if (!see(first, id)) return undefined;
+    phrases.push({ given: first, id: id! });
   }
   const given = [...seen];
   for (const { node, drive, places: [root, ...related], label } of views) {
@@ -354,7 +356,8 @@ function taskOf(
     const input = Object.fromEntries(args);
     calls.push({ tool: name, arguments: input });
     if (label !== undefined) {
-      const ids = world.list(name, input);
+      const ids = world.records(name, input).filter(({ place }) => place === root)
+        .map((record) => record.id);
       const id = draw(ids, stream);
       const of = drive && seen.at(-1)!.type;
       // Of two records of a kind, a question would have to say which of them it goes on with.
@@ -390,14 +393,18 @@ function taskOf(
   return { ...own, trail: seen, phrases };
 }
 
+/** Whether a world has all ids and scopes of a tool. */
+function isMade(world: World, { takes, records }: ToolNode): boolean {
+  const types = [...records, ...takes.filter(({ role }) => role === "id")].map(({ type }) => type!);
+  const scopes = takes.filter(({ role }) => role === "scope").map(({ type }) => type!);
+  return types.every((type) => orNone(() => world.ids(type)) !== undefined) &&
+    scopes.every((name) => orNone(() => world.scope(name)) !== undefined);
+}
+
 /** Returns a tool whose calls a world answers. */
-function answered(graph: ToolGraph, world: World, { tool, takes }: ToolNode): Tool {
-  const { additionalProperties, ...parameters } = tool.parameters;
-  // A parameter that no model is shown may be given all the same.
-  const isOpen = additionalProperties === undefined || takes.some(({ role }) => role === "fixed");
+function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
   const own: Tool = {
     ...tool,
-    parameters: isOpen ? parameters : tool.parameters,
     [SERVED]: undefined,
     [FRESH]: () => own,
     execute(input) {

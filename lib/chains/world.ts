@@ -7,36 +7,36 @@ import { attempt, cannot, type InputError } from "../base/errors.ts";
 import {
   canonicalJson,
   fieldOf,
+  isJsonObject,
   type JsonObject,
   jsonText,
   type JsonValue,
-  listText,
 } from "../base/json.ts";
 import { fork } from "../base/random.ts";
-import { errorOfResult } from "../tools/references/symbol_table.ts";
 import { word } from "../tools/schema/mock_text.ts";
-import { Maker, type MakerOptions, type Place, Unfit } from "../tools/schema/mock.ts";
+import { Draws, HOLE, type Known, Maker, Unfit } from "../tools/schema/mock.ts";
 import {
   type Entity,
-  formOf,
-  NOWHERE,
+  type Part,
   type Relation,
   type Shapes,
   shapesOf,
-  type Standing,
+  type Shown,
+  type Spot,
   type ToolShape,
-  type View,
-  viewOfWay,
-  type Way,
+  wayText,
   wordOf,
 } from "./_shapes.ts";
-import type { RecordPlace, ToolGraph } from "./graph.ts";
+import type { RecordPlace, Take, ToolGraph } from "./graph.ts";
 import { randomIntegerBetween, shuffle } from "@std/random";
 
-/** Ids of each type. */
-const POOL = 6;
+/** Ids of each type, and how many of them what takes no id may show. */
+const POOL = 12;
+const FRONT = 4;
 /** Attempts to find an id that no other type has. */
 const ATTEMPTS = 50;
+/** Levels of a result, at most: a schema that needs more is not finite. */
+const MAX_LEVELS = 60;
 
 /** Options of a {@linkcode World}. */
 export interface WorldOptions {
@@ -73,7 +73,8 @@ export interface ShownRecord {
  * What the tools of a graph answer in one task. It is drawn where it is asked for, and is the same for a seed whatever
  * was asked before. All tools agree on it: a value is drawn by the record and the way to it within the record, so that
  * it fits all schemas that describe it; so is whether an optional part is there. Lists under a record hold those that
- * refer to it, where they have such a relation.
+ * refer to it, where they have such a relation. A world has two parts, whose records never refer to each other: who
+ * begins with lists sees one of them alone.
  *
  * @example Usage
  * ```ts
@@ -105,8 +106,12 @@ export class World {
   readonly #options: WorldOptions;
   readonly #takesUnknown: boolean;
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
+  readonly #indexes = new Map<string, ReadonlyMap<JsonValue, WorldRecord>>();
   readonly #scopes = new Map<string, JsonValue>();
   readonly #orders = new Map<Relation, ReadonlyMap<WorldRecord, WorldRecord>>();
+  readonly #values = new Map<string, JsonValue | undefined>();
+  readonly #results = new Map<string, JsonValue | undefined>();
+  readonly #records = new Map<string, readonly ShownRecord[]>();
 
   /** Makes a world; `seed` is an integer. */
   constructor(graph: ToolGraph, seed: number, options: WorldOptions = {}) {
@@ -123,16 +128,16 @@ export class World {
 
   /**
    * Returns the ids of a type that there are: a few, all of them different, and of the same records as those of other
-   * types of the same entity, in the same order.
+   * types of the same entity, in the same order. With `isFront`, those of records that lists of all may show, or those
+   * of the other part.
    *
    * @throws {InputError} If no value is an id of the type.
    */
-  ids(type: string): JsonValue[] {
-    const entity = this.#shapes.entityOf.get(type);
-    if (entity === undefined) {
-      throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
-    }
-    return this.#pool(entity).map(({ ids }) => ids.get(type)!);
+  ids(type: string, isFront?: boolean): JsonValue[] {
+    return [...this.#index(type)].filter(([, one]) =>
+      isFront === undefined || one.isFront === isFront
+    )
+      .map(([id]) => id);
   }
 
   /**
@@ -143,7 +148,7 @@ export class World {
   scope(name: string): JsonValue {
     return this.#scopes.getOrInsertComputed(name, () => {
       const value = this.#id(this.#shapes.scopes.get(name) ?? {}, `scope\u0000${name}`);
-      if (value === undefined) throw this.#unfit(`the scope ${name}`, [name]);
+      if (value === undefined) throw unfit(`the scope ${name}`);
       return value;
     });
   }
@@ -155,30 +160,23 @@ export class World {
    */
   call(tool: string, args: JsonObject): WorldResult {
     const shape = this.#shape(tool);
-    for (const { parameter, role, type = "" } of this.#takesUnknown ? [] : shape.node.takes) {
-      const value = fieldOf(args, parameter);
-      if (value === undefined || role !== "id" && role !== "scope") continue;
-      // Where there are none, no value is known.
-      const known = attempt(() => role === "id" ? this.ids(type) : [this.scope(type)]) ?? [];
-      if (!known.some((one) => isSame(one, value))) return { unknown: { parameter, type, value } };
-    }
-    const { result } = shape.node;
-    if (result === undefined) return { value: null };
-    let found: { readonly value: JsonValue } | undefined;
-    let fault: string | undefined;
-    // Where the whole does not fit, it may with other branches, or without what may be left out.
-    for (const options of [{}, { attempt: 1 }, { attempt: 1, isLean: true }]) {
-      const value = this.#make(shape.result!, this.#top(shape, args), options);
-      const wrong = value === undefined ? undefined : this.#shapes.faultOf(result, value);
-      fault ??= wrong;
-      if (value === undefined || wrong !== undefined) continue;
-      found ??= { value };
-      // A success is not to be taken for a failure, if another value will do.
-      if (errorOfResult(jsonText(value)) === undefined) return { value };
-    }
-    if (found !== undefined) return found;
-    const state = fault ?? "no value was found that does";
-    throw cannot(`make up a result of ${tool}`, "it must fit its schema", state);
+    const unknown = this.#unknown(shape, args);
+    if (unknown !== undefined) return { unknown };
+    if (shape.node.result === undefined) return { value: null };
+    const own = this.#callOf(shape, args);
+    const value = this.#results.getOrInsertComputed(own.key, () =>
+      orUnfit(() => {
+        const value = this.#shown(own, shape.shown, shape, []);
+        return value !== undefined && this.#shapes.checks.fits(shape.schema, value)
+          ? value
+          : undefined;
+      }));
+    if (value !== undefined) return { value };
+    throw cannot(
+      `make up a result of ${tool}`,
+      "it must fit its schema",
+      "no value was found that does",
+    );
   }
 
   /**
@@ -186,11 +184,22 @@ export class World {
    * `undefined` if there is none. It is the value in the result of each tool that shows it.
    */
   field(type: string, id: JsonValue, path: readonly string[]): JsonValue | undefined {
-    const place = this.#recordPlace(this.#record(type, id), viewOfWay(path), undefined);
-    return path.reduce<JsonValue | undefined>(
-      (value, part) => part === "*" && Array.isArray(value) ? value[0] : fieldOf(value, part),
-      this.#make(true, place),
-    );
+    let base: Base = this.#record(type, id);
+    let value = this.#value(base, path[0]);
+    let at: Part | undefined = base.of.top;
+    for (const [index, name] of path.entries()) {
+      value = name === "*" && Array.isArray(value) ? value[0] : fieldOf(value, name);
+      at = at?.parts.get(name);
+      const [spot]: readonly Spot[] = at?.spots ?? [];
+      if (spot === undefined || value === undefined) continue;
+      const record: WorldRecord | undefined = this.#at(base, spot)[0];
+      if (record === undefined) return undefined;
+      [base, at] = [record, record.of.top];
+      value = spot.place.key === undefined
+        ? this.#idOf(record, spot.place.type)
+        : this.#value(record, path[index + 1]);
+    }
+    return value === HOLE ? undefined : value;
   }
 
   /**
@@ -199,45 +208,30 @@ export class World {
    */
   related(type: string, id: JsonValue, relation: string): JsonValue | undefined {
     const record = this.#record(type, id);
-    const own = record.entity.relations.values().find(({ name }) => name === relation);
+    const own = record.of.relations.values().find(({ name }) => name === relation);
     const [first] = own === undefined ? [] : this.#targets(record, own);
     return first && this.#idOf(first, own!.type);
   }
 
-  /** Returns the ids in the list of a tool's result; none if it has no list. */
-  list(tool: string, args: JsonObject): JsonValue[] {
-    const list = this.#shape(tool).places.find(({ place }) => "list" in place.of);
-    return this.records(tool, args).filter(({ place }) => place === list?.place).map(({ id }) =>
-      id
-    );
-  }
-
   /** Returns the records in the result of a call, each after the one that it stands in, without drawing the result. */
-  records(tool: string, args: JsonObject): ShownRecord[] {
+  records(tool: string, args: JsonObject): readonly ShownRecord[] {
     const shape = this.#shape(tool);
-    const shown: ShownRecord[] = [];
-    for (const at of shape.places) {
-      const { place } = at;
-      const outer = shown.filter((one) => one.place === at.around?.place);
-      for (const around of at.around === undefined ? [undefined] : outer) {
-        const base = around ? this.#base(around.type, around.id) : this.#topBase(shape, args);
-        for (const record of this.#at(base, at)) {
-          const id = this.#idOf(record, place.type);
-          shown.push({ place, type: place.type, id, ...(around && { around }) });
+    if (this.#unknown(shape, args) !== undefined) return [];
+    const top = this.#callOf(shape, args);
+    return this.#records.getOrInsertComputed(top.key, () => {
+      const shown: ShownRecord[] = [];
+      for (const spot of shape.spots.values()) {
+        const { place, place: { type }, around: outer } = spot;
+        const arounds = outer && shown.filter((one) => one.place === outer.place);
+        for (const around of arounds ?? [undefined]) {
+          const base = around ? this.#record(around.type, around.id) : top;
+          for (const record of this.#at(base, spot)) {
+            shown.push({ place, type, id: this.#idOf(record, type), ...(around && { around }) });
+          }
         }
       }
-    }
-    return shown;
-  }
-
-  /** The error of values that several tools share, and that fit none of what they say. */
-  #unfit(what: string, types: readonly string[]): InputError {
-    const isOne = ({ type }: { readonly type?: string }) => types.includes(type ?? "");
-    const tools = this.#shapes.tools.values().filter(({ node: { takes, records } }) =>
-      takes.some(isOne) || records.some(isOne)
-    ).map(({ node }) => node.tool.name).toArray();
-    const rule = "a value must fit the schemas of all tools that have it";
-    return cannot(`draw ${what}`, rule, `none fits those of ${listText(tools, 5)}`);
+      return shown;
+    });
   }
 
   #shape(tool: string): ToolShape {
@@ -246,11 +240,49 @@ export class World {
     throw cannot(`call ${tool}`, "it must be a tool of the graph", "there is none");
   }
 
+  /** The argument of a call that names nothing, or nothing of what those before it name. */
+  #unknown({ node, spots, words }: ToolShape, args: JsonObject): Unknown | undefined {
+    const parents: [Take, WorldRecord][] = [];
+    for (const take of this.#takesUnknown ? [] : node.takes) {
+      const { parameter, role, type = "" } = take;
+      const value = fieldOf(args, parameter);
+      if (value === undefined || role !== "id" && role !== "scope") continue;
+      // Where there are none, no value is known.
+      let isKnown = attempt(() =>
+        role === "id" ? this.#index(type).has(value) : this.scope(type) === value
+      ) ?? false;
+      if (role === "id" && isKnown) {
+        const record = this.#record(type, value);
+        const isReturned = spots.values().some(({ place: { of, key } }) =>
+          key !== undefined && "argument" in of && of.argument === parameter
+        );
+        isKnown = !isReturned ||
+          parents.every(([parent, one]) =>
+            this.#members(record.of, one, words.get(parent.parameter), parent)
+              ?.includes(record) !== false
+          );
+        parents.push([take, record]);
+      }
+      if (!isKnown) return { parameter, type, value };
+    }
+  }
+
+  /** The records that there are, by their ids of a type. */
+  #index(type: string): ReadonlyMap<JsonValue, WorldRecord> {
+    return this.#indexes.getOrInsertComputed(type, () => {
+      const entity = this.#shapes.entityOf.get(type);
+      if (entity !== undefined) {
+        return new Map(this.#pool(entity).map((one) => [one.ids.get(type)!, one]));
+      }
+      throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
+    });
+  }
+
   #pool(entity: Entity): readonly WorldRecord[] {
     if (this.#pools.size === 0) this.#drawPools();
     const pool = this.#pools.get(entity)!;
     if (pool.length > 0) return pool;
-    throw this.#unfit(`ids of ${entity.name}`, [...entity.keys.values()]);
+    throw unfit(`ids of ${entity.name}`);
   }
 
   /** All pools at once, in one order: no id is of two types. */
@@ -271,7 +303,7 @@ export class World {
       this.#pools.set(
         entity,
         Array.from({ length: size }, (_, at) => ({
-          entity,
+          ...{ of: entity, isFront: at * POOL < FRONT * size },
           key: `record\u0000${entity.name}\u0000${at}`,
           ids: new Map(ids.map(([type, own]) => [type, own[at]!])),
         })),
@@ -283,28 +315,21 @@ export class World {
   #id(schema: JsonObject, key: string): JsonValue | undefined {
     const stream = fork(this.#seed, key);
     const token = `${word(stream)}-${randomIntegerBetween(1000, 9999, stream)}`;
+    const { checks } = this.#shapes;
     const isPlain = !/"(?:format|pattern|enum)":/.test(jsonText(schema));
-    if (isPlain && this.#shapes.faultOf(schema, token) === undefined) return token;
-    const value = this.#make(schema, { key, depth: 0, isWanted: true, within: nothing });
-    return value === undefined || this.#shapes.faultOf(schema, value) ? undefined : value;
-  }
-
-  /** Makes a value; `undefined` if none is found. */
-  #make(schema: JsonValue, place: Place, options?: MakerOptions): JsonValue | undefined {
-    try {
-      const all = { ...options, fullValues: Infinity };
-      return new Maker(this.#shapes.checks, this.#seed, all).part(schema, place, 0, true);
-    } catch (error) {
-      if (error instanceof Unfit) return undefined;
-      throw error;
-    }
+    return orUnfit(() => {
+      if (isPlain && checks.fits(schema, token)) return token;
+      const value = new Maker(checks).make(schema, new Draws(this.#seed, key, {}));
+      return checks.fits(schema, value) ? value : undefined;
+    });
   }
 
   #record(type: string, id: JsonValue): WorldRecord {
-    const place = this.ids(type).findIndex((one) => isSame(one, id));
-    const entity = this.#shapes.entityOf.get(type)!;
+    const known = this.#index(type).get(id);
+    if (known !== undefined) return known;
     const key = `record\u0000${type}\u0000${canonicalJson(id)}`;
-    return this.#pool(entity)[place] ?? { entity, key, ids: new Map([[type, id]]) };
+    const of = this.#shapes.entityOf.get(type)!;
+    return { of, key, isFront: false, ids: new Map([[type, id]]) };
   }
 
   #idOf({ ids, key }: WorldRecord, type: string): JsonValue {
@@ -315,24 +340,25 @@ export class World {
   /** The records that a record refers to. */
   #targets(record: WorldRecord, relation: Relation): readonly WorldRecord[] {
     const { target, name, isList } = relation;
-    const key = `${record.key}\u0000related\u0000${name}`;
-    if (!isList) return [this.#order(relation).get(record) ?? this.#some(target, key, 1, 1)[0]!];
+    const some = (most: number) =>
+      this.#some(target, `${record.key}\u0000related\u0000${name}`, 1, most, record.isFront);
+    if (!isList) return [this.#order(relation).get(record) ?? some(1)[0]!];
     const back = this.#shapes.backOf(relation);
-    return back ? this.#referring(record, back) : this.#some(target, key, 1, 3);
+    return back ? this.#referring(record, back) : some(3);
   }
 
   /** Which record each of a pool refers to: two to the same, so that lists of them are neither empty nor long. */
   #order(relation: Relation): ReadonlyMap<WorldRecord, WorldRecord> {
     return this.#orders.getOrInsertComputed(relation, ({ entity, name, target }) => {
       const key = `related\u0000${entity.name}\u0000${name}`;
-      const targets = this.#some(target, key, POOL, POOL);
-      const at = (place: number) => targets[place % targets.length]!;
-      return new Map(
-        this.#some(entity, `${key}\u0000own`, POOL, POOL).map((own, place) => {
+      return new Map([true, false].flatMap((isFront) => {
+        const targets = this.#some(target, key, POOL, POOL, isFront);
+        const at = (place: number) => targets[place % targets.length]!;
+        return this.#some(entity, `${key}\u0000own`, POOL, POOL, isFront).map((own, place) => {
           const found = at(place >> 1);
-          return [own, found === own ? at((place >> 1) + 1) : found];
-        }),
-      );
+          return [own, found === own ? at((place >> 1) + 1) : found] as const;
+        });
+      }));
     });
   }
 
@@ -343,158 +369,189 @@ export class World {
     );
   }
 
-  /** Some records of a pool. */
-  #some(entity: Entity, key: string, least: number, most: number): WorldRecord[] {
+  /** Some records of a part of a pool; a pool of one record has a single part. */
+  #some(entity: Entity, key: string, least: number, most: number, isFront: boolean) {
     const stream = fork(this.#seed, key);
     const size = randomIntegerBetween(least, most, stream);
-    return shuffle(this.#pool(entity), stream).slice(0, size);
+    const pool = this.#pool(entity);
+    const own = pool.filter((one) => one.isFront === isFront);
+    return shuffle(own.length > 0 ? own : pool, stream).slice(0, size);
   }
 
   /** The records at a place: one, or those of a list, as many as at the first place in its items. */
-  #at(base: Base, at: Standing): readonly WorldRecord[] {
-    const own = this.#own(base, at);
-    if (at.leader === undefined || own.length === 0) return own;
-    return this.#at(base, at.leader).map((_, index) => own[index % own.length]!);
+  #at(base: Base, spot: Spot): readonly WorldRecord[] {
+    const own = this.#own(base, spot);
+    if (spot.leader === undefined || own.length === 0) return own;
+    return this.#at(base, spot.leader).map((_, index) => own[index % own.length]!);
   }
 
-  #own({ record, shape, args, key }: Base, at: Standing): readonly WorldRecord[] {
-    const { place: { of, type, path }, entity } = at;
-    if (record !== undefined) return this.#targets(record, at.relation!);
-    const given = "argument" in of ? fieldOf(args, of.argument) : undefined;
+  #own(base: Base, spot: Spot): readonly WorldRecord[] {
+    if (!("args" in base)) return this.#targets(base, spot.relation!);
+    const { place: { of, type, path }, entity } = spot;
+    const given = "argument" in of ? fieldOf(base.args, of.argument) : undefined;
     if (given !== undefined) return [this.#record(type, given)];
-    if ("list" in of) return this.#listed(at, shape!, args!);
+    if ("list" in of) return this.#listed(spot, base);
     const [least, most] = path.includes("*") ? [2, 4] : [1, 1];
-    return this.#some(entity, `${key}\u0000${path.join(".")}`, least, most);
+    return this.#some(entity, `${base.key}\u0000${wayText(path)}`, least, most, base.isFront);
   }
 
   /** The records of a list of what the arguments name. */
-  #listed({ entity, list }: Standing, { node, words }: ToolShape, args: JsonObject): WorldRecord[] {
-    let listed: WorldRecord[] | undefined;
-    const named: string[] = [];
-    for (const { parameter, role, type = "" } of node.takes) {
-      const value = fieldOf(args, parameter);
-      if (role !== "id" || value === undefined) continue;
-      const parent = this.#record(type, value);
-      named.push(parent.key);
-      const name = words.get(parameter) ?? wordOf(parameter, type);
-      const relation = this.#shapes.relationTo(entity, parent.entity, name);
-      const own = parent.entity.relations.values()
-        .find(({ isList, target }) => isList && target === entity);
-      if (relation === undefined && own === undefined) continue;
-      const members = relation ? this.#referring(parent, relation) : this.#targets(parent, own!);
-      listed = listed?.filter((one) => members.includes(one)) ?? [...members];
-    }
-    const { minItems: least = 0, maxItems: most = POOL } = list ?? {};
-    const found = listed ?? this.#some(entity, `list ${[entity.name, ...named].join()}`, 2, 4);
-    const others = this.#pool(entity).filter((one) => !found.includes(one));
-    return [...found, ...others.slice(0, Math.max(0, Number(least) - found.length))]
-      .slice(0, Number(most));
+  #listed({ entity, list }: Spot, { named, of: shape, isFront }: Call): WorldRecord[] {
+    const members = named.map(([take, parent]) =>
+      this.#members(entity, parent, shape.words.get(take.parameter), take)
+    ).filter((own) => own !== undefined);
+    const key = `list ${[entity.name, ...named.map(([, { key }]) => key)].join()}`;
+    const [first, ...others] = members.length > 0
+      ? members
+      : [this.#some(entity, key, 2, 4, isFront)];
+    return first!.filter((one) => others.every((own) => own.includes(one)))
+      .slice(0, Number(list?.["maxItems"] ?? POOL));
   }
 
-  #base(type: string, id: JsonValue): Base {
-    const record = this.#record(type, id);
-    return { key: record.key, record };
+  /** The records of an entity that belong to one that an argument names; `undefined` if that says nothing of them. */
+  #members(
+    entity: Entity,
+    parent: WorldRecord,
+    word: string | undefined,
+    { parameter, type }: Take,
+  ): readonly WorldRecord[] | undefined {
+    const name = word ?? wordOf(parameter, type!);
+    const relation = this.#shapes.relationTo(entity, parent.of, name);
+    if (relation !== undefined) return this.#referring(parent, relation);
+    const own = parent.of.relations.values()
+      .find(({ isList, target }) => isList && target === entity);
+    return own && this.#targets(parent, own);
   }
 
-  #topBase(shape: ToolShape, args: JsonObject): Base {
-    const ids = shape.node.takes.filter(({ role }) => role === "id")
-      .map(({ parameter }) => [parameter, fieldOf(args, parameter) ?? null]);
-    const key = `call\u0000${shape.node.tool.name}\u0000${canonicalJson(ids)}`;
-    return { key, shape, args };
+  #callOf(shape: ToolShape, args: JsonObject): Call {
+    const named = shape.node.takes.flatMap((take): [Take, WorldRecord][] => {
+      const value = take.role === "id" ? fieldOf(args, take.parameter) : undefined;
+      return value === undefined ? [] : [[take, this.#record(take.type!, value)]];
+    });
+    const names = named.flatMap(([{ parameter }, record]) => [parameter, record.key]);
+    const key = wayText(["call", shape.node.tool.name, ...names]);
+    return { ...{ of: shape, key, args, named }, isFront: named[0]?.[1].isFront ?? true };
   }
 
-  #top(shape: ToolShape, args: JsonObject): Place {
-    const { way, view } = shape;
-    const base = this.#topBase(shape, args);
-    const [record] = way.record ? this.#at(base, way.record) : [];
-    if (record !== undefined) return this.#recordPlace(record, view, way);
-    return this.#place({ base, path: [], view, way, listed: way });
+  /**
+   * The value of a record, or of a result, with holes for other records; `undefined` if there is none. With `only`, with
+   * holes for all of its properties but one.
+   */
+  #value(base: Base, only?: string): JsonValue | undefined {
+    return this.#values.getOrInsertComputed(wayText([base.key, only ?? ""]), () => {
+      const known = this.#known(base, base.of.top);
+      const within = (name: string | number): Known | undefined => {
+        const type = "ids" in base ? base.of.keys.get(`${name}`) : undefined;
+        if (type !== undefined) return { value: this.#idOf(base as WorldRecord, type) };
+        return only === undefined || only === name ? known.within!(name, true) : { value: HOLE };
+      };
+      const top = { ...known, within };
+      const maker = new Maker(this.#shapes.checks, { isPartial: true });
+      return orUnfit(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)));
+    });
   }
 
-  /** The place of a record; `listed` has the places in the result of a tool, all of them where there is none. */
-  #recordPlace(record: WorldRecord, view: View, listed: Way | undefined): Place {
-    const { key, entity: { way, schema } } = record;
-    return { ...this.#place({ base: { key, record }, path: [], view, way, listed }), schema };
-  }
-
-  #place(spot: Spot, isWanted?: boolean): Place {
-    const { base, path, view, way, listed } = spot;
-    const item = way?.parts.get("*");
-    // A list of lists of records has one of them; one that the graph does not list has none.
-    const all = item?.leader ? this.#at(base, item.leader).length : 1;
+  /** What is known of a part that leads to other records. */
+  #known(base: Base, { spots, parts }: Part): Known {
+    const items = parts.get("*");
     return {
-      key: [base.key, ...path].join("\u0000"),
-      depth: path.length,
-      isWanted,
-      isOptional: view.isOptional,
-      otherwise: view.only,
-      count: item && (listed === NOWHERE ? 0 : all),
-      within: (part) => this.#within(spot, part),
+      ...(spots.length > 0 && { value: HOLE }),
+      // A list of lists of records has one of them.
+      count: items && (items.leader ? this.#at(base, items.leader).length : 1),
+      within: (name) => {
+        const part = parts.get(typeof name === "number" ? "*" : name);
+        return part && this.#known(base, part);
+      },
     };
   }
 
-  #within(spot: Spot, part: string | number): Place | undefined {
-    const { base, path } = spot;
-    const view = spot.view.at(part);
-    if (view === undefined) return undefined;
-    const name = typeof part === "number" ? "*" : part;
-    const key = path.length === 0 ? base.record?.entity.keys.get(name) : undefined;
-    if (key !== undefined) return known(this.#idOf(base.record!, key));
-    const way = spot.way?.parts.get(name);
-    const listed = spot.listed && (spot.listed.parts.get(name) ?? NOWHERE);
-    const index = typeof part === "number" ? part : spot.index;
-    const at = way && formOf(way, listed, view);
-    if (at === undefined) {
-      const here = { base, path: [...path, String(part)], view, way, listed, index };
-      return this.#place(here, way && !(listed === NOWHERE && way.parts.has("*")));
-    }
-    const records = this.#at(base, at);
-    const record = records[(index ?? 0) % records.length];
-    if (record === undefined) return undefined;
-    if (at.place.key === undefined) return known(this.#idOf(record, at.place.type));
-    // One that the graph does not list, as records nest without end, is left out where it may be.
-    const isWanted = listed === undefined || listed.record !== undefined;
-    return { ...this.#recordPlace(record, view, listed), isWanted };
+  /** What a tool shows of a record, or of the result itself; `path` is the way there from the whole result. */
+  #shown(base: Base, top: Shown, shape: ToolShape, path: readonly string[]): JsonValue | undefined {
+    const show = (
+      value: JsonValue | undefined,
+      shown: Shown,
+      part: Part | undefined,
+      way: readonly string[],
+      place: number,
+    ): JsonValue | undefined => {
+      if (way.length > MAX_LEVELS) throw new Unfit();
+      const [spot] = part?.spots ?? [];
+      if (spot !== undefined) {
+        const listed = shape.spots.get(wayText(way));
+        if (listed === undefined && shown.isOptional) return undefined;
+        const records = this.#at(base, listed ?? spot);
+        const record = records[place % records.length];
+        if (record === undefined) return undefined;
+        return (listed ? listed.place.key !== undefined : shown.isObject)
+          ? this.#shown(record, shown, shape, way)
+          : this.#idOf(record, (listed ?? spot).place.type);
+      }
+      if (value === undefined || value === HOLE) {
+        // What schemas exclude in each other is drawn by the one that is shown, where it must be there.
+        if (shown.isOptional) return undefined;
+        const key = wayText([base.key, ...way.slice(path.length), `${place}`]);
+        const maker = new Maker(this.#shapes.checks);
+        return orUnfit(() => maker.make(shown.schemas[0]!, new Draws(this.#seed, key)));
+      }
+      const inner = (one: JsonValue, name: string, at = place) => {
+        const view = shown.at(name);
+        return view && show(one, view, part?.parts.get(name), [...way, name], at);
+      };
+      if (Array.isArray(value)) {
+        // A list of records that the graph does not list, as records nest without end.
+        const isUnlisted = part?.parts.has("*") && !shape.ways.has(wayText([...way, "*"]));
+        if (isUnlisted) return shown.isOptional ? undefined : [];
+        return value.map((one, at) => inner(one, "*", at)).filter((one) => one !== undefined);
+      }
+      if (!isJsonObject(value)) return value;
+      return Object.fromEntries(
+        Object.entries(value).flatMap(([name, one]) => {
+          const own = inner(one, name);
+          return own === undefined ? [] : [[name, own]];
+        }),
+      );
+    };
+    return show(this.#value(base), top, base.of.top, path, 0);
   }
 }
 
+/** What a call is told whose argument names nothing. */
+type Unknown = Extract<WorldResult, { unknown: unknown }>["unknown"];
+
+/** What has a value with parts: a record, or the result of a call. */
+type Base = WorldRecord | Call;
+
 /** A record of a world. */
 interface WorldRecord {
-  readonly entity: Entity;
+  readonly of: Entity;
   readonly key: string;
+  /** Whether lists of all may show it. */
+  readonly isFront: boolean;
   /** Its ids by their types. */
   readonly ids: ReadonlyMap<string, JsonValue>;
 }
 
-/** What a value is a part of: a record, or the result of a call. */
-interface Base {
-  readonly key: string;
-  readonly record?: WorldRecord;
-  readonly shape?: ToolShape;
-  readonly args?: JsonObject;
+/** A call, and the records that its arguments name. */
+interface Call extends Pick<WorldRecord, "key" | "isFront"> {
+  readonly of: ToolShape;
+  readonly args: JsonObject;
+  readonly named: readonly (readonly [Take, WorldRecord])[];
 }
 
-/** Where a value stands within its base. */
-interface Spot {
-  readonly base: Base;
-  readonly path: readonly string[];
-  readonly view: View;
-  /** The places of records from here on. */
-  readonly way: Way | undefined;
-  /** Those that the tool lists; `undefined` where none is to be left out. */
-  readonly listed: Way | undefined;
-  /** The place in the list around it. */
-  readonly index?: number | undefined;
+function unfit(what: string): InputError {
+  return cannot(
+    `draw ${what}`,
+    "a value must fit the schemas of all tools that have it",
+    "none does",
+  );
 }
 
-/** Whether two ids are the same. */
-function isSame(one: JsonValue, other: JsonValue): boolean {
-  return one === other || canonicalJson(one) === canonicalJson(other);
-}
-
-function nothing(): undefined {}
-
-/** The place of a value that is known. */
-function known(value: JsonValue): Place {
-  return { key: "", depth: 0, value, isWanted: true, within: nothing };
+/** Returns what is made; `undefined` where nothing fits. */
+function orUnfit<Made>(make: () => Made): Made | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof Unfit) return undefined;
+    throw error;
+  }
 }

@@ -352,6 +352,29 @@ Deno.test("unknown ids are answered in plain words, or with values that are made
   assertEquals(Object.keys(Object(made)).sort(), ["id", "name", "ownerId", "weight"]);
 });
 
+Deno.test("tools of which a world has no ids are not on offer, and none takes what was made up", () => {
+  const made = (name: string, type: JsonObject) =>
+    tool({
+      name: `get_${name}`,
+      description: `Returns a ${name}`,
+      parameters: {
+        ...object({ [`${name}_id`]: type }),
+        properties: { [`${name}_id`]: type, token: TEXT },
+        additionalProperties: false,
+      },
+      output: object({ id: type, ...(name === "pet" ? { owner_id: TEXT } : { city: TEXT }) }),
+      execute: () => null,
+    });
+  const none = made("visit", { type: "string", minLength: 5, maxLength: 4 });
+  const graph = toolGraph([made("pet", TEXT), made("owner", TEXT), none], { fixed: ["token"] });
+  const { tools } = chains(graph)[0]!.draw(1);
+  assertEquals(tools.map(({ name }) => name), ["get_pet", "get_owner"]);
+  for (const { parameters } of tools) {
+    assertEquals(parameters["additionalProperties"], false);
+    assert(!("token" in Object(parameters["properties"])));
+  }
+});
+
 Deno.test("at most so many tools are on offer as asked for, the needed ones among them", () => {
   for (const chain of chains(GRAPHS["clinics"]!, { offered: 4 })) {
     const { tools, calls } = chain.draw(3);

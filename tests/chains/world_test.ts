@@ -210,7 +210,7 @@ Deno.test("World lists under a record those that refer to it", () => {
     listed("user.id", "project.id", "get_users_user_id_projects", "owner");
     listed("user.id", "project.id", "get_users_user_id", "owner");
     listed("project.id", "task.id", "get_projects_project_id_tasks", "project");
-    const all = world.list("get_projects", {});
+    const all = world.records("get_projects", {}).filter(({ place: { of } }) => "list" in of);
     assert(all.length >= 2 && all.length <= 4);
     assert(new Set(world.ids("task.id")).isDisjointFrom(new Set(world.ids("project.id"))));
   });
@@ -225,6 +225,42 @@ Deno.test("World knows no ids but its own, and makes up a record of one if it is
   assert("value" in made && isJsonObject(made.value));
   assertEquals(made.value["id"], "other");
   assertEquals(new World(GRAPH, 1, { unknown: "values" }).call(...call), made);
+});
+
+Deno.test("World finds a record below another one only if it refers to that", async () => {
+  const world = new World(
+    await graphOf({
+      "/projects/{project_id}": ref("Project"),
+      "/projects/{project_id}/tasks/{task_id}": ref("ShortTask"),
+    }),
+    1,
+  );
+  for (const task_id of world.ids("task.id")) {
+    const own = world.related("task.id", task_id, "project");
+    const found = world.ids("project.id").filter((project_id) =>
+      "value" in world.call("get_projects_project_id_tasks_task_id", { project_id, task_id })
+    );
+    assertEquals(found, [own]);
+  }
+});
+
+Deno.test("World has two parts, and lists of all show one of them alone", () => {
+  seeds((seed) => {
+    const world = new World(GRAPH, seed);
+    for (const type of ["project.id", "task.id"]) {
+      const [front, others] = [true, false].map((isFront) => new Set(world.ids(type, isFront)));
+      assertEquals([front!.size, others!.size], [4, 8]);
+    }
+    for (const { tool, args } of callsOf(world, GRAPH)) {
+      const ids = [...Object.values(args), ...world.records(tool, args).map(({ id }) => id)];
+      const isFront = [...GRAPH.types.keys()].flatMap((type) => {
+        const known = new Set(world.ids(type, true));
+        return ids.filter((id) => world.ids(type).includes(id)).map((id) => known.has(id));
+      });
+      assertEquals(new Set(isFront).size, 1, tool);
+      if (Object.keys(args).length === 0) assert(isFront[0], tool);
+    }
+  });
 });
 
 Deno.test("World takes the value of a scope alone", async () => {
@@ -257,7 +293,10 @@ Deno.test("World of two versions has values that fit both, the same from either 
       assertEquals([after!["name"], after!["age"]], [before!["name"], before!["age"]]);
       assertEquals(schemaErrors(next.nodes.get(call.tool)!.result!, after!).errors, []);
     }
-    assertEquals(one.list("get_projects", {}), other.list("get_projects", {}));
+    const [ids, same] = [one, other].map((world) =>
+      world.records("get_projects", {}).map(({ id }) => id)
+    );
+    assertEquals(ids, same);
   }, 5);
 });
 
@@ -277,6 +316,6 @@ Deno.test("World refuses what it cannot make, and names the tool", async () => {
   assertThrows(
     () => none.ids("user.id"),
     InputError,
-    "none fits those of get_users_user_id",
+    "Cannot draw ids of user as a value must fit the schemas of all tools that have it: none does",
   );
 });

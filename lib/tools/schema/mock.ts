@@ -13,7 +13,6 @@ import {
   type JsonValue,
   withNumbers,
 } from "../../base/json.ts";
-import { attempt } from "../../base/errors.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../references/symbol_table.ts";
 import { assertEnding } from "./_ending.ts";
@@ -56,18 +55,22 @@ export type MakeMock = (
 export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
   assertEnding(schema);
   const checks = new Checks(schema, unsafePatterns);
-  let check: ValueCheck | undefined;
   return (seed, input, ...purpose) => {
     let found: { readonly value: JsonValue } | undefined;
     let fault: unknown;
+    const given: Known = {
+      within(name, part) {
+        const value = fieldOf(input, String(name));
+        const isPlain = ["string", "number", "bigint"].includes(typeof value);
+        return isPlain && isJsonObject(part) && checks.fits(part, value!) ? { value } : undefined;
+      },
+    };
     for (let tries = 0; tries < ATTEMPTS; tries++) {
       const key = ["openapi", ...purpose, canonicalJson(input), tries].join("\u0000");
-      const maker = new Maker(checks, seed, { attempt: tries });
+      const at = new Draws(seed, key, tries === 0 ? given : undefined);
       try {
-        const value = maker.make(schema, new ResultPlace(checks, tries === 0 ? input : {}, key));
-        // Where the whole schema cannot be checked, its parts have been.
-        check ??= attempt(() => valueCheck(schema, unsafePatterns)) ?? (() => undefined);
-        if (check(value) !== undefined) continue;
+        const value = new Maker(checks, { attempt: tries }).make(schema, at);
+        if (!checks.fits(schema, value)) continue;
         found ??= { value };
         // A success is not to be taken for a failure, if another value will do.
         if (errorOfResult(jsonText(value)) === undefined) return { value };
@@ -81,121 +84,81 @@ export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
   };
 }
 
-/**
- * Where a value stands. All that is drawn there follows from its key, not from what was drawn before: a part that is
- * drawn by itself, or within another value, is the same.
- */
-export interface Place {
-  readonly key: string;
-  /** Levels of lists and objects around it; deep within a value optional parts are not drawn. */
-  readonly depth: number;
-  /** The value, where it is known. */
+/** What is known of a part of a value: that it is there, and is not null where it may be something else. */
+export interface Known {
   readonly value?: JsonValue | undefined;
-  /** The schema that decides, in place of the one that stands there. */
-  readonly schema?: JsonValue | undefined;
-  /** What to draw where nothing fits the schema that decides, and a value is required. */
-  readonly otherwise?: JsonValue | undefined;
-  /** Whether a part that others require may be left out where nothing fits it. */
-  readonly isOptional?: boolean | undefined;
-  /** Whether an optional part is there, and is not null where it may be; by chance if it is not said. */
-  readonly isWanted?: boolean | undefined;
-  /** How many items a list has; by chance if it is not said. */
+  /** How many items it has. */
   readonly count?: number | undefined;
-  /** Returns the place of a part, whose schema is given; `undefined` if the part is not to be drawn. */
-  within(part: string | number, schema: JsonValue): Place | undefined;
+  /** Returns what is known of a part of it; `undefined` if chance decides whether it is there. */
+  within?(part: string | number, schema: JsonValue): Known | undefined;
 }
 
-/** A place in a result that is drawn by itself: the arguments have the values of its own properties. */
-class ResultPlace implements Place {
+/** Stands for a value that is put in later, and fits any schema. */
+export const HOLE: JsonValue = Object.freeze({});
+
+/** What is drawn for a part: it follows from its key, not from what was drawn before. */
+export class Draws {
+  /** `depth` counts the levels of lists and objects around the part. */
   constructor(
-    readonly checks: Checks,
-    readonly input: JsonObject,
+    readonly seed: number,
     readonly key: string,
+    readonly known?: Known,
     readonly depth = 0,
-    readonly value?: JsonValue,
   ) {}
 
-  get isWanted(): true | undefined {
-    return this.value === undefined ? undefined : true;
+  /** Returns those for a part of the part. */
+  within(part: string | number, schema: JsonValue): Draws {
+    const known = this.known?.within?.(part, schema);
+    return new Draws(this.seed, `${this.key}\u0000${part}`, known, this.depth + 1);
   }
 
-  within(part: string | number, schema: JsonValue): ResultPlace {
-    const given = this.depth === 0 ? fieldOf(this.input, String(part)) : undefined;
-    const isGiven = ["string", "number", "bigint"].includes(typeof given) &&
-      isJsonObject(schema) && this.checks.fits(schema, given!);
-    const { checks, input, depth } = this;
-    const key = `${this.key}\u0000${part}`;
-    return new ResultPlace(checks, input, key, depth + 1, isGiven ? given : undefined);
+  /** Returns those of another attempt. */
+  again(tries: number): Draws {
+    return new Draws(this.seed, `${this.key}\u0000try ${tries}`, this.known, this.depth);
+  }
+
+  stream(purpose: string): Stream {
+    return fork(this.seed, this.key, purpose);
+  }
+
+  /** Returns a number in `[0, 1)`. */
+  number(purpose: string): number {
+    return forkSeed(this.seed, this.key, purpose) / 2 ** 48;
   }
 }
 
-/** How values are made. */
+/** How a value is made. */
 export interface MakerOptions {
-  /** The attempt, from 0: later ones check more, and leave out more. */
+  /** The attempt, from 0: later ones leave out more. */
   readonly attempt?: number;
-  /** Whether optional parts are left out unless they are wanted. */
-  readonly isLean?: boolean;
-  /** Values up to which optional parts are drawn. */
-  readonly fullValues?: number;
+  /** Whether it may be large, and has holes for required parts for which nothing is found. */
+  readonly isPartial?: boolean;
 }
 
-/** Makes one value, place by place. */
+/** Makes one value. */
 export class Maker {
   #values = 0;
   #characters = 0;
-  readonly #attempt: number;
-  readonly #isLean: boolean;
-  readonly #fullValues: number;
 
-  constructor(
-    readonly checks: Checks,
-    readonly seed: number,
-    { attempt = 0, isLean = false, fullValues = FULL_VALUES }: MakerOptions = {},
-  ) {
-    this.#attempt = attempt;
-    this.#isLean = isLean;
-    this.#fullValues = fullValues;
-  }
+  constructor(readonly checks: Checks, readonly options: MakerOptions = {}) {}
 
   /**
-   * Returns a value for a place.
+   * Returns a value for the whole, or for a part.
    *
    * @throws {Unfit} If nothing is found that fits what was chosen before.
    */
-  make(standing: JsonValue, place: Place, level = 0): JsonValue {
-    if (place.value !== undefined) return this.#counted(place.value);
-    const schema = place.schema ?? standing;
+  make(schema: JsonValue, first: Draws): JsonValue {
+    if (first.known?.value !== undefined) return this.#counted(first.known.value);
     for (let tries = 1;; tries++) {
-      if (++this.#values > MAX_VALUES || level > MAX_DEPTH) throw new Unfit();
+      if (++this.#values > MAX_VALUES || first.depth > MAX_DEPTH) throw new Unfit();
       if (schema === false) throw new Unfit();
-      const at = new Draws(this.seed, place, tries, level);
+      const at = tries === 1 ? first : first.again(tries);
       if (!isJsonObject(schema)) return words(at.stream("text"), 0, MAX_TEXT);
       const whole = this.#whole(schema, at);
       const value = this.#fitting(whole, at);
-      // A value of one branch may fit another. Asking takes long, and the first attempt does without.
-      const isChosen = Object.hasOwn(whole, "oneOf") && this.#attempt > 0 && tries < ATTEMPTS;
-      const shown = place.otherwise ?? schema;
-      if (!isChosen || !isJsonObject(shown) || this.checks.fits(shown, value)) return value;
-    }
-  }
-
-  /**
-   * Returns a value for a place; where nothing fits and it is needed, by what stands there otherwise.
-   *
-   * @throws {Unfit} If nothing is found.
-   */
-  part(schema: JsonValue, place: Place, level: number, isNeeded: boolean): JsonValue {
-    try {
-      return this.make(schema, place, level);
-    } catch (error) {
-      const { key, depth, otherwise } = place;
-      if (!(error instanceof Unfit) || !isNeeded || otherwise === undefined) throw error;
-      const own = {
-        key,
-        depth,
-        within: (...part: Parameters<Place["within"]>) => place.within(...part),
-      };
-      return this.make(otherwise, own, level);
+      // A value of one branch may fit another.
+      const isChosen = Object.hasOwn(whole, "oneOf") && tries < ATTEMPTS;
+      if (!isChosen || this.checks.fits(schema, value)) return value;
     }
   }
 
@@ -213,15 +176,10 @@ export class Maker {
     return value;
   }
 
-  /** Whether a place is so deep within a value that a small one has to do. */
-  #isDeep({ place }: Draws): boolean {
-    return this.#attempt >= ATTEMPTS / 2 || place.depth >= FULL_DEPTH ||
-      this.#values >= this.#fullValues;
-  }
-
-  /** Whether optional parts are drawn. */
-  #isRich(at: Draws): boolean {
-    return !this.#isLean && !this.#isDeep(at);
+  /** Whether a part is so deep within the whole that a small one has to do, without optional parts. */
+  #isDeep({ depth }: Draws): boolean {
+    return Number(this.options.attempt) >= ATTEMPTS / 2 || depth >= FULL_DEPTH ||
+      !this.options.isPartial && this.#values >= FULL_VALUES;
   }
 
   /** Returns all that applies to one value, with one branch of each choice. */
@@ -256,10 +214,10 @@ export class Maker {
   /** Chooses a branch: any, and deep within a value a small one. Of the same branches among others the same is chosen. */
   #branch(branches: readonly JsonValue[], at: Draws): JsonValue {
     const fitting = branches.filter((branch) =>
-      at.place.isWanted ? !this.#isNull(branch) : this.#isDeep(at) && this.#isSmall(branch)
+      at.known ? !this.#isNull(branch) : this.#isDeep(at) && this.#isSmall(branch)
     );
     const chosen = fitting.length > 0 ? fitting : branches;
-    const ranks = chosen.map((branch) => at.number(`branch ${this.checks.textOf(branch)}`));
+    const ranks = chosen.map((branch) => at.number(`branch ${jsonText(branch)}`));
     return chosen[ranks.indexOf(Math.min(...ranks))]!;
   }
 
@@ -287,7 +245,7 @@ export class Maker {
         types.includes("integer") && Number.isInteger(withNumbers(value))) &&
       (typeof value === "object" && value !== null || this.checks.fitsPlain(schema, value))
     );
-    const others = at.place.isWanted ? values.filter((value) => value !== null) : values;
+    const others = at.known ? values.filter((value) => value !== null) : values;
     const value = sample(others.length > 0 ? others : values, at.stream("listed"));
     if (value === undefined) throw new Unfit();
     return value;
@@ -296,7 +254,7 @@ export class Maker {
   /** Chooses a type: seldom null, and deep within a value one without parts. */
   #type(types: readonly JsonValue[] | undefined, at: Draws): JsonValue {
     if (types === undefined) return "string";
-    const isNull = types.length > 1 && types.includes("null") && at.place.isWanted !== true &&
+    const isNull = types.length > 1 && types.includes("null") && !at.known &&
       (this.#isDeep(at) || at.number("null") < 0.15);
     if (isNull) return "null";
     const others = types.filter((type) => type !== "null");
@@ -406,13 +364,11 @@ export class Maker {
       ? Math.min(first.length, sizeOf(schema, "maxItems", Infinity))
       : sizeOf(schema, "maxItems", Infinity);
     if (most < least || least > MAX_VALUES) throw new Unfit();
-    const count = Math.min(most, Math.max(least, at.place.count ?? this.#count(first.length, at)));
+    const count = Math.min(most, Math.max(least, at.known?.count ?? this.#count(first.length, at)));
     const list: JsonValue[] = [];
     const seen = new Set<string>();
     for (let tries = 0; list.length < count && tries < count + ATTEMPTS; tries++) {
       const place = list.length;
-      const inner = at.place.within(tries, items as JsonValue);
-      if (inner === undefined) return list;
       const own = place < first.length
         ? first[place]!
         : place < first.length + needed && contains !== undefined
@@ -420,8 +376,8 @@ export class Maker {
         : Array.isArray(items)
         ? true
         : items;
-      const value = this.part(own, inner, at.level + 1, true);
-      const text = uniqueItems === true ? canonicalJson(value) : String(place);
+      const value = this.make(own, at.within(tries, own));
+      const text = uniqueItems === true && value !== HOLE ? canonicalJson(value) : String(place);
       if (!seen.has(text)) list.push(value);
       seen.add(text);
     }
@@ -431,7 +387,7 @@ export class Maker {
 
   /** How many items a list has, or more. */
   #count(listed: number, at: Draws): number {
-    if (!this.#isRich(at)) return 0;
+    if (this.#isDeep(at)) return 0;
     return Math.max(listed, randomIntegerBetween(1, MAX_MORE, at.stream("count")));
   }
 
@@ -443,20 +399,17 @@ export class Maker {
     const least = sizeOf(schema, "minProperties", 0);
     const most = sizeOf(schema, "maxProperties", Infinity);
     const entries = new Map<string, JsonValue>();
-    /** Adds a part, and returns whether it is there, even if it is not drawn. */
-    let count = 0;
     const add = (name: string, own: JsonValue, isNeeded: boolean) => {
-      const place = at.place.within(name, own);
-      if (!isNeeded && !this.#isThere(place, name, count < least, at)) return;
-      count++;
-      if (place === undefined) return;
-      const isSure = isNeeded && place.isOptional !== true;
+      const inner = at.within(name, own);
+      const isThere = isNeeded || inner.known !== undefined || entries.size < least ||
+        !this.#isDeep(at) && at.number(`there ${name}`) < 0.7;
+      if (!isThere) return;
       try {
-        entries.set(name, this.part(own, place, at.level + 1, isSure));
+        entries.set(name, this.make(own, inner));
       } catch (error) {
         // It is left out where nothing is found for it.
-        if (!(error instanceof Unfit) || isSure) throw error;
-        count--;
+        if (!(error instanceof Unfit) || isNeeded && !this.options.isPartial) throw error;
+        if (isNeeded) entries.set(name, HOLE);
       }
     };
     for (const name of needed) {
@@ -464,72 +417,34 @@ export class Maker {
     }
     const optional = Object.keys(known).filter((name) => !needed.has(name));
     for (const name of optional) {
-      if (count < most && known[name] !== false) add(name, known[name]!, false);
+      if (entries.size < most && known[name] !== false) add(name, known[name]!, false);
     }
     const isMap = optional.length === 0 && needed.size === 0 && isJsonObject(additionalProperties);
-    const wanted = isMap && this.#isRich(at) ? randomIntegerBetween(1, 2, at.stream("names")) : 0;
+    const wanted = isMap && !this.#isDeep(at) ? randomIntegerBetween(1, 2, at.stream("names")) : 0;
     const stream = at.stream("name");
-    const names = new Set<string>();
     for (let tries = 0; tries < Math.max(wanted, least) + ATTEMPTS; tries++) {
-      if (count >= Math.min(most, Math.max(wanted, least))) break;
+      if (entries.size >= Math.min(most, Math.max(wanted, least))) break;
       const [pattern, own] = Object.entries(Object(patternProperties) as JsonObject)[0] ??
         [undefined, additionalProperties];
       const name = pattern !== undefined
         ? patternText(pattern, stream)
         : isJsonObject(propertyNames)
-        ? String(this.make({ type: "string", ...propertyNames }, at.named(tries), at.level + 1))
+        ? String(
+          this.make(
+            { type: "string", ...propertyNames },
+            at.within(`name ${tries}`, propertyNames),
+          ),
+        )
         : word(stream);
       if (name === undefined) throw new Unfit();
-      if (entries.has(name) || names.has(name)) continue;
-      names.add(name);
-      add(name, own, true);
+      if (!entries.has(name)) add(name, own, true);
     }
-    if (count < least || count > most) throw new Unfit();
+    if (entries.size < least || entries.size > most) throw new Unfit();
     // In the order of the schema, however they were drawn.
     const order = [...Object.keys(known), ...entries.keys()].filter((name) => entries.has(name));
     return Object.fromEntries(
       [...new Set(order)].map((name) => [this.#counted(name), entries.get(name)!]),
     );
-  }
-
-  /** Whether an optional part is there. */
-  #isThere(place: Place | undefined, name: string, isCounted: boolean, at: Draws): boolean {
-    if (place?.isWanted !== undefined) return place.isWanted;
-    return isCounted || this.#isRich(at) && at.number(`there ${name}`) < 0.7;
-  }
-}
-
-/** What is drawn at a place: each by itself. */
-class Draws {
-  readonly #key: string;
-
-  constructor(
-    readonly seed: number,
-    readonly place: Place,
-    readonly tries: number,
-    /** Levels of lists and objects around it in the whole value. */
-    readonly level: number,
-  ) {
-    this.#key = tries === 1 ? place.key : `${place.key}\u0000try ${tries}`;
-  }
-
-  stream(purpose: string): Stream {
-    return fork(this.seed, this.#key, purpose);
-  }
-
-  /** Returns a number in `[0, 1)`. */
-  number(purpose: string): number {
-    return forkSeed(this.seed, this.#key, purpose) / 2 ** 48;
-  }
-
-  /** Returns the place of a name. */
-  named(count: number): Place {
-    const place: Place = {
-      key: `${this.#key}\u0000name ${count}`,
-      depth: this.place.depth + 1,
-      within: () => place,
-    };
-    return place;
   }
 }
 
@@ -553,70 +468,87 @@ function sizeOf(schema: JsonObject, keyword: string, otherwise: number): number 
   return typeof size === "number" ? size : otherwise;
 }
 
-/** What a schema says of a value without parts; it is checked by itself, as compiling a whole schema takes long. */
-const OF_PLAIN_VALUES = [
-  ...["type", "enum", "format", "pattern", "minLength", "maxLength", "multipleOf"],
-  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
-];
+/** Keywords that say nothing about a value; of several only the last counts. */
+const SILENT = new Set(["title", "description", "default", "examples", "example", "deprecated"]);
+
+/** Keywords that are checked part by part, and those that ask what others have checked. */
+const CHECKED = new Set(["$ref", "$defs", "allOf", "anyOf", "oneOf"]);
+const ASKING = ["patternProperties", "unevaluatedItems", "unevaluatedProperties"];
 
 /** Thrown where no value fits what was chosen before; its cause says why a schema cannot be checked. */
 export class Unfit extends Error {}
 
 /** Checks of values by a schema and its parts. */
 export class Checks {
-  readonly #checks = new Map<JsonObject, ValueCheck>();
-  readonly #plain = new Map<string, ValueCheck>();
-
-  readonly #texts = new Map<JsonValue, string>();
+  readonly #own = new Map<JsonObject, ValueCheck>();
+  readonly #checks = new Map<string, ValueCheck>();
   /** All that applies where a schema does, of schemas without a choice. */
   readonly wholes = new Map<JsonObject, JsonObject>();
 
   constructor(readonly root: JsonObject, readonly unsafePatterns: boolean) {}
 
-  /** Returns the text of a schema; wherever the definitions that it refers to stand. */
-  textOf(schema: JsonValue): string {
-    return this.#texts.getOrInsertComputed(
-      schema,
-      (own) => jsonText(own).replaceAll(/"#[^"]*\/([^"/]*)"/g, '"$1"'),
-    );
-  }
-
-  /** Whether a value fits a schema, which may refer to the definitions of the root. */
-  fits(schema: JsonObject, value: JsonValue): boolean {
-    const check = this.#checks.getOrInsertComputed(schema, (own) => {
-      const { $defs } = this.root;
-      return this.#checkOf({ ...own, ...defined({ $defs }) } as JsonObject);
-    });
-    return check(value) === undefined;
-  }
-
-  /** Whether a value without parts fits what a schema says of it. */
-  fitsPlain(schema: JsonObject, value: JsonValue): boolean {
-    const rules = defined(
-      Object.fromEntries(OF_PLAIN_VALUES.map((keyword) => [keyword, schema[keyword]])),
-    ) as JsonObject;
-    const key = jsonText(rules);
-    // Without the definitions, which may be very many.
-    const check = this.#plain.getOrInsertComputed(key, () => this.#checkOf(rules));
-    return check(value) === undefined;
-  }
-
-  #checkOf(schema: JsonObject): ValueCheck {
-    try {
-      return valueCheck(schema, this.unsafePatterns);
-    } catch (cause) {
-      return () => {
-        throw new Unfit("The schema cannot be checked", { cause });
-      };
+  /**
+   * Whether a value fits a schema, which may refer to the definitions of the root. What schemas say is checked part by
+   * part, where the value has it, as compiling all of a document takes long.
+   */
+  fits(schema: JsonValue | undefined, value: JsonValue): boolean {
+    if (value === HOLE || !isJsonObject(schema)) return schema !== false;
+    if (!this.fitsPlain(schema, value)) return false;
+    const { $ref, allOf, anyOf, oneOf, properties, items, additionalProperties } = schema;
+    const fitsOne = (one: JsonValue | undefined) => this.fits(one, value);
+    const isRefused = $ref !== undefined && !fitsOne(targetOf(this.root, $ref)) ||
+      Array.isArray(allOf) && !allOf.every(fitsOne) ||
+      Array.isArray(anyOf) && !anyOf.some(fitsOne) ||
+      Array.isArray(oneOf) && oneOf.filter(fitsOne).length !== 1;
+    if (isRefused) return false;
+    if (Array.isArray(value)) {
+      return !isJsonObject(items) || value.every((one) => this.fits(items, one));
     }
+    const others = schema["patternProperties"] === undefined ? additionalProperties : true;
+    return !isJsonObject(value) ||
+      Object.entries(value).every(([name, one]) =>
+        this.fits(fieldOf(properties, name) ?? others, one)
+      );
   }
+
+  /** Whether a value fits what a schema says of it without its parts. */
+  fitsPlain(schema: JsonObject, value: JsonValue): boolean {
+    return this.#own.getOrInsertComputed(schema, () => {
+      const own = withoutParts(schema);
+      const text = jsonText(own);
+      return this.#checks.getOrInsertComputed(text, () => {
+        // The definitions may be very many.
+        const { $defs } = /"\$(?:ref|dynamicRef)":/.test(text) ? this.root : {};
+        try {
+          return valueCheck({ ...own, ...defined({ $defs }) } as JsonObject, this.unsafePatterns);
+        } catch (cause) {
+          return () => {
+            throw new Unfit("The schema cannot be checked", { cause });
+          };
+        }
+      });
+    })(value) === undefined;
+  }
+}
+
+/** Returns what a schema says of a value itself: all, where keywords ask what others have checked. */
+function withoutParts(schema: JsonObject): JsonObject {
+  if (ASKING.some((keyword) => Object.hasOwn(schema, keyword))) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).filter(([keyword]) => !SILENT.has(keyword) && !CHECKED.has(keyword)).map(
+      ([keyword, value]) => {
+        const isInner = keyword === "items" || keyword === "additionalProperties";
+        if (isInner && isJsonObject(value)) return [keyword, true];
+        if (keyword !== "properties" || !isJsonObject(value)) return [keyword, value];
+        return [keyword, Object.fromEntries(Object.keys(value).map((name) => [name, true]))];
+      },
+    ),
+  );
 }
 
 /** Keywords of numbers whose larger or smaller value decides, such as `minLength` and `exclusiveMaximum`. */
 const LARGER = /^(?:exclusiveM|m)in/;
 const SMALLER = /^(?:exclusiveM|m)ax/;
-/** Keywords of which only the last counts, as they say nothing about a value. */
-const SILENT = new Set(["title", "description", "default", "examples", "example", "deprecated"]);
 
 /** Returns what two schemas say of one value, as far as one schema can: the value is checked by itself. */
 function merged(one: JsonObject, other: JsonObject): JsonObject {

@@ -5,6 +5,7 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
+import { reasonOf } from "../../base/errors.ts";
 import { canonicalJson, fieldOf, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
@@ -12,6 +13,8 @@ import { valueText } from "../../calls/values/text.ts";
 import { isRight } from "../../chains/answer.ts";
 import type { Chain, ChainTask, RecordId } from "../../chains/chains.ts";
 import { rememberTask } from "../../chains/drawn.ts";
+import { InfrastructureError } from "../../models/model.ts";
+import { FRESH, type Tool } from "../../tools/tool.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
 import type { ToolCase } from "./tool_case.ts";
 
@@ -40,8 +43,25 @@ export function chainCase<State>(
     if (isRight(task, answer ?? "")) return;
     throw new AssertionError(`The answer must be ${valueText(task.answer, 200)}`);
   };
-  const { question: prompt, tools, calls: expected } = task;
+  const { question: prompt, calls: expected } = task;
+  const tools = task.tools.map(asService);
   return { ...toolCase, prompt, tools, expected, assert, ids: new ChainIds(chain, task) };
+}
+
+/** Returns a tool that breaks the trial off where no value fits: no model can have caused that. */
+function asService(tool: Tool): Tool {
+  const own: Tool = {
+    ...tool,
+    [FRESH]: () => own,
+    async execute(input) {
+      try {
+        return await tool.execute(input);
+      } catch (cause) {
+        throw new InfrastructureError(reasonOf(cause), { cause });
+      }
+    },
+  };
+  return own;
 }
 
 /** An argument that is an id, and the right ones in its place. */
