@@ -5,7 +5,7 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import { reasonOf } from "../../base/errors.ts";
+import { InputError, isErrorOf } from "../../base/errors.ts";
 import { canonicalJson, fieldOf, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
@@ -56,8 +56,9 @@ function asService(tool: Tool): Tool {
     async execute(input) {
       try {
         return await tool.execute(input);
-      } catch (cause) {
-        throw new InfrastructureError(reasonOf(cause), { cause });
+      } catch (error) {
+        if (!isErrorOf(error, InputError)) throw error;
+        throw new InfrastructureError(error.message, { cause: error });
       }
     },
   };
