@@ -167,7 +167,7 @@ Deno.test("openApiTools() refuses operations that are unknown, named by two or t
   await assertRefused(PETS, 'none has "pet"; did you mean pets?', {
     operations: { tags: ["pet"] },
   });
-  await assertRefused(PETS, "at operations: expected array or object or "all", received string", {
+  await assertRefused(PETS, 'at operations: expected array or object or "all", received string', {
     operations: "pets.list" as unknown as string[],
   });
   const many = Object.fromEntries(
