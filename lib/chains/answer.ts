@@ -12,9 +12,13 @@ const MAX_MORE = 400;
 const UNDECIDED =
   /\b(?:not|no|none|never|neither|nor|or|either|instead|except|unless|cannot|unable|unknown|unclear|unsure|wrong|incorrect|false|rather)\b|n['’]t\b/i;
 
+/** What stands before a value that a sentence ends with. */
+const IS = /(?:^|\s)(?:is|was|is:|was:|=)\s+|:\s+/g;
+
 /**
  * Whether the text of an answer states the value asked for and nothing that may be another answer: it is the value, or
- * holds it as a whole word without one of the values of other records, and without a word that takes it back.
+ * its last line ends with "is", "=" or ":" and the value, no word takes that back, and the values of other records are
+ * not in it. Marks around the value, a full stop, separators of thousands and signs of currencies make no difference.
  *
  * @example Usage
  * ```ts
@@ -22,7 +26,7 @@ const UNDECIDED =
  * import { assert } from "@std/assert";
  *
  * const task = { answer: "Kavoru", others: ["Lumeti"] };
- * assert(isRight(task, "**Kavoru**"));
+ * assert(isRight(task, "The name of its owner is **Kavoru**."));
  * assert(!isRight(task, "It is Kavoru or Lumeti."));
  * ```
  */
@@ -30,79 +34,68 @@ export function isRight(
   { answer, others }: { readonly answer: JsonValue; readonly others: readonly JsonValue[] },
   text: string,
 ): boolean {
-  const value = plainText(answer);
   const said = text.normalize().trim();
-  if (said.length > value.length + MAX_MORE) return false;
-  const whole = stripped(said);
-  if (isValue(whole, answer)) return true;
-  const json = parseJson(whole);
-  if (isJsonObject(json)) {
-    const members = Object.values(json);
-    return members.length === 1 && isValue(plainText(members[0]!), answer);
-  }
-  const plain = typeof answer === "string" ? said : ungrouped(said);
-  // A line that has neither the value nor a sentence is an item of a list, and a list leaves open which one it is.
-  const isSaid = plain.split("\n").every((line) =>
-    line.trim() === "" || holds(line, value) || line.trim().split(/\s+/).length > 3
-  );
-  const rest = plain.replaceAll(value, " ");
-  return isSaid && holds(plain, value, "value") && !UNDECIDED.test(rest) && !/[{[\]}]/.test(rest) &&
-    !others.some((other) => holds(plain, plainText(other)));
+  if (said.length > plainText(answer).length + MAX_MORE) return false;
+  if (isValue(said, answer)) return true;
+  const lines = said.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  const last = lines.pop() ?? "";
+  // A line that is no sentence is an item of a list, and a list leaves open which one it is.
+  const isAlone = isValue(last, answer) && lines.every((line) => line.split(/\s+/).length > 3);
+  const isSaid = isAlone ||
+    last.matchAll(IS).some(({ 0: is, index }) => isValue(last.slice(index + is.length), answer));
+  const rest = said.replaceAll(plainText(answer), " ");
+  return isSaid && !UNDECIDED.test(rest) &&
+    !others.some((other) => holds(ungrouped(said), plainText(other)));
 }
 
-/** Returns a text without what people set around an answer: words before it, marks, and a full stop. */
-function stripped(text: string): string {
-  let left = text.replace(/^```\w*\n([^]*)\n```$/, "$1");
-  for (let before = ""; before !== left;) {
-    before = left;
-    left = left.trim().replace(/^(?:the )?(?:final )?answer(?: is)?\s*:?\s+/i, "")
-      .replace(
-        /^(\*{1,3}|_{1,2}|["'`“‘])([^]+)(\*{1,3}|_{1,2}|["'`”’])(\.?)$/,
-        (all, open, inner, close, stop) =>
-          ({ "“": "”", "‘": "’" }[open as string] ?? open) === close ? `${inner}${stop}` : all,
-      );
-  }
-  return left;
-}
+/** Marks that people set around a value, each with what closes it. */
+const AROUND = [
+  /^```\w*\n([^]*)\n```$/,
+  /^(?:the )?(?:final )?answer(?: is)?:?\s+([^]+)$/i,
+  /^\*{1,3}([^*]+)\*{1,3}$/,
+  /^`([^`]+)`$/,
+  /^["“]([^"”]+)["”]$/,
+  /^['‘]([^'’]+)['’]$/,
+  /^\\boxed\{([^{}]+)\}$/,
+  /^\[([^\]]+)\]\(mailto:[^)]+\)$/,
+  /^([^]+)\.$/,
+];
 
-/** Whether a text is a value, with or without a full stop. */
+/** Whether a text is a value, in whatever marks, or as the only member of an object or a list. */
 function isValue(text: string, value: JsonValue): boolean {
-  const plain = plainText(value);
-  return [text, text.replace(/\.$/, "").replace(/^"([^"]*)"$/, "$1")].some((one) =>
-    one === plain || (typeof value !== "string" && ungrouped(one) === plain)
-  );
+  const own = text.trim();
+  if (own === plainText(value)) return true;
+  if (typeof value !== "string" && ungrouped(own.replace(/^[$€£¥]\s?/, "")) === plainText(value)) {
+    return true;
+  }
+  const inner = AROUND.map((around) => around.exec(own)?.[1]).find((one) => one !== undefined);
+  if (inner !== undefined) return isValue(inner, value);
+  const json = parseJson(own);
+  const members = isJsonObject(json) || Array.isArray(json) ? Object.values(json) : [];
+  return members.length === 1 && typeof members[0] !== "object" &&
+    isValue(plainText(members[0]!), value);
 }
 
 function plainText(value: JsonValue): string {
   return typeof value === "string" ? value.normalize().trim() : jsonText(value);
 }
 
-/** Returns a text whose numbers have no separators of thousands. */
+/** Returns a text whose numbers have no separators of thousands, no zeros behind a fraction, and a plain minus. */
 function ungrouped(text: string): string {
-  return text.replace(
-    /(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])/g,
-    (digits) => digits.replaceAll(",", ""),
+  return text.replaceAll("−", "-").replace(
+    /(?<![\d.,])\d{1,3}(?:([,\u00a0\u202f' ])\d{3}(?:\1\d{3})*)?(?:\.\d+)?(?![\d,])/g,
+    (number) => {
+      const plain = number.replaceAll(/[,\u00a0\u202f' ]/g, "");
+      return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
+    },
   );
 }
 
-/** What makes a text a part of a word. */
-const WORD_BEFORE = /[\p{L}\p{N}_]$/u;
-const WORD_AFTER = /^[\p{L}\p{N}_]/u;
-/** What makes it a part of an address, a number or a name, or one of several. */
-const BEFORE = /(?:[$+-]|[\p{L}\p{N}_][.,:/@'’]|\d |[,;|&/] ?| and )$/u;
-const AFTER = /^(?:%|[-.:/@'’+][\p{L}\p{N}_]| \d| ?[,;|&/]| and )/u;
-const NAME_BEFORE = /\p{Lu}\p{L}+ $/u;
-const NAME_AFTER = /^ ?\p{Lu}\p{Ll}/u;
-
-/** Whether a text holds another one as a whole word; as `value`, that it is no part of something longer either. */
-function holds(text: string, part: string, as?: "value"): boolean {
-  const isName = /^\p{L}/u.test(part);
+/** Whether a text holds another one as a whole word. */
+function holds(text: string, part: string): boolean {
   for (let at = text.indexOf(part); at >= 0 && part !== ""; at = text.indexOf(part, at + 1)) {
     const [before, after] = [text.slice(0, at), text.slice(at + part.length)];
-    if (WORD_BEFORE.test(before) || WORD_AFTER.test(after)) continue;
-    const isPart = BEFORE.test(before) || AFTER.test(after) ||
-      isName && (NAME_BEFORE.test(before) || NAME_AFTER.test(after));
-    if (as === undefined || !isPart) return true;
+    if (!/[\p{L}\p{N}_]$/u.test(before) && !/^[\p{L}\p{N}_]/u.test(after)) return true;
   }
   return false;
 }

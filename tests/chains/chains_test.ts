@@ -385,61 +385,60 @@ Deno.test("at most so many tools are on offer as asked for, the needed ones amon
 });
 
 Deno.test("an answer is right if it states the value and nothing that may be another one", () => {
-  const text = { answer: "Kavoru", others: ["Lumeti", "Kavoru Zeb"] };
-  const number = { answer: 5123, others: [77, 12345] };
-  const cases: [typeof text | typeof number, string, boolean][] = [
-    ...["Kavoru", '"Kavoru"', "**Kavoru**", "`Kavoru`.", "The answer is Kavoru.", "Answer: Kavoru"]
-      .map((said) => [text, said, true] as [typeof text, string, boolean]),
-    [text, "The name of its owner is Kavoru.", true],
-    [text, '{"name": "Kavoru"}', true],
-    [text, '```json\n"Kavoru"\n```', true],
-    ...[
-      "",
-      " ",
-      '""',
-      "kavoru?",
-      "Kavor",
-      "Kavorus",
-      "Kavoru-Lu",
-      "Kavoru, Lumeti",
-      "Lumeti or Kavoru",
-    ]
-      .map((said) => [text, said, false] as [typeof text, string, boolean]),
-    [text, "Kavoru, Zetiva", false],
-    [text, "It is Kavoru and Zetiva.", false],
-    [text, "- Zetiva\n- Kavoru", false],
-    [text, "It is Kavoru. Candidates: Lumeti, Zetiva.", false],
-    [text, "The task has an owner.\nIts name is Kavoru.", true],
-    [number, "5123\n5124", false],
-    [number, "Weight 5123", true],
-    [text, "It is not Kavoru, it is Lumeti.", false],
-    [text, "It is not Kavoru.", false],
-    [text, "It isn’t Kavoru but Feba.", false],
-    [text, "Kavoru Zeb", false],
-    [text, "Its name is Kavoru Tik.", false],
-    [text, '{"name": "Kavoru", "id": 7}', false],
-    [text, "Kavoru, Lumeti, Kavoru Zeb", false],
-    [text, `The candidates are Kavoru ${"and so on ".repeat(60)}`, false],
-    ...["5123", "5,123", "**5123**", "The weight is 5,123 grams.", "5123.", "It weighs 5123"]
-      .map((said) => [number, said, true] as [typeof number, string, boolean]),
-    ...[
-      "15123",
-      "51234",
-      "5123.5",
-      "-5123",
-      "5,123,000",
-      "0.5123",
-      "5123e3",
-      "5123/2",
-      "51 23",
-      "77, 5123",
-      "$5123",
-    ]
-      .map((said) => [number, said, false] as [typeof number, string, boolean]),
+  const [text, number, money] = [
+    { answer: "Kavoru", others: ["Lumeti", "Kavoru Zeb"] },
+    { answer: 5123, others: [77, 12345] },
+    { answer: 12.5, others: [] },
   ];
-  for (const [task, said, expected] of cases) {
-    assertEquals([said, isRight(task, said)], [said, expected]);
+  const table: [task: typeof text | typeof number, right: boolean, said: string[]][] = [
+    [text, true, [
+      ...[
+        "Kavoru",
+        '"Kavoru"',
+        "**Kavoru**",
+        "`Kavoru`.",
+        "The answer is Kavoru.",
+        "Answer: Kavoru",
+      ],
+      ...[
+        "The name of its owner is Kavoru.",
+        '{"name": "Kavoru"}',
+        '["Kavoru"]',
+        "\\boxed{Kavoru}",
+      ],
+      ...['```json\n"Kavoru"\n```', "The task has an owner.\nIts name is **Kavoru**."],
+    ]],
+    [text, false, [
+      ...["", " ", '""', "kavoru?", "Kavor", "Kavorus", "Kavoru-Lu", "Kavoru, Lumeti"],
+      ...["Lumeti or Kavoru", "Kavoru vs Zetiva", "Zetiva\nKavoru", "- Zetiva\n- Kavoru"],
+      ...["It is Kavoru and Zetiva.", "It is not Kavoru.", "It isn’t Kavoru", "it isnt Kavoru"],
+      ...["The former is Kavoru. The current one is Tekilo.", "It is Lumeti.\nIt is Kavoru."],
+      ...["La ville n'est pas Kavoru", "Kavoru Zeb", "Its name is Kavoru Tik.", "not: Kavoru"],
+      ...['{"name": "Kavoru", "id": 7}', `Candidates ${"and so on ".repeat(60)} is Kavoru`],
+    ]],
+    [number, true, ["5123", "5,123", "5 123", "**5123**", "5123.", "The weight is 5,123."]],
+    [number, false, [
+      "5123.5",
+      "51234",
+      "-5123",
+      "5123 to 5200",
+      "5123\n5124",
+      "It is 77, is 5123",
+    ]],
+    [money, true, ["12.5", "12.50", "$12.5", "The total is €12.50."]],
+    [money, false, [
+      "−12.5",
+      "minus 12.5",
+      "less than 12.5",
+      "12.5 million",
+      "12.5–13",
+      "It is -12.5",
+    ]],
+  ];
+  for (const [task, right, answers] of table) {
+    for (const said of answers) assertEquals([said, isRight(task, said)], [said, right]);
   }
+  assertEquals(isRight({ answer: -450, others: [] }, "−450"), true);
 });
 
 Deno.test("a sample shows questions, and its hash stands for the graph, the options and the words", () => {

@@ -15,12 +15,12 @@ import { openApiTools } from "../../lib/integrations/openapi.ts";
 
 /** Documents, and how many tasks of each length are drawn. */
 const DOCUMENTS = [
-  "asana.com",
-  "spotify.com",
-  "box.com",
-  "zoom.us",
-  "digitalocean.com",
+  "apacta.com",
   "stripe.com",
+  "netlify.com",
+  "rebilly.com",
+  "linode.com",
+  "gitea.io",
 ];
 const TASKS = 100;
 /** Combinations of arguments of a tool that are tried at once, at most. */
