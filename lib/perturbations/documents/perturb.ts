@@ -8,281 +8,94 @@ import { cannot } from "../../base/errors.ts";
 import { defined, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
-import { HOLDERS, MAX_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
+import { MAX_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { applyEdits, differences, type Edit, objectAt, removal, textAt } from "./_schema_edits.ts";
 import { withoutExamples } from "./_examples.ts";
-import { References, refers } from "./_schema_references.ts";
-import { typeOf } from "../../tools/schema/position.ts";
+import { schemasFor, targetOf, typesOf } from "../../tools/schema/position.ts";
 
 /**
- * Returns the edits that give parameters other types. All schemas of one value, such as alternatives and the
- * schemas they refer to, get the same one. Objects and lists whose parts have schemas keep their type, and
- * so do schemas that accept values of any type.
+ * Returns the edits that give parameters other types. Alternatives of one value get one type in their place.
+ * Objects and lists whose parts have schemas keep their type, and so do schemas that accept values of any
+ * type; beside such an object or list, alternatives get a type each.
  *
  * @param parameters The schema of all arguments, and every schema within it.
  */
 function retypings(parameters: readonly Subschema[], stream: Stream): Edit[] {
-  const demands = demandsAmong(parameters);
-  const references = new References(parameters);
-  const children = Map.groupBy(demands, ({ around }) => around);
-  const demanded = new Set(demands);
-  const allTargets = new Map(demands.map((inner) => [
-    inner,
-    references.targetsOf(inner).filter((target) => demanded.has(target)),
-  ]));
-  const bounded = boundedAmong(allTargets);
-  return groupsOf(allTargets).flatMap((group): Edit[] => {
-    const targets = targetsExcept(kindsIn(group));
-    const isOpen = group.some((inner) => inner.role !== "branch" && !bounded.has(inner));
-    if (isOpen || targets.length === 0) return [];
-    const target = sample(targets, stream)!;
-    const scalar = sample(SCALARS.filter((other) => targets.includes(other)), stream);
-    const containers = new Set(group.flatMap((inner) => containersIn(inner, children)));
-    const stays = (inner: SchemaGroup) => kindsIn(inner).some((kind) => containers.has(kind));
-    const gone = new Set<Subschema>();
-    return group.flatMap((inner): Edit[] => {
-      const { schema, path, role, around } = inner;
-      if (role === "root") return [];
-      if (role === "branch" && gone.has(around!)) {
-        gone.add(inner);
-        return [];
-      }
-      const branches = branchesIn(inner, children, references);
-      if (branches !== undefined && !stays(branches) && kindsIn(branches).length > 0) {
-        gone.add(inner);
-        return differences(path, schema, retyped(schema, target, isCheckKeyword));
-      }
-      if (containersIn(inner, children).length > 0 || stays([inner])) {
-        return scalar === undefined
-          ? []
-          : differences(path, schema, retypedExcept(schema, containers, scalar));
-      }
-      if (kindsOf(schema).length === 0 || references.leadInto(path, isPlainCheckKeyword)) {
-        return [];
-      }
-      return differences(path, schema, retyped(schema, target, isPlainCheckKeyword));
-    });
-  });
-}
-
-/** Schemas of the same value, in document order. */
-type SchemaGroup = readonly Subschema[];
-
-/** The schemas directly within each one. */
-type Children = ReadonlyMap<Subschema | undefined, readonly Subschema[]>;
-
-/** The kinds of container whose parts a schema describes; the root, all arguments, is an object. */
-function containersIn(inner: Subschema, children: Children): Kind[] {
-  const parts = (children.get(inner) ?? []).flatMap(({ role, keyword }): Kind[] => {
-    if (role === "property") return ["object"];
-    if (role !== "part") return [];
-    return [/properties$/i.test(keyword) ? "object" : "array"];
-  });
-  return inner.role === "root" ? ["object", ...parts] : parts;
-}
-
-/**
- * A schema with all its nested branches, if they can be replaced as one. `undefined` if they describe parts,
- * refer to another schema, or are referred to.
- */
-function branchesIn(
-  top: Subschema,
-  children: Children,
-  references: References,
-): SchemaGroup | undefined {
-  if (references.isNamedWithin(top)) return undefined;
-  if (references.leadInto(top.path, isCheckKeyword)) return undefined;
-  const found = [top];
-  for (const inner of found) {
-    if (refers(inner)) return undefined;
-    for (const child of children.get(inner) ?? []) {
-      if (child.role === "branch") found.push(child);
-      else if (child.role !== "definition" || inner !== top) return undefined;
-    }
-  }
-  return found;
-}
-
-function kindsIn(group: SchemaGroup): Kind[] {
-  return [...new Set(group.flatMap(({ schema }) => kindsOf(schema)))];
-}
-
-/** All schemas except those of conditions, which require nothing, and those within them. */
-function demandsAmong(parameters: readonly Subschema[]): Subschema[] {
-  const demands = new Set<Subschema>();
-  for (const inner of parameters) {
-    const { role, around } = inner;
-    if (role === "root" || (role !== "condition" && demands.has(around!))) demands.add(inner);
-  }
-  return [...demands];
-}
-
-/** The schemas that each schema refers to. */
-type Targets = ReadonlyMap<Subschema, readonly Subschema[]>;
-
-/** The schemas grouped by the value that they describe. */
-function groupsOf(targets: Targets): SchemaGroup[] {
-  const linked = new Map<Subschema, Subschema[]>(
-    Array.from(targets.keys(), (inner) => [inner, []]),
+  const [root] = parameters as [Subschema];
+  const holders = new Set(
+    parameters.flatMap(({ role, around }) =>
+      role === "property" || role === "part" ? [around!.schema] : []
+    ),
   );
-  const link = (one: Subschema, other: Subschema) => {
-    linked.get(one)!.push(other);
-    linked.get(other)!.push(one);
-  };
-  for (const [inner, referred] of targets) {
-    if (inner.role === "branch") link(inner, inner.around!);
-    for (const target of referred) link(inner, target);
-  }
-  const numbers = new Map<Subschema, number>();
-  for (const first of linked.keys()) {
-    if (numbers.has(first)) continue;
-    const number = numbers.size;
-    const group = new Set([first]);
-    for (const inner of group) {
-      numbers.set(inner, number);
-      for (const other of linked.get(inner)!) group.add(other);
-    }
-  }
-  return [...Map.groupBy(targets.keys(), (inner) => numbers.get(inner)!).values()];
+  const references = parameters.flatMap(({ schema }) => textAt(schema, "$ref") ?? []);
+  const isReferredWithin = (path: string) =>
+    references.some((reference) => reference.startsWith(`#${path.slice(root.path.length)}/`));
+  /** Conditions, which require nothing, and schemas that have another type, with all within them. */
+  const done = new Set<Subschema>();
+  return parameters.flatMap((inner): Edit[] => {
+    const { schema, path, role, around } = inner;
+    if (role === "condition" || done.has(around!)) done.add(inner);
+    const top = topOf(inner);
+    const { parts, open } = schemasFor(root.schema, [top.schema]);
+    const [kinds, containers] = [kindsOf(parts), parts.filter((part) => holders.has(part))];
+    if (done.has(inner) || open || kinds.size === 0 || isReferredWithin(path)) return [];
+    const isMixed = containers.length > 0;
+    const own = schemasFor(root.schema, [schema]).parts;
+    const stays = isMixed
+      ? inner === top || own.some((part) => holders.has(part)) || kindsOf(own).size === 0 ||
+        !kindsOf(own).isDisjointFrom(kindsOf(containers))
+      : inner !== top || role === "definition";
+    const target = sample(
+      (isMixed ? SCALARS : TARGETS).filter((one) =>
+        // Numbers are often written as texts.
+        !kinds.has(one) && !(one === "string" && kinds.has("integer"))
+      ),
+      stream,
+    );
+    if (stays || top.role === "root" || target === undefined) return [];
+    done.add(inner);
+    return differences(path, schema, retyped(schema, target));
+  });
 }
 
-/** The schemas that accept certain types only, by themselves or through other schemas of the same value. */
-function boundedAmong(targets: Targets): Set<Subschema> {
-  const bounded = new Set<Subschema>();
-  const referring = new Map<Subschema, Subschema[]>();
-  const counts = new Map<Subschema, Map<string, number>>();
-  for (const [inner, referred] of targets) {
-    counts.set(inner, new Map());
-    for (const target of referred) referring.getOrInsertComputed(target, () => []).push(inner);
-  }
-  const waiting = [...targets.keys()].filter(({ schema }) => kindsOf(schema).length > 0);
-  for (const inner of waiting) {
-    if (bounded.has(inner)) continue;
-    bounded.add(inner);
-    waiting.push(...referring.get(inner) ?? []);
-    const { role, keyword, around } = inner;
-    if (role !== "branch") continue;
-    const count = counts.get(around!)!;
-    count.set(keyword, (count.get(keyword) ?? 0) + 1);
-    if (isBoundedBy(around!.schema, count)) waiting.push(around!);
-  }
-  return bounded;
+/** The schema of the value that a branch is an alternative for. */
+function topOf(inner: Subschema): Subschema {
+  let top = inner;
+  while (top.role === "branch") top = top.around!;
+  return top;
 }
 
-/** Whether the bounded branches of a schema, counted by keyword, leave no way for other types. */
-function isBoundedBy(schema: JsonObject, bounded: ReadonlyMap<string, number>): boolean {
-  const all = (keyword: string) => {
-    const held = schema[keyword];
-    return Array.isArray(held) && held.length === bounded.get(keyword);
-  };
-  return bounded.has("allOf") || all("anyOf") || all("oneOf") ||
-    (Object.hasOwn(schema, "if") && bounded.has("then") && bounded.has("else"));
+/** The types that schemas name; `integer` stands for all numbers. */
+function kindsOf(parts: readonly JsonObject[]): Set<JsonValue> {
+  const types = parts.flatMap((part) => typesOf(part) ?? []);
+  return new Set(types.map((type) => type === "number" ? "integer" : type));
 }
-
-/** The types that values have; `integer` stands for all numbers. */
-type Kind = "null" | "boolean" | "integer" | "string" | "array" | "object";
 
 /** Types that a schema can be changed to without further keywords. */
 const SCALARS = ["boolean", "integer", "string"] as const;
 const TARGETS = [...SCALARS, "array", "object"] as const;
 
-/** A type that a schema can be changed to. */
-type Target = typeof TARGETS[number];
-
-/** The types other than `kinds`; and not `string` for numbers, as these are often written as strings. */
-function targetsExcept(kinds: readonly Kind[]): Target[] {
-  return TARGETS.filter((target) =>
-    !kinds.includes(target) && !(target === "string" && kinds.includes("integer"))
-  );
-}
-
-const KINDS: ReadonlyMap<JsonValue, readonly Kind[]> = new Map<JsonValue, readonly Kind[]>([
-  ...(["null", "boolean", "integer", "string", "array", "object"] as const)
-    .map((kind) => [kind, [kind]] as const),
-  ["number", ["integer"]],
-]);
-
-/** The kinds that a schema itself names, by its type, enum or const; empty if it names none. */
-function kindsOf(schema: JsonObject): Kind[] {
-  const { type, enum: members } = schema;
-  const values = [
-    ...(Array.isArray(members) ? members : []),
-    ...(Object.hasOwn(schema, "const") ? [schema["const"]!] : []),
-  ];
-  const types = [type ?? []].flat();
-  const named = [...types, ...values.map(typeOf)];
-  return [...new Set(named.flatMap((kind) => KINDS.get(kind) ?? []))];
-}
-
-/** Keywords that check values and hold no schemas. */
-const PLAIN_CHECKS = new Set([
-  ...["type", "nullable", "enum", "const", "format", "pattern", "minLength", "maxLength"],
-  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
-  ...["minItems", "maxItems", "uniqueItems", "minContains", "maxContains"],
-  ...["minProperties", "maxProperties", "required", "dependentRequired"],
-  ...["contentEncoding", "contentMediaType", "contentSchema"],
-]);
+/** Keywords that say nothing of the type. */
+const KEPT = ["title", "description", "deprecated", "$id", "$anchor", "$defs", "definitions"];
 /** Keywords that hold values of the old type. */
-const VALUES = new Set(["default", "examples", "example"]);
+const VALUES = ["default", "examples", "example"];
 
-/** Whether retyping a schema without its branches removes a keyword. */
-function isPlainCheckKeyword(keyword: string): boolean {
-  return PLAIN_CHECKS.has(keyword) ||
-    ["items", "properties", "additionalProperties"].includes(keyword);
-}
-
-/** Whether retyping a schema together with its branches removes a keyword. */
-function isCheckKeyword(keyword: string): boolean {
-  const holder = HOLDERS.get(keyword);
-  return PLAIN_CHECKS.has(keyword) || (holder !== undefined && holder.role !== "definition");
-}
-
-/** The schema with another type; keywords for which `goes` holds are replaced by those that the type needs. */
-function retyped(
-  schema: JsonObject,
-  target: Target,
-  goes: (keyword: string) => boolean,
-): JsonObject {
-  const old = Object.fromEntries(Object.entries(schema).filter(([keyword]) => goes(keyword)));
-  const rest = Object.entries(schema).filter(([keyword]) => !VALUES.has(keyword));
-  const next = new Map<string, JsonValue>([["type", target], ...NEEDS[target]?.(old) ?? []]);
-  const entries = rest.flatMap(([keyword, held]): [string, JsonValue][] => {
-    const other = next.get(keyword);
-    next.delete(keyword);
-    return other !== undefined ? [[keyword, other]] : goes(keyword) ? [] : [[keyword, held]];
-  });
-  return Object.fromEntries([...entries, ...next]);
-}
-
-/** Further keywords that providers require with a type; the old checks become those of its parts. */
-const NEEDS: Readonly<Partial<Record<Target, (old: JsonObject) => [string, JsonValue][]>>> = {
-  array: (old) => [["items", old]],
-  object: (old) => [
-    ["properties", { value: old }],
-    ["required", ["value"]],
-    ["additionalProperties", false],
-  ],
-};
-
-/** The schema with `scalar` in place of its types other than `containers`; unchanged if it has none. */
-function retypedExcept(
-  schema: JsonObject,
-  containers: ReadonlySet<Kind>,
-  scalar: Target,
-): JsonObject {
-  const { type, nullable, enum: members } = schema;
-  const types = [type ?? []].flat();
-  const others = types.filter((other) => !(containers as ReadonlySet<JsonValue>).has(other));
-  const isListed = members !== undefined || Object.hasOwn(schema, "const");
-  if (isListed || types.length === 0 || (others.length === 0 && nullable !== true)) return schema;
-  const next = [...types.filter((own) => !others.includes(own)), scalar];
-  return Object.fromEntries(
-    Object.entries(schema).flatMap(([keyword, held]): [string, JsonValue][] => {
-      if (VALUES.has(keyword) || keyword === "nullable") return [];
-      return [[keyword, keyword === "type" ? next : held]];
-    }),
+/** The schema with another type, and what providers require with it: the old checks become those of its parts. */
+function retyped(schema: JsonObject, type: typeof TARGETS[number]): JsonObject {
+  const entries = Object.entries(schema);
+  const kept = entries.filter(([keyword]) => KEPT.includes(keyword));
+  const old = Object.fromEntries(
+    entries.filter(([keyword]) => !KEPT.includes(keyword) && !VALUES.includes(keyword)),
   );
+  return {
+    ...Object.fromEntries(kept),
+    type,
+    ...(type === "array" ? { items: old } : {}),
+    ...(type === "object"
+      ? { properties: { value: old }, required: ["value"], additionalProperties: false }
+      : {}),
+  };
 }
 
 /**
@@ -416,17 +229,13 @@ function requiredParameters(parameters: readonly Subschema[]): ReadonlySet<Subsc
       required.add(inner);
     }
   }
-  const references = new References(parameters);
   const referring = Map.groupBy(
-    parameters.flatMap((inner) =>
-      references.targetsOf(inner).map((target) => ({ target, isRequired: required.has(inner) }))
-    ),
-    ({ target }) => target,
+    parameters,
+    ({ schema }) => targetOf(parameters[0]!.schema, schema["$ref"]),
   );
-  for (const [target, from] of referring) {
-    if (target.role === "definition" && from.every(({ isRequired }) => isRequired)) {
-      required.add(target);
-    }
+  for (const inner of parameters) {
+    const from = inner.role === "definition" ? referring.get(inner.schema) : undefined;
+    if (from?.every((one) => required.has(one))) required.add(inner);
   }
   return required;
 }
