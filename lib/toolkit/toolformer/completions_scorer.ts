@@ -149,152 +149,73 @@ function readTokens(
 export type TokenSpan = Pick<ScoredToken, "start" | "end">;
 
 /**
- * Returns the place of each token in `text`: of all alignments of the tokens in order, the one that reads most
- * of them literally; `undefined` if the tokens do not cover exactly the text. These habits of servers are
- * accepted:
+ * Returns the place of each token in `text`; `undefined` if the tokens do not cover exactly the text. These
+ * habits of servers are accepted:
  *
  * - opening tokens that are not part of the text, such as `<s>` or `<|begin_of_text|>`;
  * - `\u2581` for a space, a space before the first token, a token without the space before it;
- * - parts of a character, which are not valid text: `\ufffd`, an empty token, or `bytes:\xe2\x82`.
+ * - parts of a character, which are not valid text: `\ufffd`, an empty token, or `bytes:\xe2\x82`. Those next
+ *   to each other get the place of the whole characters.
  *
  * Offsets given by servers are ignored: some count characters, some count opening tokens, and none counts
- * parts of characters. Takes time linear in the tokens and the text.
+ * parts of characters.
  */
 export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[] | undefined {
-  const bytes = bytesOf(text);
-  // For each token, by the offset where it may end, the best way to get there.
-  const steps: ReadonlyMap<number, TokenWay>[] = [];
-  let ways: ReadonlyMap<number, TokenWay> = new Map([[0, { start: 0, cost: 0 }]]);
-  const cache = new Map<string, TokenReading[]>();
-  for (const [number, token] of tokens.entries()) {
-    const readings = cache.getOrInsertComputed(token, readingsOf);
-    const next = new Map<number, TokenWay>();
-    for (const [start, { cost: before }] of ways) {
-      const opening = start === 0 && number < MAX_OPENING ? openingOf(token) : [];
-      for (const { pieces, cost: readingCost } of [...readings, ...opening]) {
-        const cost = before + readingCost;
-        for (const end of endsOf(pieces, bytes, start)) {
-          if (cost < (next.get(end)?.cost ?? Infinity)) next.set(end, { start, cost });
-        }
-      }
+  const starts: number[] = [];
+  const ends: number[] = [];
+  let at = 0;
+  /** Where parts of characters begin that have not ended yet, and the least length of the characters. */
+  let gap: { readonly start: number; least: number } | undefined;
+  const find = (form: string) => {
+    if (gap === undefined) return text.startsWith(form, at) ? at : -1;
+    const { start, least } = gap;
+    const { length } = /^[^\0-\x7f]*/.exec(text.slice(start, start + MAX_GAP))![0];
+    const place = text.slice(start, start + length + form.length).indexOf(form, least);
+    return place < 0 ? -1 : start + place;
+  };
+  const end = (from: number, end: number) => {
+    for (let place = ends.length; place < from; place++) ends.push(end);
+  };
+  for (const [place, given] of tokens.entries()) {
+    const token = decoded(given);
+    const pieces = gap === undefined && text.startsWith(token, at)
+      ? [token]
+      : token.split(/\ufffd+/);
+    starts.push(gap?.start ?? at);
+    for (const [number, piece] of pieces.entries()) {
+      if (number > 0) (gap ??= { start: at, least: 1 }).least = 1;
+      if (piece === "") continue;
+      const spaced = piece.replaceAll("\u2581", " ");
+      const forms = [piece, spaced, ` ${piece}`, ...(at === 0 ? [spaced.replace(/^ /, "")] : [])];
+      const form = forms.find((form) => find(form) >= 0);
+      const isOpening = at === 0 && place < MAX_OPENING && /^[<[][^]*[>\]]$/.test(piece);
+      if (form === undefined && isOpening) continue;
+      if (form === undefined) return undefined;
+      const found = find(form);
+      if (number === 0) starts[place] = found;
+      end(place, found);
+      at = found + form.length;
+      gap = undefined;
     }
-    if (next.size === 0 || next.size > MAX_WAYS) return undefined;
-    steps.push(next);
-    ways = next;
+    if (token === "") gap ??= { start: at, least: 0 };
+    if (gap === undefined) end(place + 1, at);
   }
-  const stretches: TokenSpan[] = [];
-  let end = bytes.length;
-  const offsets = offsetsOf(bytes);
-  for (const step of steps.reverse()) {
-    const way = step.get(end);
-    if (way === undefined) return undefined;
-    const { start } = way;
-    // A part of a character gets the place of the whole character.
-    stretches.push({ start: offsets.before[start]!, end: offsets.after[end]! });
-    end = start;
-  }
-  return end === 0 && tokens.length > 0 ? stretches.reverse() : undefined;
+  const isWhole = gap === undefined
+    ? at === text.length
+    : /^[^\0-\x7f]*$/.test(text.slice(gap.start)) && text.length - gap.start >= gap.least;
+  if (!isWhole || tokens.length === 0) return undefined;
+  end(tokens.length, text.length);
+  return starts.map((start, place) => ({ start, end: ends[place]! }));
 }
 
-/** Literal bytes, a character each, or a range of lengths for bytes of non-ASCII characters. */
-type Piece = string | { readonly least: number; readonly most: number };
-
-/** One way to read a token. */
-interface TokenReading {
-  readonly pieces: readonly Piece[];
-  /** How far it departs from the literal token. */
-  readonly cost: number;
-}
-
-/** One way to reach an offset. */
-interface TokenWay {
-  /** The offset where the last token begins. */
-  readonly start: number;
-  /** The total cost of the readings up to there. */
-  readonly cost: number;
+/** A token that is written as bytes, as text. */
+function decoded(token: string): string {
+  const bytes = /^bytes:((?:\\x[0-9a-f]{2})+)$/i.exec(token)?.[1]?.slice(2).split(/\\x/i);
+  if (bytes === undefined) return token;
+  return new TextDecoder().decode(Uint8Array.from(bytes, (pair) => parseInt(pair, 16)));
 }
 
 /** How many opening tokens a text may have. */
 const MAX_OPENING = 3;
-/** The limit on ways followed at once: with more, the tokens cannot be aligned reliably. */
-const MAX_WAYS = 1024;
-
-/** The bytes of a text, a character each. */
-function bytesOf(text: string): string {
-  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
-}
-
-/** The ways to read a token. */
-function readingsOf(token: string): TokenReading[] {
-  if (token === "") return [{ pieces: [], cost: 0 }, { pieces: [{ least: 1, most: 4 }], cost: 1 }];
-  const literal = token.includes("\ufffd") ? splitParts(token) : [bytesOf(token)];
-  const bytes = /^bytes:((?:\\x[0-9a-f]{2})+)$/i.exec(token)?.[1]?.slice(2).split(/\\x/i);
-  return [
-    { pieces: literal, cost: 0 },
-    ...(bytes === undefined
-      ? []
-      : [{ pieces: [String.fromCharCode(...bytes.map((pair) => parseInt(pair, 16)))], cost: 0 }]),
-    ...(token.includes("\u2581")
-      ? [{ pieces: [bytesOf(token.replaceAll("\u2581", " "))], cost: 0 }]
-      : []),
-    { pieces: [bytesOf(" "), ...literal], cost: 1 },
-    { pieces: [{ least: 1, most: 4 }, ...literal], cost: 2 },
-  ];
-}
-
-/** Further ways to read a token at the start of the text. */
-function openingOf(token: string): TokenReading[] {
-  return [
-    ...(/^[ \u2581]/.test(token) ? [{ pieces: [bytesOf(token.slice(1))], cost: 1 }] : []),
-    ...(/^[<[][^]*[>\]]$/.test(token) ? [{ pieces: [], cost: 1 }] : []),
-  ];
-}
-
-/** A token as pieces, with a range of lengths for each part of a character in it. */
-function splitParts(token: string): Piece[] {
-  return token.split("\ufffd").flatMap((text, place): Piece[] => [
-    ...(place === 0 ? [] : [{ least: 1, most: 3 }]),
-    ...(text === "" ? [] : [bytesOf(text)]),
-  ]);
-}
-
-/** The offsets where a reading that begins at `start` may end. */
-function endsOf(pieces: readonly Piece[], bytes: string, start: number): Iterable<number> {
-  let places = new Set([start]);
-  for (const piece of pieces) {
-    const next = new Set<number>();
-    for (const place of places) {
-      if (typeof piece === "string") {
-        if (bytes.startsWith(piece, place)) next.add(place + piece.length);
-        continue;
-      }
-      for (let length = 0; length <= piece.most; length++) {
-        if (length >= piece.least) next.add(place + length);
-        if (!(bytes.charCodeAt(place + length) >= 0x80)) break;
-      }
-    }
-    if (next.size > MAX_WAYS) return [];
-    places = next;
-  }
-  return places;
-}
-
-/** The offset of each byte in the text, in UTF-16 code units, rounded down and up to whole characters. */
-function offsetsOf(bytes: string): { before: Uint32Array; after: Uint32Array } {
-  const before = new Uint32Array(bytes.length + 1);
-  const after = new Uint32Array(bytes.length + 1);
-  let [offset, width] = [0, 0];
-  for (let place = 0; place < bytes.length; place++) {
-    const byte = bytes.charCodeAt(place);
-    if ((byte & 0xc0) !== 0x80) {
-      offset += width;
-      width = byte >= 0xf0 ? 2 : 1;
-      before[place] = after[place] = offset;
-    } else {
-      before[place] = offset;
-      after[place] = offset + width;
-    }
-  }
-  before[bytes.length] = after[bytes.length] = offset + width;
-  return { before, after };
-}
+/** How long the characters are at most that stand in parts, one after another. */
+const MAX_GAP = 64;

@@ -314,8 +314,6 @@ const WRITERS: Readonly<Record<string, (bytes: Uint8Array, place: number) => str
         Array.from(bytes, (byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
     }
   },
-  // As `errors="ignore"` in Python.
-  dropping: (bytes) => new TextDecoder().decode(bytes).replaceAll("\ufffd", ""),
 };
 
 for (const [name, write] of Object.entries(WRITERS)) {
