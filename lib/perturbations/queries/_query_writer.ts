@@ -7,7 +7,7 @@
 import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../../base/random.ts";
 import { dateOf, readTime } from "./_dates.ts";
-import { freeOf, isWithinCharacter, literalsOf, type QueryParameter } from "./literals.ts";
+import { isWithinCharacter, type QueryParameter } from "./literals.ts";
 import { complicateNumber, DIGITS, nearNumber } from "./_numbers.ts";
 import { findPlace } from "./_place_names.ts";
 
@@ -24,36 +24,6 @@ export interface QueryWriter {
 /** A sentence with a gap for a similar value. */
 type Form = (near: string) => string;
 
-/** Counts the sentence forms used in a text, so that they vary. */
-export class Forms {
-  readonly #kept = new Map<Form, number>();
-  readonly #tried = new Map<Form, number>();
-  #last: Form | undefined;
-
-  /** Draws one of the forms used and tried the least. */
-  draw(forms: readonly Form[], stream: Stream): Form {
-    const uses = forms.map((form) => (this.#kept.get(form) ?? 0) + (this.#tried.get(form) ?? 0));
-    const least = Math.min(...uses);
-    const form = sample(forms.filter((_, place) => uses[place] === least), stream)!;
-    this.#tried.set(form, (this.#tried.get(form) ?? 0) + 1);
-    return this.#last = form;
-  }
-
-  /** Ends the attempts for a parameter; `isWritten` says whether the last form drawn was used. */
-  settle(isWritten: boolean): void {
-    const form = this.#last;
-    if (isWritten && form !== undefined) this.#kept.set(form, (this.#kept.get(form) ?? 0) + 1);
-    this.#tried.clear();
-    this.#last = undefined;
-  }
-}
-
-/** A writer that can vary its sentences. */
-export interface FormsWriter extends QueryWriter {
-  /** Writes a sentence with a similar value, in a form used as little as possible so far. */
-  distract(parameter: QueryParameter, stream: Stream, forms?: Forms): string | undefined;
-}
-
 /** A value as the writer understands it. */
 interface ReadValue {
   /** Expresses the value in other words. */
@@ -68,7 +38,6 @@ interface ReadValue {
 const MAX_READ_LENGTH = 300;
 const MAX_SPELLED_LENGTH = 24;
 const MAX_CODE_LENGTH = 40;
-const MAX_TRIES = 12;
 
 const ANY_SENTENCES: readonly Form[] = [
   (near) => `Last time I asked about ${near}.`,
@@ -312,33 +281,16 @@ function readingOf({ value }: QueryParameter): ReadValue | undefined {
   return readText(text);
 }
 
-/** The first draw that does not contain the value; `undefined` after `MAX_TRIES`. */
-function firstFree(
-  parameter: QueryParameter,
-  draw: () => string | undefined,
-): string | undefined {
-  const literals = literalsOf(parameter.value);
-  const isFree = freeOf([...literals, ...literals.map((literal) => literal.trim())]);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const text = draw();
-    if (text !== undefined && isFree(text)) return text;
-  }
-}
-
 /**
  * The built-in writer: expresses numbers as arithmetic or words, dates and times in words, places by
- * descriptions; spells or splits other texts. It does not support booleans, lists or objects.
+ * descriptions; spells or splits other texts. It does not support booleans, lists or objects. What it writes may
+ * hold the value by chance.
  */
-export const WRITER: FormsWriter = {
-  complicate(parameter, stream) {
+export const WRITER: QueryWriter = {
+  complicate: (parameter, stream) => readingOf(parameter)?.say(stream),
+  distract(parameter, stream) {
     const reading = readingOf(parameter);
-    return reading && firstFree(parameter, () => reading.say(stream));
-  },
-  distract(parameter, stream, forms = new Forms()) {
-    const reading = readingOf(parameter);
-    return reading && firstFree(parameter, () => {
-      const near = reading.near(stream);
-      return near && forms.draw(reading.sentences, stream)(near);
-    });
+    const near = reading?.near(stream);
+    return near && sample(reading!.sentences, stream)!(near);
   },
 };

@@ -48,7 +48,8 @@ export function literalsOf(value: JsonValue): string[] {
 /** All texts that would reveal a parameter's value: its literals, and the text at its spans. */
 export function revealingTexts({ value, spans }: QueryParameter, text: string): string[] {
   const spanTexts = spans.map(({ start, end }) => text.slice(start, end));
-  return [...new Set([...literalsOf(value), ...spanTexts])].filter((one) => one.trim() !== "");
+  return [...new Set([...literalsOf(value), ...spanTexts].map((one) => one.trim()))]
+    .filter((one) => one !== "");
 }
 
 /** The text in lower case, with the offset of every character kept. */

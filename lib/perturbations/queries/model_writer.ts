@@ -7,7 +7,7 @@
 import { printable } from "../../base/json.ts";
 import type { Model } from "../../models/model.ts";
 import { freeOf, type Query, type QueryParameter, revealingTexts } from "./literals.ts";
-import { type Forms, type QueryWriter, WRITER } from "./_query_writer.ts";
+import { type QueryWriter, WRITER } from "./_query_writer.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import type { Stream } from "../../base/random.ts";
 
@@ -100,8 +100,8 @@ export async function modelWriter(
   return {
     complicate: (parameter, stream) =>
       modelText("CP", parameter) ?? WRITER.complicate(parameter, stream),
-    distract: (parameter: QueryParameter, stream: Stream, forms?: Forms) =>
-      modelText("AN", parameter) ?? WRITER.distract(parameter, stream, forms),
+    distract: (parameter, stream) =>
+      modelText("AN", parameter) ?? WRITER.distract(parameter, stream),
     fallbacks,
   };
 }

@@ -17,7 +17,7 @@ import {
   type Span,
 } from "./literals.ts";
 import { spansToRemove } from "../_removal.ts";
-import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./_query_writer.ts";
+import { type QueryWriter, WRITER } from "./_query_writer.ts";
 
 /** The input of a method. */
 interface Work {
@@ -26,7 +26,7 @@ interface Work {
   /** The parameters with valid places that do not overlap, in the order of their first places. */
   readonly parameters: readonly QueryParameter[];
   readonly seed: number;
-  readonly writer: FormsWriter;
+  readonly writer: QueryWriter;
 }
 
 const METHODS: Readonly<Record<QueryMethod, (work: Work) => TextEdit[]>> = {
@@ -92,11 +92,8 @@ function complicate(work: Work): TextEdit[] {
 
 function addNoise(work: Work): TextEdit[] {
   const { text, writer } = work;
-  const forms = new Forms();
-  const write = (parameter: QueryParameter, stream: Stream) =>
-    writer.distract(parameter, stream, forms);
-  const sentences = writeEach(work, write, (isWritten) => forms.settle(isWritten))
-    .map(([, sentence]) => sentence);
+  const write = (parameter: QueryParameter, stream: Stream) => writer.distract(parameter, stream);
+  const sentences = writeEach(work, write).map(([, sentence]) => sentence);
   if (sentences.length === 0) return [];
   // A full stop could be read as part of an address or code at the end of the text; a line break cannot.
   const joint = text === "" || /\s$/.test(text) ? "" : /[.!?…。！？]$/.test(text) ? " " : "\n";
@@ -108,14 +105,10 @@ function addNoise(work: Work): TextEdit[] {
 /** How often a writer is asked for a text that reveals no value, as it may draw another each time. */
 const MAX_TRIES = 32;
 
-/**
- * Writes a text for each parameter; those without a usable text are left out. For each parameter, `settle`
- * is called with whether there was one.
- */
+/** Writes a text for each parameter; those without a usable text are left out. */
 function writeEach(
   { method, text, parameters, seed }: Work,
   write: (parameter: QueryParameter, stream: Stream) => string | undefined,
-  settle: (isWritten: boolean) => void = () => {},
 ): (readonly [QueryParameter, string])[] {
   const isFree = freeOf(parameters.flatMap((parameter) => revealingTexts(parameter, text)));
   const uses = new Map<string, number>();
@@ -126,7 +119,6 @@ function writeEach(
     // Parameters of several calls may share a name.
     const stream = fork(seed, method, name, ...(number === 1 ? [] : [number]));
     const phrase = firstFreeText(() => write(parameter, stream), isFree);
-    settle(phrase !== undefined);
     return phrase === undefined ? [] : [[parameter, phrase] as const];
   });
 }

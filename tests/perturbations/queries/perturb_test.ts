@@ -405,36 +405,6 @@ Deno.test("perturbQuery() with AN appends a sentence for each parameter, and mov
   }
 });
 
-/** The sentences that AN appends, without the other value, which is the last word or what `near` says. */
-function formsOf(query: Query, seed: number, near: RegExp): string[] {
-  const { value } = perturbQuery("AN", query, { seed });
-  return value.text.slice(query.text.length).trim().split(/(?<=\.) /)
-    .map((sentence) => sentence.replace(near, "X"));
-}
-
-Deno.test("perturbQuery() with AN says the same of two parameters only where nothing else is left", () => {
-  const numbers = queryOf("731, 642, 553 and 464.", { a: 731, b: 642, c: 553, d: 464 });
-  const words = queryOf("Ghent, quokka, zebra.", { a: "Ghent", b: "quokka", c: "zebra" });
-  const times = queryOf("10:30, 12:15.", { a: "10:30", b: "12:15" });
-  for (let seed = 1; seed <= 40; seed++) {
-    for (
-      const [query, near] of [[numbers, /\d+/], [times, /\d+:\d+/], [
-        words,
-        /\b(?!(?:Last|Someone)\b)([A-Z][a-z]{4}|[a-z]{5,6}(?=\.| instead| yesterday))/,
-      ]] as const
-    ) {
-      const forms = formsOf(query, seed, near);
-      assertEquals(forms.length, query.parameters.length);
-      assertEquals(new Set(forms).size, forms.length, forms.join(" | "));
-    }
-  }
-  // Of eight parameters each of the four is said twice.
-  const many = Array.from({ length: 8 }, (_, number) => 731 - 41 * number);
-  const forms = formsOf(queryOf(`${many.join(", ")}.`, { many }), 5, /\d+/);
-  assertEquals([forms.length, new Set(forms).size], [8, 4]);
-  for (const form of forms) assertEquals(forms.filter((one) => one === form).length, 2);
-});
-
 Deno.test("perturbQuery() with AN goes on with other sentences where some would give a value away", () => {
   const text = "731 of my friend, mentioned before: 642, 553, 464.";
   const query = queryOf(text, { a: "friend", b: "mentioned", c: 731, d: 642, e: 553, f: 464 });
@@ -442,7 +412,6 @@ Deno.test("perturbQuery() with AN goes on with other sentences where some would 
     const sentences = perturbQuery("AN", query, { seed }).value.text.slice(text.length);
     assertEquals(sentences.trim().split(/(?<=\.) /).length, 6, sentences);
     assert(!/friend|mentioned/.test(sentences), sentences);
-    assert(sentences.includes("the time before") && sentences.includes("Last time"), sentences);
   }
 });
 
