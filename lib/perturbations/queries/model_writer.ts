@@ -9,7 +9,6 @@ import type { Model } from "../../models/model.ts";
 import { freeOf, type Query, type QueryParameter, revealingTexts } from "./literals.ts";
 import { type QueryWriter, WRITER } from "./_query_writer.ts";
 import { fillPrompt } from "../../models/prompts.ts";
-import type { Stream } from "../../base/random.ts";
 
 /** The methods that need a writer. */
 export type WrittenMethod = "CP" | "AN";
