@@ -19,11 +19,9 @@ import { assertTools } from "../tools/define_tool.ts";
 import { fork } from "../base/random.ts";
 import { argumentCheck } from "../tools/schema/validate.ts";
 import {
-  checkingTool,
   FRESH,
   freshTool,
   isIsolated,
-  runTool,
   SHARED,
   signalIn,
   type StoppableTool,
@@ -187,24 +185,17 @@ function failing(
 ): StoppableTool {
   const inject = faultInjector(faults, options);
   const check = argumentCheck(tool);
-  const unchecked: StoppableTool["execute"] = async (input, callOptions) => {
-    const fault = inject(tool.name);
-    if (fault?.delay !== undefined) {
-      await SYSTEM_CLOCK.pause(fault.delay, signalIn(callOptions).signal);
-      // The arguments may have been changed meanwhile.
-      return fault.content ?? await tool.execute(input, callOptions);
-    }
-    return fault?.content ?? await runTool(tool, input, callOptions);
-  };
-  const wrapped = checkingTool({
+  const wrapped: StoppableTool = {
     ...tool,
     async execute(input, callOptions) {
       const refusal = check(input) ?? tool.check?.(input);
-      return refusal === undefined
-        ? await unchecked(input, callOptions)
-        : await tool.execute(input, callOptions);
+      const fault = refusal === undefined ? inject(tool.name) : undefined;
+      if (fault?.delay !== undefined) {
+        await SYSTEM_CLOCK.pause(fault.delay, signalIn(callOptions).signal);
+      }
+      return fault?.content ?? await tool.execute(input, callOptions);
     },
-  }, unchecked);
+  };
   // Not enumerable: a copy that wraps execute must not inherit it, as a restart would drop its wrapper.
   const begin = () => failing(freshTool(tool), faults, options);
   return Object.defineProperties(wrapped, {

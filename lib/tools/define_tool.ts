@@ -28,7 +28,6 @@ import { returnCheck } from "./schema/returns.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { providerNames } from "./provider_names.ts";
 import {
-  checkingTool,
   FRESH,
   signalIn,
   type StoppableTool,
@@ -191,7 +190,10 @@ export function tool<Parameters extends ParametersSchema>(
   returnCheck(described);
   const make = (): StoppableTool => {
     const run = runner(options);
-    const unchecked: StoppableTool["execute"] = async (input, callOptions) => {
+    const execute: StoppableTool["execute"] = async (input, callOptions) => {
+      // Callers without an executor get the same checks, as read() makes those of a schema that parses.
+      const refusal = refuse(input);
+      if (refusal !== undefined) throw new Error(refusal.error);
       const given = read(input);
       // Not awaited where there is nothing to wait for: calls of one reply run in their order.
       const parsed = (given instanceof Promise ? await given : given) as ToolInput<Parameters>;
@@ -199,15 +201,7 @@ export function tool<Parameters extends ParametersSchema>(
       const known = { ...signalIn(callOptions), ...(take && { [TAKE_MEDIA]: take }) };
       return asText(subject, await run(parsed, known));
     };
-    const result = checkingTool({
-      ...described,
-      execute: async (input, callOptions) => {
-        // Callers without an executor get the same checks.
-        const refusal = refuse(input) ?? check?.(input);
-        if (refusal !== undefined) throw new Error(refusal.error);
-        return await unchecked(input, callOptions);
-      },
-    }, unchecked);
+    const result: StoppableTool = { ...described, execute };
     if (options.execute !== undefined) return result;
     // Not enumerable: a copy, such as one that wraps execute, must not be replaced by a fresh unwrapped tool.
     return Object.defineProperty(result, FRESH, { value: make, enumerable: false });

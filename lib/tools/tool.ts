@@ -124,41 +124,6 @@ export interface StoppableTool extends Tool {
   execute(input: JsonObject, options?: ToolCallOptions): Promise<string>;
 }
 
-/** Marks tools whose `execute` checks its arguments. */
-const UNCHECKED = Symbol("unchecked");
-
-/** A tool with what runs it on arguments that are checked, and as it was made. */
-interface CheckingTool extends StoppableTool {
-  readonly [UNCHECKED]?: {
-    readonly run: StoppableTool["execute"];
-    readonly made: Readonly<StoppableTool>;
-  };
-}
-
-/**
- * Returns a tool whose `execute` checks the arguments, and which `unchecked` runs where they are checked. That is not
- * enumerable, as a copy may wrap `execute`.
- */
-export function checkingTool(
-  tool: StoppableTool,
-  unchecked: StoppableTool["execute"],
-): StoppableTool {
-  return Object.defineProperty(tool, UNCHECKED, { value: { run: unchecked, made: { ...tool } } });
-}
-
-/** Runs a tool on arguments that its schema and its `check` accept: it does not check them again. */
-export function runTool(
-  tool: CheckingTool,
-  input: JsonObject,
-  options?: ToolCallOptions,
-): Promise<string> {
-  const { run, made } = tool[UNCHECKED] ?? {};
-  // A tool that was changed since, such as by a mock in place of its execute, runs as it is now.
-  const isSame = made?.execute === tool.execute && made.check === tool.check &&
-    made.parameters === tool.parameters;
-  return run !== undefined && isSame ? run(input, options) : tool.execute(input, options);
-}
-
 /** Returns the signal in the options of a tool's run: other frameworks pass further options. */
 export function signalIn(options: unknown): { readonly signal?: AbortSignal } {
   const { signal }: { signal?: unknown } = Object(options);

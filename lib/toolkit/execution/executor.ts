@@ -9,7 +9,6 @@ import {
   type ExecutableCall,
   type FailedCall,
   type PreparedCall,
-  runTool,
   schemaOf,
   type StoppableTool,
   type Tool,
@@ -242,7 +241,7 @@ export class CallToolbox extends Toolbox {
     this.#started = clock.now();
     const tool = this.#parts.tools.get(name)!;
     try {
-      return await inTime((signal) => runTool(tool, input, { signal }), {
+      return await inTime((signal) => tool.execute(input, { signal }), {
         timeout: Math.min(timeout, left),
         outOfTime,
         signal: this.#signal,

@@ -38,8 +38,8 @@ import {
   type PreparedCall,
   type RecordedResult,
   type Refusal,
-  runTool,
   SERVED,
+  type StoppableTool,
   TAKE_MEDIA,
   type Tool,
   type ToolCallOptions,
@@ -216,8 +216,12 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   }
 
   /** Runs a tool. */
-  protected run(tool: Tool, input: JsonObject, options: ToolCallOptions): Promise<unknown> {
-    return runTool(tool, input, options);
+  protected run(
+    tool: StoppableTool,
+    input: JsonObject,
+    options: ToolCallOptions,
+  ): Promise<unknown> {
+    return tool.execute(input, options);
   }
 
   /** What a call came to by the text that its tool returned, now or in a run that was recorded. */
