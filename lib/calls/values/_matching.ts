@@ -3,8 +3,8 @@
  * @module
  */
 
-import { isObject } from "../../base/json.ts";
-import { comparableText, itemsOf, visibleParts } from "./parts.ts";
+import { attempt } from "../../base/errors.ts";
+import { canonicalJson } from "../../base/json.ts";
 
 /**
  * Pairs as many of one side as possible with one partner each of the other side, by augmenting paths
@@ -53,9 +53,6 @@ function augment(
   }
 }
 
-/** Parts of a member, and characters of a text, read to guess its partner, at most. */
-const MAX_READ = 100;
-
 /**
  * Finds partners for as many expected members as possible. Members that look alike, or have the same index,
  * are compared first: if all are equal, there are as many comparisons as members.
@@ -87,10 +84,10 @@ function likelyPartners(
   expected: readonly unknown[],
   actual: readonly unknown[],
 ): ReadonlyMap<number, number> {
-  const alike = Map.groupBy([...actual.keys()].reverse(), (place) => valueOutline(actual[place]));
+  const alike = Map.groupBy([...actual.keys()].reverse(), (place) => textOf(actual[place]));
   const likely = new Map<number, number>();
   expected.forEach((member, place) => {
-    const partner = alike.get(valueOutline(member))?.pop();
+    const partner = alike.get(textOf(member))?.pop();
     if (partner !== undefined) likely.set(place, partner);
   });
   const taken = new Set(likely.values());
@@ -103,25 +100,7 @@ function likelyPartners(
   return likely;
 }
 
-/** Returns a text that is the same for equal values, but for the order of unordered members within them. */
-function valueOutline(value: unknown): string {
-  const texts: string[] = [];
-  const waiting = [value];
-  while (waiting.length > 0 && texts.length < MAX_READ) {
-    const next = waiting.pop();
-    const text = isObject(next) ? comparableText(next) : String(next);
-    const inner = text === undefined ? partsIn(next as object) : [];
-    texts.push(`${typeof next} ${text?.slice(0, MAX_READ) ?? inner.length}`);
-    for (const part of inner.slice(0, MAX_READ).reverse()) waiting.push(part);
-  }
-  return texts.join("\n");
-}
-
-/** Returns the parts of an object, keys sorted. */
-function partsIn(value: object): readonly unknown[] {
-  const items = itemsOf(value);
-  if (items !== undefined) return [...items.slice(0, MAX_READ), items.length];
-  const { named, members } = visibleParts(value);
-  const keys = [...named.keys()].sort((one, other) => String(one) < String(other) ? -1 : 1);
-  return [...keys.flatMap((key) => [key, named.get(key)]), ...members];
+/** Returns a text that is the same for equal values of JSON; others are compared in their order. */
+function textOf(value: unknown): string | undefined {
+  return attempt(() => canonicalJson(value));
 }

@@ -28,8 +28,6 @@ function matched<T>(
   return { partners, asked: asked.size };
 }
 
-const sameText = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
-
 Deno.test("matchMembers() compares equal members once each, in whatever order they stand", () => {
   const count = 500;
   const numbers = Array.from({ length: count }, (_, index) => index);
@@ -38,9 +36,6 @@ Deno.test("matchMembers() compares equal members once each, in whatever order th
     (index) => ({ id: index, in: { list: [index] } }),
     (index) => [index, "x"],
     (index) => new Date(index),
-    (index) => new Map([[{ key: index }, index]]),
-    (index) => new Map([[index, { index }]]),
-    (index) => new Set([index]),
     (index) => new URL(`https://a.example/${index}`),
     (index) => new Uint16Array([index]),
     (index) => ({ [`k${index}`]: null }),
@@ -56,13 +51,11 @@ Deno.test("matchMembers() compares equal members once each, in whatever order th
       asked: count,
     }, `kind ${kind}`);
   }
-  // The order of keys is of no account, nor is what is too far inside to be read.
+  // The order of keys is of no account.
   const swapped = shuffled.map((x) => ({ y: 0, x }));
   const sorted = (value: object) => Object.entries(value).toSorted().join();
   const sameKeys = (one: object, other: object) => sorted(one) === sorted(other);
   assertEquals(matched(numbers.map((x) => ({ x, y: 0 })), swapped, sameKeys).asked, count);
-  const long = numbers.map((x) => [...Array(200).fill(0), x]);
-  assertEquals(matched(long, structuredClone(long), sameText).asked, count);
 });
 
 Deno.test("maximumMatching() pairs hundreds with hundreds, and follows chains through all of them", () => {
