@@ -21,10 +21,9 @@ import {
   type CallSet,
   type CallTruth,
   holdsPlaceholder,
-  PLACEHOLDER,
   resolvedTruth,
 } from "./question_set.ts";
-import { attempt, cannot } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { providerNames } from "../../tools/provider_names.ts";
 import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
@@ -34,8 +33,7 @@ import {
   isTypeWord,
   schemaOfWords,
 } from "../../tools/schema/plain_types.ts";
-import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
-import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
+import { argumentCheck } from "../../tools/schema/validate.ts";
 
 /** Levels of nesting in documents and calls, at most: far more than people write. */
 const MAX_LEVELS = 100;
@@ -335,65 +333,25 @@ function setHash(
 type TruthCheck = (given: JsonValue) => string | undefined;
 
 /**
- * Creates a check for the arguments of right calls, in which a placeholder matches any value that the schema
- * accepts there. With placeholders, arguments need only match one of several alternatives (`oneOf`), and
- * `not`, `uniqueItems` and conditions are not checked. The schema is compiled once, and must not be changed
- * afterwards.
+ * Creates a check for the arguments of right calls. An argument that holds a placeholder is not checked; where
+ * there is one, nor is what concerns several arguments together. The schema is compiled once, and must not be
+ * changed afterwards.
  *
  * @throws {InputError} If its schema is invalid.
  */
 export function truthCheck(tool: ToolSchema): TruthCheck {
   const check = argumentCheck(tool);
-  let open: ArgumentCheck | undefined;
   return (given) => {
-    const own = holdsPlaceholder(given) ? open ??= placeholderCheck(tool) : check;
-    const refusal = own(given);
-    return refusal === undefined ? undefined : faultText(refusal.fault);
+    const open = isJsonObject(given)
+      ? Object.keys(given).filter((name) => holdsPlaceholder(given[name]!))
+      : [];
+    const fault = check(given)?.fault;
+    const text = fault && faultText({
+      ...fault,
+      wrongType: fault.wrongType.filter((name) => !open.includes(name)),
+    });
+    return text === "" && open.length > 0 ? undefined : text;
   };
-}
-
-function placeholderCheck(tool: ToolSchema): ArgumentCheck {
-  // A reference may lead into a keyword that was removed.
-  return attempt(() =>
-    argumentCheck({ ...tool, parameters: allowPlaceholders(tool.parameters) })
-  ) ?? (() => undefined);
-}
-
-/** Keywords that apply to values, and so not to placeholders. */
-const VALUE_KEYWORDS = new Set([
-  ...["type", "nullable", "enum", "const", "pattern", "format", "minLength", "maxLength"],
-]);
-/** Keywords whose result depends on the unknown values. */
-const UNDECIDABLE = new Set(["not", "uniqueItems", "maxContains"]);
-
-/** Returns the schema, accepting a placeholder for any value. Targets of references stay in their places. */
-function allowPlaceholders(schema: JsonObject): JsonObject {
-  const kept: [string, JsonValue][] = [];
-  const ofValues: [string, JsonValue][] = [];
-  const { allOf, ...others } = schema;
-  const all = Array.isArray(allOf) ? allOf.map(allowInSubschema) : [];
-  for (const [keyword, value] of Object.entries(others)) {
-    if (UNDECIDABLE.has(keyword)) continue;
-    if (VALUE_KEYWORDS.has(keyword)) ofValues.push([keyword, value]);
-    else if (keyword === "oneOf") all.push({ anyOf: allowInKeyword(keyword, value) });
-    // It may declare keys that are otherwise forbidden.
-    else if (keyword === "then" || keyword === "else") {
-      all.push({ anyOf: [true, allowInSubschema(value)] });
-    } else kept.push([keyword, allowInKeyword(keyword, value)]);
-  }
-  if (ofValues.length > 0) {
-    all.push({ anyOf: [{ const: PLACEHOLDER }, Object.fromEntries(ofValues)] });
-  }
-  return Object.fromEntries(all.length === 0 ? kept : [...kept, ["allOf", all]]);
-}
-
-function allowInKeyword(keyword: string, value: JsonValue): JsonValue {
-  const isCondition = HOLDERS.get(keyword)?.role === "condition";
-  return isCondition ? value : mapSchemas(keyword, value, allowInSubschema);
-}
-
-function allowInSubschema(schema: JsonValue): JsonValue {
-  return isJsonObject(schema) ? allowPlaceholders(schema) : schema;
 }
 
 function faultText({ missing, unexpected, wrongType }: SchemaFault): string {

@@ -662,91 +662,8 @@ Deno.test("truthCheck() tells what is missing, unexpected or wrong", () => {
   for (const [given, expected] of table) {
     assertEquals(check(given), expected, JSON.stringify(given));
   }
-  assertEquals(checkOf({ minProperties: 2 })({ a: OPEN }), "");
-});
-
-Deno.test("truthCheck() takes a placeholder for any value of its place", () => {
-  const table: [schema: JsonObject, fits: JsonValue[], fails: JsonValue[]][] = [
-    [{ type: "integer" }, [OPEN, 1], ["1", "$$", [OPEN]]],
-    [{ type: ["boolean", "null"] }, [OPEN], ["$$$$", { a: OPEN }]],
-    [{ enum: ["a", "b"] }, [OPEN, "a"], ["c"]],
-    [{ const: 5 }, [OPEN], [6]],
-    [{ type: "string", pattern: "^[a-z]+$" }, [OPEN, "a"], ["A"]],
-    [{ type: "string", minLength: 5 }, [OPEN, "abcde"], ["abcd"]],
-    [{ type: "string", format: "date" }, [OPEN, "2024-02-29"], ["today"]],
-    [{ type: "string", maxLength: 2 }, [OPEN, "ab"], ["abc"]],
-    [{ type: "integer", nullable: true }, [OPEN, null], ["x", [OPEN]]],
-    [{ type: "array", items: { type: "integer" } }, [OPEN, [OPEN, 1]], [[OPEN, "1"]]],
-    [{ prefixItems: [{ type: "integer" }, { type: "null" }] }, [[OPEN, OPEN]], [[OPEN, 1]]],
-    [{ type: "array", uniqueItems: true }, [[OPEN, OPEN]], [[1, 1]]],
-    [{ contains: { const: 1 } }, [[2, OPEN]], [[2]]],
-    [{ contains: { const: 1 }, maxContains: 1 }, [[1, OPEN]], [[1, 1]]],
-    [
-      { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
-      [OPEN, { n: OPEN }],
-      [{ m: OPEN }, { n: "x", m: OPEN }],
-    ],
-    [{ additionalProperties: { type: "integer" } }, [{ a: OPEN }], [{ a: OPEN, b: "x" }]],
-    [{ patternProperties: { "^a": { type: "integer" } } }, [{ ab: OPEN }], [{ ab: OPEN, a: "x" }]],
-    [{ propertyNames: { maxLength: 2 } }, [{ a: OPEN }], [{ abc: OPEN }, { [OPEN]: OPEN }]],
-    [{ anyOf: [{ type: "integer" }, { type: "null" }] }, [OPEN], ["x", [OPEN]]],
-    [
-      { anyOf: [{ properties: { n: { const: 1 } } }, { maxProperties: 0 }] },
-      [{ n: OPEN }],
-      [{ n: 2 }, { n: 2, m: OPEN }],
-    ],
-    // Once it is known it is one of the two.
-    [{ oneOf: [{ type: "integer" }, { type: "string" }] }, [OPEN, 1], [null, [OPEN]]],
-    [
-      { oneOf: [{ properties: { a: { const: 1 } } }, { properties: { a: { const: 2 } } }] },
-      [{ a: OPEN }],
-      [{ a: 3 }, { a: 3, b: OPEN }],
-    ],
-    [
-      { allOf: [{ type: "integer" }, { minimum: 2 }] },
-      [OPEN, 2],
-      [1, "x", [OPEN]],
-    ],
-    [{ type: "array", not: { contains: { const: 1 } } }, [[OPEN]], [[1]]],
-    [{ not: { type: "string" } }, [OPEN], ["x"]],
-    [
-      { if: { properties: { a: { const: 1 } } }, then: { required: ["b"] } },
-      [{ a: OPEN }, { a: 2 }],
-      [{ a: 1 }],
-    ],
-    [
-      {
-        if: { required: ["a"] },
-        then: { properties: { a: { type: "integer" } } },
-        unevaluatedProperties: false,
-      },
-      [{ a: OPEN }, { a: 1 }],
-      [{ a: OPEN, b: 1 }],
-    ],
-    [{ $ref: "#/$defs/n" }, [OPEN, 3, [OPEN, [OPEN]]], ["x", [OPEN, ["x"]]]],
-    [{ $ref: "#/properties/other/allOf/0" }, [OPEN, 3], [2]],
-    [{ dependentSchemas: { a: { required: ["b"] } } }, [{ a: OPEN, b: OPEN }], [{ a: OPEN }]],
-    [true as unknown as JsonObject, [OPEN], []],
-    [false as unknown as JsonObject, [], [OPEN, 1]],
-  ];
-  const $defs: JsonObject = {
-    n: { anyOf: [{ type: "integer" }, { type: "array", items: { $ref: "#/$defs/n" } }] },
-  };
-  const other = { type: "integer", oneOf: [{}], allOf: [{ minimum: 3 }] };
-  for (const [schema, fits, fails] of table) {
-    const check = checkOf({ $defs, properties: { x: schema, other } });
-    for (const x of fits) assertEquals(check({ x }), undefined, JSON.stringify([schema, x]));
-    for (const x of fails) assert(check({ x }) !== undefined, JSON.stringify([schema, x]));
-  }
-});
-
-Deno.test("truthCheck() says nothing where a reference leads into what a placeholder opens", () => {
-  const check = checkOf({
-    properties: { a: { oneOf: [{ type: "integer" }] }, b: { $ref: "#/properties/a/oneOf/0" } },
-  });
-  assertEquals([check({ b: 1 }), check({ b: "x" }), check({ b: "x", a: OPEN })], [
-    ...[undefined, ": wrong b", undefined],
-  ]);
+  assertEquals(checkOf({ minProperties: 2 })({ a: 1 }), "");
+  assertEquals(checkOf({ minProperties: 2 })({ a: OPEN }), undefined);
 });
 
 Deno.test("truthCheck() throws where the schema is none, and neither changes it nor follows it without end", () => {
@@ -758,6 +675,7 @@ Deno.test("truthCheck() throws where the schema is none, and neither changes it 
   for (let level = 0; level < 90; level++) given = { a: OPEN, b: given };
   assertEquals(check(given), undefined);
   assertEquals(check({ a: OPEN, b: { a: "x" } }), ": wrong b");
+  assertEquals(check({ a: OPEN, b: { a: "x", b: { a: OPEN } } }), undefined);
   assertEquals(JSON.stringify(parameters), before);
 });
 
