@@ -26,6 +26,7 @@ const NEVER = new Set(
     "html markdown type kind status state object resource self version revision format encoding mode class locale " +
     "lang").split(" "),
 );
+const DATE = /^(?:at|on|date|time|day|timestamp|born|since|until)$/;
 /** Names by which people tell records of one kind from each other. */
 const LABEL =
   /^(?:(?:display|full|short|common|preferred|email) )?(?:name|title|subject|label|summary)$/;
@@ -55,7 +56,9 @@ export function leavesOf(
       /^(ur[il]|iri|binary|byte|password)/.test(String(plain["format"]));
     // What stands beside a list within a record is about its pages.
     const isPage = own.length > 1 && lists.has(aroundOf(path));
-    const isAsked = !isListed && !isPage && !lasts.some((word) => NEVER.has(word));
+    // Words that are drawn for it would be no date.
+    const isDate = type === "string" && plain["format"] === undefined && DATE.test(lasts.at(-1)!);
+    const isAsked = !isListed && !isDate && !isPage && !lasts.some((word) => NEVER.has(word));
     const isLabel = isAsked && type === "string" && own.length === 1 && isName(own[0]!, entity);
     return [{ path: own, isAsked, isLabel }];
   });

@@ -8,7 +8,7 @@ import { sample } from "@std/random";
 import type { RecordPlace, Take, ToolGraph, ToolNode } from "./graph.ts";
 import { isWithin, type Leaf, leavesOf } from "./_leaves.ts";
 import { type Place, placesOf } from "./_places.ts";
-import { wordsOf } from "./_words.ts";
+import { plainName, wordsOf } from "./_words.ts";
 
 /** A record in a result as a chain uses it: how the call is made, and which record it is. */
 export interface View {
@@ -46,6 +46,8 @@ export class Plan {
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
   readonly #endings = new Map<string, readonly View[]>();
   readonly #ways = new Map<string, Ways>();
+  /** The plain names of the leaves of records, by type. */
+  readonly #fields = new Map<string, ReadonlySet<string>>();
 
   constructor(readonly graph: ToolGraph, readonly selectors: boolean) {
     this.readers = [...graph.nodes.values()].filter((node) =>
@@ -97,6 +99,24 @@ export class Plan {
       views.unshift(one);
     }
     return { views, leaf };
+  }
+
+  /** Whether a record shows a copy of a field of one that it refers to, such as `customer_name`. */
+  hasCopy(
+    { from, relation }: { readonly from: string; readonly relation: string },
+    path: readonly string[],
+  ): boolean {
+    const fields = this.#fields.getOrInsertComputed(
+      from,
+      () =>
+        new Set(this.readers.flatMap((node) =>
+          node.records.filter(({ type }) => type === from)
+            .flatMap((place) =>
+              this.leaves(node, place).map((leaf) => plainName(leaf.path.join(" ")))
+            )
+        )),
+    );
+    return fields.has(plainName([relation, ...path].join(" ")));
   }
 
   /** Whether a view shows already what the next one is for. */

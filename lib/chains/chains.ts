@@ -42,7 +42,7 @@ export interface ChainsOptions {
   readonly selectors?: boolean;
   /** The hash of the {@linkcode sample} that somebody has read; another one is refused. */
   readonly confirmed?: string;
-  /** Tools on offer, at most: those that are needed, and others that are drawn. Default: 128. */
+  /** Tools on offer, at most: those that are needed, and others that are drawn. Default: 40. */
   readonly offered?: number;
   /** What ids give that no record has: an error, or values that are made up. Default: `error`. */
   readonly unknown?: "error" | "values";
@@ -110,7 +110,11 @@ const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
  */
 export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   checkOptions(OPTIONS, options, "the options of chains");
-  const { tasks = 20, selectors = true, confirmed, offered = 128 } = options;
+  for (const one of [graph, ...Object.values(options.versions ?? {})]) {
+    if (one?.nodes instanceof Map) continue;
+    throw cannot("make chains", "they must be over what toolGraph() returned", "it is no graph");
+  }
+  const { tasks = 20, selectors = true, confirmed, offered = 40 } = options;
   const { unknown = "error", versions = {} } = options;
   const plan = new Plan(graph, selectors);
   assertLinked(plan);
@@ -121,7 +125,13 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   const ofWorld: WorldOptions = { unknown, versions: [graph, ...Object.values(versions)] };
   const wanted = [...new Set(options.calls ?? [2, 3, 4])];
   const drawn = (calls: number, most: number, ...seed: readonly (string | number)[]) =>
-    drawTask(plan, calls, most, ofWorld, forkSeed("chain", ...seed));
+    drawTask(
+      [plan, ...others.map(([, one]) => one)],
+      calls,
+      most,
+      ofWorld,
+      forkSeed("chain", ...seed),
+    );
   const lengths = wanted.filter((length) =>
     CHECKS.every((seed) => drawn(length, MAX_WAYS / 10, seed) !== undefined)
   );
@@ -267,14 +277,15 @@ function assertAlike({ types }: ToolGraph, versions: Readonly<Record<string, Too
   }
 }
 
-/** Draws a task; `undefined` if none is found among the `most` ways. */
+/** Draws a task of the first of some versions; `undefined` if none is found among the `most` ways. */
 function drawTask(
-  plan: Plan,
+  plans: readonly [Plan, ...Plan[]],
   calls: number,
   most: number,
   ofWorld: WorldOptions,
   seed: number,
 ): TracedTask | undefined {
+  const [plan] = plans;
   let world!: World;
   for (let tries = 0; tries < most; tries++) {
     if (tries % WAYS === 0) {
@@ -283,7 +294,7 @@ function drawTask(
     const stream = fork(seed, "way", tries);
     const way = plan.draw(calls, stream);
     if (way === undefined) continue;
-    const task = orNone(() => taskOf(plan, way, world, stream));
+    const task = orNone(() => taskOf(plans, way, world, stream));
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     return task;
   }
@@ -298,11 +309,11 @@ function withTools(
   seed: number,
 ): ChainTask {
   const needed = new Set(task.calls.map(({ tool }) => tool));
-  const others = graph.nodes.entries()
-    .filter(([name, node]) => !needed.has(name) && isMade(task.world, node))
-    .map(([name]) => [hash64(`${seed} ${name}`), name] as const).toArray()
-    .sort(([one], [other]) => one < other ? -1 : 1)
-    .slice(0, Math.max(0, offered - needed.size)).map(([, name]) => name);
+  const others = graph.nodes.keys().filter((name) => !needed.has(name))
+    .map((name) => [hash64(`${seed} ${name}`), name] as const).toArray()
+    .sort(([one], [other]) => one < other ? -1 : 1).values().map(([, name]) => name)
+    .filter((name) => isMade(task.world, graph.nodes.get(name)!))
+    .take(Math.max(0, offered - needed.size));
   const names = needed.union(new Set(others));
   const tools = graph.nodes.values().filter(({ tool }) => names.has(tool.name))
     .map((node) => answered(graph, task.world, node)).toArray();
@@ -311,11 +322,12 @@ function withTools(
 
 /** Makes a task of the calls of a chain and a world; `undefined` if the world does not fit them. */
 function taskOf(
-  { graph }: Plan,
+  plans: readonly [Plan, ...Plan[]],
   { views, leaf }: { readonly views: readonly View[]; readonly leaf: Leaf },
   world: World,
   stream: Stream,
 ): TracedTask | undefined {
+  const [{ graph }] = plans;
   const phrases: Phrase[] = [];
   const seen: RecordId[] = [];
   const scopes = new Map<string, JsonValue>();
@@ -378,15 +390,20 @@ function taskOf(
   }
   const { type, id } = seen.at(-1)!;
   const answer = world.field(type, id, leaf.path);
-  const others = world.ids(type).filter((one) => !isSame(one, id))
-    .map((one) => world.field(type, one, leaf.path))
-    .filter((one) => one !== undefined && one !== null);
+  const last = phrases.at(-1)!;
+  // A copy beside the id, such as customer_name, is drawn by itself, and would say something else.
+  if ("relation" in last && plans.some((one) => one.hasCopy(last, leaf.path))) return undefined;
   phrases.push({ field: leaf.path, from: type });
   const shared = Object.fromEntries(scopes);
   const question = questionOf(graph, shared, phrases);
-  // Neither the question nor another record may give the answer away.
+  const all = world.ids(type).filter((one) => !isSame(one, id))
+    .map((one) => world.field(type, one, leaf.path))
+    .filter((one) => one !== undefined && one !== null);
+  // Whoever repeats what the question says names no other answer.
+  const others = all.filter((one) => !question.includes(String(one)));
+  // Neither the question nor another record may give the answer away, nor may it be one of few values.
   const isOwn = isTelling(answer) && !question.includes(String(answer)) &&
-    others.every((other) => !isRight({ answer, others: [] }, String(other)));
+    new Set([answer, ...all].map(jsonText)).size > all.length;
   if (!isOwn) return undefined;
   const target = { type, id, path: leaf.path };
   const own = { question, calls, answer, target, given, scopes: shared, others, world, steps };
@@ -424,5 +441,5 @@ function answered(graph: ToolGraph, world: World, { tool }: ToolNode): Tool {
 /** Whether a value can be told from others, so that it is not met by chance. */
 function isTelling(value: JsonValue | undefined): value is string | number | bigint {
   if (typeof value === "string") return /^\S.{2,118}\S$/.test(value) && !value.includes("://");
-  return (typeof value === "number" || typeof value === "bigint") && String(value).length > 2;
+  return (typeof value === "number" || typeof value === "bigint") && String(value).length > 4;
 }

@@ -273,9 +273,10 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
   const nodes = known.map((one) => nodeOf(one, links, shared, isFixed));
   const { words } = given;
   assertWords(words, links);
-  const reviewed = nodes.map(({ tool: { name }, reads, takes, records }) => ({
-    ...{ name, reads, records },
-    takes: takes.map(({ schema: _, ...take }) => take),
+  const hashes = new Map<JsonValue, string>();
+  const reviewed = nodes.map(({ tool: { name }, reads, takes, records, result }) => ({
+    ...{ name, reads, records, result: briefSchema(result, hashes) },
+    takes: takes.map((take) => ({ ...take, schema: briefSchema(take.schema, hashes) })),
   }));
   return {
     nodes: new Map(nodes.map((node) => [node.tool.name, node])),
@@ -292,6 +293,19 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
     words,
     digest: sha256(canonicalJson({ types: types.map(({ name }) => name), tools: reviewed, words })),
   };
+}
+
+/** Returns a schema with hashes of its definitions, which most results of a service share. */
+function briefSchema(
+  schema: JsonObject | undefined,
+  hashes: Map<JsonValue, string>,
+): JsonObject | undefined {
+  const definitions = schema?.["$defs"];
+  if (!isJsonObject(definitions)) return schema;
+  const brief = Object.entries(definitions).map(([name, one]) =>
+    [name, hashes.getOrInsertComputed(one, (own) => sha256(canonicalJson(own)))] as const
+  );
+  return { ...schema, $defs: Object.fromEntries(brief) };
 }
 
 const ACTION = "make a graph of tools";
