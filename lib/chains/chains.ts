@@ -9,6 +9,7 @@ import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { checkOptions, must, whole } from "../base/input.ts";
 import { canonicalJson, isObject, jsonText, type JsonValue } from "../base/json.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 import { countText } from "../base/numbers.ts";
 import { fork, forkSeed, hash64, type Stream } from "../base/random.ts";
 import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
@@ -118,6 +119,7 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   const { unknown = "error", versions = {} } = options;
   const plan = new Plan(graph, selectors);
   assertLinked(plan);
+  assertFields(plan);
   assertAlike(graph, versions);
   const others = Object.entries(versions).map(([name, one]) =>
     [name, new Plan(one, selectors)] as const
@@ -238,6 +240,24 @@ export function sample(
     ),
     hash: made[0]!.sample,
   };
+}
+
+/** Checks that words are of fields that there are. */
+function assertFields(plan: Plan): void {
+  const { graph: { words: { fields = {} }, types }, readers } = plan;
+  const known = new Set(
+    readers.flatMap((node) =>
+      node.records.flatMap((place) =>
+        plan.leaves(node, place).map(({ path }) =>
+          [types.get(place.type)!.entity, ...path].join(".")
+        )
+      )
+    ),
+  );
+  const odd = Object.keys(fields).find((name) => !known.has(name));
+  if (odd === undefined) return;
+  const state = `${jsonText(odd)} is none${nearestOrAll(odd, [...known])}`;
+  throw cannot("make chains", "words.fields must name a field that there is", state);
 }
 
 /** Checks that tools lead to each other. */

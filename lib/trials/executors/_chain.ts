@@ -6,7 +6,13 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { InputError, isErrorOf } from "../../base/errors.ts";
-import { canonicalJson, fieldOf, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  canonicalJson,
+  fieldOf,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
 import { valueText } from "../../calls/values/text.ts";
@@ -41,7 +47,10 @@ export function chainCase<State>(
   }
   const assert: ToolCase<State>["assert"] = ({ answer }) => {
     if (isRight(task, answer ?? "")) return;
-    throw new AssertionError(`The answer must be ${valueText(task.answer, 200)}`);
+    const [asked] = task.question.split(" Answer with ");
+    throw new AssertionError(
+      `The answer must be ${valueText(task.answer, 200)}, as asked: ${asked}`,
+    );
   };
   const { question: prompt, calls: expected } = task;
   const tools = task.tools.map(asService);
@@ -115,8 +124,11 @@ export class ChainIds {
     const shown = this.#shownBefore(place);
     const wrong = others.filter((one) => !shown.some((known) => isSame(known, one)));
     if (wrong.length === 0) return undefined;
-    const isUnseen = wrong.some(({ type, right }) =>
-      !shown.some((known) => known.type === type && holds(right, known.id))
+    // What a result has shown without a link is no invention.
+    const values = this.#before(place).map((one) => one.values);
+    const isUnseen = wrong.some(({ type, id, right }) =>
+      !shown.some((known) => known.type === type && holds(right, known.id)) &&
+      !values.some((own) => own.has(canonicalJson(id)))
     );
     call.type = isUnseen ? "unseen_id" : "wrong_id";
     return this.#failureOf(call);
@@ -138,10 +150,12 @@ export class ChainIds {
    * fails, by its number: what follows from a detour is no root.
    */
   detours(answer: string): Map<number, IdFailure> {
-    const named = this.#task.others.filter((value) =>
-      isRight({ answer: value, others: [] }, answer)
+    const values = new Set(this.#calls.flatMap((call) => [...call.values]));
+    const sought = new Set(
+      values.values().filter((text) =>
+        isRight({ answer: parseJson(text) ?? null, others: [] }, answer)
+      ),
     );
-    const sought = new Set(named.map(canonicalJson));
     for (const call of this.#calls.toReversed()) {
       const isAlone = (value: string) =>
         call.values.has(value) &&
@@ -174,8 +188,15 @@ export class ChainIds {
 
   /** Whether some call of the chain was never made, so that a right answer was found in another way. */
   get isLeft(): boolean {
-    const made = new Set(this.#calls.map(({ name, input }) => canonicalJson([name, input])));
-    return this.#task.calls.some((one) => !made.has(canonicalJson([one.tool, one.arguments])));
+    // Further arguments make it no other call.
+    const isMade = ({ tool, arguments: right }: ChainTask["calls"][number]) =>
+      this.#calls.some(({ name, input }) =>
+        name === tool &&
+        Object.entries(right).every(([key, value]) =>
+          canonicalJson(fieldOf(input, key) ?? null) === canonicalJson(value)
+        )
+      );
+    return !this.#task.calls.every(isMade);
   }
 
   /** The ids in a call, each with those that the chain has in its place: of this tool or, if it has none, of its type. */
@@ -218,13 +239,15 @@ export class ChainIds {
           const source = before.find((call) =>
             call.type !== undefined && holds(call.shows.map((known) => known.id), id)
           );
-          const other = shown.find((known) => canonicalJson(known.id) === canonicalJson(id));
+          const text = canonicalJson(id);
+          const other = shown.find((known) => canonicalJson(known.id) === text)?.type ??
+            before.find((call) => call.values.has(text))?.name;
           const origin = source !== undefined
             ? { origin: "wrong_return" as const, originCall: source.place.call }
             : isDetour(one)
             ? { origin: "other_record" as const }
             : other !== undefined
-            ? { origin: "other_variable" as const, originVariable: other.type }
+            ? { origin: "other_variable" as const, originVariable: other }
             : { origin: "fabricated" as const };
           return { parameter, variable, given, ...origin };
         }),
