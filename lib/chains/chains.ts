@@ -8,7 +8,7 @@ import { sample as draw } from "@std/random";
 import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { checkOptions, must, whole } from "../base/input.ts";
-import { canonicalJson, isObject, jsonText, type JsonValue } from "../base/json.ts";
+import { canonicalJson, isObject, jsonText, type JsonValue, listText } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { countText } from "../base/numbers.ts";
 import { fork, forkSeed, hash64, type Stream } from "../base/random.ts";
@@ -140,9 +140,9 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   if (lengths.length === 0 || options.calls !== undefined && lengths.length < wanted.length) {
     const missing = wanted.filter((length) => !lengths.includes(length));
     throw cannot(
-      `make chains of ${missing.join(" or ")} calls`,
+      `make chains of ${listText(missing.map(String), 9)} calls`,
       "there must be questions that no fewer calls can answer",
-      `none was found over the ${countText(graph.nodes.size, "tool")}, or hardly any` +
+      `too few were found over the ${countText(graph.nodes.size, "tool")}` +
         (lengths.length === 0 ? "" : `; write calls: ${jsonText(lengths)}`),
     );
   }
@@ -152,7 +152,7 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
     throw cannot(
       "use these chains",
       `the sample of their questions must be the one that was confirmed, ${confirmed}`,
-      `the questions changed since, and it is ${hash}; read it again and write confirmed: "${hash}"`,
+      `the tools, their links, or options such as calls are others now: it is ${hash}; read a sample again`,
     );
   }
   return Array.from({ length: tasks }, (_, index): Chain => {

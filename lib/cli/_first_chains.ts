@@ -9,7 +9,8 @@ import { chains } from "../chains/chains.ts";
 import { toolGraph } from "../chains/graph.ts";
 import { readExactly } from "../base/input.ts";
 import { userPath } from "../base/command_line.ts";
-import { defined, printableJson } from "../base/json.ts";
+import { cannot } from "../base/errors.ts";
+import { defined, printable, printableJson } from "../base/json.ts";
 import { RESULT, type Tool } from "../tools/tool.ts";
 import { readToolSource, type SourceOptions } from "./_tool_source.ts";
 
@@ -29,11 +30,18 @@ export async function firstChains(
   operands: readonly string[],
   options: SourceOptions,
 ): Promise<readonly NewFile[]> {
-  const { tools, close } = await readToolSource(operands, { ...options, operations: "all" });
+  const { kind, tools, close } = await readToolSource(operands, { ...options, operations: "all" });
   try {
     // Refused where no chain is possible, before anything is written.
     chains(toolGraph(tools));
-    const { imports, made, files } = options.mcp
+    if (kind === "module") {
+      throw cannot(
+        "write a suite",
+        "--openapi must be a document, or a list of tools in JSON",
+        `${printable(operands[0]!, 200)} is a module`,
+      );
+    }
+    const { imports, made, files } = kind === "list"
       ? listFiles(tools)
       : documentFiles(folder, operands[0]!);
     const text = template

@@ -27,6 +27,8 @@ export interface SourceOptions {
 
 /** Tools that were read. */
 export interface ToolSource {
+  /** What they were read from: `list` is also what a server has listed. */
+  readonly kind: "document" | "list" | "module";
   readonly tools: readonly Tool[];
   /** Ends the server, if there is one. */
   readonly close: () => Promise<void>;
@@ -45,11 +47,11 @@ export async function readToolSource(
   if (mcp) {
     const { mcpTools } = await import("../integrations/mcp.ts");
     const tools = await mcpTools(operands);
-    return { tools, close: async () => await tools[Symbol.asyncDispose]() };
+    return { kind: "list", tools, close: async () => await tools[Symbol.asyncDispose]() };
   }
   const [operand = ""] = operands;
   if (/\.[cm]?[jt]sx?$/.test(operand)) {
-    return { tools: await toolsOfModule(operand), close };
+    return { kind: "module", tools: await toolsOfModule(operand), close };
   }
   const isAddress = /^https?:/.test(operand);
   const text = isAddress ? undefined : readExactly(userPath(operand));
@@ -57,12 +59,12 @@ export async function readToolSource(
   const isList = Array.isArray(value) || isJsonObject(value) && Array.isArray(value["tools"]);
   if (isList) {
     const { listedTools } = await import("../integrations/mcp.ts");
-    return { tools: await listedTools(value), close };
+    return { kind: "list", tools: await listedTools(value), close };
   }
   const { openApiTools } = await import("../integrations/openapi.ts");
   const document = text ?? new URL(operand);
   const tools = await openApiTools(document, { operations, ...service });
-  return { tools, close };
+  return { kind: "document", tools, close };
 }
 
 /** Returns what a module of the user's exports as `tools`: a list, or a function that makes it. */

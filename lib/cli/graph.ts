@@ -6,10 +6,11 @@
 import { applyEdits, modify } from "jsonc-parser";
 import { environmentVariable } from "../base/environment.ts";
 import { userPath } from "../base/command_line.ts";
-import { cannot, InputError, isErrorOf } from "../base/errors.ts";
+import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { readExactly, readJsonc } from "../base/input.ts";
 import {
   isJsonObject,
+  isWithin,
   type JsonObject,
   jsonText,
   listText,
@@ -17,7 +18,9 @@ import {
   printable,
   printableJson,
 } from "../base/json.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 import { countText } from "../base/numbers.ts";
+import { redact } from "../base/redact.ts";
 import { isMissing, orUnwritable } from "../base/output_file.ts";
 import { freshSeed } from "../base/random.ts";
 import { chains, sample } from "../chains/chains.ts";
@@ -34,12 +37,13 @@ import {
 } from "../reports/figures/tool_graph_drawing.ts";
 import { alignedTable } from "../reports/text_table.ts";
 import { type Refuse, wholeFrom } from "../runs/flags.ts";
+import { argumentCheck } from "../tools/schema/validate.ts";
 import { ROUTE, type Tool } from "../tools/tool.ts";
 import { readToolSource } from "./_tool_source.ts";
 import { command } from "./command.ts";
 
 /** Rows of a table, and names in a cell, at most. */
-const [MAX_ROWS, MAX_NAMES] = [30, 4];
+const [MAX_ROWS, MAX_NAMES] = [30, 2];
 
 const FORMATS = {
   text: asText,
@@ -129,6 +133,7 @@ are sure; a person decides on the others, in the file of --options.`,
     [["record"], "goes with", ["options"], "the schema is kept in that file"],
     [["arguments", "base-url", "header-variable", "yes"], "goes with", ["record"]],
     [["record"], "goes without", ["sample", "format"]],
+    [["calls", "seed"], "goes with", ["sample"]],
   ],
   async run(given, { operands, program }) {
     const { mcp, operations, tags, options: file, format = "text", record } = given;
@@ -188,7 +193,9 @@ async function recordResult(
   const action = `record a result of ${printable(name, 80)}`;
   const tool = tools.find((one) => one.name === name);
   if (tool === undefined) {
-    throw cannot(action, "it must be one of the tools", "there is no such tool");
+    const names = tools.map((one) => one.name);
+    const state = `there is no such tool${nearestOrAll(name, names)}`;
+    throw cannot(action, "it must be one of the tools", state);
   }
   const route = tool[ROUTE];
   const isReading = route === undefined
@@ -204,18 +211,26 @@ async function recordResult(
   if (route !== undefined && baseUrl === undefined) {
     throw cannot(action, "a service must answer it", "--base-url is not given");
   }
-  console.log(`Calls ${printable(name, 80)} with ${printableJson(input)}`);
+  const path = userPath(file);
+  if (!isMissing(path)) readJsonc(path, TOOL_GRAPH_OPTIONS);
+  const refusal = argumentCheck(tool)(input)?.error;
+  if (refusal !== undefined) {
+    throw cannot(action, "--arguments must fit its schema", printable(refusal, 500));
+  }
+  const where = route === undefined ? "" : ` (GET ${printable(route.path, 200)} of ${baseUrl})`;
+  console.log(`Calls ${printable(name, 80)}${where} with ${printableJson(input)}`);
   if (!yes) {
     console.log("Nothing was called: add --yes to make this call.");
     return 0;
   }
-  const text = await tool.execute(input);
+  const text = await tool.execute(input).catch((error) => {
+    throw cannot(action, "the call must succeed", printable(redact(reasonOf(error)), 300));
+  });
   const value = parseJson(text);
-  if (value === undefined) {
-    throw cannot(action, "its result must be JSON", `it begins with ${printable(text, 80)}`);
+  if (value === undefined || value === null || !isWithin(value, { levels: 50, values: 100_000 })) {
+    const state = `it begins with ${printable(text, 80)}`;
+    throw cannot(action, "its result must be JSON of at most 50 levels, and not null", state);
   }
-  const path = userPath(file);
-  if (!isMissing(path)) readJsonc(path, TOOL_GRAPH_OPTIONS);
   const before = isMissing(path) ? "{}\n" : readExactly(path);
   const schema = schemaOfExamples([value]);
   const edits = modify(before, ["returns", name], { schema }, {
@@ -242,7 +257,8 @@ function sampleText(
       `   ${printable(jsonText(answer), 200)}, by ${steps.map(({ tool }) => tool).join(", ")}`,
       "",
     ]),
-    `Seed ${seed}. Are the questions clear, and their answers right? Then give chains() what says so:`,
+    `Seed ${seed}. Are the questions clear, and their answers right? Then give chains() this hash, which is of the`,
+    "graph and its options, and of --calls where that is given:",
     `  confirmed: "${hash}"`,
   ].join("\n");
 }

@@ -93,6 +93,7 @@ Nothing is asked and nothing overwritten.`,
       "",
       "Next:",
       ...operand === "." ? [] : [`  cd ${shellQuote(operand)}`],
+      ...own.length === 0 ? [] : CHAINS,
       ...Object.entries(NEXT).flatMap(([name, what]) => {
         const task = config.tasks.get(name);
         return task === undefined ? [] : [`  deno task ${task.padEnd(14)} ${what}`];
@@ -101,6 +102,12 @@ Nothing is asked and nothing overwritten.`,
     return 0;
   },
 });
+
+/** What to do next with a suite of chains. */
+const CHAINS = [
+  "  deno task toolgate graph SOURCE --options=tool_tests/tool_graph.json --sample=20",
+  "                           SOURCE is your document, or tool_tests/tools.json: questions to confirm",
+];
 
 /** What to do next, by task. */
 const NEXT = {

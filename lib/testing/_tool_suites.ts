@@ -167,10 +167,10 @@ export class SuiteTests {
         all.length === 0 ? "there are none" : "all of them are skipped",
       );
     }
-    for (const hash of unconfirmed(tests)) {
+    for (const [hash, calls] of unconfirmed(tests)) {
       console.error(
         `${this.name}: nobody has confirmed the questions of its chains: read some (${
-          commandLine("graph TOOLS --sample=20")
+          commandLine(`graph TOOLS --sample=20 --calls=${[...calls].join()}`)
         }), and give chains() confirmed: "${hash}"`,
       );
     }
@@ -325,13 +325,14 @@ export class SuiteTests {
   }
 }
 
-/** The hashes of samples of chains that nobody has confirmed, each once. */
-function unconfirmed(tests: readonly SuiteTest[]): Set<string> {
-  return new Set(
-    tests.flatMap(({ toolCase: { chain } }) =>
-      chain === undefined || chain.confirmed ? [] : [chain.sample]
-    ),
-  );
+/** The hashes of samples of chains that nobody has confirmed, with the numbers of their calls. */
+function unconfirmed(tests: readonly SuiteTest[]): ReadonlyMap<string, ReadonlySet<number>> {
+  const found = new Map<string, Set<number>>();
+  for (const { toolCase: { chain } } of tests) {
+    if (chain === undefined || chain.confirmed) continue;
+    found.getOrInsertComputed(chain.sample, () => new Set()).add(chain.calls);
+  }
+  return found;
 }
 
 /** Whether options are the same by their values, lists by their items; other objects only if they are one. */
