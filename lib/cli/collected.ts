@@ -32,7 +32,7 @@ import { type JournalFile, journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { isRecord } from "../runs/record.ts";
-import { rerunLines } from "../runs/rerun.ts";
+import { rerunLine } from "../runs/rerun.ts";
 import { allChoices, planHashes } from "../runs/resolved_suite.ts";
 import { assertOtherRun, isBaselineRun } from "../runs/trial_keys.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -105,18 +105,16 @@ export function reportOf(
     const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
     accepted.push(acceptedFor(results, baseline, { name, label }));
   }
-  const seeds = [...new Set(runs.map(({ results }) => results.plan?.resolved.seed))];
+  const seeds = [...new Set(runs.map(({ results }) => results.plan.resolved.seed))];
   return new Report(trials, {
     suite: collection.suite,
     seed: seeds.length === 1 ? seeds[0] : undefined,
     origins: runs.flatMap(({ results: { plan, releases } }) =>
-      plan === undefined ? [] : releases.map((one) => ({ ...one, ...planHashes(plan) }))
+      releases.map((one) => ({ ...one, ...planHashes(plan) }))
     ),
-    references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
+    references: runs.every(({ results }) => results.plan.resolved.references) || undefined,
     planned,
-    models: runs.flatMap(({ results: { plan } }) =>
-      plan === undefined ? [] : allChoices(plan.resolved).models
-    ),
+    models: runs.flatMap(({ results: { plan } }) => allChoices(plan.resolved).models),
     prices,
     notes: [
       ...collection.notes,
@@ -146,8 +144,7 @@ export function pricesOf(
 ): Prices {
   if (declared !== undefined) {
     return runs.reduce<Prices>(
-      (prices, { results: { plan } }) =>
-        plan === undefined ? prices : pricesFor(prices, plan.resolved),
+      (prices, { results: { plan } }) => pricesFor(prices, plan.resolved),
       declared,
     );
   }
@@ -181,7 +178,7 @@ function notesOf(
 export function wholeTrials({ runs, trials }: Collection, { operandOf }: Given) {
   // A run that is not finished may have written trials since the tables were made.
   const places = new Map(trials.map(({ id, index }) => [id, index]));
-  let rerun: () => string | undefined = () => undefined;
+  let rerun = () => "";
   return {
     /** Returns the command that runs again the trial that was read last. */
     rerun: () => rerun(),
@@ -189,12 +186,11 @@ export function wholeTrials({ runs, trials }: Collection, { operandOf }: Given) 
     *trials(read: (file: JournalFile) => Iterable<Trial> = journalTrials): Generator<Trial> {
       for (const { files, label } of runs) {
         for (const file of files) {
-          // Of a suite in several test files each journal has its own plan.
-          let lineOf: ReturnType<typeof rerunLines> | undefined;
           for (const written of read(file)) {
             const trial = label === undefined ? written : labelledTrial(written, label);
             const index = places.get(trial.id);
-            rerun = () => (lineOf ??= rerunLines(file.plan, operandOf.get(file.path)!))(written);
+            // Of a suite in several test files each journal has its own plan.
+            rerun = () => rerunLine(file.plan!, operandOf.get(file.path)!, written.id);
             if (index !== undefined) yield { ...trial, index };
           }
         }

@@ -33,7 +33,7 @@ import {
   undecidableReason,
 } from "../runs/decide_results.ts";
 import { type JournalFile, suiteOf } from "../runs/journal/journal.ts";
-import { ChangedLineError } from "../runs/journal/lines.ts";
+import { BrokenJournalError } from "../runs/journal/lines.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { Report } from "../reports/report.ts";
@@ -88,8 +88,8 @@ const OPTIONS = {
   prices: PRICES_OPTION,
   unchecked: {
     help:
-      "decides over journals without checksums or a plan line, such as those of other tools: nobody can " +
-      "tell what was changed or left out, or which gate was declared",
+      "decides over journals without checksums, such as those of other tools: nobody can tell what was " +
+      "changed or left out",
   },
   json: { help: "prints verdicts and comparisons as JSON: an object for each suite" },
 } as const;
@@ -153,13 +153,14 @@ async function decide(
   const asJson = options.json === true;
   const file = userPath(journals[0]!);
   let files: JournalFile[];
+  let results: Results;
   try {
     files = readJournals(journals, options.unchecked);
+    results = readResults(journals.map(userPath), files);
   } catch (error) {
-    if (!(error instanceof ChangedLineError)) throw error;
+    if (!(error instanceof BrokenJournalError)) throw error;
     return printProblem(attempt(() => suiteOf(file)) ?? file, error.message, { asJson, file });
   }
-  const results = readResults(journals.map(userPath), files);
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
   if (problem !== undefined) {
@@ -171,7 +172,6 @@ async function decide(
     if (options.history) addCandidate(results, historyIn(options.history));
     return printProblem(results.suite, problem, { asJson, file });
   }
-  assertPlan(options, results);
   for (const line of await playSample(files)) console.error(line);
   const policy = policyOf(options, results);
   const { prices } = options;
@@ -244,7 +244,7 @@ function record(
   { verdict }: GateReport,
   given: string,
 ): void {
-  const records = results.plan?.records;
+  const records = results.plan.records;
   if (records === undefined || verdict !== "pass") return;
   if (canonicalJson(policy) !== canonicalJson(results.gate)) {
     console.error(
@@ -261,31 +261,12 @@ function record(
   console.error(outcome.charAt(0).toUpperCase() + outcome.slice(1));
 }
 
-/**
- * Without a plan line trials may have been left out, and the gate chosen once they were known.
- *
- * @throws {InputError} If there is none and nobody has said that this is known.
- */
-function assertPlan({ error, unchecked }: Options, { plan }: Results): void {
-  if (plan !== undefined || unchecked) return;
-  throw error(
-    "the journal has no plan line, so that nobody can tell which trials are missing or which gate was " +
-      "declared; --unchecked decides all the same",
-  );
-}
-
-/** Remarks on what a verdict does not rest on: the plan, or the gate that it declares. */
+/** Remarks on what a verdict does not rest on: the gate that the plan declares. */
 function gateRemarks(
   { plan, gate: declared, prices: planned }: Results,
   policy: CompletePolicy,
   prices: Prices | undefined,
 ): Remark[] {
-  const about = (text: string): Remark[] => [{ about: "gate", text }];
-  if (plan === undefined) {
-    return about(
-      "The journal has no plan line: trials may be missing, and no gate was declared before the run",
-    );
-  }
   if (declared === undefined) return [];
   const names = [...new Set([...Object.keys(declared), ...Object.keys(policy)])];
   const value = (gate: CompletePolicy, name: string) => canonicalJson(Reflect.get(gate, name));
@@ -300,9 +281,10 @@ function gateRemarks(
   ) {
     words.push("other prices");
   }
-  return words.length === 0
-    ? []
-    : about(`The plan declares ${words.join(", ")}, which the options of this command replace`);
+  return words.length === 0 ? [] : [{
+    about: "gate",
+    text: `The plan declares ${words.join(", ")}, which the options of this command replace`,
+  }];
 }
 
 /** Prints that no decision is possible, and returns the exit code. */

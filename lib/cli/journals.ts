@@ -106,7 +106,7 @@ export async function readRun(
   if (faultOf(results) === undefined) {
     for (const line of await playSample(files)) console.error(line);
   }
-  if (prices === undefined || results.plan === undefined) return results;
+  if (prices === undefined) return results;
   return { ...results, prices: pricesFor(prices, results.plan.resolved) };
 }
 

@@ -88,7 +88,7 @@ of tool tests.`,
       let written = "";
       if (name === "html") {
         await writeHtml(path, content, whole.trials(), {
-          generator: runs[0]!.results.plan?.resolved.generator,
+          generator: runs[0]!.results.plan.resolved.generator,
           rerun: whole.rerun,
         });
       } else if (name === "csv") {

@@ -85,7 +85,7 @@ function viewed(
       page = new LivePage({
         ...{ suite, planned, first: before?.next },
         prices: pricesOf(collection, { ...options, error }),
-        generator: runs[0]!.results.plan?.resolved.generator,
+        generator: runs[0]!.results.plan.resolved.generator,
         rerun: (trial) => rerun(trial),
       });
     }

@@ -72,12 +72,10 @@ export interface ComparedFile {
   /** Which cases both have in common; omitted if they have the same ones, and for other tasks. */
   readonly cases?: ComparedCases;
   /**
-   * Set if its trials are of other draws of the same distribution: different graphs of the same cells. Both are then
-   * compared cell by cell.
+   * All trials of its plan, where they are of other draws of the same distribution: different graphs of the same cells.
+   * Both are then compared cell by cell.
    */
-  readonly fresh?: true;
-  /** Of fresh draws all trials of its plan, to tell which of them are missing. Default: those that are there. */
-  readonly planned?: readonly PlannedKey[];
+  readonly fresh?: readonly PlannedKey[];
 }
 
 /** A planned trial, by what it is, and the block of its plan. */
@@ -120,7 +118,7 @@ export function plannedDecisions(
       baseline,
       graphs: byGraph(items).map(toGraph),
       leftOut: byGraph(all.filter(({ task }) => isLeftOut(task, cases))).map(toGraph),
-      fresh: file?.fresh && baseline && freshGraphs(file, baseline),
+      fresh: file?.fresh && baseline && freshGraphs(file.fresh, baseline),
     }];
   });
 }
@@ -142,13 +140,8 @@ function graphOf<T extends PlannedKey>(
 }
 
 /** The graphs of a baseline that ran on different ones, in the order of its plan. */
-function freshGraphs(
-  { trials, planned }: ComparedFile,
-  baseline: Variant,
-): DecisionGraph[] {
-  // Without a plan, the trials that are there are all.
-  const all = planned ?? trials.map((one) => ({ ...one, model: one.model.requested, block: 0 }));
-  const own = all.filter((trial) => variantKey(trial) === variantKey(baseline));
+function freshGraphs(planned: readonly PlannedKey[], baseline: Variant): DecisionGraph[] {
+  const own = planned.filter((trial) => variantKey(trial) === variantKey(baseline));
   return byGraph(own).map((graph) => ({
     ...graphOf(graph, (trial) => comparedName(trial, true)),
     cell: cellOf(graph),

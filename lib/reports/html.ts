@@ -67,8 +67,8 @@ const script = oneScript([
 
 /** Options of {@linkcode writeHtml}. */
 export interface HtmlOptions {
-  /** Returns the command that runs a trial again; `undefined` where there is none. */
-  readonly rerun: (trial: Trial) => string | undefined;
+  /** Returns the command that runs a trial again. */
+  readonly rerun: (trial: Trial) => string;
   /** The version of the generator that made the tasks. Default: the current one. */
   readonly generator?: number | undefined;
 }

@@ -46,13 +46,13 @@ export interface ReportedModel
 export interface ReportOptions {
   /** The name of the suite. */
   readonly suite: string;
-  /** The seed of all tasks; omitted without a plan. */
+  /** The seed of all tasks; omitted if there are several. */
   readonly seed?: number | undefined;
   /** What ran each plan, and the plan's hash, by which results are cited; default: none is known. */
   readonly origins?: readonly Origin[];
   /** Set where arguments could refer to results of other calls in the same reply. */
   readonly references?: true | undefined;
-  /** Number of trials planned; omitted without a plan. */
+  /** Number of trials planned; omitted where it is not told. */
   readonly planned?: number | undefined;
   /** The models with their options, to find names that are one model at several thinking budgets. */
   readonly models?: readonly ModelEntry[] | undefined;

@@ -5,7 +5,7 @@
 
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
-import type { JournalFile } from "./journal/journal.ts";
+import { type JournalFile, PLAN_RULE } from "./journal/journal.ts";
 import type { PlanLine } from "./journal/plan_line.ts";
 import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
 import { planHash } from "./resolved_suite.ts";
@@ -23,9 +23,7 @@ export function assertSamePart(
   expected: PlanLine,
 ): void {
   if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
-  if (plan === undefined) {
-    throw cannot(`resume ${path}`, "its first line must be a plan", "it is none");
-  }
+  if (plan === undefined) throw cannot(`resume ${path}`, PLAN_RULE, "it is none");
   if (plan.traces) {
     throw cannot(
       `resume ${path}`,

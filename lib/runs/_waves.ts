@@ -116,7 +116,6 @@ function readEarlier(
   if (paths.length === 0) throw cannot(action, rule, `${where} has none of this suite`);
   const results = readResults(paths);
   const { plan: line, problem, waves } = results;
-  if (line === undefined) throw cannot(action, rule, `${paths[0]} has no plan line`);
   // Such a run may have other graphs, which would say less.
   if (line.wave === undefined) throw cannot(action, rule, `${paths[0]} is of no wave`);
   assertSamePlan(`${action} after ${paths[0]}`, line, expected);

@@ -22,8 +22,8 @@ import { trialKeys } from "./trial_keys.ts";
 export interface Baseline extends BaselineTrials {
   /** The keys of its trials and of their draws. */
   readonly keys: ReadonlySet<string>;
-  /** The plan, or the record that has it; `undefined` for journals written by other tools. */
-  readonly plan: Pick<RunRecord, "suite" | "resolved"> | undefined;
+  /** The plan, or the record that has it. */
+  readonly plan: Pick<RunRecord, "suite" | "resolved">;
   /** Messages for the user, such as dropped torn lines. */
   readonly notices: readonly string[];
 }

@@ -15,7 +15,7 @@ import {
 } from "../gate/compared_cases.ts";
 import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import { byVariant, type ScoredTrial, unitKey, variantOf } from "../gate/variant.ts";
+import { byVariant, unitKey, variantOf } from "../gate/variant.ts";
 import { isGenerated } from "../tasks/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Baseline } from "./baseline.ts";
@@ -46,46 +46,33 @@ interface ComparableOptions {
  */
 export function comparableBaseline(
   baseline: Baseline,
-  plan: Pick<Plan, "suite" | "resolved"> | undefined,
+  plan: Pick<Plan, "suite" | "resolved">,
   planned: readonly PlannedTrial[],
   options: ComparableOptions = {},
 ): Baseline {
   const { file } = baseline;
   assertVariant(baseline, options.gate);
   const { same } = unitNames(planned.map(({ task }) => task));
-  if (plan !== undefined && baseline.plan !== undefined) {
-    if (comparisonHash(plan) === comparisonHash(baseline.plan)) return baseline;
-    const { cases: byCase, here, there, fields: names } = comparedPlans(plan, baseline.plan);
-    const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
-    const fields = names.map((name) =>
-      `${byCase === undefined ? name : ownName(name)} (${
-        show(Reflect.get(there.resolved, name))
-      } there, ` +
-      `${show(Reflect.get(here.resolved, name))} here)`
-    );
-    if (byCase !== undefined && fields.length === 0) {
-      return withCases(baseline, plan.suite, byCase, options);
-    }
-    const isOfDraws = names.length > 0 && names.every((name) => OF_DRAWS.includes(name));
-    if (options.fresh && isOfDraws && planned.every(({ task }) => isGenerated(task))) {
-      return withFreshDraws(baseline, planned);
-    }
-    throw cannot(
-      `compare with ${file}`,
-      `both must be of the same ${same}`,
-      `they differ in ${fields.join(", ") || "their hash"}`,
-    );
+  if (comparisonHash(plan) === comparisonHash(baseline.plan)) return baseline;
+  const { cases: byCase, here, there, fields: names } = comparedPlans(plan, baseline.plan);
+  const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
+  const fields = names.map((name) =>
+    `${byCase === undefined ? name : ownName(name)} (${
+      show(Reflect.get(there.resolved, name))
+    } there, ` +
+    `${show(Reflect.get(here.resolved, name))} here)`
+  );
+  if (byCase !== undefined && fields.length === 0) {
+    return withCases(baseline, plan.suite, byCase, options);
   }
-  // Without a plan on either side, the graphs themselves must be the same.
-  const trialKey = ({ task, repetition }: ScoredTrial | PlannedTrial) =>
-    canonicalJson([task, repetition]);
-  const [one, other] = [new Set(planned.map(trialKey)), new Set(baseline.trials.map(trialKey))];
-  const different = one.symmetricDifference(other).size;
-  if (different === 0) return baseline;
+  const isOfDraws = names.length > 0 && names.every((name) => OF_DRAWS.includes(name));
+  if (options.fresh && isOfDraws && planned.every(({ task }) => isGenerated(task))) {
+    return withFreshDraws(baseline, planned);
+  }
   throw cannot(
     `compare with ${file}`,
     `both must be of the same ${same}`,
-    `${different} of ${one.union(other).size} are only in one of them`,
+    `they differ in ${fields.join(", ") || "their hash"}`,
   );
 }
 
@@ -123,13 +110,13 @@ const OF_DRAWS: readonly string[] = ["seed", "graphs", "repetitions"];
 function withFreshDraws(baseline: Baseline, own: readonly PlannedTrial[]): Baseline {
   const { file, trials, plan } = baseline;
   const planned = byVariant(trials, variantOf).flatMap(({ subject }) =>
-    plannedTrials(plan!.resolved, subject)
+    plannedTrials(plan.resolved, subject)
   );
   const must = "both must be of the same graphs, or of none in common";
   // Those that differ only in their irrelevant functions are not independent.
   const [here, there] = [own, planned].map((all) => new Set(all.map(({ task }) => unitKey(task))));
   const shared = here!.intersection(there!).size;
-  if (shared === 0) return { ...baseline, fresh: true, planned };
+  if (shared === 0) return { ...baseline, fresh: planned };
   throw cannot(
     `compare with ${file}`,
     must,
@@ -190,11 +177,11 @@ function withCases(
 ): Baseline {
   const { file, plan } = baseline;
   const { planned, changed, added, removed } = cases;
-  if (added.length === planned && plan?.suite !== suite) {
+  if (added.length === planned && plan.suite !== suite) {
     throw cannot(
       `compare with ${file}`,
       `it must be of ${printable(suite, 100)}, or have some of its cases`,
-      `it is of ${printable(plan!.suite, 100)}, and has ${caseNames(removed)}`,
+      `it is of ${printable(plan.suite, 100)}, and has ${caseNames(removed)}`,
     );
   }
   if (sequential && changed.length + added.length + removed.length > 0) {
@@ -214,11 +201,10 @@ function withCases(
 
 /** The parts of the cases of a run and of its baseline, which may be of the same run. */
 export function comparedParts(
-  plan: Pick<Plan, "resolved"> | undefined,
+  plan: Pick<Plan, "resolved">,
   baseline: Baseline | undefined,
-): { readonly own: PartsOfVariant; readonly baseline: PartsOfVariant } | undefined {
-  const there = baseline === undefined ? plan : baseline.plan;
-  if (plan === undefined || there === undefined) return undefined;
+): { readonly own: PartsOfVariant; readonly baseline: PartsOfVariant } {
+  const there = baseline?.plan ?? plan;
   return { own: partsOf(plan.resolved), baseline: partsOf(there.resolved) };
 }
 

@@ -11,7 +11,7 @@ import { decideTrials, exitCodeOf, worstKind } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import { notWhole, remarksOf } from "./remarks.ts";
-import { rerunLines } from "./rerun.ts";
+import { rerunLine } from "./rerun.ts";
 import type { Prices } from "../models/prices.ts";
 import type { Wave } from "../gate/waves.ts";
 import type { Shard } from "./shard_text.ts";
@@ -68,9 +68,7 @@ export function decideResults(
       howToAccept(policy, { journals: given === undefined ? results.paths : [given] }),
   });
   if (baseline !== undefined) assertOtherRun(baseline, trials);
-  const costs = prices === undefined || plan === undefined
-    ? prices ?? results.prices
-    : pricesFor(prices, plan.resolved);
+  const costs = prices === undefined ? results.prices : pricesFor(prices, plan.resolved);
   const variants = decideTrials(trials, planned, policy, {
     rule,
     baseline,
@@ -81,8 +79,8 @@ export function decideResults(
   });
   return reportVerdicts(suite, variants, policy, {
     remarks,
-    next: waves && howToContinue(waves.last, plan!.shard),
-    rerun: (id) => rerunLines(plan, journal)(trials.find((trial) => trial.id === id)!),
+    next: waves && howToContinue(waves.last, plan.shard),
+    rerun: (id) => rerunLine(plan, journal, id),
   });
 }
 

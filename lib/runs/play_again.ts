@@ -84,12 +84,8 @@ async function play(places: readonly KeptTrial[]) {
 
 /** Returns what derives the trials of a journal again. */
 function playerOf({ plan }: JournalFile): (trial: Trial) => Promise<Derivation> {
-  if (plan === undefined) {
-    const none: Derivation = { kind: "recorded", why: "without a plan, which names their limits" };
-    return () => Promise.resolve(none);
-  }
-  const { limits = {}, references = false, generator, strategies } = plan.resolved;
-  const { open, missing } = setsOf(plan);
+  const { limits = {}, references = false, generator, strategies } = plan!.resolved;
+  const { open, missing } = setsOf(plan!);
   const choices = new Map(strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]));
   const whyNone = generator === GENERATOR_VERSION ? undefined : generatorText(generator);
   return async (trial) => {

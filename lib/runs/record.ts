@@ -122,7 +122,7 @@ export type RecordableResults =
 export function recordOf(results: RecordableResults, source: string): RunRecord {
   const { plan, trials, prices } = results;
   const variants = byVariant(trials, variantOf);
-  const own = Object.values(plan?.resolved.tests ?? {});
+  const own = Object.values(plan.resolved.tests ?? {});
   const isMixed = own.some((test) => test.models ?? test.strategies ?? test.perturbations);
   const fault = faultOf(results) ??
     (trials.length === 0 ? "there are no trials" : undefined) ??
@@ -134,9 +134,7 @@ export function recordOf(results: RecordableResults, source: string): RunRecord 
       chosenText(items) ?? unaskedModel(items) ?? servedModelChange(items, "the served model")
     )
       .find((one) => one !== undefined);
-  if (plan === undefined || fault !== undefined) {
-    throw new InputError(`Cannot record ${source}: ${fault ?? NO_PLAN}`);
-  }
+  if (fault !== undefined) throw new InputError(`Cannot record ${source}: ${fault}`);
   const { models: _, strategies: __, ...resolved } = plan.resolved;
   const begun = trials.map(({ startedAt }) => Date.parse(startedAt));
   const ended = trials.map((trial, index) => begun[index]! + msOf(trial));
@@ -166,9 +164,6 @@ export function recordOf(results: RecordableResults, source: string): RunRecord 
     `the record of ${source}`,
   );
 }
-
-/** Why no record can be made of journals of other tools. */
-export const NO_PLAN = "the first line of a journal must be a plan";
 
 /** What a record keeps of a trial. */
 function keptOf(trial: TrialSummary): object {
@@ -395,8 +390,7 @@ export function acceptResults(
 
 /** Why results must not replace a baseline; `undefined` if they may. */
 function rejectionReason(results: RecordableResults): string | undefined {
-  const { plan, trials, planned, stopped, waves } = results;
-  if (plan === undefined) return NO_PLAN;
+  const { trials, planned, stopped, waves } = results;
   if (trials.length === 0) return "there are no trials";
   const missing = planned.length - trials.length;
   if (missing > 0 && stopped === undefined && !isDecided(results)) {

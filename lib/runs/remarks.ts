@@ -15,8 +15,7 @@ import { MAX_SKEW_MS } from "./record.ts";
 
 /** What remarks are made of. */
 export interface RemarkableRun {
-  /** Its plan; `undefined` for journals written by other tools. */
-  readonly plan?: Pick<Plan, "leftOut"> | undefined;
+  readonly plan: Pick<Plan, "leftOut">;
   readonly trials: readonly TrialSummary[];
   /** How often it was resumed. */
   readonly resumed: number;
@@ -37,7 +36,7 @@ export function remarksOf(
   const times = countText(resumed, "time");
   const texts: [Remark["about"], string | undefined][] = [
     ["unchecked", unchecked && `The journals are ${unchecked}`],
-    ["skipped", skippedText(plan?.leftOut?.skipped ?? [])],
+    ["skipped", skippedText(plan.leftOut?.skipped ?? [])],
     ["resumed", resumed === 0 ? undefined : `The run was resumed ${times}; ${UNKNOWN_END}`],
     ["times", timesText(trials, now)],
     ["judge", judgeText(trials)],

@@ -10,7 +10,7 @@ import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import type { Plan } from "./plan.ts";
-import { readPlanLine } from "./journal/journal.ts";
+import { PLAN_RULE, readPlanLine } from "./journal/journal.ts";
 import { type PlanLine, planOfLine } from "./journal/plan_line.ts";
 import { providerOf } from "../models/providers.ts";
 import { MODEL, type ModelEntry, modelName } from "../models/entry.ts";
@@ -21,7 +21,6 @@ import { JUDGE } from "./suite.ts";
 import { withCallSets } from "./question_tasks.ts";
 import { STRATEGY, STRATEGY_ID, strategyName } from "../trials/strategies/entry.ts";
 import { GENERATOR_VERSION, generatorText } from "../tasks/graphs/task.ts";
-import type { Trial } from "../trials/trial.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts";
 
 /**
@@ -80,7 +79,7 @@ const RUNNABLE = z.looseObject({
 export function planOfJournal(path: string): Plan {
   const line = readPlanLine(path);
   if (line === undefined) {
-    throw cannot(`run a trial of ${path}`, "its first line must be a plan");
+    throw cannot(`run a trial of ${path}`, PLAN_RULE, "it is empty");
   }
   const { generator } = line.resolved;
   if (generator !== GENERATOR_VERSION) {
@@ -125,33 +124,16 @@ export function testFileOf({ file }: Pick<PlanLine, "file">): string | undefined
 }
 
 /**
- * Returns what gives the command that runs a trial of a journal again: from the journal's plan or, without a plan, from
- * its options. `undefined` for trials of other tools, whose ids are any text.
+ * Returns the command that runs a trial of a journal again.
  */
-export function rerunLines(plan: PlanLine | undefined, journal: string) {
-  const run = commandLine("run");
-  return (
-    { id, model, strategy, perturbation }: Pick<
-      Trial,
-      "id" | "model" | "strategy" | "perturbation"
-    >,
-  ): string | undefined => {
-    if (plan?.ownCode) {
-      const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
-      return `deno test -A --no-check ${file} -- --only=${shellQuote(id)}`;
-    }
-    if (plan !== undefined) {
-      // A journal starts no program.
-      const path = plan.resolved.agent === undefined ? shellQuote(journal) : "SUITE.jsonc";
-      return `${run} ${path} --only ${shellQuote(id)}`;
-    }
-    // Without a plan the server of other models is unknown.
-    const isSimulated = model.simulated && model.requested.startsWith("sim:");
-    if (!isSimulated || parseTrialId(id) === undefined) return undefined;
-    return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
-      (perturbation === "none" ? "" : `--perturbation ${shellQuote(perturbation)} `) +
-      `--only ${shellQuote(id)}`;
-  };
+export function rerunLine(plan: PlanLine, journal: string, id: string): string {
+  if (plan.ownCode) {
+    const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
+    return `deno test -A --no-check ${file} -- --only=${shellQuote(id)}`;
+  }
+  // A journal starts no program.
+  const path = plan.resolved.agent === undefined ? shellQuote(journal) : "SUITE.jsonc";
+  return commandLine(`run ${path} --only ${shellQuote(id)}`);
 }
 
 /** How models of a journal's plan are connected. */

@@ -57,7 +57,7 @@ Deno.test("writeHtml() leaves the old report where a trial cannot be read", asyn
   };
   const report = new Report([record()], { suite: "s" });
   await assertRejects(
-    () => writeHtml(path, report, trials(), { rerun: () => undefined }),
+    () => writeHtml(path, report, trials(), { rerun: () => "again" }),
     InputError,
     "line 3 is not JSON",
   );

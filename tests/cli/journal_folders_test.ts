@@ -118,7 +118,10 @@ Deno.test("toolgate gate decides over each suite of a folder, and ends with the 
       some.stderr,
       /^suite sales: .*the plan declares no gate, so --success-rate, --baseline or --history is needed/m,
     );
-    assertMatch(some.stdout, /^suite \S*results\/dead\.jsonl\n\nINVALID: there are no trials in /m);
+    assertMatch(
+      some.stdout,
+      /^suite \S*results\/dead\.jsonl\n\nINVALID: Cannot use \S*dead\.jsonl as the first line of a journal must be its plan: /m,
+    );
     for (const name of ["a_test", "b_test"]) {
       Deno.removeSync(place.file(`results/billing.${name}.jsonl`));
     }

@@ -190,10 +190,11 @@ Deno.test("toolgate export leaves nothing half written behind", async () => {
 Deno.test("toolgate export is not led astray by journals that hold anything", async () => {
   await using place = await folder();
   const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["plain"] });
-  const [, trial] = readLines(journal);
+  const [plan, trial] = readLines(journal);
   const hostile = place.write(
     "hostile.jsonl",
     linesOf([
+      plan,
       { ...trial, id: "a", suite: "\u001b[31m" },
       { ...trial, id: "b", task: { case: "__proto__", seed: 1 } },
       { ...trial, id: "c", strategy: "constructor" },

@@ -186,23 +186,6 @@ Deno.test("toolgate accept tells the rate that it accepts, and writes where nobo
   assertStringIncludes(Deno.readTextFileSync(real), '"suite": "t"');
 });
 
-Deno.test("toolgate gate needs to be told that it decides without a plan line, and tells it", async () => {
-  await using place = await folder();
-  const trials = GATED.trials.map((planned) => finish(planned));
-  const bare = place.write("bare.jsonl", linesOf(trials));
-  const [refused, told] = await toolgates([
-    ["gate", bare, "--success-rate", "0.9"],
-    ["gate", bare, "--success-rate", "0.9", "--unchecked"],
-  ]);
-  assertEquals([refused!.code, refused!.stdout], [2, ""], refused!.all);
-  assertStringIncludes(refused!.stderr, "nobody can tell which trials are missing");
-  assertEquals(told!.code, 0, told!.all);
-  assertMatch(
-    verdictIn(told!),
-    /PASS: .* The journal has no plan line: trials may be missing, and no gate was declared before the run\.$/,
-  );
-});
-
 Deno.test("toolgate gate tells what the plan declares where an option replaces it", async () => {
   await using place = await folder();
   const trials = GATED.trials.map((planned, index) =>

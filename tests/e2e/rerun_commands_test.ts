@@ -5,13 +5,12 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
-import type { Trial } from "../../lib/trials/trial.ts";
 import { countingServer, type Folder, folder, readLines, start } from "../support/child.ts";
 import { benchmark } from "../../lib/testing/benchmark.ts";
 import { CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
-import { finish, HOSTILE, record } from "../support/records.ts";
+import { finish, HOSTILE } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { writeReport } from "../support/report_page.ts";
 import { sayingServer } from "../support/saying_server.ts";
@@ -258,30 +257,5 @@ Deno.test("a report's rerun lines hand any path and any id to any shell", async 
         ]);
       }
     }
-  }
-});
-
-Deno.test("a report of a journal without a plan runs only simulated models again", async () => {
-  await using place = await folder();
-  const simulated = ODD.map((name, index) =>
-    record({ model: `sim:${name}`, simulated: true, strategy: "a 'b' \\", index })
-  );
-  const others: Trial[] = [
-    // Who knows which server it was asked at?
-    record({ model: "gpt-5", index: 20 }),
-    record({ model: "sim:planner", simulated: true, id: "case 1", index: 21 }),
-    record({ model: "sim:planner", simulated: true, id: "$(exit 9)", index: 22 }),
-    // A fake of another tool, by a name that would be asked of a server here.
-    record({ model: "gpt-5", simulated: true, seed: 2, index: 23 }),
-    record({ model: "sim:a\nb", simulated: true, index: 24 }),
-  ];
-  const journal = place.write("a.jsonl", linesOf([...simulated, ...others]));
-  const lines = await linesIn(journal);
-  assertEquals(lines.slice(ODD.length), others.map(() => undefined));
-  for (const [at, { id, model }] of simulated.entries()) {
-    assertEquals(await wordsOf(place, lines[at]!, "bash"), [
-      ...["task", "toolgate", "run", "--model", model.requested],
-      ...["--strategy", "a 'b' \\", "--only", id],
-    ]);
   }
 });

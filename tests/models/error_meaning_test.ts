@@ -233,7 +233,7 @@ Deno.test("a reply with an unknown finish reason counts, and says so", async () 
   const trial = await runTrial(task, server.model());
   const { unknownFinish } = summarize(trial);
   assertEquals([trial.outcome, unknownFinish], ["wrong_answer", "Moon\nPhase"]);
-  const [remark] = remarksOf({ trials: [summarize(trial)], resumed: 0 });
+  const [remark] = remarksOf({ plan: {}, trials: [summarize(trial)], resumed: 0 });
   assertEquals(
     [remark!.about, remark!.text.split(": ")[1]],
     ["finish", "Moon\\nPhase"],
@@ -252,10 +252,13 @@ Deno.test("a verdict says that a server seems to read no calls, or to take answe
   for (const [message, said] of kinds) {
     await using server = serving(answering(completion(message)));
     const trials = [summarize(await runTrial(task, server.model()))];
-    assertEquals(remarksOf({ trials, resumed: 0 }).map(({ about, text }) => [about, text]), [[
-      "calls",
-      `1 trial with ${said}: does the server have the parsers of this model? (docs/troubleshooting.md)`,
-    ]]);
+    assertEquals(
+      remarksOf({ plan: {}, trials, resumed: 0 }).map(({ about, text }) => [about, text]),
+      [[
+        "calls",
+        `1 trial with ${said}: does the server have the parsers of this model? (docs/troubleshooting.md)`,
+      ]],
+    );
   }
 });
 

@@ -210,7 +210,7 @@ function pageOf(trials: readonly Trial[]): Promise<string> {
 async function writePage(trials: readonly Trial[]): Promise<string> {
   using folder = new Folder();
   const path = folder.file("r.html");
-  await writeHtml(path, new Report(trials, { suite: "s" }), trials, { rerun: () => undefined });
+  await writeHtml(path, new Report(trials, { suite: "s" }), trials, { rerun: () => "again" });
   return folder.read("r.html");
 }
 
@@ -281,7 +281,7 @@ Deno.test("what a perturbation makes of a task is kept once for all of its trial
   );
   using folder = new Folder();
   const path = folder.file("r.html");
-  await writeHtml(path, new Report(trials, { suite: "s" }), trials, { rerun: () => undefined });
+  await writeHtml(path, new Report(trials, { suite: "s" }), trials, { rerun: () => "again" });
   const views = reportedTrials(path).map(({ task }) => task!);
   assertEquals(views.length, 12);
   // The very same piece of data, and not an equal one.
@@ -305,7 +305,7 @@ Deno.test("trials can be found by how the faults in them ended, as by behaviours
   ];
   using folder = new Folder();
   const path = folder.file("r.html");
-  await writeHtml(path, new Report(trials, { suite: "s" }), trials, { rerun: () => undefined });
+  await writeHtml(path, new Report(trials, { suite: "s" }), trials, { rerun: () => "again" });
   assertEquals(reportedTrials(path).map(({ signs }) => signs), [
     ["silent"],
     ["silent", "fault_gave_up", "fault_recovered"],
@@ -342,7 +342,7 @@ Deno.test("cells of tables are text, whatever they hold", async () => {
 async function pageWith(report: Report): Promise<string> {
   using folder = new Folder();
   const path = folder.file("r.html");
-  await writeHtml(path, report, [], { rerun: () => undefined });
+  await writeHtml(path, report, [], { rerun: () => "again" });
   return folder.read("r.html");
 }
 

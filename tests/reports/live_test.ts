@@ -8,7 +8,7 @@ Deno.test("a live page says when its last trial ended, if that is some time ago"
   const old = record({ startedAt: "2026-01-01T00:00:00.000Z" });
   const now = record({ startedAt: new Date().toISOString() });
   const textOf = async (trial: typeof old) => {
-    const page = new LivePage({ suite: "s", planned: planOf([trial]), rerun: () => undefined });
+    const page = new LivePage({ suite: "s", planned: planOf([trial]), rerun: () => "again" });
     page.see(trial);
     return JSON.parse(String((await page.find("state"))!.body)).text;
   };

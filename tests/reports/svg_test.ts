@@ -4,8 +4,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
-import { linesOf, writeJournal } from "../support/journals.ts";
-import { failureOf, record } from "../support/records.ts";
+import { writeJournal } from "../support/journals.ts";
 import { SMALL } from "../support/suites.ts";
 
 Deno.test("report --svg says that there are no figures, and what cannot be a folder", async () => {
@@ -14,10 +13,7 @@ Deno.test("report --svg says that there are no figures, and what cannot be a fol
   const none = await toolgate(["report", empty, "--svg", folder.file("out")]);
   assertEquals(none.code, 0, none.all);
   assertStringIncludes(none.stderr, "Wrote no figures to");
-  const journal = folder.write(
-    "a.jsonl",
-    linesOf([record({ failures: [failureOf("incorrect_value")] })]),
-  );
+  const journal = writeJournal(folder, planSuite(SMALL));
   for (const target of [journal, folder.write("file", "x")]) {
     const { code, stderr } = await toolgate(["report", journal, "--svg", target]);
     assertEquals(code, 2, stderr);

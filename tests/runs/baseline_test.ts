@@ -13,7 +13,7 @@ import type { Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";
 import { REPEATED as SUITE } from "../support/suites.ts";
 import { accept, linesOf, writeJournal } from "../support/journals.ts";
-import { finish, planOf, record } from "../support/records.ts";
+import { finish } from "../support/records.ts";
 
 const PLAN = planSuite(SUITE);
 
@@ -45,12 +45,15 @@ Deno.test("readBaseline() refuses what no verdict can rest on, and names the fil
     assertStringIncludes(message, words);
   };
   refused(folder.file("none.json"), "Cannot read");
-  refused(folder.write("notes.json", '{"kind":"note"}'), "it is no line of a journal");
+  refused(
+    folder.write("notes.json", '{"kind":"note"}'),
+    "the first line of a journal must be its plan",
+  );
   refused(
     folder.write("plan.jsonl", linesOf([planLine(PLAN)])),
     "it must have trials: there are none",
   );
-  refused(folder.write("empty.jsonl", ""), "it must have trials: there are none");
+  refused(folder.write("empty.jsonl", ""), "its run died before it");
   const shard = { index: 1, of: 2 };
   refused(folder.write("1.jsonl", linesOf([planLine(PLAN, shard)])), "shards are missing: 2/2");
 });
@@ -142,34 +145,6 @@ Deno.test("comparableBaseline() refuses a baseline of another version of the gen
       "they differ in generator (0 there, 1 here)",
     );
   }
-});
-
-Deno.test("comparableBaseline() without a plan on either side asks for the very same graphs", () => {
-  using folder = new Folder();
-  const trials = [1, 2, 3].map((seed) => record({ seed }));
-  const baseline = readBaseline(folder.write("other.jsonl", linesOf(trials)));
-  const of = (seeds: readonly number[], repetition = 1) =>
-    planOf(seeds.map((seed) => record({ seed, repetition, model: "new" })));
-  comparableBaseline(baseline, undefined, of([3, 1, 2]));
-  const apart = [[of([1, 2]), "1 of 3"], [of([1, 2, 3, 4]), "1 of 4"], [
-    of([1, 2, 3], 2),
-    "6 of 6",
-  ]];
-  for (const [planned, share] of apart as [ReturnType<typeof of>, string][]) {
-    assertThrows(
-      () => comparableBaseline(baseline, undefined, planned),
-      InputError,
-      `as both must be of the same graphs: ${share} are only in one of them`,
-    );
-  }
-  // A plan on one side only does not change that.
-  assertThrows(
-    () => comparableBaseline(baseline, PLAN, PLAN.trials),
-    InputError,
-    "are only in one of them",
-  );
-  const planful = readBaseline(writeJournal(folder, PLAN));
-  comparableBaseline(planful, undefined, PLAN.trials);
 });
 
 Deno.test("assertOtherRun() refuses to compare trials with themselves: anything would pass", () => {

@@ -66,14 +66,16 @@ Deno.test("planOfJournal() refuses a journal without a plan, and one that was ch
   const changed = { ...line, resolved: { ...line.resolved, graphs: 1e9 } };
   for (
     const [lines, message] of [
-      [[], "as its first line must be a plan"],
-      [[{ kind: "trial" }, line], "as its first line must be a plan"],
-      [[changed], "its plan must list its trials"],
+      [[], " as the first line of a journal must be its plan: it is empty"],
+      [
+        [{ kind: "trial" }, line],
+        ", line 1 as the first line of a journal must be its plan: it is none",
+      ],
+      [[changed], " as its plan must list its trials"],
     ] as const
   ) {
     const path = folder.write("a.jsonl", linesOf(lines));
-    assertThrows(() => planOfJournal(path), InputError, `${path} as its`);
-    assertThrows(() => planOfJournal(path), InputError, message);
+    assertThrows(() => planOfJournal(path), InputError, path + message);
   }
 });
 

@@ -130,7 +130,7 @@ Deno.test("Run compares with the baseline that it is given", async () => {
   const plan = planOf({ gate });
   const old = planOf({ gate, models: ["old"] });
   const trialsOfOld = old.trials.map((planned) => finish(planned));
-  const unread = { keys: new Set<string>(), plan: undefined, notices: [] };
+  const unread = { keys: new Set<string>(), plan: old, notices: [] };
   const baseline = { file: "b.json", trials: trialsOfOld, ...unread };
   using run = new Run(plan, { ...shrugging(), baseline, concurrency: 1 });
   const trials = await run.all();

@@ -389,7 +389,7 @@ Deno.test("Run refuses to resume a journal that is not of trials of its plan, an
   const baseline = readBaseline(accept(folder, path));
   const cases: [text: string, told: string, options?: Partial<RunOptions>][] = [
     ["my only copy of something dear", ""],
-    [linesOf([record()]), "its first line must be a plan"],
+    [linesOf([record()]), "the first line of a journal must be its plan"],
     [
       rechained(whole.replace('"repetition":1', '"repetition":7')),
       "it has a trial that is not in its plan",

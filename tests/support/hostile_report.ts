@@ -3,11 +3,16 @@
  */
 
 import { assertEquals, AssertionError } from "@std/assert";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
+import { isCase } from "../../lib/tasks/task_kind.ts";
 import type { Finished } from "./child.ts";
 import { toolgate } from "./command_line.ts";
 import { Folder } from "./folders.ts";
-import { linesOf } from "./journals.ts";
+import { generatedFrom } from "./generated.ts";
+import { linesOf, planWith } from "./journals.ts";
+import { SMALL } from "./suites.ts";
 
 /** Texts and, where they cannot be shown as they are, how they are. */
 export const EVIL: readonly (readonly [text: string, shown?: string])[] = [
@@ -46,8 +51,22 @@ const HIDDEN =
 /** The name of their suite. */
 export const SUITE = EVIL.map(([text]) => text.slice(0, 12)).reverse().join(" ");
 
-const SPEC = { core: 4, depth: 2, connected: 1, disconnected: 1, seed: 7 };
-const TASK = generateTask(SPEC);
+/** The model of the trial with {@linkcode ARGUMENTS}. */
+const ODD = "odd arguments";
+
+/** Cases of each text, which strategies are compared on, and a generated task of all models. */
+const PLAN = planWith({
+  ...planSuite({ ...SMALL, graphs: 1, tasks: [{ core: 4, depth: 2 }], models: ["m"] }).resolved,
+  cells: [
+    ...EVIL.map(([text]) => ({ case: text })),
+    { core: 4, depth: 2, connected: 1, disconnected: 1 },
+  ],
+  models: [...EVIL.map(([text]) => ({ model: text })), { model: ODD }],
+  tests: Object.fromEntries(EVIL.map(([text]) => [text, {
+    ...{ models: [{ model: text }], strategies: [text, "plain"], perturbations: [text] },
+  }])),
+}, SUITE);
+const TASK = generateTask(generatedFrom(PLAN.trials.at(-1)!.task));
 
 const reply = { request: 1, calls: 1, inputTokens: 1, outputTokens: 1, durationMs: 1 };
 
@@ -120,33 +139,23 @@ export const ARGUMENTS = [
 ];
 
 /** How many trials there are. */
-export const COUNT = 3 * EVIL.length + 1;
+export const COUNT = PLAN.trials.length;
 
 function lines(): unknown[] {
-  const of = (index: number, text: string, more: object = {}) => ({
-    ...{ v: 1, kind: "trial", id: `${text} ${index}`, index, suite: SUITE },
-    model: { requested: text, served: text, simulated: index % 2 === 0 },
-    ...{ strategy: text, perturbation: text, task: { case: text, [text]: { [text]: [text] } } },
-    ...{ outcome: "wrong_answer", solved: false, calls: 5, behaviours: [text, "__proto__"] },
-    ...{ startedAt: text, ends: text, events: eventsOf(text), ...more },
-  });
-  const evil = EVIL.map(([text], index) => of(index, text));
-  const generated = EVIL.map(([text], index) =>
-    of(evil.length + index, text, {
-      ...{ task: { ...SPEC, core: SPEC.core + index % 2 }, strategy: "plain" },
-      ...{ perturbation: "none", outcome: "invalid", reason: text },
-    })
-  );
   const calls = ARGUMENTS.map((arguments_, place) => ({
     ...{ kind: "call", call: place + 1, step: 1, function: "f", result: arguments_ },
     arguments: arguments_,
   }));
-  const odd = of(2 * evil.length, "odd arguments", { task: SPEC, events: calls });
-  // What strategies are compared with.
-  const others = EVIL.map(([text], index) =>
-    of(COUNT - EVIL.length + index, text, { strategy: "plain" })
-  );
-  return [...evil, ...generated, odd, ...others];
+  const trials = PLAN.trials.map(({ model: text, ...planned }) => ({
+    ...{ v: 1, kind: "trial", suite: SUITE, ...planned },
+    model: { requested: text, served: text, simulated: planned.index % 2 === 0 },
+    ...{ solved: false, calls: 5, behaviours: [text, "__proto__"], startedAt: text, ends: text },
+    ...(isCase(planned.task) || text === ODD
+      ? { outcome: "wrong_answer" }
+      : { outcome: "invalid", reason: text }),
+    events: text === ODD ? calls : eventsOf(text),
+  }));
+  return [planLine(PLAN), ...trials];
 }
 
 let made: Promise<{ place: Folder; journal: string; written: Finished }> | undefined;

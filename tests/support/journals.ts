@@ -4,6 +4,7 @@
 
 import { acceptResults, recordText } from "../../lib/runs/record.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
+import { listTrials, type ResolvedSuite } from "../../lib/runs/resolved_suite.ts";
 import { chainedLine } from "../../lib/runs/journal/lines.ts";
 import { type Collection, readCollection } from "../../lib/runs/journal/collection.ts";
 import { readJournalFile, type RunLine } from "../../lib/runs/journal/journal.ts";
@@ -52,6 +53,11 @@ export function rechained(text: string): string {
 /** The last line of a run of which no trial is left: `trials` are before it. */
 export function endLine(trials: number, reason?: string): RunLine {
   return { v: 1, kind: "end", time: "2026-01-01T00:00:00.000Z", trials, reason };
+}
+
+/** A plan whose settings no suite may have, such as hostile names. */
+export function planWith(resolved: ResolvedSuite, suite = "s"): Plan {
+  return { suite, resolved, trials: listTrials(resolved) };
 }
 
 /** Writes the journal of a plan: all of its trials solved, by default. */

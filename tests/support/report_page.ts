@@ -9,6 +9,11 @@
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { report } from "../../lib/cli/report.ts";
+import { writeHtml } from "../../lib/reports/html.ts";
+import { Report } from "../../lib/reports/report.ts";
+import { summarize } from "../../lib/trials/summary.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import type { Folder } from "./folders.ts";
 import type { OpenedPage, PageOptions, TestBrowser } from "./browser.ts";
 
 /** Writes the report of journals beside the last of them, and gives its path. */
@@ -23,6 +28,16 @@ export async function writeReport(...journals: string[]): Promise<string> {
     console.error = error;
   }
   assertEquals(told, [`Wrote ${path}`]);
+  return path;
+}
+
+/** Writes the report of trials that are of no plan, and gives its path. */
+export async function writeTrials(folder: Folder, trials: readonly Trial[]): Promise<string> {
+  const path = folder.file("report.html");
+  const ordered = trials.toSorted((one, other) => one.index - other.index);
+  await writeHtml(path, new Report(ordered.map((one) => summarize(one)), { suite: "s" }), ordered, {
+    rerun: ({ id }) => `toolgate run --only ${id}`,
+  });
   return path;
 }
 

@@ -310,7 +310,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
   journals: [
     command("no such file", "gate no.jsonl", /Cannot read no\.jsonl: there is no such file or folder/),
     command("an empty file", "gate empty.jsonl", /empty\.jsonl/, { code: 3 }),
-    command("an empty one to accept", "accept empty.jsonl", /Cannot accept .*empty\.jsonl: the first line of a journal must be a plan/),
+    command("an empty one to accept", "accept empty.jsonl", /Cannot use .*empty\.jsonl as the first line of a journal must be its plan: there is none, as its run died/),
     command("a folder without any", "gate folder --success-rate 0.5", /the folder .*folder has no journals, whose names end/),
     command("nothing but a plan", "gate plan.jsonl", /INVALID: there are no trials in plan\.jsonl/, { code: 3 }),
     command("two in one file", "gate mixed.jsonl", /INVALID: .*mixed\.jsonl, line 5 as the checksum of a line must follow/, { code: 3 }),
@@ -321,7 +321,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("of another version", "gate other_version.jsonl", /other_version\.jsonl, line 1: it is of version 9 of the format, and this toolgate reads 1$/m),
     command("a broken line", "gate broken.jsonl", /^INVALID: Cannot use broken\.jsonl: line 2 is not JSON\.$/, { code: 3 }),
     command("no name", "gate ", /toolgate gate: no argument may be empty: one is/),
-    command("no plan", "gate no_plan.jsonl", /the journal has no plan line/),
+    command("no plan", "gate no_plan.jsonl", /no_plan\.jsonl, line 1 as the first line of a journal must be its plan: it is none/),
     command("bytes", "gate bytes.jsonl", /bytes\.jsonl: line 1 is not JSON: it is no text/),
     command("UTF-16", "gate utf16.jsonl", /line 1 is not JSON: it is UTF-16, and a journal is UTF-8/),
     command("a baseline", "gate baseline.json", /line 1 is not JSON: it is the record of a run, and no journal/),

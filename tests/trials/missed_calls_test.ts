@@ -10,6 +10,7 @@ import {
 } from "@std/assert";
 import { comparePairs } from "../../lib/gate/comparison.ts";
 import { Report } from "../../lib/reports/report.ts";
+import { reportToJson } from "../../lib/reports/json.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { renderTables } from "../../lib/reports/terminal.ts";
 import { tango } from "../../lib/statistics/proportions.ts";
@@ -22,11 +23,10 @@ import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { generateTask } from "../../lib/tasks/graphs/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { calling, CITY_PATH, cityPlan, citySuite } from "../support/call_sets.ts";
-import { folder } from "../support/child.ts";
-import { toolgate } from "../support/command_line.ts";
+import { Folder } from "../support/folders.ts";
+import { writeTrials } from "../support/report_page.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
-import { linesOf } from "../support/journals.ts";
 import { having, type MetricRecord, recordsOf } from "../support/reports.ts";
 import { planOf, record } from "../support/records.ts";
 
@@ -220,14 +220,9 @@ Deno.test("every kind of report tells of missed calls", async () => {
     assertStringIncludes(text, "missed call");
     assertStringIncludes(text, "any failure");
   }
-  await using place = await folder();
-  const journal = place.write("run.jsonl", linesOf(trials));
-  const page = place.file("page.html");
-  const json = place.file("report.json");
-  const { code, stdout } = await toolgate(["report", journal, "--html", page, "--json", json]);
-  assertEquals(code, 0, stdout);
-  assertStringIncludes(Deno.readTextFileSync(page), "Missed calls");
-  const { metrics } = JSON.parse(Deno.readTextFileSync(json));
+  using folder = new Folder();
+  assertStringIncludes(Deno.readTextFileSync(await writeTrials(folder, trials)), "Missed calls");
+  const { metrics } = JSON.parse(JSON.stringify(reportToJson(report)));
   assertEquals(
     metrics["missed-calls"].map((one: MetricRecord) => [
       ...[one["perturbation"], one["missing_count"], one["missing_of"]],

@@ -12,7 +12,7 @@ import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 import { MAX_TRIALS } from "../plan.ts";
 import { partText } from "../shard_text.ts";
-import type { JournalFile } from "./journal.ts";
+import type { BegunJournal } from "./journal.ts";
 import type { PlanLine } from "./plan_line.ts";
 import {
   changedSources,
@@ -25,7 +25,7 @@ import { commonOf, sharedTest, sourcesFromHere, testsOf } from "./_test_files.ts
 
 /** The journals of one plan: those of one test file, if a suite has several. */
 export interface Part {
-  readonly files: readonly JournalFile[];
+  readonly files: readonly BegunJournal[];
   readonly plan: PlanLine;
   /** Its trials; `undefined` if they cannot be listed. */
   readonly planned: readonly PlannedTrial[] | undefined;
@@ -49,7 +49,7 @@ const MAX_NAMED = 20;
  * @param planned The trials of all parts; `undefined` if there are too many.
  */
 export function brokenProblem(
-  files: readonly JournalFile[],
+  files: readonly BegunJournal[],
   parts: readonly Part[],
   planned: readonly PlannedTrial[] | undefined,
 ): string | undefined {
@@ -85,12 +85,11 @@ function ruleProblem({ plan: { rule, wave } }: Part): string | undefined {
 }
 
 /** Why journals are not of one run, as their plans or settings differ. */
-export function mixedProblem(files: readonly JournalFile[]): string | undefined {
+export function mixedProblem(files: readonly BegunJournal[]): string | undefined {
   const [first, ...others] = files;
   const suites = new Map<string, string>();
   for (const { path, plan, trials } of files) {
-    const records = [...(plan === undefined ? [] : [plan]), ...trials];
-    for (const { suite } of records) if (!suites.has(suite)) suites.set(suite, path);
+    for (const { suite } of [plan, ...trials]) if (!suites.has(suite)) suites.set(suite, path);
   }
   if (suites.size > 1) {
     const names = [...suites].slice(0, 5).map(([name, path]) =>
@@ -100,29 +99,22 @@ export function mixedProblem(files: readonly JournalFile[]): string | undefined 
     return `trials of several suites are mixed: ${names.join(", ")}` +
       (areApart ? "; put those of each into a folder of its own" : "");
   }
-  const byHash = new Map<string | undefined, JournalFile>([[hashOf(first), first!]]);
+  const byHash = new Map([[planHash(first!.plan), first!]]);
   for (const other of others) {
-    if ((other.plan === undefined) !== (first!.plan === undefined)) {
-      return `${first!.path} and ${other.path} do not belong together: only one of them has a plan`;
-    }
     // Of several test files each is compared with its own shards, and by what a suite has in common.
-    const like = byHash.getOrInsert(hashOf(other), other);
+    const like = byHash.getOrInsert(planHash(other.plan), other);
     const one = like === other ? first! : like;
-    const unlike = one.plan && (unlikePlans(one, other) ?? unlikeSettings(one, other));
+    const unlike = unlikePlans(one, other) ?? unlikeSettings(one, other);
     if (unlike !== undefined) return unlike;
-    const changed = changedSources(like.plan?.sources, other.plan?.sources);
+    const changed = changedSources(like.plan.sources, other.plan.sources);
     if (changed.length > 0) return differentCode(one, other, changed);
   }
-  return first?.plan === undefined ? undefined : sharedTest(files) ?? sharedCode(files);
-}
-
-function hashOf(file: JournalFile | undefined): string | undefined {
-  return file?.plan && planHash(file.plan);
+  return sharedTest(files) ?? sharedCode(files);
 }
 
 /** What keeps journals of different plans from being those of the test files of one suite. */
-function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
-  const [plan, next] = [one.plan!, other.plan!];
+function unlikePlans(one: BegunJournal, other: BegunJournal): string | undefined {
+  const [plan, next] = [one.plan, other.plan];
   if (planHash(plan) === planHash(next)) return undefined;
   const all = differences(plan, next);
   const areFiles = all.includes("cells") && [plan, next].every((one) => testsOf(one) !== undefined);
@@ -142,7 +134,7 @@ function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
 }
 
 /** What else two journals of a run must declare alike. */
-function unlikeSettings(one: JournalFile, other: JournalFile): string | undefined {
+function unlikeSettings(one: BegunJournal, other: BegunJournal): string | undefined {
   for (
     const [field, what] of [
       ["gate", "gates"],
@@ -151,24 +143,24 @@ function unlikeSettings(one: JournalFile, other: JournalFile): string | undefine
       ["records", "baselines to write"],
     ] as const
   ) {
-    if (canonicalJson(one.plan![field]) === canonicalJson(other.plan![field])) continue;
+    if (canonicalJson(one.plan[field]) === canonicalJson(other.plan[field])) continue;
     return `${one.path} and ${other.path} declare different ${what}`;
   }
-  const [server, next] = [one, other].map(({ plan }) => serverText(plan!));
+  const [server, next] = [one, other].map(({ plan }) => serverText(plan));
   if (server === next) return undefined;
   return `${one.path} and ${other.path} asked different servers: ${server} and ${next}`;
 }
 
 /** Says that test files were run with different versions of what both import. */
-function sharedCode(files: readonly JournalFile[]): string | undefined {
+function sharedCode(files: readonly BegunJournal[]): string | undefined {
   const sources = files.flatMap((file) =>
-    Object.entries(sourcesFromHere(file.plan!)).map(([path, hash]) => ({ file, path, hash }))
+    Object.entries(sourcesFromHere(file.plan)).map(([path, hash]) => ({ file, path, hash }))
   );
   const [one, other] = firstClash(sources, ({ path }) => path, ({ hash }) => hash) ?? [];
   return one && differentCode(one.file, other!.file, [printable(one.path, 200)]);
 }
 
-function differentCode(one: JournalFile, other: JournalFile, paths: readonly string[]): string {
+function differentCode(one: BegunJournal, other: BegunJournal, paths: readonly string[]): string {
   return `${one.path} and ${other.path} are of different code: ${listText(paths, MAX_NAMED)}`;
 }
 
@@ -176,20 +168,18 @@ function shardProblem({ files }: Part): string | undefined {
   const first = files[0]!;
   const seen = new Map<string, string>();
   for (const { path, plan } of files) {
-    const { shard, wave } = plan!;
-    const { shard: others, wave: otherWaves } = first.plan!;
+    const { shard, wave } = plan;
+    const { shard: others, wave: otherWaves } = first.plan;
     if (shard.of !== others.of || wave?.of !== otherWaves?.of) {
       const what = shard.of === others.of ? "waves" : "shards";
       return `the journals are not ${what} of one run: ${first.path} is ${
         partText(others, otherWaves)
       }, ${path} is ${partText(shard, wave)}`;
     }
-    if (wave !== undefined && wave.of > plan!.resolved.graphs) {
-      return `${path} is of one of ${wave.of} waves, and its plan has ${
-        plan!.resolved.graphs
-      } blocks`;
+    if (wave !== undefined && wave.of > plan.resolved.graphs) {
+      return `${path} is of one of ${wave.of} waves, and its plan has ${plan.resolved.graphs} blocks`;
     }
-    const key = partKey(plan!);
+    const key = partKey(plan);
     const before = seen.get(key);
     if (before !== undefined) {
       const where = before === path
@@ -207,7 +197,7 @@ export function missingShards(parts: readonly Part[]): string | undefined {
     const { files, plan } = part;
     if (plan.wave !== undefined) return missingInWaves(part, plan.wave.of);
     const { of } = plan.shard;
-    const present = new Set(files.map(({ plan }) => plan!.shard.index));
+    const present = new Set(files.map(({ plan }) => plan.shard.index));
     const beside = parts.length === 1 ? "" : ` beside ${files[0]!.path}`;
     return Array.from({ length: of }, (_, place) => place + 1)
       .filter((index) => !present.has(index)).map((index) => `${index}/${of}${beside}`);
@@ -220,8 +210,8 @@ export function missingInWaves(
   { files, plan: { shard }, shards, waves }: Part,
   of: number,
 ): string[] {
-  const last = Math.max(...files.map(({ plan }) => plan!.wave?.index ?? 0));
-  const present = new Set(files.map(({ plan }) => partKey(plan!)));
+  const last = Math.max(...files.map(({ plan }) => plan.wave?.index ?? 0));
+  const present = new Set(files.map(({ plan }) => partKey(plan)));
   const planned = new Map<string, string>();
   for (const [place, index] of waves.entries()) {
     if (index > last) break;
@@ -235,7 +225,7 @@ export function missingInWaves(
  * Why trials, or the replies that they replay, are there twice: shards that replay in processes of their own may take the
  * same recording for different trials.
  */
-export function doubledProblem(files: readonly JournalFile[]): string | undefined {
+export function doubledProblem(files: readonly BegunJournal[]): string | undefined {
   const again = files.find(({ doubled }) => doubled !== undefined);
   if (again !== undefined) return `trial ${printable(again.doubled!)} is in ${again.path} twice`;
   const trials = files.flatMap(({ path, trials }) =>
@@ -263,7 +253,7 @@ function foreignProblem({ files, planned = [] }: Part): string | undefined {
 /** Even if no trial is missing, one may be in the journal of another shard. */
 function misplacedProblem({ files, shards, waves }: Part): string | undefined {
   for (const { path, plan, trials } of files) {
-    const { shard: { index, of }, wave } = plan!;
+    const { shard: { index, of }, wave } = plan;
     const misplaced = trials.find((trial) =>
       shards[trial.index] !== index || waves[trial.index] !== (wave?.index ?? 1)
     );

@@ -6,7 +6,7 @@
 
 import { firstClash } from "../../base/clash.ts";
 import defer * as paths from "node:path/posix";
-import type { JournalFile } from "./journal.ts";
+import type { BegunJournal } from "./journal.ts";
 import type { PlanLine } from "./plan_line.ts";
 import { defined, printable } from "../../base/json.ts";
 import { isCase } from "../../tasks/task_kind.ts";
@@ -40,10 +40,10 @@ export function testsOf({ resolved: { cells, cases = {} } }: PlanLine): string[]
 }
 
 /** Says which test is in the journals of two test files; `undefined` if none is. */
-export function sharedTest(files: readonly JournalFile[]): string | undefined {
+export function sharedTest(files: readonly BegunJournal[]): string | undefined {
   const tests = files.flatMap(({ path, plan }) => {
-    const hash = planHash(plan!);
-    return (testsOf(plan!) ?? []).map((name) => ({ name, path, hash }));
+    const hash = planHash(plan);
+    return (testsOf(plan) ?? []).map((name) => ({ name, path, hash }));
   });
   const [one, other] = firstClash(tests, ({ name }) => name, ({ hash }) => hash) ?? [];
   return one && `the test ${printable(one.name, 100)} is in ${one.path} and in ${other!.path}, ` +

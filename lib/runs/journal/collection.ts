@@ -30,8 +30,8 @@ export interface Collection {
   readonly suite: string;
   /** All trials, in plan order; those of a run with a label have it: see {@linkcode labelledTrial}. */
   readonly trials: readonly TrialSummary[];
-  /** The number of planned trials; `undefined` if a journal does not have it. */
-  readonly planned: number | undefined;
+  /** The number of planned trials. */
+  readonly planned: number;
   /** Which of the user's own cases differ between runs, one line each. */
   readonly notes: readonly string[];
   /** These cases, which are others in each run: no trials of them are compared. */
@@ -100,9 +100,7 @@ export function readCollection(
       )
         .toSorted((one, other) => one.index - other.index)
     ),
-    planned: runs.every(({ results }) => results.plan !== undefined)
-      ? sum(runs, ({ results }) => results.planned.length)
-      : undefined,
+    planned: sum(runs, ({ results }) => results.planned.length),
     notes: leftOut.flatMap(({ cases, first, other }) =>
       leftOutLines(cases, fileNames.basename(first.paths[0]!))
         .map((line) => `${fileNames.basename(other.paths[0]!)}: ${line}`)
@@ -187,7 +185,7 @@ function labelsOf(
 function assertWhole(runs: readonly CollectedRun[]): void {
   const seen = new Map<string, string>();
   for (const { paths: [path], results: { plan, missing } } of runs) {
-    if (plan === undefined || missing === undefined) continue;
+    if (missing === undefined) continue;
     const before = seen.getOrInsert(planHash(plan), path!);
     if (before === path) continue;
     throw cannot(
@@ -198,10 +196,9 @@ function assertWhole(runs: readonly CollectedRun[]): void {
   }
 }
 
-/** The runs on each set of tasks; runs without a plan may belong to any. */
+/** The runs on each set of tasks. */
 function byTasks(runs: readonly CollectedRun[]): CollectedRun[][] {
-  if (runs.some(({ results }) => results.plan === undefined)) return [[...runs]];
-  return [...Map.groupBy(runs, ({ results }) => comparisonHash(results.plan!)).values()];
+  return [...Map.groupBy(runs, ({ results }) => comparisonHash(results.plan)).values()];
 }
 
 /** Models and strategies must be on all tasks, or their overall rates would not be comparable. */
@@ -209,7 +206,7 @@ function assertSameSubjects(groups: readonly (readonly CollectedRun[])[]): void 
   if (groups.length < 2) return;
   const subjects = groups.map((runs) =>
     new Set(runs.flatMap(({ results: { plan } }) => {
-      const { models, strategies } = plan!.resolved;
+      const { models, strategies } = plan.resolved;
       return models.flatMap((model) =>
         strategies.map((strategy) =>
           `${printable(modelName(model))} with ${printable(strategyName(strategy))}`
@@ -236,12 +233,7 @@ function assertSameSubjects(groups: readonly (readonly CollectedRun[])[]): void 
 /** Rates of different tasks side by side would look comparable. Returns the cases that differ, if any may. */
 function assertSameTasks(one: CollectedRun, other: CollectedRun): ComparedCases | undefined {
   const [names, otherNames] = [one, other].map(({ paths }) => paths[0]!);
-  const [plan, otherPlan] = [one, other].map(({ results }) => results.plan);
-  if (plan === undefined || otherPlan === undefined) {
-    throw new InputError(
-      `Cannot report on ${names} and ${otherNames} together: only one of them has a plan`,
-    );
-  }
+  const [plan, otherPlan] = [one.results.plan, other.results.plan];
   if (comparisonHash(plan) === comparisonHash(otherPlan)) return undefined;
   const { cases, fields: settings } = comparedPlans(otherPlan, plan);
   if (cases !== undefined && settings.length === 0 && cases.added.length < cases.planned) {
@@ -264,7 +256,7 @@ function assertSameTasks(one: CollectedRun, other: CollectedRun): ComparedCases 
 /** Entries with different options under one name would look like one model or strategy. */
 function assertSameNames(runs: readonly CollectedRun[]): void {
   const entries = runs.flatMap(({ paths: [path], results: { plan } }) => {
-    const { models = [], strategies = [] } = plan?.resolved ?? {};
+    const { models, strategies } = plan.resolved;
     const stages = strategies.flatMap((entry) => [...stageEntries(entry).values()]);
     return [
       ...[...models, ...stages].map((entry) => ({

@@ -25,7 +25,7 @@ export interface JournalFile {
   readonly path: string;
   /** The end of the file. */
   readonly end: JournalEnd;
-  /** The plan line; `undefined` in journals written by other tools. */
+  /** Its first line; `undefined` if it is empty. */
   readonly plan: PlanLine | undefined;
   /**
    * Summaries of the trials. Of several lines with one id the last counts, as invalid trials may be run
@@ -40,7 +40,7 @@ export interface JournalFile {
   readonly doubled: string | undefined;
   /** How often its run was continued. */
   readonly resumed: number;
-  /** What ran it at first, and when it was continued; empty without a plan. */
+  /** What ran it at first, and when it was continued. */
   readonly releases: readonly Release[];
   /** Its last line, if that is about its run. */
   readonly last: RunLine | undefined;
@@ -58,6 +58,9 @@ const RUN_LINE = z.looseObject({
   /** Why no more are run, such as a budget; omitted if all that was needed was run. */
   reason: z.string().optional(),
 });
+
+/** A journal that is not empty. */
+export type BegunJournal = JournalFile & { readonly plan: PlanLine };
 
 /** A line about a run: that it was continued, or that no trial is left to run. */
 export type RunLine = Readonly<z.infer<typeof RUN_LINE>>;
@@ -77,7 +80,6 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
   let last: RunLine | undefined;
   let resumed = 0;
   const releases: Release[] = [];
-  let first = true;
   using lines = journalLines(path, options);
   let next = lines.next();
   for (; !next.done; next = lines.next()) {
@@ -85,10 +87,11 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
     const source = `${path}, line ${place.line}`;
     const kind = lineKind(value);
     last = undefined;
-    if (kind === "plan") {
-      if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
-      plan = parsePlanLine(value, source);
+    if (plan === undefined) {
+      plan = parseFirstLine(value, source);
       releases.push(plan.toolgate);
+    } else if (kind === "plan") {
+      throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
     } else if (kind === "trial") {
       const trial = summarize(parseTrial(value, source));
       const before = trials.get(trial.id);
@@ -102,10 +105,9 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
       if (last.toolgate !== undefined) releases.push(last.toolgate);
     } else {
       throw new InputError(
-        `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
+        `Cannot use ${source}: it is no line of a journal, such as one whose kind is "trial"`,
       );
     }
-    first = false;
   }
   return {
     path,
@@ -126,16 +128,24 @@ function readRunLine(value: JsonValue, source: string, count: number): RunLine {
 }
 
 /**
- * Reads only the plan of a journal; returns `undefined` if its first line is none.
+ * Reads only the plan of a journal; returns `undefined` if it is empty.
  *
  * @throws {InputError} If it is invalid, or not as its run wrote it; the message has the file, the line, the path in it
  * and the rule.
  */
 export function readPlanLine(path: string): PlanLine | undefined {
   for (const { value, line } of journalLines(path)) {
-    return lineKind(value) === "plan" ? parsePlanLine(value, `${path}, line ${line}`) : undefined;
+    return parseFirstLine(value, `${path}, line ${line}`);
   }
 }
+
+function parseFirstLine(value: JsonValue, source: string): PlanLine {
+  if (lineKind(value) === "plan") return parsePlanLine(value, source);
+  throw cannot(`use ${source}`, PLAN_RULE, "it is none");
+}
+
+/** What makes a file a journal: without a plan nobody can tell which trials are missing. */
+export const PLAN_RULE = "the first line of a journal must be its plan";
 
 /** Returns the name of the suite in the first line of a journal, unchecked; `undefined` if that has none. */
 export function suiteOf(path: string): string | undefined {

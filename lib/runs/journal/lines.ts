@@ -11,8 +11,8 @@ import { assertVersion, concatBytes, isUtf16 } from "../../base/input.ts";
 import { isJsonObject, jsonText, type JsonValue, parseJson } from "../../base/json.ts";
 import { makeFolder, openNew, orUnwritable, unwritable, writeAll } from "../../base/output_file.ts";
 
-/** A line of a journal that is not as its run wrote it. */
-export class ChangedLineError extends InputError {}
+/** A journal that is not as its run wrote it, or of which its run wrote nothing. */
+export class BrokenJournalError extends InputError {}
 
 /** The place of a line in its file. */
 export interface JournalPlace {
@@ -105,7 +105,7 @@ export function* journalLines(
     }
     const isUnchecked = sum === undefined && (count === 0 || before === undefined);
     if (!isUnchecked && (before === undefined || sum !== sha256(before + head))) {
-      throw new ChangedLineError(
+      throw new BrokenJournalError(
         `Cannot use ${path}, line ${line} as the checksum of a line must follow from it and the line before: ` +
           "it was changed, or is not where its run wrote it",
       );
@@ -126,7 +126,7 @@ export function* journalLines(
         yield { value, line, start, bytes: bytes.length };
       } else if (text.trim() !== "") {
         const message = `Cannot use ${path}: line ${line} is not JSON`;
-        if (count > 0 && before !== undefined) throw new ChangedLineError(message);
+        if (count > 0 && before !== undefined) throw new BrokenJournalError(message);
         throw new InputError(message + insteadOf(path));
       }
       line++;

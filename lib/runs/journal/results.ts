@@ -3,8 +3,8 @@
  * @module
  */
 
-import { tornNotice } from "./lines.ts";
-import { type JournalFile, readJournalFile } from "./journal.ts";
+import { BrokenJournalError, tornNotice } from "./lines.ts";
+import { type BegunJournal, type JournalFile, PLAN_RULE, readJournalFile } from "./journal.ts";
 import { type PlanLine, trialsOfLine } from "./plan_line.ts";
 import type { Release } from "../../base/clone.ts";
 import { listText } from "../../base/json.ts";
@@ -17,7 +17,6 @@ import { Spending } from "../../models/prices.ts";
 import { assignShards } from "../_assign_shards.ts";
 import {
   brokenProblem,
-  doubledProblem,
   missingInWaves,
   missingShards,
   mixedProblem,
@@ -36,7 +35,7 @@ export interface Results {
   readonly paths: readonly string[];
   /** The names of the suites. */
   readonly suite: string;
-  /** The planned trials; for journals without a plan, the trials they have. */
+  /** The planned trials. */
   readonly planned: readonly PlannedTrial[];
   /** Summaries of the finished trials, in plan order; {@linkcode journalTrials} has the whole ones. */
   readonly trials: readonly TrialSummary[];
@@ -46,8 +45,7 @@ export interface Results {
   readonly prices?: Prices | undefined;
   /** Why the run ended early, such as a budget; `undefined` if it did not. */
   readonly stopped?: string | undefined;
-  /** The plan line; `undefined` in journals written by other tools. */
-  readonly plan?: PlanLine | undefined;
+  readonly plan: PlanLine;
   /** Messages for the user, such as dropped torn lines. */
   readonly notices: readonly string[];
   /** Why no verdict is possible; `undefined` if one is. */
@@ -71,7 +69,7 @@ export interface Results {
  * are returned as `problem`, which makes a gate over them invalid.
  *
  * @param journals The journals, where they were read already.
- * @throws {InputError} If a file cannot be read or a line is malformed.
+ * @throws {InputError} If a file cannot be read, a line is malformed, or all files are empty.
  */
 export function readResults(
   paths: readonly string[],
@@ -80,30 +78,21 @@ export function readResults(
   const notices = journals.flatMap(({ path, end }) =>
     end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]
   );
-  const started = journals.filter((file) => !isEmpty(file));
-  const files = started.length === 0 ? journals : started;
-  const empty = files.length === journals.length
-    ? []
-    : journals.filter(isEmpty).map(({ path }) =>
-      `${path} is empty: its run died before its first line`
-    );
+  const files = journals.filter((file): file is BegunJournal => file.plan !== undefined);
+  const [first] = files;
+  if (first === undefined) {
+    const rule = `Cannot use ${paths.join(", ")} as ${PLAN_RULE}`;
+    throw new BrokenJournalError(`${rule}: there is none, as its run died before it`);
+  }
+  const empty = journals.flatMap(({ path, plan }) =>
+    plan === undefined ? [`${path} is empty: its run died before its first line`] : []
+  );
   const unchecked = uncheckedText(journals);
   notices.push(...empty, ...unchecked === undefined ? [] : [unchecked]);
-  const suite = [...new Set(files.map(({ plan, trials }) => plan?.suite ?? trials[0]?.suite))]
-    .join(", ");
+  const suite = [...new Set(files.map(({ plan }) => plan.suite))].join(", ");
   const resumed = sum(files, (file) => file.resumed);
   const made = files.flatMap((file) => file.releases);
   const releases = [...new Map(made.map((one) => [`${one.version} ${one.commit}`, one])).values()];
-  const [first] = files;
-  if (first?.plan === undefined) {
-    const trials = inOrder(files.flatMap((file) => file.trials));
-    const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
-    const problem = mixedProblem(files) ?? doubledProblem(files);
-    if (problem === undefined && trials.length > 0) {
-      notices.push("Without a plan line it is unknown whether trials are missing");
-    }
-    return { paths, suite, planned, trials, notices, problem, resumed, releases, unchecked };
-  }
   const mixed = mixedProblem(files);
   const parts = mixed === undefined ? partsOf(files) : [];
   const plan = parts.length > 1 ? joinedPlan(parts.map((part) => part.plan)) : first.plan;
@@ -127,7 +116,8 @@ export function readResults(
     paths,
     suite,
     planned: planned ?? [],
-    trials: inOrder(parts.length > 1 ? reindexed(trials, planned ?? []) : trials),
+    trials: (parts.length > 1 ? reindexed(trials, planned ?? []) : trials)
+      .toSorted((one, other) => one.index - other.index),
     gate,
     rule,
     prices: plan.prices,
@@ -160,13 +150,9 @@ function uncheckedText(journals: readonly JournalFile[]): string | undefined {
     }`;
 }
 
-function inOrder(trials: readonly TrialSummary[]): TrialSummary[] {
-  return trials.toSorted((one, other) => one.index - other.index);
-}
-
-function partsOf(files: readonly JournalFile[]): Part[] {
-  return [...Map.groupBy(files, ({ plan }) => planHash(plan!)).values()].map((own) => {
-    const plan = own[0]!.plan!;
+function partsOf(files: readonly BegunJournal[]): Part[] {
+  return [...Map.groupBy(files, ({ plan }) => planHash(plan)).values()].map((own) => {
+    const { plan } = own[0]!;
     const planned = trialsOfLine(plan);
     const shards = assignShards({ ...plan, trials: planned ?? [] }, plan.shard.of);
     return { files: own, plan, planned, shards, waves: assignWaves(plan, planned ?? []) };
@@ -199,11 +185,6 @@ function reindexed(
   return trials.map((trial) => ({ ...trial, index: places.get(trial.id) ?? trial.index }));
 }
 
-/** Whether a journal has neither a plan nor a trial. */
-export function isEmpty({ plan, trials }: JournalFile): boolean {
-  return plan === undefined && trials.length === 0;
-}
-
 /** A journal with missing trials. */
 type ShortShard = ReturnType<typeof shortShards>[number];
 
@@ -214,14 +195,14 @@ function shortShards({ files, shards, waves }: Part) {
     planned.set(key, (planned.get(key) ?? 0) + 1);
   }
   return files.flatMap((file) => {
-    const count = planned.get(partKey(file.plan!)) ?? 0;
+    const count = planned.get(partKey(file.plan)) ?? 0;
     const lacking = count - file.trials.length;
     return lacking > 0 ? [{ file, lacking, planned: count }] : [];
   });
 }
 
 function shortNotice({ file: { path, plan, last }, lacking, planned }: ShortShard): string {
-  const { shard, wave } = plan!;
+  const { shard, wave } = plan;
   const which = shard.of === 1 && wave === undefined ? path : `${partText(shard, wave)} (${path})`;
   return `${which} lacks ${lacking} of its ${planned} trials: ` +
     (last?.reason ?? "its run was cut short, or goes on; it can be continued with --resume");
@@ -234,21 +215,21 @@ const MAX_NAMED = 5;
 function wavesSoFar(part: Part): WavesSoFar {
   const { files, plan, shards, waves } = part;
   const { of } = plan.wave!;
-  const last = { index: Math.max(...files.map(({ plan }) => plan!.wave!.index)), of };
-  const byPart = new Map(files.map((file) => [partKey(file.plan!), file]));
+  const last = { index: Math.max(...files.map(({ plan }) => plan.wave!.index)), of };
+  const byPart = new Map(files.map((file) => [partKey(file.plan), file]));
   const short = new Map(shortShards(part).map((one) => [one.file, one]));
-  const { budget = {}, prices } = files.find(({ plan }) => plan!.wave!.index === last.index)!.plan!;
+  const { budget = {}, prices } = files.find(({ plan }) => plan.wave!.index === last.index)!.plan;
   const spentBefore = (wave: number) => {
     const spending = new Spending(budget, prices);
     for (const { plan, trials } of files) {
-      if (plan!.wave!.index < wave) { for (const trial of trials) spending.add(trial); }
+      if (plan.wave!.index < wave) { for (const trial of trials) spending.add(trial); }
     }
     spending.share(plan.shard.of);
     return spending.reached;
   };
   // A journal that goes on after its share was spent had a greater budget than its header has.
   const areEnded = files.every((file) =>
-    file.plan!.wave!.index < last.index || file.last?.reason !== undefined
+    file.plan.wave!.index < last.index || file.last?.reason !== undefined
   );
   const spent = last.index < of && areEnded ? spentBefore(last.index + 1) : undefined;
   return {

@@ -78,21 +78,21 @@ export type SkipReason = keyof typeof SKIPPED;
  */
 export async function trainingExample(
   trial: Trial,
-  { plan, sets }: Pick<TrainingOptions, "sets"> & { readonly plan?: PlanOrigin } = {},
+  { plan, sets }: Pick<TrainingOptions, "sets"> & { readonly plan: PlanOrigin },
 ): Promise<TrainingExample | { readonly skipped: SkipReason }> {
   const { task, strategy: name, model } = trial;
   let open: ReconstructOptions["open"];
   if (isQuestion(task)) {
     const set = sets?.sets.get(task.set)?.set;
-    const { sets: planned = {} } = plan?.resolved ?? {};
+    const { sets: planned = {} } = plan.resolved;
     if (set !== undefined) open = sets!.open;
     if (set !== undefined && Object.hasOwn(planned, task.set) && planned[task.set] !== set.hash) {
       return { skipped: "changed_set" };
     }
-  } else if ((plan?.resolved.generator ?? GENERATOR_VERSION) !== GENERATOR_VERSION) {
+  } else if (plan.resolved.generator !== GENERATOR_VERSION) {
     return { skipped: "unknown_task" };
   }
-  const { strategies = [], models = [], limits, references } = plan?.resolved ?? {};
+  const { strategies, models, limits, references } = plan.resolved;
   const strategy = strategies.find((entry) => strategyName(entry) === name);
   const entry = models.find((entry) => modelName(entry) === model.requested);
   const result = await reconstructTrial(trial, {
@@ -124,9 +124,7 @@ export interface PlanOrigin {
   /** The hash of all settings that determine its trials. */
   readonly hash: string;
   /** The settings of its trials, and the version of the generator of its tasks. */
-  readonly resolved:
-    & Pick<ResolvedSuite, "generator">
-    & Partial<Pick<ResolvedSuite, "strategies" | "models" | "limits" | "references" | "sets">>;
+  readonly resolved: ResolvedSuite;
 }
 
 /** Returns the fields of a journal's plan that go with a conversation. */
@@ -147,17 +145,14 @@ const MAX_VALUE_LENGTH = 512;
  * the injected faults that were recovered from, the failure types of calls, and `error` for errors that tools
  * returned themselves.
  */
-export function metadataOf(
-  trial: Trial,
-  plan?: PlanOrigin,
-): Record<string, string> {
+export function metadataOf(trial: Trial, plan: PlanOrigin): Record<string, string> {
   const { id, suite, model, strategy, perturbation, variant, task, outcome, grounded } = trial;
   const recovered = trial.solved ? recoveredTroubles(trial) : [];
   const all = {
     trial: id,
     suite,
-    plan: plan?.hash,
-    generator: `${plan?.resolved.generator ?? GENERATOR_VERSION}`,
+    plan: plan.hash,
+    generator: `${plan.resolved.generator}`,
     task: JSON.stringify(task),
     model: model.requested,
     served: model.served,
@@ -243,7 +238,8 @@ export async function writeTrainingData(
   let [trials, recovered, simulated, same] = [0, 0, 0, 0];
   const skip = (reason: string) => skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
   for (const { path, plan: line, trials: scores, places } of files) {
-    const plan = line && originOf(line);
+    if (line === undefined) continue;
+    const plan = originOf(line);
     const order = scores.toSorted((one, other) => one.index - other.index);
     const chosen = order.filter((score) => !onlySolved || (score.solved && score.grounded));
     for (let count = order.length - chosen.length; count > 0; count--) skip(SKIPPED.unsolved);

@@ -8,7 +8,6 @@ import { shortNames } from "../../../lib/reports/_short_names.ts";
 import { cellName } from "../../../lib/reports/cells.ts";
 import { browserTest } from "../../support/browser.ts";
 import { Folder } from "../../support/folders.ts";
-import { linesOf } from "../../support/journals.ts";
 import { callEvent, record } from "../../support/records.ts";
 import { manyTrials } from "../../support/many_trials.ts";
 import {
@@ -20,7 +19,7 @@ import {
   shownRows,
   trialIsOpen,
   unfold,
-  writeReport,
+  writeTrials,
 } from "../../support/report_page.ts";
 import { theReport } from "./report.ts";
 
@@ -227,8 +226,7 @@ browserTest("what there is nothing to choose of is not shown", async (browser) =
   const planner = (await theReport()).trials.filter(({ model, behaviours }) =>
     model.requested === "sim:planner" && behaviours.length === 0
   );
-  const path = await writeReport(folder.write("a.jsonl", linesOf(planner)));
-  await using opened = await openReport(browser, path);
+  await using opened = await openReport(browser, await writeTrials(folder, planner));
   const visible = await opened.page.locator("#filters label:visible").allInnerTexts();
   assertEquals(visible.map((text) => text.split("\n")[0]), ["search", "cell"]);
   const heads = await opened.page.locator("#heads th:visible").allInnerTexts();
@@ -256,21 +254,18 @@ browserTest(
     const { plan, trials } = await manyTrials(1);
     const [trial] = trials;
     const names = ["constructor", "__proto__", "\u202ea\nb\t", "half \ud800", "n".repeat(400)];
-    const journal = folder.write(
-      "a.jsonl",
-      linesOf(names.flatMap((model) =>
-        names.map((name, index) => ({
-          ...trial!,
-          index,
-          id: `${names.indexOf(model)} ${index}`,
-          model: { requested: model, served: model, simulated: false },
-          task: { case: `${name}!`, seed: 1 },
-          events: index === 1 ? [{ ...callEvent(1), step: 1_000_000_000 }] : [],
-        }))
-      )),
+    const evil = names.flatMap((model) =>
+      names.map((name, index) => ({
+        ...trial!,
+        index,
+        id: `${names.indexOf(model)} ${index}`,
+        model: { requested: model, served: model, simulated: false },
+        task: { case: `${name}!`, seed: 1 },
+        events: index === 1 ? [{ ...callEvent(1), step: 1_000_000_000 }] : [],
+      }))
     );
     assertGreater(plan.trials.length, 0);
-    await using opened = await openReport(browser, await writeReport(journal));
+    await using opened = await openReport(browser, await writeTrials(folder, evil));
     const { page, faults } = opened;
     await unfold(page);
     const links = page.locator("#table-matrix tbody td a, #table-overview tbody th a");
@@ -324,8 +319,7 @@ browserTest(
     const trials = outcomes.map((outcome, index) =>
       record({ outcome, index, id: String(index), task: { case: "books a room", seed: index } })
     );
-    const journal = folder.write("own.jsonl", linesOf(trials));
-    await using opened = await openReport(browser, await writeReport(journal));
+    await using opened = await openReport(browser, await writeTrials(folder, trials));
     const { page, faults } = opened;
     assertEquals(
       await page.locator("#outcomes button").allTextContents(),
@@ -368,8 +362,7 @@ browserTest("each of two variants of one name leads to its own trials", async (b
     record({ model: "m + restate", index: 0 }),
     ...[1, 2].map((seed) => record({ model: "m", strategy: "restate", seed, index: seed })),
   ];
-  const journal = folder.write("a.jsonl", linesOf(trials));
-  await using opened = await openReport(browser, await writeReport(journal));
+  await using opened = await openReport(browser, await writeTrials(folder, trials));
   const { page, faults } = opened;
   const counts: (string | null)[] = [];
   for (const link of await page.locator("#table-overview tbody th a").all()) {

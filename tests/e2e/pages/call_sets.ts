@@ -10,13 +10,12 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import { trialId } from "../../../lib/trials/trial_id.ts";
 import { browserTest, type OpenedPage, type TestBrowser } from "../../support/browser.ts";
 import { Folder } from "../../support/folders.ts";
-import { linesOf } from "../../support/journals.ts";
 import {
   goToTrial,
   openReport,
   readTrial,
   shownRows,
-  writeReport,
+  writeTrials,
 } from "../../support/report_page.ts";
 
 /** Looks at the report of these trials; nothing may be wrong with the page. */
@@ -26,8 +25,7 @@ async function look(
   more: (opened: OpenedPage) => Promise<void>,
 ): Promise<void> {
   using folder = new Folder();
-  const journal = folder.write("a.jsonl", linesOf(trials));
-  await using opened = await openReport(browser, await writeReport(journal));
+  await using opened = await openReport(browser, await writeTrials(folder, trials));
   for (const link of await opened.page.locator("nav a").all()) {
     const target = await link.getAttribute("href");
     assertEquals(await opened.page.locator(target!).count(), 1, target!);

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { browserTest } from "../../support/browser.ts";
 import { Folder } from "../../support/folders.ts";
-import { linesOf, writeJournal } from "../../support/journals.ts";
+import { writeJournal } from "../../support/journals.ts";
 import { manyTrials } from "../../support/many_trials.ts";
 import { record } from "../../support/records.ts";
 import {
@@ -16,6 +16,7 @@ import {
   shownRows,
   trialIsOpen,
   writeReport,
+  writeTrials,
 } from "../../support/report_page.ts";
 
 /** A report of 256 trials, of which one is invalid. */
@@ -77,7 +78,7 @@ browserTest("the list begins with what failed, in pages of one screen", async (b
 browserTest("a phone folds the sections below the list", async (browser) => {
   using folder = new Folder();
   const trials = ["none", "RD"].map((perturbation, index) => record({ perturbation, index }));
-  const html = await writeReport(folder.write("a.jsonl", linesOf(trials)));
+  const html = await writeTrials(folder, trials);
   for (const [width, open] of [[1280, ["perturbations"]], [400, []]] as const) {
     await using opened = await openReport(browser, html, { width });
     const ids = opened.page.locator("details.section[open]").evaluateAll((all) =>

@@ -6,7 +6,7 @@ import { PROBES } from "../../../lib/tasks/task_kind.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { browserTest } from "../../support/browser.ts";
 import { Folder } from "../../support/folders.ts";
-import { linesOf, writeJournal } from "../../support/journals.ts";
+import { writeJournal } from "../../support/journals.ts";
 import { manyTrials } from "../../support/many_trials.ts";
 import { failureOf, record, type TrialTraits } from "../../support/records.ts";
 import {
@@ -16,6 +16,7 @@ import {
   resize,
   unfold,
   writeReport,
+  writeTrials,
 } from "../../support/report_page.ts";
 
 /** A report with every outcome and wrong calls of all kinds, and the number of the worst trial. */
@@ -278,7 +279,7 @@ function kindsOfTrials(): Record<string, Trial[]> {
 browserTest("no kind of report scrolls sideways on a phone without saying so", async (browser) => {
   using folder = new Folder();
   for (const [kind, trials] of Object.entries(kindsOfTrials())) {
-    const html = await writeReport(folder.write(`${kind}.jsonl`, linesOf(trials)));
+    const html = await writeTrials(folder, trials);
     await using opened = await openReport(browser, html, { width: 400 });
     const { page, faults } = opened;
     for (const hash of trials.length === 0 ? [""] : ["", "#trial-2", "#?trial=2&beside=1"]) {
@@ -312,7 +313,7 @@ browserTest("names have room", async (browser) => {
       ...{ index: 2 * place + index, id: `${name} ${core}` },
     }))
   );
-  const html = await writeReport(folder.write("a.jsonl", linesOf(trials)));
+  const html = await writeTrials(folder, trials);
   await using opened = await openReport(browser, html);
   const { page, faults } = opened;
   for (const width of [1280, 800, 400]) {
@@ -337,7 +338,7 @@ browserTest("the table of probes has all of its columns on a screen", async (bro
       record({ model, simulated: true, index: place, task: { case: probe, seed: 1 } })
     )
   );
-  const html = await writeReport(folder.write("a.jsonl", linesOf(trials)));
+  const html = await writeTrials(folder, trials);
   await using opened = await openReport(browser, html);
   const cut = await opened.page.evaluate(() =>
     [...document.querySelectorAll("#success .view")].map((one) => one.scrollWidth - one.clientWidth)

@@ -8,12 +8,13 @@ import {
   assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
-import type { Trial } from "../../../lib/trials/trial.ts";
+import { planSuite } from "../../../lib/runs/plan.ts";
 import { browserTest } from "../../support/browser.ts";
 import { toolgate } from "../../support/command_line.ts";
 import { Folder } from "../../support/folders.ts";
-import { linesOf } from "../../support/journals.ts";
-import { failureOf, HOSTILE, record, STEERING } from "../../support/records.ts";
+import { planWith, writeJournal } from "../../support/journals.ts";
+import { failureOf, finish, HOSTILE, STEERING } from "../../support/records.ts";
+import { SMALL } from "../../support/suites.ts";
 import { elementsOf, parseXml } from "../../support/xml.ts";
 
 const MODELS = [
@@ -31,28 +32,25 @@ const TITLES: Record<string, string> = {
   "failures.svg": "Failure types",
 };
 
-/** Trials of models with odd names on tasks of two sizes, some with a wrong call, some perturbed. */
-function trialsOf(models: readonly string[]): Trial[] {
-  return models.flatMap((model) =>
-    ["none", "RD"].flatMap((perturbation) =>
-      [[5, 2], [5, 4], [10, 2]].flatMap(([core, depth]) =>
-        [1, 2].map((seed) =>
-          record({
-            model,
-            perturbation,
-            task: { core: core!, depth: depth!, connected: 0, disconnected: 0, seed },
-            outcome: seed === 1 ? "solved" : "wrong_answer",
-            failures: seed === 1 ? [] : [failureOf("incorrect_value")],
-          })
-        )
-      )
-    )
-  );
-}
+/** A plan of models with odd names on tasks of two sizes, some of them perturbed. */
+const PLAN = planWith({
+  ...planSuite({
+    ...SMALL,
+    ...{ graphs: 2, models: ["m"], perturbations: ["none", "RD"] },
+    tasks: [{ core: 5, depth: [2, 4] }, { core: 10, depth: 2 }],
+  }).resolved,
+  models: MODELS.map((model) => ({ model })),
+});
 
 browserTest("report --svg writes figures that a browser opens as they are", async (browser) => {
   using folder = new Folder();
-  const journal = folder.write("a.jsonl", linesOf(trialsOf(MODELS)));
+  const trials = PLAN.trials.map((planned) =>
+    planned.block === 0 ? finish(planned) : finish(planned, {
+      outcome: "wrong_answer",
+      failures: [failureOf("incorrect_value")],
+    })
+  );
+  const journal = writeJournal(folder, PLAN, trials);
   const ended = await toolgate(["report", journal, "--svg", folder.file("new/figures")]);
   assertEquals(ended.code, 0, ended.all);
   assertEquals(ended.stdout, "", "no tables are printed");

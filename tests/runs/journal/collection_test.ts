@@ -11,7 +11,7 @@ import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { Folder } from "../../support/folders.ts";
 import { collect, linesOf, writeJournal } from "../../support/journals.ts";
-import { finish, HOSTILE, record, STEERING } from "../../support/records.ts";
+import { finish, HOSTILE, STEERING } from "../../support/records.ts";
 import { recordsOf } from "../../support/reports.ts";
 import { SMALL } from "../../support/suites.ts";
 
@@ -181,18 +181,6 @@ Deno.test("readCollection() may have a model and a strategy of one name", () => 
   const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: ["restate"] });
   const other = writeSuite(folder, "b.jsonl", { models: [{ model: "m", name: "restate" }] });
   assertEquals(collect([one, other]).runs.length, 2);
-});
-
-Deno.test("readCollection() refuses a journal with a plan beside one without", () => {
-  using folder = new Folder();
-  const own = write(folder, PLAN);
-  const foreign = folder.write("f.jsonl", linesOf([record()]));
-  for (const [one, other] of [[own, foreign], [foreign, own]] as const) {
-    assertEquals(
-      faultOf(one, other),
-      `Cannot report on ${one} and ${other} together: only one of them has a plan`,
-    );
-  }
 });
 
 Deno.test("readCollection() lets nothing hostile of a journal into its messages", () => {

@@ -36,13 +36,13 @@ const PLAN = planSuite(SUITE);
 const { gate: _, ...UNGATED } = SUITE;
 
 /** The record of a planned trial that is finished. */
-function finish(planned: PlannedTrial, traits: TrialTraits = {}): Trial {
-  return record({ ...planned, suite: SUITE.name, ...traits });
+function finish(planned: PlannedTrial, traits: TrialTraits = {}, suite = SUITE.name): Trial {
+  return record({ ...planned, suite, ...traits });
 }
 
 /** Writes the journal of a shard of a plan with all its trials. */
 function writeShard(folder: Folder, name: string, shard: Shard, plan: Plan = PLAN): string {
-  const trials = shardOf(plan, shard).map((planned) => finish(planned));
+  const trials = shardOf(plan, shard).map((planned) => finish(planned, {}, plan.suite));
   return folder.write(name, linesOf([planLine(plan, shard), ...trials]));
 }
 
@@ -282,29 +282,15 @@ Deno.test("readResults() finds recorded replies that two shards replayed for dif
   );
 });
 
-Deno.test("readResults() reads journals of other tools, as a plan of just their trials", () => {
-  using folder = new Folder();
-  const trials = [record({ seed: 1 }), record({ seed: 2, outcome: "wrong_answer" })];
-  const path = folder.write("other.jsonl", linesOf(trials));
-  const results = readResults([path]);
-  assertEquals([results.problem, results.gate, results.suite], [undefined, undefined, "s"]);
-  assertEquals(results.planned.map(({ id, model }) => [id, model]), [
-    [trials[0]!.id, "m"],
-    [trials[1]!.id, "m"],
-  ]);
-  assertEquals(results.trials.map(({ solved }) => solved), [true, false]);
-});
-
 Deno.test("readResults() keeps what earlier tries of a trial took", () => {
   using folder = new Folder();
   const tries = [3, 4, 5].map((inputTokens, place) =>
-    record({
+    finish(PLAN.trials[0]!, {
       outcome: place === 2 ? "solved" : "invalid",
       usage: { inputTokens, outputTokens: place },
     })
   );
-  const { trials, problem } = readResults([folder.write("tries.jsonl", linesOf(tries))]);
-  assertEquals(problem, undefined);
+  const { trials } = readResults([writeJournal(folder, undefined, tries)]);
   const [{ usage, replaced }] = trials as [TrialSummary];
   assertEquals([usage, replaced], [
     { inputTokens: 5, outputTokens: 2 },
@@ -312,25 +298,7 @@ Deno.test("readResults() keeps what earlier tries of a trial took", () => {
   ]);
 });
 
-Deno.test("readResults() joins journals of other tools, unless they share a trial", () => {
-  using folder = new Folder();
-  const one = folder.write("1.jsonl", linesOf([record({ seed: 1 })]));
-  const two = folder.write("2.jsonl", linesOf([record({ seed: 2 })]));
-  assertEquals(readResults([one, two]).problem, undefined);
-  assertEquals(readResults([one, two]).planned.length, 2);
-  assertStringIncludes(readResults([one, one]).problem!, `is both in ${one} and in ${one}`);
-});
-
-Deno.test("readResults() does not mix journals with and without a plan", () => {
-  using folder = new Folder();
-  const planned = writeJournal(folder);
-  const other = folder.write("other.jsonl", linesOf([record({ suite: SUITE.name })]));
-  for (const paths of [[planned, other], [other, planned]]) {
-    assertStringIncludes(readResults(paths).problem!, "only one of them has a plan");
-  }
-});
-
-Deno.test("readResults() does not mix suites, with and without a plan", () => {
+Deno.test("readResults() does not mix suites", () => {
   using folder = new Folder();
   const mixed = "trials of several suites are mixed: ";
   const [planned, ...others] = PLAN.trials.map((one) => finish(one));
@@ -341,8 +309,8 @@ Deno.test("readResults() does not mix suites, with and without a plan", () => {
     readResults([renamed]).problem,
     `${mixed}other in ${renamed}, small in ${renamed}`,
   );
-  const paths = ["one", "two"].map((suite, seed) =>
-    folder.write(`${suite}.jsonl`, linesOf([record({ suite, seed })]))
+  const paths = ["one", "two"].map((name) =>
+    writeShard(folder, `${name}.jsonl`, { index: 1, of: 1 }, planSuite({ ...SUITE, name }))
   );
   assertEquals(
     readResults(paths).problem,
@@ -350,11 +318,21 @@ Deno.test("readResults() does not mix suites, with and without a plan", () => {
   );
 });
 
-Deno.test("readResults() of nothing, and of an empty journal, has no trials", () => {
+Deno.test("readResults() refuses journals that have no plan, also where the run was killed at once", () => {
   using folder = new Folder();
-  assertEquals(readResults([]).trials, []);
-  const results = readResults([folder.write("empty.jsonl", "")]);
-  assertEquals([results.trials, results.planned], [[], []]);
+  const rule = "as the first line of a journal must be its plan";
+  const none = { empty: "", torn: linesOf([planLine(PLAN)]).slice(0, 50) };
+  for (const [name, text] of Object.entries(none)) {
+    const path = folder.write(`${name}.jsonl`, text);
+    const told = `Cannot use ${path} ${rule}: there is none, as its run died before it`;
+    assertThrows(() => readResults([path]), InputError, told);
+  }
+  const path = folder.write("a.jsonl", linesOf([finish(PLAN.trials[0]!)]));
+  assertThrows(
+    () => readResults([path]),
+    InputError,
+    `Cannot use ${path}, line 1 ${rule}: it is none`,
+  );
 });
 
 Deno.test("readJournalFile() lets the last line of an id count", () => {
@@ -470,7 +448,7 @@ Deno.test("readJournalFile() takes a plan as first line only", () => {
 
 Deno.test("readJournalFile() names file, line, path and rule of a malformed trial", () => {
   const good = finish(PLAN.trials[0]!);
-  const noLine = 'it is no line of a journal, whose kind is "plan" or "trial"';
+  const noLine = 'it is no line of a journal, such as one whose kind is "trial"';
   const faults: [unknown, string][] = [
     [
       { ...good, v: 2 },

@@ -25,7 +25,7 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import { calling, CITY, CITY_PATH, cityPlan } from "../../support/call_sets.ts";
 import { Folder } from "../../support/folders.ts";
 import { inProcess } from "../../support/in_process.ts";
-import { linesOf, writeJournal } from "../../support/journals.ts";
+import { writeJournal } from "../../support/journals.ts";
 import { record } from "../../support/records.ts";
 
 const TASK = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
@@ -51,6 +51,8 @@ function planFor(others: Partial<Suite> = {}): Plan {
     ...others,
   });
 }
+
+const ORIGIN = originOf(planLine(planFor()));
 
 interface Written {
   readonly lines: Record<string, unknown>[];
@@ -79,7 +81,7 @@ async function write(
 
 Deno.test("metadataOf() says where a conversation comes from, in texts", async () => {
   const trial = await runTrial(TASK, inProcess("sim:planner"), { suite: "mine" });
-  assertEquals(metadataOf(trial, { hash: "abc", resolved: { generator: 1 } }), {
+  assertEquals(metadataOf(trial, { ...ORIGIN, hash: "abc" }), {
     trial: "core=3 depth=2 connected=0 disconnected=0 seed=7 model=sim:planner strategy=plain " +
       "perturbation=none repetition=1",
     suite: "mine",
@@ -98,18 +100,19 @@ Deno.test("metadataOf() says where a conversation comes from, in texts", async (
 
 Deno.test("metadataOf() leaves out what is not known, and tells how a model was spoken to", () => {
   const trial = record({ suite: "" });
-  const { suite, plan, recovery, api, generator, simulated } = metadataOf(trial);
-  assertEquals([suite, plan, recovery, api], [undefined, undefined, undefined, undefined]);
+  const { suite, recovery, api, generator, simulated } = metadataOf(trial, ORIGIN);
+  assertEquals([suite, recovery, api], [undefined, undefined, undefined]);
   assertEquals([generator, simulated], [String(GENERATOR_VERSION), "false"]);
   const spoken = { ...trial, model: { ...trial.model, api: "react" as const } };
-  assertEquals(metadataOf(spoken)["api"], "react");
+  assertEquals(metadataOf(spoken, ORIGIN)["api"], "react");
 });
 
 Deno.test("metadataOf() keeps to what is taken as metadata, whatever a line holds", () => {
-  const metadata = metadataOf(record({
+  const trial = record({
     ...{ id: "x".repeat(600), model: "\ud800", strategy: "__proto__", perturbation: "\u0000" },
     task: { core: 1, note: "y".repeat(600) } as never,
-  }));
+  });
+  const metadata = metadataOf(trial, ORIGIN);
   assert(Object.keys(metadata).length <= 16);
   for (const value of Object.values(metadata)) assert(value.length <= 512 && value.isWellFormed());
   assertEquals(metadata["strategy"], "__proto__");
@@ -130,7 +133,7 @@ Deno.test("metadataOf() marks what went wrong on the way to a right answer", asy
     const model = scripted("m", [...replies, answer]);
     const trial = await runTrial(TASK, model, { perturbation, limits: { calls: 20 } });
     assertEquals(trial.outcome, "solved");
-    return metadataOf(trial)["recovery"];
+    return metadataOf(trial, ORIGIN)["recovery"];
   };
   assertEquals(await solve([]), undefined);
   assertEquals(await solve([{ name: "func_none", arguments: {} }]), "function_not_found");
@@ -154,7 +157,7 @@ Deno.test("trainingExample() marks the replies that nobody should learn, and no 
   ]);
   const options = { perturbation: "timeout", limits: { calls: 20 } };
   const trial = await runTrial({ ...TASK, core: 1, depth: 0 }, model, options);
-  const example = await trainingExample(trial);
+  const example = await trainingExample(trial, { plan: ORIGIN });
   assert("messages" in example);
   const line = trainingFormat("openai-chat").write(example);
   const weights = (line["messages"] as { role: string; weight?: number }[])
@@ -167,8 +170,11 @@ Deno.test("metadataOf() marks no trial that was not solved", () => {
   const failure = { type: "function_not_found", detail: { nearest: "f" }, root: true } as const;
   const call = { kind: "call", call: 1, step: 1, arguments: "{}", result: "" } as const;
   const events = [{ ...call, function: "g", failure }];
-  assertEquals(metadataOf(record({ events }))["recovery"], "function_not_found");
-  assertEquals(metadataOf(record({ events, outcome: "wrong_answer" }))["recovery"], undefined);
+  assertEquals(metadataOf(record({ events }), ORIGIN)["recovery"], "function_not_found");
+  assertEquals(
+    metadataOf(record({ events, outcome: "wrong_answer" }), ORIGIN)["recovery"],
+    undefined,
+  );
 });
 
 Deno.test("metadataOf() takes no fault for got over that was not", () => {
@@ -177,12 +183,12 @@ Deno.test("metadataOf() takes no fault for got over that was not", () => {
     { ...call, function: "f", fault: "timeout", error: "late" },
     { kind: "answer", text: "x = 1", value: 1 },
   ] as const;
-  assertEquals(metadataOf(record({ events }))["recovery"], undefined);
+  assertEquals(metadataOf(record({ events }), ORIGIN)["recovery"], undefined);
   const again = [events[0], { ...call, call: 2, step: 2, function: "f" }, events[1]];
-  assertEquals(metadataOf(record({ events: again }))["recovery"], "timeout");
+  assertEquals(metadataOf(record({ events: again }), ORIGIN)["recovery"], "timeout");
   // What a tool itself says is no fault that was put in its way.
   const own = [{ ...call, function: "f", error: "out of paper" }, events[1]];
-  assertEquals(metadataOf(record({ events: own }))["recovery"], "error");
+  assertEquals(metadataOf(record({ events: own }), ORIGIN)["recovery"], "error");
 });
 
 // One conversation
@@ -204,8 +210,8 @@ Deno.test("trainingExample() takes from the plan what is set of strategies, limi
   assert(example.messages.some(({ content }) => content === "Go on."));
   assertEquals(example.parallel, false);
   assertEquals([example.metadata["plan"], example.metadata["strategy"]], [planHash(plan), "brief"]);
-  // Without the plan nobody knows what the name stands for.
-  assertEquals(await trainingExample(trial), { skipped: "unknown_strategy" });
+  // By another plan nobody knows what the name stands for.
+  assertEquals(await trainingExample(trial, { plan: ORIGIN }), { skipped: "unknown_strategy" });
 });
 
 Deno.test("trainingExample() knows from the plan that calls may refer to others", async () => {
@@ -215,7 +221,7 @@ Deno.test("trainingExample() knows from the plan that calls may refer to others"
   });
   const example = await trainingExample(trial, { plan: originOf(planLine(plan)) });
   assert("messages" in example);
-  const plain = await trainingExample(trial);
+  const plain = await trainingExample(trial, { plan: ORIGIN });
   assert("messages" in plain);
   // Parameters then take references, too.
   assert(JSON.stringify(example.tools) !== JSON.stringify(plain.tools));
@@ -234,7 +240,6 @@ Deno.test("trainingExample() takes questions of a call set that is what it was",
   const [trial] = await runAll(plan, calling());
   const sets = questionSource([{ set: CITY_PATH }], (path) => path)!;
   assert("messages" in await trainingExample(trial!, { plan: originOf(planLine(plan)), sets }));
-  assert("messages" in await trainingExample(trial!, { sets }));
   assertEquals(await trainingExample(trial!, { plan: originOf(planLine(plan)) }), {
     skipped: "no_set",
   });
@@ -374,14 +379,14 @@ Deno.test("writeTrainingData() lets the last line of a trial that was run again 
   assertEquals([tally.trials, tally.written], [1, 1]);
 });
 
-Deno.test("writeTrainingData() reads journals without a plan, and tells of torn lines", async () => {
+Deno.test("writeTrainingData() tells of torn lines", async () => {
   using folder = new Folder();
-  const trials = await runAll(planFor());
-  const journal = folder.write("a.jsonl", `${linesOf(trials)}{"v":1,"ki`);
-  const { tally, metadata } = await write([journal]);
+  const plan = planFor();
+  const journal = writeJournal(folder, plan, await runAll(plan));
+  Deno.writeTextFileSync(journal, '{"v":1,"ki', { append: true });
+  const { tally } = await write([journal]);
   assertEquals(tally.written, 3);
   assertEquals(tally.notices, [`Dropped a torn last line of ${journal} (10 bytes)`]);
-  assertEquals(metadata[0]!["plan"], undefined);
 });
 
 Deno.test("writeTrainingData() names the line that is malformed", async () => {
