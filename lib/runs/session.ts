@@ -178,7 +178,7 @@ export function planRun(request: RunRequest): PlannedRun {
   for (const notice of given?.notices ?? []) printer.warn(notice);
   const resumed = resume ? seedToResume(journal!) : undefined;
   // Only the same graphs can be compared or continued.
-  const known = resumed ?? given?.plan?.resolved.seed;
+  const known = resumed ?? given?.plan.resolved.seed;
   const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
   const isDrawn = usesSeed(suite);
   const isFresh = isDrawn && seed === "fresh";
