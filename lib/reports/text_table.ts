@@ -3,7 +3,7 @@
  * @module
  */
 
-import { cutText, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
 import { breakLines, columnsOf } from "../base/wrap.ts";
 import type { Cell, Table } from "./_view.ts";
@@ -160,11 +160,21 @@ const MAX_TEXT_LENGTH = 300;
 /** Longer names are shortened. */
 const MAX_NAME_LENGTH = 100;
 
-/** Shortens long names in the middle, as they may differ at either end. */
+/** Shortens names of more columns in the middle, as they may differ at either end. */
 export function nameText(text: string, most = MAX_NAME_LENGTH): string {
   const name = printable(text, Infinity);
-  if (name.length <= most) return name;
-  const half = Math.floor(most / 2);
-  const end = name.slice(-half + 1);
-  return `${cutText(name, half)}…${end.replace(/^\p{Cs}/u, "")}`;
+  if (columnsOf(name) <= most) return name;
+  const half = (most - 1) >> 1;
+  return `${endOf([...name], half)}…${endOf([...name].reverse(), half, true)}`;
+}
+
+/** Returns as many characters as fit. */
+function endOf(characters: readonly string[], columns: number, isReversed = false): string {
+  let end = "";
+  for (const character of characters) {
+    const next = isReversed ? character + end : end + character;
+    if (columnsOf(next) > columns) break;
+    end = next;
+  }
+  return end;
 }

@@ -514,10 +514,10 @@ Deno.test("long names of models are short throughout, and whole once, in the hea
     text: plain(item),
   }));
   assertEquals(items, [
-    { fill: seriesMark(0).colour, text: `m-x ${long}` },
-    { fill: seriesMark(2).colour, text: `m-y ${longer}` },
+    { fill: seriesMark(0).colour, text: `accounts/zzzzz…zzz/models/m-x ${long}` },
+    { fill: seriesMark(2).colour, text: `accounts/zzzzz…zzz/models/m-y ${longer}` },
   ]);
-  assertStringIncludes(page, "m-x</");
+  assertStringIncludes(page, "/models/m-x</");
   for (const [length, hasKey] of [[30, false], [31, true]] as const) {
     const page = await pageOf(trialsOf(["m".repeat(length)]));
     assertEquals(page.includes('class="key"'), hasKey, `${length}`);

@@ -1,4 +1,4 @@
-// Short names of models: what tells them apart.
+// Short names of models.
 
 import { assert, assertEquals } from "@std/assert";
 import { printable } from "../../lib/base/json.ts";
@@ -7,38 +7,11 @@ import { shortNames } from "../../lib/reports/_short_names.ts";
 import fc from "../support/fast_check.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 
-/** The short forms of names in a terminal of 120 columns. */
-function shortOf(...names: readonly string[]): string[] {
-  const { shorten } = shortNames(names, 120);
-  return names.map(shorten);
-}
-
-Deno.test("shortNames() are what differs between long names, with what begins them unless it is a folder", () => {
-  assertEquals(
-    shortOf(
-      ...["early=0.01&stale=0.015&distract=0.05", "early=0.01&stale=0.015&distract=0.06"]
-        .map((settings) => `sim:noisy?${settings}`),
-    ),
-    ["sim:distract=0.05", "sim:distract=0.06"],
-  );
-  assertEquals(
-    shortOf(
-      "accounts/someone/models/a-model-with-a-name",
-      "accounts/someone-else/models/a-model-with-a-name",
-      "gpt-5",
-    ),
-    ["someone/", "someone-else/", "gpt-5"],
-  );
-  // A single one has its last part.
-  assertEquals(shortOf("accounts/someone/models/a-model-with-a-name"), ["a-model-with-a-name"]);
-  assertEquals(shortOf("ft:some-model-2026-01-01:organisation::abcdefgh"), [
-    "ft:some-model-…tion::abcdefgh",
+Deno.test("shortNames() are cut in the middle, and numbered where they would be equal", () => {
+  const names = ["a", "b"].map((middle) => `${"x".repeat(20)}${middle}${"y".repeat(20)}`);
+  assertEquals([...shortNames([...names, "gpt-5"], 120).forms.values()], [
+    ...[`${"x".repeat(14)}…${"y".repeat(14)}`, `${"x".repeat(12)}…${"y".repeat(12)} (2)`],
   ]);
-  // What differs in the middle of a part is numbered.
-  assertEquals(
-    shortOf(...["a", "b"].map((middle) => `${"x".repeat(20)}${middle}${"y".repeat(20)}`)),
-    [`${"x".repeat(14)}…${"y".repeat(14)}`, `${"x".repeat(12)}…${"y".repeat(12)} (2)`],
-  );
 });
 
 Deno.test("shortNames() has the forms of long names alone: of at most 30 columns, or a fifth of a terminal", () => {
