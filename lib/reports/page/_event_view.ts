@@ -292,26 +292,11 @@ function resolvedText({ resolved }: CallEvent, parameter: string, argument: unkn
   return value === argument ? "" : ` = ${safeText(value)}`;
 }
 
-/** Returns the result that the model got, with the name of its value. */
+/** Returns the result that the model got, and what it stands for where it is a name. */
 function returnedText(event: CallEvent): string {
-  const { result, unperturbed } = event;
-  const returned = returnedBy(event);
-  const [only] = returned;
-  if (only === undefined || unperturbed !== undefined) return printableLines(result);
-  const values = returned.map(({ variable, value }) => `${printable(variable)} = ${value}`);
-  const [, name, rest = ""] = /^(@[A-Za-z_]\w*)(\n[^]*)?$/.exec(result) ?? [];
-  if (name !== undefined) {
-    const known = returned.length === 1
-      ? `${name} = ${only.value}`
-      : values.map((one) => `${name}.${one}`).join(", ");
-    return printableLines(known + rest);
-  }
-  // The result may have more than the values returned, such as values that are restated.
-  if (result === `{"${only.variable}":${only.value}}`) return values.join(", ");
-  const parsed = parseJson(result);
-  const isAll = parsed === only.value ||
-    isJsonObject(parsed) && Object.keys(parsed).length === returned.length;
-  return isAll ? values.join(", ") : printableLines(result);
+  const values = returnedBy(event).map(({ variable, value }) => `${variable} = ${value}`);
+  const isName = event.result.startsWith("@") && values.length > 0;
+  return printableLines(event.result + (isName ? `\nstands for ${values.join(", ")}` : ""));
 }
 
 /** Returns the error of each wrong parameter. */
