@@ -3,16 +3,12 @@
  * @module
  */
 
-import { listText, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import { countText, percent, points, probability } from "../base/numbers.ts";
-import type { ComparedPair } from "../gate/comparison.ts";
 import { VERDICT_KINDS } from "../gate/decide.ts";
 import { worstKind } from "../gate/decide_trials.ts";
 import type { GateReport, ReportedVerdict } from "../gate/gate_report.ts";
 import { hypothesesOf, isUpgrade } from "../gate/policy.ts";
-import { variantKey } from "../gate/variant.ts";
-import { PERTURBATIONS } from "../perturbations/ids.ts";
-import { perturbationWords } from "./_glossary.ts";
 import { detectableFall } from "../statistics/sample_size.ts";
 import { SIGNIFICANT, testedPairs, unitsOf } from "./metrics/_comparisons.ts";
 import { OVERVIEW } from "./metrics/_headline.ts";
@@ -21,14 +17,12 @@ import { nameText } from "./text_table.ts";
 
 /** Longer names are shortened in a sentence. */
 const MAX_NAME = 60;
-/** Names that a sentence lists, at most. */
-const MOST_NAMED = 3;
 
 /**
  * Says in a sentence whether a variant is worse than what it is compared with: of several variants, that of which the
  * worst is known. Omitted where there is no comparison, or a gate decided on all.
  */
-function answerLine(report: Report): string | undefined {
+export function headlineText(report: Report): string | undefined {
   const compared = OVERVIEW.rows(report).flatMap(({ change, ...one }) => {
     const { pair, against } = change ?? {};
     const { success, test } = pair ?? {};
@@ -65,7 +59,7 @@ function answerLine(report: Report): string | undefined {
   }
   if (isProved) {
     const passes = worst.one.verdict?.kind === "pass" ? ", though it passes its gate" : "";
-    return `${solved}: ${difference < 0 ? `worse${passes}` : "better"}.${wordsFor(pair)}`;
+    return `${solved}: ${difference < 0 ? `worse${passes}` : "better"}.`;
   }
   const least = detectableFall(pair.graphs, (gained + lost) / pair.graphs, {
     // Holm's adjustment divides the level of the clearest pair by the number of pairs.
@@ -81,37 +75,8 @@ function answerLine(report: Report): string | undefined {
   return `${solved}, which may be chance${found || `: more ${unit} would tell`}.`;
 }
 
-/** Says what a perturbation does, of which a name has only letters; empty for any other difference. */
-function wordsFor({ of, subject: { perturbation } }: ComparedPair): string {
-  const id = PERTURBATIONS.find((one) => one === perturbation);
-  return of !== "perturbation" || id === undefined
-    ? ""
-    : ` ${id} is a perturbation ${perturbationWords(id).replace(/\.?$/, ".")}`;
-}
-
 /** How often a fall that a report names would have been found. */
 const POWER = 0.8;
-
-/**
- * Says on how many variants no gate decided, those aside that a gate compared with. Omitted where there is none, or no
- * verdict at all.
- */
-function withoutVerdict(report: Report): string | undefined {
-  const rows = OVERVIEW.rows(report);
-  const baselines = new Set(rows.map(({ change }) => change?.decided ? change.key : undefined));
-  const others = rows.filter(({ verdict, subject }) =>
-    verdict === undefined && !baselines.has(variantKey(subject))
-  );
-  if (others.length === 0 || rows.every(({ verdict }) => verdict === undefined)) return undefined;
-  const names = others.map((one) => nameText(report.nameOf(one), MAX_NAME));
-  return `Without a verdict: ${listText(names, MOST_NAMED)}.`;
-}
-
-/** Returns what a report says before its tables: whether the new one is worse, and what no gate decided on. */
-export function headlineText(report: Report): string | undefined {
-  const sentences = [answerLine(report), withoutVerdict(report)].filter((one) => one !== undefined);
-  return sentences.length === 0 ? undefined : sentences.join(" ");
-}
 
 /** Returns the rates that a verdict is on, as they were measured; empty without any. */
 export function measuredText({ evidence }: Pick<ReportedVerdict, "evidence">): string {
