@@ -53,15 +53,11 @@ const OPEN = 4_000;
 /** Milliseconds that open pages have to ask for the report of a run that has ended, at least and at most. */
 const [LEAST_LEFT, MOST_LEFT] = [2_500, 8_000];
 
-/** How a run stands, in words, and when its last trial ended: in milliseconds since 1970. */
+/** How a run stands, in words. */
 interface State {
   readonly text: string;
   readonly notes: readonly string[];
-  readonly last: number;
 }
-
-/** Seconds without a trial from which on a page says so. */
-const QUIET = 10;
 
 /** The page of a run. */
 export class LivePage implements AsyncDisposable {
@@ -210,13 +206,7 @@ export class LivePage implements AsyncDisposable {
     this.#asked.last = SYSTEM_CLOCK.now();
     const ended = this.#report !== undefined;
     if (ended) this.#asked.owed++;
-    const { text, notes, last } = this.#state ??= this.#told();
-    const quiet = (SYSTEM_CLOCK.now() - last) / 1000;
-    // A run that waits for a rate limit stands still, and one that was cut short for ever.
-    const since = !ended && quiet > QUIET && quiet < Infinity
-      ? `; the last trial ended ${duration(quiet)} ago`
-      : "";
-    const body = JSON.stringify({ text: text + since, notes, ended });
+    const body = JSON.stringify({ ...this.#state ??= this.#told(), ended });
     return { type: "application/json", body, tag: sha256(body) };
   }
 
@@ -240,7 +230,6 @@ export class LivePage implements AsyncDisposable {
     }
     const needless = sum([...this.#reasons.values()], (count) => count);
     return {
-      last,
       text: [
         `${grouped(trials.length)} of ${grouped(planned.length)} trials have ended: ` +
         `${grouped(good)} ${solved}, ${grouped(trials.length - good - invalid)} ${unsolved}, ` +
