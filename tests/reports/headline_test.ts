@@ -267,38 +267,16 @@ Deno.test("the headline has what changed against the likeliest reference of a va
   assertEquals(columns(two, "change"), [["reference"], ["+11.0"]]);
 });
 
-Deno.test("the headline of many variants begins with the unperturbed ones of the plain strategy", () => {
-  const trialsOf = (ids: readonly string[]) =>
-    ids.flatMap((perturbation) =>
-      ["restate", "plain"].flatMap((strategy) =>
-        ["a", "b"].map((model) =>
-          record({ model, strategy, perturbation, id: `${model} ${strategy} ${perturbation}` })
-        )
-      )
-    );
-  const namesOf = (ids: readonly string[]) =>
-    overviewOf(trialsOf(ids)).rows.map(([name]) => name!.text);
-  assertEquals(namesOf(["RD", "WD", "none"]).slice(0, 2), ["a + restate + RD", "b + restate + RD"]);
-  assertEquals(namesOf(["RD", "WD", "SD", "none"]).slice(0, 6), [
-    ...["a", "b", "a + restate", "b + restate", "a + RD", "b + RD"],
-  ]);
-});
-
-Deno.test("the headline of many variants begins with the lowest, each below what it is compared with if that is shown", () => {
+Deno.test("the headline of many variants begins with the lowest", () => {
   const trials = ["none", ..."abcdefghijkl"].flatMap((name, place) =>
-    manyRecords(name === "none" ? 5 : place, 20, { perturbation: name, id: name })
+    manyRecords(name === "none" ? 15 : place, 20, { perturbation: name, id: name })
   );
   const { rows, note } = overviewOf(trials);
   assertEquals(rows.map(([name]) => name!.text), [
-    ...["m", ..."abcdefghijkl"].map((name) => name === "m" ? name : `m + ${name}`),
+    ...[..."abcdefghijkl"].map((name) => `m + ${name}`),
+    "m",
   ]);
   assertMatch(note!, /; the lowest first/);
-  // With the reference above all others it is not among the first.
-  const best = trials.map((trial) =>
-    trial.perturbation === "none" ? { ...trial, solved: true, outcome: "solved" as const } : trial
-  );
-  const names = overviewOf(best).rows.map(([name]) => name!.text);
-  assertEquals([names[0], names[11], names[12]], ["m + a", "m + l", "m"]);
 });
 
 Deno.test("headlineText() says in a sentence whether the later one is worse", () => {

@@ -59,11 +59,7 @@ interface HeadlineRow extends Subject, Tallied {
 /** With more variants than this, those with the lowest success stand first. */
 const MAX_ROWS = 12;
 
-/**
- * Returns the variants of the headline in their order: what did not pass stands first. Of many variants the lowest
- * follow, of equal ones those that are unperturbed, then those of the plain strategy; among the first ones what others
- * are compared with stands on top of these.
- */
+/** Returns the variants of the headline in their order: what did not pass stands first, of many then the lowest. */
 function headlineRows(report: Report): HeadlineRow[] {
   const { subjects, gates, options: { prices = {} } } = report;
   const badness = (kind: ReportedVerdict["kind"] = "pass") => VERDICT_KINDS.indexOf(kind);
@@ -74,8 +70,6 @@ function headlineRows(report: Report): HeadlineRow[] {
   const byKey = new Map(verdicts.map((one) => [variantKey(one.verdict), one]));
   // Nothing is known of those without a verdict, where others have one.
   const bad = ({ verdict }: HeadlineRow) => badness(verdict?.kind) - (verdict ? 0 : 0.5);
-  const plainness = ({ subject }: Subject) =>
-    2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "plain");
   // Where no task can be solved, a rate of zero is no bad news.
   const rateOf = ({ subject, tally }: HeadlineRow) =>
     isRemoving(subject.perturbation) ? 2 : tally.success.value ?? 2;
@@ -85,7 +79,8 @@ function headlineRows(report: Report): HeadlineRow[] {
   }));
   // Rows that are compared with one another have bounds of one kind.
   const isGated = changes.every(({ gate, pair }) => gate !== undefined || pair === undefined);
-  const rows = subjects.map(({ trials, counted: _, ...one }, place): HeadlineRow => {
+  const isMany = subjects.length > MAX_ROWS;
+  return subjects.map(({ trials, counted: _, ...one }, place): HeadlineRow => {
     const { gate, pair } = changes[place]!;
     return {
       ...one,
@@ -95,20 +90,7 @@ function headlineRows(report: Report): HeadlineRow[] {
       cost: costOfAll(trials, prices),
       change: isGated ? gate ?? pair : pair ?? gate,
     };
-  }).sort((one, other) => bad(one) - bad(other));
-  if (rows.length <= MAX_ROWS) return rows;
-  rows.sort((one, other) =>
-    bad(one) - bad(other) || rateOf(one) - rateOf(other) || plainness(one) - plainness(other)
-  );
-  const first = rows.slice(0, MAX_ROWS);
-  const place = (one: HeadlineRow, own: number) => {
-    const key = variantKey(one.subject);
-    const under = first.findIndex((other) => other.change?.key === key && bad(other) === bad(one));
-    return under < 0 || under > own ? own : under - 0.5;
-  };
-  const placed = first.map((one, own) => ({ one, place: place(one, own) }));
-  placed.sort((one, other) => one.place - other.place);
-  return [...placed.map(({ one }) => one), ...rows.slice(MAX_ROWS)];
+  }).sort((one, other) => bad(one) - bad(other) || (isMany ? rateOf(one) - rateOf(other) : 0));
 }
 
 /** What a pair of variants differs in, the likeliest question first. */
