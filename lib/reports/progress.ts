@@ -52,51 +52,41 @@ export function secondsLeft({ total, done, resumed, seconds }: RunStatus): numbe
 }
 
 /**
- * Returns the figures of a status in words or in short, those that matter less behind the others. It has no interval:
- * one that is watched is wrong more often than it says.
+ * Returns the figures of a status, those that matter less behind the others. It has no interval: one that is watched is
+ * wrong more often than it says.
  */
-function figuresOf(status: RunStatus, isShort: boolean): string[] {
+function figuresOf(status: RunStatus): string[] {
   const { total, done, solved, invalid, inFlight, tokens, usd } = status;
   const valid = done - invalid;
   const left = secondsLeft(status);
   const rate = valid === 0 ? "" : ` (${percent(solved / valid)})`;
-  const short = valid === 0 ? [] : [`${Math.round(100 * solved / valid)}% solved`];
   return [
-    ...(isShort ? short : [`${solved} solved${rate}`]),
+    `${solved} solved${rate}`,
     ...(left === undefined || done >= total ? [] : [`${duration(left)} left`]),
     `${invalid} invalid`,
     ...(usd === undefined ? [] : [dollars(usd)]),
     ...(done < total ? [`${inFlight} in flight`] : []),
-    `${isShort ? shortNumber(tokens) : tokens} tokens`,
+    `${tokens} tokens`,
   ];
 }
 
 /** Describes a status in words. */
 export function describeStatus(status: RunStatus): string {
-  return [`${status.done}/${status.total} trials`, ...figuresOf(status, false)].join(", ");
+  return [`${status.done}/${status.total} trials`, ...figuresOf(status)].join(", ");
 }
 
-/** Columns of the bar on narrow and on wide screens: a bar of varying length would flicker. */
-const [SHORT_BAR, LONG_BAR, WIDE] = [10, 20, 100];
+/** Columns of the bar: one of varying length would flicker. */
+const BAR = 10;
 
 /** Draws a status as one line of at most `width` columns: a bar, and the figures that fit. */
 export function drawStatus(status: RunStatus, width: number): string {
   const { total, done } = status;
   const share = total === 0 ? 1 : done / total;
-  const length = width < WIDE ? SHORT_BAR : LONG_BAR;
-  const full = Math.floor(share * length);
-  const bar = `[${"=".repeat(full)}${"-".repeat(length - full)}] `;
-  const parts = [`${Math.floor(100 * share)}% ${done}/${total}`, ...figuresOf(status, true)];
+  const full = Math.floor(share * BAR);
+  const bar = `[${"=".repeat(full)}${"-".repeat(BAR - full)}] `;
+  const parts = [`${Math.floor(100 * share)}% ${done}/${total}`, ...figuresOf(status)];
   while (parts.length > 1 && bar.length + parts.join("  ").length > width) parts.pop();
   return (bar + parts.join("  ")).slice(0, width);
-}
-
-/** Created on first use, as locale data is slow to load. */
-let compactFormat: Intl.NumberFormat | undefined;
-
-function shortNumber(number: number): string {
-  compactFormat ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-  return compactFormat.format(number);
 }
 
 /** Returns seconds in words. */

@@ -34,7 +34,7 @@ Deno.test("toolgate run draws a bar on a terminal, and tables after it", {
   assertEquals(code, 0, all);
   const drawn = drawnIn(stdout);
   assertMatch(drawn[0]!, /^\[-{10}\] 0% 0\/40 /);
-  assertMatch(drawn.at(-1)!, /^\[={10}\] 100% 40\/40 {2}100% solved {2}0 invalid/);
+  assertMatch(drawn.at(-1)!, /^\[={10}\] 100% 40\/40 {2}40 solved \(100\.0%\) {2}0 invalid/);
   assert(drawn.some((line) => / \d+ s left /.test(line)), all);
   assert(drawn.every((line) => line.length < 80), "a line would wrap");
   assertStringIncludes(stdout, HIDE);
