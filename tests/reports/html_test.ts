@@ -30,7 +30,6 @@ import {
   traced,
   type TrialTraits,
 } from "../support/records.ts";
-import { tablesOf } from "../support/reports.ts";
 import { textsOf } from "../support/trees.ts";
 
 /** A figure of a page: what stands in it and under it. */
@@ -484,23 +483,6 @@ Deno.test("a cell that stands alone names the group of its column, whose heading
     assertMatch(core, new RegExp(`data-name="core 5: ${head}"`));
   }
   assertNotMatch(core, /data-name="calls/);
-});
-
-Deno.test("long explanations are folded behind their first part", async () => {
-  const page = await pageOf(trialsOf(["m"]));
-  const table = (id: string) => cutOf(page, `table-${id}`, "</caption>");
-  const trials = [traced([callEvent(1, { guessed: true })])];
-  const [first, ...rest] = tablesOf("guesses", trials)[0]!.note!.split("; ");
-  const guessed = cutOf(await pageOf(trials), "table-guesses", "</caption>");
-  assertMatch(
-    guessed,
-    new RegExp(
-      `<details class="about"><summary>${first}; ...</summary>\\s*<small>${
-        RegExp.escape(rest.join("; "))
-      }</small>`,
-    ),
-  );
-  assertMatch(table("overview"), /<small>solved: share of valid trials[^<]*<\/small><\/div>/);
 });
 
 Deno.test("long names of models are short throughout, and whole once, in the header", async () => {

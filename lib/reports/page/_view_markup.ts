@@ -153,6 +153,7 @@ function tableMarkup(table: Table, places: Places): Markup {
   const isAsked = rows.some((row) =>
     row.some(({ drawing: { target = 0, least } = {} }) => target !== 0 || least !== undefined)
   );
+  const about = noteOf(note, isAsked && "line and band: what the gate asks for, and its tolerance");
   const titleOf = ({ about }: Head) =>
     about === undefined ? "" : html`
       title="${about}"
@@ -181,8 +182,8 @@ function tableMarkup(table: Table, places: Places): Markup {
     <div class="view" id="table-${id}">
         <table>
           <caption>
-            <div>${title}${source === "" ? "" : html`<small>${source}</small>`}${aboutMarkup(
-              noteOf(note, isAsked && "line and band: what the gate asks for, and its tolerance"),
+            <div>${title}${[source, about].map((text) =>
+              text === "" ? html`` : html`<small>${text}</small>`
             )}</div>
           </caption>
           <thead>
@@ -203,16 +204,4 @@ function tableMarkup(table: Table, places: Places): Markup {
       <button type="button" class="take" data-take="csv">CSV</button>
     </div>
   `;
-}
-
-/** A note of more characters is folded behind its first part. */
-const MAX_NOTE = 180;
-
-/** Returns an explanation; a long one is folded behind its first part. */
-function aboutMarkup(note: string): Markup | string {
-  if (note === "") return "";
-  const end = note.indexOf("; ");
-  if (note.length <= MAX_NOTE || end < 0) return html`<small>${note}</small>`;
-  return html`<details class="about"><summary>${note.slice(0, end)}; ...</summary>
-<small>${note.slice(end + 2)}</small></details>`;
 }
