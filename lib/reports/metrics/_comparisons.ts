@@ -8,7 +8,7 @@ import { countText, points, sum } from "../../base/numbers.ts";
 import type { ChangedTask, ComparedPair } from "../../gate/comparison.ts";
 import { caseOf } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
-import { isCase, isGenerated, isQuestion } from "../../tasks/task_kind.ts";
+import { isCase, isQuestion } from "../../tasks/task_kind.ts";
 import { cellName } from "../cells.ts";
 import type { Column } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
@@ -21,10 +21,8 @@ import { decidedPlaces } from "./_headline.ts";
 
 /** Pairs in a table, at most: JSON has all of them. */
 const MAX_PAIRS = 40;
-/** Pairs whose tasks are listed, and rows of these, at most; a generated graph has no name. */
-const LISTED = { named: { pairs: 6, rows: 40 }, generated: { pairs: 3, rows: 12 } };
-/** Tasks listed of a pair, at most and at least. */
-const [MOST_TASKS, LEAST_TASKS] = [20, 4];
+/** Tasks that are listed of a change of a pair, and rows, at most: pages have all behind the numbers of a pair. */
+const [MOST_TASKS, MOST_ROWS] = [10, 40];
 /** Pairs up to this adjusted p-value differ significantly. */
 export const SIGNIFICANT = 0.05;
 
@@ -248,13 +246,7 @@ const CHANGED = metric(
         { id: "against_trials", unit: "text", value: ({ task }) => task.trials[1], shown: false },
       ];
     },
-    listed: (rows) => {
-      const isNamed = rows.every(({ task }) => !isGenerated(task.task));
-      const limit = isNamed ? LISTED.named : LISTED.generated;
-      const pairs = [...Map.groupBy(rows, ({ place }) => place).values()].slice(0, limit.pairs);
-      const fair = Math.max(LEAST_TASKS, Math.floor(limit.rows / pairs.length));
-      return pairs.flatMap((own) => own.slice(0, Math.min(MOST_TASKS, fair)));
-    },
+    listed: (rows) => rows.filter(({ number }) => number <= MOST_TASKS).slice(0, MOST_ROWS),
     // Behind the numbers of a pair, pages list all of its tasks; those of own tests have names.
     folded: (rows, { words }) => !isOfTests(rows, words),
     note: (rows, report) => {
