@@ -144,10 +144,6 @@ export function messageLines(message: string): StoryLine[] {
   // What looks like a call before the heading of the list may be anything.
   const listed = lines.findIndex((line) => CALLS_MADE.test(line));
   const made = listed < 0 ? Infinity : listed;
-  const signs = new Map<string, number>();
-  // What stands before our own blocks says more than the first lines of them.
-  const block = lines.findIndex((line) => line.includes("[Diff]"));
-  const isExplained = lines.slice(1, Math.max(1, block)).some((line) => line.trim() !== "");
   return lines.map((line, place): StoryLine => {
     // Nothing is too long for a regular expression that is anchored.
     const text = printable(line, Infinity);
@@ -162,12 +158,7 @@ export function messageLines(message: string): StoryLine[] {
     if (more !== undefined) {
       return { kind: what === "more" ? "detail" : "call", text, stands: Number(more) };
     }
-    // Of a difference between two texts, the first lines that only one of them has.
-    const sign = /^ *([-+]) /.exec(line)?.[1];
-    if (sign === undefined || isExplained) return { kind: "detail", text };
-    const distance = (signs.get(sign) ?? -1) + 1;
-    signs.set(sign, distance);
-    return { kind: "detail", text, distance: distance - MAX_STORY_LINES };
+    return { kind: "detail", text };
   });
 }
 
