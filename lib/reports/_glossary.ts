@@ -88,7 +88,6 @@ const plainName = (id: string) => id.replaceAll("_", " ");
 
 /** The glossary, terms about tasks first. */
 export const WORDS: readonly Entry[] = [
-  ["task", "what a model is asked, and the functions that it may call"],
   [
     "core",
     "the functions of a generated task that must be called, each with the results of others, to find the value " +
@@ -125,9 +124,7 @@ export const WORDS: readonly Entry[] = [
     "agent_error",
     "an outcome: an agent of your own threw an error, or returned no text. The task counts as not solved",
   ],
-  ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...SIGNS.map((sign): Entry => [sign, `a behaviour: ${SIGN_ROWS[sign].words}`]),
-  ["strategy", "a way to let a model work on the same task"],
   ...STRATEGIES.map((id): Entry => [id, `a strategy: ${strategyWords(id)}`]),
   ["baseline", "what a gate compares with, such as the results of an old model in a file"],
   [
@@ -135,11 +132,6 @@ export const WORDS: readonly Entry[] = [
     "a request of a strategy to a model, in the agent loop or in addition to it; each stage may use another " +
     "model: plan and call, route and fill, infer and call, repair. The stage answer of a probe says whose " +
     "result the answer follows",
-  ],
-  [
-    "perturbation",
-    "a change of a task as the model sees it; the expected answer stays the same; " +
-    "several are joined by +",
   ],
   ...PERTURBATIONS.map((id): Entry => [id, `a perturbation ${perturbationWords(id)}`]),
   ...PARAMETER_FAILURE_TYPES.map((type): Entry => [
@@ -149,10 +141,6 @@ export const WORDS: readonly Entry[] = [
   [
     "n/a",
     "a figure that no trial could have: the tools of the tasks let no call show such a failure, or none is needed",
-  ],
-  [
-    "fault",
-    "a perturbation that makes a function fail although it was called correctly",
   ],
   [
     "tool selection, argument correctness, result interpretation, multi-step planning, error recovery",
@@ -168,23 +156,7 @@ export const WORDS: readonly Entry[] = [
     "how tools and calls are sent: chat and responses are OpenAI's APIs with native calls; in react, xml " +
     "and hermes tools and calls are written as text",
   ],
-  ["probe", "a small question that shows how a model behaves towards tools; it has no graph"],
   ...Object.entries(PROBE_WORDS).map(([id, words]): Entry => [id, `a probe: ${words}`]),
-  [
-    "easy, medium, hard",
-    "how hard a question is: one call, several calls, or several where one needs the result of another; macro: " +
-    "the mean of the three",
-  ],
-  [
-    "published, strict",
-    "scoring rules: as in the code that the paper's authors published, which is lenient about the form of an " +
-    "answer, or as their paper says, which allows no difference",
-  ],
-  [
-    "hallucination, unexpected formatting, logical error",
-    "errors in answers: a call of a function that does not exist; another form than asked for; wrong steps or " +
-    "arguments",
-  ],
   [
     "judge",
     "a model that rates how similar an answer and the right calls are, from 0 to 1. Unusable: its replies without " +
@@ -195,7 +167,6 @@ export const WORDS: readonly Entry[] = [
     "how stable the answers to one question are, from 0 to 1: how clearly one of them wins when each run " +
     "votes, 0 on a tie; and how similar the later ones are to the first, letter by letter",
   ],
-  ["test, case", "a question about the user's own tools, checked by the user's assertions"],
   [
     "95% interval",
     "two-sided: Wilson's, or from the spread between tasks where these were repeated. A verdict uses other, " +
@@ -227,15 +198,6 @@ export const WORDS: readonly Entry[] = [
   ],
 ];
 
-/** What shows that an entry is needed, where its words mean something else too or are shown in other forms. */
-const FORMS: Readonly<Record<string, RegExp>> = {
-  "easy, medium, hard": /\bmedium\b/i,
-  "published, strict": /\bpublished\b|\bscored as\b/i,
-  "hallucination, unexpected formatting, logical error":
-    /\bunexpected formatting\b|\blogical errors?\b/i,
-  "test, case": /\btests?\b|^case /im,
-};
-
 /** Returns the expression that finds one of several words in a text. */
 function signOf(words: string): RegExp {
   const forms = words.split(", ").map((word) => RegExp.escape(word).replaceAll("\\x20", "[ _]"));
@@ -244,18 +206,10 @@ function signOf(words: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${forms.join("|")})(?:e?s)?(?![\\p{L}\\p{N}_])`, flags);
 }
 
-/** Returns the entries of the glossary that views need: what their columns mean, and the words in them. */
+/** Returns the entries of the glossary whose words are in views; what columns mean stands in the notes of these. */
 export function wordsOf(views: readonly View[]): readonly Entry[] {
-  const columns = views.flatMap((view): Entry[] =>
-    isFigure(view)
-      ? []
-      : view.heads.flatMap(({ text, about }): Entry[] => about === undefined ? [] : [[text, about]])
-  );
   const text = [...textsOf(views)].join("\n");
-  const words = WORDS.filter(([words]) => (FORMS[words] ?? signOf(words)).test(text));
-  const told = new Set(words.map(([word]) => word));
-  const others = columns.filter(([word]) => !told.has(word));
-  return [...words, ...new Map(others.map((entry) => [entry.join(": "), entry])).values()];
+  return WORDS.filter(([words]) => signOf(words).test(text));
 }
 
 /** Yields the texts of tables and figures. */

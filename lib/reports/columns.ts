@@ -73,7 +73,7 @@ export interface Column<Row> {
   readonly group?: string;
   /** Whether it is only understood beside the column before it, as all but the first of a group are. */
   readonly next?: true;
-  /** What it means, for the note of its table and the glossary; omitted where its heading says so. */
+  /** What it means, for the note of its table; omitted where its heading says so. */
   readonly about?: string;
   /** What stands in a cell in place of its figure; `undefined` where the figure does. */
   readonly text?: (row: Row) => string | undefined;

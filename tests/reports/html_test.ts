@@ -27,7 +27,6 @@ import {
   manyRecords,
   planOf,
   record,
-  traced,
   type TrialTraits,
 } from "../support/records.ts";
 import { textsOf } from "../support/trees.ts";
