@@ -14,11 +14,10 @@ import { FailedTrials } from "./failures.ts";
 import { MAX_CELLS } from "./metrics/_breakdowns.ts";
 import { PAIRS } from "./metrics/_comparisons.ts";
 import { LOST_TOOLS } from "./metrics/_lost_tools.ts";
-import { failuresText } from "./metrics/_failures.ts";
 import type { Report } from "./report.ts";
 import { shortNames } from "./_short_names.ts";
 import { alignedTable, cellText } from "./text_table.ts";
-import { decides, noteText, SECTIONS, sourceText, type Table } from "./_view.ts";
+import { noteText, SECTIONS, sourceText, type Table } from "./_view.ts";
 import { tablesOf } from "./_views.ts";
 
 /**
@@ -121,15 +120,12 @@ function renderParts(
   const { subjects } = report;
   const tables = partsOf(report, detail).filter(isMeant);
   const isLine = (table: Table | undefined) => subjects.length === 1 && table?.line === true;
-  const rendered = tables.map((table, place) => {
+  return tables.map((table, place) => {
     if (isLine(table)) return lineOf(table) + (isLine(tables[place + 1]) ? "\n" : "\n\n");
     // What several models have is explained once.
     const isExplained = tables.slice(0, place).some((other) => noteText(other) === noteText(table));
     return `${renderTable(table, width, !isExplained)}\n\n`;
-  });
-  const sentence = failuresText(report);
-  const said = sentence === undefined ? [] : [`${sentence}\n\n`];
-  return rendered.toSpliced(tables.filter(decides).length, 0, ...said).join("").trimEnd();
+  }).join("").trimEnd();
 }
 
 /** Returns the tables that a terminal has below its headline. */

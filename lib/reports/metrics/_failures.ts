@@ -21,7 +21,7 @@ import { distinct } from "../figures/_plotting.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { type Subject, subjectColumns, type SubjectTrials } from "../_subjects.ts";
-import { countOf, hasCalls, missedCallsOf, shareOf, tally } from "./_tally.ts";
+import { countOf, missedCallsOf, shareOf } from "./_tally.ts";
 
 /** A subject with its wrong calls. */
 interface WrongCalls extends SubjectTrials {
@@ -407,20 +407,6 @@ export const FAILED: readonly Metric[] = [
   REPETITIONS,
 ];
 
-/**
- * Says that no call was wrong. Where the right values are unknown, only that each had a known function and the
- * right form: it may still have returned an error, and assertions of own tests may have failed.
- */
-function noneWrong({ subjects, unit }: Pick<Report, "subjects" | "unit">): string {
-  if (unit !== "question" && unit !== "trial") return "no call was wrong";
-  const unsolved = subjects.flatMap(({ counted }) => counted).filter(({ solved }) => !solved);
-  const asserted = unsolved.filter(({ outcome }) => outcome === "wrong_answer").length;
-  return "all calls fit the functions on offer" +
-    (unit === "question" || unsolved.length === 0
-      ? ""
-      : `; what failed are ${asserted === unsolved.length ? "" : "trials or "}assertions`);
-}
-
 /** Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen; empty if all are. */
 function unseenNote({ subjects }: Pick<Report, "subjects">): string {
   const unseen = subjects.flatMap(({ counted }) => counted).filter(isUnwatched).length;
@@ -428,22 +414,4 @@ function unseenNote({ subjects }: Pick<Report, "subjects">): string {
   const trials = countText(unseen, "trial");
   return `; of ${trials} only the calls that the agent carried out are known: unknown names and ` +
     "unreadable arguments could not be seen";
-}
-
-/** Says in place of a table of wrong calls that there are none; `undefined` where there are, or no trials. */
-export function failuresText(
-  { subjects, unit }: Pick<Report, "subjects" | "unit">,
-): string | undefined {
-  const hasFailures = (some: readonly SubjectTrials[]) =>
-    some.some(({ counted }) => counted.some(({ failures }) => failures.length > 0));
-  const plain = subjects.filter(isPlain);
-  const right = [subjects, plain].find((some) => some.length > 0 && !hasFailures(some));
-  if (right === undefined) return undefined;
-  const calls = sum(subjects.flatMap(({ counted }) => counted), ({ calls }) => calls);
-  const sentence = !hasCalls(subjects.map(({ trials }) => tally(trials)))
-    ? "no call could be made"
-    : (right === subjects ? "" : "without perturbations ") +
-      (calls === 0 ? "no call was made" : noneWrong({ subjects: right, unit })) +
-      unseenNote({ subjects: right });
-  return `${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`;
 }

@@ -153,7 +153,7 @@ export function successText(
 }
 
 /** Whether any valid trial could make calls; true without valid trials. */
-export function hasCalls(tallies: readonly Tally[]): boolean {
+function hasCalls(tallies: readonly Tally[]): boolean {
   const valid = tallies.filter(({ success }) => success.of > 0);
   return valid.length === 0 ||
     valid.some(({ callsSolved, callsFailed }) => callsSolved !== null || callsFailed !== null);

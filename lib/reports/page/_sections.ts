@@ -8,7 +8,6 @@ import type { Report } from "../report.ts";
 import type { Subject } from "../_subjects.ts";
 import { html, type Markup } from "./_markup.ts";
 import { provedChanges } from "../metrics/_comparisons.ts";
-import { failuresText } from "../metrics/_failures.ts";
 import { headlineText, measuredText, verdictNameIn, verdictText } from "../_answers.ts";
 import { shortNames } from "../_short_names.ts";
 import { type Section, SECTIONS } from "../_view.ts";
@@ -43,10 +42,8 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
     const sections = rows.map(async ([name, { title }]): Promise<Part[]> => {
       const own = views.filter(([first]) => first!.section === name);
       if (own.length === 0) return [];
-      const sentence = name === "failures" ? failuresText(report) : undefined;
-      const said = sentence === undefined ? [] : [html`<p>${sentence}</p>`];
       const answer = name === "headline" ? answerMarkup(report) : [];
-      const parts = [...answer, ...said, ...await viewsMarkup(own, places)];
+      const parts = [...answer, ...await viewsMarkup(own, places)];
       return [sectionOf(name, { place, title: title || headline }, parts, name === about)];
     });
     return (await Promise.all(sections)).flat();
