@@ -506,19 +506,6 @@ function step(by) {
 /** Returns the place of the trial that a row is of; -1 without one. @param {Element | null | undefined} row */
 const placeIn = (row) => row instanceof HTMLElement ? Number(row.dataset["place"]) : -1;
 
-/** Folds what a phone has no room for: the sections below the list, and all figures of one but its first. */
-function foldMore() {
-  for (const section of document.querySelectorAll("details.section")) {
-    section.removeAttribute("open");
-  }
-  for (const figure of document.querySelectorAll("section > figure ~ figure")) {
-    const title = figure.querySelector("figcaption")?.firstChild?.textContent ?? "";
-    const folded = make("details", make("summary", title));
-    figure.replaceWith(folded);
-    folded.append(figure);
-  }
-}
-
 /** Shows the trials that have ended since; what is open or focused stays so under its new number. */
 async function refresh() {
   const focused = document.activeElement;
@@ -558,7 +545,6 @@ async function start() {
     put(document.getElementById("count") ?? document.body.appendChild(make("p")), text);
     return;
   }
-  if (narrow.matches) foldMore();
   makeFilters();
   listen();
   await follow();

@@ -7,7 +7,6 @@ import { browserTest } from "../../support/browser.ts";
 import { Folder } from "../../support/folders.ts";
 import { writeJournal } from "../../support/journals.ts";
 import { manyTrials } from "../../support/many_trials.ts";
-import { record } from "../../support/records.ts";
 import {
   allRows,
   goTo,
@@ -73,20 +72,6 @@ browserTest("the list begins with what failed, in pages of one screen", async (b
   await goTo(page, "#?sort=trial");
   assertEquals((await shownRows(page))[0]![0], "trial 1");
   assertEquals(faults, []);
-});
-
-browserTest("a phone folds the sections below the list", async (browser) => {
-  using folder = new Folder();
-  const trials = ["none", "RD"].map((perturbation, index) => record({ perturbation, index }));
-  const html = await writeTrials(folder, trials);
-  for (const [width, open] of [[1280, ["perturbations"]], [400, []]] as const) {
-    await using opened = await openReport(browser, html, { width });
-    const ids = opened.page.locator("details.section[open]").evaluateAll((all) =>
-      all.map(({ id }) => id)
-    );
-    assertEquals<readonly string[]>(await ids, open);
-    assertEquals(opened.faults, []);
-  }
 });
 
 browserTest(
