@@ -287,7 +287,7 @@ Deno.test(
     const bars = stdout.match(/^\[[=-]+\] \d+% \d+\/10 .*$/gm) ?? [];
     assert(bars.length > 2, all);
     for (const bar of bars) assertLess(bar.length, 80);
-    assertMatch(bars.at(-1)!, / 100% solved {2}\d+ s left/);
+    assertMatch(bars.at(-1)!, / \d+ solved \(100\.0%\) {2}\d+ s left/);
   },
 );
 
