@@ -6,7 +6,7 @@
 
 import type { Trial } from "../trials/trial.ts";
 import { printable, printableEnds } from "../base/json.ts";
-import { countText, sum } from "../base/numbers.ts";
+import { countText } from "../base/numbers.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import { canCall } from "./cells.ts";
 import { changeLines, describeInvalid, eventLines, firstFailure, shownLines } from "./story.ts";
@@ -37,8 +37,6 @@ const MAX_ENDING = 240;
 
 /** A failure with what it takes to tell it. */
 interface KeptFailure {
-  /** The name of its test, to stand before its ending; empty for generated tasks. */
-  readonly test: string;
   readonly ending: string;
   /** A shorter ending. */
   readonly brief: string;
@@ -50,13 +48,6 @@ interface KeptFailure {
   /** Which failure of its test it is, from 1; always 1 for generated tasks. */
   readonly nth: number;
   readonly isTest: boolean;
-  /** Why its agent failed; others of its test that failed for the same reason are listed with it. */
-  readonly reason: string | undefined;
-}
-
-/** Returns what trials have in common that are listed as one; `undefined` for one that is listed by itself. */
-function keyOf({ test, reason }: Pick<KeptFailure, "test" | "reason">): string | undefined {
-  return reason === undefined ? undefined : JSON.stringify([test, reason]);
 }
 
 /** The failed trials of one run. */
@@ -65,8 +56,6 @@ export class FailedTrials {
   #kept: readonly KeptFailure[] = [];
   readonly #ids = new Set<string>();
   readonly #ofTest = new Map<string, number>();
-  /** Number of trials of a test whose agent failed for one reason. */
-  readonly #alike = new Map<string, number>();
   /** Number of those taken over, whose ids may be the same. */
   #others = 0;
   /** Whether all are of own tests. */
@@ -81,28 +70,16 @@ export class FailedTrials {
     this.#areTests &&= isTest;
     // A suite has many tests, and each is known by its name.
     const test = isTest ? `${printable(task.case, 60)}: ` : "";
-    const reason = trial.outcome === "agent_error" ? agentReason(trial) : undefined;
-    const key = keyOf({ test, reason });
-    if (key !== undefined) {
-      const count = this.#countOf(key) + 1;
-      this.#alike.set(key, count);
-      if (count > 1) return;
-    }
     const nth = isTest ? (this.#ofTest.get(task.case) ?? 0) + 1 : 1;
     if (isTest) this.#ofTest.set(task.case, nth);
     if (!this.#hasPlace(nth)) return;
     this.#keep([{
-      ending: printable(endingOf(trial, { cause: true }), MAX_ENDING),
-      brief: printable(endingOf(trial, { cause: false }), MAX_ENDING),
+      ending: test + printable(endingOf(trial, { cause: true }), MAX_ENDING),
+      brief: test + printable(endingOf(trial, { cause: false }), MAX_ENDING),
       ...aboutTrial(trial),
       rerun: rerun === undefined ? printable(trial.id, 500) : `rerun: ${rerun}`,
-      ...{ nth, isTest, test, reason },
+      ...{ nth, isTest },
     }]);
-  }
-
-  /** Number of trials that are listed as one. */
-  #countOf(key: string | undefined): number {
-    return key === undefined ? 1 : this.#alike.get(key) ?? 0;
   }
 
   #hasPlace(nth: number): boolean {
@@ -118,9 +95,7 @@ export class FailedTrials {
   takeOver(others: FailedTrials): void {
     this.#others += others.count;
     this.#areTests &&= others.#areTests;
-    const known = new Set(this.#alike.keys());
-    for (const [key, count] of others.#alike) this.#alike.set(key, this.#countOf(key) + count);
-    this.#keep(others.#kept.filter((one) => !known.has(keyOf(one) ?? "")));
+    this.#keep(others.#kept);
   }
 
   /** The number of failed trials. */
@@ -139,10 +114,8 @@ export class FailedTrials {
    */
   told(isWell: boolean): readonly ToldFailure[] {
     const told = new Set<string>();
-    return this.#shown(isWell).map((one) => {
-      const { rerun, shown, own } = one;
-      const ending = this.#endingOf(one, isWell ? one.brief : one.ending);
-      if (isWell) return { ending, rerun, about: [] };
+    return this.#shown(isWell).map(({ ending, brief, rerun, shown, own }) => {
+      if (isWell) return { ending: brief, rerun, about: [] };
       const key = shown.join("\n");
       const about = told.has(key) ? own : [...shown, ...own];
       told.add(key);
@@ -156,22 +129,13 @@ export class FailedTrials {
     return examples.slice(0, examples[0]?.isTest ? MAX_TEST_EXAMPLES : MAX_EXAMPLES);
   }
 
-  /** How one trial ended, or several whose agent failed for one reason: these differ in their first mistakes. */
-  #endingOf(failure: KeptFailure, ending: string): string {
-    const { test, reason } = failure;
-    const count = this.#countOf(keyOf(failure));
-    if (count === 1) return test + ending;
-    return test + printable(`${countText(count, "trial")}: agent_error: ${reason}`, MAX_ENDING);
-  }
-
   /**
    * Says how many more there are than are shown; `undefined` if there are none.
    *
    * @param where How to see the others, such as `see results/quick.html`.
    */
   more(isWell: boolean, where?: string): string | undefined {
-    const shown = this.#shown(isWell);
-    const more = this.count - sum(shown, (one) => this.#countOf(keyOf(one)));
+    const more = this.count - this.#shown(isWell).length;
     return more === 0 ? undefined : `and ${more} more${where === undefined ? "" : `: ${where}`}`;
   }
 

@@ -31,7 +31,7 @@ Deno.test("FailedTrials tells of every test before it tells of one again", () =>
   assertEquals(all.told(false).map(({ ending }) => ending[0]).join(""), "abcdeabcde");
 });
 
-Deno.test("FailedTrials tells why an agent failed first, and once for all trials that failed for one reason", () => {
+Deno.test("FailedTrials tells why an agent failed first", () => {
   const failures = new FailedTrials();
   const failed = { outcome: "agent_error", reason: "Error: lost" } as const;
   const events = callEvents(1, { 1: { ...NOT_FOUND, root: true } });
@@ -40,22 +40,4 @@ Deno.test("FailedTrials tells why an agent failed first, and once for all trials
     failures.told(false)[0]!.ending,
     /^agent_error: Error: lost; after 1 call, first mistake: call 1 \S+ function_not_found/,
   );
-  const long = `exit code 2; standard error: ${"x".repeat(500)} No such file`;
-  for (let id = 1; id <= 30; id++) {
-    failures.add(record({ ...failed, id: `${id}`, reason: long }), `again ${id}`);
-  }
-  for (let id = 31; id <= 60; id++) failures.add(record({ id: `${id}`, outcome: "no_answer" }));
-  const all = new FailedTrials();
-  all.takeOver(failures);
-  all.takeOver(failures);
-  for (const [one, times] of [[failures, 1], [all, 2]] as const) {
-    const lines = one.lines(false);
-    const grouped = lines.indexOf("    rerun: again 1") - 1;
-    assertMatch(
-      lines[grouped]!,
-      new RegExp(`^ {2}${30 * times} trials: agent_error: exit code 2; .*No such file$`),
-    );
-    assertEquals(lines.filter((line) => line.includes("exit code 2")).length, 1);
-    assertEquals(lines.at(-1), `  and ${times * 61 - times * 31 - 8} more`);
-  }
 });
