@@ -23,7 +23,6 @@ import { againstName } from "./_differences.ts";
 import {
   ASIDE,
   ESTIMATED,
-  lessUnsolvable,
   RETURNS_CHANGED,
   type Share,
   successText,
@@ -173,7 +172,7 @@ export const OVERVIEW = metric(headlineRows, {
   note: (rows, report) => {
     const { words } = report;
     return noteOf(
-      `${words.solved}: share of valid trials${lessUnsolvable(rows)}` +
+      `${words.solved}: share of valid trials` +
         (hasGateBounds(report)
           ? ", with the bounds of the gate, which count invalid trials as the worst"
           : ""),

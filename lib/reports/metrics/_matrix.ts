@@ -17,14 +17,7 @@ import type { Report } from "../report.ts";
 import { type Subject, subjectColumns } from "../_subjects.ts";
 import { type Table, titleOf } from "../_view.ts";
 import type { ReportWords } from "../_words.ts";
-import {
-  lessUnsolvable,
-  successText,
-  type Tallied,
-  type Tally,
-  tally,
-  tallyColumns,
-} from "./_tally.ts";
+import { successText, type Tallied, type Tally, tally, tallyColumns } from "./_tally.ts";
 
 /** The trials of one variant on one cell. */
 interface CellRow extends Subject, Tallied {
@@ -139,7 +132,7 @@ function matrixTable(
   const share = `${words.cell === "test" ? "passed" : "share solved"}, of the valid trials`;
   const note = [
     ...(shared === "" ? [] : [`all: ${shared}`]),
-    ...(isSingle ? [] : [share + lessUnsolvable(all)]),
+    ...(isSingle ? [] : [share]),
     ...(isDecided ? ["bounds of all trials: in the verdict"] : []),
     ...(explained ? [`${rows.length > 1 ? "the lowest first; " : ""}${whyNote(words)}`] : []),
   ].join("; ");

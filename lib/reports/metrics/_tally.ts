@@ -164,11 +164,6 @@ export interface Tallied {
   readonly tally: Tally;
 }
 
-/** Says what rates of success leave out, where they leave anything out. */
-export function lessUnsolvable(rows: readonly Tallied[]): string {
-  return rows.some(({ tally }) => tally.unsolvable > 0) ? " less unsolvable ones" : "";
-}
-
 /** Returns the columns of tallies; `isBounded` is whether tables show the interval of what a row has solved. */
 export function tallyColumns(
   rows: readonly Tallied[],

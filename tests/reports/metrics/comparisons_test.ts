@@ -178,7 +178,7 @@ Deno.test("comparisons leave out perturbations after which no task can be solved
   assertEquals(pairsOf([...solvable, ...unsolvable]).slice(1).map(([name]) => name), ["m + WD"]);
   assertStringIncludes(
     tableOf("overview", [...solvable, ...unsolvable])!.note!,
-    "solved: share of valid trials less unsolvable ones",
+    "solved: share of valid trials",
   );
   assert(!tableOf("overview", solvable)!.note!.includes("unsolvable"));
 });
