@@ -193,8 +193,8 @@ Deno.test("a model that stops calling under a perturbation looks worse, not bett
   assertLess(changeOf("any_failure")["difference"] as number, 0);
   assertEquals(rateOf("none", "missed_call"), [0, 6]);
   assertEquals(rateOf("RD", "missed_call"), [6, 6]);
-  const [effects] = having(recordsOf("perturbations", summaries), { perturbation: "RD" });
-  assertEquals([effects!["missed_calls_count"], effects!["missed_calls_of"]], [24, 24]);
+  const [own] = having(recordsOf("missed-calls", summaries), { perturbation: "RD" });
+  assertEquals([own!["calls_count"], own!["calls_of"]], [24, 24]);
   const missed = changeOf("missed_call");
   const { lower, upper } = tango(6, 0, 6, 0.975);
   assertEquals(

@@ -21,7 +21,7 @@ import { distinct } from "../figures/_plotting.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { type Subject, subjectColumns, type SubjectTrials } from "../_subjects.ts";
-import { countOf, missedCallsOf, shareOf } from "./_tally.ts";
+import { countOf, shareOf } from "./_tally.ts";
 
 /** A subject with its wrong calls. */
 interface WrongCalls extends SubjectTrials {
@@ -254,10 +254,6 @@ const OUTCOME_COUNTS = metric(({ subjects }) => subjects, {
       value: ({ trials }) =>
         trials.filter((trial) => trial.outcome === outcome && trial.changed !== false).length,
     })),
-    {
-      ...{ id: "unchanged", unit: "count", shown: "filled" },
-      value: ({ trials }) => trials.filter(({ changed }) => changed === false).length,
-    },
   ],
 });
 
@@ -388,7 +384,11 @@ const MISSED_CALLS = metric(
       },
       {
         ...{ id: "calls", head: "of needed calls", unit: "share" },
-        value: ({ needing }) => missedCallsOf(needing),
+        value: ({ needing }) =>
+          countOf(
+            sum(needing, ({ missed }) => missed!.missed),
+            sum(needing, ({ missed }) => missed!.needed),
+          ),
       },
     ],
   },

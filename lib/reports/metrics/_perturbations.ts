@@ -30,7 +30,7 @@ import {
   unperturbed,
 } from "../_subjects.ts";
 import { hasGateBounds } from "./_headline.ts";
-import { ASIDE, countOf, missedCallsOf, type Share, shareOf, tally } from "./_tally.ts";
+import { ASIDE, countOf, type Share, shareOf, tally } from "./_tally.ts";
 
 const CAPTION = { section: "perturbations", paper: "Butterfly" } as const;
 
@@ -340,10 +340,6 @@ const EFFECTS = metric((report) =>
       ...{ id: "routing_errors", unit: "share", inline: true },
       value: ({ known }) => shareOf(known, ({ parameters }) => parameters.routing > 0),
       about: "trials with a call that is not one of the right calls, or repeats one",
-    },
-    {
-      ...{ id: "missed_calls", unit: "share", value: ({ known }) => missedCallsOf(known) },
-      about: "of the calls that were needed",
     },
     {
       ...{ id: "known", head: "right calls known", unit: "count" },

@@ -67,13 +67,11 @@ function answersOf(own: Way & SubjectTrials) {
   const router = trials.flatMap(({ stages = [] }) => stages)
     .find(({ stage }) => stage === "route")?.model ?? { requested: subject.model, simulated };
   const repaired = answers.filter(({ unrepaired }) => unrepaired !== undefined).length;
-  const unchanged = trials.filter(({ changed }) => changed === false).length;
   const row = {
-    ...{ ...own, results, answers, repaired, unchanged, isBefore: false },
+    ...{ ...own, results, answers, repaired, isBefore: false },
     router: stages.includes("route") ? router : null,
     judges: judgesOf(trials),
     inferred: stages.includes("infer"),
-    invalid: trials.length - counted.length - unchanged,
     limited: results.length - answers.length,
     unscored: counted.length - results.length,
   };
@@ -219,7 +217,7 @@ const FUNCTIONS = metric<Asked>(({ trials }) =>
     { ...QUESTIONS, shown: false },
     { id: "trials", unit: "count", value: ({ trials }) => trials.length, shown: false },
     { id: "inferred", unit: "text", value: ({ inferred }) => inferred, shown: false },
-    ...[asideColumn("repaired"), asideColumn("invalid"), asideColumn("unchanged")],
+    asideColumn("repaired"),
     asideColumn("limited", "reached a limit without an answer, which is wrong by every score"),
     asideColumn("unscored", "without scores, and in no share"),
   ],

@@ -4,7 +4,7 @@
  */
 
 import { isDuration, mean, sum } from "../../base/numbers.ts";
-import { byGraph, countsAsSuccess, isCounted, needsCalls } from "../../gate/variant.ts";
+import { byGraph, countsAsSuccess, isCounted } from "../../gate/variant.ts";
 import { spentUsage } from "../../models/prices.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { clusteredInterval } from "../../statistics/pass_at_k.ts";
@@ -242,12 +242,3 @@ export const RETURNS_CHANGED: Column<Tallied> = {
   text: ({ tally: { returnsChanged, success } }) =>
     returnsChanged === undefined ? undefined : `${returnsChanged} of ${success.of}`,
 };
-
-/** Returns the missed calls of all that trials need. */
-export function missedCallsOf(trials: readonly TrialSummary[]): Share {
-  const needing = trials.filter(needsCalls);
-  return countOf(
-    sum(needing, ({ missed }) => missed!.missed),
-    sum(needing, ({ missed }) => missed!.needed),
-  );
-}
