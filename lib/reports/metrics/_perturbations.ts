@@ -485,11 +485,6 @@ const INEFFECTIVE = metric(
         about: "of those without effect",
       },
       {
-        ...{ head: "for example", unit: "text", from: "page" },
-        value: ({ same: [first] }) => first && `trial ${report.trials.indexOf(first) + 1}`,
-        link: ({ same: [first] }) => first && `#trial-${report.trials.indexOf(first) + 1}`,
-      },
-      {
         ...{ id: "trials", unit: "text", shown: false },
         value: ({ same }) => same.slice(0, MAX_LISTED).map(({ id }) => id),
       },

@@ -72,7 +72,8 @@ export function trialSection(
             </thead>
             <tbody id="list"></tbody>
           </table>
-          <button type="button" class="faint" id="hint" aria-haspopup="dialog">keys: <kbd>?</kbd></button>
+          <button type="button" class="faint" id="hint"
+            aria-haspopup="dialog">keys: <kbd>?</kbd></button>
           <template id="marks">${report.subjects.map((_, place) => markOf(place))}</template>
         </div>
       </div>

@@ -491,8 +491,6 @@ Deno.test("ineffective are trials in which only the input was changed (Butterfly
   assertEquals(countOf(own, "no_effect"), [2, 3]);
   assertEquals(boundsOf(own, "no_effect"), wilson(2, 3));
   assertEquals(own!["trials"], ["same", "both without answers"]);
-  const example = tablesOf("ineffective", trials)[0]!.rows[0]!.at(-1)!;
-  assertEquals([example.text, example.link], ["trial 4", "#trial-4"]);
   const ended = [acted("a", one), acted("a", { ...cf, ...one, outcome: "wrong_answer" })];
   assertEquals(
     countOf(recordsOf("ineffective", ended)[0], "no_effect"),
