@@ -182,8 +182,6 @@ function shareOf(
 const MAX_TYPES = 2;
 /** Longer names of served models and releases are shortened. */
 const MAX_NAME = 40;
-/** Means and percentiles below this number of milliseconds say nothing about a model. */
-const JITTER = 100;
 
 /** Returns the table of a stream, the newest record last; `pageOf` finds the page with the trials of a record. */
 export function historyTable(
@@ -193,9 +191,8 @@ export function historyTable(
 ): Table[] {
   const minutes = new Set(points.map(({ startedAt }) => startedAt.slice(0, 16)));
   const isClose = minutes.size < points.length;
-  const isTimed = points.some(({ duration }) => duration !== null && duration.p95 >= JITTER);
   const time = (id: "median" | "p95", head: string): Column<HistoryPoint> => ({
-    ...{ id, head, group: "time", unit: "time", shown: isTimed },
+    ...{ id, head, group: "time", unit: "time", shown: "filled" },
     value: ({ duration }) => duration?.[id],
   });
   return tableOf(points, [
