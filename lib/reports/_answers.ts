@@ -46,13 +46,8 @@ export function headlineText(report: Report): string | undefined {
     ? ""
     : ` (${tested > 1 ? "adjusted p" : "p"} ${probability(test.adjusted)})`;
   const many = compared.length;
-  const others = new Set(compared.map(({ against }) => against)).size;
-  const solved = difference === 0 && many > 1
-    ? `None of ${many} ${words.solved} less than ${
-      others === 1 ? other : "what it is compared with"
-    } ${on}`
-    : (many === 1 ? "" : `The worst of ${many}: `) + `${own} ${words.solved} ` +
-      (difference === 0 ? `as much as ${other} ${on}` : `${size} than ${other} ${on}${p}`);
+  const solved = (many === 1 ? "" : `The worst of ${many}: `) + `${own} ${words.solved} ` +
+    (difference === 0 ? `as much as ${other} ${on}` : `${size} than ${other} ${on}${p}`);
   // No test of a fixed number of trials holds where results can end the run.
   if (options.compared?.anytime) {
     return `${solved}: results could end the run, so only its gate decides.`;
@@ -71,7 +66,7 @@ export function headlineText(report: Report): string | undefined {
       askedText(POWER)
     } of such runs`
     : "";
-  if (difference === 0) return `${solved}${many === 1 ? ": no difference found" : ""}${found}.`;
+  if (difference === 0) return `${solved}: no difference found${found}.`;
   return `${solved}, which may be chance${found || `: more ${unit} would tell`}.`;
 }
 

@@ -308,8 +308,8 @@ Deno.test("headlineText() says in a sentence whether the later one is worse", ()
     ],
     [
       { old: 90, one: 90, other: 90 },
-      "None of 2 solved less than old on 100 tasks; a fall of 9 points would have been found in 80% of such " +
-      "runs.",
+      "The worst of 2: one solved as much as old on 100 tasks: no difference found; a fall of 9 points would have " +
+      "been found in 80% of such runs.",
     ],
     [
       { old: 90, one: 60, other: 30, third: 95 },
