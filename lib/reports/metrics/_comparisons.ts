@@ -22,7 +22,7 @@ import { decidedPlaces } from "./_headline.ts";
 /** Pairs in a table, at most: JSON has all of them. */
 const MAX_PAIRS = 40;
 /** Tasks that are listed of a change of a pair, and rows, at most: pages have all behind the numbers of a pair. */
-const [MOST_TASKS, MOST_ROWS] = [10, 40];
+const [MOST_TASKS, MOST_ROWS] = [12, 40];
 /** Pairs up to this adjusted p-value differ significantly. */
 export const SIGNIFICANT = 0.05;
 

@@ -73,7 +73,7 @@ Deno.test("tablesOf() has all pairs on the same graphs, those with the baseline 
     [task(21), "m + restate", "plain", "gained", "0 of 1", "1 of 1", "+100.0"],
     [task(22), "m + restate", "plain", "gained", "0 of 1", "1 of 1", "+100.0"],
   ]);
-  // At most ten of a change of a pair.
+  // Up to twelve of a change of a pair.
   assertEquals(changed.length, 1 + 22);
   assertEquals(linksOf("changed-tasks", trials).flat().slice(0, 3), [
     "#?pair=0&change=lost&task=1",
