@@ -271,9 +271,7 @@ function eventOf(
         } but got ${one.given}, ${origins[one.origin]!(one)}; expected ${right[one.variable]}`,
       };
     }),
-    returned: event.returned === undefined
-      ? event.result
-      : `${event.returned.variable} = ${event.returned.value}`,
+    returned: event.result,
     ...(failure === undefined ? {} : {
       why: `\u2717 ${failure.type.replaceAll("_", " ")} (${failure.root ? "root" : "cascade"}): `,
     }),
