@@ -31,9 +31,21 @@ interface Compared extends ComparedPair {
   readonly place: number;
 }
 
-/** Returns the pairs of a report, those with a reference first. */
-function pairsOf({ comparisons }: Report): Compared[] {
-  return comparisons.map((pair, place) => ({ ...pair, place }));
+/**
+ * Returns the pairs of a report, by what they are compared with: those with a reference before significant ones, and
+ * these before others; where not all are shown, significant ones with a reference come before others with one.
+ */
+function rankedPairs({ comparisons, nameOf }: Report): Compared[] {
+  const isSignificant = ({ test }: ComparedPair) => test !== null && test.adjusted <= SIGNIFICANT;
+  const rankOf = (pair: ComparedPair) => pair.reference ? 0 : isSignificant(pair) ? 1 : 2;
+  const byRank = comparisons.map((pair, place): Compared => ({ ...pair, place })).sort((
+    one,
+    other,
+  ) => rankOf(one) - rankOf(other) || Number(isSignificant(other)) - Number(isSignificant(one)));
+  const shown = byRank.slice(0, MAX_PAIRS)
+    .sort((one, other) => rankOf(one) - rankOf(other) || one.place - other.place);
+  const groups = Map.groupBy(shown, (pair) => againstName(pair, nameOf));
+  return [...[...groups.values()].flat(), ...byRank.slice(MAX_PAIRS)];
 }
 
 /** Where a number of tasks leads. */
@@ -87,7 +99,7 @@ export function pairColumns(report: Report): Column<NamedPair>[] {
 const TESTS = { mcnemar: "McNemar", "sign-flip": "sign flip" };
 
 /** All pairs of variants that differ in one thing. */
-export const PAIRS = metric(pairsOf, {
+export const PAIRS = metric(rankedPairs, {
   id: "comparisons",
   section: "comparisons",
   title: "Pairs compared",
