@@ -14,7 +14,6 @@ import { countText } from "../base/numbers.ts";
 import { fork, forkSeed, hash64, type Stream } from "../base/random.ts";
 import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
-import { isRight } from "./answer.ts";
 import type { Leaf } from "./_leaves.ts";
 import { Plan, relationOf, type View } from "./_plan.ts";
 import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";

@@ -2,9 +2,6 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { deno, folder, ROOT } from "../support/child.ts";
-// These open clients for all requests, which no test should be blamed for.
-import "../../lib/integrations/mcp.ts";
-import "../../lib/integrations/openapi.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const SHOP = `${ROOT}/fixtures/openapi/shop.yaml`;

@@ -4,8 +4,10 @@
  */
 
 import { main } from "../../lib/cli/main.ts";
-// Commands load it late. It opens a client for all requests, which no test should be blamed for.
+// Commands load these late. They open clients for all requests, which no test should be blamed for.
 import "../../lib/models/http/endpoint.ts";
+import "../../lib/integrations/mcp.ts";
+import "../../lib/integrations/openapi.ts";
 import type { ChildOptions, Finished } from "./child.ts";
 import { keptVariables } from "./surroundings.ts";
 

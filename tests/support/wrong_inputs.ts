@@ -192,7 +192,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a project without a name", "init ", /no argument may be empty: one is/),
     command("a port that none is", "simulate --port 70000", /--port must be a whole number from 0 to 65535: it is 70000/),
     command("a port in use", "simulate --port $port", /Cannot serve on port \d+: Address already in use/),
-    command("a name that objects have", "constructor", /there is no command constructor; there are init, generate, run, gate, /),
+    command("a name that objects have", "constructor", /there is no command constructor \(see /),
     command("help for no such command", "help repotr", /there is no command repotr; did you mean report\?/),
     command("an option in front", "--out=x run", /a command must come before the option --out/),
     command("an option like no other", "accept --zzz x", /there is no option --zzz; there are --out, --to, --name, --anchor, --prices, --unchecked \(see/),

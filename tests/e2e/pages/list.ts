@@ -15,7 +15,6 @@ import {
   shownRows,
   trialIsOpen,
   writeReport,
-  writeTrials,
 } from "../../support/report_page.ts";
 
 /** A report of 256 trials, of which one is invalid. */

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
 import { signsOf } from "../../../lib/gate/ceilings.ts";
-import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
+import { FAILURE_TYPES as ALL, FAILURES } from "../../../lib/calls/failure_types.ts";
 import { generateTask, taskToJson } from "../../../lib/tasks/graphs/task.ts";
 import { shortNames } from "../../../lib/reports/_short_names.ts";
 import { OUTCOMES } from "../../../lib/trials/trial.ts";
@@ -21,6 +21,9 @@ import {
   unfold,
 } from "../../support/report_page.ts";
 import { reportedTrials } from "../../support/report_data.ts";
+
+/** The types that failures of generated tasks have. */
+const FAILURE_TYPES = ALL.filter((type) => FAILURES[type].of === "generated");
 
 // All kinds of wrong calls, and more trials than one page of the list holds.
 const SUITE = {
