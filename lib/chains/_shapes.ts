@@ -7,6 +7,7 @@ import { fieldOf, isJsonObject, type JsonObject, jsonText, type JsonValue } from
 import { Checks } from "../tools/schema/mock.ts";
 import { schemasFor } from "../tools/schema/position.ts";
 import { isWithin } from "./_leaves.ts";
+import { plainName } from "./_words.ts";
 import type { IdType, RecordPlace, ToolGraph, ToolNode } from "./graph.ts";
 
 /** A type of things, whose records may have several ids. */
@@ -124,8 +125,6 @@ export interface ToolShape {
   /** All records in a result by the ways there, each after the one around it; and what is on these ways. */
   readonly spots: ReadonlyMap<string, Spot>;
   readonly ways: ReadonlySet<string>;
-  /** What parameters refer to, as the places that repeat them say. */
-  readonly words: ReadonlyMap<string, string>;
 }
 
 /** What worlds of the same graphs share. */
@@ -181,7 +180,9 @@ export class Shapes {
   relationTo(entity: Entity, parent: Entity, word = parent.name): Relation | undefined {
     const own = [...entity.relations.values()].filter(({ target }) => target === parent);
     const single = own.filter(({ isList }) => !isList);
-    return [word, parent.name].map((name) => own.find((one) => plain(one.name) === plain(name)))
+    return [word, parent.name].map((name) =>
+      own.find((one) => plainName(one.name) === plainName(name))
+    )
       .find((one) => one !== undefined) ?? (single.length === 1 ? single[0] : undefined);
   }
 
@@ -196,7 +197,6 @@ export class Shapes {
     const shown = new Shown(this.checks.root, [schema ?? true]);
     const top = newPart();
     const spots = new Map<string, Spot>();
-    const words = new Map<string, string>();
     const shownAt = (path: readonly string[]) =>
       path.reduce<Shown | undefined>((own, part) => own?.at(part), shown);
     for (const place of node.records) {
@@ -207,17 +207,18 @@ export class Shapes {
       );
       const list = shownAt(path.slice(0, path.lastIndexOf("*")))?.parts[0];
       const own: Spot = { place, entity, ...(list && { list }) };
-      if (around === undefined) spots.set(wayText(path), addSpot(top, own, path));
-      else {
+      // A record within another one is always of a relation.
+      if (around === undefined || !("relation" in of)) {
+        spots.set(wayText(path), addSpot(top, own, path));
+      } else {
         const { relations } = around.entity;
         const way = path.slice(around.place.path.length);
-        const [name, isList] = [relationOf(place), way.includes("*")];
+        const [name, isList] = [of.relation, way.includes("*")];
         const relation = relations.getOrInsert(wayText([name, entity.name, `${isList}`]), {
           ...{ entity: around.entity, name, type: place.type, target: entity, isList },
         });
         const spot = addSpot(around.entity.top, { ...own, relation }, way);
         spots.set(wayText(path), { ...spot, place, around });
-        if ("argument" in of) words.set(of.argument, name);
       }
       for (const one of key === undefined ? [] : shownAt(path)?.schemas ?? []) {
         const text = `${entity.name} ${jsonText(one)}`;
@@ -228,7 +229,7 @@ export class Shapes {
     const ways = new Set(
       node.records.flatMap(({ path }) => path.map((_, at) => wayText(path.slice(0, at + 1)))),
     );
-    return { ...{ node, shown, top, spots, ways, words }, schema: schema ?? true };
+    return { ...{ node, shown, top, spots, ways }, schema: schema ?? true };
   }
 
   /** Returns a schema whose references lead to the definitions of all tools, to which it adds its own. */
@@ -280,20 +281,11 @@ function addSpot(top: Part, own: Spot, way: readonly string[]): Spot {
   return first ?? spot;
 }
 
-/** The name of the relation of a record to the one around it. */
-function relationOf({ of, path, type }: RecordPlace): string {
-  return "relation" in of ? of.relation : wordOf(path.findLast((part) => part !== "*") ?? "", type);
-}
-
 /** Returns the word for what a name of an id refers to: `owner` of `owner_id`. */
 export function wordOf(name: string, type: string): string {
   const key = type.slice(type.lastIndexOf(".") + 1);
   const word = name.toLowerCase().endsWith(key.toLowerCase()) ? name.slice(0, -key.length) : name;
   return word.replace(/[_-]$/, "") || name;
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
 const SHAPES = new WeakMap<ToolGraph, Map<readonly ToolGraph[] | undefined, Shapes>>();

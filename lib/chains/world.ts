@@ -241,7 +241,7 @@ export class World {
   }
 
   /** The argument of a call that names nothing, or nothing of what those before it name. */
-  #unknown({ node, spots, words }: ToolShape, args: JsonObject): Unknown | undefined {
+  #unknown({ node, spots }: ToolShape, args: JsonObject): Unknown | undefined {
     const parents: [Take, WorldRecord][] = [];
     for (const take of this.#takesUnknown ? [] : node.takes) {
       const { parameter, role, type = "" } = take;
@@ -258,7 +258,7 @@ export class World {
         );
         isKnown = !isReturned ||
           parents.every(([parent, one]) =>
-            this.#members(record.of, one, words.get(parent.parameter), parent)
+            this.#members(record.of, one, parent)
               ?.includes(record) !== false
           );
         parents.push([take, record]);
@@ -396,10 +396,9 @@ export class World {
   }
 
   /** The records of a list of what the arguments name. */
-  #listed({ entity, list }: Spot, { named, of: shape, isFront }: Call): WorldRecord[] {
-    const members = named.map(([take, parent]) =>
-      this.#members(entity, parent, shape.words.get(take.parameter), take)
-    ).filter((own) => own !== undefined);
+  #listed({ entity, list }: Spot, { named, isFront }: Call): WorldRecord[] {
+    const members = named.map(([take, parent]) => this.#members(entity, parent, take))
+      .filter((own) => own !== undefined);
     const key = `list ${[entity.name, ...named.map(([, { key }]) => key)].join()}`;
     const [first, ...others] = members.length > 0
       ? members
@@ -412,11 +411,9 @@ export class World {
   #members(
     entity: Entity,
     parent: WorldRecord,
-    word: string | undefined,
     { parameter, type }: Take,
   ): readonly WorldRecord[] | undefined {
-    const name = word ?? wordOf(parameter, type!);
-    const relation = this.#shapes.relationTo(entity, parent.of, name);
+    const relation = this.#shapes.relationTo(entity, parent.of, wordOf(parameter, type!));
     if (relation !== undefined) return this.#referring(parent, relation);
     const own = parent.of.relations.values()
       .find(({ isList, target }) => isList && target === entity);
