@@ -47,7 +47,7 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
       for (const input of orNone(() => [...inputsOf(node, world, idsOf, isNew)]) ?? []) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
         for (const record of orNone(() => world.records(name, input)) ?? []) {
-          const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
+          const isTarget = mayShow && record.type === target.type && record.id === target.id;
           if (isTarget && plan.hasLeaf(node, record.place, target.path)) return true;
           if (isNear(record.type) || tried.length < MAX_RESULTS) learnt.push(record);
         }
@@ -119,11 +119,6 @@ export function holds(value: JsonValue | undefined, part: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some((inner) => holds(inner, part))
     : value === part;
-}
-
-/** Whether two ids are the same. */
-export function isSame(one: JsonValue, other: JsonValue): boolean {
-  return one === other;
 }
 
 /** Returns what is drawn; `undefined` where no value fits a schema. */

@@ -38,8 +38,6 @@ export interface Spot {
   /** The record around it, and how that refers to this one. */
   readonly around?: Spot;
   readonly relation?: Relation;
-  /** The first one in the items of the same list, if that is another one. */
-  readonly leader?: Spot;
   /** What the tool says of the list around it, at the top of a result. */
   readonly list?: JsonObject;
 }
@@ -49,8 +47,8 @@ export interface Part {
   readonly parts: Map<string, Part>;
   /** The record here, or its id, or either in the results of different tools. */
   readonly spots: Spot[];
-  /** Of the items of a list, the first record in them. */
-  leader?: Spot;
+  /** Of the items of a list, the records in them. */
+  listed?: Spot[];
 }
 
 /** Returns a part that leads nowhere yet. */
@@ -272,13 +270,13 @@ function addSpot(top: Part, own: Spot, way: readonly string[]): Spot {
     end = end.parts.getOrInsertComputed(name, newPart);
     if (name === "*") items = end;
   }
-  const spot = { ...own, ...(items?.leader && { leader: items.leader }) };
-  if (items !== undefined) items.leader ??= spot;
   const first = end.spots.find(({ place }) =>
     (place.key === undefined) === (own.place.key === undefined)
   );
-  if (first === undefined) end.spots.push(spot);
-  return first ?? spot;
+  if (first !== undefined) return first;
+  end.spots.push(own);
+  if (items !== undefined) (items.listed ??= []).push(own);
+  return own;
 }
 
 /** Returns the word for what a name of an id refers to: `owner` of `owner_id`. */

@@ -9,7 +9,7 @@ import { ROUTE } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isUsable, type Plan, relationOf } from "./_plan.ts";
 import type { Phrase } from "./_questions.ts";
-import { holds, inputsOf, isSame, orNone, resultOf } from "./_search.ts";
+import { holds, inputsOf, orNone, resultOf } from "./_search.ts";
 import type { ChainStep, ChainTask, RecordId } from "./_task.ts";
 import type { ShownRecord, World } from "./world.ts";
 
@@ -53,7 +53,7 @@ export function inVersion(
     const [phrase, last] = [phrases[at]!, trail[at - 1]];
     const { place, around } = record;
     const isOfLast = around === undefined
-      ? last === undefined || Object.values(input).some((value) => isSame(value, last.id))
+      ? last === undefined || Object.values(input).some((value) => value === last.id)
       : last !== undefined && isOne(around, last);
     const isItem = place.path.slice(around?.place.path.length ?? 0).includes("*");
     if ("item" in phrase) return isOfLast && isItem && plan.hasLeaf(node, place, phrase.label);
@@ -127,5 +127,5 @@ function counterpart({ tool }: ToolNode, { nodes }: ToolGraph): ToolNode | undef
 }
 
 function isOne(one: RecordId, { type, id }: RecordId): boolean {
-  return one.type === type && isSame(one.id, id);
+  return one.type === type && one.id === id;
 }

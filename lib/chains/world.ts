@@ -104,7 +104,6 @@ export class World {
   readonly #shapes: Shapes;
   readonly #seed: number;
   readonly #options: WorldOptions;
-  readonly #takesUnknown: boolean;
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
   readonly #indexes = new Map<string, ReadonlyMap<JsonValue, WorldRecord>>();
   readonly #scopes = new Map<string, JsonValue>();
@@ -118,7 +117,6 @@ export class World {
     this.#shapes = shapesOf(graph, options.versions);
     this.#seed = seed;
     this.#options = options;
-    this.#takesUnknown = options.unknown === "values";
   }
 
   /** Returns the same world with the tools of another one of its versions. */
@@ -181,24 +179,13 @@ export class World {
 
   /**
    * Returns the value at a way within a record, such as `["address", "city"]`; `*` is the first item of a list.
-   * `undefined` if there is none. It is the value in the result of each tool that shows it.
+   * `undefined` if there is none, or if it is of another record. It is the value in the result of each tool that shows it.
    */
   field(type: string, id: JsonValue, path: readonly string[]): JsonValue | undefined {
-    let base: Base = this.#record(type, id);
-    let value = this.#value(base, path[0]);
-    let at: Part | undefined = base.of.top;
-    for (const [index, name] of path.entries()) {
-      value = name === "*" && Array.isArray(value) ? value[0] : fieldOf(value, name);
-      at = at?.parts.get(name);
-      const [spot]: readonly Spot[] = at?.spots ?? [];
-      if (spot === undefined || value === undefined) continue;
-      const record: WorldRecord | undefined = this.#at(base, spot)[0];
-      if (record === undefined) return undefined;
-      [base, at] = [record, record.of.top];
-      value = spot.place.key === undefined
-        ? this.#idOf(record, spot.place.type)
-        : this.#value(record, path[index + 1]);
-    }
+    const value = path.reduce<JsonValue | undefined>(
+      (inner, name) => name === "*" && Array.isArray(inner) ? inner[0] : fieldOf(inner, name),
+      this.#value(this.#record(type, id), path[0]),
+    );
     return value === HOLE ? undefined : value;
   }
 
@@ -243,7 +230,7 @@ export class World {
   /** The argument of a call that names nothing, or nothing of what those before it name. */
   #unknown({ node, spots }: ToolShape, args: JsonObject): Unknown | undefined {
     const parents: [Take, WorldRecord][] = [];
-    for (const take of this.#takesUnknown ? [] : node.takes) {
+    for (const take of this.#options.unknown === "values" ? [] : node.takes) {
       const { parameter, role, type = "" } = take;
       const value = fieldOf(args, parameter);
       if (value === undefined || role !== "id" && role !== "scope") continue;
@@ -378,14 +365,8 @@ export class World {
     return shuffle(own.length > 0 ? own : pool, stream).slice(0, size);
   }
 
-  /** The records at a place: one, or those of a list, as many as at the first place in its items. */
+  /** The records at a place: one, or those of a list. */
   #at(base: Base, spot: Spot): readonly WorldRecord[] {
-    const own = this.#own(base, spot);
-    if (spot.leader === undefined || own.length === 0) return own;
-    return this.#at(base, spot.leader).map((_, index) => own[index % own.length]!);
-  }
-
-  #own(base: Base, spot: Spot): readonly WorldRecord[] {
     if (!("args" in base)) return this.#targets(base, spot.relation!);
     const { place: { of, type, path }, entity } = spot;
     const given = "argument" in of ? fieldOf(base.args, of.argument) : undefined;
@@ -453,8 +434,9 @@ export class World {
     const items = parts.get("*");
     return {
       ...(spots.length > 0 && { value: HOLE }),
-      // A list of lists of records has one of them.
-      count: items && (items.leader ? this.#at(base, items.leader).length : 1),
+      // A list of lists of records has one of them, and one of several records an item is as long as those last.
+      count: items &&
+        Math.max(0, ...items.listed?.map((spot) => this.#at(base, spot).length) ?? [1]),
       within: (name) => {
         const part = parts.get(typeof name === "number" ? "*" : name);
         return part && this.#known(base, part);
