@@ -279,7 +279,7 @@ Deno.test("openApiTools() makes up the same bytes on every machine", async () =>
   const tool = await toolOf(schema);
   assertEquals(
     await tool.execute({ q: "a" }),
-    '{"id":57292,"name":"Tisulo Kadoka","at":"2021-07-28T00:44:47Z","price":88474.14,"tags":["Vetipa K","Kamika N"]}',
+    '{"id":76906,"name":"Tisulo Kadoka","at":"2021-07-28T00:44:47Z","price":90256.66,"tags":["Vetipa K","Kamika N"]}',
   );
 });
 

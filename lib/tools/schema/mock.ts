@@ -11,12 +11,11 @@ import {
   type JsonObject,
   jsonText,
   type JsonValue,
-  withNumbers,
 } from "../../base/json.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../references/symbol_table.ts";
 import { assertEnding } from "./_ending.ts";
-import { targetOf, typeOf } from "./position.ts";
+import { targetOf } from "./position.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type ValueCheck, valueCheck } from "./validate.ts";
@@ -164,9 +163,8 @@ export class Maker {
 
   #fitting(whole: JsonObject, at: Draws): JsonValue {
     if (Object.hasOwn(whole, "const")) return this.#counted(whole["const"]!);
-    const types = typesOf(whole);
-    if (Array.isArray(whole["enum"])) return this.#counted(this.#listed(whole, types, at));
-    return this.#typed(whole, this.#type(types, at), at);
+    if (Array.isArray(whole["enum"])) return this.#counted(this.#listed(whole, at));
+    return this.#typed(whole, this.#type(typesOf(whole), at), at);
   }
 
   /** Counts the characters of a value that is not made of others: a schema may ask for very many long ones. */
@@ -229,22 +227,15 @@ export class Maker {
 
   /** Whether a schema is that of a value without parts. */
   #isSmall(schema: JsonValue): boolean {
-    let found = schema;
-    for (let hops = 0; isJsonObject(found) && typeof found["$ref"] === "string"; hops++) {
-      if (hops > MAX_DEPTH) return false;
-      found = targetOf(this.checks.root, found["$ref"]) ?? true;
-    }
-    if (!isJsonObject(found)) return found === true;
+    if (!isJsonObject(schema)) return schema === true;
+    const found = targetOf(this.checks.root, schema["$ref"]) ?? schema;
     return typesOf(found)?.some((type) => type !== "object" && type !== "array") ??
       (Object.hasOwn(found, "enum") || Object.hasOwn(found, "const"));
   }
 
-  #listed(schema: JsonObject, types: readonly JsonValue[] | undefined, at: Draws): JsonValue {
-    const values = (schema["enum"] as JsonValue[]).filter((value) =>
-      (types === undefined || types.includes(typeOf(value)) ||
-        types.includes("integer") && Number.isInteger(withNumbers(value))) &&
-      (typeof value === "object" && value !== null || this.checks.fitsPlain(schema, value))
-    );
+  #listed(schema: JsonObject, at: Draws): JsonValue {
+    const values = (schema["enum"] as JsonValue[])
+      .filter((value) => this.checks.fitsPlain(schema, value));
     const others = at.known ? values.filter((value) => value !== null) : values;
     const value = sample(others.length > 0 ? others : values, at.stream("listed"));
     if (value === undefined) throw new Unfit();
@@ -312,46 +303,30 @@ export class Maker {
 
   #number(schema: JsonObject, isWhole: boolean, at: Draws): number {
     const stream = at.stream("number");
-    const bound = (keyword: string) =>
-      typeof schema[keyword] === "number" ? schema[keyword] : undefined;
-    const [above, below] = [bound("exclusiveMinimum"), bound("exclusiveMaximum")];
-    const step = bound("multipleOf");
-    const low = Math.max(bound("minimum") ?? -Infinity, above ?? -Infinity);
-    const high = Math.min(bound("maximum") ?? Infinity, below ?? Infinity);
+    const bounds = (...keywords: readonly string[]) =>
+      keywords.map((keyword) => schema[keyword]).filter((bound) => typeof bound === "number");
+    const low = Math.max(...bounds("minimum", "exclusiveMinimum"));
+    const high = Math.min(...bounds("maximum", "exclusiveMaximum"));
     // Positive, and so many that two are seldom the same.
     const isTime = /time/.test(String(schema["format"]));
-    const usual = isTime ? 1_700_000_000 : 1_000;
-    const span = isTime ? 100_000_000 : 98_999;
+    const [usual, span] = isTime ? [1_700_000_000, 100_000_000] : [1_000, 98_999];
+    const [step = isWhole ? 1 : 0.01] = bounds("multipleOf");
     // A bound that no number is exact at, as of 64 bits, leaves the usual ones.
     const from = Math.max(low, Math.min(usual, high - span));
-    const to = high < Infinity ? high : from + span;
-    if (step !== undefined && step > 0) {
-      // Fractions are not exact: the check decides.
-      const [first, last] = [
-        Math.ceil(from / step),
-        Math.floor(Math.min(to, from + span * step) / step),
-      ];
-      if (first > last) throw new Unfit();
-      const value = Number((randomIntegerBetween(first, last, stream) * step).toPrecision(15));
-      if (this.checks.fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) {
-        return value;
-      }
-      throw new Unfit();
-    }
-    if (isWhole) {
-      const first = above !== undefined && above >= from ? Math.floor(above) + 1 : Math.ceil(from);
-      const last = below !== undefined && below <= high ? Math.ceil(below) - 1 : Math.floor(to);
-      if (first > last || !Number.isSafeInteger(first)) throw new Unfit();
-      return randomIntegerBetween(first, Math.min(last, first + span), stream);
-    }
-    if (from > to) throw new Unfit();
-    const drawn = from + stream.prng() * (Math.min(to, from + span) - from);
-    const rounded = Math.round(drawn * 100) / 100;
-    const fits = (value: number) =>
-      value >= low && value <= high && value !== above && value !== below;
-    if (fits(rounded)) return rounded;
-    if (fits(drawn)) return drawn;
-    throw new Unfit();
+    const to = Math.min(high, from + Math.max(span, step));
+    // Fractions are not exact: the check decides.
+    const exact = (count: number) =>
+      Number.isInteger(step) ? count * step : Number((count * step).toPrecision(15));
+    const [least, most] = [Math.ceil(from / step), Math.floor(to / step)];
+    const first = exact(least) === schema["exclusiveMinimum"] ? least + 1 : least;
+    const last = exact(most) === schema["exclusiveMaximum"] ? most - 1 : most;
+    const between = from + stream.prng() * (to - from);
+    const drawn = first <= last ? exact(randomIntegerBetween(first, last, stream)) : between;
+    const value = [drawn, between].find((value) =>
+      (!isWhole || Number.isSafeInteger(value)) && this.checks.fitsPlain(schema, value)
+    );
+    if (value === undefined) throw new Unfit();
+    return value;
   }
 
   #list(schema: JsonObject, at: Draws): JsonValue[] {
@@ -480,7 +455,7 @@ export class Unfit extends Error {}
 
 /** Checks of values by a schema and its parts. */
 export class Checks {
-  readonly #own = new Map<JsonObject, ValueCheck>();
+  readonly #own = new WeakMap<JsonObject, ValueCheck>();
   readonly #checks = new Map<string, ValueCheck>();
   /** All that applies where a schema does, of schemas without a choice. */
   readonly wholes = new Map<JsonObject, JsonObject>();
@@ -562,7 +537,10 @@ function merged(one: JsonObject, other: JsonObject): JsonObject {
     else if (keyword === "required") schema.set(keyword, union(known, value));
     else if (keyword === "enum") schema.set(keyword, common(known, value));
     else if (keyword === "properties" && isJsonObject(known) && isJsonObject(value)) {
-      schema.set(keyword, commonProperties(known, value));
+      const shared = Object.entries(value).map((
+        [name, one],
+      ) => [name, both(fieldOf(known, name) ?? true, one)]);
+      schema.set(keyword, { ...known, ...Object.fromEntries(shared) });
     } else if (keyword === "items" || keyword === "additionalProperties") {
       schema.set(keyword, both(known, value));
     }
@@ -590,15 +568,6 @@ function commonTypes(one: JsonValue, other: JsonValue): JsonValue[] {
     right.has(type) || type === "integer" && right.has("number")
   );
   return right.has("integer") && left.has("number") ? union(types, "integer") : types;
-}
-
-function commonProperties(one: JsonObject, other: JsonObject): JsonObject {
-  const properties = new Map(Object.entries(one));
-  for (const [name, schema] of Object.entries(other)) {
-    const known = properties.get(name);
-    properties.set(name, known === undefined ? schema : both(known, schema));
-  }
-  return Object.fromEntries(properties);
 }
 
 function both(one: JsonValue, other: JsonValue): JsonValue {
