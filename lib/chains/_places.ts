@@ -12,8 +12,6 @@ export interface View {
   readonly definitions: ReadonlyMap<JsonObject, string>;
   /** Its only type beside null; omitted where there are several, or where any of several schemas may apply. */
   readonly type?: JsonValue | undefined;
-  /** Whether any of several schemas may apply. */
-  readonly isOpen: boolean;
   readonly properties: ReadonlyMap<string, JsonValue>;
   readonly items?: JsonValue | undefined;
   /** Empty where there is none. */
@@ -78,7 +76,7 @@ export function viewOf(root: JsonObject, schema: JsonValue): View {
   const [type] = types.size === 1 ? types : [];
   const isPlain = type !== "object" && type !== "array";
   return {
-    ...{ definitions, properties, items, isOpen, type: isPlain && isOpen ? undefined : type },
+    ...{ definitions, properties, items, type: isPlain && isOpen ? undefined : type },
     description: String(first("description") ?? ""),
     plain: Object.fromEntries(
       PLAIN.map((keyword) => [keyword, keyword === "type" ? type : first(keyword)])
