@@ -187,7 +187,7 @@ function related(node: ToolNode, places: readonly RecordPlace[]): (readonly Reco
 /** Returns the records in the result of a tool that one of them refers to, one and not many. */
 function relatedTo(node: ToolNode, around: RecordPlace): readonly RecordPlace[] {
   return node.records.filter((place) =>
-    recordAround(node, place) === around &&
+    recordAround(node.records, place) === around &&
     !place.path.slice(around.path.length).includes("*") &&
     wordsOf(relationOf(place) ?? "").length <= MAX_WORDS
   );
@@ -199,10 +199,8 @@ export function relationOf({ of }: RecordPlace): string | undefined {
 }
 
 /** Returns the record that another one stands in; `undefined` at the top. */
-function recordAround(node: ToolNode, place: RecordPlace): RecordPlace | undefined {
-  return node.records.findLast((one) =>
-    one.path.length < place.path.length && isWithin(place.path, one.path)
-  );
+function recordAround(records: readonly RecordPlace[], { path }: RecordPlace) {
+  return records.findLast((one) => one.path.length < path.length && isWithin(path, one.path));
 }
 
 /** Whether a chain may call a tool: whether everything that it must be given is known. */

@@ -107,7 +107,6 @@ export class World {
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
   readonly #indexes = new Map<string, ReadonlyMap<JsonValue, WorldRecord>>();
   readonly #scopes = new Map<string, JsonValue>();
-  readonly #orders = new Map<Relation, ReadonlyMap<WorldRecord, WorldRecord>>();
   readonly #values = new Map<string, JsonValue | undefined>();
   readonly #results = new Map<string, JsonValue | undefined>();
   readonly #records = new Map<string, readonly ShownRecord[]>();
@@ -329,24 +328,9 @@ export class World {
     const { target, name, isList } = relation;
     const some = (most: number) =>
       this.#some(target, `${record.key}\u0000related\u0000${name}`, 1, most, record.isFront);
-    if (!isList) return [this.#order(relation).get(record) ?? some(1)[0]!];
+    if (!isList) return [some(2).find((one) => one !== record) ?? record];
     const back = this.#shapes.backOf(relation);
     return back ? this.#referring(record, back) : some(3);
-  }
-
-  /** Which record each of a pool refers to: two to the same, so that lists of them are neither empty nor long. */
-  #order(relation: Relation): ReadonlyMap<WorldRecord, WorldRecord> {
-    return this.#orders.getOrInsertComputed(relation, ({ entity, name, target }) => {
-      const key = `related\u0000${entity.name}\u0000${name}`;
-      return new Map([true, false].flatMap((isFront) => {
-        const targets = this.#some(target, key, POOL, POOL, isFront);
-        const at = (place: number) => targets[place % targets.length]!;
-        return this.#some(entity, `${key}\u0000own`, POOL, POOL, isFront).map((own, place) => {
-          const found = at(place >> 1);
-          return [own, found === own ? at((place >> 1) + 1) : found] as const;
-        });
-      }));
-    });
   }
 
   /** The records of the pool that refer to a record. */

@@ -199,7 +199,6 @@ Deno.test("World lists under a record those that refer to it", () => {
       for (const id of world.ids(parent)) {
         const args = { [parent.replace(".", "_")]: id };
         const own = world.ids(type).filter((one) => world.related(type, one, relation) === id);
-        assert([0, 2].includes(own.length));
         const records = world.records(tool, args).filter(({ place }) => place.type === type);
         assertEquals(records.map(({ id }) => id).toSorted(), own.toSorted());
       }
