@@ -245,17 +245,12 @@ export class Maker {
   /** Chooses a type: seldom null, and deep within a value one without parts. */
   #type(types: readonly JsonValue[] | undefined, at: Draws): JsonValue {
     if (types === undefined) return "string";
-    const isNull = types.length > 1 && types.includes("null") && !at.known &&
-      (this.#isDeep(at) || at.number("null") < 0.15);
-    if (isNull) return "null";
+    const isDeep = this.#isDeep(at);
+    const isNull = types.includes("null") && !at.known && (isDeep || at.number("null") < 0.15);
     const others = types.filter((type) => type !== "null");
-    const small = this.#isDeep(at)
-      ? others.filter((type) => type !== "object" && type !== "array")
-      : [];
-    return sample(
-      small.length > 0 ? small : others.length > 0 ? others : types,
-      at.stream("type"),
-    )!;
+    if (isNull || others.length === 0) return "null";
+    const small = others.filter((type) => !isDeep || type !== "object" && type !== "array");
+    return sample(small.length > 0 ? small : others, at.stream("type"))!;
   }
 
   #typed(schema: JsonObject, type: JsonValue, at: Draws): JsonValue {
