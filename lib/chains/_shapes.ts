@@ -3,7 +3,14 @@
  * @module
  */
 
-import { fieldOf, isJsonObject, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import {
+  exactJson,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+} from "../base/json.ts";
 import { Checks } from "../tools/schema/mock.ts";
 import { schemasFor } from "../tools/schema/position.ts";
 import { isWithin } from "./_leaves.ts";
@@ -249,18 +256,9 @@ export class Shapes {
   }
 }
 
-/** Returns a schema whose references lead to where it was moved. */
-function moved(value: JsonValue, to: string): JsonValue {
-  if (Array.isArray(value)) return value.map((inner) => moved(inner, to));
-  if (!isJsonObject(value)) return value;
-  const isOwn = (key: string, inner: JsonValue) =>
-    key === "$ref" && typeof inner === "string" && inner.startsWith("#");
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      isOwn(key, inner) ? to + String(inner).slice(1) : moved(inner, to),
-    ]),
-  );
+/** Returns a schema whose references lead to where it was moved: within a text these quotes are written in another way. */
+function moved(schema: JsonObject, to: string): JsonObject {
+  return exactJson(jsonText(schema).replaceAll('"$ref":"#', `"$ref":"${to}`)) as JsonObject;
 }
 
 /** Adds a place, and returns it; of the same form at the end of the same way the first one counts. */
