@@ -23,14 +23,6 @@ export interface View {
   readonly to: string;
 }
 
-/** What may lead to a leaf. */
-export interface Ways {
-  /** The tools whose results may show it. */
-  readonly showing: ReadonlySet<ToolNode>;
-  /** How many calls it takes at least from an id of a type; other types do not lead there. */
-  readonly distances: ReadonlyMap<string, number>;
-}
-
 /** Relations from one record to the next within one result, at most. */
 const MAX_RELATIONS = 2;
 
@@ -45,7 +37,7 @@ export class Plan {
   readonly #places = new Map<ToolNode, readonly Place[]>();
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
   readonly #endings = new Map<string, readonly View[]>();
-  readonly #ways = new Map<string, Ways>();
+  readonly #ways = new Map<string, ReturnType<Plan["ways"]>>();
 
   constructor(readonly graph: ToolGraph, readonly selectors: boolean) {
     this.readers = [...graph.nodes.values()].filter((node) =>
@@ -108,8 +100,14 @@ export class Plan {
       : relatedTo(node, last).some((place) => relationOf(place) === relationOf(next));
   }
 
-  /** Returns what may lead to a leaf of records of a type. */
-  ways(type: string, path: readonly string[]): Ways {
+  /**
+   * Returns the tools whose results may show a leaf of records of a type, and how many calls it takes at least from an
+   * id of each type; other types do not lead there.
+   */
+  ways(
+    type: string,
+    path: readonly string[],
+  ): { readonly showing: ReadonlySet<ToolNode>; readonly distances: ReadonlyMap<string, number> } {
     return this.#ways.getOrInsertComputed([type, ...path].join("\0"), () => {
       const showing = this.readers.filter((node) =>
         node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))

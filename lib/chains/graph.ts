@@ -358,13 +358,14 @@ function decisions(
       if (isFixed(one) || scope.includes(one.name)) decided.set(`${tool.name}.${one.name}`, null);
     }
   }
-  const places = Object.keys(links).length === 0 ? [] : tools.flatMap((one) => [
-    ...one.parameters.map((view) => [`${one.tool.name}.${view.name}`, { one, view }] as const),
-    ...one.places.map((view) =>
-      [`${one.tool.name}:${view.path.join(".")}`, { one, view }] as const
-    ),
-  ]);
-  const known = new Map<string, { readonly one: KnownTool; readonly view: View }>(places);
+  const known = new Map<string, { readonly one: KnownTool; readonly view: View }>(
+    tools.flatMap((one) => [
+      ...one.parameters.map((view) => [`${one.tool.name}.${view.name}`, { one, view }] as const),
+      ...one.places.map((view) =>
+        [`${one.tool.name}:${view.path.join(".")}`, { one, view }] as const
+      ),
+    ]),
+  );
   const types = collections.map(({ name }) => name);
   assertKnown("links", "TOOL.PARAMETER or TOOL:WAY.IN.RESULT", Object.keys(links), [
     ...known.keys(),
