@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { sample as draw } from "@std/random";
-import { cannot } from "../base/errors.ts";
+import { attempt, cannot, InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { checkOptions, must, whole } from "../base/input.ts";
 import { canonicalJson, isObject, jsonText, type JsonValue } from "../base/json.ts";
@@ -16,7 +16,7 @@ import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isRight } from "./answer.ts";
 import type { Leaf } from "./_leaves.ts";
 import { Plan, relationOf, type View } from "./_plan.ts";
-import { hasShorterWay, isShown, orNone } from "./_search.ts";
+import { hasShorterWay, isShown } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import type { Chain, ChainStep, ChainTask, RecordId } from "./_task.ts";
 import { inVersion, type TracedTask } from "./_versions.ts";
@@ -276,7 +276,7 @@ function drawTask(
     const stream = fork(seed, "way", tries);
     const way = plan.draw(calls, stream);
     if (way === undefined) continue;
-    const task = orNone(() => taskOf(plan, way, world, stream));
+    const task = attempt(() => taskOf(plan, way, world, stream), InputError);
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     return task;
   }
@@ -390,8 +390,8 @@ function taskOf(
 function isMade(world: World, { takes, records }: ToolNode): boolean {
   const types = [...records, ...takes.filter(({ role }) => role === "id")].map(({ type }) => type!);
   const scopes = takes.filter(({ role }) => role === "scope").map(({ type }) => type!);
-  return types.every((type) => orNone(() => world.ids(type)) !== undefined) &&
-    scopes.every((name) => orNone(() => world.scope(name)) !== undefined);
+  return types.every((type) => attempt(() => world.ids(type), InputError) !== undefined) &&
+    scopes.every((name) => attempt(() => world.scope(name), InputError) !== undefined);
 }
 
 /** Returns a tool whose calls a world answers. */

@@ -162,12 +162,12 @@ export class World {
     if (shape.node.result === undefined) return { value: null };
     const own = this.#callOf(shape, args);
     const value = this.#results.getOrInsertComputed(own.key, () =>
-      orUnfit(() => {
+      attempt(() => {
         const value = this.#shown(own, shape.shown, shape, []);
         return value !== undefined && this.#shapes.checks.fits(shape.schema, value)
           ? value
           : undefined;
-      }));
+      }, Unfit));
     if (value !== undefined) return { value };
     throw cannot(
       `make up a result of ${tool}`,
@@ -228,28 +228,27 @@ export class World {
 
   /** The argument of a call that names nothing, or nothing of what those before it name. */
   #unknown({ node, spots }: ToolShape, args: JsonObject): Unknown | undefined {
+    if (this.#options.unknown === "values") return undefined;
     const parents: [Take, WorldRecord][] = [];
-    for (const take of this.#options.unknown === "values" ? [] : node.takes) {
+    for (const take of node.takes) {
       const { parameter, role, type = "" } = take;
       const value = fieldOf(args, parameter);
       if (value === undefined || role !== "id" && role !== "scope") continue;
+      const unknown = { parameter, type, value };
       // Where there are none, no value is known.
-      let isKnown = attempt(() =>
-        role === "id" ? this.#index(type).has(value) : this.scope(type) === value
-      ) ?? false;
-      if (role === "id" && isKnown) {
-        const record = this.#record(type, value);
-        const isReturned = spots.values().some(({ place: { of, key } }) =>
-          key !== undefined && "argument" in of && of.argument === parameter
+      if (role === "scope" && attempt(() => this.scope(type)) !== value) return unknown;
+      if (role === "scope") continue;
+      const record = attempt(() => this.#index(type))?.get(value);
+      if (record === undefined) return unknown;
+      const isReturned = spots.values().some(({ place: { of, key } }) =>
+        key !== undefined && "argument" in of && of.argument === parameter
+      );
+      const isBelow = !isReturned ||
+        parents.every(([parent, one]) =>
+          this.#members(record.of, one, parent)?.includes(record) !== false
         );
-        isKnown = !isReturned ||
-          parents.every(([parent, one]) =>
-            this.#members(record.of, one, parent)
-              ?.includes(record) !== false
-          );
-        parents.push([take, record]);
-      }
-      if (!isKnown) return { parameter, type, value };
+      if (!isBelow) return unknown;
+      parents.push([take, record]);
     }
   }
 
@@ -303,11 +302,11 @@ export class World {
     const token = `${word(stream)}-${randomIntegerBetween(1000, 9999, stream)}`;
     const { checks } = this.#shapes;
     const isPlain = !/"(?:format|pattern|enum)":/.test(jsonText(schema));
-    return orUnfit(() => {
+    return attempt(() => {
       if (isPlain && checks.fits(schema, token)) return token;
       const value = new Maker(checks).make(schema, new Draws(this.#seed, key, {}));
       return checks.fits(schema, value) ? value : undefined;
-    });
+    }, Unfit);
   }
 
   #record(type: string, id: JsonValue): WorldRecord {
@@ -409,7 +408,7 @@ export class World {
       };
       const top = { ...known, within };
       const maker = new Maker(this.#shapes.checks, { isPartial: true });
-      return orUnfit(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)));
+      return attempt(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)), Unfit);
     });
   }
 
@@ -454,7 +453,7 @@ export class World {
         if (shown.isOptional) return undefined;
         const key = wayText([base.key, ...way.slice(path.length), `${place}`]);
         const maker = new Maker(this.#shapes.checks);
-        return orUnfit(() => maker.make(shown.schemas[0]!, new Draws(this.#seed, key)));
+        return attempt(() => maker.make(shown.schemas[0]!, new Draws(this.#seed, key)), Unfit);
       }
       const inner = (one: JsonValue, name: string, at = place) => {
         const view = shown.at(name);
@@ -507,14 +506,4 @@ function unfit(what: string): InputError {
     "a value must fit the schemas of all tools that have it",
     "none does",
   );
-}
-
-/** Returns what is made; `undefined` where nothing fits. */
-function orUnfit<Made>(make: () => Made): Made | undefined {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof Unfit) return undefined;
-    throw error;
-  }
 }
