@@ -105,7 +105,6 @@ export class World {
   readonly #seed: number;
   readonly #options: WorldOptions;
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
-  readonly #indexes = new Map<string, ReadonlyMap<JsonValue, WorldRecord>>();
   readonly #scopes = new Map<string, JsonValue>();
   readonly #values = new Map<string, JsonValue | undefined>();
   readonly #results = new Map<string, JsonValue | undefined>();
@@ -131,10 +130,8 @@ export class World {
    * @throws {InputError} If no value is an id of the type.
    */
   ids(type: string, isFront?: boolean): JsonValue[] {
-    return [...this.#index(type)].filter(([, one]) =>
-      isFront === undefined || one.isFront === isFront
-    )
-      .map(([id]) => id);
+    return this.#poolOf(type).filter((one) => isFront === undefined || one.isFront === isFront)
+      .map(({ ids }) => ids.get(type)!);
   }
 
   /**
@@ -238,7 +235,7 @@ export class World {
       // Where there are none, no value is known.
       if (role === "scope" && attempt(() => this.scope(type)) !== value) return unknown;
       if (role === "scope") continue;
-      const record = attempt(() => this.#index(type))?.get(value);
+      const record = attempt(() => this.#poolOf(type))?.find(({ ids }) => ids.get(type) === value);
       if (record === undefined) return unknown;
       const isReturned = spots.values().some(({ place: { of, key } }) =>
         key !== undefined && "argument" in of && of.argument === parameter
@@ -252,15 +249,11 @@ export class World {
     }
   }
 
-  /** The records that there are, by their ids of a type. */
-  #index(type: string): ReadonlyMap<JsonValue, WorldRecord> {
-    return this.#indexes.getOrInsertComputed(type, () => {
-      const entity = this.#shapes.entityOf.get(type);
-      if (entity !== undefined) {
-        return new Map(this.#pool(entity).map((one) => [one.ids.get(type)!, one]));
-      }
-      throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
-    });
+  /** The records that there are of a type. */
+  #poolOf(type: string): readonly WorldRecord[] {
+    const entity = this.#shapes.entityOf.get(type);
+    if (entity !== undefined) return this.#pool(entity);
+    throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
   }
 
   #pool(entity: Entity): readonly WorldRecord[] {
@@ -310,7 +303,7 @@ export class World {
   }
 
   #record(type: string, id: JsonValue): WorldRecord {
-    const known = this.#index(type).get(id);
+    const known = this.#poolOf(type).find(({ ids }) => ids.get(type) === id);
     if (known !== undefined) return known;
     const key = `record\u0000${type}\u0000${canonicalJson(id)}`;
     const of = this.#shapes.entityOf.get(type)!;
