@@ -105,8 +105,8 @@ export class Shown {
   }
 }
 
-function itemsOf({ items, prefixItems, contains }: JsonObject): JsonValue[] {
-  return [items ?? prefixItems ?? contains].flat().filter((own) => own !== undefined);
+function itemsOf({ items, prefixItems }: JsonObject): JsonValue[] {
+  return [items ?? prefixItems].flat().filter((own) => own !== undefined);
 }
 
 function propertiesOf(schema: JsonObject, name: string): JsonValue[] {

@@ -400,7 +400,7 @@ export class World {
         return only === undefined || only === name ? known.within!(name, true) : { value: HOLE };
       };
       const top = { ...known, within };
-      const maker = new Maker(this.#shapes.checks, { isPartial: true });
+      const maker = new Maker(this.#shapes.checks, true);
       return attempt(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)), Unfit);
     });
   }

@@ -68,7 +68,7 @@ export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
       const key = ["openapi", ...purpose, canonicalJson(input), tries].join("\u0000");
       const at = new Draws(seed, key, tries === 0 ? given : undefined);
       try {
-        const value = new Maker(checks, { attempt: tries }).make(schema, at);
+        const value = new Maker(checks, false, tries >= ATTEMPTS / 2).make(schema, at);
         if (!checks.fits(schema, value)) continue;
         found ??= { value };
         // A success is not to be taken for a failure, if another value will do.
@@ -126,20 +126,15 @@ export class Draws {
   }
 }
 
-/** How a value is made. */
-export interface MakerOptions {
-  /** The attempt, from 0: later ones leave out more. */
-  readonly attempt?: number;
-  /** Whether it may be large, and has holes for required parts for which nothing is found. */
-  readonly isPartial?: boolean;
-}
-
-/** Makes one value. */
+/**
+ * Makes one value; where `isPartial`, it may be large, and has holes for required parts for which nothing is found; where
+ * `isLeast`, it has nothing that may be left out.
+ */
 export class Maker {
   #values = 0;
   #characters = 0;
 
-  constructor(readonly checks: Checks, readonly options: MakerOptions = {}) {}
+  constructor(readonly checks: Checks, readonly isPartial = false, readonly isLeast = false) {}
 
   /**
    * Returns a value for the whole, or for a part.
@@ -176,8 +171,7 @@ export class Maker {
 
   /** Whether a part is so deep within the whole that a small one has to do, without optional parts. */
   #isDeep({ depth }: Draws): boolean {
-    return Number(this.options.attempt) >= ATTEMPTS / 2 || depth >= FULL_DEPTH ||
-      !this.options.isPartial && this.#values >= FULL_VALUES;
+    return this.isLeast || depth >= FULL_DEPTH || !this.isPartial && this.#values >= FULL_VALUES;
   }
 
   /** Returns all that applies to one value, with one branch of each choice. */
@@ -325,11 +319,10 @@ export class Maker {
   }
 
   #list(schema: JsonObject, at: Draws): JsonValue[] {
-    const { items = true, prefixItems, contains, uniqueItems } = schema;
+    const { items = true, prefixItems, uniqueItems } = schema;
     // In older drafts a list of items says what prefixItems says.
     const first = [prefixItems, items].find(Array.isArray) ?? [];
-    const needed = contains === undefined ? 0 : sizeOf(schema, "minContains", 1);
-    const least = Math.max(sizeOf(schema, "minItems", 0), needed);
+    const least = sizeOf(schema, "minItems", 0);
     const most = items === false
       ? Math.min(first.length, sizeOf(schema, "maxItems", Infinity))
       : sizeOf(schema, "maxItems", Infinity);
@@ -339,13 +332,7 @@ export class Maker {
     const seen = new Set<string>();
     for (let tries = 0; list.length < count && tries < count + ATTEMPTS; tries++) {
       const place = list.length;
-      const own = place < first.length
-        ? first[place]!
-        : place < first.length + needed && contains !== undefined
-        ? contains
-        : Array.isArray(items)
-        ? true
-        : items;
+      const own = first[place] ?? (Array.isArray(items) ? true : items);
       const value = this.make(own, at.within(tries, own));
       const text = uniqueItems === true && value !== HOLE ? canonicalJson(value) : String(place);
       if (!seen.has(text)) list.push(value);
@@ -378,7 +365,7 @@ export class Maker {
         entries.set(name, this.make(own, inner));
       } catch (error) {
         // It is left out where nothing is found for it.
-        if (!(error instanceof Unfit) || isNeeded && !this.options.isPartial) throw error;
+        if (!(error instanceof Unfit) || isNeeded && !this.isPartial) throw error;
         if (isNeeded) entries.set(name, HOLE);
       }
     };
@@ -427,7 +414,7 @@ function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
   if (has("properties", "required", "additionalProperties", "patternProperties", "minProperties")) {
     return ["object"];
   }
-  if (has("items", "prefixItems", "minItems", "contains")) return ["array"];
+  if (has("items", "prefixItems", "minItems")) return ["array"];
   if (has("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")) {
     return ["number"];
   }
