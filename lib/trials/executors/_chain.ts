@@ -80,9 +80,9 @@ interface JudgedCall {
   readonly others: readonly IdArgument[];
   /** The type of its failure, if it is one. */
   type?: "unseen_id" | "wrong_id" | "detour";
-  /** What its result shows beside its own arguments: ids, and all values by their JSON. */
+  /** What its result shows beside its own arguments: ids, and all values. */
   shows: readonly RecordId[];
-  values: ReadonlySet<string>;
+  values: ReadonlySet<JsonValue>;
 }
 
 /** A failure of a call by the ids in it. */
@@ -109,14 +109,14 @@ export class ChainIds {
 
   /** Takes a call that conforms to the schema before it is carried out, and returns what is wrong with its ids. */
   begin(name: string, input: JsonObject, place: CallPlace): IdFailure | undefined {
-    const others = this.#idsIn(name, input).filter(({ id, right }) => !holds(right, id));
+    const others = this.#idsIn(name, input).filter(({ id, right }) => !right.includes(id));
     const call: JudgedCall = { place, name, input, others, shows: [], values: new Set() };
     this.#calls.push(call);
     const shown = this.#shownBefore(place);
     const wrong = others.filter((one) => !shown.some((known) => isSame(known, one)));
     if (wrong.length === 0) return undefined;
     const isUnseen = wrong.some(({ type, right }) =>
-      !shown.some((known) => known.type === type && holds(right, known.id))
+      !shown.some((known) => known.type === type && right.includes(known.id))
     );
     call.type = isUnseen ? "unseen_id" : "wrong_id";
     return this.#failureOf(call);
@@ -127,10 +127,10 @@ export class ChainIds {
     const call = this.#calls.find(({ place }) => place.call === number);
     if (call === undefined) return;
     const own = Object.values(call.input);
-    const values = leavesOf(result).filter((value) => !holds(own, value));
-    call.values = new Set(values.map(canonicalJson));
+    const values = leavesOf(result).filter((value) => !own.includes(value));
+    call.values = new Set(values);
     call.shows = this.#task.world.records(call.name, call.input)
-      .filter(({ id }) => call.values.has(canonicalJson(id)));
+      .filter(({ id }) => call.values.has(id));
   }
 
   /**
@@ -141,14 +141,14 @@ export class ChainIds {
     const named = this.#task.others.filter((value) =>
       isRight({ answer: value, others: [] }, answer)
     );
-    const sought = new Set(named.map(canonicalJson));
+    const sought = new Set(named);
     for (const call of this.#calls.toReversed()) {
-      const isAlone = (value: string) =>
+      const isAlone = (value: JsonValue) =>
         call.values.has(value) &&
         this.#calls.every((other) => !other.values.has(value) || isSameCall(other, call));
       if (call.others.length === 0 || ![...sought].some(isAlone)) continue;
       call.type ??= "detour";
-      for (const { id } of call.others) sought.add(canonicalJson(id));
+      for (const { id } of call.others) sought.add(id);
     }
     const failed = this.#calls.filter(({ type }) => type !== undefined);
     return new Map(failed.map((call) => [call.place.call, this.#failureOf(call)]));
@@ -216,9 +216,9 @@ export class ChainIds {
           const { parameter, type: variable, id } = one;
           const given = typeof id === "number" ? id : String(id).slice(0, 100);
           const source = before.find((call) =>
-            call.type !== undefined && holds(call.shows.map((known) => known.id), id)
+            call.type !== undefined && call.shows.some((known) => known.id === id)
           );
-          const other = shown.find((known) => canonicalJson(known.id) === canonicalJson(id));
+          const other = shown.find((known) => known.id === id);
           const origin = source !== undefined
             ? { origin: "wrong_return" as const, originCall: source.place.call }
             : isDetour(one)
@@ -234,13 +234,8 @@ export class ChainIds {
   }
 }
 
-function holds(values: readonly JsonValue[], value: JsonValue): boolean {
-  const text = canonicalJson(value);
-  return values.some((one) => canonicalJson(one) === text);
-}
-
 function isSame(one: RecordId, { type, id }: RecordId): boolean {
-  return one.type === type && canonicalJson(one.id) === canonicalJson(id);
+  return one.type === type && one.id === id;
 }
 
 function isSameCall(one: JudgedCall, { name, input }: JudgedCall): boolean {
