@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { targetOf, typesOf } from "../tools/schema/position.ts";
+import { isOfNull, targetOf, typesOf } from "../tools/schema/position.ts";
 
 /** What a schema says of a value, with all that it refers to. */
 export interface View {
@@ -53,9 +53,7 @@ export function viewOf(root: JsonObject, schema: JsonValue): View {
     const isPassedOn = isWhole && named.length === 1 && ![one, ...all].some(isOther);
     for (const part of all) collect(part, isPassedOn && part === named[0]);
     for (const keyword of ["anyOf", "oneOf"]) {
-      const branches = listOf(one[keyword]).filter((branch) =>
-        !isJsonObject(branch) || typesOf(branch)?.every((type) => type === "null") !== true
-      );
+      const branches = listOf(one[keyword]).filter((branch) => !isOfNull(branch));
       if (branches.length === 1) collect(branches[0], isWhole);
       isOpen ||= branches.length > 1;
     }

@@ -197,7 +197,7 @@ export function relationOf({ of }: RecordPlace): string | undefined {
 }
 
 /** Returns the record that another one stands in; `undefined` at the top. */
-function recordAround(records: readonly RecordPlace[], { path }: RecordPlace) {
+export function recordAround(records: readonly RecordPlace[], { path }: RecordPlace) {
   return records.findLast((one) => one.path.length < path.length && isWithin(path, one.path));
 }
 

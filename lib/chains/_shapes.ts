@@ -13,7 +13,7 @@ import {
 } from "../base/json.ts";
 import { Checks } from "../tools/schema/mock.ts";
 import { schemasFor } from "../tools/schema/position.ts";
-import { isWithin } from "./_leaves.ts";
+import { recordAround } from "./_plan.ts";
 import { plainName } from "./_words.ts";
 import type { IdType, RecordPlace, ToolGraph, ToolNode } from "./graph.ts";
 
@@ -207,9 +207,8 @@ export class Shapes {
     for (const place of node.records) {
       const { path, key, of } = place;
       const entity = this.entityOf.get(place.type)!;
-      const around = [...spots.values()].findLast(({ place: one }) =>
-        one.key !== undefined && one.path.length < path.length && isWithin(path, one.path)
-      );
+      const outer = recordAround(node.records, place);
+      const around = outer && spots.get(wayText(outer.path));
       const list = shownAt(path.slice(0, path.lastIndexOf("*")))?.parts[0];
       const own: Spot = { place, entity, ...(list && { list }) };
       // A record within another one is always of a relation.

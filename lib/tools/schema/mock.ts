@@ -15,7 +15,7 @@ import {
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../references/symbol_table.ts";
 import { assertEnding } from "./_ending.ts";
-import { targetOf } from "./position.ts";
+import { isOfNull, targetOf } from "./position.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type ValueCheck, valueCheck } from "./validate.ts";
@@ -206,17 +206,11 @@ export class Maker {
   /** Chooses a branch: any, and deep within a value a small one. Of the same branches among others the same is chosen. */
   #branch(branches: readonly JsonValue[], at: Draws): JsonValue {
     const fitting = branches.filter((branch) =>
-      at.known ? !this.#isNull(branch) : this.#isDeep(at) && this.#isSmall(branch)
+      at.known ? !isOfNull(branch) : this.#isDeep(at) && this.#isSmall(branch)
     );
     const chosen = fitting.length > 0 ? fitting : branches;
     const ranks = chosen.map((branch) => at.number(`branch ${jsonText(branch)}`));
     return chosen[ranks.indexOf(Math.min(...ranks))]!;
-  }
-
-  /** Whether a schema is that of null alone. */
-  #isNull(schema: JsonValue): boolean {
-    return isJsonObject(schema) &&
-      (schema["type"] === "null" || schema["const"] === null && Object.hasOwn(schema, "const"));
   }
 
   /** Whether a schema is that of a value without parts. */
