@@ -6,7 +6,7 @@
 import { attempt, InputError } from "../base/errors.ts";
 import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolNode } from "./graph.ts";
-import type { ChainTask, RecordId } from "./chains.ts";
+import type { ChainTask, RecordId } from "./_task.ts";
 import type { Plan } from "./_plan.ts";
 import type { World } from "./world.ts";
 

@@ -10,7 +10,7 @@ import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isUsable, type Plan, relationOf } from "./_plan.ts";
 import type { Phrase } from "./_questions.ts";
 import { holds, inputsOf, resultOf } from "./_search.ts";
-import type { ChainStep, ChainTask, RecordId } from "./chains.ts";
+import type { ChainStep, ChainTask, RecordId } from "./_task.ts";
 import type { ShownRecord, World } from "./world.ts";
 
 /** A task with the records that its question leads through, and how it names each. */
