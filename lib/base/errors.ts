@@ -73,11 +73,15 @@ export function orCannot<T>(action: string, work: () => T): T {
   }
 }
 
-/** Returns what work returns; `undefined` if it throws. */
-export function attempt<T>(work: () => T): T | undefined {
+/** Returns what work returns; `undefined` if it throws, or of errors of a class only where it throws such a one. */
+export function attempt<T>(
+  work: () => T,
+  kind?: abstract new (...options: never[]) => unknown,
+): T | undefined {
   try {
     return work();
-  } catch {
+  } catch (error) {
+    if (kind !== undefined && !(error instanceof kind)) throw error;
     return undefined;
   }
 }

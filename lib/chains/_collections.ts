@@ -274,19 +274,3 @@ function keysOf({ properties }: Place, parameter: Parameter, noun: string): stri
   ];
   return wanted.flatMap((name) => properties.keys().find((key) => plainName(key) === name) ?? []);
 }
-
-/** Returns why a tool that is asked for one record makes no type of ids; `undefined` if that is not known. */
-export function whyNone(known: KnownTool): string | undefined {
-  const asked = oneOf(known);
-  if (asked === undefined) return undefined;
-  const { parameter, noun } = asked;
-  const [schema] = mainsOf(known, noun).flatMap((record) =>
-    keysOf(record, parameter, noun).map((name) => record.properties.get(name)!)
-  );
-  if (schema === undefined) {
-    const isOneOfMany = known.places.some(({ path, isOpen }) => isOpen && isMain(path, noun));
-    return isOneOfMany ? "its result may be one of several records" : undefined;
-  }
-  const [own, other] = [parameter, viewOf(known.result!, schema)].map(({ type }) => type ?? "any");
-  return `its ${parameter.name} is of type ${own}, and that of its record of type ${other}`;
-}

@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { targetOf, typesOf } from "../tools/schema/position.ts";
+import { isOfNull, targetOf, typesOf } from "../tools/schema/position.ts";
 
 /** What a schema says of a value, with all that it refers to. */
 export interface View {
@@ -12,8 +12,6 @@ export interface View {
   readonly definitions: ReadonlyMap<JsonObject, string>;
   /** Its only type beside null; omitted where there are several, or where any of several schemas may apply. */
   readonly type?: JsonValue | undefined;
-  /** Whether any of several schemas may apply. */
-  readonly isOpen: boolean;
   readonly properties: ReadonlyMap<string, JsonValue>;
   readonly items?: JsonValue | undefined;
   /** Empty where there is none. */
@@ -55,9 +53,7 @@ export function viewOf(root: JsonObject, schema: JsonValue): View {
     const isPassedOn = isWhole && named.length === 1 && ![one, ...all].some(isOther);
     for (const part of all) collect(part, isPassedOn && part === named[0]);
     for (const keyword of ["anyOf", "oneOf"]) {
-      const branches = listOf(one[keyword]).filter((branch) =>
-        !isJsonObject(branch) || typesOf(branch)?.every((type) => type === "null") !== true
-      );
+      const branches = listOf(one[keyword]).filter((branch) => !isOfNull(branch));
       if (branches.length === 1) collect(branches[0], isWhole);
       isOpen ||= branches.length > 1;
     }
@@ -78,7 +74,7 @@ export function viewOf(root: JsonObject, schema: JsonValue): View {
   const [type] = types.size === 1 ? types : [];
   const isPlain = type !== "object" && type !== "array";
   return {
-    ...{ definitions, properties, items, isOpen, type: isPlain && isOpen ? undefined : type },
+    ...{ definitions, properties, items, type: isPlain && isOpen ? undefined : type },
     description: String(first("description") ?? ""),
     plain: Object.fromEntries(
       PLAIN.map((keyword) => [keyword, keyword === "type" ? type : first(keyword)])

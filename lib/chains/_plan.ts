@@ -23,14 +23,6 @@ export interface View {
   readonly to: string;
 }
 
-/** What may lead to a leaf. */
-export interface Ways {
-  /** The tools whose results may show it. */
-  readonly showing: ReadonlySet<ToolNode>;
-  /** How many calls it takes at least from an id of a type; other types do not lead there. */
-  readonly distances: ReadonlyMap<string, number>;
-}
-
 /** Relations from one record to the next within one result, at most. */
 const MAX_RELATIONS = 2;
 
@@ -45,7 +37,7 @@ export class Plan {
   readonly #places = new Map<ToolNode, readonly Place[]>();
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
   readonly #endings = new Map<string, readonly View[]>();
-  readonly #ways = new Map<string, Ways>();
+  readonly #ways = new Map<string, ReturnType<Plan["ways"]>>();
   /** The plain names of the leaves of records, by type. */
   readonly #fields = new Map<string, ReadonlySet<string>>();
 
@@ -128,8 +120,14 @@ export class Plan {
       : relatedTo(node, last).some((place) => relationOf(place) === relationOf(next));
   }
 
-  /** Returns what may lead to a leaf of records of a type. */
-  ways(type: string, path: readonly string[]): Ways {
+  /**
+   * Returns the tools whose results may show a leaf of records of a type, and how many calls it takes at least from an
+   * id of each type; other types do not lead there.
+   */
+  ways(
+    type: string,
+    path: readonly string[],
+  ): { readonly showing: ReadonlySet<ToolNode>; readonly distances: ReadonlyMap<string, number> } {
     return this.#ways.getOrInsertComputed([type, ...path].join("\0"), () => {
       const showing = this.readers.filter((node) =>
         node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))
@@ -207,7 +205,7 @@ function related(node: ToolNode, places: readonly RecordPlace[]): (readonly Reco
 /** Returns the records in the result of a tool that one of them refers to, one and not many. */
 function relatedTo(node: ToolNode, around: RecordPlace): readonly RecordPlace[] {
   return node.records.filter((place) =>
-    recordAround(node, place) === around &&
+    recordAround(node.records, place) === around &&
     !place.path.slice(around.path.length).includes("*") &&
     wordsOf(relationOf(place) ?? "").length <= MAX_WORDS
   );
@@ -219,10 +217,8 @@ export function relationOf({ of }: RecordPlace): string | undefined {
 }
 
 /** Returns the record that another one stands in; `undefined` at the top. */
-function recordAround(node: ToolNode, place: RecordPlace): RecordPlace | undefined {
-  return node.records.findLast((one) =>
-    one.path.length < place.path.length && isWithin(place.path, one.path)
-  );
+export function recordAround(records: readonly RecordPlace[], { path }: RecordPlace) {
+  return records.findLast((one) => one.path.length < path.length && isWithin(path, one.path));
 }
 
 /** Whether a chain may call a tool: whether everything that it must be given is known. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../base/errors.ts";
+import { attempt, InputError } from "../base/errors.ts";
 import { type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ToolNode } from "./graph.ts";
 import type { ChainTask, RecordId } from "./_task.ts";
@@ -21,7 +21,7 @@ const MAX_RESULTS = 20;
  * of ids may still lead to the answer. How many calls an argument took is counted for the one that took the most, so
  * that no way is missed.
  */
-export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
+export function hasShorterWay(plan: Plan, task: Omit<ChainTask, "tools">): boolean {
   const { world, given, target, answer, calls } = task;
   const { showing, distances } = plan.ways(target.type, target.path);
   const known = new Map<string, Map<string, Known>>();
@@ -44,10 +44,12 @@ export function hasShorterWay(plan: Plan, task: ChainTaskCore): boolean {
       const mayShow = showing.has(node);
       const isFar = !mayShow && !node.records.some(({ type }) => isNear(type));
       if (isFar && tried.length >= MAX_RESULTS) continue;
-      for (const input of orNone(() => [...inputsOf(node, world, idsOf, isNew)]) ?? []) {
+      for (
+        const input of attempt(() => [...inputsOf(node, world, idsOf, isNew)], InputError) ?? []
+      ) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
-        for (const record of orNone(() => world.records(name, input)) ?? []) {
-          const isTarget = mayShow && record.type === target.type && isSame(record.id, target.id);
+        for (const record of attempt(() => world.records(name, input), InputError) ?? []) {
+          const isTarget = mayShow && record.type === target.type && record.id === target.id;
           if (isTarget && plan.hasLeaf(node, record.place, target.path)) return true;
           if (isNear(record.type) || tried.length < MAX_RESULTS) learnt.push(record);
         }
@@ -93,13 +95,8 @@ export function* inputsOf<Id extends Pick<Known, "id">>(
   }
 }
 
-/** What the search asks of a task. */
-type ChainTaskCore = Pick<ChainTask, "world" | "given" | "target" | "answer" | "calls">;
-
 /** Whether each call of a task shows what the next one takes, and the last one alone shows the answer. */
-export function isShown(
-  { world, answer, calls, steps }: Pick<ChainTask, "steps"> & ChainTaskCore,
-): boolean {
+export function isShown({ world, answer, calls, steps }: Omit<ChainTask, "tools">): boolean {
   return calls.every(({ tool, arguments: input }, at) => {
     const value = resultOf(world, tool, input);
     if (value === undefined) return false;
@@ -110,7 +107,7 @@ export function isShown(
 
 /** Returns the result of a call; `undefined` if there is none. */
 export function resultOf(world: World, tool: string, input: JsonObject): JsonValue | undefined {
-  const result = orNone(() => world.call(tool, input));
+  const result = attempt(() => world.call(tool, input), InputError);
   return result !== undefined && "value" in result ? result.value : undefined;
 }
 
@@ -119,19 +116,4 @@ export function holds(value: JsonValue | undefined, part: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some((inner) => holds(inner, part))
     : value === part;
-}
-
-/** Whether two ids are the same. */
-export function isSame(one: JsonValue, other: JsonValue): boolean {
-  return one === other;
-}
-
-/** Returns what is drawn; `undefined` where no value fits a schema. */
-export function orNone<Drawn>(draw: () => Drawn): Drawn | undefined {
-  try {
-    return draw();
-  } catch (error) {
-    if (error instanceof InputError) return undefined;
-    throw error;
-  }
 }

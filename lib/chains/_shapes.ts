@@ -3,10 +3,18 @@
  * @module
  */
 
-import { fieldOf, isJsonObject, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import {
+  exactJson,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  jsonText,
+  type JsonValue,
+} from "../base/json.ts";
 import { Checks } from "../tools/schema/mock.ts";
 import { schemasFor } from "../tools/schema/position.ts";
-import { isWithin } from "./_leaves.ts";
+import { recordAround } from "./_plan.ts";
+import { plainName } from "./_words.ts";
 import type { IdType, RecordPlace, ToolGraph, ToolNode } from "./graph.ts";
 
 /** A type of things, whose records may have several ids. */
@@ -37,8 +45,6 @@ export interface Spot {
   /** The record around it, and how that refers to this one. */
   readonly around?: Spot;
   readonly relation?: Relation;
-  /** The first one in the items of the same list, if that is another one. */
-  readonly leader?: Spot;
   /** What the tool says of the list around it, at the top of a result. */
   readonly list?: JsonObject;
 }
@@ -48,8 +54,8 @@ export interface Part {
   readonly parts: Map<string, Part>;
   /** The record here, or its id, or either in the results of different tools. */
   readonly spots: Spot[];
-  /** Of the items of a list, the first record in them. */
-  leader?: Spot;
+  /** Of the items of a list, the records in them. */
+  listed?: Spot[];
 }
 
 /** Returns a part that leads nowhere yet. */
@@ -99,8 +105,8 @@ export class Shown {
   }
 }
 
-function itemsOf({ items, prefixItems, contains }: JsonObject): JsonValue[] {
-  return [items ?? prefixItems ?? contains].flat().filter((own) => own !== undefined);
+function itemsOf({ items, prefixItems }: JsonObject): JsonValue[] {
+  return [items ?? prefixItems].flat().filter((own) => own !== undefined);
 }
 
 function propertiesOf(schema: JsonObject, name: string): JsonValue[] {
@@ -124,8 +130,6 @@ export interface ToolShape {
   /** All records in a result by the ways there, each after the one around it; and what is on these ways. */
   readonly spots: ReadonlyMap<string, Spot>;
   readonly ways: ReadonlySet<string>;
-  /** What parameters refer to, as the places that repeat them say. */
-  readonly words: ReadonlyMap<string, string>;
 }
 
 /** What worlds of the same graphs share. */
@@ -181,7 +185,9 @@ export class Shapes {
   relationTo(entity: Entity, parent: Entity, word = parent.name): Relation | undefined {
     const own = [...entity.relations.values()].filter(({ target }) => target === parent);
     const single = own.filter(({ isList }) => !isList);
-    return [word, parent.name].map((name) => own.find((one) => plain(one.name) === plain(name)))
+    return [word, parent.name].map((name) =>
+      own.find((one) => plainName(one.name) === plainName(name))
+    )
       .find((one) => one !== undefined) ?? (single.length === 1 ? single[0] : undefined);
   }
 
@@ -196,28 +202,27 @@ export class Shapes {
     const shown = new Shown(this.checks.root, [schema ?? true]);
     const top = newPart();
     const spots = new Map<string, Spot>();
-    const words = new Map<string, string>();
     const shownAt = (path: readonly string[]) =>
       path.reduce<Shown | undefined>((own, part) => own?.at(part), shown);
     for (const place of node.records) {
       const { path, key, of } = place;
       const entity = this.entityOf.get(place.type)!;
-      const around = [...spots.values()].findLast(({ place: one }) =>
-        one.key !== undefined && one.path.length < path.length && isWithin(path, one.path)
-      );
+      const outer = recordAround(node.records, place);
+      const around = outer && spots.get(wayText(outer.path));
       const list = shownAt(path.slice(0, path.lastIndexOf("*")))?.parts[0];
       const own: Spot = { place, entity, ...(list && { list }) };
-      if (around === undefined) spots.set(wayText(path), addSpot(top, own, path));
-      else {
+      // A record within another one is always of a relation.
+      if (around === undefined || !("relation" in of)) {
+        spots.set(wayText(path), addSpot(top, own, path));
+      } else {
         const { relations } = around.entity;
         const way = path.slice(around.place.path.length);
-        const [name, isList] = [relationOf(place), way.includes("*")];
+        const [name, isList] = [of.relation, way.includes("*")];
         const relation = relations.getOrInsert(wayText([name, entity.name, `${isList}`]), {
           ...{ entity: around.entity, name, type: place.type, target: entity, isList },
         });
         const spot = addSpot(around.entity.top, { ...own, relation }, way);
         spots.set(wayText(path), { ...spot, place, around });
-        if ("argument" in of) words.set(of.argument, name);
       }
       for (const one of key === undefined ? [] : shownAt(path)?.schemas ?? []) {
         const text = `${entity.name} ${jsonText(one)}`;
@@ -228,7 +233,7 @@ export class Shapes {
     const ways = new Set(
       node.records.flatMap(({ path }) => path.map((_, at) => wayText(path.slice(0, at + 1)))),
     );
-    return { ...{ node, shown, top, spots, ways, words }, schema: schema ?? true };
+    return { ...{ node, shown, top, spots, ways }, schema: schema ?? true };
   }
 
   /** Returns a schema whose references lead to the definitions of all tools, to which it adds its own. */
@@ -250,18 +255,9 @@ export class Shapes {
   }
 }
 
-/** Returns a schema whose references lead to where it was moved. */
-function moved(value: JsonValue, to: string): JsonValue {
-  if (Array.isArray(value)) return value.map((inner) => moved(inner, to));
-  if (!isJsonObject(value)) return value;
-  const isOwn = (key: string, inner: JsonValue) =>
-    key === "$ref" && typeof inner === "string" && inner.startsWith("#");
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      isOwn(key, inner) ? to + String(inner).slice(1) : moved(inner, to),
-    ]),
-  );
+/** Returns a schema whose references lead to where it was moved: within a text these quotes are written in another way. */
+function moved(schema: JsonObject, to: string): JsonObject {
+  return exactJson(jsonText(schema).replaceAll('"$ref":"#', `"$ref":"${to}`)) as JsonObject;
 }
 
 /** Adds a place, and returns it; of the same form at the end of the same way the first one counts. */
@@ -271,18 +267,13 @@ function addSpot(top: Part, own: Spot, way: readonly string[]): Spot {
     end = end.parts.getOrInsertComputed(name, newPart);
     if (name === "*") items = end;
   }
-  const spot = { ...own, ...(items?.leader && { leader: items.leader }) };
-  if (items !== undefined) items.leader ??= spot;
   const first = end.spots.find(({ place }) =>
     (place.key === undefined) === (own.place.key === undefined)
   );
-  if (first === undefined) end.spots.push(spot);
-  return first ?? spot;
-}
-
-/** The name of the relation of a record to the one around it. */
-function relationOf({ of, path, type }: RecordPlace): string {
-  return "relation" in of ? of.relation : wordOf(path.findLast((part) => part !== "*") ?? "", type);
+  if (first !== undefined) return first;
+  end.spots.push(own);
+  if (items !== undefined) (items.listed ??= []).push(own);
+  return own;
 }
 
 /** Returns the word for what a name of an id refers to: `owner` of `owner_id`. */
@@ -290,10 +281,6 @@ export function wordOf(name: string, type: string): string {
   const key = type.slice(type.lastIndexOf(".") + 1);
   const word = name.toLowerCase().endsWith(key.toLowerCase()) ? name.slice(0, -key.length) : name;
   return word.replace(/[_-]$/, "") || name;
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
 const SHAPES = new WeakMap<ToolGraph, Map<readonly ToolGraph[] | undefined, Shapes>>();

@@ -3,13 +3,13 @@
  * @module
  */
 
-import { cannot } from "../base/errors.ts";
+import { attempt, cannot, InputError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { ROUTE } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
 import { isUsable, type Plan, relationOf } from "./_plan.ts";
 import type { Phrase } from "./_questions.ts";
-import { holds, inputsOf, isSame, orNone, resultOf } from "./_search.ts";
+import { holds, inputsOf, resultOf } from "./_search.ts";
 import type { ChainStep, ChainTask, RecordId } from "./_task.ts";
 import type { ShownRecord, World } from "./world.ts";
 
@@ -53,7 +53,7 @@ export function inVersion(
     const [phrase, last] = [phrases[at]!, trail[at - 1]];
     const { place, around } = record;
     const isOfLast = around === undefined
-      ? last === undefined || Object.values(input).some((value) => isSame(value, last.id))
+      ? last === undefined || Object.values(input).some((value) => value === last.id)
       : last !== undefined && isOne(around, last);
     const isItem = place.path.slice(around?.place.path.length ?? 0).includes("*");
     if ("item" in phrase) return isOfLast && isItem && plan.hasLeaf(node, place, phrase.label);
@@ -64,10 +64,10 @@ export function inVersion(
   /** Yields the calls of a tool that lead on from the first records of the trail, and how far: the answer is its end. */
   function* callsFrom(known: number, node: ToolNode) {
     const idsOf = (type: string) => trail.slice(0, known).filter((one) => one.type === type);
-    for (const input of orNone(() => [...inputsOf(node, world, idsOf)]) ?? []) {
+    for (const input of attempt(() => [...inputsOf(node, world, idsOf)], InputError) ?? []) {
       const named = new Set<ShownRecord | undefined>([undefined]);
       let next = { known, step: steps[0]! };
-      for (const record of orNone(() => world.records(node.tool.name, input)) ?? []) {
+      for (const record of attempt(() => world.records(node.tool.name, input), InputError) ?? []) {
         const at = trail.findIndex((one) => isOne(one, record));
         const isKnown = at < known || named.has(record.around) && isNamed(at, input, node, record);
         if (at < 0 || !isKnown) continue;
@@ -127,5 +127,5 @@ function counterpart({ tool }: ToolNode, { nodes }: ToolGraph): ToolNode | undef
 }
 
 function isOne(one: RecordId, { type, id }: RecordId): boolean {
-  return one.type === type && isSame(one.id, id);
+  return one.type === type && one.id === id;
 }

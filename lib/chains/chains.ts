@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { sample as draw } from "@std/random";
-import { cannot } from "../base/errors.ts";
+import { attempt, cannot, InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { checkOptions, must, whole } from "../base/input.ts";
 import { canonicalJson, isObject, jsonText, type JsonValue, listText } from "../base/json.ts";
@@ -16,7 +16,7 @@ import { FRESH, SERVED, type Tool } from "../tools/tool.ts";
 import type { ToolGraph, ToolNode } from "./graph.ts";
 import type { Leaf } from "./_leaves.ts";
 import { Plan, relationOf, type View } from "./_plan.ts";
-import { hasShorterWay, isSame, isShown, orNone } from "./_search.ts";
+import { hasShorterWay, isShown } from "./_search.ts";
 import { type Phrase, questionOf, TEMPLATES } from "./_questions.ts";
 import type { Chain, ChainStep, ChainTask, RecordId } from "./_task.ts";
 import { inVersion, type TracedTask } from "./_versions.ts";
@@ -157,38 +157,31 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
   return Array.from({ length: tasks }, (_, index): Chain => {
     const length = lengths[index % lengths.length]!;
     const name = `chain ${index + 1} of ${countText(length, "call")}`;
-    const drawnFor = (seed: number) => {
-      const task = drawn(length, MAX_WAYS, seed, name);
-      if (task !== undefined) return task;
-      throw cannot(
-        `draw ${name}`,
-        "there must be a question that no fewer calls can answer",
-        `none of ${MAX_WAYS} has been one; try another seed`,
-      );
-    };
-    const chain: Chain = {
-      name,
-      calls: length,
-      graph,
+    const chainIn = (own: ToolGraph, wayOf: (task: TracedTask) => Partial<ChainTask>): Chain => ({
+      ...{ name, calls: length, graph: own },
       id: canonicalJson({
         ...{ ...reviewed, calls: length, name, offered, unknown },
         versions: others.map(([name, { graph: { digest } }]) => [name, digest]),
       }),
       sample: hash,
       confirmed: confirmed !== undefined,
-      draw: (seed) => withTools(graph, drawnFor(seed), offered, seed),
-    };
-    if (others.length === 0) return chain;
-    const inVersions = others.map(([version, own]): [string, Chain] => [version, {
-      ...chain,
-      graph: own.graph,
       draw(seed) {
-        const task = drawnFor(seed);
-        const way = inVersion(version, own, task, graph);
-        return withTools(own.graph, { ...task, ...way }, offered, seed);
+        const task = drawn(length, MAX_WAYS, seed, name);
+        if (task !== undefined) return withTools(own, { ...task, ...wayOf(task) }, offered, seed);
+        throw cannot(
+          `draw ${name}`,
+          "there must be a question that no fewer calls can answer",
+          `none of ${MAX_WAYS} has been one; try another seed`,
+        );
       },
-    }]);
-    return { ...chain, versions: new Map(inVersions) };
+    });
+    const chain = chainIn(graph, () => ({}));
+    if (others.length === 0) return chain;
+    const versions = new Map(others.map(([version, own]) => [
+      version,
+      chainIn(own.graph, (task) => inVersion(version, own, task, graph)),
+    ]));
+    return { ...chain, versions };
   });
 }
 
@@ -313,7 +306,7 @@ function drawTask(
     const stream = fork(seed, "way", tries);
     const way = plan.draw(calls, stream);
     if (way === undefined) continue;
-    const task = orNone(() => taskOf(plans, way, world, stream));
+    const task = attempt(() => taskOf(plans, way, world, stream), InputError);
     if (task === undefined || hasShorterWay(plan, task) || !isShown(task)) continue;
     return task;
   }
@@ -355,7 +348,7 @@ function taskOf(
   /** Goes on to a record, which must be another one than those before. */
   const see = (type: string, id: JsonValue | undefined) => {
     if (id === undefined || id === null) return false;
-    if (seen.some((one) => one.type === type && isSame(one.id, id))) return false;
+    if (seen.some((one) => one.type === type && one.id === id)) return false;
     seen.push({ type, id });
     return true;
   };
@@ -415,7 +408,7 @@ function taskOf(
   phrases.push({ field: leaf.path, from: type });
   const shared = Object.fromEntries(scopes);
   const question = questionOf(graph, shared, phrases);
-  const all = world.ids(type).filter((one) => !isSame(one, id))
+  const all = world.ids(type).filter((one) => one !== id)
     .map((one) => world.field(type, one, leaf.path))
     .filter((one) => one !== undefined && one !== null);
   // Whoever repeats what the question says names no other answer.
@@ -433,8 +426,8 @@ function taskOf(
 function isMade(world: World, { takes, records }: ToolNode): boolean {
   const types = [...records, ...takes.filter(({ role }) => role === "id")].map(({ type }) => type!);
   const scopes = takes.filter(({ role }) => role === "scope").map(({ type }) => type!);
-  return types.every((type) => orNone(() => world.ids(type)) !== undefined) &&
-    scopes.every((name) => orNone(() => world.scope(name)) !== undefined);
+  return types.every((type) => attempt(() => world.ids(type), InputError) !== undefined) &&
+    scopes.every((name) => attempt(() => world.scope(name), InputError) !== undefined);
 }
 
 /** Returns a tool whose calls a world answers. */

@@ -23,7 +23,7 @@ import { mocksOf } from "../tools/schema/mock.ts";
 import { resultCheck } from "../tools/schema/returns.ts";
 import { RESULT, ROUTE, type Tool } from "../tools/tool.ts";
 import { type Collection, collectionsOf, type KnownTool, knownTool } from "./_collections.ts";
-import { oneOf, type Parameter, placeIn, whyNone } from "./_collections.ts";
+import { oneOf, type Parameter, placeIn } from "./_collections.ts";
 import {
   type Decisions,
   type FoundPlace,
@@ -372,13 +372,14 @@ function decisions(
       if (isFixed(one) || scope.includes(one.name)) decided.set(`${tool.name}.${one.name}`, null);
     }
   }
-  const places = Object.keys(links).length === 0 ? [] : tools.flatMap((one) => [
-    ...one.parameters.map((view) => [`${one.tool.name}.${view.name}`, { one, view }] as const),
-    ...one.places.map((view) =>
-      [`${one.tool.name}:${view.path.join(".")}`, { one, view }] as const
-    ),
-  ]);
-  const known = new Map<string, { readonly one: KnownTool; readonly view: View }>(places);
+  const known = new Map<string, { readonly one: KnownTool; readonly view: View }>(
+    tools.flatMap((one) => [
+      ...one.parameters.map((view) => [`${one.tool.name}.${view.name}`, { one, view }] as const),
+      ...one.places.map((view) =>
+        [`${one.tool.name}:${view.path.join(".")}`, { one, view }] as const
+      ),
+    ]),
+  );
   const types = collections.map(({ name }) => name);
   assertKnown("links", "TOOL.PARAMETER or TOOL:WAY.IN.RESULT", Object.keys(links), [
     ...known.keys(),
@@ -517,15 +518,15 @@ function suggestionsOf(known: readonly KnownTool[], { parameters, places }: Link
   return [...found.values()];
 }
 
-/** Returns what keeps tools from being of use: results and records that are not known, and ids that nothing takes. */
-function gapsOf(known: readonly KnownTool[], { parameters, places }: Links): Gap[] {
+/** Returns what keeps tools from being of use: results that are not known, and ids that nothing takes. */
+function gapsOf(known: readonly KnownTool[], { places }: Links): Gap[] {
   const gaps = new Map<string, Gap>();
   for (const one of known.filter(({ reads }) => reads)) {
     const { tool: { name: tool }, result } = one;
-    const isTyped = one.parameters.some((parameter) => parameters.has(parameter));
-    const unknown = `its result is not known: give returns.${tool}, a schema or an example`;
-    const reason = result === undefined ? unknown : isTyped ? undefined : whyNone(one);
-    if (reason !== undefined) gaps.set(`tool ${tool}`, { tool, reason });
+    if (result === undefined) {
+      const reason = `its result is not known: give returns.${tool}, a schema or an example`;
+      gaps.set(`tool ${tool}`, { tool, reason });
+    }
     const linked = new Set(places.get(one)!.map(({ place }) => place.name));
     for (const place of one.places) {
       const words = wordsOf(place.name);

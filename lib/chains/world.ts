@@ -104,11 +104,8 @@ export class World {
   readonly #shapes: Shapes;
   readonly #seed: number;
   readonly #options: WorldOptions;
-  readonly #takesUnknown: boolean;
   readonly #pools = new Map<Entity, readonly WorldRecord[]>();
-  readonly #indexes = new Map<string, ReadonlyMap<JsonValue, WorldRecord>>();
   readonly #scopes = new Map<string, JsonValue>();
-  readonly #orders = new Map<Relation, ReadonlyMap<WorldRecord, WorldRecord>>();
   readonly #values = new Map<string, JsonValue | undefined>();
   readonly #results = new Map<string, JsonValue | undefined>();
   readonly #records = new Map<string, readonly ShownRecord[]>();
@@ -118,7 +115,6 @@ export class World {
     this.#shapes = shapesOf(graph, options.versions);
     this.#seed = seed;
     this.#options = options;
-    this.#takesUnknown = options.unknown === "values";
   }
 
   /** Returns the same world with the tools of another one of its versions. */
@@ -134,10 +130,8 @@ export class World {
    * @throws {InputError} If no value is an id of the type.
    */
   ids(type: string, isFront?: boolean): JsonValue[] {
-    return [...this.#index(type)].filter(([, one]) =>
-      isFront === undefined || one.isFront === isFront
-    )
-      .map(([id]) => id);
+    return this.#poolOf(type).filter((one) => isFront === undefined || one.isFront === isFront)
+      .map(({ ids }) => ids.get(type)!);
   }
 
   /**
@@ -165,12 +159,12 @@ export class World {
     if (shape.node.result === undefined) return { value: null };
     const own = this.#callOf(shape, args);
     const value = this.#results.getOrInsertComputed(own.key, () =>
-      orUnfit(() => {
+      attempt(() => {
         const value = this.#shown(own, shape.shown, shape, []);
         return value !== undefined && this.#shapes.checks.fits(shape.schema, value)
           ? value
           : undefined;
-      }));
+      }, Unfit));
     if (value !== undefined) return { value };
     throw cannot(
       `make up a result of ${tool}`,
@@ -181,24 +175,13 @@ export class World {
 
   /**
    * Returns the value at a way within a record, such as `["address", "city"]`; `*` is the first item of a list.
-   * `undefined` if there is none. It is the value in the result of each tool that shows it.
+   * `undefined` if there is none, or if it is of another record. It is the value in the result of each tool that shows it.
    */
   field(type: string, id: JsonValue, path: readonly string[]): JsonValue | undefined {
-    let base: Base = this.#record(type, id);
-    let value = this.#value(base, path[0]);
-    let at: Part | undefined = base.of.top;
-    for (const [index, name] of path.entries()) {
-      value = name === "*" && Array.isArray(value) ? value[0] : fieldOf(value, name);
-      at = at?.parts.get(name);
-      const [spot]: readonly Spot[] = at?.spots ?? [];
-      if (spot === undefined || value === undefined) continue;
-      const record: WorldRecord | undefined = this.#at(base, spot)[0];
-      if (record === undefined) return undefined;
-      [base, at] = [record, record.of.top];
-      value = spot.place.key === undefined
-        ? this.#idOf(record, spot.place.type)
-        : this.#value(record, path[index + 1]);
-    }
+    const value = path.reduce<JsonValue | undefined>(
+      (inner, name) => name === "*" && Array.isArray(inner) ? inner[0] : fieldOf(inner, name),
+      this.#value(this.#record(type, id), path[0]),
+    );
     return value === HOLE ? undefined : value;
   }
 
@@ -241,41 +224,36 @@ export class World {
   }
 
   /** The argument of a call that names nothing, or nothing of what those before it name. */
-  #unknown({ node, spots, words }: ToolShape, args: JsonObject): Unknown | undefined {
+  #unknown({ node, spots }: ToolShape, args: JsonObject): Unknown | undefined {
+    if (this.#options.unknown === "values") return undefined;
     const parents: [Take, WorldRecord][] = [];
-    for (const take of this.#takesUnknown ? [] : node.takes) {
+    for (const take of node.takes) {
       const { parameter, role, type = "" } = take;
       const value = fieldOf(args, parameter);
       if (value === undefined || role !== "id" && role !== "scope") continue;
+      const unknown = { parameter, type, value };
       // Where there are none, no value is known.
-      let isKnown = attempt(() =>
-        role === "id" ? this.#index(type).has(value) : this.scope(type) === value
-      ) ?? false;
-      if (role === "id" && isKnown) {
-        const record = this.#record(type, value);
-        const isReturned = spots.values().some(({ place: { of, key } }) =>
-          key !== undefined && "argument" in of && of.argument === parameter
+      if (role === "scope" && attempt(() => this.scope(type)) !== value) return unknown;
+      if (role === "scope") continue;
+      const record = attempt(() => this.#poolOf(type))?.find(({ ids }) => ids.get(type) === value);
+      if (record === undefined) return unknown;
+      const isReturned = spots.values().some(({ place: { of, key } }) =>
+        key !== undefined && "argument" in of && of.argument === parameter
+      );
+      const isBelow = !isReturned ||
+        parents.every(([parent, one]) =>
+          this.#members(record.of, one, parent)?.includes(record) !== false
         );
-        isKnown = !isReturned ||
-          parents.every(([parent, one]) =>
-            this.#members(record.of, one, words.get(parent.parameter), parent)
-              ?.includes(record) !== false
-          );
-        parents.push([take, record]);
-      }
-      if (!isKnown) return { parameter, type, value };
+      if (!isBelow) return unknown;
+      parents.push([take, record]);
     }
   }
 
-  /** The records that there are, by their ids of a type. */
-  #index(type: string): ReadonlyMap<JsonValue, WorldRecord> {
-    return this.#indexes.getOrInsertComputed(type, () => {
-      const entity = this.#shapes.entityOf.get(type);
-      if (entity !== undefined) {
-        return new Map(this.#pool(entity).map((one) => [one.ids.get(type)!, one]));
-      }
-      throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
-    });
+  /** The records that there are of a type. */
+  #poolOf(type: string): readonly WorldRecord[] {
+    const entity = this.#shapes.entityOf.get(type);
+    if (entity !== undefined) return this.#pool(entity);
+    throw cannot(`draw ids of ${type}`, "it must be a type of the graph", "there is none");
   }
 
   #pool(entity: Entity): readonly WorldRecord[] {
@@ -317,15 +295,15 @@ export class World {
     const token = `${word(stream)}-${randomIntegerBetween(1000, 9999, stream)}`;
     const { checks } = this.#shapes;
     const isPlain = !/"(?:format|pattern|enum)":/.test(jsonText(schema));
-    return orUnfit(() => {
+    return attempt(() => {
       if (isPlain && checks.fits(schema, token)) return token;
       const value = new Maker(checks).make(schema, new Draws(this.#seed, key, {}));
       return checks.fits(schema, value) ? value : undefined;
-    });
+    }, Unfit);
   }
 
   #record(type: string, id: JsonValue): WorldRecord {
-    const known = this.#index(type).get(id);
+    const known = this.#poolOf(type).find(({ ids }) => ids.get(type) === id);
     if (known !== undefined) return known;
     const key = `record\u0000${type}\u0000${canonicalJson(id)}`;
     const of = this.#shapes.entityOf.get(type)!;
@@ -342,24 +320,9 @@ export class World {
     const { target, name, isList } = relation;
     const some = (most: number) =>
       this.#some(target, `${record.key}\u0000related\u0000${name}`, 1, most, record.isFront);
-    if (!isList) return [this.#order(relation).get(record) ?? some(1)[0]!];
+    if (!isList) return [some(2).find((one) => one !== record) ?? record];
     const back = this.#shapes.backOf(relation);
     return back ? this.#referring(record, back) : some(3);
-  }
-
-  /** Which record each of a pool refers to: two to the same, so that lists of them are neither empty nor long. */
-  #order(relation: Relation): ReadonlyMap<WorldRecord, WorldRecord> {
-    return this.#orders.getOrInsertComputed(relation, ({ entity, name, target }) => {
-      const key = `related\u0000${entity.name}\u0000${name}`;
-      return new Map([true, false].flatMap((isFront) => {
-        const targets = this.#some(target, key, POOL, POOL, isFront);
-        const at = (place: number) => targets[place % targets.length]!;
-        return this.#some(entity, `${key}\u0000own`, POOL, POOL, isFront).map((own, place) => {
-          const found = at(place >> 1);
-          return [own, found === own ? at((place >> 1) + 1) : found] as const;
-        });
-      }));
-    });
   }
 
   /** The records of the pool that refer to a record. */
@@ -378,14 +341,8 @@ export class World {
     return shuffle(own.length > 0 ? own : pool, stream).slice(0, size);
   }
 
-  /** The records at a place: one, or those of a list, as many as at the first place in its items. */
+  /** The records at a place: one, or those of a list. */
   #at(base: Base, spot: Spot): readonly WorldRecord[] {
-    const own = this.#own(base, spot);
-    if (spot.leader === undefined || own.length === 0) return own;
-    return this.#at(base, spot.leader).map((_, index) => own[index % own.length]!);
-  }
-
-  #own(base: Base, spot: Spot): readonly WorldRecord[] {
     if (!("args" in base)) return this.#targets(base, spot.relation!);
     const { place: { of, type, path }, entity } = spot;
     const given = "argument" in of ? fieldOf(base.args, of.argument) : undefined;
@@ -396,10 +353,9 @@ export class World {
   }
 
   /** The records of a list of what the arguments name. */
-  #listed({ entity, list }: Spot, { named, of: shape, isFront }: Call): WorldRecord[] {
-    const members = named.map(([take, parent]) =>
-      this.#members(entity, parent, shape.words.get(take.parameter), take)
-    ).filter((own) => own !== undefined);
+  #listed({ entity, list }: Spot, { named, isFront }: Call): WorldRecord[] {
+    const members = named.map(([take, parent]) => this.#members(entity, parent, take))
+      .filter((own) => own !== undefined);
     const key = `list ${[entity.name, ...named.map(([, { key }]) => key)].join()}`;
     const [first, ...others] = members.length > 0
       ? members
@@ -412,11 +368,9 @@ export class World {
   #members(
     entity: Entity,
     parent: WorldRecord,
-    word: string | undefined,
     { parameter, type }: Take,
   ): readonly WorldRecord[] | undefined {
-    const name = word ?? wordOf(parameter, type!);
-    const relation = this.#shapes.relationTo(entity, parent.of, name);
+    const relation = this.#shapes.relationTo(entity, parent.of, wordOf(parameter, type!));
     if (relation !== undefined) return this.#referring(parent, relation);
     const own = parent.of.relations.values()
       .find(({ isList, target }) => isList && target === entity);
@@ -446,8 +400,8 @@ export class World {
         return only === undefined || only === name ? known.within!(name, true) : { value: HOLE };
       };
       const top = { ...known, within };
-      const maker = new Maker(this.#shapes.checks, { isPartial: true });
-      return orUnfit(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)));
+      const maker = new Maker(this.#shapes.checks, true);
+      return attempt(() => maker.make(base.of.schema, new Draws(this.#seed, base.key, top)), Unfit);
     });
   }
 
@@ -456,8 +410,9 @@ export class World {
     const items = parts.get("*");
     return {
       ...(spots.length > 0 && { value: HOLE }),
-      // A list of lists of records has one of them.
-      count: items && (items.leader ? this.#at(base, items.leader).length : 1),
+      // A list of lists of records has one of them, and one of several records an item is as long as those last.
+      count: items &&
+        Math.max(0, ...items.listed?.map((spot) => this.#at(base, spot).length) ?? [1]),
       within: (name) => {
         const part = parts.get(typeof name === "number" ? "*" : name);
         return part && this.#known(base, part);
@@ -491,7 +446,7 @@ export class World {
         if (shown.isOptional) return undefined;
         const key = wayText([base.key, ...way.slice(path.length), `${place}`]);
         const maker = new Maker(this.#shapes.checks);
-        return orUnfit(() => maker.make(shown.schemas[0]!, new Draws(this.#seed, key)));
+        return attempt(() => maker.make(shown.schemas[0]!, new Draws(this.#seed, key)), Unfit);
       }
       const inner = (one: JsonValue, name: string, at = place) => {
         const view = shown.at(name);
@@ -544,14 +499,4 @@ function unfit(what: string): InputError {
     "a value must fit the schemas of all tools that have it",
     "none does",
   );
-}
-
-/** Returns what is made; `undefined` where nothing fits. */
-function orUnfit<Made>(make: () => Made): Made | undefined {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof Unfit) return undefined;
-    throw error;
-  }
 }

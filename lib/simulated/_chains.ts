@@ -74,10 +74,10 @@ function mistakeIn(task: ChainTask, draws: MistakeDraws): OtherId | undefined {
   const records = [...task.given, ...task.steps.map(({ shows }) => shows)];
   const others = task.calls.flatMap(({ arguments: input }, place) =>
     Object.entries(input).flatMap(([parameter, value]) => {
-      const record = records.find(({ id }) => isSame(id, value));
+      const record = records.find(({ id }) => id === value);
       const ids = record === undefined ? [] : shuffle(task.world.ids(record.type), stream);
       const other = ids.map((id): OtherId => ({ place, parameter, id }))
-        .find((one) => !isSame(one.id, value) && leadsElsewhere(task, one));
+        .find((one) => one.id !== value && leadsElsewhere(task, one));
       return other ?? [];
     })
   );
@@ -93,7 +93,7 @@ function leadsElsewhere(task: ChainTask, other: OtherId): boolean {
     if (result === undefined || !("value" in result)) return true;
     results.push(result.value);
   }
-  return !isSame(shownIn(task, results, task.answer) ?? null, task.answer);
+  return shownIn(task, results, task.answer) !== task.answer;
 }
 
 /** The arguments of the next call, by what the results before show; `undefined` if they lack one. */
@@ -117,10 +117,10 @@ function shownIn(
   results: readonly JsonValue[],
   value: JsonValue,
 ): JsonValue | undefined {
-  const place = isSame(value, answer)
+  const place = value === answer
     ? calls.length - 1
-    : steps.findIndex(({ shows }) => isSame(shows.id, value));
-  if (place < 0 || given.some(({ id }) => isSame(id, value))) return value;
+    : steps.findIndex(({ shows }) => shows.id === value);
+  if (place < 0 || given.some(({ id }) => id === value)) return value;
   const { tool, arguments: input } = calls[place]!;
   const right = world.call(tool, input);
   const way = "value" in right ? wayTo(right.value, value) : undefined;
@@ -132,7 +132,7 @@ function shownIn(
 
 /** The way to the first place where a value stands in another one. */
 function wayTo(value: JsonValue, wanted: JsonValue): readonly string[] | undefined {
-  if (isSame(value, wanted)) return [];
+  if (value === wanted) return [];
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
     const way = wayTo(inner, wanted);
@@ -147,8 +147,4 @@ function valueAt(value: JsonValue | undefined, way: readonly string[]): JsonValu
     inner = Reflect.get(inner, key);
   }
   return inner;
-}
-
-function isSame(one: JsonValue, other: JsonValue): boolean {
-  return one === other || canonicalJson(one) === canonicalJson(other);
 }

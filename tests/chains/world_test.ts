@@ -149,17 +149,14 @@ Deno.test("World has one value for a type, an id and a path, whichever tool show
     }
     for (const [leaf, value] of known) {
       const [type, id, ...path] = leaf.split("\t");
-      if (path.every((part) => !/^\d+$/.test(part))) {
+      // What is of another record is related, and no field.
+      if (path.every((part) => !/^\d+$|_ids?$/.test(part))) {
         assertEquals(world.field(type!, id!, path), value, leaf);
       }
     }
     for (const id of world.ids("project.id")) {
-      const owner = world.related("project.id", id, "owner");
-      assertEquals(world.field("project.id", id, ["owner_id"]), owner);
-      assertEquals(
-        world.field("project.id", id, ["owner", "name"]),
-        world.field("user.id", owner!, ["name"]),
-      );
+      const owner = world.related("project.id", id, "owner")!;
+      assertEquals(known.getOrInsert(`project.id\t${id}\towner_id`, owner), owner);
     }
   });
 });
@@ -202,7 +199,6 @@ Deno.test("World lists under a record those that refer to it", () => {
       for (const id of world.ids(parent)) {
         const args = { [parent.replace(".", "_")]: id };
         const own = world.ids(type).filter((one) => world.related(type, one, relation) === id);
-        assert([0, 2].includes(own.length));
         const records = world.records(tool, args).filter(({ place }) => place.type === type);
         assertEquals(records.map(({ id }) => id).toSorted(), own.toSorted());
       }

@@ -11,12 +11,11 @@ import {
   type JsonObject,
   jsonText,
   type JsonValue,
-  withNumbers,
 } from "../../base/json.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../references/symbol_table.ts";
 import { assertEnding } from "./_ending.ts";
-import { targetOf, typeOf } from "./position.ts";
+import { isOfNull, targetOf } from "./position.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type ValueCheck, valueCheck } from "./validate.ts";
@@ -69,7 +68,7 @@ export function mocksOf(schema: JsonObject, unsafePatterns = false): MakeMock {
       const key = ["openapi", ...purpose, canonicalJson(input), tries].join("\u0000");
       const at = new Draws(seed, key, tries === 0 ? given : undefined);
       try {
-        const value = new Maker(checks, { attempt: tries }).make(schema, at);
+        const value = new Maker(checks, false, tries >= ATTEMPTS / 2).make(schema, at);
         if (!checks.fits(schema, value)) continue;
         found ??= { value };
         // A success is not to be taken for a failure, if another value will do.
@@ -127,20 +126,15 @@ export class Draws {
   }
 }
 
-/** How a value is made. */
-export interface MakerOptions {
-  /** The attempt, from 0: later ones leave out more. */
-  readonly attempt?: number;
-  /** Whether it may be large, and has holes for required parts for which nothing is found. */
-  readonly isPartial?: boolean;
-}
-
-/** Makes one value. */
+/**
+ * Makes one value; where `isPartial`, it may be large, and has holes for required parts for which nothing is found; where
+ * `isLeast`, it has nothing that may be left out.
+ */
 export class Maker {
   #values = 0;
   #characters = 0;
 
-  constructor(readonly checks: Checks, readonly options: MakerOptions = {}) {}
+  constructor(readonly checks: Checks, readonly isPartial = false, readonly isLeast = false) {}
 
   /**
    * Returns a value for the whole, or for a part.
@@ -164,9 +158,8 @@ export class Maker {
 
   #fitting(whole: JsonObject, at: Draws): JsonValue {
     if (Object.hasOwn(whole, "const")) return this.#counted(whole["const"]!);
-    const types = typesOf(whole);
-    if (Array.isArray(whole["enum"])) return this.#counted(this.#listed(whole, types, at));
-    return this.#typed(whole, this.#type(types, at), at);
+    if (Array.isArray(whole["enum"])) return this.#counted(this.#listed(whole, at));
+    return this.#typed(whole, this.#type(typesOf(whole), at), at);
   }
 
   /** Counts the characters of a value that is not made of others: a schema may ask for very many long ones. */
@@ -178,8 +171,7 @@ export class Maker {
 
   /** Whether a part is so deep within the whole that a small one has to do, without optional parts. */
   #isDeep({ depth }: Draws): boolean {
-    return Number(this.options.attempt) >= ATTEMPTS / 2 || depth >= FULL_DEPTH ||
-      !this.options.isPartial && this.#values >= FULL_VALUES;
+    return this.isLeast || depth >= FULL_DEPTH || !this.isPartial && this.#values >= FULL_VALUES;
   }
 
   /** Returns all that applies to one value, with one branch of each choice. */
@@ -214,37 +206,24 @@ export class Maker {
   /** Chooses a branch: any, and deep within a value a small one. Of the same branches among others the same is chosen. */
   #branch(branches: readonly JsonValue[], at: Draws): JsonValue {
     const fitting = branches.filter((branch) =>
-      at.known ? !this.#isNull(branch) : this.#isDeep(at) && this.#isSmall(branch)
+      at.known ? !isOfNull(branch) : this.#isDeep(at) && this.#isSmall(branch)
     );
     const chosen = fitting.length > 0 ? fitting : branches;
     const ranks = chosen.map((branch) => at.number(`branch ${jsonText(branch)}`));
     return chosen[ranks.indexOf(Math.min(...ranks))]!;
   }
 
-  /** Whether a schema is that of null alone. */
-  #isNull(schema: JsonValue): boolean {
-    return isJsonObject(schema) &&
-      (schema["type"] === "null" || schema["const"] === null && Object.hasOwn(schema, "const"));
-  }
-
   /** Whether a schema is that of a value without parts. */
   #isSmall(schema: JsonValue): boolean {
-    let found = schema;
-    for (let hops = 0; isJsonObject(found) && typeof found["$ref"] === "string"; hops++) {
-      if (hops > MAX_DEPTH) return false;
-      found = targetOf(this.checks.root, found["$ref"]) ?? true;
-    }
-    if (!isJsonObject(found)) return found === true;
+    if (!isJsonObject(schema)) return schema === true;
+    const found = targetOf(this.checks.root, schema["$ref"]) ?? schema;
     return typesOf(found)?.some((type) => type !== "object" && type !== "array") ??
       (Object.hasOwn(found, "enum") || Object.hasOwn(found, "const"));
   }
 
-  #listed(schema: JsonObject, types: readonly JsonValue[] | undefined, at: Draws): JsonValue {
-    const values = (schema["enum"] as JsonValue[]).filter((value) =>
-      (types === undefined || types.includes(typeOf(value)) ||
-        types.includes("integer") && Number.isInteger(withNumbers(value))) &&
-      (typeof value === "object" && value !== null || this.checks.fitsPlain(schema, value))
-    );
+  #listed(schema: JsonObject, at: Draws): JsonValue {
+    const values = (schema["enum"] as JsonValue[])
+      .filter((value) => this.checks.fitsPlain(schema, value));
     const others = at.known ? values.filter((value) => value !== null) : values;
     const value = sample(others.length > 0 ? others : values, at.stream("listed"));
     if (value === undefined) throw new Unfit();
@@ -254,17 +233,12 @@ export class Maker {
   /** Chooses a type: seldom null, and deep within a value one without parts. */
   #type(types: readonly JsonValue[] | undefined, at: Draws): JsonValue {
     if (types === undefined) return "string";
-    const isNull = types.length > 1 && types.includes("null") && !at.known &&
-      (this.#isDeep(at) || at.number("null") < 0.15);
-    if (isNull) return "null";
+    const isDeep = this.#isDeep(at);
+    const isNull = types.includes("null") && !at.known && (isDeep || at.number("null") < 0.15);
     const others = types.filter((type) => type !== "null");
-    const small = this.#isDeep(at)
-      ? others.filter((type) => type !== "object" && type !== "array")
-      : [];
-    return sample(
-      small.length > 0 ? small : others.length > 0 ? others : types,
-      at.stream("type"),
-    )!;
+    if (isNull || others.length === 0) return "null";
+    const small = others.filter((type) => !isDeep || type !== "object" && type !== "array");
+    return sample(small.length > 0 ? small : others, at.stream("type"))!;
   }
 
   #typed(schema: JsonObject, type: JsonValue, at: Draws): JsonValue {
@@ -312,54 +286,37 @@ export class Maker {
 
   #number(schema: JsonObject, isWhole: boolean, at: Draws): number {
     const stream = at.stream("number");
-    const bound = (keyword: string) =>
-      typeof schema[keyword] === "number" ? schema[keyword] : undefined;
-    const [above, below] = [bound("exclusiveMinimum"), bound("exclusiveMaximum")];
-    const step = bound("multipleOf");
-    const low = Math.max(bound("minimum") ?? -Infinity, above ?? -Infinity);
-    const high = Math.min(bound("maximum") ?? Infinity, below ?? Infinity);
+    const bounds = (...keywords: readonly string[]) =>
+      keywords.map((keyword) => schema[keyword]).filter((bound) => typeof bound === "number");
+    const low = Math.max(...bounds("minimum", "exclusiveMinimum"));
+    const high = Math.min(...bounds("maximum", "exclusiveMaximum"));
     // Positive, and so many that two are seldom the same.
     const isTime = /time/.test(String(schema["format"]));
-    const usual = isTime ? 1_700_000_000 : 1_000;
-    const span = isTime ? 100_000_000 : 98_999;
+    const [usual, span] = isTime ? [1_700_000_000, 100_000_000] : [1_000, 98_999];
+    const [step = isWhole ? 1 : 0.01] = bounds("multipleOf");
     // A bound that no number is exact at, as of 64 bits, leaves the usual ones.
     const from = Math.max(low, Math.min(usual, high - span));
-    const to = high < Infinity ? high : from + span;
-    if (step !== undefined && step > 0) {
-      // Fractions are not exact: the check decides.
-      const [first, last] = [
-        Math.ceil(from / step),
-        Math.floor(Math.min(to, from + span * step) / step),
-      ];
-      if (first > last) throw new Unfit();
-      const value = Number((randomIntegerBetween(first, last, stream) * step).toPrecision(15));
-      if (this.checks.fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) {
-        return value;
-      }
-      throw new Unfit();
-    }
-    if (isWhole) {
-      const first = above !== undefined && above >= from ? Math.floor(above) + 1 : Math.ceil(from);
-      const last = below !== undefined && below <= high ? Math.ceil(below) - 1 : Math.floor(to);
-      if (first > last || !Number.isSafeInteger(first)) throw new Unfit();
-      return randomIntegerBetween(first, Math.min(last, first + span), stream);
-    }
-    if (from > to) throw new Unfit();
-    const drawn = from + stream.prng() * (Math.min(to, from + span) - from);
-    const rounded = Math.round(drawn * 100) / 100;
-    const fits = (value: number) =>
-      value >= low && value <= high && value !== above && value !== below;
-    if (fits(rounded)) return rounded;
-    if (fits(drawn)) return drawn;
-    throw new Unfit();
+    const to = Math.min(high, from + Math.max(span, step));
+    // Fractions are not exact: the check decides.
+    const exact = (count: number) =>
+      Number.isInteger(step) ? count * step : Number((count * step).toPrecision(15));
+    const [least, most] = [Math.ceil(from / step), Math.floor(to / step)];
+    const first = exact(least) === schema["exclusiveMinimum"] ? least + 1 : least;
+    const last = exact(most) === schema["exclusiveMaximum"] ? most - 1 : most;
+    const between = from + stream.prng() * (to - from);
+    const drawn = first <= last ? exact(randomIntegerBetween(first, last, stream)) : between;
+    const value = [drawn, between].find((value) =>
+      (!isWhole || Number.isSafeInteger(value)) && this.checks.fitsPlain(schema, value)
+    );
+    if (value === undefined) throw new Unfit();
+    return value;
   }
 
   #list(schema: JsonObject, at: Draws): JsonValue[] {
-    const { items = true, prefixItems, contains, uniqueItems } = schema;
+    const { items = true, prefixItems, uniqueItems } = schema;
     // In older drafts a list of items says what prefixItems says.
     const first = [prefixItems, items].find(Array.isArray) ?? [];
-    const needed = contains === undefined ? 0 : sizeOf(schema, "minContains", 1);
-    const least = Math.max(sizeOf(schema, "minItems", 0), needed);
+    const least = sizeOf(schema, "minItems", 0);
     const most = items === false
       ? Math.min(first.length, sizeOf(schema, "maxItems", Infinity))
       : sizeOf(schema, "maxItems", Infinity);
@@ -369,13 +326,7 @@ export class Maker {
     const seen = new Set<string>();
     for (let tries = 0; list.length < count && tries < count + ATTEMPTS; tries++) {
       const place = list.length;
-      const own = place < first.length
-        ? first[place]!
-        : place < first.length + needed && contains !== undefined
-        ? contains
-        : Array.isArray(items)
-        ? true
-        : items;
+      const own = first[place] ?? (Array.isArray(items) ? true : items);
       const value = this.make(own, at.within(tries, own));
       const text = uniqueItems === true && value !== HOLE ? canonicalJson(value) : String(place);
       if (!seen.has(text)) list.push(value);
@@ -408,7 +359,7 @@ export class Maker {
         entries.set(name, this.make(own, inner));
       } catch (error) {
         // It is left out where nothing is found for it.
-        if (!(error instanceof Unfit) || isNeeded && !this.options.isPartial) throw error;
+        if (!(error instanceof Unfit) || isNeeded && !this.isPartial) throw error;
         if (isNeeded) entries.set(name, HOLE);
       }
     };
@@ -457,7 +408,7 @@ function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
   if (has("properties", "required", "additionalProperties", "patternProperties", "minProperties")) {
     return ["object"];
   }
-  if (has("items", "prefixItems", "minItems", "contains")) return ["array"];
+  if (has("items", "prefixItems", "minItems")) return ["array"];
   if (has("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")) {
     return ["number"];
   }
@@ -480,7 +431,7 @@ export class Unfit extends Error {}
 
 /** Checks of values by a schema and its parts. */
 export class Checks {
-  readonly #own = new Map<JsonObject, ValueCheck>();
+  readonly #own = new WeakMap<JsonObject, ValueCheck>();
   readonly #checks = new Map<string, ValueCheck>();
   /** All that applies where a schema does, of schemas without a choice. */
   readonly wholes = new Map<JsonObject, JsonObject>();
@@ -562,7 +513,10 @@ function merged(one: JsonObject, other: JsonObject): JsonObject {
     else if (keyword === "required") schema.set(keyword, union(known, value));
     else if (keyword === "enum") schema.set(keyword, common(known, value));
     else if (keyword === "properties" && isJsonObject(known) && isJsonObject(value)) {
-      schema.set(keyword, commonProperties(known, value));
+      const shared = Object.entries(value).map((
+        [name, one],
+      ) => [name, both(fieldOf(known, name) ?? true, one)]);
+      schema.set(keyword, { ...known, ...Object.fromEntries(shared) });
     } else if (keyword === "items" || keyword === "additionalProperties") {
       schema.set(keyword, both(known, value));
     }
@@ -590,15 +544,6 @@ function commonTypes(one: JsonValue, other: JsonValue): JsonValue[] {
     right.has(type) || type === "integer" && right.has("number")
   );
   return right.has("integer") && left.has("number") ? union(types, "integer") : types;
-}
-
-function commonProperties(one: JsonObject, other: JsonObject): JsonObject {
-  const properties = new Map(Object.entries(one));
-  for (const [name, schema] of Object.entries(other)) {
-    const known = properties.get(name);
-    properties.set(name, known === undefined ? schema : both(known, schema));
-  }
-  return Object.fromEntries(properties);
 }
 
 function both(one: JsonValue, other: JsonValue): JsonValue {

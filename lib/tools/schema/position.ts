@@ -35,6 +35,11 @@ export function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
   return Array.isArray(type) ? type : typeof type === "string" ? [type] : undefined;
 }
 
+/** Whether a schema is that of null alone. */
+export function isOfNull(schema: JsonValue): boolean {
+  return isJsonObject(schema) && typesOf(schema)?.every((type) => type === "null") === true;
+}
+
 /** Returns the JSON Schema type of a value; integers count as numbers. */
 export function typeOf(value: JsonValue): string {
   if (typeof value === "bigint") return "number";

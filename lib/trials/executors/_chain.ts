@@ -6,13 +6,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { InputError, isErrorOf } from "../../base/errors.ts";
-import {
-  canonicalJson,
-  fieldOf,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-} from "../../base/json.ts";
+import { canonicalJson, fieldOf, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { type FailureCause, isRoot, type WrongArgument } from "../../calls/failure_types.ts";
 import { valueText } from "../../calls/values/text.ts";
@@ -89,9 +83,9 @@ interface JudgedCall {
   readonly others: readonly IdArgument[];
   /** The type of its failure, if it is one. */
   type?: "unseen_id" | "wrong_id" | "detour";
-  /** What its result shows beside its own arguments: ids, and all values by their JSON. */
+  /** What its result shows beside its own arguments: ids, and all values. */
   shows: readonly RecordId[];
-  values: ReadonlySet<string>;
+  values: ReadonlySet<JsonValue>;
 }
 
 /** A failure of a call by the ids in it. */
@@ -118,7 +112,7 @@ export class ChainIds {
 
   /** Takes a call that conforms to the schema before it is carried out, and returns what is wrong with its ids. */
   begin(name: string, input: JsonObject, place: CallPlace): IdFailure | undefined {
-    const others = this.#idsIn(name, input).filter(({ id, right }) => !holds(right, id));
+    const others = this.#idsIn(name, input).filter(({ id, right }) => !right.includes(id));
     const call: JudgedCall = { place, name, input, others, shows: [], values: new Set() };
     this.#calls.push(call);
     const shown = this.#shownBefore(place);
@@ -127,8 +121,8 @@ export class ChainIds {
     // What a result has shown without a link is no invention.
     const values = this.#before(place).map((one) => one.values);
     const isUnseen = wrong.some(({ type, id, right }) =>
-      !shown.some((known) => known.type === type && holds(right, known.id)) &&
-      !values.some((own) => own.has(canonicalJson(id)))
+      !shown.some((known) => known.type === type && right.includes(known.id)) &&
+      !values.some((own) => own.has(id))
     );
     call.type = isUnseen ? "unseen_id" : "wrong_id";
     return this.#failureOf(call);
@@ -139,10 +133,10 @@ export class ChainIds {
     const call = this.#calls.find(({ place }) => place.call === number);
     if (call === undefined) return;
     const own = Object.values(call.input);
-    const values = leavesOf(result).filter((value) => !holds(own, value));
-    call.values = new Set(values.map(canonicalJson));
+    const values = leavesOf(result).filter((value) => !own.includes(value));
+    call.values = new Set(values);
     call.shows = this.#task.world.records(call.name, call.input)
-      .filter(({ id }) => call.values.has(canonicalJson(id)));
+      .filter(({ id }) => call.values.has(id));
   }
 
   /**
@@ -152,17 +146,15 @@ export class ChainIds {
   detours(answer: string): Map<number, IdFailure> {
     const values = new Set(this.#calls.flatMap((call) => [...call.values]));
     const sought = new Set(
-      values.values().filter((text) =>
-        isRight({ answer: parseJson(text) ?? null, others: [] }, answer)
-      ),
+      values.values().filter((value) => isRight({ answer: value, others: [] }, answer)),
     );
     for (const call of this.#calls.toReversed()) {
-      const isAlone = (value: string) =>
+      const isAlone = (value: JsonValue) =>
         call.values.has(value) &&
         this.#calls.every((other) => !other.values.has(value) || isSameCall(other, call));
       if (call.others.length === 0 || ![...sought].some(isAlone)) continue;
       call.type ??= "detour";
-      for (const { id } of call.others) sought.add(canonicalJson(id));
+      for (const { id } of call.others) sought.add(id);
     }
     const failed = this.#calls.filter(({ type }) => type !== undefined);
     return new Map(failed.map((call) => [call.place.call, this.#failureOf(call)]));
@@ -237,11 +229,10 @@ export class ChainIds {
           const { parameter, type: variable, id } = one;
           const given = typeof id === "number" ? id : String(id).slice(0, 100);
           const source = before.find((call) =>
-            call.type !== undefined && holds(call.shows.map((known) => known.id), id)
+            call.type !== undefined && call.shows.some((known) => known.id === id)
           );
-          const text = canonicalJson(id);
-          const other = shown.find((known) => canonicalJson(known.id) === text)?.type ??
-            before.find((call) => call.values.has(text))?.name;
+          const other = shown.find((known) => known.id === id)?.type ??
+            before.find((call) => call.values.has(id))?.name;
           const origin = source !== undefined
             ? { origin: "wrong_return" as const, originCall: source.place.call }
             : isDetour(one)
@@ -257,13 +248,8 @@ export class ChainIds {
   }
 }
 
-function holds(values: readonly JsonValue[], value: JsonValue): boolean {
-  const text = canonicalJson(value);
-  return values.some((one) => canonicalJson(one) === text);
-}
-
 function isSame(one: RecordId, { type, id }: RecordId): boolean {
-  return one.type === type && canonicalJson(one.id) === canonicalJson(id);
+  return one.type === type && one.id === id;
 }
 
 function isSameCall(one: JudgedCall, { name, input }: JudgedCall): boolean {
