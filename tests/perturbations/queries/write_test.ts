@@ -112,20 +112,10 @@ Deno.test("WRITER.complicate() says values by their kinds", () => {
     ["2024-03-01", ["the day after the twenty-ninth of February 2024"]],
     ["March 4th, 2026", ["the fourth of March 2026"]],
     ["21 Mar 2026", ["the twenty-first of March 2026"]],
-    ["the 4 March", []],
-    ["4 of March", ["the fourth of March"]],
-    ["Sept. 30", ["the thirtieth of September"]],
-    ["04.03.2026", ["the fourth of March 2026"]],
-    ["25/12/2026", ["the twenty-fifth of December 2026"]],
-    ["12/25/2026", ["the twenty-fifth of December 2026"]],
-    ["2026-03-04T10:30Z", ["half past ten in the morning UTC on the fourth of March 2026"]],
     ["10:00", ["ten o'clock in the morning"]],
     ["12:15", ["a quarter past twelve in the afternoon"]],
     ["00:45", ["a quarter to one at night"]],
-    ["23:45:10", ["a quarter to twelve and ten seconds at night"]],
-    ["6:01 pm", ["one minute past six in the evening"]],
-    ["12 a.m.", ["twelve o'clock at night"]],
-    ["12PM", ["twelve o'clock in the afternoon"]],
+    ["18:01", ["one minute past six in the evening"]],
     ["AB-1234", ["the code spelled A, B, hyphen, one, two, three, four"]],
     ["0049", ["the code spelled zero, zero, four, nine"]],
     ["USD", ["the code spelled U, S, D"]],
@@ -160,57 +150,6 @@ Deno.test("WRITER.complicate() says values by their kinds", () => {
       assert(all.has(phrase), `${value}: ${[...all].join(" | ")} is not ${phrase}`);
     }
   }
-});
-
-const MONTHS = (
-  "January February March April May June July August September October November December"
-).split(" ");
-const ORDINALS = (
-  "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth " +
-  "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first " +
-  "twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth twenty-seventh " +
-  "twenty-eighth twenty-ninth thirtieth thirty-first"
-).split(" ");
-const RELATIONS = new Map([
-  ["", 0],
-  ["the day before ", -1],
-  ["the day after ", 1],
-  ["two days before ", -2],
-  ["one week after ", 7],
-]);
-
-/** The day that words tell, in a year: its month, from 0, and its number; `undefined` if it has none. */
-function dayTold(words: string, year: number): [number, number] | undefined {
-  const [, relation, ordinal, month, told] = /^(.*?)the ([a-z-]+) of ([A-Z][a-z]+)( \d{4})?$/.exec(
-    words,
-  )!;
-  assert(told === undefined, words);
-  const date = new Date(Date.UTC(year, MONTHS.indexOf(month!), ORDINALS.indexOf(ordinal!) + 1));
-  if (date.getUTCMonth() !== MONTHS.indexOf(month!)) return undefined;
-  date.setUTCDate(date.getUTCDate() + RELATIONS.get(relation!)!);
-  return [date.getUTCMonth(), date.getUTCDate()];
-}
-
-Deno.test("WRITER.complicate() tells a day without a year by what holds in every year that has it", () => {
-  for (let place = Date.UTC(2024, 0, 1); place < Date.UTC(2025, 0, 1); place += 86_400_000) {
-    const [month, day] = [new Date(place).getUTCMonth(), new Date(place).getUTCDate()];
-    // Months end in many ways, and have alike days in the middle.
-    if (day > 4 && day < 26 && day % 7 > 0) continue;
-    const all = said("complicate", `${day} ${MONTHS[month]}`);
-    const years = month === 1 && day === 29 ? [2024, 2028] : [2023, 2024, 1900];
-    for (const words of all) {
-      for (const year of years) {
-        assertEquals(dayTold(words!, year), [month, day], `${words} ${year}`);
-      }
-    }
-    const farFromFebruary = month > 2 && month < 11;
-    if (farFromFebruary) assertEquals(all.size, 5, `${day} ${MONTHS[month]}`);
-  }
-  assert(said("complicate", "28 February").has("the day after the twenty-seventh of February"));
-  assertEquals(said("complicate", "Feb 29"), new Set(["the twenty-ninth of February"]));
-  // Where there is a year, it says which one it is.
-  assert(said("complicate", "2023-02-28").has("two days before the second of March 2023"));
-  assert(said("complicate", "2024-02-28").has("two days before the first of March 2024"));
 });
 
 Deno.test("WRITER.distract() changes one letter of a single word, to one of its kind and case", () => {
@@ -256,13 +195,7 @@ Deno.test("WRITER.distract() tells another value of the same kind, in the same f
     [3.14, /\b[23](\.\d{1,2})?\b/],
     ["2026-03-04", /\b2026-0[23]-\d\d\.$/],
     ["March 4, 2026", /\b(February|March) \d{1,2}, 2026\.$/],
-    ["4 Mar", /\b\d{1,2} (Feb|Mar)\.$/],
-    ["4/25/2026", /\b[45]\/\d{1,2}\/2026\.$/],
-    ["04.03.2026", /\b\d\d\.0[23]\.2026\.$/],
-    ["2026-03-04T10:30Z", /\b2026-0[23]-\d\dT10:30Z\.$/],
     ["10:30", /\b(09|1[012]|08|07):\d[05]\b/],
-    ["3:30 PM", /\b\d{1,2}:\d[05] [AP]M\b/],
-    ["3 pm", /\b\d{1,2} [ap]m\b/],
     ["AB-1234", /\b[A-Z]{2}-\d{4}\b/],
     ["anna@example.com", /\b[a-z]{4}@[a-z]{7}\.com\b/],
     ["https://x.org/a", /https:\/\/[a-z]\.org\/a/],
