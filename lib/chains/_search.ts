@@ -49,8 +49,11 @@ export function hasShorterWay(plan: Plan, task: Omit<ChainTask, "tools">): boole
       ) {
         if (tried.push([name, input]) > MAX_CALLS) return true;
         for (const record of attempt(() => world.records(name, input), InputError) ?? []) {
-          const isTarget = mayShow && record.type === target.type && record.id === target.id;
-          if (isTarget && plan.hasLeaf(node, record.place, target.path)) return true;
+          const isTarget = record.type === target.type && record.id === target.id;
+          // Records nest deeper than the graph follows them.
+          const isShown = isTarget && (plan.hasLeaf(node, record.place, target.path) ||
+            holds(resultOf(world, name, input), answer));
+          if (isShown) return true;
           if (isNear(record.type) || tried.length < MAX_RESULTS) learnt.push(record);
         }
       }

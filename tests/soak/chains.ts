@@ -11,6 +11,7 @@ import {
   type ToolGraph,
   toolGraph,
 } from "../../lib/chains/mod.ts";
+import { errorOfResult } from "../../lib/tools/references/symbol_table.ts";
 import { openApiTools } from "../../lib/integrations/openapi.ts";
 
 /** Documents, and how many tasks of each length are drawn. */
@@ -65,8 +66,8 @@ function quotedIn({ question }: ChainTask): string[] {
 /** Calls a tool of a task; `undefined` if it gives an error. */
 async function call({ tools }: ChainTask, name: string, input: JsonObject) {
   const tool = tools.find((one) => one.name === name);
-  const value = tool && parseJson(await tool.execute(input));
-  return typeof value === "object" && value !== null && "error" in value ? undefined : value;
+  const text = await Promise.try(() => tool?.execute(input)).catch(() => undefined);
+  return text === undefined || errorOfResult(text) !== undefined ? undefined : parseJson(text);
 }
 
 /** The values at a way; `*` is each item of a list. */
@@ -157,8 +158,10 @@ function compared(graph: ToolGraph, tool: string, value: JsonValue, fields: Map<
     if (key === undefined) continue;
     for (const record of valuesAt(value, path)) {
       const own = record as JsonObject | null;
-      for (const [name, field] of Object.entries(own ?? {})) {
-        if (typeof field === "object") continue;
+      // A record may be shown without its id; and Stripe declares another word there for each operation.
+      if (own?.[key] === undefined) continue;
+      for (const [name, field] of Object.entries(own)) {
+        if (typeof field === "object" || name === "object") continue;
         const text = JSON.stringify(field);
         const at = JSON.stringify([type, own![key], name]);
         if (fields.getOrInsert(at, text) !== text) wrong++;
