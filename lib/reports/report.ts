@@ -22,7 +22,7 @@ import {
 } from "../gate/variant.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import type { Prices } from "../models/prices.ts";
-import { FORCED_PROBES, isProbe } from "../tasks/task_kind.ts";
+import { FORCED_PROBES, isProbe, isQuestion } from "../tasks/task_kind.ts";
 import type { PlanHashes } from "../runs/resolved_suite.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
@@ -195,6 +195,13 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ...noteOf(
       ({ partlyReplayed }) => partlyReplayed === true,
       "were replayed from recordings in part: a model was asked for the rest of them.",
+    ),
+    ...noteIf(
+      trials.some(({ task, askedStages = [] }) =>
+        isQuestion(task) && askedStages.includes("examples")
+      ),
+      "Solved examples (few_shot) of a question are other questions of its set, of the same domain first: they are " +
+        "measured as well, each with examples of its own.",
     ),
     ...noteOf(
       (trial) => trial.changed !== false && !isCounted(trial),
