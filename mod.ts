@@ -95,6 +95,7 @@ export type {
 } from "./lib/testing/options.ts";
 export { toolSuite, toolTest } from "./lib/testing/tool_test.ts";
 export type {
+  ChainTestOptions,
   TestOptions,
   ToolSuiteOptions,
   ToolTest,

@@ -12,10 +12,15 @@ import type { Parameter, TaskFunction } from "../tasks/graphs/wording.ts";
 import type { SchemaFault } from "../tools/tool.ts";
 
 /** Where a wrong value came from. */
-const ORIGINS = ["other_variable", "other_record", "wrong_return", "fabricated"] as const;
+const ORIGINS = [
+  "other_variable",
+  "other_record",
+  "wrong_return",
+  "fabricated",
+] as const satisfies Origin[];
 
 /** Where a wrong value came from. */
-export type Origin = typeof ORIGINS[number];
+export type Origin = "other_variable" | "other_record" | "wrong_return" | "fabricated";
 
 /** One wrong argument. */
 export interface WrongArgument {

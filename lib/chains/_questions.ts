@@ -66,7 +66,12 @@ export function questionOf(
     } else if ("relation" in phrase) {
       const own = ownWords(relations, `${entityOf(phrase.from)}.${phrase.relation}`);
       const noun = nounOf(phrase.to);
-      record = partOf(own ?? nounPhrase(relationWords(phrase.relation) || noun, noun), record);
+      const names = own === undefined ? phrase.relation.split(".") : [own];
+      for (const [at, name] of names.entries()) {
+        const words = relationWords(name) || noun;
+        const isLast = at === names.length - 1;
+        record = partOf(own ?? nounPhrase(words, isLast ? noun : undefined), record);
+      }
       named = record;
     } else {
       const own = ownWords(fields, `${entityOf(phrase.from)}.${phrase.field.join(".")}`);

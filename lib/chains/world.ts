@@ -62,8 +62,11 @@ export type WorldResult = { readonly value: JsonValue } | {
 
 /** A record in the result of a call. */
 export interface ShownRecord {
+  /** Where it stands in the result. */
   readonly place: RecordPlace;
+  /** The name of the type of its id. */
   readonly type: string;
+  /** Its id. */
   readonly id: JsonValue;
   /** The record that it stands in, within the same list. */
   readonly around?: ShownRecord;

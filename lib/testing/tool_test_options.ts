@@ -124,11 +124,14 @@ export type TestOptions<State, Shared extends keyof ToolTestOptions> =
   )
   | ChainTestOptions;
 
-/** What a chain gives a test. */
-type OfChain = typeof OF_CHAIN[number];
-
 /** Options of a test of a chain, which gives it all else. */
-export interface ChainTestOptions extends Partial<Omit<ToolTestOptions, OfChain | "chain">> {
+export interface ChainTestOptions extends
+  Partial<
+    Omit<
+      ToolTestOptions,
+      "chain" | "state" | "tools" | "prompt" | "turns" | "expected" | "parameters" | "assert"
+    >
+  > {
   /** The chain, one of {@linkcode chains}. */
   readonly chain: Chain;
 }
@@ -212,9 +215,7 @@ const SHARED = {
 };
 
 /** The options that a chain stands for. */
-const OF_CHAIN = [
-  ...["state", "tools", "prompt", "turns", "expected", "parameters", "assert"] as const,
-];
+const OF_CHAIN = ["state", "tools", "prompt", "turns", "expected", "parameters", "assert"];
 
 /** The options that only one test has. */
 const OWN = {
@@ -260,7 +261,7 @@ export const TOOL_TEST = z.strictObject({ ...SHARED, ...OWN }, { error: misplace
 /** The same of a test with a chain. */
 export const CHAIN_TEST = z.strictObject(
   Object.fromEntries(
-    Object.entries({ ...SHARED, ...OWN }).filter(([name]) => !OF_CHAIN.includes(name as OfChain)),
+    Object.entries({ ...SHARED, ...OWN }).filter(([name]) => !OF_CHAIN.includes(name)),
   ),
   {
     error: misplaced({

@@ -20,6 +20,7 @@ Deno.test("deno publish takes what users need, finds no fault in it, and `run` w
     "LICENSE",
     "README.md",
     "deno.json",
+    "fixtures/project/chains_test.txt",
     "fixtures/project/github.yml",
     "fixtures/project/gitignore",
     "fixtures/project/tasks.json",
