@@ -4,7 +4,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import { isRight } from "../../lib/chains/answer.ts";
 import { chains, type ChainTask, sample } from "../../lib/chains/chains.ts";
 import { drawnTask, rememberTask } from "../../lib/chains/drawn.ts";
-import { type ToolGraph, toolGraph } from "../../lib/chains/graph.ts";
+import { type ToolGraph, toolGraph, type ToolGraphOptions } from "../../lib/chains/graph.ts";
 import { openApiTools } from "../../lib/integrations/openapi.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { freshTool, isIsolated } from "../../lib/tools/tool.ts";
@@ -449,6 +449,64 @@ Deno.test("a sample shows questions, and its hash stands for the graph, the opti
   assertNotEquals(sample(chains(graph, { calls: [2] })).hash, hash);
   assertEquals(chains(graph, { confirmed: hash })[0]!.confirmed, true);
   assertEquals(chains(graph)[0]!.confirmed, false);
+});
+
+/** Tools over orders, customers and their sellers; more fields of an order and of a customer may be named. */
+function shop(order: JsonObject = {}, customer: JsonObject = {}, options?: ToolGraphOptions) {
+  const one = (name: string, fields: JsonObject) =>
+    tool({
+      ...{ name: `get_${name}`, description: "Returns it" },
+      parameters: object({ [`${name}_id`]: TEXT }),
+      output: object({ id: TEXT, ...fields }),
+      execute: () => null,
+    });
+  const person = { name: TEXT, ...customer };
+  const all = [one("order", { customer_id: TEXT, ...order }), one("customer", person)];
+  const named = tool({
+    ...{ name: "list_customers", description: "Lists them", parameters: object({}) },
+    output: { type: "array", items: object({ id: TEXT, ...person }) },
+    execute: () => null,
+  });
+  return toolGraph([...all, named], options);
+}
+
+Deno.test("no question asks for a field that has a copy beside the id", () => {
+  const asked = (graph: ToolGraph) =>
+    new Set(sample(chains(graph, { calls: [2] }), 40).tasks.map(({ target }) => target.path[0]));
+  assertEquals(asked(shop({}, { city: TEXT })), new Set(["name", "city"]));
+  assertEquals(asked(shop({ customer_name: TEXT }, { city: TEXT })), new Set(["city"]));
+});
+
+Deno.test("whoever repeats what the question says gives no other answer", () => {
+  const user = object({ id: TEXT, name: TEXT, team_id: TEXT, friend_id: TEXT });
+  const one = (name: string, parameter: string, output: JsonObject) =>
+    tool({
+      ...{ name, description: "Returns it", parameters: object({ [parameter]: TEXT }), output },
+      execute: () => null,
+    });
+  const graph = toolGraph([
+    one("get_team", "team_id", object({ id: TEXT })),
+    one("get_user", "user_id", user),
+    one("list_users", "team_id", { type: "array", items: user }),
+  ], { links: { "get_user:friend_id": "user.id", "list_users:*.friend_id": "user.id" } });
+  const { tasks } = sample(chains(graph, { calls: [2] }), 60);
+  const named = tasks.filter(({ question }) => question.includes("whose name is"));
+  assert(named.length > 0);
+  for (const task of named) {
+    const [, name] = /whose name is "([^"]*)"/.exec(task.question)!;
+    assert(isRight(task, `The name of the friend of ${name} is ${task.answer}.`), task.question);
+  }
+});
+
+Deno.test("another result has another hash, and words are of fields that there are", () => {
+  const hashOf = (graph: ToolGraph) => sample(chains(graph, { calls: [2] })).hash;
+  assertNotEquals(hashOf(shop({}, { city: TEXT })), hashOf(shop({}, { town: TEXT })));
+  const graph = shop({}, {}, { words: { fields: { "customer.nam": "n" } } });
+  assertThrows(
+    () => chains(graph),
+    InputError,
+    'words.fields must name a field that there is: "customer.nam" is none; did you mean customer.name',
+  );
 });
 
 Deno.test("chains() refuses a graph without chains, and questions that nobody confirmed", () => {

@@ -40,6 +40,9 @@ Deno.test("each failure of a chain has its type, and is a root unless an earlier
     ["that nobody showed", [RIGHT[0]!, "get_user user_id=u9", RIGHT[1]!], "Aria Stone", [
       "2 wrong_id root fabricated",
     ]],
+    ["shown without a link", ["list_tasks", "get_user user_id=Paint", ...RIGHT], "Aria Stone", [
+      "2 wrong_id root other_variable",
+    ]],
     ["of another type", [RIGHT[0]!, "get_user user_id=t1", RIGHT[1]!], "Aria Stone", [
       "2 wrong_id root other_variable",
     ]],
