@@ -62,7 +62,8 @@ export async function readToolSource(
     return { kind: "list", tools: await listedTools(value), close };
   }
   const { openApiTools } = await import("../integrations/openapi.ts");
-  const document = text ?? new URL(operand);
+  // By its address, which messages then name.
+  const document = isAddress ? new URL(operand) : pathToFileURL(paths.resolve(userPath(operand)));
   const tools = await openApiTools(document, { operations, ...service });
   return { kind: "document", tools, close };
 }

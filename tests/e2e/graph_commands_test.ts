@@ -109,6 +109,7 @@ Deno.test("graph and init say in one line what cannot be used", async () => {
       [["--mcp"], /with --mcp a program after --/],
       [[SHOP, "--", "npx"], /takes one source of tools/],
       [[place.file("no.yaml")], /no\.yaml/],
+      [[`${ROOT}/README.md`], /README\.md as it must be JSON or YAML/],
       [[module], /tools\.ts as it must export tools, a list or a function/],
       [[SHOP, `--options=${bad}`], /get_order\.nothing/],
       [[SHOP, "--calls=2,x"], /--calls must be whole numbers/],
