@@ -112,7 +112,10 @@ export class SuiteTests {
     const all = { ...this.#options, ...givenIn(given) };
     const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
-    const toolCase = { ...options, name, tools: options.tools ?? [] };
+    const { tools = [], reference } = options;
+    // Of a state that must stay as it is, no call is known that a model needs to find that out.
+    const expected = options.expected ?? (reference?.calls.length ? reference.calls : undefined);
+    const toolCase = { ...options, name, tools, expected };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
     if (before !== undefined) {
