@@ -107,7 +107,7 @@ Deno.test("tablesOf() has repetitions of models whose graphs were repeated", () 
   ]);
 });
 
-Deno.test("tablesOf() has the repetitions of tests, with intervals over tests (tau-bench, section 3)", () => {
+Deno.test("tablesOf() has the repetitions of tests, with intervals over tests", () => {
   // The last trial of the first test is invalid.
   const trialsOf = (solved: readonly number[], count = 6) =>
     solved.flatMap((right, test) =>
