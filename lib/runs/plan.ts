@@ -6,7 +6,13 @@
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
-import { modelName, type Sampling, withApiPrices, withSampling } from "../models/entry.ts";
+import {
+  type ModelEntry,
+  modelName,
+  type Sampling,
+  withApiPrices,
+  withSampling,
+} from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import {
@@ -22,6 +28,7 @@ import {
   stageModelsFault,
 } from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
+import type { Model } from "../models/model.ts";
 import type { Budget, Prices } from "../models/prices.ts";
 import { isGenerated, isQuestion, type TaskSpec } from "../tasks/task_kind.ts";
 import { freshSeed } from "../base/random.ts";
@@ -96,6 +103,8 @@ export interface Plan extends PlanData {
   readonly open?: TaskOpener;
   /** See {@linkcode TaskSource.isAlone}. */
   readonly isAlone?: TaskSource["isAlone"];
+  /** See {@linkcode TaskSource.userOf}. */
+  readonly userOf?: TaskSource["userOf"];
   /** Impossible crossings that were left out. */
   readonly skipped?: number;
 }
@@ -117,6 +126,11 @@ export interface TaskSource
   readonly open: TaskOpener;
   /** Whether a trial of a case must not run beside others for which this holds; default: none. */
   readonly isAlone?: (task: TaskSpec) => boolean;
+  /** Returns what plays the user of a case under a variant; omitted or `undefined` where no model does. */
+  readonly userOf?: (
+    task: TaskSpec,
+    variant: string | undefined,
+  ) => string | ModelEntry | Model | undefined;
   /** The call sets and their paths, by name. */
   readonly sets?: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }>;
 }
@@ -242,6 +256,7 @@ export function planSuite(
     prices,
     open: tasks?.open,
     isAlone: tasks?.isAlone,
+    userOf: tasks?.userOf,
     leftOut: tasks?.leftOut,
     places: tasks?.sets && fromSets(tasks.sets, ({ path }) => path),
     callSets: tasks?.sets && Array.from(tasks.sets.values(), ({ set }) => set),

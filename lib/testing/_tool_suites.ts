@@ -6,6 +6,7 @@
 import { checkOptions, parseWith } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
+import { defined, isObject } from "../base/json.ts";
 import { placeText, shownFile } from "../base/user_code.ts";
 import { variantName } from "../gate/variant.ts";
 import { optionSchemas } from "../runs/options.ts";
@@ -18,6 +19,7 @@ import { caseDigest, caseParts, type ToolCase } from "../trials/executors/tool_c
 import { caseOpener } from "../trials/executors/case.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import { openTask } from "../trials/executors/tasks.ts";
+import type { ToolUser } from "../trials/users/user.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { parseFlags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
@@ -109,10 +111,17 @@ export class SuiteTests {
     parseWith(TEST_NAME, name, "the name of a tool test");
     const subject = testSubject(name);
     if (this.#title.length > 0) assertOwnOptions(subject, given, this.name, this.#options);
-    const all = { ...this.#options, ...givenIn(given) };
+    const own = givenIn(given);
+    const user = isObject(own.user) ? { ...this.#options.user, ...own.user } : own.user;
+    const all = { ...this.#options, ...own, ...defined({ user }) };
     const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
-    const toolCase = { ...options, name, tools: options.tools ?? [] };
+    const toolCase: ToolCase<unknown> = {
+      ...options,
+      name,
+      tools: options.tools ?? [],
+      user: options.user as ToolUser<unknown> | undefined,
+    };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
     if (before !== undefined) {
@@ -256,6 +265,11 @@ export class SuiteTests {
         const found = cases.get(name);
         return found && (this.#variants?.caseOf(found, variant) ?? found);
       }),
+      userOf: (task, variant) => {
+        const found = isCase(task) ? cases.get(task.case) : undefined;
+        const { model } = (found && this.#variants?.caseOf(found, variant) || found)?.user ?? {};
+        return typeof model === "function" ? undefined : model;
+      },
       cases: Object.fromEntries(tests.map(({ name, toolCase }) => [name, caseDigest(toolCase)])),
       parts: Object.fromEntries(tests.map(({ name, toolCase }) => [name, caseParts(toolCase)])),
       variants: this.#variants?.planned([...cases.values()]),

@@ -23,6 +23,7 @@ import {
   AGENT,
   type BenchmarkStrategy,
   isText,
+  MODEL_CHOICE,
   type ModelChoice,
   MODELS,
   NO_MODEL,
@@ -31,11 +32,12 @@ import {
 } from "./options.ts";
 
 import type { Agent } from "../trials/own_agent.ts";
+import { namesEnd, type ToolUser } from "../trials/users/user.ts";
 import type { CommandAgent } from "../trials/tap/command.ts";
 
 /** Options of `toolTest()`. */
 export interface ToolTestOptions<State = undefined>
-  extends Omit<ToolCase<State>, "name" | "tools">, ToolTestSettings {
+  extends Omit<ToolCase<State>, "name" | "tools" | "user">, ToolTestSettings {
   /** Whether the test is left out, as by `toolTest.skip()`; default false. */
   readonly ignore?: boolean;
   /** Words that stand as `#word` behind its name, so that `--filter "#word"` selects it. */
@@ -45,6 +47,11 @@ export interface ToolTestOptions<State = undefined>
    * every variant has its own.
    */
   readonly model?: ModelChoice | readonly ModelChoice[];
+  /**
+   * A simulated user who answers what the model says, in place of `turns`. What his suite or every variant has of him is
+   * left out. With him `prompt` is his first message; where it is left out, he writes that himself.
+   */
+  readonly user?: Partial<ToolUser<State>>;
   /** The tools, or a function that makes them for each trial. Omitted where every variant has its own. */
   readonly tools?: ToolCase<State>["tools"];
   /**
@@ -82,6 +89,8 @@ export interface ToolTestVariant<State = undefined>
   readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
   /** How much its models may reason: in results they are called such as `gpt-5 high`. */
   readonly reasoningEffort?: NonNullable<ModelEntry["reasoningEffort"]>;
+  /** What its simulated users have in place of what those of the tests have, such as other guidelines. */
+  readonly user?: Partial<ToolUser<State>>;
   /** How its models sample: in results they are called such as `gpt-5 temperature=0`. */
   readonly sampling?: Sampling;
   /** Works on its trials in place of the agent loop, as beside the variants. */
@@ -129,7 +138,15 @@ export interface ChainTestOptions extends
   Partial<
     Omit<
       ToolTestOptions,
-      "chain" | "state" | "tools" | "prompt" | "turns" | "expected" | "parameters" | "assert"
+      | "chain"
+      | "state"
+      | "tools"
+      | "prompt"
+      | "turns"
+      | "user"
+      | "expected"
+      | "parameters"
+      | "assert"
     >
   > {
   /** The chain, one of {@linkcode chains}. */
@@ -155,6 +172,8 @@ export const TEST_NAME: z.ZodType<string> = must(
     !isProbe({ case: name }),
 );
 
+const TEXT = must<string>("be a text that is not empty", isText);
+
 const listOfAll = (rule: string, isOne: (item: unknown) => boolean) =>
   must(`be a list of ${rule}`, (value) => Array.isArray(value) && value.every(isOne)).optional();
 
@@ -178,12 +197,44 @@ const VARIED = {
   agent: AGENT.optional(),
 };
 
+/** What a simulated user may have. */
+const USER = z.strictObject(
+  {
+    model: z.union([FUNCTION, MODEL_CHOICE]).optional(),
+    scenario: TEXT.optional(),
+    guidelines: must(
+      "name end_conversation or a stop word such as ###STOP###, so that he can end",
+      (text) => isText(text) && namesEnd(text),
+    ).optional(),
+    opens: z.union([z.literal("user"), z.strictObject({ greeting: TEXT })], {
+      error: () => 'must be "user", or { greeting: TEXT } where the agent speaks first',
+    }).optional(),
+    history: must<ToolUser["history"]>(
+      "be a list of { role, content } of user and assistant, the last of the assistant",
+      (list) =>
+        Array.isArray(list) && list.at(-1)?.role === "assistant" &&
+        list.every((one) =>
+          isJsonObject(one) && isText(one["content"]) &&
+          (one["role"] === "user" || one["role"] === "assistant")
+        ),
+    ).optional(),
+    facts: listOfAll(
+      "texts, or lists of texts of which any will do",
+      (one) => isText(one) || Array.isArray(one) && one.length > 0 && one.every(isText),
+    ),
+    tools: must(TOOLS_RULE, (tools) => Array.isArray(tools) || typeof tools === "function")
+      .optional(),
+    limits: z.strictObject({ turns: whole(1).optional() }).optional(),
+  } satisfies Record<keyof ToolUser, z.ZodType>,
+);
+
 const VARIANT = z.strictObject({
   ...VARIED,
+  user: USER.optional(),
   ...{
     reasoningEffort: MODEL.shape.reasoningEffort.optional(),
     sampling: SAMPLING.optional(),
-  } satisfies Record<Exclude<keyof ToolTestVariant, keyof typeof VARIED>, z.ZodType>,
+  } satisfies Record<Exclude<keyof ToolTestVariant, keyof typeof VARIED | "user">, z.ZodType>,
 });
 
 const VARIANTS = must<Readonly<Record<string, unknown>>>(
@@ -204,6 +255,7 @@ const SHARED = {
   ...{
     ...VARIED,
     state: FUNCTION.optional(),
+    user: USER.optional(),
     never: listOfAll(
       "calls: names of tools, or tool and arguments",
       (one) => isText(one) || isJsonObject(one),
@@ -215,7 +267,11 @@ const SHARED = {
 };
 
 /** The options that a chain stands for. */
-const OF_CHAIN = ["state", "tools", "prompt", "turns", "expected", "parameters", "assert"];
+const OF_CHAIN = [
+  ...["state", "tools", "prompt", "turns", "user", "expected", "parameters", "assert"],
+];
+
+const PROMPT_RULE = "be a text that is not empty, or a function that makes it";
 
 /** The options that only one test has. */
 const OWN = {
@@ -224,9 +280,9 @@ const OWN = {
     (chain) => isObject(chain) && "graph" in chain && "draw" in chain,
   ).optional(),
   prompt: must(
-    "be a text that is not empty, or a function that makes it",
+    PROMPT_RULE,
     (prompt) => isText(prompt) || typeof prompt === "function",
-  ),
+  ).optional(),
   turns: listOfAll("texts that are not empty", isText),
   expected: listOfAll("calls: tool and arguments", isJsonObject),
   parameters: listOfAll(
@@ -323,6 +379,12 @@ function addFaults(
       "tools",
       `it is missing: it must ${TOOLS_RULE}`,
     ],
+    [
+      isTest && chain === undefined && options.prompt === undefined && options.user === undefined,
+      "prompt",
+      `must ${PROMPT_RULE}: it is undefined`,
+    ],
+    ...isTest ? userFaults(options) : [],
     [chain !== undefined && ofVariant, "variants", "must have no tools: the chain gives them"],
     [
       isTest && bare !== undefined && versions === undefined,
@@ -344,6 +406,37 @@ function addFaults(
   for (const [isBroken, option, message] of faults) {
     if (isBroken) issues.push({ code: "custom", path: option.split("."), message, input: value });
   }
+}
+
+/** What is wrong with the simulated users of a test, under any of its variants. */
+function userFaults(
+  { user, turns, variants = {}, prompt }: AnyOptions,
+): [isBroken: boolean, option: string, rule: string][] {
+  const users = Object.values(variants).map((variant) => ({ ...user, ...variant.user }));
+  const has = (name: keyof ToolUser) =>
+    (users.length === 0 ? [user ?? {}] : users).every((one) => one[name] !== undefined);
+  if (user === undefined) {
+    const given = users.some((one) => Object.keys(one).length > 0);
+    return [[given, "variants", "may have a user only where the test has one"]];
+  }
+  return [
+    [
+      turns !== undefined,
+      "turns",
+      "must be left out beside user, who answers: fixed messages are turns alone",
+    ],
+    [
+      !has("model"),
+      "user.model",
+      "it is missing: a language model, or a function (conversation) => text",
+    ],
+    [!has("scenario"), "user.scenario", "it is missing: who he is, what he wants, what he knows"],
+    [
+      prompt !== undefined && typeof user.opens === "object",
+      "prompt",
+      "must be left out where the agent opens with a greeting, which the user answers",
+    ],
+  ];
 }
 
 const VARIED_NAMES = Object.keys(VARIED) as (keyof typeof VARIED)[];
