@@ -126,6 +126,8 @@ export interface TaskSource
   readonly open: TaskOpener;
   /** Whether a trial of a case must not run beside others for which this holds; default: none. */
   readonly isAlone?: (task: TaskSpec) => boolean;
+  /** Whether a case follows from the seed of its trial, as chains and simulated users do; default false. */
+  readonly isDrawn?: boolean;
   /** Returns what plays the user of a case under a variant; omitted or `undefined` where no model does. */
   readonly userOf?: (
     task: TaskSpec,
@@ -166,7 +168,7 @@ export function planSuite(
   { source = `suite ${suite.name}`, sharded = false, tasks }: PlanOptions = {},
 ): Plan {
   // It is 0 where it decides nothing.
-  const drawn = () => usesSeed(suite) ? freshSeed() : 0;
+  const drawn = () => usesSeed(suite, tasks) ? freshSeed() : 0;
   const seed = suite.seed === "fresh" ? drawn() : suite.seed;
   const grids = suite.tasks.map((sizes, index) => {
     // The source of tasks adds the cells of call sets.
@@ -264,12 +266,12 @@ export function planSuite(
 }
 
 /**
- * Whether the seed decides anything: unsampled questions, and cases of the user's own without perturbations, need
- * no random choices.
+ * Whether the seed decides anything: unsampled questions need no random choices, nor do cases of the user's own without
+ * perturbations, chains and simulated users.
  */
-export function usesSeed({ tasks, perturbations = [] }: Suite): boolean {
+export function usesSeed({ tasks, perturbations = [] }: Suite, source?: TaskSource): boolean {
   return tasks.length === 0
-    ? perturbations.some((id) => id !== "none")
+    ? source?.isDrawn === true || perturbations.some((id) => id !== "none")
     : tasks.some((entry) => !("set" in entry) || entry.sample !== undefined);
 }
 

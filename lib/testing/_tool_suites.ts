@@ -31,6 +31,7 @@ import {
   assertOwnOptions,
   CHAIN_TEST,
   givenIn,
+  isDrawn,
   TEST_NAME,
   testSubject,
   TOOL_TEST,
@@ -231,8 +232,6 @@ export class SuiteTests {
    * its other test files have too, if any test takes its model. A fresh seed is drawn only for a test to which it matters.
    */
   #base(tests: readonly SuiteTest[]): SuiteTest {
-    const isDrawn = ({ perturbation }: AnyOptions) =>
-      listOf(perturbation).some((id) => id !== "none");
     const drawn = tests.find(({ options }) => isDrawn(options));
     const base = drawn ?? tests[0]!;
     const { model, seed } = this.#options;
@@ -265,6 +264,7 @@ export class SuiteTests {
         const found = cases.get(name);
         return found && (this.#variants?.caseOf(found, variant) ?? found);
       }),
+      isDrawn: tests.some(({ options }) => isDrawn(options)),
       userOf: (task, variant) => {
         const found = isCase(task) ? cases.get(task.case) : undefined;
         const { model } = (found && this.#variants?.caseOf(found, variant) || found)?.user ?? {};

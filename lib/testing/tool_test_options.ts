@@ -533,8 +533,14 @@ const ALONE = [
 /** Whether a test outside of a suite is a suite by itself, apart from the others of its file. */
 export function isOwnSuite(options: AnyOptions): boolean {
   // A fresh seed is drawn for each plan, and printed.
-  return options.seed === "fresh" && options.perturbation !== undefined ||
+  return options.seed === "fresh" && isDrawn(options) ||
     ALONE.some((name) => options[name] !== undefined);
+}
+
+/** Whether a test follows from the seed: its perturbations, chain or simulated user. */
+export function isDrawn({ perturbation, chain, user }: AnyOptions): boolean {
+  return chain !== undefined || user !== undefined ||
+    listOf(perturbation).some((id) => id !== "none");
 }
 
 /** Whether tests can share a run by their options. */

@@ -39,6 +39,7 @@ import {
   type ToolUser,
   type TrialUser,
   USER_GUIDELINES,
+  type UserFunction,
   type UserSays,
   USUAL_TURNS,
 } from "./user.ts";
@@ -92,6 +93,7 @@ export interface ConversationOptions {
 export class Conversation {
   readonly #options: ConversationOptions;
   readonly #messages: SharedMessage[];
+  readonly #seed: number;
   readonly #toolbox: Toolbox;
   readonly #tools: readonly ToolSchema[];
   readonly #served = new Set<string>();
@@ -115,6 +117,7 @@ export class Conversation {
       role: role === "user" ? "user" : "agent",
       text: content,
     }));
+    this.#seed = forkSeed(options.seed, "user");
     this.#toolbox = new Toolbox(tools);
     this.#tools = [...tools, END];
   }
@@ -190,6 +193,7 @@ export class Conversation {
 
   #spoil(kind: UserFaultKind, message: string, options?: InfrastructureErrorOptions): never {
     this.#fault = kind;
+    this.#end = undefined;
     throw new UserFault(kind, message, options);
   }
 
@@ -228,9 +232,11 @@ export class Conversation {
 
   /** His next message; a reply that cannot be used is drawn once more. */
   async #draw(): Promise<Said> {
-    const { model } = this.#options;
+    const { model, user } = this.#options;
     for (let isRedrawn = false;; isRedrawn = true) {
-      const said = model === undefined ? await this.#call() : await this.#ask(model);
+      const said = typeof user.model === "function"
+        ? await this.#call(user.model)
+        : await this.#ask(model!);
       const { fault } = said;
       if (fault === undefined) return said;
       if (isRedrawn || fault === "too_many_calls") {
@@ -244,8 +250,8 @@ export class Conversation {
   }
 
   /** What his function says. */
-  async #call(): Promise<Said> {
-    const { user: { model: play, scenario }, seed, signal } = this.#options;
+  async #call(play: UserFunction): Promise<Said> {
+    const { user: { scenario }, signal } = this.#options;
     const calls: NonNullable<UserEvent["calls"]>[number][] = [];
     const conversation = {
       messages: this.#messages.map((message) => ({ ...message })),
@@ -264,8 +270,7 @@ export class Conversation {
     let given: unknown;
     try {
       given = await inTime(
-        async () =>
-          await (play as (...given: unknown[]) => unknown)(conversation, forkSeed(seed, "user")),
+        async () => await play(conversation, this.#seed),
         {
           timeout: 1000 * MAX_SECONDS,
           outOfTime: () => new Error(`did not end within ${MAX_SECONDS} seconds`),
@@ -341,6 +346,8 @@ export class Conversation {
           ...own,
         ],
         tools: this.#tools,
+        // Servers take 32 bits, and some of them no sign.
+        seed: this.#seed % 2 ** 31,
         context: { ...context, request: ++this.#requests, stage: "user" },
         signal,
       });
