@@ -373,6 +373,8 @@ function differenceOf(own: ResolvedSuite, common: ResolvedSuite): TestSettings |
 }
 
 /** Whether trials that run at the same time cannot interfere with each other. */
-function isIndependent({ tools }: ToolCase<unknown>): boolean {
-  return typeof tools === "function" || tools.every(isIsolated);
+function isIndependent({ tools, user }: ToolCase<unknown>): boolean {
+  return [tools, user?.tools ?? []].every((own) =>
+    typeof own === "function" || own.every(isIsolated)
+  );
 }

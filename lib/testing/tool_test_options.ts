@@ -17,7 +17,7 @@ import { optionSchemas, PERTURBATION_ID } from "../runs/options.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import { listOf, MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
 import { isProbe } from "../tasks/task_kind.ts";
-import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
+import { assertCaseTools, assertUserTools, type ToolCase } from "../trials/executors/tool_case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import {
   AGENT,
@@ -508,11 +508,12 @@ export function givenIn(options: AnyOptions): AnyOptions {
  * @throws {InputError} If a call or a tool cannot be used.
  */
 export function assertCase(subject: string, toolCase: ToolCase<unknown>): void {
-  const { expected = [], never = [], tools } = toolCase;
+  const { expected = [], never = [], tools, user } = toolCase;
   try {
     checkExpectedCalls(expected, []);
     checkExpectedCalls(never, []);
     for (const call of expected) leniencyOf(call);
+    if (Array.isArray(user?.tools)) assertUserTools(user.tools);
     // Tools made by a function are checked when a trial begins.
     if (typeof tools === "function") return;
     assertCaseTools(toolCase, tools);

@@ -136,6 +136,11 @@ export class Conversation {
     });
   }
 
+  /** Who he is. */
+  get scenario(): string {
+    return this.#options.user.scenario;
+  }
+
   /** His first message; empty before it. */
   get opening(): string {
     return this.#opening;
