@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import fc from "../../support/fast_check.ts";
 import { says } from "../../../lib/calls/values/says.ts";
 
 Deno.test("says finds words and numbers by value, and not within longer ones", () => {
