@@ -297,15 +297,13 @@ const OWN = {
     })),
     snapshot: FUNCTION.optional(),
   }).optional(),
-  communicate: must(
-    "be a list of texts with a word or a number, or of lists of them, of which one is enough",
-    (list) =>
-      Array.isArray(list) && list.length > 0 && list.every((one) => {
-        const texts = listOf<unknown>(one);
-        return texts.length > 0 &&
-          texts.every((text) => typeof text === "string" && says(text, text));
-      }),
-  ).optional(),
+  communicate: listOfAll(
+    "texts with a word or a number, or lists of them, of which one is enough",
+    (one) => {
+      const texts = listOf<unknown>(one);
+      return texts.length > 0 && texts.every((text) => isText(text) && says(text, text));
+    },
+  ),
   assert: FUNCTION.optional(),
   ignore: z.boolean().optional(),
   tags: listOfAll(
@@ -363,7 +361,7 @@ function addFaults(
 ): void {
   const options = value as AnyOptions;
   const { chain, model, tools, trials, gate, variants, reference, communicate } = options;
-  const judge = chain ?? reference ?? communicate;
+  const judge = chain ?? reference ?? communicate?.[0];
   const { versions } = chain ?? {};
   const lacking = versions?.keys().find((name) => !Object.hasOwn(variants ?? {}, name));
   const [bare] =

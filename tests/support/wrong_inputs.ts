@@ -131,7 +131,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a reference without state", "ask({ reference: { calls: [] } });", /at reference: must have state beside it, on which its calls are carried out: there is none/),
     file("a reference call of another tool", 'ask({ state: () => [], reference: { calls: [{ tool: "sub" }] } });', /Cannot use reference as it must name existing tools: there is no tool sub, but add/),
     file("a reference call without JSON", 'ask({ state: () => [], reference: { calls: [{ tool: "add", arguments: { x: new Map() } }] } });', /at reference.calls\[0\].arguments: must be a JSON object/),
-    file("nothing to communicate", 'ask({ communicate: ["3", ["**"]] });', /at communicate: must be a list of texts with a word or a number/),
+    file("nothing to communicate", 'ask({ communicate: ["3", ["**"]] });', /at communicate: must be a list of texts with a word or a number, or lists of them/),
     file("a prompt that is empty", 'ask({ prompt: "" });', /at prompt: must be a text that is not empty, or a function that makes it: it is ""/),
     file("an option of benchmarks", 'ask({ models: ["m"] });', /here it is called model/),
     file("no trials", "ask({ trials: 0 });", /at trials: must be a whole number from 1 on: it is 0/),
