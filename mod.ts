@@ -116,6 +116,13 @@ export type {
   StandardSchema,
   ZodSchema,
 } from "./lib/tools/own_schema.ts";
+export { USER_GUIDELINES } from "./lib/trials/users/user.ts";
+export type {
+  ToolUser,
+  UserConversation,
+  UserFunction,
+  UserSays,
+} from "./lib/trials/users/user.ts";
 export type { Tool, ToolCall, ToolSchema } from "./lib/tools/tool.ts";
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";
 export type { ToolTestTurn } from "./lib/trials/executors/tool_case.ts";

@@ -81,8 +81,8 @@ export function tooFewCases(cases: ComparedCases, coverage: number): string | un
 }
 
 /**
- * Names what of the settings under test differs between a candidate and its baseline: `model`, `strategy`, `system`
- * and `tools`, the last two with the number of cases unless it is all of them.
+ * Names what of the settings under test differs between a candidate and its baseline: `model`, `strategy`, `system`,
+ * `tools` and simulated `users`, the last three with the number of cases unless it is all of them.
  */
 export function differingSettings(
   subject: Variant,
@@ -92,15 +92,16 @@ export function differingSettings(
 ): string[] {
   const [own, other] = [parts?.own(subject.variant), parts?.baseline(baseline.variant)];
   const both = cases.filter((name) => own?.[name] !== undefined && other?.[name] !== undefined);
-  const differing = (part: "system" | "tools") => {
+  const differing = (part: "system" | "tools" | "user", word: string = part) => {
     const count = both.filter((name) => own![name]![part] !== other![name]![part]).length;
     if (count === 0) return [];
-    return count === cases.length ? part : `${part} of ${countText(count, "test")}`;
+    return count === cases.length ? word : `${word} of ${countText(count, "test")}`;
   };
   const names = ["model", "strategy"] as const;
   return [
     names.filter((name) => subject[name] !== baseline[name]),
     differing("system"),
     differing("tools"),
+    differing("user", "users"),
   ].flat();
 }

@@ -49,6 +49,8 @@ export interface ModelRequest {
   readonly toolChoice?: ToolChoice;
   /** Texts at which the reply ends, where the model's options name none. */
   readonly stop?: readonly string[];
+  /** The sampling seed in place of that of the model's options, where these have one; default: theirs. */
+  readonly seed?: number;
   /** The trial and the number of this request. */
   readonly context: RequestContext;
   /** Milliseconds that the trial has left; retries and failed attempts do not count. */

@@ -67,6 +67,8 @@ export interface Spender extends ModelUsage {
   readonly stages?: readonly ModelUsage[] | undefined;
   /** Usage of the judge of its answer, and of `others` that `assert` asked, which are not part of its usage. */
   readonly judging?: (ModelUsage & { readonly others?: readonly ModelUsage[] }) | undefined;
+  /** Usage of the simulated user, which is not part of its usage either. */
+  readonly user?: ModelUsage | undefined;
   /** `unwatched` if an agent may have asked models unseen: its usage is then not known, unless there is some. */
   readonly agent?: "watched" | "unwatched";
 }
@@ -162,15 +164,16 @@ export class Spending {
 
   /** Adds a finished trial, even an invalid one. */
   add(trial: Spender): void {
-    const { judging } = trial;
+    const { judging, user } = trial;
     const judges = judging === undefined ? [] : [judging, ...judging.others ?? []];
-    const usages = [spentUsage(trial), ...judges.map(({ usage }) => usage)];
+    const beside = [...judges, user ?? []].flat();
+    const usages = [spentUsage(trial), ...beside.map(({ usage }) => usage)];
     const { inputTokens, outputTokens } = sumUsage(usages);
     this.#tokens += inputTokens + outputTokens;
     if (this.#budget.usd === undefined) return;
     this.#usd += trialCost(trial, this.#prices);
-    for (const { model, usage } of judges) {
-      // The judges of a suite have prices; of those that an `assert` asks nobody knows before.
+    for (const { model, usage } of beside) {
+      // The judges of a suite, and its users, have prices; of those that an `assert` asks nobody knows before.
       if (!Object.hasOwn(this.#prices, model.requested)) continue;
       this.#usd += costOf(usage, model.requested, this.#prices);
     }

@@ -7,7 +7,7 @@ import { canonicalJson } from "../base/json.ts";
 import { identityOf } from "../models/connect.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { type Judge, judge } from "../models/judge/judge.ts";
-import type { Model } from "../models/model.ts";
+import { isModel, type Model } from "../models/model.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import { stageEntries, type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
@@ -33,6 +33,7 @@ type Asking = Pick<PlannedTrial, "model" | "strategy" | "task">;
 export class RunModels {
   readonly #models = new Map<string, Model>();
   #answerJudge: Judge | undefined;
+  readonly #users = new Map<unknown, Model>();
 
   /** Connects no model yet. */
   constructor(
@@ -52,6 +53,7 @@ export class RunModels {
       this.of(planned);
       this.stagesOf(planned);
       this.judge(planned);
+      this.userOf(planned);
     }
   }
 
@@ -81,6 +83,21 @@ export class RunModels {
     // It may have the name of a model under test, and other options.
     const model = this.#make(modelEntry, planned);
     return this.#answerJudge = judge({ model, prompt });
+  }
+
+  /** The model that plays the user of a trial; `undefined` where none does. */
+  userOf(planned: PlannedTrial): Model | undefined {
+    const choice = this.plan.userOf?.(planned.task, planned.variant);
+    if (choice === undefined) return undefined;
+    const key = isModel(choice)
+      ? choice
+      : canonicalJson([choice, isCase(planned.task) && planned.task.case]);
+    return this.#users.getOrInsertComputed(key, () => {
+      if (!isModel(choice)) {
+        return this.#make(typeof choice === "string" ? { model: choice } : choice, planned);
+      }
+      return this.source.recordings?.model({ model: choice.name }, choice, () => choice) ?? choice;
+    });
   }
 
   /** Distinguishes the models of trials, as far as some may be reached and others not. */

@@ -52,6 +52,7 @@ export function comparableBaseline(
 ): Baseline {
   const { file } = baseline;
   assertVariant(baseline, options.gate);
+  assertSameUsers(baseline, plan);
   const { same } = unitNames(planned.map(({ task }) => task));
   if (comparisonHash(plan) === comparisonHash(baseline.plan)) return baseline;
   const { cases: byCase, here, there, fields: names } = comparedPlans(plan, baseline.plan);
@@ -141,6 +142,24 @@ function assertVariant({ file, trials }: Baseline, gate: GatePolicy | undefined)
       (known.length === 0
         ? ", and there are none"
         : `, and there are ${printable(known.join(", "), 200)}${didYouMean(variant, known)}`),
+  );
+}
+
+/** Refuses simulated users that differ from those of a baseline: what they say would be compared, and not the model. */
+function assertSameUsers(
+  { file, plan: there }: Baseline,
+  { resolved }: Pick<Plan, "resolved">,
+): void {
+  const { parts: own = {} } = resolved;
+  const { parts: other = {} } = there.resolved;
+  const names = Object.keys(own).filter((name) =>
+    Object.hasOwn(other, name) && own[name]!.user !== other[name]!.user
+  );
+  if (names.length === 0) return;
+  throw cannot(
+    `compare with ${file}`,
+    "its simulated users must be the same (model, scenario, guidelines and what else they have), or variants of one run",
+    `they differ in ${caseNames(names)}`,
   );
 }
 

@@ -6,7 +6,13 @@
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
-import { modelName, type Sampling, withApiPrices, withSampling } from "../models/entry.ts";
+import {
+  type ModelEntry,
+  modelName,
+  type Sampling,
+  withApiPrices,
+  withSampling,
+} from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import {
@@ -22,6 +28,7 @@ import {
   stageModelsFault,
 } from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
+import type { Model } from "../models/model.ts";
 import type { Budget, Prices } from "../models/prices.ts";
 import { isGenerated, isQuestion, type TaskSpec } from "../tasks/task_kind.ts";
 import { freshSeed } from "../base/random.ts";
@@ -96,6 +103,8 @@ export interface Plan extends PlanData {
   readonly open?: TaskOpener;
   /** See {@linkcode TaskSource.isAlone}. */
   readonly isAlone?: TaskSource["isAlone"];
+  /** See {@linkcode TaskSource.userOf}. */
+  readonly userOf?: TaskSource["userOf"];
   /** Impossible crossings that were left out. */
   readonly skipped?: number;
 }
@@ -117,6 +126,15 @@ export interface TaskSource
   readonly open: TaskOpener;
   /** Whether a trial of a case must not run beside others for which this holds; default: none. */
   readonly isAlone?: (task: TaskSpec) => boolean;
+  /** Whether a case follows from the seed of its trial, as chains and simulated users do; default false. */
+  readonly isDrawn?: boolean;
+  /** The names of the models that play users; default none. */
+  readonly users?: readonly string[];
+  /** Returns what plays the user of a case under a variant; omitted or `undefined` where no model does. */
+  readonly userOf?: (
+    task: TaskSpec,
+    variant: string | undefined,
+  ) => string | ModelEntry | Model | undefined;
   /** The call sets and their paths, by name. */
   readonly sets?: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }>;
 }
@@ -152,7 +170,7 @@ export function planSuite(
   { source = `suite ${suite.name}`, sharded = false, tasks }: PlanOptions = {},
 ): Plan {
   // It is 0 where it decides nothing.
-  const drawn = () => usesSeed(suite) ? freshSeed() : 0;
+  const drawn = () => usesSeed(suite, tasks) ? freshSeed() : 0;
   const seed = suite.seed === "fresh" ? drawn() : suite.seed;
   const grids = suite.tasks.map((sizes, index) => {
     // The source of tasks adds the cells of call sets.
@@ -193,7 +211,10 @@ export function planSuite(
   const choices = allChoices({ models, strategies, tests: tasks?.tests });
   const prices = suite.prices && pricesFor(suite.prices, { ...choices, judge });
   const variants = Object.keys(tasks?.variants ?? {});
-  refuse(gateFault(gate, names, { ...suite, prices, strategies, perturbations, variants }));
+  refuse(gateFault(gate, names, {
+    ...{ ...suite, prices, strategies, perturbations, variants },
+    users: tasks?.users,
+  }));
   const pair = suite.pair === "none" ? undefined : suite.pair;
   if (pair !== undefined) refuse(pairFault(cells, gate));
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
@@ -242,6 +263,7 @@ export function planSuite(
     prices,
     open: tasks?.open,
     isAlone: tasks?.isAlone,
+    userOf: tasks?.userOf,
     leftOut: tasks?.leftOut,
     places: tasks?.sets && fromSets(tasks.sets, ({ path }) => path),
     callSets: tasks?.sets && Array.from(tasks.sets.values(), ({ set }) => set),
@@ -249,12 +271,12 @@ export function planSuite(
 }
 
 /**
- * Whether the seed decides anything: unsampled questions, and cases of the user's own without perturbations, need
- * no random choices.
+ * Whether the seed decides anything: unsampled questions need no random choices, nor do cases of the user's own without
+ * perturbations, chains and simulated users.
  */
-export function usesSeed({ tasks, perturbations = [] }: Suite): boolean {
+export function usesSeed({ tasks, perturbations = [] }: Suite, source?: TaskSource): boolean {
   return tasks.length === 0
-    ? perturbations.some((id) => id !== "none")
+    ? source?.isDrawn === true || perturbations.some((id) => id !== "none")
     : tasks.some((entry) => !("set" in entry) || entry.sample !== undefined);
 }
 

@@ -390,6 +390,7 @@ export class Run implements Disposable, AsyncDisposable {
     const entry = this.#models.strategyOf(planned);
     const stageModels = this.#models.stagesOf(planned);
     const answerJudge = this.#models.judge(planned);
+    const userModel = this.#models.userOf(planned);
     const journal = this.#journal();
     const { recordings } = this.#options;
     const { limits, references = false } = settingsOfCell(this.#plan.resolved, planned.task);
@@ -405,6 +406,7 @@ export class Run implements Disposable, AsyncDisposable {
         agent,
         open: this.#plan.open,
         judge: answerJudge,
+        userModel,
         signal,
         transcripts: only === undefined ? transcripts : undefined,
         recorded: recorded?.run,

@@ -180,7 +180,7 @@ export function planRun(request: RunRequest): PlannedRun {
   // Only the same graphs can be compared or continued.
   const known = resumed ?? given?.plan.resolved.seed;
   const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
-  const isDrawn = usesSeed(suite);
+  const isDrawn = usesSeed(suite, request.source);
   const isFresh = isDrawn && seed === "fresh";
   if (isFresh && isPart) {
     const parts = shard === undefined ? "waves" : "shards";

@@ -6,6 +6,7 @@
 import { checkOptions, parseWith } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
+import { defined, isObject } from "../base/json.ts";
 import { placeText, shownFile } from "../base/user_code.ts";
 import { variantName } from "../gate/variant.ts";
 import { optionSchemas } from "../runs/options.ts";
@@ -18,6 +19,7 @@ import { caseDigest, caseParts, type ToolCase } from "../trials/executors/tool_c
 import { caseOpener } from "../trials/executors/case.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
 import { openTask } from "../trials/executors/tasks.ts";
+import type { ToolUser } from "../trials/users/user.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { parseFlags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
@@ -29,13 +31,14 @@ import {
   assertOwnOptions,
   CHAIN_TEST,
   givenIn,
+  isDrawn,
   TEST_NAME,
   testSubject,
   TOOL_TEST,
   type ToolSuiteOptions,
 } from "./tool_test_options.ts";
 import { type TracedTest, tracedTests } from "./_traced_tests.ts";
-import { readVariants, type Variants } from "./_variants.ts";
+import { nameOf, readVariants, type Variants } from "./_variants.ts";
 import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
 
 /** How a test is run among others. */
@@ -109,13 +112,16 @@ export class SuiteTests {
     parseWith(TEST_NAME, name, "the name of a tool test");
     const subject = testSubject(name);
     if (this.#title.length > 0) assertOwnOptions(subject, given, this.name, this.#options);
-    const all = { ...this.#options, ...givenIn(given) };
+    const own = givenIn(given);
+    const user = isObject(own.user) ? { ...this.#options.user, ...own.user } : own.user;
+    const all = { ...this.#options, ...own, ...defined({ user }) };
     const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
     const { tools = [], reference } = options;
     // Of a state that must stay as it is, no call is known that a model needs to find that out.
     const expected = options.expected ?? (reference?.calls.length ? reference.calls : undefined);
-    const toolCase = { ...options, name, tools, expected };
+    const whole = options.user as ToolUser<unknown> | undefined;
+    const toolCase: ToolCase<unknown> = { ...options, name, tools, expected, user: whole };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
     if (before !== undefined) {
@@ -225,8 +231,6 @@ export class SuiteTests {
    * its other test files have too, if any test takes its model. A fresh seed is drawn only for a test to which it matters.
    */
   #base(tests: readonly SuiteTest[]): SuiteTest {
-    const isDrawn = ({ perturbation }: AnyOptions) =>
-      listOf(perturbation).some((id) => id !== "none");
     const drawn = tests.find(({ options }) => isDrawn(options));
     const base = drawn ?? tests[0]!;
     const { model, seed } = this.#options;
@@ -253,12 +257,24 @@ export class SuiteTests {
         : tests.filter(({ toolCase }) => !this.#casesOf(toolCase).every(isIndependent))
           .map(({ name }) => name),
     );
+    const users = tests.flatMap(({ toolCase }) =>
+      this.#casesOf(toolCase).flatMap(({ user }) =>
+        user === undefined || typeof user.model === "function" ? [] : nameOf(user.model)
+      )
+    );
     return {
       cells: () => tests.map(({ name }) => ({ case: name })),
       open: caseOpener((name, variant) => {
         const found = cases.get(name);
         return found && (this.#variants?.caseOf(found, variant) ?? found);
       }),
+      isDrawn: tests.some(({ options }) => isDrawn(options)),
+      users,
+      userOf: users.length === 0 ? undefined : (task, variant) => {
+        const found = isCase(task) ? cases.get(task.case) : undefined;
+        const { model } = (found && this.#variants?.caseOf(found, variant) || found)?.user ?? {};
+        return typeof model === "function" ? undefined : model;
+      },
       cases: Object.fromEntries(tests.map(({ name, toolCase }) => [name, caseDigest(toolCase)])),
       parts: Object.fromEntries(tests.map(({ name, toolCase }) => [name, caseParts(toolCase)])),
       variants: this.#variants?.planned([...cases.values()]),
@@ -362,6 +378,8 @@ function differenceOf(own: ResolvedSuite, common: ResolvedSuite): TestSettings |
 }
 
 /** Whether trials that run at the same time cannot interfere with each other. */
-function isIndependent({ tools }: ToolCase<unknown>): boolean {
-  return typeof tools === "function" || tools.every(isIsolated);
+function isIndependent({ tools, user }: ToolCase<unknown>): boolean {
+  return [tools, user?.tools ?? []].every((own) =>
+    typeof own === "function" || own.every(isIsolated)
+  );
 }

@@ -77,8 +77,16 @@ export function readVariants(
     const own = Object.hasOwn(variants, variant) ? variants[variant] : undefined;
     const { system = toolCase.system, tools = toolCase.tools, toolChoice = toolCase.toolChoice } =
       own ?? {};
+    const user = toolCase.user && { ...toolCase.user, ...own?.user };
     const chain = toolCase.chain?.versions?.get(variant) ?? toolCase.chain;
-    return { ...toolCase, system, tools, toolChoice, ...(chain && { chain }) };
+    return {
+      ...toolCase,
+      system,
+      tools,
+      toolChoice,
+      ...(user && { user }),
+      ...(chain && { chain }),
+    };
   };
   return {
     model: [...models.values()],

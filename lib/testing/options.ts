@@ -86,7 +86,8 @@ const OWN_MODEL = z.any().check(({ value, issues }) => {
   }
 });
 
-const MODEL_CHOICE: z.ZodType<ModelChoice> = z.union([z.string().min(1), MODEL, OWN_MODEL]);
+/** The schema of a model, or of how to connect one. */
+export const MODEL_CHOICE: z.ZodType<ModelChoice> = z.union([z.string().min(1), MODEL, OWN_MODEL]);
 
 /** The schema of one or several models. */
 export const MODELS: z.ZodType = z.union([MODEL_CHOICE, nonEmpty(MODEL_CHOICE)], {

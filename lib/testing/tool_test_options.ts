@@ -19,12 +19,13 @@ import { optionSchemas, PERTURBATION_ID } from "../runs/options.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import { listOf, MAX_NAME_LENGTH, oneOrMore } from "../runs/suite.ts";
 import { isProbe } from "../tasks/task_kind.ts";
-import { assertCaseTools, type ToolCase } from "../trials/executors/tool_case.ts";
+import { assertCaseTools, assertUserTools, type ToolCase } from "../trials/executors/tool_case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import {
   AGENT,
   type BenchmarkStrategy,
   isText,
+  MODEL_CHOICE,
   type ModelChoice,
   MODELS,
   NO_MODEL,
@@ -33,11 +34,12 @@ import {
 } from "./options.ts";
 
 import type { Agent } from "../trials/own_agent.ts";
+import { namesEnd, type ToolUser } from "../trials/users/user.ts";
 import type { CommandAgent } from "../trials/tap/command.ts";
 
 /** Options of `toolTest()`. */
 export interface ToolTestOptions<State = undefined>
-  extends Omit<ToolCase<State>, "name" | "tools">, ToolTestSettings {
+  extends Omit<ToolCase<State>, "name" | "tools" | "user">, ToolTestSettings {
   /** Whether the test is left out, as by `toolTest.skip()`; default false. */
   readonly ignore?: boolean;
   /** Words that stand as `#word` behind its name, so that `--filter "#word"` selects it. */
@@ -47,6 +49,11 @@ export interface ToolTestOptions<State = undefined>
    * every variant has its own.
    */
   readonly model?: ModelChoice | readonly ModelChoice[];
+  /**
+   * A simulated user who answers what the model says, in place of `turns`. What his suite or every variant has of him is
+   * left out. With him `prompt` is his first message; where it is left out, he writes that himself.
+   */
+  readonly user?: Partial<ToolUser<State>>;
   /** The tools, or a function that makes them for each trial. Omitted where every variant has its own. */
   readonly tools?: ToolCase<State>["tools"];
   /**
@@ -84,6 +91,8 @@ export interface ToolTestVariant<State = undefined>
   readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
   /** How much its models may reason: in results they are called such as `gpt-5 high`. */
   readonly reasoningEffort?: NonNullable<ModelEntry["reasoningEffort"]>;
+  /** What its simulated users have in place of what those of the tests have, such as other guidelines. */
+  readonly user?: Partial<ToolUser<State>>;
   /** How its models sample: in results they are called such as `gpt-5 temperature=0`. */
   readonly sampling?: Sampling;
   /** Works on its trials in place of the agent loop, as beside the variants. */
@@ -132,7 +141,7 @@ export interface ChainTestOptions extends
     Omit<
       ToolTestOptions,
       | ("chain" | "state" | "tools" | "prompt" | "turns" | "expected" | "parameters" | "assert")
-      | ("reference" | "communicate")
+      | ("user" | "reference" | "communicate")
     >
   > {
   /** The chain, one of {@linkcode chains}. */
@@ -159,6 +168,8 @@ export const TEST_NAME: z.ZodType<string> = must(
     !isProbe({ case: name }),
 );
 
+const TEXT = must<string>("be a text that is not empty", isText);
+
 const listOfAll = (rule: string, isOne: (item: unknown) => boolean) =>
   must(`be a list of ${rule}`, (value) => Array.isArray(value) && value.every(isOne)).optional();
 
@@ -182,12 +193,44 @@ const VARIED = {
   agent: AGENT.optional(),
 };
 
+/** What a simulated user may have. */
+const USER = z.strictObject(
+  {
+    model: z.union([FUNCTION, MODEL_CHOICE]).optional(),
+    scenario: TEXT.optional(),
+    guidelines: must(
+      "name end_conversation or a stop word such as ###STOP###, so that he can end",
+      (text) => isText(text) && namesEnd(text),
+    ).optional(),
+    opens: z.union([z.literal("user"), z.strictObject({ greeting: TEXT })], {
+      error: () => 'must be "user", or { greeting: TEXT } where the agent speaks first',
+    }).optional(),
+    history: must<ToolUser["history"]>(
+      "be a list of { role, content } of user and assistant, the last of the assistant",
+      (list) =>
+        Array.isArray(list) && list.at(-1)?.role === "assistant" &&
+        list.every((one) =>
+          isJsonObject(one) && isText(one["content"]) &&
+          (one["role"] === "user" || one["role"] === "assistant")
+        ),
+    ).optional(),
+    facts: listOfAll(
+      "texts, or lists of texts of which any will do",
+      (one) => isText(one) || Array.isArray(one) && one.length > 0 && one.every(isText),
+    ),
+    tools: must(TOOLS_RULE, (tools) => Array.isArray(tools) || typeof tools === "function")
+      .optional(),
+    limits: z.strictObject({ turns: whole(1).optional() }).optional(),
+  } satisfies Record<keyof ToolUser, z.ZodType>,
+);
+
 const VARIANT = z.strictObject({
   ...VARIED,
+  user: USER.optional(),
   ...{
     reasoningEffort: MODEL.shape.reasoningEffort.optional(),
     sampling: SAMPLING.optional(),
-  } satisfies Record<Exclude<keyof ToolTestVariant, keyof typeof VARIED>, z.ZodType>,
+  } satisfies Record<Exclude<keyof ToolTestVariant, keyof typeof VARIED | "user">, z.ZodType>,
 });
 
 const VARIANTS = must<Readonly<Record<string, unknown>>>(
@@ -208,6 +251,7 @@ const SHARED = {
   ...{
     ...VARIED,
     state: FUNCTION.optional(),
+    user: USER.optional(),
     never: listOfAll(
       "calls: names of tools, or tool and arguments",
       (one) => isText(one) || isJsonObject(one),
@@ -220,7 +264,9 @@ const SHARED = {
 
 /** The options that a chain stands for. */
 const OF_CHAIN = ["state", "tools", "prompt", "turns", "expected", "parameters", "assert"]
-  .concat("reference", "communicate");
+  .concat("user", "reference", "communicate");
+
+const PROMPT_RULE = "be a text that is not empty, or a function that makes it";
 
 /** The options that only one test has. */
 const OWN = {
@@ -229,9 +275,9 @@ const OWN = {
     (chain) => isObject(chain) && "graph" in chain && "draw" in chain,
   ).optional(),
   prompt: must(
-    "be a text that is not empty, or a function that makes it",
+    PROMPT_RULE,
     (prompt) => isText(prompt) || typeof prompt === "function",
-  ),
+  ).optional(),
   turns: listOfAll("texts that are not empty", isText),
   expected: listOfAll("calls: tool and arguments", isJsonObject),
   parameters: listOfAll(
@@ -348,6 +394,12 @@ function addFaults(
       `it is missing: it must ${TOOLS_RULE}`,
     ],
     [
+      isTest && chain === undefined && options.prompt === undefined && options.user === undefined,
+      "prompt",
+      `it is missing: it must ${PROMPT_RULE}`,
+    ],
+    ...isTest ? userFaults(options) : [],
+    [
       isTest && judge === undefined && options.assert === undefined,
       "assert",
       "it is missing: a test must have assert, reference or communicate",
@@ -378,6 +430,37 @@ function addFaults(
   for (const [isBroken, option, message] of faults) {
     if (isBroken) issues.push({ code: "custom", path: option.split("."), message, input: value });
   }
+}
+
+/** What is wrong with the simulated users of a test, under any of its variants. */
+function userFaults(
+  { user, turns, variants = {}, prompt }: AnyOptions,
+): [isBroken: boolean, option: string, rule: string][] {
+  const users = Object.values(variants).map((variant) => ({ ...user, ...variant.user }));
+  const has = (name: keyof ToolUser) =>
+    (users.length === 0 ? [user ?? {}] : users).every((one) => one[name] !== undefined);
+  if (user === undefined) {
+    const given = users.some((one) => Object.keys(one).length > 0);
+    return [[given, "variants", "may have a user only where the test has one"]];
+  }
+  return [
+    [
+      turns !== undefined,
+      "turns",
+      "must be left out beside user, who answers: fixed messages are turns alone",
+    ],
+    [
+      !has("model"),
+      "user.model",
+      "it is missing: a language model, or a function (conversation) => text",
+    ],
+    [!has("scenario"), "user.scenario", "it is missing: who he is, what he wants, what he knows"],
+    [
+      prompt !== undefined && typeof user.opens === "object",
+      "prompt",
+      "must be left out where the agent opens with a greeting, which the user answers",
+    ],
+  ];
 }
 
 const VARIED_NAMES = Object.keys(VARIED) as (keyof typeof VARIED)[];
@@ -449,11 +532,12 @@ export function givenIn(options: AnyOptions): AnyOptions {
  * @throws {InputError} If a call or a tool cannot be used.
  */
 export function assertCase(subject: string, toolCase: ToolCase<unknown>): void {
-  const { expected = [], never = [], tools } = toolCase;
+  const { expected = [], never = [], tools, user } = toolCase;
   try {
     checkExpectedCalls(expected, []);
     checkExpectedCalls(never, []);
     for (const call of expected) leniencyOf(call);
+    if (Array.isArray(user?.tools)) assertUserTools(user.tools);
     // Tools made by a function are checked when a trial begins.
     if (typeof tools === "function") return;
     assertCaseTools(toolCase, tools);
@@ -474,8 +558,14 @@ const ALONE = [
 /** Whether a test outside of a suite is a suite by itself, apart from the others of its file. */
 export function isOwnSuite(options: AnyOptions): boolean {
   // A fresh seed is drawn for each plan, and printed.
-  return options.seed === "fresh" && options.perturbation !== undefined ||
+  return options.seed === "fresh" && isDrawn(options) ||
     ALONE.some((name) => options[name] !== undefined);
+}
+
+/** Whether a test follows from the seed: its perturbations, chain or simulated user. */
+export function isDrawn({ perturbation, chain, user }: AnyOptions): boolean {
+  return chain !== undefined || user !== undefined ||
+    listOf(perturbation).some((id) => id !== "none");
 }
 
 /** Whether tests can share a run by their options. */

@@ -65,6 +65,8 @@ export interface TrialOptions {
   readonly recorded?: RecordedRun;
   /** Opens the task; default {@linkcode openTask}. */
   readonly open?: TaskOpener;
+  /** Plays the user of a case, unless a function does. */
+  readonly userModel?: Model | undefined;
   /** Judges how similar an answer and the truth are, for tasks whose answers can be compared. */
   readonly judge?: Pick<Judge, "name" | "simulated" | "score">;
   /** Whether the trial of a case keeps its transcript; default `all`. */
@@ -148,6 +150,18 @@ export async function playTrial(
     signal,
   });
 
+  const first = {
+    system: fixture.system,
+    history: fixture.history,
+    prompt: fixture.prompt,
+  };
+  const user = fixture.converse?.({
+    model: options.userModel,
+    context,
+    record: (event) => fixture.record(event),
+    signal,
+  });
+
   await using tap = agent && new Tap({ session, environment: fixture, model, references });
   const work = recorded !== undefined
     ? recordedLoop(recorded)
@@ -192,29 +206,40 @@ export async function playTrial(
   const run = async () => {
     signal?.throwIfAborted();
     if (fixture.unready !== undefined) throw new InfrastructureError(fixture.unready);
-    const { turns = [] } = fixture;
+    const turns = fixture.turns?.values();
+    const prompt = await user?.open(fixture.prompt) ?? fixture.prompt;
+    const next = user !== undefined
+      // Who is told nothing has nothing to answer.
+      ? async (text: string) => text.trim() === "" ? undefined : await user.answer(text)
+      : turns && (() => Promise.resolve(turns.next().value));
     const { ending, messages, turnsMs } = await converse(work, {
       session,
       environment: fixture,
       task: fixture,
-      messages: firstMessages(fixture),
-      ...{ turns, shared: recorded !== undefined },
+      messages: firstMessages({ ...first, prompt }),
+      shared: recorded !== undefined,
+      next,
     });
     // Whatever came of it, nobody can say what the model would have done with tools that work.
     if (fixture.broken !== undefined) throw fixture.broken;
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
+    if (user?.isAtLimit && user.isRepeating) user.spoil("repeats");
     const { text, rendered, unrepaired } = ending;
     const { usage, elapsed: durationMs } = session;
     hasAnswered = true;
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
-      turnsMs: turns.length === 0 ? undefined : turnsMs,
+      turnsMs: next === undefined ? undefined : turnsMs,
       unrepaired,
       signal,
       judge: askJudge,
+      conversation: user,
     });
   };
-  const { outcome, grounded } = await run().catch((thrown) => {
+  const { outcome, grounded } = await run().then((check) => {
+    if (check.outcome !== "turn_limit") return check;
+    return stop("turn_limit", "the user had more to say than the messages that he may write");
+  }).catch((thrown) => {
     signal?.throwIfAborted();
     // An agent may throw another error in its place, or none.
     const error = fixture.broken ?? thrown;
@@ -258,7 +283,12 @@ export async function playTrial(
     failures: failuresOf(fixture.events),
     stages: stages.length === 0 ? undefined : stages,
     state: isTold ? fixture.stateDifference?.(keys) : undefined,
-    shown: isTold ? shownOf(openingOf(session, fixture)) : undefined,
+    shown: isTold
+      ? shownOf(openingOf(session, fixture, first), {
+        history: fixture.history,
+        scenario: user?.scenario,
+      })
+      : undefined,
     events: isCase(planned.task) && !isTold ? withoutTexts(events) : events,
   }, keys);
   // The trial was judged before: a clean-up that fails must neither excuse the model nor be blamed on it.
@@ -289,6 +319,7 @@ export async function playTrial(
     impossible: impossible.length === 0 ? undefined : impossible,
     behaviours: fixture.behaviours(undefined, fixture.toolChoice ?? toolChoice),
     usage: session.usage,
+    user: user?.record,
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),
     startedAt,
     durationMs: Math.round(
@@ -302,21 +333,27 @@ export async function playTrial(
 }
 
 /** What the model was asked with first, in the agent loop; what it would have been, if it never was. */
-function openingOf({ opening }: Session, fixture: Fixture): Presented {
+function openingOf({ opening }: Session, { tools: offered }: Fixture, first: Opening): Presented {
   const { messages, tools = [] } = opening ??
-    { messages: firstMessages(fixture), tools: fixture.tools };
+    { messages: firstMessages(first), tools: offered };
   return { messages, tools };
 }
+
+/** What a conversation begins with. */
+type Opening = Pick<Fixture, "system" | "history" | "prompt">;
 
 /** What a model's choice leaves it no freedom in, which is all that behaviours depend on. */
 function boundChoice({ toolChoice = "auto" }: Model): Trial["model"]["toolChoice"] {
   return toolChoice === "auto" ? undefined : toolChoice === "none" ? "none" : "required";
 }
 
-/** The system message, if there is one, and the question. */
-function firstMessages({ system, prompt }: Pick<Fixture, "system" | "prompt">): Message[] {
-  const question: Message = { role: "user", content: prompt };
-  return system === undefined ? [question] : [{ role: "system", content: system }, question];
+/** The system message, if there is one, what was said before, and the question. */
+function firstMessages({ system, history = [], prompt }: Opening): Message[] {
+  return [
+    ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
+    ...history,
+    { role: "user", content: prompt },
+  ];
 }
 
 /**

@@ -18,11 +18,14 @@ import { type Api, APIS } from "../models/formats/registry.ts";
 import { EVENT, type TraceEvent } from "../calls/trace.ts";
 import { TRANSCRIPT, type Transcript } from "./transcript.ts";
 import type { PlannedTrial } from "./trial_id.ts";
+import { END_REASONS, USER_FAULTS } from "../calls/user_reply.ts";
+import type { TrialUser } from "./users/user.ts";
 
 /**
  * The ways a trial can end. `invalid` means an infrastructure error: neither a failure nor a success of the
  * model. `agent_error` means that an agent of the user's own threw or returned no text, `filtered` that a content filter left
- * nothing of a reply. `abstained` is right if a perturbation left nothing that leads to the answer: the model
+ * nothing of a reply. `turn_limit` means that a simulated user had more to say than the messages that he may write.
+ * `abstained` is right if a perturbation left nothing that leads to the answer: the model
  * gave no answer, and no call had an invented value in its place.
  */
 export const OUTCOMES = [
@@ -34,6 +37,7 @@ export const OUTCOMES = [
   "step_limit",
   "time_limit",
   "token_limit",
+  "turn_limit",
   "filtered",
   "agent_error",
   "invalid",
@@ -111,6 +115,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly stages?: readonly StageUse[];
   /** The judge of its answer and its usage, which is not the model's; omitted without a judge. */
   readonly judging?: Judging;
+  /** The simulated user and his usage, which is not the model's; omitted without one. */
+  readonly user?: TrialUser;
   /** When it started, in ISO 8601. */
   readonly startedAt: string;
   /** Milliseconds, without waiting, retries and failed attempts. */
@@ -214,6 +220,13 @@ const FIELDS = {
   judging: z.looseObject({
     ...MODEL_USE,
     others: z.array(z.looseObject(MODEL_USE)).exactOptional(),
+  }).exactOptional(),
+  user: z.looseObject({
+    ...MODEL_USE,
+    messages: z.int().min(0),
+    end: z.enum(END_REASONS).exactOptional(),
+    fault: z.enum(USER_FAULTS).exactOptional(),
+    redraws: z.int().min(1).exactOptional(),
   }).exactOptional(),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),

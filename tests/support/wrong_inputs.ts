@@ -138,7 +138,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("an expected call of another tool", 'ask({ expected: [{ tool: "sub" }] });', /must name existing tools: there is no tool sub, but add/),
     file("no such tool choice", 'ask({ toolChoice: "all" });', /at toolChoice: must be auto, none, required/),
     file("no such fault", 'ask({ perturbation: "timeot" });', /at perturbation: .*timeot/),
-    file("a test without options", 'toolTest("mine");', /tool test mine:\n {2}at prompt: it is missing/),
+    file("a test without options", 'toolTest("mine");', /tool test mine:\n {2}at model: it is missing/),
     file("a tool without options", "tool();", /make a tool as it must have options/),
     file("a tool without a name", "tool({ ...add, name: undefined });", /at name: it is missing: it must be 1 to 64 letters, digits, _ and -/),
     file("a name with spaces", 'tool({ ...add, name: "add two" });', /at name: must be .*it is "add two"/),

@@ -124,11 +124,12 @@ export function languageModel(source: ModelSource, options: AiSdkModelOptions): 
     };
     const choice = parseWith(CHOICE, request.toolChoice, "toolChoice") ?? options.toolChoice;
     // Providers refuse what is about tools where there are none.
+    const seed = options.seed === undefined ? undefined : request.seed ?? options.seed;
     const stops = options.stopSequences ?? request.stop ?? [];
     const stopSequences = stops.length === 0 ? undefined : stops;
     const chosen = tools.length > 0
-      ? { ...options, stopSequences, toolChoice: choice }
-      : { ...options, stopSequences, toolChoice: undefined, parallelToolCalls: undefined };
+      ? { ...options, seed, stopSequences, toolChoice: choice }
+      : { ...options, seed, stopSequences, toolChoice: undefined, parallelToolCalls: undefined };
     try {
       const model = await source.open();
       const { specificationVersion: version } = model;

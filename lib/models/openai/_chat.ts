@@ -70,7 +70,7 @@ function write({ request, options, choice, who, withheld }: WireRequest): ChatBo
     top_p: topP,
     max_completion_tokens: maxCompletionTokens,
     reasoning_effort: reasoningEffort,
-    seed,
+    seed: seed === undefined ? undefined : request.seed ?? seed,
     ...(request.stop === undefined ? {} : { stop: [...request.stop] }),
   };
 }

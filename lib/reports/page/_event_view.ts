@@ -25,6 +25,7 @@ import {
   returnedBy,
   type ScoredEvent,
   type TraceEvent,
+  type UserEvent,
 } from "../../calls/trace.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
@@ -42,6 +43,16 @@ type TextView = ReturnType<typeof viewText> & { readonly told?: string };
 
 function viewText(kind: string, title: string, text: string, more?: Tree) {
   return { kind, title, text: printableLines(text), more };
+}
+
+/** What a simulated user did beside the message that the model got. */
+function userLines({ text, reasoning, calls = [], end, fault }: UserEvent): string[] {
+  return [
+    reasoning === undefined ? [] : `thought: ${reasoning}`,
+    calls.map((call) => `called ${call.function} ${call.arguments}: ${call.result}`),
+    fault === undefined ? [] : `not used, as it is ${fault.replaceAll("_", " ")}: ${text}`,
+    end === undefined ? [] : `ended the conversation: ${end.replaceAll("_", " ")}`,
+  ].flat();
 }
 
 /** Properties of the trial that an event belongs to. */
@@ -101,6 +112,10 @@ export function viewEvent(
       return [viewText("stage", `stage ${printable(event.stage, 100)}`, event.message)];
     case "turn":
       return [viewText("said", "next user message", event.text)];
+    case "user": {
+      const lines = userLines(event);
+      return lines.length === 0 ? [] : [viewText("stage", "the simulated user", lines.join("\n"))];
+    }
     case "assertion": {
       const at = event.at === undefined ? "" : ` at ${printable(event.at, 300)}`;
       return [viewText("stop", `an assertion failed${at}`, event.message)];

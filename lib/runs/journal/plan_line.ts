@@ -38,7 +38,10 @@ const CHOICES = {
 };
 
 /** The schema of the hashes of what is offered with a case. */
-const CASE_PARTS = z.looseObject({ system: z.string().exactOptional(), tools: z.string() });
+const CASE_PARTS = z.looseObject({
+  ...{ system: z.string().exactOptional(), user: z.string().exactOptional() },
+  tools: z.string(),
+});
 
 /** The schema of a part of a plan. */
 const PART = z.object({ index: z.int().min(1), of: z.int().min(1).max(MAX_SHARDS) })

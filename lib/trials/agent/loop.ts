@@ -38,6 +38,11 @@ export interface LoopOptions {
   readonly review?: Reviewer;
   /** Names calls to make in place of those that failed; default: their errors stand. */
   readonly replace?: Replacer;
+  /**
+   * Tells the user what the model said, and returns his next message, which is then a part of the conversation, or
+   * `undefined` if he says no more; omitted where nobody answers.
+   */
+  readonly say?: (text: string) => Promise<string | undefined>;
   /** Receives each message that the loop adds to the conversation, including the answer. */
   readonly heard?: (message: Message) => void;
   /** Receives each name that is bound to a value (`indirection`), without its "@". */
@@ -129,8 +134,8 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
 }
 
 /**
- * Runs the loop for the opening messages, and once more for each further turn: `turns` are the user's further messages,
- * each sent after an answer. With `shared` the loop reads the conversation itself, as copies for very many turns take
+ * Runs the loop for the opening messages, and once more for each further turn: `next` gives the user's further messages,
+ * each sent after an answer, until there are none. With `shared` the loop reads the conversation itself, as copies for very many turns take
  * quadratic time. Returns
  *
  * - `ending`: the last answer, or the limit that was reached;
@@ -140,8 +145,8 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
  */
 export async function converse(
   loop: Loop,
-  { turns = [], shared = false, ...options }: Omit<LoopOptions, "heard" | "bound"> & {
-    readonly turns?: readonly string[];
+  { next, shared = false, ...options }: Omit<LoopOptions, "heard" | "bound" | "say"> & {
+    readonly next?: ((answer: string) => Promise<string | undefined>) | undefined;
     readonly shared?: boolean;
   },
 ) {
@@ -149,25 +154,31 @@ export async function converse(
   const messages = [...options.messages];
   const given = new Map(environment.given);
   const turnsMs: number[] = [];
+  const say = next && (async (answer: string) => {
+    const content = await next(answer);
+    if (content === undefined) return undefined;
+    messages.push({ role: "user", content });
+    session.record({ kind: "turn", text: content });
+    return content;
+  });
   const work = async () => {
     const before = session.elapsed;
     const ending = await loop({
       ...options,
       messages: shared ? messages : [...messages],
-      environment: turns.length === 0
+      environment: next === undefined
         ? environment
         : wrapEnvironment(environment, { given: new Map(given) }),
       heard: (message) => messages.push(message),
       bound: (name, value) => given.set(name, value),
+      ...(say && { say }),
     });
     turnsMs.push(session.elapsed - before);
     return ending;
   };
   let ending = await work();
-  for (const content of turns) {
-    if (ending.kind !== "answer") break;
-    messages.push({ role: "user", content });
-    session.record({ kind: "turn", text: content });
+  while (say !== undefined && ending.kind === "answer") {
+    if (await say(ending.text) === undefined) break;
     ending = await work();
   }
   return { ending, messages, turnsMs, given };

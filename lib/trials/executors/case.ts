@@ -7,6 +7,7 @@
 import {
   assertCaseTools,
   assertPrompt,
+  assertUserTools,
   type ToolCase,
   type ToolTestRun,
   turnsOf,
@@ -32,6 +33,9 @@ import { assertReadable, forbiddenText } from "../../calls/expected/never.ts";
 import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
 import type { StageUse } from "../../models/model.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
+import { Conversation, type ConversationOptions, historyOf } from "../users/_conversation.ts";
+import type { Message } from "../../tools/message.ts";
+import type { ToolUser } from "../users/user.ts";
 import { cannot, InputError, isErrorOf } from "../../base/errors.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { defined, type JsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
@@ -85,6 +89,8 @@ interface CaseSetUp<State> {
   readonly tools: readonly Tool[];
   /** The question. */
   readonly prompt: string;
+  /** The tools of its user. */
+  readonly userTools?: readonly Tool[];
   /** Why not all of it could be made, so that the trial cannot begin; omitted if it was. */
   readonly fault?: string;
   /** Set if functions of the case were not asked for its tools or its prompt. */
@@ -102,7 +108,7 @@ interface CaseSetUp<State> {
  * @throws The reason of `signal`, once what was made is disposed of.
  */
 async function setUpCase<State>(
-  { state: makeState, tools: offered, prompt: asked }: ToolCase<State>,
+  { state: makeState, tools: offered, prompt: asked = "", user }: ToolCase<State>,
   { seconds, signal }: SetUpOptions,
 ): Promise<CaseSetUp<State>> {
   const recording = currentRecording();
@@ -116,7 +122,7 @@ async function setUpCase<State>(
   const left = () => Math.max(1, end - performance.now());
   let fault: string;
   const make = async <Value>(
-    what: "state" | "tools" | "prompt",
+    what: "state" | "tools" | "prompt" | "user.tools",
     work: () => Value | Promise<Value>,
   ): Promise<Value> => {
     signal?.throwIfAborted();
@@ -148,7 +154,9 @@ async function setUpCase<State>(
       ? await make("tools", () => offered(state))
       : offered;
     const prompt = typeof asked === "function" ? await make("prompt", () => asked(state)) : asked;
-    return { state, tools, prompt, release };
+    const { tools: own } = user ?? {};
+    const userTools = typeof own === "function" ? await make("user.tools", () => own(state)) : own;
+    return { state, tools, prompt, userTools, release };
   } catch (error) {
     if (signal?.aborted) {
       await release();
@@ -207,7 +215,9 @@ function madeValues(limit: Limit) {
   return {
     /** Adds a value; of tools also each of them, as the list may own what they use. */
     add(what: string, value: unknown): void {
-      const tools: readonly Partial<Tool>[] = what === "tools" && Array.isArray(value) ? value : [];
+      const tools: readonly Partial<Tool>[] = what.endsWith("tools") && Array.isArray(value)
+        ? value
+        : [];
       for (const tool of tools) {
         values.getOrInsert(tool, `the tool ${printable(String(tool?.name), 80)}`);
       }
@@ -296,13 +306,16 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly prompt: string;
   /** The system message. */
   readonly system: string | undefined;
-  /** The user's further messages, each sent after an answer. */
-  readonly turns: readonly string[];
+  /** What was said before the question. */
+  readonly history: readonly Message[];
+  /** The user's further messages, each sent after an answer; omitted without any. */
+  readonly turns: readonly string[] | undefined;
   /** The number of correct calls; `null` if these are not known. */
   readonly minimumCalls: number | null;
 
   readonly #case: ChainCase<State>;
   readonly #seed: number;
+  readonly #isRecorded: boolean;
   /** The calls that a tool was asked to carry out, by number: at the end some may still be under way. */
   readonly #begun = new Map<number, RecordedCall>();
   readonly #asked = new AskedJudges();
@@ -334,7 +347,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     const isWhole = !unmade && fault === undefined;
     if (isWhole) {
       assertCaseTools(toolCase, tools);
-      assertPrompt(asked);
+      if (setUp.userTools !== undefined) assertUserTools(setUp.userTools);
+      if (toolCase.user === undefined || asked !== "") assertPrompt(asked);
     }
     // Nothing can be changed in what is not there.
     const perturbation = isWhole ? wanted : "none";
@@ -358,17 +372,38 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.#clock = clock;
     this.#setUp = setUp;
     this.#seed = seed;
+    this.#isRecorded = recorded !== undefined;
     if (toolCase.state !== undefined && fault === undefined) this.#before = snapshotOf(state);
     this.prompt = perturbed?.query.text ?? text;
     toolCase.ids?.ask(this.prompt);
     this.system = recorded === undefined ? toolCase.system : recorded.system;
-    this.turns = recorded === undefined ? toolCase.turns ?? [] : said.map(({ prompt }) => prompt);
+    const turns = recorded === undefined ? toolCase.turns : said.map(({ prompt }) => prompt);
+    this.turns = turns?.length ? turns : undefined;
+    this.history = recorded === undefined && toolCase.user !== undefined
+      ? historyOf(toolCase.user).map(({ role, content }): Message =>
+        role === "user" ? { role, content } : { role, content, calls: [] }
+      )
+      : [];
     this.minimumCalls = toolCase.expected?.length ?? null;
   }
 
   /** Set if functions of the case were not asked for its tools or its prompt. */
   get unmade(): true | undefined {
     return this.#setUp.unmade;
+  }
+
+  /** Makes the user's side of the conversation; what was said before has it already. */
+  converse(
+    options: Omit<ConversationOptions, "user" | "tools" | "seed">,
+  ): Conversation | undefined {
+    const { user } = this.#case;
+    if (user === undefined || this.#isRecorded) return undefined;
+    return new Conversation({
+      ...options,
+      user: user as ToolUser<never>,
+      tools: this.#setUp.userTools,
+      seed: this.#seed,
+    });
   }
 
   /** Why the set-up of the trial failed. */
@@ -395,7 +430,16 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       const { never = [] } = this.#case;
       for (const one of never) assertReadable(new CheckedCall(one), this.#written);
     }
+    const { conversation } = work;
+    if (conversation !== undefined && text.trim() === "") {
+      this.end(text, null, rendered);
+      return { outcome: "no_answer", grounded: false };
+    }
     const isRight = !isForbidden && await this.#isAsAsserted(text, rendered, work);
+    if (conversation?.isAtLimit) {
+      if (isRight && conversation.hasSaidAll) conversation.spoil("never_ends");
+      return { outcome: "turn_limit", grounded: false };
+    }
     this.end(text, null, rendered);
     return isRight
       ? { outcome: "solved", grounded: true }
@@ -515,7 +559,9 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   #run(answer: string, rendered: string | undefined, work: Work): ToolTestRun<State> {
     const { messages, usage, durationMs, turnsMs } = work;
     const tools = this.#setUp.tools.map(schemaOf);
-    const whole = { prompt: this.prompt, answer, messages, tools, durationMs, turnsMs };
+    const prompt = work.conversation?.opening ?? this.prompt;
+    const before = this.history.length;
+    const whole = { prompt, before, answer, messages, tools, durationMs, turnsMs };
     const { uncut } = this;
     const events = withOwnCalls(this.events);
     const turns = turnsOf({ events, uncut }, whole);
@@ -529,6 +575,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ...defined({ rendered }),
       replies: this.events.filter(({ kind }) => kind === "reply").length,
       ...{ messages, usage, durationMs },
+      ...defined({ conversation: work.conversation?.told }),
       state: this.#setUp.state,
       perturbed: this.perturbed?.steps ?? [],
       removed: this.perturbed?.removed ?? false,
@@ -579,7 +626,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
 }
 
 /** What is known of a case before anything is made: planning must not start a user's servers. */
-function looseParts<State>({ tools, prompt }: ToolCase<State>): CaseSetUp<State> {
+function looseParts<State>({ tools, prompt = "" }: ToolCase<State>): CaseSetUp<State> {
   return {
     state: undefined as State,
     tools: typeof tools === "function" ? [] : tools,

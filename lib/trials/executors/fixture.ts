@@ -13,11 +13,18 @@ import type { Executor } from "./executor.ts";
 import type { SolvedExample } from "../../tasks/examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 import type { StateDifference } from "../../calls/values/state_difference.ts";
+import type { Conversation, ConversationOptions } from "../users/_conversation.ts";
 
 /** The fixture's judgement of an answer. */
 export interface AnswerCheck {
   /** Whether the answer is right, wrong or missing, or rightly missing. */
-  readonly outcome: "solved" | "wrong_answer" | "no_answer" | "abstained" | "call_limit";
+  readonly outcome:
+    | "solved"
+    | "wrong_answer"
+    | "no_answer"
+    | "abstained"
+    | "call_limit"
+    | "turn_limit";
   /** Whether a call really returned the answer. */
   readonly grounded: boolean;
 }
@@ -34,6 +41,8 @@ export interface Work {
   readonly turnsMs?: readonly number[];
   /** The answer before a model repaired it; omitted when it was not repaired. */
   readonly unrepaired?: string;
+  /** The conversation with a simulated user; omitted without one. */
+  readonly conversation?: Conversation | undefined;
   /** Asks a model how similar a prediction and the truth are; omitted when there is no judge. */
   readonly judge?: (predicted: JsonValue, truth: JsonValue) => Promise<JudgedAnswer>;
   /** Ends what is waited for with its reason. */
@@ -58,8 +67,14 @@ export interface Fixture
   readonly prompt: string;
   /** The system message; omitted when there is none. */
   readonly system?: string | undefined;
+  /** What was said before the user message; omitted when there was nothing. */
+  readonly history?: readonly Message[];
   /** The user's further messages, each sent after an answer; omitted when there are none. */
-  readonly turns?: readonly string[];
+  readonly turns?: readonly string[] | undefined;
+  /** Makes the user's side of its conversation; omitted where nobody answers the model. */
+  readonly converse?: (
+    options: Omit<ConversationOptions, "user" | "tools" | "seed">,
+  ) => Conversation | undefined;
   /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
   /** The tools of the calls that it needs, one for each call; omitted when unknown, or shown by roles. */

@@ -156,7 +156,7 @@ export class Trace {
 
   /** Records an event, without what it leaves undefined, as users print and compare events. */
   add(event: TraceEvent): void {
-    this.events.push(defined(event));
+    this.events.push(defined(event) as TraceEvent);
   }
 
   /** Counts the calls of a reply up to the limit; returns how many are within it, and the number of the first. */

@@ -17,6 +17,7 @@ import type { TraceEvent } from "../../calls/trace.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Executor } from "./executor.ts";
 import type { Work } from "./fixture.ts";
+import { type ConversationRecord, END_TOOL, type ToolUser, userDigest } from "../users/user.ts";
 
 /** The result of one trial of a case, passed to its `assert`. */
 export interface ToolTestRun<State = undefined> extends AgentRecord {
@@ -31,6 +32,8 @@ export interface ToolTestRun<State = undefined> extends AgentRecord {
   readonly turns: readonly ToolTestTurn[];
   /** The texts of the model in all turns, one for each reply that has any, in order; the last is the answer. */
   readonly texts: readonly string[];
+  /** How the conversation with a simulated user went; omitted without one. */
+  readonly conversation?: ConversationRecord;
   /** The final text with names beside values; omitted when no names are used. */
   readonly rendered?: string;
   /** The effect of each perturbation; empty without any. */
@@ -78,9 +81,14 @@ export interface ToolCase<State = undefined> {
   /** The system message. */
   readonly system?: string;
   /** The question, or a function that makes it for each trial. */
-  readonly prompt: string | ((state: State) => string | Promise<string>);
+  readonly prompt?: string | ((state: State) => string | Promise<string>);
   /** The user's further messages, each sent after an answer, with the same tools and state. */
   readonly turns?: readonly string[];
+  /**
+   * A simulated user who answers what the model says, in place of `turns`. With him `prompt` is his first message; where
+   * it is left out, he writes that himself.
+   */
+  readonly user?: ToolUser<State>;
   /**
    * The correct calls, without `defaults`: they classify parameter failures, and their arguments are looked
    * for in the question. Default: those of `reference`, if it has any.
@@ -171,6 +179,24 @@ export function assertCaseTools(
 }
 
 /**
+ * Checks the tools of a simulated user.
+ *
+ * @throws {InputError} If they are no list, one is invalid, or one has the name of the tool that ends a conversation.
+ */
+export function assertUserTools(tools: readonly Tool[]): void {
+  if (!Array.isArray(tools)) {
+    throw cannot(
+      "offer tools to the user",
+      "they must be a list",
+      `what makes them gave ${typeName(tools)}`,
+    );
+  }
+  assertTools(tools);
+  if (tools.every(({ name }) => name !== END_TOOL)) return;
+  throw cannot("offer tools to the user", `none may be called ${END_TOOL}`, "one of them is");
+}
+
+/**
  * Checks the question that a function made.
  *
  * @throws {InputError} If there is none.
@@ -194,13 +220,15 @@ export interface CaseParts {
   readonly case: string;
   /** Of the system text; omitted without one. */
   readonly system?: string;
+  /** Of the simulated user; omitted without one. */
+  readonly user?: string;
   /** Of the tools as offered, and whether the model may, must or must not call them. */
   readonly tools: string;
 }
 
 /** Returns the hashes of a case and of what is under test with it. A function counts by its text. */
 export function caseParts<State>(
-  { chain, prompt, turns, expected, parameters, never, state, assert, system, toolChoice, ...own }:
+  { chain, prompt, turns, user, expected, parameters, never, state, assert, system, ...own }:
     ToolCase<State>,
 ): CaseParts {
   const { reference, communicate } = own;
@@ -218,10 +246,11 @@ export function caseParts<State>(
       }),
     })),
     system: system === undefined ? undefined : sha256(system),
+    user: user && userDigest(user),
     // The tools as a model sees them; of a function that makes them, its text.
     tools: sha256(canonicalJson({
       offered: (typeof tools === "function" ? String(tools) : tools.map(schemaOf)) as JsonValue,
-      toolChoice,
+      toolChoice: own.toolChoice,
     })),
   };
 }
@@ -245,13 +274,15 @@ export interface ToolTestTurn extends AgentRecord {
 /** Returns the turns of a run. */
 export function turnsOf(
   { events, uncut }: Pick<Executor, "events" | "uncut">,
-  { prompt, answer, messages, tools, durationMs, turnsMs = [durationMs] }:
+  { prompt, before = 0, answer, messages, tools, durationMs, turnsMs = [durationMs] }:
     & Pick<ToolTestRun, "messages" | "tools" | "durationMs">
     & Pick<Work, "turnsMs">
-    & { readonly prompt: string; readonly answer: string },
+    & { readonly prompt: string; readonly before?: number; readonly answer: string },
 ): ToolTestTurn[] {
   const parts = eventsByTurn(events);
-  const said = textsByTurn(messages, parts.slice(1).map(({ text }) => text!));
+  // What was said before the question is no turn.
+  const first = messages.findIndex(({ role }) => role !== "system") + before;
+  const said = textsByTurn(messages.slice(first + 1), parts.slice(1).map(({ text }) => text!));
   return parts.map(({ text = prompt, own }, place) => {
     const replies = own.filter((event) => event.kind === "reply");
     const isLast = place === parts.length - 1;
@@ -285,8 +316,7 @@ function eventsByTurn(events: readonly TraceEvent[]): { text?: string; own: Trac
 /** The texts of the model in each turn, empty ones among them. */
 function textsByTurn(messages: readonly Message[], prompts: readonly string[]): string[][] {
   const texts: string[][] = [[]];
-  const opening = messages.findIndex(({ role }) => role === "user");
-  for (const { role, content } of messages.slice(opening + 1)) {
+  for (const { role, content } of messages) {
     if (role === "user" && content === prompts[texts.length - 1]) texts.push([]);
     else if (role === "assistant") texts.at(-1)!.push(content);
   }

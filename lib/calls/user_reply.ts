@@ -1,0 +1,43 @@
+/**
+ * Replies of users: how one ends a conversation, and what may be wrong with it.
+ * @module
+ */
+
+/** The reasons for which a user ends a conversation. */
+export const END_REASONS = ["done", "transferred", "out_of_scope"] as const;
+
+/**
+ * Why a user ended a conversation: he is `done`, was `transferred` to somebody else, or his scenario does not say enough
+ * to go on (`out_of_scope`).
+ */
+export type EndReason = typeof END_REASONS[number];
+
+/**
+ * What a simulated user did wrong, or what kept him from replying:
+ *
+ * | fault | he |
+ * | --- | --- |
+ * | `empty` | wrote nothing and called nothing |
+ * | `text_and_call` | wrote a message and called a tool in one reply |
+ * | `swapped_role` | wrote as the assistant, or for both sides |
+ * | `reasoning` | wrote his thoughts into his message |
+ * | `too_many_calls` | called tools again and again in place of a message |
+ * | `early_end` | was `done` before he had said all facts, or while he was asked for his consent |
+ * | `repeats` | said the same things until the limit of his messages |
+ * | `never_ends` | went on to that limit, though nothing was left to do |
+ * | `unavailable` | could not be asked: his model failed, was filtered or cut off, or his function threw |
+ */
+export const USER_FAULTS = [
+  "empty",
+  "text_and_call",
+  "swapped_role",
+  "reasoning",
+  "too_many_calls",
+  "early_end",
+  "repeats",
+  "never_ends",
+  "unavailable",
+] as const;
+
+/** A kind of {@linkcode USER_FAULTS}. */
+export type UserFaultKind = typeof USER_FAULTS[number];

@@ -1,0 +1,458 @@
+/**
+ * Conversations: what a user says to the model under test, message by message, and whose fault it is where one goes
+ * wrong.
+ * @module
+ */
+
+import { reasonOf } from "../../base/errors.ts";
+import { inTime } from "../../base/deadline.ts";
+import { defined, isObject, jsonText, printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
+import { forkSeed } from "../../base/random.ts";
+import { thrownText } from "../../base/user_code.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent, type UserEvent } from "../../calls/trace.ts";
+import { says } from "../../calls/values/says.ts";
+import {
+  InfrastructureError,
+  type InfrastructureErrorOptions,
+  type Model,
+  type ModelReply,
+  type RequestContext,
+} from "../../models/model.ts";
+import { reasoningTexts } from "../../models/openai/content.ts";
+import {
+  claimedCount,
+  claimedUsage,
+  type Message,
+  sumUsage,
+  type Usage,
+} from "../../tools/message.ts";
+import type { Tool, ToolCall, ToolSchema } from "../../tools/tool.ts";
+import { Toolbox } from "../executors/toolbox.ts";
+import {
+  asksConsent,
+  faultOf,
+  readReply,
+  readText,
+  repeatedHimself,
+  type Said,
+} from "./_replies.ts";
+import { END_REASONS, type UserFaultKind } from "../../calls/user_reply.ts";
+import {
+  type ConversationRecord,
+  END_TOOL,
+  FUNCTION_USER,
+  type SharedMessage,
+  type ToolUser,
+  type TrialUser,
+  USER_GUIDELINES,
+  type UserFunction,
+  type UserSays,
+  USUAL_TURNS,
+} from "./user.ts";
+
+/** The error of a conversation that its user spoiled, or could not take part in: the trial is invalid. */
+export class UserFault extends InfrastructureError {
+  /** The name of the class. */
+  override name = "UserFault";
+  /** What he did wrong. */
+  readonly kind: UserFaultKind;
+
+  /** Creates the error. What a user does may follow from what the model wrote, so that its cause is unclear. */
+  constructor(kind: UserFaultKind, message: string, options: InfrastructureErrorOptions = {}) {
+    super(`the simulated user ${message}`, { fault: "unclear", ...options });
+    this.kind = kind;
+  }
+}
+
+/** What is said of each fault of a reply. */
+const FAULTS: Readonly<Partial<Record<UserFaultKind, string>>> = {
+  empty: "wrote nothing, twice",
+  text_and_call: "wrote a message and called a tool in one reply, twice",
+  swapped_role: "wrote as the assistant, twice",
+  reasoning: "wrote his thoughts into his message, twice",
+};
+
+/** Replies of a model for one message of its user, at most: the others call his tools. */
+const MAX_REPLIES = 10;
+/** Seconds that a function may take for one message. */
+const MAX_SECONDS = 600;
+
+/** What a conversation needs of its trial. */
+export interface ConversationOptions {
+  /** The user. */
+  readonly user: ToolUser<never>;
+  /** The model that plays him; omitted where a function does. */
+  readonly model?: Model | undefined;
+  /** His tools. */
+  readonly tools?: readonly Tool[];
+  /** The seed of the trial. */
+  readonly seed: number;
+  /** Identifies the trial. */
+  readonly context: Omit<RequestContext, "request" | "stage">;
+  /** Records what he does. */
+  readonly record: (event: TraceEvent) => void;
+  /** Aborts the trial. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The user's side of one trial. */
+export class Conversation {
+  readonly #options: ConversationOptions;
+  readonly #messages: SharedMessage[] = [];
+  /** The conversation as a model that plays him sees it, with the calls of his tools. */
+  readonly #seen: Message[] = [];
+  readonly #seed: number;
+  readonly #toolbox: Toolbox;
+  readonly #tools: readonly ToolSchema[];
+  readonly #served = new Set<string>();
+  #usage: Usage = sumUsage([]);
+  #requests = 0;
+  #redraws = 0;
+  #said = 0;
+  #opening = "";
+  #end: TrialUser["end"];
+  /** Why he ends once his last message is answered. */
+  #ending: TrialUser["end"];
+  #fault: UserFaultKind | undefined;
+  /** Set once he has said as many messages as he may, and would go on. */
+  isAtLimit = false;
+
+  /** A conversation of which only the history and the greeting were said. */
+  constructor(options: ConversationOptions) {
+    const { user: { history = [], opens = "user" }, tools = [] } = options;
+    this.#options = options;
+    for (const { role, content } of historyOf({ history, opens })) {
+      this.#add(role === "user" ? "user" : "agent", content);
+    }
+    this.#seed = forkSeed(options.seed, "user");
+    this.#toolbox = new Toolbox(tools);
+    this.#tools = [...tools, END];
+  }
+
+  /** The user's side for the record of the trial. */
+  get record(): TrialUser {
+    const { model } = this.#options;
+    const { name: requested = FUNCTION_USER, simulated = false } = model ?? {};
+    return defined({
+      model: { requested, served: [...this.#served], simulated },
+      usage: this.#usage,
+      messages: this.#said,
+      end: this.#end,
+      fault: this.#fault,
+      redraws: this.#redraws || undefined,
+    });
+  }
+
+  /** Who he is. */
+  get scenario(): string {
+    return this.#options.user.scenario;
+  }
+
+  /** His first message; empty before it. */
+  get opening(): string {
+    return this.#opening;
+  }
+
+  /** What assertions see of him. */
+  get told(): ConversationRecord {
+    return { end: this.#end, messages: this.#said, isAtLimit: this.isAtLimit };
+  }
+
+  /** Whether he has said all that he must before he may be done. */
+  get hasSaidAll(): boolean {
+    const said = this.#messages.flatMap(({ role, text }) => role === "user" ? [text] : []).join(
+      "\n",
+    );
+    return (this.#options.user.facts ?? []).every((fact) => says(said, fact));
+  }
+
+  /** Whether he said the same things again and again. */
+  get isRepeating(): boolean {
+    return repeatedHimself(this.#messages);
+  }
+
+  /**
+   * Says a first message that the test gives, or asks him for it.
+   *
+   * @throws {UserFault} If he says nothing that can be used.
+   */
+  async open(given: string): Promise<string> {
+    const first = given === "" ? await this.#next() : this.#say(given);
+    return this.#opening = first ??
+      this.#spoil("early_end", "ended the conversation before he had said anything");
+  }
+
+  /**
+   * Tells him what the model said; returns his next message, or `undefined` if the conversation is over.
+   *
+   * @throws {UserFault} If he spoils it, or cannot be asked.
+   */
+  async answer(text: string): Promise<string | undefined> {
+    this.#add("agent", text);
+    if (this.#ending !== undefined) return this.#over(this.#ending);
+    return await this.#next();
+  }
+
+  /** Blames him for how the conversation went. */
+  spoil(kind: "repeats" | "never_ends"): never {
+    return this.#spoil(
+      kind,
+      kind === "repeats"
+        ? `repeated himself until the limit of ${countText(this.#said, "message")}`
+        : `did not end within ${countText(this.#said, "message")}, though nothing was left to do`,
+    );
+  }
+
+  #spoil(kind: UserFaultKind, message: string, options?: InfrastructureErrorOptions): never {
+    this.#fault = kind;
+    this.#end = undefined;
+    throw new UserFault(kind, message, options);
+  }
+
+  #say(text: string): string {
+    this.#add("user", text);
+    this.#said++;
+    return text;
+  }
+
+  #add(role: SharedMessage["role"], text: string): void {
+    this.#messages.push({ role, text });
+    this.#seen.push(
+      role === "agent"
+        ? { role: "user", content: text }
+        : { role: "assistant", content: text, calls: [] },
+    );
+  }
+
+  async #next(): Promise<string | undefined> {
+    const { user: { limits: { turns = USUAL_TURNS } = {} } } = this.#options;
+    const { text, end } = await this.#draw();
+    if (text === "") return this.#over(end!);
+    if (this.#said >= turns) {
+      if (end !== undefined) return this.#over(end);
+      this.isAtLimit = true;
+      return undefined;
+    }
+    this.#ending = end;
+    return this.#say(text);
+  }
+
+  #over(end: NonNullable<TrialUser["end"]>): undefined {
+    const last = this.#messages.findLast(({ role }) => role === "agent")?.text ?? "";
+    if (end === "done") {
+      if (!this.hasSaidAll) {
+        this.#spoil("early_end", "ended the conversation before he had said all facts");
+      }
+      if (asksConsent(last)) {
+        this.#spoil("early_end", "ended the conversation while he was asked for his consent");
+      }
+    }
+    this.#end = end;
+    return undefined;
+  }
+
+  /** His next message; a reply that cannot be used is drawn once more. */
+  async #draw(): Promise<Said> {
+    const { model, user } = this.#options;
+    for (let isRedrawn = false;; isRedrawn = true) {
+      const said = typeof user.model === "function"
+        ? await this.#call(user.model)
+        : await this.#ask(model!);
+      const { fault } = said;
+      if (fault === undefined) return said;
+      if (isRedrawn || fault === "too_many_calls") {
+        this.#spoil(
+          fault,
+          FAULTS[fault] ?? `called tools ${MAX_REPLIES} times in place of a message`,
+        );
+      }
+      this.#redraws++;
+    }
+  }
+
+  /** What his function says. */
+  async #call(play: UserFunction): Promise<Said> {
+    const { user: { scenario }, signal } = this.#options;
+    const calls: NonNullable<UserEvent["calls"]>[number][] = [];
+    const conversation = {
+      messages: this.#messages.map((message) => ({ ...message })),
+      scenario,
+      call: async (tool: string, input: object) => {
+        const [result] = await this.#carryOut([{
+          id: "",
+          name: tool,
+          arguments: jsonText(input as never),
+        }]);
+        calls.push(result!);
+        return result!.result;
+      },
+    };
+    const started = performance.now();
+    let given: unknown;
+    try {
+      given = await inTime(
+        async () => await play(conversation, this.#seed),
+        {
+          timeout: 1000 * MAX_SECONDS,
+          outOfTime: () => new Error(`did not end within ${MAX_SECONDS} seconds`),
+          signal,
+        },
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#spoil(
+        "unavailable",
+        printable(`could not be asked: his function ${thrownText(error)}`, 500),
+      );
+    }
+    const said = readSays(given);
+    if (said === undefined) {
+      this.#spoil(
+        "unavailable",
+        `could not be asked: his function must return a text, or { end: ${
+          END_REASONS.map((one) => `"${one}"`).join(" | ")
+        } }`,
+      );
+    }
+    const own = { ...said, fault: faultOf(said, this.#messages) };
+    this.#tell(own, { calls, durationMs: Math.round(performance.now() - started) });
+    return own;
+  }
+
+  /** What a language model says, once it has called the tools that it needs. */
+  async #ask(model: Model): Promise<Said> {
+    for (let replies = 0; replies < MAX_REPLIES; replies++) {
+      const reply = await this.#reply(model);
+      const said = readReply(reply, this.#messages);
+      const carried = reply.carried === undefined ? {} : { carried: reply.carried };
+      const others = said.fault === undefined
+        ? reply.calls.filter(({ name }) => said.end === undefined || name !== END_TOOL)
+        : [];
+      const calls = await this.#carryOut(others);
+      this.#tell(said, { ...reply, calls });
+      if (said.fault !== undefined || said.text !== "" || said.end !== undefined) return said;
+      this.#seen.push({ role: "assistant", content: "", calls: reply.calls, ...carried });
+      for (const [place, { result }] of calls.entries()) {
+        const { id: callId, name } = others[place]!;
+        this.#seen.push({ role: "tool", callId, name, content: result });
+      }
+    }
+    return { text: "", fault: "too_many_calls" };
+  }
+
+  async #reply(model: Model): Promise<ModelReply> {
+    const { user: { scenario, guidelines = USER_GUIDELINES }, context, signal } = this.#options;
+    const opening: Message[] = this.#seen[0]?.role === "user"
+      ? []
+      : [{ role: "user", content: "(The conversation begins. You speak first.)" }];
+    let reply: ModelReply;
+    try {
+      reply = await model.reply({
+        messages: [
+          { role: "system", content: `${guidelines}\n\n<scenario>\n${scenario}\n</scenario>` },
+          ...opening,
+          ...this.#seen,
+        ],
+        tools: this.#tools,
+        // Servers take 32 bits, and some of them no sign.
+        seed: this.#seed % 2 ** 31,
+        context: { ...context, request: ++this.#requests, stage: "user" },
+        signal,
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      const { permanent, fault } = error instanceof InfrastructureError
+        ? error
+        : { permanent: undefined, fault: undefined };
+      this.#spoil("unavailable", printable(`could not be asked: ${reasonOf(error)}`, 500), {
+        cause: error,
+        ...defined({ permanent, fault }),
+      });
+    }
+    const { served, usage, finish } = reply;
+    this.#usage = sumUsage([this.#usage, claimedUsage(usage)]);
+    if (served !== "") this.#served.add(served.slice(0, 200));
+    if (finish === "length" || finish === "filter") {
+      this.#tell({ text: reply.text, fault: "unavailable" }, { ...reply, calls: [] });
+      this.#spoil(
+        "unavailable",
+        finish === "length" ? "ran out of tokens in mid-reply" : "was stopped by a content filter",
+      );
+    }
+    return reply;
+  }
+
+  /** Carries out calls of his tools, one after another, as he would. */
+  async #carryOut(calls: readonly ToolCall[]): Promise<NonNullable<UserEvent["calls"]>> {
+    const results: NonNullable<UserEvent["calls"]>[number][] = [];
+    for (const call of calls) {
+      const given = call.name === END_TOOL
+        ? [{ content: jsonText({ error: `reason must be one of ${END_REASONS.join(", ")}` }) }]
+        : await this.#toolbox.execute([call]);
+      results.push({ function: call.name, arguments: call.arguments, result: given[0]!.content });
+    }
+    return results;
+  }
+
+  #tell(
+    { text, end, fault }: Said,
+    { calls = [], durationMs, duration = durationMs ?? 0, usage, carried }:
+      & Partial<Pick<ModelReply, "duration" | "usage" | "carried">>
+      & Pick<UserEvent, "calls">
+      & { readonly durationMs?: number },
+  ): void {
+    const cut = (one: string) => one.slice(0, MAX_KEPT_LENGTH);
+    const reasoning = cut(reasoningTexts(carried).join("\n"));
+    this.#options.record(defined({
+      kind: "user" as const,
+      text: cut(text),
+      ...claimedUsage(usage ?? sumUsage([])),
+      durationMs: claimedCount(duration),
+      reasoning: reasoning || undefined,
+      calls: calls.length === 0 ? undefined : calls.map((call) => ({
+        function: cut(call.function),
+        arguments: cut(call.arguments),
+        result: cut(call.result),
+      })),
+      end,
+      fault,
+    }));
+  }
+}
+
+/** What was said before the first message: the history and the agent's greeting. */
+export function historyOf(
+  { history = [], opens = "user" }: Pick<ToolUser, "history" | "opens">,
+): NonNullable<ToolUser["history"]> {
+  return opens === "user"
+    ? history
+    : [...history, { role: "assistant" as const, content: opens.greeting }];
+}
+
+/** What a function said; `undefined` if that is nothing that can be said. */
+function readSays(given: unknown): Said | undefined {
+  const { text = "", end } =
+    (typeof given === "string"
+      ? { text: given, end: undefined }
+      : isObject(given)
+      ? given
+      : { text: 0 }) as Partial<Exclude<UserSays, string>> & { readonly end?: unknown };
+  if (typeof text !== "string") return undefined;
+  const read = readText(text);
+  if (end === undefined) return typeof given === "string" ? read : undefined;
+  const reason = END_REASONS.find((one) => one === end);
+  return reason && { ...read, end: reason };
+}
+
+/** The tool by which a language model ends the conversation. */
+const END: ToolSchema = {
+  name: END_TOOL,
+  description: "Ends the conversation. Call it without a message beside it.",
+  parameters: {
+    type: "object",
+    properties: { reason: { type: "string", enum: [...END_REASONS] } },
+    required: ["reason"],
+    additionalProperties: false,
+  },
+};
