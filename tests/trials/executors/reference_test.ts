@@ -40,13 +40,13 @@ const raise = (text: string) => () => {
 /** Runs trials of a case one after another, as a run does; returns how they ended, and what failed. */
 async function tryAll(
   own: Partial<ToolCase<Shop>>,
-  said: readonly [order: string, text: string][] = [["A7", "You get $1,234.50 back."]],
+  said: readonly string[][] = [["A7", "You get $1,234.50 back."]],
 ): Promise<string[]> {
   const rest = { state: shop, tools, prompt: "Refund A7.", reference: { calls: CALLS } };
   const open = caseOpener((): ToolCase<Shop> => ({ name: "refunds", ...rest, ...own }));
   const ends: string[] = [];
-  for (const [order, text] of said) {
-    const call = { name: "refund", arguments: { order } };
+  for (const [order, text = ""] of said) {
+    const call = { name: "refund", arguments: { order: order! } };
     const replies: ScriptedReply[] = [...order === "" ? [] : [{ calls: [call] }], { text }];
     const model = scripted("script", replies);
     const { outcome, events } = await runTrial({ case: "refunds", seed: 1 }, model, { open });
@@ -58,9 +58,8 @@ async function tryAll(
 
 Deno.test("a reference decides by the state that is left; all that fails is told at once", async () => {
   const assert: ToolCase<Shop>["assert"] = (run) => assertAnswer(run, "back");
-  const [right, wrong, none] = await tryAll({ communicate: [["sum", "1234.5"]], assert }, [
-    ...[["A7", "$1,234.50 back"], ["B1", "$11,234.50."], ["", "1234.5"]] as [string, string][],
-  ]);
+  const said = [["A7", "$1,234.50 back"], ["B1", "$11,234.50."], ["", "1234.5"]];
+  const [right, wrong, none] = await tryAll({ communicate: [["sum", "1234.5"]], assert }, said);
   assertEquals(right, "solved");
   const lines = wrong!.split("\n").slice(0, 8);
   assertMatch(lines.pop()!, /^The answer is not /);
@@ -88,8 +87,7 @@ Deno.test("a reference runs once, on a state and tools of its own that go again;
     tools: (state: Shop) => made("tools", tools(state)),
     reference: { calls: CALLS, snapshot: ({ orders }: Shop) => Promise.resolve({ orders }) },
   };
-  const twice: [string, string][] = [["A7", "Done."], ["A7", "Done."]];
-  assertEquals(await tryAll(own, twice), ["solved", "solved"]);
+  assertEquals(await tryAll(own, [["A7", "Done."], ["A7", "Done."]]), ["solved", "solved"]);
   const once = ["+state", "+tools", "-tools", "-state"];
   assertEquals(log, [...once, ...once, ...once]);
   caseOpener(() => own)({ case: "refunds", seed: 1 });
