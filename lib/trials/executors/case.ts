@@ -437,7 +437,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     }
     const isRight = !isForbidden && await this.#isAsAsserted(text, rendered, work);
     if (conversation?.isAtLimit) {
-      if (isRight && conversation.hasSaidAll) conversation.spoil("never_ends");
+      if (isRight && conversation.unsaid === undefined) conversation.spoil("never_ends");
       return { outcome: "turn_limit", grounded: false };
     }
     this.end(text, null, rendered);
