@@ -384,6 +384,21 @@ const NARROW_SIGNS: Partial<Readonly<Record<Sign, NarrowSign>>> = {
         "be needless",
     },
   },
+  ...Object.fromEntries(
+    ([["asked_user", "asked the user for"], ["assumed_input", "made up"]] as const).map(
+      ([sign, did]): [Sign, NarrowSign] => [sign, {
+        words:
+          `the share of trials with a simulated user and known right calls that ${did} a value that he had yet to tell`,
+        canShow: ({ user, minimumCalls }) => user !== undefined && minimumCalls !== null,
+        needs: {
+          words: "is about tests with user",
+          task: (task) => tasks.isCase(task),
+          unseen:
+            "no valid trial has a simulated user and known right calls (expected), so that nothing can be withheld",
+        },
+      }],
+    ),
+  ),
 };
 
 function isNeedless(task: object): boolean {

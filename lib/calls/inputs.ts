@@ -1,0 +1,170 @@
+/**
+ * Inputs of a user: which values of the right calls he has yet to tell, whether the model asked for them, and whether it
+ * made one up.
+ * @module
+ */
+
+import { attempt } from "../base/errors.ts";
+import { isJsonObject, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import type { ExpectedCall, ExpectedValue } from "../tools/expected_call.ts";
+import type { ToolSchema } from "../tools/tool.ts";
+import { holdsNumber } from "./behaviour.ts";
+import { leniencyOf, leniencyWithin } from "./expected/alignment.ts";
+import { isJson, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
+import type { RecordedCall } from "./record.ts";
+import { says } from "./values/says.ts";
+
+/** What was said and called in a conversation. */
+export interface Dialogue {
+  /** What the model was shown before the user's first message. */
+  readonly before: readonly string[];
+  /** What the user knows, besides what he says. */
+  readonly known: readonly string[];
+  /** His messages, each with the calls that followed, and what the model then said to him. */
+  readonly turns: readonly {
+    readonly prompt: string;
+    readonly calls: readonly RecordedCall[];
+    readonly said: string;
+  }[];
+}
+
+/** A longer text is not searched, but may state anything. */
+const MAX_SEARCHED = 200_000;
+
+/** A text or a number within a value. */
+type Leaf = string | number | bigint;
+
+/** A required argument of a right call. */
+interface Input {
+  readonly tool: string;
+  readonly parameter: string;
+  readonly expected: ExpectedValue;
+  /** The leaves of each right value. */
+  readonly choices: readonly (readonly Leaf[])[];
+  /** What its tool says of itself, with examples and defaults. */
+  readonly schema: string;
+}
+
+/** The question marks of all scripts; one within an address asks nothing. */
+const QUESTION = /\?(?!\w)|[՞؟፧⁇⁈⁉⸮꘏︖﹖？]/;
+
+/** Whether a text asks something. */
+export function asks(text: string): boolean {
+  return QUESTION.test(text);
+}
+
+/**
+ * Whether the model asked something while the user had yet to tell a value of a right call that was not made, and whether
+ * a call has a made-up value in its place.
+ *
+ * A value counts if it is that of a required argument, and the user knows it: it is withheld until a text that the model
+ * was shown states it. Choices of a fixed set, true, false and null can be worded in too many ways. Of a value with
+ * digits its numbers are enough; words count by their first four letters, since many languages inflect the rest. Numbers
+ * of one or two significant digits, dates and times, which may stand in words, are never said to be made up.
+ */
+export function inputSigns(
+  { before, known, turns }: Dialogue,
+  expected: readonly ExpectedCall[],
+  tools: readonly ToolSchema[],
+): Readonly<Record<"asked_user" | "assumed_input", boolean>> {
+  const seen = [...before];
+  const sought = new Map<Leaf, { isFound: boolean; texts: number }>();
+  const isUnseen = (leaf: Leaf) => {
+    const { isFound, texts } = sought.get(leaf) ?? { isFound: false, texts: 0 };
+    const isNow = isFound || seen.slice(texts).some((text) => states(text, leaf));
+    sought.set(leaf, { isFound: isNow, texts: seen.length });
+    return !isNow;
+  };
+  const isWithheld = ({ choices }: Input) => choices.every((leaves) => leaves.some(isUnseen));
+  const knowledge = [...known, ...turns.map(({ prompt }) => prompt)];
+  const isKnown = (leaf: Leaf) => knowledge.some((text) => states(text, leaf));
+  const open = new Set(
+    expected.flatMap((call) => inputsOf(call, tools)).flatMap((input) => {
+      const choices = input.choices.map((leaves) => ({ leaves, his: leaves.filter(isKnown) }));
+      // What nobody has told him comes from a tool, or is worked out.
+      return choices.every(({ his }) => his.length === 0) ? [] : [{
+        ...input,
+        choices: choices.map(({ leaves, his }) => his.length === 0 ? leaves : his),
+      }];
+    }),
+  );
+  const signs = { asked_user: false, assumed_input: false };
+  for (const { prompt, calls, said } of turns) {
+    seen.push(prompt);
+    for (const step of Map.groupBy(calls, ({ step }) => step).values()) {
+      for (const { tool, arguments: given, by } of step) {
+        if (by !== undefined || !isJsonObject(given)) continue;
+        for (const input of open) {
+          if (input.tool !== tool || !Object.hasOwn(given, input.parameter)) continue;
+          const value = given[input.parameter]!;
+          signs.assumed_input ||= isWithheld(input) &&
+            leavesOf(value).some((leaf) =>
+              !isWorded(leaf) && !states(input.schema, leaf) && isUnseen(leaf)
+            );
+          if (attempt(() => meets(value, input.expected))) open.delete(input);
+        }
+      }
+      seen.push(...step.map(({ result }) => result));
+    }
+    signs.asked_user ||= asks(said) && [...open].some(isWithheld);
+  }
+  return signs;
+}
+
+function inputsOf(call: ExpectedCall, tools: readonly ToolSchema[]): Input[] {
+  const tool = tools.find(({ name }) => name === call.tool);
+  if (tool === undefined) return [];
+  const { required, properties } = tool.parameters;
+  const leniency = leniencyOf(call);
+  return Object.entries(call.arguments ?? {}).flatMap(([parameter, expected]) => {
+    const own = (isJsonObject(properties) ? properties : {} as JsonObject)[parameter];
+    const values = isMatcher(expected) ? expected.values ?? [] : isJson(expected) ? [expected] : [];
+    const choices = values.map(leavesOf);
+    const isInput = Array.isArray(required) && required.includes(parameter) &&
+      !mayBeAbsent(expected) && leniencyWithin(leniency, parameter) !== undefined &&
+      choices.length > 0 && !/"(?:enum|const|\$ref)":/.test(jsonText(own));
+    if (!isInput) return [];
+    return [{ tool: call.tool, parameter, expected, choices, schema: jsonText(tool) }];
+  });
+}
+
+function leavesOf(value: JsonValue): Leaf[] {
+  if (typeof value === "object" && value !== null) {
+    // Thousands of nested brackets overflow the stack.
+    return attempt(() => Object.values(value).flatMap(leavesOf)) ?? [];
+  }
+  return typeof value === "boolean" || value === null || value === "" ? [] : [value];
+}
+
+const DATE_OR_TIME = /^\d{4}-\d\d-\d\d|^\d{1,2}:\d\d/;
+
+/** Whether a text may well state a value in words. */
+function isWorded(leaf: Leaf): boolean {
+  const number = Number(leaf);
+  return Number(number.toPrecision(2)) === number || DATE_OR_TIME.test(String(leaf));
+}
+
+/** Whether a text states a value, in any form that is likely. */
+function states(text: string, leaf: Leaf): boolean {
+  if (text.length > MAX_SEARCHED) return true;
+  if (says(text, String(leaf)) || holdsNumber(text, Number(leaf))) return true;
+  const numbers = numbersIn(String(leaf));
+  if (numbers.length > 0) {
+    const stated = new Set(numbersIn(text));
+    // In another form the month of a date is a word.
+    return DATE_OR_TIME.test(String(leaf))
+      ? numbers.some((number) => stated.has(number))
+      : numbers.every((number) => stated.has(number));
+  }
+  const starts = startsIn(text);
+  const wanted = startsIn(String(leaf));
+  return wanted.size > 0 && wanted.isSubsetOf(starts);
+}
+
+function numbersIn(text: string): string[] {
+  return (text.match(/\d+/g) ?? []).map((digits) => digits.replace(/^0+(?=\d)/, ""));
+}
+
+function startsIn(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/(?<!\p{L})\p{L}{1,4}/gu));
+}
