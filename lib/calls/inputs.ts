@@ -5,7 +5,7 @@
  */
 
 import { attempt } from "../base/errors.ts";
-import { isJsonObject, type JsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import { isJsonObject, jsonText, type JsonValue } from "../base/json.ts";
 import type { ExpectedCall, ExpectedValue } from "../tools/expected_call.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { holdsNumber } from "./behaviour.ts";
@@ -67,36 +67,29 @@ export function inputSigns(
   expected: readonly ExpectedCall[],
   tools: readonly ToolSchema[],
 ): Readonly<Record<"asked_user" | "assumed_input", boolean>> {
-  const seen = [...before];
-  const sought = new Map<Leaf, { isFound: boolean; texts: number }>();
-  const isUnseen = (leaf: Leaf) => {
-    const { isFound, texts } = sought.get(leaf) ?? { isFound: false, texts: 0 };
-    const isNow = isFound || seen.slice(texts).some((text) => states(text, leaf));
-    sought.set(leaf, { isFound: isNow, texts: seen.length });
-    return !isNow;
-  };
-  const isWithheld = ({ choices }: Input) => choices.every((leaves) => leaves.some(isUnseen));
+  const inputs = expected.flatMap((call) => inputsOf(call, tools));
   const knowledge = [...known, ...turns.map(({ prompt }) => prompt)];
-  const isKnown = (leaf: Leaf) => knowledge.some((text) => states(text, leaf));
+  const his = new Set(
+    inputs.flatMap(({ choices }) => choices.flat())
+      .filter((leaf) => knowledge.some((text) => states(text, leaf))),
+  );
+  const seen = [...before];
+  const isUnseen = (leaf: Leaf) => !seen.some((text) => states(text, leaf));
+  // What nobody has told him comes from a tool, or is worked out.
+  const isWithheld = ({ choices }: Input) =>
+    choices.every((leaves) => leaves.some(isUnseen)) &&
+    choices.flat().some((leaf) => his.has(leaf) && isUnseen(leaf));
   const open = new Set(
-    expected.flatMap((call) => inputsOf(call, tools)).flatMap((input) => {
-      const choices = input.choices.map((leaves) => ({ leaves, his: leaves.filter(isKnown) }));
-      // What nobody has told him comes from a tool, or is worked out.
-      return choices.every(({ his }) => his.length === 0) ? [] : [{
-        ...input,
-        choices: choices.map(({ leaves, his }) => his.length === 0 ? leaves : his),
-      }];
-    }),
+    inputs.filter(({ choices }) => choices.flat().some((leaf) => his.has(leaf))),
   );
   const signs = { asked_user: false, assumed_input: false };
   for (const { prompt, calls, said } of turns) {
     seen.push(prompt);
     for (const step of Map.groupBy(calls, ({ step }) => step).values()) {
       for (const { tool, arguments: given, by } of step) {
-        if (by !== undefined || !isJsonObject(given)) continue;
         for (const input of open) {
-          if (input.tool !== tool || !Object.hasOwn(given, input.parameter)) continue;
-          const value = given[input.parameter]!;
+          const value = isJsonObject(given) && given[input.parameter];
+          if (input.tool !== tool || value === undefined || by !== undefined) continue;
           signs.assumed_input ||= isWithheld(input) &&
             leavesOf(value).some((leaf) =>
               !isWorded(leaf) && !states(input.schema, leaf) && isUnseen(leaf)
@@ -113,27 +106,24 @@ export function inputSigns(
 
 function inputsOf(call: ExpectedCall, tools: readonly ToolSchema[]): Input[] {
   const tool = tools.find(({ name }) => name === call.tool);
-  if (tool === undefined) return [];
-  const { required, properties } = tool.parameters;
-  const leniency = leniencyOf(call);
+  const { required, properties } = tool?.parameters ?? {};
   return Object.entries(call.arguments ?? {}).flatMap(([parameter, expected]) => {
-    const own = (isJsonObject(properties) ? properties : {} as JsonObject)[parameter];
+    const own = isJsonObject(properties) ? jsonText(properties[parameter]) : "";
     const values = isMatcher(expected) ? expected.values ?? [] : isJson(expected) ? [expected] : [];
-    const choices = values.map(leavesOf);
     const isInput = Array.isArray(required) && required.includes(parameter) &&
-      !mayBeAbsent(expected) && leniencyWithin(leniency, parameter) !== undefined &&
-      choices.length > 0 && !/"(?:enum|const|\$ref)":/.test(jsonText(own));
+      !mayBeAbsent(expected) && leniencyWithin(leniencyOf(call), parameter) !== undefined &&
+      !/"(?:enum|const|\$ref)":/.test(own);
     if (!isInput) return [];
+    const choices = values.map(leavesOf);
     return [{ tool: call.tool, parameter, expected, choices, schema: jsonText(tool) }];
   });
 }
 
+/** The texts and numbers of a value; of one with thousands of nested brackets none. */
 function leavesOf(value: JsonValue): Leaf[] {
-  if (typeof value === "object" && value !== null) {
-    // Thousands of nested brackets overflow the stack.
-    return attempt(() => Object.values(value).flatMap(leavesOf)) ?? [];
-  }
-  return typeof value === "boolean" || value === null || value === "" ? [] : [value];
+  if (typeof value === "boolean" || value === null || value === "") return [];
+  if (typeof value !== "object") return [value];
+  return attempt(() => Object.values(value).flatMap(leavesOf)) ?? [];
 }
 
 const DATE_OR_TIME = /^\d{4}-\d\d-\d\d|^\d{1,2}:\d\d/;
@@ -146,23 +136,18 @@ function isWorded(leaf: Leaf): boolean {
 
 /** Whether a text states a value, in any form that is likely. */
 function states(text: string, leaf: Leaf): boolean {
-  if (text.length > MAX_SEARCHED) return true;
-  if (says(text, String(leaf)) || holdsNumber(text, Number(leaf))) return true;
-  const numbers = numbersIn(String(leaf));
-  if (numbers.length > 0) {
-    const stated = new Set(numbersIn(text));
-    // In another form the month of a date is a word.
-    return DATE_OR_TIME.test(String(leaf))
-      ? numbers.some((number) => stated.has(number))
-      : numbers.every((number) => stated.has(number));
-  }
-  const starts = startsIn(text);
-  const wanted = startsIn(String(leaf));
-  return wanted.size > 0 && wanted.isSubsetOf(starts);
+  const written = String(leaf);
+  if (text.length > MAX_SEARCHED || says(text, written)) return true;
+  const numbers = numbersIn(written);
+  // In another form the month of a date is a word.
+  if (DATE_OR_TIME.test(written)) return !numbers.isDisjointFrom(numbersIn(text));
+  const parts = numbers.size > 0 ? numbersIn : startsIn;
+  return holdsNumber(text, Number(leaf)) ||
+    parts(written).size > 0 && parts(written).isSubsetOf(parts(text));
 }
 
-function numbersIn(text: string): string[] {
-  return (text.match(/\d+/g) ?? []).map((digits) => digits.replace(/^0+(?=\d)/, ""));
+function numbersIn(text: string): Set<string> {
+  return new Set(text.replace(/(?<!\d)0+(?=\d)/g, "").match(/\d+/g));
 }
 
 function startsIn(text: string): Set<string> {

@@ -203,30 +203,29 @@ export function assertAsked(
   message: string | undefined = typeof options === "string" ? options : undefined,
 ): void {
   checkMessage(message);
-  const { turns } = record;
-  if (turns === undefined) {
-    throw cannot("use assertAsked", "the record must have turns, as the run of a tool test has");
-  }
   const given = typeof options === "string" ? {} : options;
   const { before } = parseWith(ASKED_OPTIONS, given, "the options of assertAsked");
   const matcher = isMatcher(expected) ? expected : matchingText(expected);
+  const { turns = [] } = record;
   const names = turns.flatMap(({ tools = [] }) => tools.map(({ name }) => name));
-  if (before !== undefined && names.length > 0 && !names.includes(before)) {
+  const isUnknown = before !== undefined && names.length > 0 && !names.includes(before);
+  if (turns.length === 0 || isUnknown) {
     throw cannot(
       "use assertAsked",
-      "before must name a tool",
-      `there is no tool ${printable(before, 80)}`,
+      "the record must have turns, as the run of a tool test has, and before must name a tool",
+      isUnknown ? `there is no tool ${printable(before, 80)}` : "there are no turns",
     );
   }
-  const first = turns.findIndex(({ calls }) => calls.some(({ tool }) => tool === before));
-  const called = first < 0 ? turns.length : first;
-  const asked = turns.flatMap(({ answer }, turn) =>
-    answer !== null && asks(answer) ? [{ answer, turn }] : []
-  );
-  const isAsked = asked.some(({ answer, turn }) =>
-    turn < turns.length - 1 && turn < called && verdictOf(matcher, answer) === true
-  );
-  if (isAsked) return;
+  const called = turns.findIndex(({ calls }) => calls.some(({ tool }) => tool === before));
+  const asked = turns.flatMap(({ answer }, turn) => {
+    if (answer === null || !asks(answer)) return [];
+    const isLate = called >= 0 && turn >= called;
+    const isLast = turn === turns.length - 1;
+    const isRight = !isLate && !isLast && verdictOf(matcher, answer) === true;
+    const why = `${isLate ? ", too late" : ""}${isLast ? ", and ended there" : ""}`;
+    return [{ isRight, line: `turn ${turn + 1} asked ${quoted(answer)}${why}` }];
+  });
+  if (asked.some(({ isRight }) => isRight)) return;
   const more = asked.length - MAX_TEXTS;
   fail({
     what: `The model did not ask the user ${matcher.description}` +
@@ -234,11 +233,7 @@ export function assertAsked(
     message,
     lines: [
       ...(asked.length === 0 ? ["it asked nothing"] : []),
-      ...asked.slice(0, MAX_TEXTS).map(({ answer, turn }) =>
-        `turn ${turn + 1} asked ${quoted(answer)}` +
-        (turn >= called ? ", too late" : "") +
-        (turn === turns.length - 1 ? ", and ended there" : "")
-      ),
+      ...asked.slice(0, MAX_TEXTS).map(({ line }) => line),
       ...(more > 0 ? [`... ${more} more`] : []),
     ],
     calls: turns.flatMap(({ calls }) => calls),
