@@ -43,27 +43,34 @@ export function subjectsOf(
   }));
 }
 
-/** Marks the name of what judges have given, if any of them is simulated. */
-export function markedJudges(name: string, judges: readonly Pick<StageUse, "model">[]): string {
-  const isSimulated = ({ model }: Pick<StageUse, "model">) => model.simulated;
-  return judges.every(isSimulated) || !judges.some(isSimulated)
-    ? marked(name, judges.some(isSimulated))
+/** A model that was asked beside the one under test: a judge, or a user. */
+type Asked = Pick<StageUse, "model">;
+
+/** Marks the name of what judges or users have given, if any of them is simulated. */
+export function markedAsked(name: string, asked: readonly Asked[]): string {
+  const isSimulated = ({ model }: Asked) => model.simulated;
+  return asked.every(isSimulated) || !asked.some(isSimulated)
+    ? marked(name, asked.some(isSimulated))
     : `${name} (in part simulated)`;
 }
 
-/** Who has judged a row, with the model that served a judge where that has another name. */
-export const JUDGES: Column<{ readonly judges: readonly Pick<StageUse, "model">[] }> = {
-  id: "judges",
-  head: "judged by",
-  unit: "text",
-  value: judgeNames,
-  text: (row) => judgeNames(row).join(", ") || NOTHING,
-  shown: false,
-};
+/** Who judged a row, with the model that served a judge where that has another name. */
+export const JUDGES = namesColumn("judges", "judged by");
+/** Who played the users of a row. */
+export const USERS = namesColumn("users", "user");
 
-function judgeNames({ judges }: { readonly judges: readonly Pick<StageUse, "model">[] }): string[] {
+function namesColumn<Id extends "judges" | "users">(
+  id: Id,
+  head: string,
+): Column<Readonly<Record<Id, readonly Asked[]>>> {
+  const names = (row: Readonly<Record<Id, readonly Asked[]>>) => namesOf(row[id]);
+  const text = (row: Readonly<Record<Id, readonly Asked[]>>) => names(row).join(", ") || NOTHING;
+  return { id, head, unit: "text", value: names, text, shown: false };
+}
+
+function namesOf(asked: readonly Asked[]): string[] {
   return [
-    ...new Set(judges.map(({ model: { requested, served, simulated } }) => {
+    ...new Set(asked.map(({ model: { requested, served, simulated } }) => {
       const names = [requested, ...served.filter((name) => name !== requested)];
       return marked(names.join(" as "), simulated);
     })),

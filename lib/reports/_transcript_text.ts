@@ -8,6 +8,7 @@ import { countText } from "../base/numbers.ts";
 import type { JudgedEvent, TraceEvent } from "../calls/trace.ts";
 import { marked } from "../gate/variant.ts";
 import type { StateChange, StateDifference } from "../calls/values/state_difference.ts";
+import type { TrialUser } from "../trials/users/user.ts";
 import type { ShowText } from "./story_lines.ts";
 
 /** Describes a failed assertion on one line: where it stands, and the first line of what it says. */
@@ -26,6 +27,24 @@ export function isAnswerText(events: readonly TraceEvent[], place: number): bool
   // Of a conversation, each turn but the last ends with an answer that nothing else shows.
   return !events.slice(place + 1).some(({ kind }) => kind === "reply" || kind === "turn") &&
     events.some(({ kind }) => kind === "answer");
+}
+
+/** The events with an answer before what the user of a conversation said to it, which is recorded first. */
+export function inTalkOrder(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  const last = events.findLastIndex(({ kind }) => kind === "reply" || kind === "turn");
+  const isLate = ({ kind }: TraceEvent, place: number) => kind === "user" && place > last;
+  if (!events.some(({ kind }) => kind === "answer")) return events;
+  return [...events.filter((event, place) => !isLate(event, place)), ...events.filter(isLate)];
+}
+
+/** Names who played the user of a trial, and says how the conversation went. */
+export function userText({ model, messages, end, fault, redraws = 0 }: TrialUser): string {
+  return [
+    `${marked(model.requested, model.simulated)}: ${countText(messages, "message")}`,
+    ...(redraws === 0 ? [] : [countText(redraws, "redraw")]),
+    ...(end === undefined ? [] : [`ended it: ${end.replaceAll("_", " ")}`]),
+    ...(fault === undefined ? [] : [`his fault: ${fault.replaceAll("_", " ")}`]),
+  ].join(", ");
 }
 
 /** What a judge was asked, and what it said. */

@@ -107,6 +107,9 @@ const TRIALS: Columns<TrialRow> = {
   reason: ({ trial }) => cut(trial.reason),
   why: ({ trial }) => trial.why,
   agent: ({ trial }) => trial.agent,
+  user_messages: ({ trial }) => trial.user?.messages,
+  user_end: ({ trial }) => trial.user?.end,
+  user_fault: ({ trial }) => trial.user?.fault,
 };
 
 const CALLS: Columns<{ readonly trial: string; readonly call: CallEvent }> = {

@@ -5,16 +5,32 @@
 
 import { sum } from "../../base/numbers.ts";
 import type { StrategyWork } from "../../calls/work.ts";
-import { isUnwatched, judgesOf } from "../../gate/variant.ts";
+import { isUnwatched, judgesOf, usersOf } from "../../gate/variant.ts";
 import { spentUsage } from "../../models/prices.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import { sumUsage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
-import { asideColumn } from "../columns.ts";
+import type { StageUse } from "../../models/model.ts";
+import { asideColumn, type Column } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
-import { JUDGES, markedJudges, subjectColumns } from "../_subjects.ts";
+import { JUDGES, markedAsked, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { callColumns, ESTIMATED, ratioOf, tally, tokenColumns } from "./_tally.ts";
+
+/** The column of what others than the models under test took. */
+function besideColumn<Row>(
+  id: string,
+  head: string,
+  rows: readonly Row[],
+  askedOf: (row: Row) => readonly Omit<StageUse, "stage">[],
+): Column<Row> {
+  const value = (row: Row) => {
+    const { inputTokens, outputTokens } = sumUsage(askedOf(row).map(({ usage }) => usage));
+    return askedOf(row).length === 0 ? undefined : inputTokens + outputTokens;
+  };
+  const name = markedAsked(head, rows.flatMap(askedOf));
+  return { id, head: name, unit: "count", value, shown: "filled" };
+}
 
 /** Tokens of all trials, including invalid, unchanged and repeated ones, and calls of valid ones. */
 const EFFORT = metric(
@@ -25,6 +41,7 @@ const EFFORT = metric(
       calls: sum(counted, ({ calls }) => calls),
       usage: sumUsage(trials.map(spentUsage)),
       judges: judgesOf(trials.filter(({ task }) => isCase(task))),
+      users: usersOf(trials),
       unwatched: counted.some(isUnwatched),
     })),
   {
@@ -44,16 +61,9 @@ const EFFORT = metric(
       rows.length > 1 ? callColumns(rows, report.words).map(({ id: _, ...column }) => column) : [],
       { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
       tokenColumns(({ usage }) => usage),
-      {
-        ...{ id: "judge_tokens", unit: "count", shown: "filled" },
-        // Those of call sets stand in a table of their own.
-        head: markedJudges("by judges", rows.flatMap(({ judges }) => judges)),
-        value: ({ judges }) => {
-          if (judges.length === 0) return undefined;
-          const { inputTokens, outputTokens } = sumUsage(judges.map(({ usage }) => usage));
-          return inputTokens + outputTokens;
-        },
-      },
+      // Those of call sets stand in a table of their own.
+      besideColumn("judge_tokens", "by judges", rows, ({ judges }) => judges),
+      besideColumn("user_tokens", "by users", rows, ({ users }) => users),
       JUDGES,
     ],
   },

@@ -20,9 +20,10 @@ import type { Trial } from "../../trials/trial.ts";
 import { countText, isDuration } from "../../base/numbers.ts";
 import { timeText } from "../columns.ts";
 import { wrongAnswerText } from "../_question_story.ts";
-import { isAnswerText } from "../_transcript_text.ts";
+import { inTalkOrder, isAnswerText, userText } from "../_transcript_text.ts";
+import type { Usage } from "../../tools/message.ts";
 import { trialWords } from "../_words.ts";
-import { type EventView, viewEvent, viewState } from "./_event_view.ts";
+import { type EventView, viewEvent, viewOpening, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer, shownKey } from "./_task_view.ts";
 import type { Tree } from "./_tree.ts";
 
@@ -51,9 +52,10 @@ export function viewTrial(
   known: KnownTask | undefined,
 ): TrialView {
   const task = known?.kind === "generated" ? known.task : undefined;
-  const { model, strategy, perturbation, repetition, usage, durationMs, startedAt, outcome } =
+  const { model, strategy, perturbation, repetition, usage, durationMs, startedAt, outcome, user } =
     trial;
   const { outcomes, hidden } = trialWords(trial);
+  const events = inTalkOrder(trial.events);
   const root = firstFailure(trial.failures);
   const replayed = trial.replayed
     ? "from a recording: no model was asked"
@@ -71,6 +73,8 @@ export function viewTrial(
     ["behaviours", signsOf(trial).filter((sign) => !hidden.includes(sign)).join(", ")],
     ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
     ["perturbation", perturbation !== "none" && perturbationText(trial, known)],
+    ["user", user && userText(user)],
+    ["user tokens", user && tokensText(user.usage)],
     ["strategy", strategy !== "plain" && strategy],
     ["variant", trial.variant],
     ["format", model.api !== "chat" && model.api],
@@ -80,13 +84,7 @@ export function viewTrial(
     ["replayed", replayed],
     ["seed", "seed" in trial.task && JSON.stringify(trial.task.seed)],
     ["repetition", repetition > 1 && String(repetition)],
-    [
-      "tokens",
-      usage.inputTokens + usage.outputTokens > 0 &&
-      `${usage.inputTokens} read, ${usage.outputTokens} written${
-        usage.estimated ? " (estimated, at least in part: a server reported none)" : ""
-      }`,
-    ],
+    ["tokens", tokensText(usage)],
     ["time", isDuration(durationMs) && durationMs > 0 && timeText(durationMs)],
     ["began", startedAt],
   ];
@@ -108,9 +106,10 @@ export function viewTrial(
         : known === undefined && shownKey(trial) === undefined && ["p.faint", aloneText(trial)],
     ],
     events: [
-      ...trial.events.flatMap((event, place) =>
+      ...viewOpening(trial),
+      ...events.flatMap((event, place) =>
         viewEvent(event, {
-          isAnswer: isAnswerText(trial.events, place),
+          isAnswer: isAnswerText(events, place),
           task,
           isRead: isGenerated(trial.task) || isProbe(trial.task),
         })
@@ -118,6 +117,11 @@ export function viewTrial(
       ...viewState(trial),
     ],
   };
+}
+
+function tokensText({ inputTokens, outputTokens, estimated }: Usage): string | false {
+  return inputTokens + outputTokens > 0 && `${inputTokens} read, ${outputTokens} written` +
+      (estimated ? " (estimated, at least in part: a server reported none)" : "");
 }
 
 const NOT_WATCHED = "not watched: neither unknown names nor unreadable arguments are known";
