@@ -54,23 +54,19 @@ export function markedAsked(name: string, asked: readonly Asked[]): string {
     : `${name} (in part simulated)`;
 }
 
-/** Who judged a row, with the model that served a judge where that has another name. */
-export const JUDGES = namesColumn("judges", "judged by");
-/** Who played the users of a row. */
-export const USERS = namesColumn("users", "user");
+/** Who has judged a row, with the model that served a judge where that has another name. */
+export const JUDGES: Column<{ readonly judges: readonly Asked[] }> = {
+  id: "judges",
+  head: "judged by",
+  unit: "text",
+  value: judgeNames,
+  text: (row) => judgeNames(row).join(", ") || NOTHING,
+  shown: false,
+};
 
-function namesColumn<Id extends "judges" | "users">(
-  id: Id,
-  head: string,
-): Column<Readonly<Record<Id, readonly Asked[]>>> {
-  const names = (row: Readonly<Record<Id, readonly Asked[]>>) => namesOf(row[id]);
-  const text = (row: Readonly<Record<Id, readonly Asked[]>>) => names(row).join(", ") || NOTHING;
-  return { id, head, unit: "text", value: names, text, shown: false };
-}
-
-function namesOf(asked: readonly Asked[]): string[] {
+function judgeNames({ judges }: { readonly judges: readonly Asked[] }): string[] {
   return [
-    ...new Set(asked.map(({ model: { requested, served, simulated } }) => {
+    ...new Set(judges.map(({ model: { requested, served, simulated } }) => {
       const names = [requested, ...served.filter((name) => name !== requested)];
       return marked(names.join(" as "), simulated);
     })),

@@ -242,17 +242,21 @@ export function eventLines(
         return [
           ...linesOf(
             "text",
-            reasoning !== undefined && [`  the user thought ${show(JSON.stringify(reasoning))}`],
+            reasoning && [`  the user thought ${show(JSON.stringify(reasoning))}`],
           ),
-          ...linesOf("stage", [
-            ...calls.map((call) =>
+          ...linesOf(
+            "stage",
+            calls.map((call) =>
               `  the user called ${show(call.function, 60)}(${show(call.arguments, 120)}) -> ` +
               show(call.result, 80)
             ),
-            ...(fault === undefined ? [] : [
+          ),
+          ...linesOf(
+            "stage",
+            fault && [
               `  the user's reply was thrown away (${fault}): ${show(JSON.stringify(text))}`,
-            ]),
-          ]),
+            ],
+          ),
         ];
       }
       case "reply":
@@ -308,7 +312,7 @@ export function changeLines({ transcript }: Trial, show: ShowText): string[] {
 
 function linesOf(
   kind: StoryLine["kind"],
-  texts: readonly string[] | false | undefined,
+  texts: readonly string[] | false | "" | undefined,
 ): StoryLine[] {
   return (texts || []).map((text) => ({ kind, text }));
 }

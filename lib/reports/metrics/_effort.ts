@@ -10,27 +10,11 @@ import { spentUsage } from "../../models/prices.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import { sumUsage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
-import type { StageUse } from "../../models/model.ts";
-import { asideColumn, type Column } from "../columns.ts";
+import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
 import { JUDGES, markedAsked, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { callColumns, ESTIMATED, ratioOf, tally, tokenColumns } from "./_tally.ts";
-
-/** The column of what others than the models under test took. */
-function besideColumn<Row>(
-  id: string,
-  head: string,
-  rows: readonly Row[],
-  askedOf: (row: Row) => readonly Omit<StageUse, "stage">[],
-): Column<Row> {
-  const value = (row: Row) => {
-    const { inputTokens, outputTokens } = sumUsage(askedOf(row).map(({ usage }) => usage));
-    return askedOf(row).length === 0 ? undefined : inputTokens + outputTokens;
-  };
-  const name = markedAsked(head, rows.flatMap(askedOf));
-  return { id, head: name, unit: "count", value, shown: "filled" };
-}
 
 /** Tokens of all trials, including invalid, unchanged and repeated ones, and calls of valid ones. */
 const EFFORT = metric(
@@ -62,8 +46,14 @@ const EFFORT = metric(
       { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
       tokenColumns(({ usage }) => usage),
       // Those of call sets stand in a table of their own.
-      besideColumn("judge_tokens", "by judges", rows, ({ judges }) => judges),
-      besideColumn("user_tokens", "by users", rows, ({ users }) => users),
+      (["judges", "users"] as const).map((id) => ({
+        ...{ id: `${id.slice(0, -1)}_tokens`, unit: "count" as const, shown: "filled" as const },
+        head: markedAsked(`by ${id}`, rows.flatMap((row) => row[id])),
+        value: ({ [id]: asked }: typeof rows[number]) => {
+          const { inputTokens, outputTokens } = sumUsage(asked.map(({ usage }) => usage));
+          return asked.length === 0 ? undefined : inputTokens + outputTokens;
+        },
+      })),
       JUDGES,
     ],
   },

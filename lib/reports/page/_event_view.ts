@@ -47,32 +47,18 @@ function viewText(kind: string, title: string, text: string, more?: Tree) {
 
 /** Returns what a simulated user did beside the message that the model got, which is a turn. */
 function viewUser({ text, reasoning, calls = [], end, fault }: UserEvent): EventView[] {
-  const words = (id: string) => id.replaceAll("_", " ");
+  const beside = [
+    ...(reasoning === undefined ? [] : [reasoning.trim()]),
+    ...calls.map((call) => `${call.function} ${call.arguments}\n-> ${call.result}`),
+  ].join("\n\n");
+  const more = beside !== "" && folded("thoughts and calls", ["div.value", printableLines(beside)]);
   const title = fault !== undefined
-    ? `the user's reply was thrown away: ${words(fault)}`
+    ? `the user's reply was thrown away: ${typeWords(fault)}`
     : end !== undefined
-    ? `the user ended the conversation: ${words(end)}`
+    ? `the user ended the conversation: ${typeWords(end)}`
     : "the user, before his message";
-  const more = [
-    reasoning !== undefined && folded("thoughts", ["div.value", printableLines(reasoning.trim())]),
-    ...calls.map(({ function: name, arguments: given, result }) =>
-      folded(
-        `called ${printable(name, 200)}`,
-        ["div.value", printableLines(`${given}\n-> ${result}`)],
-      )
-    ),
-  ];
-  const isSeen = fault !== undefined || end !== undefined || more.some((part) => part !== false);
-  return isSeen
-    ? [
-      viewText(
-        fault === undefined ? "stage" : "stop",
-        title,
-        fault === undefined ? "" : text,
-        more,
-      ),
-    ]
-    : [];
+  if (fault !== undefined) return [viewText("stop", title, text, more)];
+  return end !== undefined || more ? [viewText("stage", title, "", more)] : [];
 }
 
 /** Returns what was said before the model first replied in a conversation. */
