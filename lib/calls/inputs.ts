@@ -69,19 +69,15 @@ export function inputSigns(
 ): Readonly<Record<"asked_user" | "assumed_input", boolean>> {
   const inputs = expected.flatMap((call) => inputsOf(call, tools));
   const knowledge = [...known, ...turns.map(({ prompt }) => prompt)];
-  const his = new Set(
-    inputs.flatMap(({ choices }) => choices.flat())
-      .filter((leaf) => knowledge.some((text) => states(text, leaf))),
-  );
+  const isKnown = (leaf: Leaf) => knowledge.some((text) => states(text, leaf));
+  const his = new Set(inputs.flatMap(({ choices }) => choices.flat().filter(isKnown)));
   const seen = [...before];
   const isUnseen = (leaf: Leaf) => !seen.some((text) => states(text, leaf));
   // What nobody has told him comes from a tool, or is worked out.
   const isWithheld = ({ choices }: Input) =>
     choices.every((leaves) => leaves.some(isUnseen)) &&
     choices.flat().some((leaf) => his.has(leaf) && isUnseen(leaf));
-  const open = new Set(
-    inputs.filter(({ choices }) => choices.flat().some((leaf) => his.has(leaf))),
-  );
+  const open = new Set(inputs);
   const signs = { asked_user: false, assumed_input: false };
   for (const { prompt, calls, said } of turns) {
     seen.push(prompt);
@@ -127,6 +123,8 @@ function leavesOf(value: JsonValue): Leaf[] {
 }
 
 const DATE_OR_TIME = /^\d{4}-\d\d-\d\d|^\d{1,2}:\d\d/;
+const NUMBERS = /[1-9]\d*|0(?!\d)/g;
+const STARTS = /(?<!\p{L})\p{L}{1,4}/gu;
 
 /** Whether a text may well state a value in words. */
 function isWorded(leaf: Leaf): boolean {
@@ -138,18 +136,9 @@ function isWorded(leaf: Leaf): boolean {
 function states(text: string, leaf: Leaf): boolean {
   const written = String(leaf);
   if (text.length > MAX_SEARCHED || says(text, written)) return true;
-  const numbers = numbersIn(written);
+  const pattern = /\d/.test(written) ? NUMBERS : STARTS;
+  const [wanted, stated] = [written, text].map((one) => new Set(one.toLowerCase().match(pattern)));
   // In another form the month of a date is a word.
-  if (DATE_OR_TIME.test(written)) return !numbers.isDisjointFrom(numbersIn(text));
-  const parts = numbers.size > 0 ? numbersIn : startsIn;
-  return holdsNumber(text, Number(leaf)) ||
-    parts(written).size > 0 && parts(written).isSubsetOf(parts(text));
-}
-
-function numbersIn(text: string): Set<string> {
-  return new Set(text.replace(/(?<!\d)0+(?=\d)/g, "").match(/\d+/g));
-}
-
-function startsIn(text: string): Set<string> {
-  return new Set(text.toLowerCase().match(/(?<!\p{L})\p{L}{1,4}/gu));
+  if (DATE_OR_TIME.test(written)) return !wanted!.isDisjointFrom(stated!);
+  return holdsNumber(text, Number(leaf)) || wanted!.size > 0 && wanted!.isSubsetOf(stated!);
 }

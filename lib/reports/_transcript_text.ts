@@ -31,20 +31,19 @@ export function isAnswerText(events: readonly TraceEvent[], place: number): bool
 
 /** The events with an answer before what the user of a conversation said to it, which is recorded first. */
 export function inTalkOrder(events: readonly TraceEvent[]): readonly TraceEvent[] {
-  const last = events.findLastIndex(({ kind }) => kind === "reply" || kind === "turn");
-  const isLate = ({ kind }: TraceEvent, place: number) => kind === "user" && place > last;
   if (!events.some(({ kind }) => kind === "answer")) return events;
-  return [...events.filter((event, place) => !isLate(event, place)), ...events.filter(isLate)];
+  const last = events.findLastIndex(({ kind }) => kind === "reply" || kind === "turn");
+  const late = new Set(events.filter(({ kind }, place) => kind === "user" && place > last));
+  return [...events.filter((event) => !late.has(event)), ...late];
 }
 
 /** Names who played the user of a trial, and says how the conversation went. */
 export function userText({ model, messages, end, fault, redraws = 0 }: TrialUser): string {
-  return [
-    `${marked(model.requested, model.simulated)}: ${countText(messages, "message")}`,
-    ...(redraws === 0 ? [] : [countText(redraws, "redraw")]),
-    ...(end === undefined ? [] : [`ended it: ${end.replaceAll("_", " ")}`]),
-    ...(fault === undefined ? [] : [`his fault: ${fault.replaceAll("_", " ")}`]),
-  ].join(", ");
+  const name = marked(model.requested, model.simulated);
+  return `${name}, ${countText(messages, "message")}` +
+    (redraws === 0 ? "" : `, ${countText(redraws, "redraw")}`) +
+    (end === undefined ? "" : `, ended it: ${end}`) +
+    (fault === undefined ? "" : `, his fault: ${fault}`);
 }
 
 /** What a judge was asked, and what it said. */
