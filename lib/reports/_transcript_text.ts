@@ -58,8 +58,8 @@ export function judgedTitle(
     (atLeast === undefined ? "" : ` of at least ${atLeast}`);
 }
 
-/** Describes the tokens of a question to a judge. */
-export function judgedTokens({ usage }: JudgedEvent): string {
+/** Describes the tokens of a question to a judge, or of a simulated user. */
+export function judgedTokens({ usage }: Pick<JudgedEvent, "usage">): string {
   return `${usage.inputTokens} tokens read, ${usage.outputTokens} written` +
     (usage.estimated ? " (estimated)" : "");
 }

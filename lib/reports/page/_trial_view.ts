@@ -20,8 +20,7 @@ import type { Trial } from "../../trials/trial.ts";
 import { countText, isDuration } from "../../base/numbers.ts";
 import { timeText } from "../columns.ts";
 import { wrongAnswerText } from "../_question_story.ts";
-import { inTalkOrder, isAnswerText, userText } from "../_transcript_text.ts";
-import type { Usage } from "../../tools/message.ts";
+import { inTalkOrder, isAnswerText, judgedTokens, userText } from "../_transcript_text.ts";
 import { trialWords } from "../_words.ts";
 import { type EventView, viewEvent, viewOpening, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer, shownKey } from "./_task_view.ts";
@@ -74,7 +73,7 @@ export function viewTrial(
     ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
     ["perturbation", perturbation !== "none" && perturbationText(trial, known)],
     ["user", user && userText(user)],
-    ["user tokens", user && tokensText(user.usage)],
+    ["user tokens", user && user.usage.inputTokens > 0 && judgedTokens(user)],
     ["strategy", strategy !== "plain" && strategy],
     ["variant", trial.variant],
     ["format", model.api !== "chat" && model.api],
@@ -84,7 +83,13 @@ export function viewTrial(
     ["replayed", replayed],
     ["seed", "seed" in trial.task && JSON.stringify(trial.task.seed)],
     ["repetition", repetition > 1 && String(repetition)],
-    ["tokens", tokensText(usage)],
+    [
+      "tokens",
+      usage.inputTokens + usage.outputTokens > 0 &&
+      `${usage.inputTokens} read, ${usage.outputTokens} written${
+        usage.estimated ? " (estimated, at least in part: a server reported none)" : ""
+      }`,
+    ],
     ["time", isDuration(durationMs) && durationMs > 0 && timeText(durationMs)],
     ["began", startedAt],
   ];
@@ -117,11 +122,6 @@ export function viewTrial(
       ...viewState(trial),
     ],
   };
-}
-
-function tokensText({ inputTokens, outputTokens, estimated }: Usage): string | false {
-  return inputTokens + outputTokens > 0 && `${inputTokens} read, ${outputTokens} written` +
-      (estimated ? " (estimated, at least in part: a server reported none)" : "");
 }
 
 const NOT_WATCHED = "not watched: neither unknown names nor unreadable arguments are known";

@@ -389,15 +389,10 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     if (user === undefined || this.#conversation === undefined) return undefined;
     const { opening, messages } = this.#conversation;
     const said = messages.slice(this.history.length).filter(({ role }) => role === "agent");
+    const hisCalls = this.events.flatMap((event) => event.kind === "user" ? event.calls ?? [] : []);
     return {
       before: [this.system ?? "", ...this.history.map(({ content }) => content)],
-      known: [
-        user.scenario,
-        ...(user.facts ?? []).flat(),
-        ...this.events.flatMap((event) =>
-          event.kind === "user" ? (event.calls ?? []).map(({ result }) => result) : []
-        ),
-      ],
+      known: [user.scenario, ...(user.facts ?? []).flat(), ...hisCalls.map(({ result }) => result)],
       turns: eventsByTurn(withOwnCalls(this.events)).map(({ text = opening, own }, place) => ({
         prompt: text,
         calls: recordedCalls(own, this.uncut),
