@@ -46,12 +46,7 @@ interface Input {
 }
 
 /** The question marks of all scripts; one within an address asks nothing. */
-const QUESTION = /\?(?!\w)|[՞؟፧⁇⁈⁉⸮꘏︖﹖？]/;
-
-/** Whether a text asks something. */
-export function asks(text: string): boolean {
-  return QUESTION.test(text);
-}
+export const QUESTION = /\?(?!\w)|[՞؟፧⁇⁈⁉⸮꘏︖﹖？]/;
 
 /**
  * Whether the model asked something while the user had yet to tell a value of a right call that was not made, and whether
@@ -71,16 +66,21 @@ export function inputSigns(
   const knowledge = [...known, ...turns.map(({ prompt }) => prompt)];
   const isKnown = (leaf: Leaf) => knowledge.some((text) => states(text, leaf));
   const his = new Set(inputs.flatMap(({ choices }) => choices.flat().filter(isKnown)));
-  const seen = [...before];
-  const isUnseen = (leaf: Leaf) => !seen.some((text) => states(text, leaf));
+  const unseen = new Set(inputs.flatMap(({ choices }) => choices.flat()));
+  const seen: string[] = [];
+  const show = (...texts: readonly string[]) => {
+    seen.push(...texts);
+    for (const leaf of unseen) if (texts.some((text) => states(text, leaf))) unseen.delete(leaf);
+  };
+  show(...before);
   // What nobody has told him comes from a tool, or is worked out.
   const isWithheld = ({ choices }: Input) =>
-    choices.every((leaves) => leaves.some(isUnseen)) &&
-    choices.flat().some((leaf) => his.has(leaf) && isUnseen(leaf));
+    choices.every((leaves) => leaves.some((leaf) => unseen.has(leaf))) &&
+    choices.flat().some((leaf) => his.has(leaf) && unseen.has(leaf));
   const open = new Set(inputs);
   const signs = { asked_user: false, assumed_input: false };
   for (const { prompt, calls, said } of turns) {
-    seen.push(prompt);
+    show(prompt);
     for (const step of Map.groupBy(calls, ({ step }) => step).values()) {
       for (const { tool, arguments: given, by } of step) {
         for (const input of open) {
@@ -88,14 +88,14 @@ export function inputSigns(
           if (input.tool !== tool || value === undefined || by !== undefined) continue;
           signs.assumed_input ||= isWithheld(input) &&
             leavesOf(value).some((leaf) =>
-              !isWorded(leaf) && !states(input.schema, leaf) && isUnseen(leaf)
+              !isWorded(leaf) && ![input.schema, ...seen].some((text) => states(text, leaf))
             );
           if (attempt(() => meets(value, input.expected))) open.delete(input);
         }
       }
-      seen.push(...step.map(({ result }) => result));
+      show(...step.map(({ result }) => result));
     }
-    signs.asked_user ||= asks(said) && [...open].some(isWithheld);
+    signs.asked_user ||= QUESTION.test(said) && [...open].some(isWithheld);
   }
   return signs;
 }

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { asks } from "../../calls/inputs.ts";
+import { QUESTION } from "../../calls/inputs.ts";
 import type { CallRecord } from "../../calls/record.ts";
 import { defined, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
@@ -214,7 +214,7 @@ export function assertAsked(
   }
   const called = turns.findIndex(({ calls }) => calls.some(({ tool }) => tool === before));
   const asked = turns.flatMap(({ answer }, turn) => {
-    if (answer === null || !asks(answer)) return [];
+    if (answer === null || !QUESTION.test(answer)) return [];
     const isLate = called >= 0 && turn >= called;
     const isLast = turn === turns.length - 1;
     const isRight = !isLate && !isLast && verdictOf(matcher, answer) === true;
