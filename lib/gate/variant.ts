@@ -34,10 +34,9 @@ export type Simulated = boolean | "judge" | "user" | "judge and user";
 
 /** Returns what is simulated in trials. */
 export function simulatedIn(trials: readonly ScoredTrial[]): Simulated {
-  const isProgram = ({ model }: Pick<StageUse, "model">) => model.simulated;
-  const isJudge = judgesOf(trials).some(isProgram);
   if (trials.some(({ model }) => model.simulated)) return true;
-  if (!usersOf(trials).some(isProgram)) return isJudge && "judge";
+  const isJudge = judgesOf(trials).some(({ model }) => model.simulated);
+  if (!usersOf(trials).some(({ model }) => model.simulated)) return isJudge && "judge";
   return isJudge ? "judge and user" : "user";
 }
 

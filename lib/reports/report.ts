@@ -145,6 +145,14 @@ export class Report {
     return starts.length === 0 ? null : [starts[0]!, starts.at(-1)!];
   }
 
+  /** Which of its models are programs that stand in for one, in words; `undefined` if none is. */
+  get simulated(): string | undefined {
+    const { length } = this.subjects.filter(({ simulated }) => simulated);
+    if (length > 0) return length === this.subjects.length ? "simulated" : "in part simulated";
+    const part = simulatedIn(this.trials);
+    return part ? `with a simulated ${part}` : undefined;
+  }
+
   /** Names a model, strategy and perturbation. */
   readonly nameOf = ({ subject, simulated }: Subject): string => {
     const { shorten = (model) => model } = this.options;
@@ -336,7 +344,7 @@ export function provenance(report: Report, isDated = true): string {
     ...(seed === undefined ? [] : [`seed ${seed}`]),
     ...(references ? ["nested references"] : []),
     ...(began === null ? [] : [spanText(...began)]),
-    ...(simulatedIn(report.trials) ? ["with simulated models"] : []),
+    ...(report.simulated === undefined ? [] : ["with simulated models"]),
     ...(isDated ? [...report.models.flatMap(servedText), ...origins.map(originText)] : []),
   ].join(", ");
 }
