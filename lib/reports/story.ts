@@ -239,24 +239,16 @@ export function eventLines(
         return linesOf("text", [`  next user message: ${show(JSON.stringify(event.text))}`]);
       case "user": {
         const { text, reasoning, calls = [], fault } = event;
+        const did = calls.map(({ function: name, arguments: given, result }) =>
+          `called ${show(name, 60)}(${show(given, 120)}) -> ${show(result, 80)}`
+        );
+        const lost = `wrote what was thrown away (${fault}): ${show(JSON.stringify(text))}`;
         return [
           ...linesOf(
             "text",
             reasoning && [`  the user thought ${show(JSON.stringify(reasoning))}`],
           ),
-          ...linesOf(
-            "stage",
-            calls.map((call) =>
-              `  the user called ${show(call.function, 60)}(${show(call.arguments, 120)}) -> ` +
-              show(call.result, 80)
-            ),
-          ),
-          ...linesOf(
-            "stage",
-            fault && [
-              `  the user's reply was thrown away (${fault}): ${show(JSON.stringify(text))}`,
-            ],
-          ),
+          ...linesOf("stage", did.concat(fault ? lost : []).map((line) => `  the user ${line}`)),
         ];
       }
       case "reply":
