@@ -6,129 +6,95 @@ import type { JsonObject } from "../../../lib/base/json.ts";
 import type { ScriptedReply } from "../../../lib/models/scripted.ts";
 import type { ToolUser } from "../../../lib/trials/users/user.ts";
 import { anyOf, anything } from "../../../lib/calls/expected/matchers.ts";
-import { calls, CANCEL, saying, talk } from "../../support/conversations.ts";
+import { calls, saying, talk } from "../../support/conversations.ts";
 
 const RIGHT = { order: "ORD-1234", day: "2026-12-24", count: 40, reason: "unneeded", sure: true };
+const EXPECTED: ExpectedCall[] = [{ tool: "cancel_order", arguments: RIGHT }];
 const SCENARIO =
   "He cancels 40 chairs of his order ORD-1234 of 2026-12-24, which he needs no more. He is Ann Smith.";
-const cancel = (more: JsonObject = {}) => calls("cancel_order", { ...RIGHT, ...more });
-const EXPECTED: ExpectedCall[] = [{ tool: "cancel_order", arguments: RIGHT }];
-const BOTH = [{ tool: "find_orders", arguments: { person: "Ann Smith" } }, ...EXPECTED];
-const ask = (text = "Which order is it?"): ScriptedReply => ({ text });
-const DONE: ScriptedReply = { text: "It is cancelled." };
-
-interface SignCase {
-  readonly script: readonly ScriptedReply[];
-  readonly says: readonly string[];
-  readonly expected?: readonly ExpectedCall[];
-  readonly user?: Partial<ToolUser>;
-}
-
-/** The behaviours of a conversation that are about inputs: `asked` and `assumed`. */
-async function signsOf({ script, says, expected = EXPECTED, user }: SignCase): Promise<string> {
-  const trial = await talk(script, { scenario: SCENARIO, ...user, model: saying(...says) }, {
-    expected,
-    system: "Orders of 2025 are EX-2025.",
-  });
-  return trial.behaviours.filter((sign) => /user|input/.test(sign)).join("+") || trial.outcome;
-}
-
 const TOLD = "Cancel 40 of order ORD-1234 of 2026-12-24.";
+const VAGUE = "Cancel it.";
+const cancel = (more: JsonObject = {}) => calls("cancel_order", { ...RIGHT, ...more });
+const find = (person: string) => calls("find_orders", { person });
+const person = (value: ExpectedCall["arguments"]): ExpectedCall[] => [
+  { tool: "find_orders", arguments: value! },
+];
+const ask = { text: "Which order is it?" };
+const shall = { text: "Shall I?" };
+
+/** What he says, what the model does before it is done, which behaviours that shows, and what else the test has. */
+type Row = readonly [
+  says: readonly string[],
+  script: readonly ScriptedReply[],
+  signs?: string,
+  more?: Partial<ToolUser> & { readonly expected?: readonly ExpectedCall[] },
+];
+
+async function check(rows: Readonly<Record<string, Row>>) {
+  for (const [name, [says, script, signs = "", more]] of Object.entries(rows)) {
+    const { expected = EXPECTED, ...user } = more ?? {};
+    const own = { scenario: SCENARIO, ...user, model: saying(...says) };
+    const trial = await talk([...script, { text: "It is done." }], own, {
+      expected,
+      system: "Orders of 2025 are EX-2025.",
+    });
+    const shown = trial.behaviours.filter((sign) => /user|input/.test(sign)).join("+");
+    assertEquals([trial.outcome, shown], ["solved", signs], name);
+  }
+}
 
 Deno.test("behaviours() tell whether a model asked for what a user had yet to tell, or made it up", async () => {
-  const table: Record<string, [expected: string, one: SignCase]> = {
-    "asked": ["asked_user", { script: [ask(), cancel(), DONE], says: ["Cancel it.", TOLD] }],
-    "made up": ["assumed_input", {
-      script: [cancel({ order: "ORD-7777" }), DONE],
-      says: ["Cancel it."],
-    }],
-    "guessed": ["assumed_input", { script: [cancel(), DONE], says: ["Cancel it."] }],
-    "made up, then asked": ["asked_user+assumed_input", {
-      script: [cancel({ order: "ORD-7777" }), ask(), cancel(), DONE],
-      says: ["Cancel it.", TOLD],
-    }],
-    "made up in a step before the result": ["assumed_input", {
-      script: [
-        { calls: [...calls("find_orders", { person: "Ann" }).calls!, ...cancel().calls!] },
-        DONE,
-      ],
-      says: ["Cancel it."],
-    }],
-    "a name that he has yet to tell": ["asked_user", {
-      script: [ask("Who are you?"), calls("find_orders", { person: "Ann Smith" }), cancel(), DONE],
-      says: [TOLD, "Ann Smith"],
-      expected: BOTH,
-    }],
-    "any of several": ["asked_user", {
-      script: [ask("Who are you?"), DONE],
-      says: ["Hello."],
-      expected: [{ tool: "find_orders", arguments: { person: anyOf("Ann Smith", "A. Smith") } }],
-    }],
-    "a question in Arabic": ["asked_user", { script: [ask("ما رقم الطلب؟"), DONE], says: ["Hi."] }],
-  };
-  for (const [name, [expected, one]] of Object.entries(table)) {
-    assertEquals(await signsOf(one), expected, name);
-  }
+  const other = cancel({ order: "ORD-7777" });
+  const both = { calls: [...find("Ann").calls!, ...cancel().calls!] };
+  const whom = { expected: person({ person: anyOf("Ann Smith", "A. Smith") }) };
+  await check({
+    "asked": [[VAGUE, TOLD], [ask, cancel()], "asked_user"],
+    "made up": [[VAGUE], [other], "assumed_input"],
+    "guessed": [[VAGUE], [cancel()], "assumed_input"],
+    "made up, then asked": [[VAGUE, TOLD], [other, ask, cancel()], "asked_user+assumed_input"],
+    "written before the result": [[VAGUE], [both], "assumed_input"],
+    "a name, or another form of it": [[TOLD, "Ann Smith"], [ask, find("Bo")], "asked_user", whom],
+    "a question in Arabic": [["Hi."], [{ text: "ما رقم الطلب؟" }], "asked_user"],
+  });
 });
 
 Deno.test("behaviours() blame no model for values that were told, found or worded otherwise", async () => {
-  const wrong = { order: "ORD-7777" };
-  const table: Record<string, SignCase> = {
-    "told at once": { script: [ask("Shall I?"), cancel(), DONE], says: [TOLD, "Yes."] },
-    "another one was told": { script: [cancel(wrong), DONE], says: ["Cancel ORD-7777."] },
-    "in other words": {
-      script: [ask("Shall I?"), cancel({ day: "2026-12-31" }), DONE],
-      says: ["Forty chairs (40) of ord 1234 of 24.12.2026", "Yes"],
-    },
-    "a day and a number in words": {
-      script: [cancel({ day: "2026-12-01", count: 12 }), DONE],
-      says: ["Cancel a dozen of ORD-1234, of tomorrow."],
-    },
-    "in the history": {
-      script: [ask("Shall I?"), cancel(), DONE],
-      says: [TOLD, "Go on.", "Yes."],
-      user: { history: [{ role: "user", content: TOLD }, { role: "assistant", content: "Oh." }] },
-    },
-    "found by a tool": {
-      script: [calls("find_orders", { person: "Ann Smith" }), cancel({ day: "2026-12-01" }), DONE],
-      says: ["I am Ann Smith: cancel 40."],
-    },
-    "an inflected name": {
-      script: [calls("find_orders", { person: "Ann Smith" }), DONE],
-      says: ["Ann Smithin tilaus"],
-      expected: [BOTH[0]!],
-    },
-    "the example of the tool, and the system's": {
-      script: [cancel({ order: "EX-55" }), cancel({ order: "EX-2025" }), DONE],
-      says: ["Cancel it."],
-    },
-    "what he does not know": {
-      script: [ask(), cancel(wrong), DONE],
-      says: ["Cancel it.", "I do not know."],
-      user: { scenario: "He wants to cancel an order." },
-    },
-    "a call that is not needed": {
-      script: [calls("find_orders", { person: "Bob" }), DONE],
-      says: ["Hi."],
-    },
-    "any value": {
-      script: [ask(), calls("find_orders", { person: "Bob" }), DONE],
-      says: ["Hi."],
-      expected: [{ tool: "find_orders", arguments: { person: anything() } }],
-    },
-    "choices, and what is not required": {
-      script: [ask(), cancel({ reason: "mistake", note: "by phone" }), DONE],
-      says: ["Hi."],
-      expected: [{
-        tool: "cancel_order",
-        arguments: { reason: "unneeded", sure: true, note: "he needs no more" },
-      }],
-    },
-    "asked after all was done": { script: [cancel(), ask("Anything else?"), DONE], says: [TOLD] },
-    "an address": { script: [ask("See https://shop.example/?order"), DONE], says: ["Hi."] },
-    "right calls are not known": { script: [ask(), DONE], says: ["Hi."], expected: [] },
-  };
-  for (const [name, one] of Object.entries(table)) {
-    assertEquals(await signsOf(one), "solved", name);
-  }
+  const other = cancel({ order: "ORD-7777" });
+  const soon = cancel({ day: "2026-12-01", count: 12 });
+  const some = person({ person: anything() });
+  const loose = [{
+    tool: "cancel_order",
+    arguments: { reason: "unneeded", sure: true, note: "he needs no more" },
+  }];
+  const before = [{ role: "user", content: TOLD }, { role: "assistant", content: "Oh." }] as const;
+  await check({
+    "told at once": [[TOLD, "Yes."], [shall, cancel()]],
+    "another one was told": [["Cancel ORD-7777."], [other]],
+    "in other words": [["Forty (40) of ord 1234 of 24.12.2026", "Yes"], [shall, cancel()]],
+    "a day and a number in words": [["Cancel a dozen of ORD-1234, of tomorrow."], [soon]],
+    "in the history": [[TOLD, "Go on.", "Yes."], [shall, cancel()], "", { history: before }],
+    "found by a tool": [["I am Ann Smith: cancel 40."], [find("Ann Smith"), soon]],
+    "inflected": [["Ann Smithin"], [find("Ann Smith")], "", {
+      expected: person({ person: "Ann Smith" }),
+    }],
+    "an example of the tool, or the system's": [[VAGUE], [
+      cancel({ order: "EX-55" }),
+      cancel({ order: "EX-2025" }),
+    ]],
+    "what he does not know": [[VAGUE, "I do not."], [ask, other], "", { scenario: "He cancels." }],
+    "a call that is not needed": [["Hi."], [find("Bob")]],
+    "any value": [["Hi."], [ask, find("Bob")], "", { expected: some }],
+    "choices, and what is not required": [
+      ["Hi."],
+      [
+        ask,
+        cancel({ reason: "mistake", note: "by phone" }),
+      ],
+      "",
+      { expected: loose },
+    ],
+    "asked after all was done": [[TOLD], [cancel(), { text: "Anything else?" }]],
+    "an address": [["Hi."], [{ text: "See https://shop.example/?order" }]],
+    "right calls are not known": [["Hi."], [ask], "", { expected: [] }],
+  });
 });
