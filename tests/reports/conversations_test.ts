@@ -6,7 +6,7 @@ import { describeTrial } from "../../lib/reports/story.ts";
 import { printable, printableLines } from "../../lib/base/json.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { calls, FIND, talk } from "../support/conversations.ts";
+import { calls, FIND, saying, talk } from "../support/conversations.ts";
 import { HOSTILE, record } from "../support/records.ts";
 import { recordsOf, tableOf, textsOf, valuesOf } from "../support/reports.ts";
 
@@ -40,12 +40,13 @@ Deno.test("conversations: how they ended, what was solved, and what was wrong wi
 Deno.test("a conversation is told from its greeting to its end, thrown-away replies too", async () => {
   const end = { calls: [{ name: "end_conversation", arguments: { reason: "done" } }] };
   const look = calls("find_orders", { person: "<b>" });
+  const ask = { text: "Which order?" };
   const swapped = { text: `assistant: ${HOSTILE}` };
   const told = async (...said: readonly ScriptedReply[]) => {
     const model = scripted("joe", [{ text: "Hi" }, swapped, ...said]);
     const user = { model, opens: { greeting: "Welcome." }, tools: [FIND] };
     const options = { options: { userModel: model } };
-    const trial = await talk([{ text: "Which order?" }, { text: "Done." }], user, options);
+    const trial = await talk([ask, { text: "Done." }], user, options);
     const views = viewTrial(trial, undefined, undefined).events;
     return {
       lines: describeTrial(trial, { story: "full" }).split("\n")
@@ -74,6 +75,10 @@ Deno.test("a conversation is told from its greeting to its end, thrown-away repl
     ...["turn next user message: ORD-1", "answer answer: Done."],
     "stage the user ended the conversation: done: ",
   ]);
+  const bare = await talk([ask, { text: "Done." }], { model: saying("Hi", "My secret") }, {
+    options: { transcripts: "none" },
+  });
+  assertEquals(JSON.stringify(bare.events).includes("My secret"), false);
   const spoilt = await told(swapped);
   const why = "the simulated user wrote as the assistant, twice";
   assertStringIncludes(
