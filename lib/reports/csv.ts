@@ -106,10 +106,10 @@ const TRIALS: Columns<TrialRow> = {
   partly_replayed: ({ trial }) => trial.partlyReplayed === true,
   reason: ({ trial }) => cut(trial.reason),
   why: ({ trial }) => trial.why,
-  agent: ({ trial }) => trial.agent,
   user_messages: ({ trial }) => trial.user?.messages,
   user_end: ({ trial }) => trial.user?.end,
   user_fault: ({ trial }) => trial.user?.fault,
+  agent: ({ trial }) => trial.agent,
 };
 
 const CALLS: Columns<{ readonly trial: string; readonly call: CallEvent }> = {
