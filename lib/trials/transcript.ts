@@ -174,9 +174,8 @@ function keep<Value>(value: Value): Kept<Value> {
 export function withoutTexts(events: readonly TraceEvent[]): TraceEvent[] {
   const hasUser = events.some(({ kind }) => kind === "user");
   return events.map((event) => {
-    if (event.kind === "reply") return { ...event, text: "" };
     // What a simulated user says is written by a model, too.
-    if (event.kind === "turn" && hasUser) return { ...event, text: "" };
+    if (event.kind === "reply" || event.kind === "turn" && hasUser) return { ...event, text: "" };
     if (event.kind === "user") {
       return defined({ ...event, text: "", reasoning: undefined, calls: undefined });
     }

@@ -10,32 +10,22 @@ import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 
+const schema = (properties: JsonObject) => ({
+  parameters: { type: "object", properties, required: Object.keys(properties) },
+});
 const text = { type: "string" };
+const choices = { reason: { enum: ["unneeded", "mistake"] }, sure: { type: "boolean" } };
 
-/** Cancels an order, of which it takes the number and the reason. */
+/** Cancels an order, of which it takes more than a user says at once. */
 export const CANCEL = tool({
-  name: "cancel_order",
-  description: "Cancels an order, such as EX-55",
-  parameters: {
-    type: "object",
-    properties: {
-      order: text,
-      day: text,
-      count: { type: "number" },
-      reason: { enum: ["unneeded", "mistake"] },
-      sure: { type: "boolean" },
-      note: text,
-    },
-    required: ["order", "day", "count", "reason", "sure"],
-  },
+  ...{ name: "cancel_order", description: "Cancels an order, such as EX-55" },
+  ...schema({ order: text, day: text, count: { type: "number" }, ...choices }),
   execute: () => "cancelled",
 });
 
 /** Finds the orders of a person. */
 export const FIND = tool({
-  name: "find_orders",
-  description: "Finds orders",
-  parameters: { type: "object", properties: { person: text }, required: ["person"] },
+  ...{ name: "find_orders", description: "Finds orders", ...schema({ person: text }) },
   execute: () => ({ orders: ["ORD-1234"] }),
 });
 
