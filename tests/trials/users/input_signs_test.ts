@@ -62,10 +62,8 @@ Deno.test("behaviours() blame no model for values that were told, found or worde
   const other = cancel({ order: "ORD-7777" });
   const soon = cancel({ day: "2026-12-01", count: 12 });
   const some = person({ person: anything() });
-  const loose = [{
-    tool: "cancel_order",
-    arguments: { reason: "unneeded", sure: true, note: "he needs no more" },
-  }];
+  const ann = person({ person: "Ann Smith" });
+  const loose = [{ tool: "cancel_order", arguments: { reason: "unneeded", sure: true } }];
   const before = [{ role: "user", content: TOLD }, { role: "assistant", content: "Oh." }] as const;
   await check({
     "told at once": [[TOLD, "Yes."], [shall, cancel()]],
@@ -74,25 +72,13 @@ Deno.test("behaviours() blame no model for values that were told, found or worde
     "a day and a number in words": [["Cancel a dozen of ORD-1234, of tomorrow."], [soon]],
     "in the history": [[TOLD, "Go on.", "Yes."], [shall, cancel()], "", { history: before }],
     "found by a tool": [["I am Ann Smith: cancel 40."], [find("Ann Smith"), soon]],
-    "inflected": [["Ann Smithin"], [find("Ann Smith")], "", {
-      expected: person({ person: "Ann Smith" }),
-    }],
-    "an example of the tool, or the system's": [[VAGUE], [
-      cancel({ order: "EX-55" }),
-      cancel({ order: "EX-2025" }),
-    ]],
+    "inflected": [["Ann Smithin"], [find("Ann Smith")], "", { expected: ann }],
+    "an example of the tool": [[VAGUE], [cancel({ order: "EX-55" })]],
+    "an example of the system text": [[VAGUE], [cancel({ order: "EX-2025" })]],
     "what he does not know": [[VAGUE, "I do not."], [ask, other], "", { scenario: "He cancels." }],
     "a call that is not needed": [["Hi."], [find("Bob")]],
     "any value": [["Hi."], [ask, find("Bob")], "", { expected: some }],
-    "choices, and what is not required": [
-      ["Hi."],
-      [
-        ask,
-        cancel({ reason: "mistake", note: "by phone" }),
-      ],
-      "",
-      { expected: loose },
-    ],
+    "choices of a set": [["Hi."], [ask, cancel({ reason: "mistake" })], "", { expected: loose }],
     "asked after all was done": [[TOLD], [cancel(), { text: "Anything else?" }]],
     "an address": [["Hi."], [{ text: "See https://shop.example/?order" }]],
     "right calls are not known": [["Hi."], [ask], "", { expected: [] }],
