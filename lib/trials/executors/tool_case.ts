@@ -308,7 +308,9 @@ export function turnsOf(
 }
 
 /** The events of each turn, and the message that began it; of the first that is the question. */
-function eventsByTurn(events: readonly TraceEvent[]): { text?: string; own: TraceEvent[] }[] {
+export function eventsByTurn(
+  events: readonly TraceEvent[],
+): { text?: string; own: TraceEvent[] }[] {
   const parts: { text?: string; own: TraceEvent[] }[] = [{ own: [] }];
   for (const event of events) {
     if (event.kind === "turn") parts.push({ text: event.text, own: [] });

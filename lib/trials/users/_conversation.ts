@@ -155,6 +155,11 @@ export class Conversation {
     return this.#opening;
   }
 
+  /** What both sides have said so far, the history first. */
+  get messages(): readonly SharedMessage[] {
+    return this.#messages;
+  }
+
   /** What assertions see of him. */
   get told(): ConversationRecord {
     return { end: this.#end, messages: this.#said, isAtLimit: this.isAtLimit };
