@@ -7,6 +7,7 @@ import { converse, type Loop, runLoop } from "./agent/loop.ts";
 import type { Fixture, Presented, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
+import { sum } from "../base/numbers.ts";
 import type { Judge } from "../models/judge/judge.ts";
 import { currentRecording, withinRecording } from "../models/recordings/scope.ts";
 import type { Message } from "../tools/message.ts";
@@ -229,7 +230,7 @@ export async function playTrial(
     hasAnswered = true;
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
-      turnsMs: next === undefined ? undefined : turnsMs,
+      turnsMs,
       unrepaired,
       signal,
       judge: askJudge,
@@ -290,6 +291,7 @@ export async function playTrial(
   const unclean = await fixture.release?.();
   const cleanUp = unclean === undefined ? undefined : printable(redact(unclean), 500);
   const toolChoice = boundChoice(model);
+  const userMs = sum(all, (event) => event.kind === "user" ? event.durationMs : 0);
   const trial: Trial = {
     v: 1,
     kind: "trial",
@@ -318,7 +320,7 @@ export async function playTrial(
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),
     startedAt,
     durationMs: Math.round(
-      agent === undefined ? session.duration : performance.now() - started,
+      agent === undefined ? session.duration : Math.max(0, performance.now() - started - userMs),
     ),
     cleanUp,
     transcript: shown && transcriptOf(shown, state),

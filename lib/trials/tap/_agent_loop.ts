@@ -4,7 +4,7 @@
  */
 
 import { isErrorOf } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
@@ -16,25 +16,48 @@ import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
 import { NoAnswer } from "../recorded_run.ts";
 import { TrialMcpServer } from "./_mcp_server.ts";
+import { OwnTurns } from "./_own_turns.ts";
 import { overText, type Tap, type Turn } from "./_tap.ts";
-import { toolsHandler } from "./_tools_over_http.ts";
+import { toolsHandler, userHandler } from "./_tools_over_http.ts";
 
 /** Returns the loop that lets an agent work on a task. */
 export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: string): Loop {
-  return async ({ session, environment, messages, heard = () => {} }) => {
+  return async ({ session, environment, messages, say, heard = () => {} }) => {
     const shown = fixture.present?.(messages, environment.tools) ??
       { messages, tools: environment.tools };
     const tools = shown.tools.map((tool): StoppableTool => ({
       ...tool as Tool,
       execute: (input, options) => tap.execute(tool.name, argumentsText(input), options?.callId),
     }));
-    const task = taskOf(shown.messages, tools, fixture);
     let last: Message | undefined;
     const hear = (message: Message) => heard(last = message);
+    const hearSaid = (text: string) => {
+      if (!isSaidBy(last, text)) hear({ role: "assistant", content: text, calls: [] });
+    };
+    let isOver = false;
+    const user: AgentTask["user"] = say && (async (text: unknown) => {
+      // He would have nothing to answer, and the conversation would be over without him.
+      if (typeof text !== "string" || text.trim() === "") {
+        throw new TypeError("What is said to the user must be a text that is not blank");
+      }
+      return await tap.tell(async () => {
+        if (isOver) return undefined;
+        hearSaid(text);
+        const content = await say(text);
+        isOver = content === undefined;
+        if (content !== undefined) last = { role: "user", content };
+        return content;
+      });
+    });
+    const task: AgentTask = Object.assign(
+      taskOf(shown.messages, tools, fixture),
+      defined({ user }),
+    );
     let submitted: string | undefined;
     await using mcp = new TrialMcpServer({
       tools: shown.tools,
       execute: (name, written) => tap.execute(name, written),
+      user,
       submit: (answer) => {
         if (tap.over !== undefined) throw new Error(overText(tap.over));
         // What is said after it cannot take it back.
@@ -42,9 +65,15 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
         submitted = answer;
       },
     });
-    tap.begin({ heard: hear, serve: serving(task, mcp), before: textsBefore(task) });
+    tap.begin({
+      ...{ heard: hear, serve: serving(task, mcp), before: textsBefore(task) },
+      // Where the test has the user, nobody else says yes in his name.
+      own: say === undefined ? new OwnTurns([task.prompt]) : undefined,
+    });
     // Agents are the user's own code: one that is not type-checked may return anything.
-    const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model, mcp)))
+    const working = Promise.resolve().then((): unknown =>
+      agent(task, optionsOf(tap, model, mcp, task))
+    )
       .then(async (said) => (await tap.waitForCalls(), { said }));
     // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
     const finished = async () => {
@@ -79,7 +108,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     if (typeof said !== "string") {
       throw new NoAnswer(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    if (!isSaidBy(last, said)) hear({ role: "assistant", content: said, calls: [] });
+    hearSaid(said);
     return { kind: "answer", text: said };
   };
 }
@@ -93,8 +122,10 @@ function isSaidBy(last: Message | undefined, said: string): boolean {
 /** Answers requests for the functions of a task, by HTTP alone and by MCP. */
 function serving(task: AgentTask, mcp: TrialMcpServer): Turn["serve"] {
   const tools = toolsHandler(task);
+  const user = task.user && userHandler(task.user);
   return async (request, path, share) => {
     if (path === "/mcp") return await mcp.answer(request, share);
+    if (path === "/user") return await user?.(request, share);
     const [, below] = /^\/tools(|\/.*)$/s.exec(path) ?? [];
     return below === undefined ? undefined : await tools(request, below, share);
   };
@@ -135,7 +166,12 @@ function textsBefore({ system = "", history }: AgentTask): Turn["before"] {
   return Object.fromEntries(texts.filter(([, text]) => text !== ""));
 }
 
-function optionsOf(tap: Tap, model: string, mcp: TrialMcpServer): AgentOptions {
+function optionsOf(
+  tap: Tap,
+  model: string,
+  mcp: TrialMcpServer,
+  { user }: AgentTask,
+): AgentOptions {
   return {
     ...{ fetch: tap.fetch, model, signal: tap.signal },
     mcpURL: () => mcp.start(tap.address.url),
@@ -144,6 +180,9 @@ function optionsOf(tap: Tap, model: string, mcp: TrialMcpServer): AgentOptions {
     },
     get toolsURL() {
       return `${tap.address.url}/tools`;
+    },
+    get userURL() {
+      return user && `${tap.address.url}/user`;
     },
     get apiKey() {
       return tap.address.token;

@@ -4,7 +4,7 @@
  */
 
 import { attempt, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { type BodyShare, readBody } from "../../base/request_body.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
@@ -46,22 +46,49 @@ export function toolsHandler(
       const shown = printable(name ?? path.slice(1), 100);
       return refuse(request, 404, `there is no function ${shown}`);
     }
-    if (request.method !== "POST") {
-      return refuse(request, 405, "the method must be POST", { allow: "POST" });
-    }
-    const text = await readBody(request, MAX_BODY, share);
-    if (text === undefined) return refuse(request, 413, `the arguments ${bodyRule(MAX_BODY)}`);
-    const input = parseJson(text);
-    if (!isJsonObject(input)) {
-      return refuse(request, 400, "the body must be a JSON object, the arguments");
-    }
-    try {
+    return await answerPost(request, share, async (input) => {
       const result = await tool.execute(input);
       return new Response(result, { headers: { "content-type": "text/plain; charset=utf-8" } });
-    } catch (error) {
-      return refuse(request, 409, refusalText(error));
-    }
+    });
   };
+}
+
+/**
+ * Returns what answers requests to the address of the user: `POST` with the object `{ "text": ... }`, which the agent
+ * says to him; errors are as those of functions.
+ */
+export function userHandler(user: NonNullable<AgentTask["user"]>) {
+  return (request: Request, share?: BodyShare): Promise<Response> =>
+    answerPost(request, share, async (input) => Response.json(await userSays(user, input)));
+}
+
+/** What the user says to the text in an object, as JSON: his `reply`, or `over` where he says no more. */
+export async function userSays(
+  user: NonNullable<AgentTask["user"]>,
+  { text }: JsonObject,
+): Promise<{ readonly reply: string } | { readonly over: true }> {
+  const reply = await user(text as string);
+  return reply === undefined ? { over: true } : { reply };
+}
+
+/** Answers a request that posts a JSON object; 409 has the message of what `work` throws. */
+async function answerPost(
+  request: Request,
+  share: BodyShare | undefined,
+  work: (input: JsonObject) => Promise<Response>,
+): Promise<Response> {
+  if (request.method !== "POST") {
+    return refuse(request, 405, "the method must be POST", { allow: "POST" });
+  }
+  const text = await readBody(request, MAX_BODY, share);
+  if (text === undefined) return refuse(request, 413, `the body ${bodyRule(MAX_BODY)}`);
+  const input = parseJson(text);
+  if (!isJsonObject(input)) return refuse(request, 400, "the body must be a JSON object");
+  try {
+    return await work(input);
+  } catch (error) {
+    return refuse(request, 409, refusalText(error));
+  }
 }
 
 /** Says why no more calls are allowed. */
