@@ -5,7 +5,7 @@
  */
 
 import { countText } from "../base/numbers.ts";
-import type { JudgedEvent, TraceEvent, TurnEvent } from "../calls/trace.ts";
+import type { JudgedEvent, TraceEvent } from "../calls/trace.ts";
 import { marked } from "../gate/variant.ts";
 import type { StateChange, StateDifference } from "../calls/values/state_difference.ts";
 import type { ShowText } from "./story_lines.ts";
@@ -26,11 +26,6 @@ export function isAnswerText(events: readonly TraceEvent[], place: number): bool
   // Of a conversation, each turn but the last ends with an answer that nothing else shows.
   return !events.slice(place + 1).some(({ kind }) => kind === "reply" || kind === "turn") &&
     events.some(({ kind }) => kind === "answer");
-}
-
-/** Names a further message of the user, and who said it in his name. */
-export function turnTitle({ by }: TurnEvent): string {
-  return by === undefined ? "next user message" : "next user message, which the agent wrote";
 }
 
 /** What a judge was asked, and what it said. */

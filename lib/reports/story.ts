@@ -43,7 +43,6 @@ import {
   judgedTitle,
   judgedTokens,
   stateLines,
-  turnTitle,
 } from "./_transcript_text.ts";
 import type { Trial } from "../trials/trial.ts";
 import { failedAssertion } from "../trials/why_unsolved.ts";
@@ -234,7 +233,9 @@ export function eventLines(
         ]);
       }
       case "turn":
-        return linesOf("text", [`  ${turnTitle(event)}: ${show(JSON.stringify(event.text))}`]);
+        return linesOf("text", [
+          `  next ${event.by ?? "user"} message: ${show(JSON.stringify(event.text))}`,
+        ]);
       case "reply":
         return [
           ...(event.text === "" || isAnswerText(events, place) ? [] : linesOf("text", [

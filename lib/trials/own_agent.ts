@@ -47,10 +47,8 @@ export interface AgentOptions {
    * requests there get its key and options. Without the permission to listen at 127.0.0.1 only `fetch` reaches it.
    */
   readonly baseURL: string;
-  /** The address of the functions, for agents in other processes. */
+  /** The address of the functions, and of `ask_user` where there is a user, for agents in other processes. */
   readonly toolsURL: string;
-  /** The address of the user, likewise; omitted where {@linkcode AgentTask.user} is. */
-  readonly userURL?: string | undefined;
   /**
    * Starts an MCP server with the functions, `submit_answer` and `ask_user`, for agents that are clients of MCP, and returns its
    * address (Streamable HTTP). What the agent submits is then its answer, and the text that it returns is not.

@@ -29,13 +29,7 @@ import {
 } from "../../calls/trace.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
-import {
-  changeCount,
-  judgedTitle,
-  judgedTokens,
-  stateLines,
-  turnTitle,
-} from "../_transcript_text.ts";
+import { changeCount, judgedTitle, judgedTokens, stateLines } from "../_transcript_text.ts";
 import { folded, type Tree } from "./_tree.ts";
 
 /** One event as the page shows it, whose script makes the elements. What an event does not have is `undefined`. */
@@ -117,7 +111,7 @@ export function viewEvent(
     case "stage":
       return [viewText("stage", `stage ${printable(event.stage, 100)}`, event.message)];
     case "turn":
-      return [viewText("said", turnTitle(event), event.text)];
+      return [viewText("said", `next ${event.by ?? "user"} message`, event.text)];
     case "user": {
       const lines = userLines(event);
       return lines.length === 0 ? [] : [viewText("stage", "the simulated user", lines.join("\n"))];

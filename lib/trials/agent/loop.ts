@@ -158,13 +158,10 @@ export async function converse(
   const given = new Map(environment.given);
   const turnsMs: number[] = [];
   let began = session.elapsed;
-  const endTurn = () => {
-    const { elapsed } = session;
-    turnsMs.push(elapsed - began);
-    began = elapsed;
-  };
+  const endTurn = () => turnsMs.push(session.elapsed - began);
   const begin = (content: string, by?: "agent") => {
     endTurn();
+    began = session.elapsed;
     messages.push({ role: "user", content });
     session.record(defined({ kind: "turn" as const, text: content, by }));
     return content;

@@ -242,16 +242,16 @@ export function turnsOf(
   const parts = eventsByTurn(events);
   // What was said before the question is no turn.
   const first = messages.findIndex(({ role }) => role !== "system") + before;
-  const said = textsByTurn(messages.slice(first + 1), parts.slice(1).map(({ text }) => text!));
-  return parts.map(({ text = prompt, by, own }, place) => {
+  const said = textsByTurn(messages.slice(first + 1), parts.slice(1).map(({ turn }) => turn!.text));
+  return parts.map(({ turn, own }, place) => {
     const replies = own.filter((event) => event.kind === "reply");
     const isLast = place === parts.length - 1;
     const texts = said[place] ?? [];
     // Names stand for values in messages, and not in the answer.
     const all = isLast ? [...texts.slice(0, -1), answer] : texts;
     return {
-      prompt: text,
-      ...defined({ by }),
+      prompt: turn?.text ?? prompt,
+      ...defined({ by: turn?.by }),
       ...callsByKind(own, uncut),
       ...(replies.length === 0 ? {} : { written: writtenCalls(own) }),
       tools,
@@ -265,14 +265,11 @@ export function turnsOf(
 }
 
 /** The events of each turn, and the message that began it; of the first that is the question. */
-function eventsByTurn(
-  events: readonly TraceEvent[],
-): (Partial<Pick<TurnEvent, "text" | "by">> & { own: TraceEvent[] })[] {
-  const parts: ReturnType<typeof eventsByTurn> = [{ own: [] }];
+function eventsByTurn(events: readonly TraceEvent[]): { turn?: TurnEvent; own: TraceEvent[] }[] {
+  const parts: { turn?: TurnEvent; own: TraceEvent[] }[] = [{ own: [] }];
   for (const event of events) {
-    if (event.kind === "turn") {
-      parts.push({ text: event.text, ...defined({ by: event.by }), own: [] });
-    } else parts.at(-1)!.own.push(event);
+    if (event.kind === "turn") parts.push({ turn: event, own: [] });
+    else parts.at(-1)!.own.push(event);
   }
   return parts;
 }

@@ -4,7 +4,7 @@
  */
 
 import { isErrorOf } from "../../base/errors.ts";
-import { defined, printable } from "../../base/json.ts";
+import { defined, type JsonObject, jsonText, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
@@ -16,9 +16,10 @@ import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
 import { NoAnswer } from "../recorded_run.ts";
 import { TrialMcpServer } from "./_mcp_server.ts";
+import { ASK } from "./_offered_names.ts";
 import { OwnTurns } from "./_own_turns.ts";
 import { overText, type Tap, type Turn } from "./_tap.ts";
-import { toolsHandler, userHandler } from "./_tools_over_http.ts";
+import { toolsHandler } from "./_tools_over_http.ts";
 
 /** Returns the loop that lets an agent work on a task. */
 export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: string): Loop {
@@ -49,15 +50,15 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
         return content;
       });
     });
-    const task: AgentTask = Object.assign(
-      taskOf(shown.messages, tools, fixture),
-      defined({ user }),
-    );
+    const task = taskOf(shown.messages, tools, fixture, user);
+    // A function of the task has its name to itself.
+    const own = user === undefined || tools.some(({ name }) => name === ASK) ? [] : [askTool(user)];
     let submitted: string | undefined;
     await using mcp = new TrialMcpServer({
-      tools: shown.tools,
-      execute: (name, written) => tap.execute(name, written),
-      user,
+      tools: [...shown.tools, ...own],
+      execute: (name, written) =>
+        own.find((one) => one.name === name)?.execute(parseJson(written) as JsonObject) ??
+          tap.execute(name, written),
       submit: (answer) => {
         if (tap.over !== undefined) throw new Error(overText(tap.over));
         // What is said after it cannot take it back.
@@ -66,14 +67,12 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       },
     });
     tap.begin({
-      ...{ heard: hear, serve: serving(task, mcp), before: textsBefore(task) },
+      ...{ heard: hear, serve: serving(task, own, mcp), before: textsBefore(task) },
       // Where the test has the user, nobody else says yes in his name.
-      own: say === undefined ? new OwnTurns([task.prompt]) : undefined,
+      own: say === undefined ? new OwnTurns(task.prompt) : undefined,
     });
     // Agents are the user's own code: one that is not type-checked may return anything.
-    const working = Promise.resolve().then((): unknown =>
-      agent(task, optionsOf(tap, model, mcp, task))
-    )
+    const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model, mcp)))
       .then(async (said) => (await tap.waitForCalls(), { said }));
     // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
     const finished = async () => {
@@ -120,12 +119,10 @@ function isSaidBy(last: Message | undefined, said: string): boolean {
 }
 
 /** Answers requests for the functions of a task, by HTTP alone and by MCP. */
-function serving(task: AgentTask, mcp: TrialMcpServer): Turn["serve"] {
-  const tools = toolsHandler(task);
-  const user = task.user && userHandler(task.user);
+function serving(task: AgentTask, own: readonly Tool[], mcp: TrialMcpServer): Turn["serve"] {
+  const tools = toolsHandler(task, own);
   return async (request, path, share) => {
     if (path === "/mcp") return await mcp.answer(request, share);
-    if (path === "/user") return await user?.(request, share);
     const [, below] = /^\/tools(|\/.*)$/s.exec(path) ?? [];
     return below === undefined ? undefined : await tools(request, below, share);
   };
@@ -136,6 +133,7 @@ function taskOf(
   messages: Parameters<Loop>[0]["messages"],
   tools: readonly Tool[],
   fixture: Fixture,
+  user: AgentTask["user"],
 ): AgentTask {
   const prompt = messages.findLast(({ role }) => role === "user")?.content ?? "";
   const system = messages.find(({ role }) => role === "system")?.content;
@@ -146,6 +144,7 @@ function taskOf(
     ...{ prompt, history, tools, callLimit: fixture.calls + fixture.left },
     system,
     toolChoice: fixture.toolChoice,
+    ...defined({ user }),
     get calls() {
       return fixture.calls;
     },
@@ -159,6 +158,19 @@ function taskOf(
   };
 }
 
+/** The function by which an agent in another process says a text to the user. */
+function askTool(user: NonNullable<AgentTask["user"]>): Tool {
+  return {
+    name: ASK,
+    description: 'Says a text to the user; returns {"reply": "..."}, at the end {"over": true}',
+    parameters: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    async execute({ text }) {
+      const reply = await user(text as string);
+      return jsonText(reply === undefined ? { over: true } : { reply });
+    },
+  };
+}
+
 /** The instructions, and what the user last said before; without what is blank. */
 function textsBefore({ system = "", history }: AgentTask): Turn["before"] {
   const said = history.findLast(({ role }) => role === "user")?.content ?? "";
@@ -166,12 +178,7 @@ function textsBefore({ system = "", history }: AgentTask): Turn["before"] {
   return Object.fromEntries(texts.filter(([, text]) => text !== ""));
 }
 
-function optionsOf(
-  tap: Tap,
-  model: string,
-  mcp: TrialMcpServer,
-  { user }: AgentTask,
-): AgentOptions {
+function optionsOf(tap: Tap, model: string, mcp: TrialMcpServer): AgentOptions {
   return {
     ...{ fetch: tap.fetch, model, signal: tap.signal },
     mcpURL: () => mcp.start(tap.address.url),
@@ -180,9 +187,6 @@ function optionsOf(
     },
     get toolsURL() {
       return `${tap.address.url}/tools`;
-    },
-    get userURL() {
-      return user && `${tap.address.url}/user`;
     },
     get apiKey() {
       return tap.address.token;

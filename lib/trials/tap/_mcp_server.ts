@@ -18,17 +18,13 @@ import { type BodyShare, readBody } from "../../base/request_body.ts";
 import { InfrastructureError, type Permanent } from "../../models/model.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
-import type { AgentTask } from "../own_agent.ts";
 import { isNowhere } from "../../base/loopback.ts";
 import { SERVER_NAME } from "./_offered_names.ts";
 import { MAX_OUTPUT } from "../../base/process_group.ts";
-import { bodyRule, dropBody, MAX_BODY, refusalText, userSays } from "./_tools_over_http.ts";
+import { bodyRule, dropBody, MAX_BODY, refusalText } from "./_tools_over_http.ts";
 
 /** The name of the function that takes the answer. */
 export const SUBMIT = "submit_answer";
-
-/** The name of the function that says a text to the user. */
-export const ASK = "ask_user";
 
 /** What a server offers. */
 export interface McpTask {
@@ -36,8 +32,6 @@ export interface McpTask {
   readonly tools: readonly ToolSchema[];
   /** Carries out a call of a function, with its arguments as text. */
   readonly execute: (name: string, written: string) => Promise<string>;
-  /** See {@linkcode AgentTask.user}. */
-  readonly user?: AgentTask["user"];
   /**
    * Takes the answer.
    *
@@ -67,11 +61,8 @@ export class TrialMcpServer implements AsyncDisposable {
         "Deno was not given the permission to listen for it: add --allow-net=127.0.0.1";
       throw unstarted(reason, "permission");
     }
-    const { tools, user } = this.#task;
-    const taken = tools.find(({ name }) => name === SUBMIT || name === ASK && user !== undefined);
-    if (taken !== undefined) {
-      const reason =
-        `the task has a function of the name ${taken.name} itself: give it another name`;
+    if (this.#task.tools.some(({ name }) => name === SUBMIT)) {
+      const reason = `the task has a function of the name ${SUBMIT} itself: give it another name`;
       throw unstarted(reason, "command");
     }
     await (this.#handler ??= handlerOf(this.#task));
@@ -107,14 +98,14 @@ export class TrialMcpServer implements AsyncDisposable {
 }
 
 /** Loads the package, which only trials need that serve MCP, and lets it handle the protocol. */
-async function handlerOf({ tools, execute, submit, user }: McpTask) {
+async function handlerOf({ tools, execute, submit }: McpTask) {
   const { createMcpHandler, Server } = await import("@modelcontextprotocol/server").catch(
     (error) => {
       const reason = cutText(printable(redact(reasonOf(error)), 300), 300);
       throw unstarted(`its package cannot be loaded: ${reason}`, "command", error);
     },
   );
-  const listed = [...tools.map(listedTool), SUBMIT_TOOL, ...(user === undefined ? [] : [ASK_TOOL])];
+  const listed = [...tools.map(listedTool), SUBMIT_TOOL];
   // Without sessions: each request says all that the server needs to know, whichever client sends it.
   return createMcpHandler(() => {
     const server = new Server(
@@ -127,8 +118,6 @@ async function handlerOf({ tools, execute, submit, user }: McpTask) {
       try {
         const text = name === SUBMIT
           ? submitted(given, submit)
-          : name === ASK && user !== undefined
-          ? jsonText(await userSays(user, isJsonObject(given) ? given : {}))
           : await execute(name, jsonText(given));
         return resultOf(text, errorOfResult(text) !== undefined);
       } catch (error) {
@@ -170,17 +159,6 @@ const SUBMIT_TOOL = listedTool({
   parameters: {
     properties: { answer: { type: "string", description: "The whole answer" } },
     required: ["answer"],
-    additionalProperties: false,
-  },
-});
-
-const ASK_TOOL = listedTool({
-  name: ASK,
-  description:
-    'Says a text to the user and returns his reply as {"reply": "..."}, or {"over": true} once he has ended the conversation.',
-  parameters: {
-    properties: { text: { type: "string", description: "What is said to the user" } },
-    required: ["text"],
     additionalProperties: false,
   },
 });

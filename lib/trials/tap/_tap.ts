@@ -58,9 +58,9 @@ import {
   withChoice,
 } from "./_requests.ts";
 import { type Address, openAddress } from "../../base/loopback.ts";
-import { ASK, SUBMIT } from "./_mcp_server.ts";
+import { SUBMIT } from "./_mcp_server.ts";
 import { bodyRule, MAX_BODIES } from "./_tools_over_http.ts";
-import { OfferedNames } from "./_offered_names.ts";
+import { ASK, OfferedNames } from "./_offered_names.ts";
 import type { OwnTurns } from "./_own_turns.ts";
 
 /** Bytes of a request, at most. */
@@ -224,24 +224,17 @@ export class Tap implements AsyncDisposable {
    * @throws {Error} If the trial is over, or he spoils it.
    */
   async tell(say: () => Promise<string | undefined>): Promise<string | undefined> {
-    const before = this.#saying;
-    const saying = (async () => {
-      await before;
+    const saying = this.#saying.then(async () => {
       await this.#readBegun();
-      const over = this.#ended;
-      if (over !== undefined || !this.#isWorking) throw new Error(overText(over));
-      try {
-        return await this.#options.session.apart(say);
-      } catch (error) {
+      if (this.#ended !== undefined || !this.#isWorking) throw new Error(overText(this.#ended));
+      return await this.#options.session.apart(say).catch((error) => {
         if (isErrorOf(error, InfrastructureError)) this.#spoiled ??= error;
         this.#limit.reject(error);
         this.#controller.abort(error);
         throw error;
-      }
-    })();
-    const ended = this.#saying = saying.catch(() => {}).then(() => this.#underway.delete(one));
-    const one: Underway = { hasBegun: false, giveUp() {}, ended };
-    this.#underway.add(one);
+      });
+    });
+    this.#saying = saying.catch(() => {});
     return await saying;
   }
 
@@ -281,6 +274,7 @@ export class Tap implements AsyncDisposable {
     // Nobody waits for them any more.
     for (const { giveUp } of this.#underway) giveUp(new DOMException("given up", "AbortError"));
     while (this.#underway.size > 0) await Promise.all(this.#ends());
+    await this.#saying;
     await this.#calls.close(hasAnswered && this.#over === undefined);
   }
 
@@ -288,7 +282,7 @@ export class Tap implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isWorking = false;
     this.#controller.abort(new Error("The trial is over"));
-    await Promise.all(this.#ends());
+    await Promise.all([...this.#ends(), this.#saying]);
     await this.#address?.[Symbol.asyncDispose]();
   }
 
@@ -373,11 +367,9 @@ export class Tap implements AsyncDisposable {
     const isOther = request.model !== "" && request.model !== (model.server?.model ?? model.name);
     const { messages, tools } = request;
     // A guardrail, or a title, may well be cut off: that is for the agent to handle.
+    const offered = new Set(tools.map(({ name }) => this.#names.plain(name)));
     const beside = isOther ||
-      environment.tools.length > 0 &&
-        !environment.tools.some(({ name }) =>
-          tools.some((tool) => this.#names.plain(tool.name) === name)
-        );
+      environment.tools.length > 0 && !environment.tools.some(({ name }) => offered.has(name));
     for (const content of beside ? [] : this.#turn!.own?.find(request) ?? []) {
       this.#turn!.heard({ role: "user", content });
     }
@@ -446,8 +438,7 @@ export class Tap implements AsyncDisposable {
   /** The answer to any request while the agent has nothing to work on; else `undefined`. */
   get #refusal(): Response | undefined {
     const over = this.#ended;
-    if (over === undefined && this.#isWorking) return undefined;
-    return refuse(400, overText(over));
+    return over === undefined && this.#isWorking ? undefined : refuse(400, overText(over));
   }
 
   /** The limit or the user's fault that ended the trial, if one did. */

@@ -4,10 +4,10 @@
  */
 
 import { attempt, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { type BodyShare, readBody } from "../../base/request_body.ts";
-import { toOpenAITool } from "../../tools/tool.ts";
+import { type Tool, toOpenAITool } from "../../tools/tool.ts";
 import type { AgentTask } from "../own_agent.ts";
 
 /** Bytes of the arguments of a call, at most. */
@@ -27,13 +27,14 @@ export const bodyRule = (most: number): string =>
  * | `GET` of the address itself | 200: a JSON list of the functions in the form of OpenAI's chat completions |
  * | `POST /NAME` with a JSON object, the arguments | 200: the result as text, also that of a refused call |
  *
- * Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is
+ * Functions of the agent's own are called likewise, and not listed. Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is
  * no JSON object, 413 for one above 16 MiB or with too many others, and 409 if no more calls are allowed.
  */
 export function toolsHandler(
   task: Pick<AgentTask, "tools">,
+  own: readonly Tool[] = [],
 ): (request: Request, path: string, share?: BodyShare) => Promise<Response> {
-  const tools = new Map(task.tools.map((tool) => [tool.name, tool]));
+  const tools = new Map([...own, ...task.tools].map((tool) => [tool.name, tool]));
   return async (request, path, share) => {
     if (path === "" || path === "/") {
       return request.method === "GET"
@@ -46,49 +47,22 @@ export function toolsHandler(
       const shown = printable(name ?? path.slice(1), 100);
       return refuse(request, 404, `there is no function ${shown}`);
     }
-    return await answerPost(request, share, async (input) => {
+    if (request.method !== "POST") {
+      return refuse(request, 405, "the method must be POST", { allow: "POST" });
+    }
+    const text = await readBody(request, MAX_BODY, share);
+    if (text === undefined) return refuse(request, 413, `the arguments ${bodyRule(MAX_BODY)}`);
+    const input = parseJson(text);
+    if (!isJsonObject(input)) {
+      return refuse(request, 400, "the body must be a JSON object, the arguments");
+    }
+    try {
       const result = await tool.execute(input);
       return new Response(result, { headers: { "content-type": "text/plain; charset=utf-8" } });
-    });
+    } catch (error) {
+      return refuse(request, 409, refusalText(error));
+    }
   };
-}
-
-/**
- * Returns what answers requests to the address of the user: `POST` with the object `{ "text": ... }`, which the agent
- * says to him; errors are as those of functions.
- */
-export function userHandler(user: NonNullable<AgentTask["user"]>) {
-  return (request: Request, share?: BodyShare): Promise<Response> =>
-    answerPost(request, share, async (input) => Response.json(await userSays(user, input)));
-}
-
-/** What the user says to the text in an object, as JSON: his `reply`, or `over` where he says no more. */
-export async function userSays(
-  user: NonNullable<AgentTask["user"]>,
-  { text }: JsonObject,
-): Promise<{ readonly reply: string } | { readonly over: true }> {
-  const reply = await user(text as string);
-  return reply === undefined ? { over: true } : { reply };
-}
-
-/** Answers a request that posts a JSON object; 409 has the message of what `work` throws. */
-async function answerPost(
-  request: Request,
-  share: BodyShare | undefined,
-  work: (input: JsonObject) => Promise<Response>,
-): Promise<Response> {
-  if (request.method !== "POST") {
-    return refuse(request, 405, "the method must be POST", { allow: "POST" });
-  }
-  const text = await readBody(request, MAX_BODY, share);
-  if (text === undefined) return refuse(request, 413, `the body ${bodyRule(MAX_BODY)}`);
-  const input = parseJson(text);
-  if (!isJsonObject(input)) return refuse(request, 400, "the body must be a JSON object");
-  try {
-    return await work(input);
-  } catch (error) {
-    return refuse(request, 409, refusalText(error));
-  }
 }
 
 /** Says why no more calls are allowed. */

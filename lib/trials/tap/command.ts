@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
 import { attempt, reasonOf } from "../../base/errors.ts";
-import { cutText, defined, printable } from "../../base/json.ts";
+import { cutText, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { MARK, registerGivenSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
@@ -188,7 +188,7 @@ interface Served extends Disposable {
 /** The variables by which a program finds the model and the tools. */
 function variablesOf(
   { prompt }: AgentTask,
-  { baseURL, apiKey, model, toolsURL, userURL }: AgentOptions,
+  { baseURL, apiKey, model, toolsURL }: AgentOptions,
   served: Served | undefined,
 ): Record<string, string> {
   // What cannot be in the environment is in standard input.
@@ -196,7 +196,7 @@ function variablesOf(
   return {
     ...{ OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey },
     ...{ TOOLGATE_MODEL: model, TOOLGATE_TOOLS_URL: toolsURL },
-    ...defined({ TOOLGATE_USER_URL: userURL, TOOLGATE_PROMPT: fits ? prompt : undefined }),
+    ...(fits ? { TOOLGATE_PROMPT: prompt } : {}),
     ...(served === undefined
       ? {}
       : { TOOLGATE_MCP_URL: served.url, TOOLGATE_MCP_CONFIG: served.path }),
@@ -206,7 +206,7 @@ function variablesOf(
 /** The document that a program reads from standard input; messages and functions are in OpenAI's form. */
 function inputOf(
   { prompt, system, history, tools, toolChoice: choice }: AgentTask,
-  { model, baseURL, apiKey, toolsURL, userURL }: AgentOptions,
+  { model, baseURL, apiKey, toolsURL }: AgentOptions,
   served: Served | undefined,
 ): string {
   const toolChoice = typeof choice === "object"
@@ -215,7 +215,7 @@ function inputOf(
   return JSON.stringify({
     ...{ v: 1, prompt, system, history: history.map(toOpenAIMessage) },
     ...{ tools: tools.map((tool) => toOpenAITool(tool).function), toolChoice },
-    ...{ model, baseURL, apiKey, toolsURL, userURL },
+    ...{ model, baseURL, apiKey, toolsURL },
     mcpURL: served?.url,
     mcpConfig: served?.path,
   }) + "\n";

@@ -1,6 +1,6 @@
 // Agents and the user: what they say to him in the middle of their work, and what they say in his name.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { TraceEvent } from "../../../lib/calls/trace.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import type { Message } from "../../../lib/tools/message.ts";
@@ -51,22 +51,21 @@ const kinds = (events: readonly TraceEvent[]) =>
 
 /** Says a text to the user; returns his reply. */
 type Ask = (task: AgentTask, options: AgentOptions, text: string) => Promise<unknown>;
-const overHTTP: Ask = async (_, { userURL }, text) => {
-  const response = await fetch(userURL!, { method: "POST", body: JSON.stringify({ text }) });
-  const said = await response.json();
-  if (!response.ok) throw new Error(`${response.status} ${said.error}`);
-  assert("reply" in said || said.over === true);
-  return said.reply;
-};
-const overMcp: Ask = async (_, { mcpURL }, text) => {
-  const { text: said, isError } = await mcpServer(await mcpURL()).call("ask_user", { text });
-  if (isError) throw new Error(JSON.parse(said).error);
-  return JSON.parse(said).reply;
+/** What stands in the answer to a program. */
+const read = (text: string): string | undefined => {
+  const { reply, error, over = false, ...others } = JSON.parse(text);
+  if (error !== undefined) throw new Error(error);
+  assertEquals([others, over], [{}, reply === undefined]);
+  return reply;
 };
 const WAYS: Readonly<Record<string, Ask>> = {
   "its task": async ({ user }, _, text) => await user!(text),
-  "HTTP": overHTTP,
-  "MCP": overMcp,
+  async HTTP(_, { toolsURL }, text) {
+    const body = JSON.stringify({ text });
+    return read(await (await fetch(`${toolsURL}/ask_user`, { method: "POST", body })).text());
+  },
+  MCP: async (_, { mcpURL }, text) =>
+    read((await mcpServer(await mcpURL()).call("ask_user", { text })).text),
 };
 
 for (const [way, ask] of Object.entries(WAYS)) {
@@ -206,7 +205,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [Message[], string[],
 
 for (const [what, requests] of Object.entries(REQUESTS)) {
   Deno.test(`OwnTurns finds each message of the user once: ${what}`, () => {
-    const own = new OwnTurns(["P"]);
+    const own = new OwnTurns("P");
     assertEquals(own.find({ messages: [P, A, user("early")] }), []);
     own.answered({ text: "A" }, "r1");
     for (const [messages, found, previous] of requests) {
