@@ -38,7 +38,7 @@ import {
   type ToolSuiteOptions,
 } from "./tool_test_options.ts";
 import { type TracedTest, tracedTests } from "./_traced_tests.ts";
-import { readVariants, type Variants } from "./_variants.ts";
+import { nameOf, readVariants, type Variants } from "./_variants.ts";
 import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
 
 /** How a test is run among others. */
@@ -117,12 +117,11 @@ export class SuiteTests {
     const all = { ...this.#options, ...own, ...defined({ user }) };
     const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
-    const toolCase: ToolCase<unknown> = {
-      ...options,
-      name,
-      tools: options.tools ?? [],
-      user: options.user as ToolUser<unknown> | undefined,
-    };
+    const { tools = [], reference } = options;
+    // Of a state that must stay as it is, no call is known that a model needs to find that out.
+    const expected = options.expected ?? (reference?.calls.length ? reference.calls : undefined);
+    const whole = options.user as ToolUser<unknown> | undefined;
+    const toolCase: ToolCase<unknown> = { ...options, name, tools, expected, user: whole };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
     if (before !== undefined) {
@@ -258,6 +257,11 @@ export class SuiteTests {
         : tests.filter(({ toolCase }) => !this.#casesOf(toolCase).every(isIndependent))
           .map(({ name }) => name),
     );
+    const users = tests.flatMap(({ toolCase }) =>
+      this.#casesOf(toolCase).flatMap(({ user }) =>
+        user === undefined || typeof user.model === "function" ? [] : nameOf(user.model)
+      )
+    );
     return {
       cells: () => tests.map(({ name }) => ({ case: name })),
       open: caseOpener((name, variant) => {
@@ -265,7 +269,8 @@ export class SuiteTests {
         return found && (this.#variants?.caseOf(found, variant) ?? found);
       }),
       isDrawn: tests.some(({ options }) => isDrawn(options)),
-      userOf: (task, variant) => {
+      users,
+      userOf: users.length === 0 ? undefined : (task, variant) => {
         const found = isCase(task) ? cases.get(task.case) : undefined;
         const { model } = (found && this.#variants?.caseOf(found, variant) || found)?.user ?? {};
         return typeof model === "function" ? undefined : model;
@@ -373,6 +378,8 @@ function differenceOf(own: ResolvedSuite, common: ResolvedSuite): TestSettings |
 }
 
 /** Whether trials that run at the same time cannot interfere with each other. */
-function isIndependent({ tools }: ToolCase<unknown>): boolean {
-  return typeof tools === "function" || tools.every(isIsolated);
+function isIndependent({ tools, user }: ToolCase<unknown>): boolean {
+  return [tools, user?.tools ?? []].every((own) =>
+    typeof own === "function" || own.every(isIsolated)
+  );
 }

@@ -167,11 +167,12 @@ function assertUnchanged(path: string, subject: string, options: AnyOptions): vo
   );
   const other = [...strategies, ...listOf(options.perturbation)]
     .find((id) => id !== "plain" && id !== "none");
-  const what = other ?? (["chain", "variants"] as const).find((name) => options[name]);
+  const what = other ?? (["chain", "variants", "reference"] as const).find((name) => options[name]);
   if (what === undefined) return;
   throw cannot(
     `score ${path}`,
-    "strategies, perturbations, variants and chains cannot change what was said before",
+    "strategies, perturbations, variants and chains cannot change what was said before, and no tool runs again on the " +
+      "state of a reference",
     `${subject} has ${printable(what, 100)}`,
   );
 }

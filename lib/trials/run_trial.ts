@@ -284,7 +284,12 @@ export async function playTrial(
     failures: failuresOf(fixture.events),
     stages: stages.length === 0 ? undefined : stages,
     state: isTold ? fixture.stateDifference?.(keys) : undefined,
-    shown: isTold ? shownOf(openingOf(session, fixture, first), fixture.history) : undefined,
+    shown: isTold
+      ? shownOf(openingOf(session, fixture, first), {
+        history: fixture.history,
+        scenario: user?.scenario,
+      })
+      : undefined,
     events: isCase(planned.task) && !isTold ? withoutTexts(events) : events,
   }, keys);
   // The trial was judged before: a clean-up that fails must neither excuse the model nor be blamed on it.

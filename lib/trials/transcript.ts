@@ -45,6 +45,8 @@ export interface OfferedTool extends Pick<ToolSchema, "name" | "description"> {
 export interface Transcript {
   /** The system text; omitted without one. */
   readonly system?: Kept<string>;
+  /** Who the simulated user is, which his model alone was told; omitted without one. */
+  readonly scenario?: Kept<string>;
   /** What was said before the question; omitted where nothing was. */
   readonly history?: Kept<Shown["history"]>;
   /** The question, with what a strategy or a perturbation made of it. */
@@ -56,7 +58,7 @@ export interface Transcript {
 }
 
 /** The parts of a transcript that many trials share. */
-export const SHARED_PARTS = ["system", "history", "prompt", "tools"] as const;
+export const SHARED_PARTS = ["system", "scenario", "history", "prompt", "tools"] as const;
 
 function kept<Value>(value: z.ZodType<Value>): z.ZodType<Kept<Value>> {
   return z.looseObject({ id: z.string(), value: value.exactOptional() }) as never;
@@ -65,6 +67,7 @@ function kept<Value>(value: z.ZodType<Value>): z.ZodType<Kept<Value>> {
 /** The schema of a transcript in a file. */
 export const TRANSCRIPT: z.ZodType<Transcript> = z.looseObject({
   system: kept(z.string()).exactOptional(),
+  scenario: kept(z.string()).exactOptional(),
   history: kept(z.array(z.looseObject({ role: z.string(), text: z.string() }))).exactOptional(),
   prompt: kept(z.string()),
   tools: kept(z.array(z.looseObject({
@@ -88,6 +91,7 @@ export const TRANSCRIPT: z.ZodType<Transcript> = z.looseObject({
 /** The texts and tools of a transcript. */
 export interface Shown {
   readonly system?: string;
+  readonly scenario?: string;
   readonly history?: readonly { readonly role: string; readonly text: string }[];
   readonly prompt: string;
   readonly tools: readonly OfferedTool[];
@@ -103,7 +107,10 @@ const MAX_TOOLS = 500;
 /** Returns what a model saw before its first reply. Texts are cut later, once they are without secrets. */
 export function shownOf(
   { messages: all, tools }: Pick<ModelRequest, "messages" | "tools">,
-  history: readonly Message[] = [],
+  { history = [], scenario }: {
+    readonly history?: readonly Message[] | undefined;
+    readonly scenario?: string | undefined;
+  } = {},
 ): Shown {
   const isBefore = (message: Message) =>
     history.some(({ role, content }) => role === message.role && content === message.content);
@@ -115,6 +122,7 @@ export function shownOf(
   const system = textsOf("system");
   return {
     ...(system.length === 0 ? {} : { system: bounded(system.join("\n\n")) }),
+    ...(scenario === undefined ? {} : { scenario: bounded(scenario) }),
     ...(history.length === 0
       ? {}
       : { history: history.map(({ role, content }) => ({ role, text: bounded(content) })) }),
@@ -147,12 +155,13 @@ function isKept(parameters: JsonObject): boolean {
 
 /** Returns the transcript of texts and tools that are without secrets. */
 export function transcriptOf(
-  { system, history, prompt, tools }: Shown,
+  { system, scenario, history, prompt, tools }: Shown,
   state: StateDifference | undefined,
 ): Transcript {
   const cut = (text: string) => cutText(text, MAX_KEPT_LENGTH);
   return defined({
     system: system === undefined ? undefined : keep(cut(system)),
+    scenario: scenario === undefined ? undefined : keep(cut(scenario)),
     history: history && keep(history.map(({ role, text }) => ({ role, text: cut(text) }))),
     prompt: keep(cut(prompt)),
     tools: keep(tools.map((tool) => ({ ...tool, description: cut(tool.description) }))),
@@ -168,12 +177,15 @@ function keep<Value>(value: Value): Kept<Value> {
 }
 
 /**
- * Returns events without texts that decide nothing: what the model wrote beside its calls, and what was said to a
- * judge.
+ * Returns events without texts that decide nothing: what the model wrote beside its calls, what its user did beside his
+ * messages, and what was said to a judge.
  */
 export function withoutTexts(events: readonly TraceEvent[]): TraceEvent[] {
   return events.map((event) => {
     if (event.kind === "reply") return { ...event, text: "" };
+    if (event.kind === "user") {
+      return { ...event, text: "", reasoning: undefined, calls: undefined };
+    }
     return event.kind === "judged" ? { ...event, question: "", reply: "" } : event;
   });
 }

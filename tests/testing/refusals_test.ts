@@ -175,6 +175,7 @@ const options = (more: string) => `toolTest("t", { prompt: "Hi", assert() {}, ${
 const usual = 'model: "sim:planner", tools: []';
 const versioned =
   'model: "sim:truth", chain: { graph: { nodes: new Map() }, draw() {}, versions: new Map([["new", {}]]) }';
+const ada = 'model: () => "Hi", scenario: "Ada"';
 const tableOfVariants: [string, RegExp][] = [
   [`${usual}, variants: {}`, /at variants: must be settings by name: it is \{\}/],
   [`${usual}, variants: [{ system: "x" }]`, /at variants: must be settings by name: it is \[/],
@@ -238,6 +239,41 @@ const tableOfVariants: [string, RegExp][] = [
     `${usual}, gate: { sequential: true, successRate: 0.9, baseline: { file: "b", missing: "record" } }`,
     /missing: "record" needs a whole run, which a sequential gate ends early/,
   ],
+  // Simulated users.
+  [
+    `${usual}, user: { scenario: "x" }`,
+    /at user\.model: it is missing: a language model, or a function/,
+  ],
+  [`${usual}, user: { model: () => "Hi" }`, /at user\.scenario: it is missing: who he is/],
+  [
+    `${usual}, user: { ${ada} }, turns: ["b"]`,
+    /at turns: must be left out beside user, who answers/,
+  ],
+  [
+    `${usual}, user: { ${ada}, guidelines: "Be kind." }`,
+    /at user\.guidelines: must name end_conversation or a stop word such as ###STOP###, so that he can end/,
+  ],
+  [
+    `${usual}, user: { ${ada}, history: [{ role: "user", content: "Hi" }] }`,
+    /at user\.history: must be a list of .*, the last of the assistant: it is \[\{"role":"user"/,
+  ],
+  [
+    `${usual}, user: { ${ada}, opens: "agent" }`,
+    /at user\.opens: must be "user", or \{ greeting: TEXT \}/,
+  ],
+  [
+    `${usual}, user: { ${ada}, opens: { greeting: "Hello" } }`,
+    /at prompt: must be left out where the agent opens with a greeting/,
+  ],
+  [
+    `${usual}, user: { model: "gpt-9", scenario: "x" }, budget: { usd: 1 }, ` +
+    'prices: { "sim:planner": { input: 1, output: 1 } }',
+    /the price table must have it: .*gpt-9|gpt-9.* the price table must have it/,
+  ],
+  [
+    `${usual}, variants: { old: { user: { guidelines: "###STOP###" } } }`,
+    /at variants: may have a user only where the test has one/,
+  ],
 ];
 const toldOfVariants = await refusalsOf(tableOfVariants.map(([more]) => options(more)));
 
@@ -270,7 +306,7 @@ const tableOfSuites: [call: string, message: RegExp][] = [
   ],
   [
     'toolTest("t", { model: adder, chain: { graph: {}, draw() {} }, perturbation: ["RD", "CK+RP_F"] })',
-    /at perturbation: must leave a chain what its answer needs: it is CK\+RP_F/,
+    /at perturbation: must leave what a chain, reference or communicate needs: it is CK\+RP_F/,
   ],
   [
     'toolSuite("s", { prompt: "Hi" })',

@@ -39,16 +39,19 @@ export function readReply(
   messages: readonly SharedMessage[],
 ): Said {
   const { text, end = endOf(calls) } = readText(written);
-  const fault = text !== "" && calls.length > 0
-    ? "text_and_call"
-    : text === "" && end === undefined && calls.length === 0
-    ? "empty"
-    : isReasoned(text)
-    ? "reasoning"
-    : isSwapped(text, messages)
-    ? "swapped_role"
-    : undefined;
-  return { text, end, fault };
+  return { text, end, fault: faultOf({ text, end }, messages, calls.length) };
+}
+
+/** What is wrong with what a user says, who calls so many tools beside it; `undefined` if nothing is. */
+export function faultOf(
+  { text, end }: Said,
+  messages: readonly SharedMessage[],
+  calls = 0,
+): UserFaultKind | undefined {
+  if (text === "") return end === undefined && calls === 0 ? "empty" : undefined;
+  if (calls > 0) return "text_and_call";
+  if (isReasoned(text)) return "reasoning";
+  return isSwapped(text, messages) ? "swapped_role" : undefined;
 }
 
 /** The reason in a call that ends the conversation; of one with an unknown reason there is none. */

@@ -39,11 +39,12 @@ async function talk(
     limits,
     record: (event) => toolbox.record(event),
   });
+  const further = turns.values();
   const conversation = await converse(withStrategy(strategy, runLoop, {}), {
     session,
     environment: toolbox,
     messages: [...opening, { role: "user", content: first! }],
-    turns,
+    next: () => Promise.resolve(further.next().value),
   });
   return { ...conversation, requests, events: [...toolbox.events] };
 }

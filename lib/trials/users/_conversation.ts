@@ -10,7 +10,7 @@ import { defined, isObject, jsonText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { forkSeed } from "../../base/random.ts";
 import { thrownText } from "../../base/user_code.ts";
-import { callsOf, MAX_KEPT_LENGTH, type TraceEvent, type UserEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent, type UserEvent } from "../../calls/trace.ts";
 import { says } from "../../calls/values/says.ts";
 import {
   InfrastructureError,
@@ -29,7 +29,14 @@ import {
 } from "../../tools/message.ts";
 import type { Tool, ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "../executors/toolbox.ts";
-import { asksConsent, readReply, readText, repeatedHimself, type Said } from "./_replies.ts";
+import {
+  asksConsent,
+  faultOf,
+  readReply,
+  readText,
+  repeatedHimself,
+  type Said,
+} from "./_replies.ts";
 import { END_REASONS, type UserFaultKind } from "../../calls/user_reply.ts";
 import {
   type ConversationRecord,
@@ -92,7 +99,9 @@ export interface ConversationOptions {
 /** The user's side of one trial. */
 export class Conversation {
   readonly #options: ConversationOptions;
-  readonly #messages: SharedMessage[];
+  readonly #messages: SharedMessage[] = [];
+  /** The conversation as a model that plays him sees it, with the calls of his tools. */
+  readonly #seen: Message[] = [];
   readonly #seed: number;
   readonly #toolbox: Toolbox;
   readonly #tools: readonly ToolSchema[];
@@ -113,10 +122,9 @@ export class Conversation {
   constructor(options: ConversationOptions) {
     const { user: { history = [], opens = "user" }, tools = [] } = options;
     this.#options = options;
-    this.#messages = historyOf({ history, opens }).map(({ role, content }) => ({
-      role: role === "user" ? "user" : "agent",
-      text: content,
-    }));
+    for (const { role, content } of historyOf({ history, opens })) {
+      this.#add(role === "user" ? "user" : "agent", content);
+    }
     this.#seed = forkSeed(options.seed, "user");
     this.#toolbox = new Toolbox(tools);
     this.#tools = [...tools, END];
@@ -134,6 +142,11 @@ export class Conversation {
       fault: this.#fault,
       redraws: this.#redraws || undefined,
     });
+  }
+
+  /** Who he is. */
+  get scenario(): string {
+    return this.#options.user.scenario;
   }
 
   /** His first message; empty before it. */
@@ -176,7 +189,7 @@ export class Conversation {
    * @throws {UserFault} If he spoils it, or cannot be asked.
    */
   async answer(text: string): Promise<string | undefined> {
-    this.#messages.push({ role: "agent", text });
+    this.#add("agent", text);
     if (this.#ending !== undefined) return this.#over(this.#ending);
     return await this.#next();
   }
@@ -198,9 +211,18 @@ export class Conversation {
   }
 
   #say(text: string): string {
-    this.#messages.push({ role: "user", text });
+    this.#add("user", text);
     this.#said++;
     return text;
+  }
+
+  #add(role: SharedMessage["role"], text: string): void {
+    this.#messages.push({ role, text });
+    this.#seen.push(
+      role === "agent"
+        ? { role: "user", content: text }
+        : { role: "assistant", content: text, calls: [] },
+    );
   }
 
   async #next(): Promise<string | undefined> {
@@ -293,22 +315,15 @@ export class Conversation {
         } }`,
       );
     }
-    const fault = said.text === "" && said.end === undefined
-      ? "empty"
-      : readReply({ text: said.text, calls: [] }, this.#messages).fault;
-    const own = said.text === "" && said.end !== undefined ? undefined : fault;
-    this.#tell({ ...said, fault: own }, {
-      calls,
-      durationMs: Math.round(performance.now() - started),
-    });
-    return { ...said, fault: own };
+    const own = { ...said, fault: faultOf(said, this.#messages) };
+    this.#tell(own, { calls, durationMs: Math.round(performance.now() - started) });
+    return own;
   }
 
   /** What a language model says, once it has called the tools that it needs. */
   async #ask(model: Model): Promise<Said> {
-    const own: Message[] = [];
     for (let replies = 0; replies < MAX_REPLIES; replies++) {
-      const reply = await this.#reply(model, own);
+      const reply = await this.#reply(model);
       const said = readReply(reply, this.#messages);
       const carried = reply.carried === undefined ? {} : { carried: reply.carried };
       const others = said.fault === undefined
@@ -317,23 +332,18 @@ export class Conversation {
       const calls = await this.#carryOut(others);
       this.#tell(said, { ...reply, calls });
       if (said.fault !== undefined || said.text !== "" || said.end !== undefined) return said;
-      own.push({ role: "assistant", content: "", calls: reply.calls, ...carried });
+      this.#seen.push({ role: "assistant", content: "", calls: reply.calls, ...carried });
       for (const [place, { result }] of calls.entries()) {
         const { id: callId, name } = others[place]!;
-        own.push({ role: "tool", callId, name, content: result });
+        this.#seen.push({ role: "tool", callId, name, content: result });
       }
     }
     return { text: "", fault: "too_many_calls" };
   }
 
-  async #reply(model: Model, own: readonly Message[]): Promise<ModelReply> {
+  async #reply(model: Model): Promise<ModelReply> {
     const { user: { scenario, guidelines = USER_GUIDELINES }, context, signal } = this.#options;
-    const said = this.#messages.map(({ role, text }): Message =>
-      role === "agent"
-        ? { role: "user", content: text }
-        : { role: "assistant", content: text, calls: [] }
-    );
-    const opening: Message[] = said[0]?.role === "user"
+    const opening: Message[] = this.#seen[0]?.role === "user"
       ? []
       : [{ role: "user", content: "(The conversation begins. You speak first.)" }];
     let reply: ModelReply;
@@ -342,8 +352,7 @@ export class Conversation {
         messages: [
           { role: "system", content: `${guidelines}\n\n<scenario>\n${scenario}\n</scenario>` },
           ...opening,
-          ...said,
-          ...own,
+          ...this.#seen,
         ],
         tools: this.#tools,
         // Servers take 32 bits, and some of them no sign.
