@@ -6,7 +6,7 @@
 import { converse, type Loop, runLoop } from "./agent/loop.ts";
 import type { Fixture, Presented, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { defined, jsonText, printable } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
 import type { Judge } from "../models/judge/judge.ts";
 import { currentRecording, withinRecording } from "../models/recordings/scope.ts";
@@ -31,6 +31,7 @@ import { failuresOf, type StopEvent, withOwnCalls } from "../calls/trace.ts";
 import { SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import { shownOf, transcriptOf, type Transcripts, withoutTexts } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
+import { schemaOf } from "../tools/tool.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
 import { MisusedAssertion } from "../calls/assertion_text.ts";
 
@@ -158,7 +159,10 @@ export async function playTrial(
   };
   const user = fixture.converse?.({
     model: options.userModel,
-    context,
+    context: {
+      ...context,
+      of: jsonText([model.recorded, first.system, fixture.tools.map(schemaOf), fixture.toolChoice]),
+    },
     record: (event) => fixture.record(event),
     signal,
   });
