@@ -234,7 +234,7 @@ export function eventLines(
       }
       case "turn":
         return linesOf("text", [
-          `  next ${event.by ?? "user"} message: ${show(JSON.stringify(event.text))}`,
+          `  next ${event.by ?? "user"} message: ${show(jsonText(event.text))}`,
         ]);
       case "reply":
         return [

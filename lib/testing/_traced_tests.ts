@@ -5,7 +5,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { cannot, InputError } from "../base/errors.ts";
-import { canonicalJson, defined, listText, printable } from "../base/json.ts";
+import { canonicalJson, listText, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { redact } from "../base/redact.ts";
 import { countText } from "../base/numbers.ts";
@@ -16,7 +16,6 @@ import type { TrialTrace } from "../runs/run.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-import type { UserSays } from "../trials/users/user.ts";
 import type { Flags } from "./_flags.ts";
 import { type CallSite, ONCE_AND_AHEAD } from "./_register.ts";
 import { listOf } from "../runs/suite.ts";
@@ -143,11 +142,10 @@ export function tracedTests<Test extends TracedTest>(
       const models = found.length > 0 ? found : listOf(test.options.model).map(nameOf);
       const { agent: _, strategy: __, recordings: ___, ...others } = test.options;
       const { user } = test.toolCase;
-      // What he said stands in the traces: nobody plays him.
-      const played = user && { ...user, model: (): UserSays => ({ end: "done" }) };
       return {
         ...test,
-        toolCase: { ...test.toolCase, ...defined({ user: played }) },
+        // What he said stands in the traces: nobody plays him.
+        toolCase: { ...test.toolCase, user: user && { ...user, model: () => ({ end: "done" }) } },
         options: {
           ...others,
           model: models.map((name) => modelOf(name, path, file.traces, test.options)),

@@ -157,12 +157,11 @@ export async function playTrial(
     history: fixture.history,
     prompt: fixture.prompt,
   };
+  const { system, tools, toolChoice: choice } = fixture;
+  const of = options.userModel && jsonText([model.recorded, system, tools.map(schemaOf), choice]);
   const user = fixture.converse?.({
     model: options.userModel,
-    context: {
-      ...context,
-      of: jsonText([model.recorded, first.system, fixture.tools.map(schemaOf), fixture.toolChoice]),
-    },
+    context: { ...context, of },
     record: (event) => fixture.record(event),
     signal,
   });

@@ -33,7 +33,9 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     let last: Message | undefined;
     const hear = (message: Message) => heard(last = message);
     const hearSaid = (text: string) => {
-      if (!isSaidBy(last, text)) hear({ role: "assistant", content: text, calls: [] });
+      // The text of an agent is mostly that of the model's last reply, but for spaces around it.
+      const said = last?.role === "assistant" && last.calls.length === 0 ? last.content : undefined;
+      if (said?.trim() !== text.trim()) hear({ role: "assistant", content: text, calls: [] });
     };
     let isOver = false;
     const user: AgentTask["user"] = say && (async (text: unknown) => {
@@ -52,12 +54,12 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     });
     const task = taskOf(shown.messages, tools, fixture, user);
     // A function of the task has its name to itself.
-    const own = user === undefined || tools.some(({ name }) => name === ASK) ? [] : [askTool(user)];
+    const asks = !user || tools.some(({ name }) => name === ASK) ? [] : [askTool(user)];
     let submitted: string | undefined;
     await using mcp = new TrialMcpServer({
-      tools: [...shown.tools, ...own],
+      tools: [...shown.tools, ...asks],
       execute: (name, written) =>
-        own.find((one) => one.name === name)?.execute(parseJson(written) as JsonObject) ??
+        asks.find((one) => one.name === name)?.execute(parseJson(written) as JsonObject) ??
           tap.execute(name, written),
       submit: (answer) => {
         if (tap.over !== undefined) throw new Error(overText(tap.over));
@@ -66,11 +68,9 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
         submitted = answer;
       },
     });
-    tap.begin({
-      ...{ heard: hear, serve: serving(task, own, mcp), before: textsBefore(task) },
-      // Where the test has the user, nobody else says yes in his name.
-      own: say === undefined ? new OwnTurns(task.prompt) : undefined,
-    });
+    // Where the test has the user, nobody else says yes in his name.
+    const own = say === undefined ? new OwnTurns(task.prompt) : undefined;
+    tap.begin({ heard: hear, serve: serving(task, asks, mcp), before: textsBefore(task), own });
     // Agents are the user's own code: one that is not type-checked may return anything.
     const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model, mcp)))
       .then(async (said) => (await tap.waitForCalls(), { said }));
@@ -110,12 +110,6 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     hearSaid(said);
     return { kind: "answer", text: said };
   };
-}
-
-/** Whether the text of an agent is that of the model's last reply, but for spaces around it. */
-function isSaidBy(last: Message | undefined, said: string): boolean {
-  return last?.role === "assistant" && last.calls.length === 0 &&
-    last.content.trim() === said.trim();
 }
 
 /** Answers requests for the functions of a task, by HTTP alone and by MCP. */

@@ -10,16 +10,13 @@ import type { AgentRequest } from "../../models/openai/agent_request.ts";
 
 /** The messages of the user that an agent adds in its requests, each of which is a turn. */
 export class OwnTurns {
-  readonly #prompt: string;
   /** The texts and ids of the answers so far, after which a user may speak. */
   readonly #answers = new Set<string>();
   /** How often a request had a message at most. */
   readonly #found = new Map<string, number>();
 
   /** Knows no answer yet. */
-  constructor(prompt: string) {
-    this.#prompt = prompt.trim();
-  }
+  constructor(private readonly prompt: string) {}
 
   /** Takes a reply that makes no calls: what a user says next answers it. */
   answered({ text, written = text }: Pick<ModelReply, "text" | "written">, id: string): void {
@@ -43,7 +40,7 @@ export class OwnTurns {
           (text === "" ? this.#answers.size > 0 : this.#answers.has(text));
         before = "";
       }
-      if (role !== "user" || ["", before, this.#prompt].includes(text)) return [];
+      if (role !== "user" || ["", before, this.prompt.trim()].includes(text)) return [];
       before = text;
       // What the server keeps is not sent again, so that the same text may be another message.
       const key = jsonText([previous ?? "", text]);
