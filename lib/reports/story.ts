@@ -236,7 +236,9 @@ export function eventLines(
         ]);
       }
       case "turn":
-        return linesOf("text", [`  next user message: ${show(JSON.stringify(event.text))}`]);
+        return linesOf("text", [
+          `  next ${event.by ?? "user"} message: ${show(jsonText(event.text))}`,
+        ]);
       case "user": {
         const { text, reasoning, calls = [], fault } = event;
         const did = calls.map(({ function: name, arguments: given, result }) =>

@@ -141,8 +141,11 @@ export function tracedTests<Test extends TracedTest>(
       // Also where there is no trace at all, the model of the test must not be asked.
       const models = found.length > 0 ? found : listOf(test.options.model).map(nameOf);
       const { agent: _, strategy: __, recordings: ___, ...others } = test.options;
+      const { user } = test.toolCase;
       return {
         ...test,
+        // What he said stands in the traces: nobody plays him.
+        toolCase: { ...test.toolCase, user: user && { ...user, model: () => ({ end: "done" }) } },
         options: {
           ...others,
           model: models.map((name) => modelOf(name, path, file.traces, test.options)),
@@ -188,8 +191,8 @@ function isOf(trace: FileTrace, { toolCase }: TracedTest, suite: string): boolea
 
 /** Refuses a conversation that the user of a test would not have had: a part of it cannot be judged as the whole. */
 function assertTurns({ source, run }: FileTrace, { subject, toolCase }: TracedTest): void {
-  // One that broke off is invalid however far it came.
-  if (run.broken !== undefined) return;
+  // One that broke off is invalid however far it came, and a simulated user says what he likes.
+  if (run.broken !== undefined || toolCase.user !== undefined) return;
   const [had, wanted] = [run.turns.length, 1 + (toolCase.turns?.length ?? 0)];
   if (had === wanted) return;
   throw cannot(

@@ -427,3 +427,21 @@ Deno.test("score traces: a trace that is there twice is refused, and bad input e
     assertStringIncludes(ended.stderr, message);
   }
 });
+
+Deno.test("the recorded messages of a user are taken as they are, and no simulated one is asked", async () => {
+  await using place = new Folder();
+  const tests = `${TOOLS}
+const user = { model: "customer", scenario: "He wants to know how warm it is in Rome.", facts: ["Rome"] };
+const turns = ({ turns }) => { if (turns.map(({ prompt }) => prompt).join() !== "Hi!,Rome?") throw new Error(); };
+toolTest("asks back", { model: "gpt-5", tools, user, assert: turns });
+`;
+  const { messages } = line();
+  const before = [{ role: "user", content: "Hi!" }, { role: "assistant", content: "Where?" }];
+  const traces = [[...before, ...messages], messages].map((messages) => ({
+    messages,
+    case: "asks back",
+  }));
+  const { trials, all } = await score(place, tests, traces);
+  const ends = trials.map(({ outcome, user }) => [outcome, user]);
+  assertEquals(ends, [["solved", undefined], ["wrong_answer", undefined]], all);
+});

@@ -38,6 +38,8 @@ import type { Agent, AgentOptions, AgentTask } from "../../lib/trials/own_agent.
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
+import type { UserFunction } from "../../lib/trials/users/user.ts";
+import { mcpServer } from "../support/agents/mcp_host.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import {
   type Asked,
@@ -1540,4 +1542,91 @@ Deno.test("a tap knows what the agent found out before it asked", async () => {
     callsOf(trial.events).map(({ step, by, guessed }) => [step, by, guessed]),
     [[1, "agent", undefined], [2, undefined, undefined], [3, undefined, undefined]],
   );
+});
+
+// The user
+
+/** A simulated user. */
+const userOf = (model: UserFunction) => ({ user: { model, scenario: "He wants a room." } });
+const kinds = ({ events }: Trial) =>
+  events.map((event) => event.kind === "turn" ? event.text : event.kind);
+
+Deno.test("an agent says texts to the user in the middle of its work, by its task, HTTP and MCP", async () => {
+  const told: unknown[] = [];
+  const agent: Agent = async ({ user }, { toolsURL, mcpURL }) => {
+    const { call } = mcpServer(await mcpURL());
+    const ways: ((text: string) => Promise<unknown>)[] = [
+      (text) => user!(text).then((reply) => reply ?? "over", ({ message }) => message),
+      async (text) => {
+        const body = JSON.stringify({ text });
+        return await (await fetch(`${toolsURL}/ask_user`, { method: "POST", body })).json();
+      },
+      async (text) => JSON.parse((await call("ask_user", { text })).text),
+    ];
+    for (const text of [" \n", "Where?", "Done."]) {
+      for (const way of ways) told.push(await way(text));
+    }
+    return "Bye.";
+  };
+  const user = userOf(({ messages }) =>
+    messages.length > 7 ? { end: "done" } : `${messages.at(-1)!.text} Rome.`
+  );
+  const assert = ({ turns }: ToolTestRun) =>
+    assertEquals(turns.map(({ texts }) => texts.join()), [
+      ...["Where?", "Where?", "Where?", "Done.,Bye."],
+    ]);
+  const { trial } = await trying([DONE], agent, { own: { ...user, assert } });
+  const error = "What is said to the user must be a text that is not blank";
+  const reply = "Where? Rome.";
+  assertEquals(told, [
+    ...[error, { error }, { error }, reply, { reply }, { reply }],
+    ...["over", { over: true }, { over: true }],
+  ]);
+  assertEquals(outcomeOf(trial), "solved: ");
+});
+
+Deno.test("an agent gets the further turns of a test in the middle of its work, one after another", async () => {
+  const agent: Agent = async ({ user }) =>
+    JSON.stringify(await Promise.all(["a", "b", "c"].map((text) => user!(text))));
+  const { trial } = await trying([DONE], agent, { own: { turns: ["1", "2"] } });
+  assertEquals(kinds(trial), ["1", "2", "answer"]);
+  assertEquals(trial.events.at(-1), { kind: "answer", text: '["1","2",null]', value: null });
+});
+
+Deno.test("a fault of the user is his, whatever the agent makes of it", async () => {
+  for (const isAwaited of [true, false]) {
+    const { trial, booked } = await trying([DONE], async ({ user, tools }) => {
+      const telling = user!("Where?").catch(() => {});
+      if (isAwaited) await telling.then(() => tools[0]!.execute({ city: "Rome", nights: 1 }));
+      return "All is well.";
+    }, { own: userOf(() => Promise.reject(new Error("no such user"))) });
+    assertEquals([trial.outcome, trial.user?.fault, booked], ["invalid", "unavailable", []]);
+  }
+});
+
+Deno.test("the time that the user takes is not that of the agent", async () => {
+  const slow: UserFunction = () =>
+    new Promise((resolve) => setTimeout(() => resolve({ end: "done" }), 1_200));
+  const agent: Agent = async ({ user }) => `${await user!("Where?")}`;
+  const { trial } = await trying([DONE], agent, { own: userOf(slow), limits: { seconds: 1 } });
+  assertEquals(outcomeOf(trial), "solved: ");
+});
+
+Deno.test("what an agent says in the name of its user is a turn, where the test has nobody to say it", async () => {
+  const agent: Agent = async (task, options) => {
+    const messages: JsonObject[] = [];
+    for (const text of [task.prompt, "Rome.", "Yes."]) {
+      messages.push({ role: "user", content: [{ type: "text", text }] });
+      messages.push(await ask(options, { messages: [...messages], tools: offer(task) }));
+    }
+    return "Done.";
+  };
+  const assert = ({ turns }: ToolTestRun) =>
+    assertEquals(turns.map(({ prompt, by, answer }) => `${by} ${prompt} ${answer}`), [
+      ...["undefined Book a room. Where?", "agent Rome. Sure?", "agent Yes. Done."],
+    ]);
+  const script = [{ text: "Where?" }, { text: "Sure?" }, DONE];
+  assertEquals(outcomeOf((await trying(script, agent, { own: { assert } })).trial), "solved: ");
+  const { trial } = await trying(script, agent, { own: userOf(() => ({ end: "done" })) });
+  assertEquals(kinds(trial), ["reply", "reply", "reply", "user", "answer"]);
 });

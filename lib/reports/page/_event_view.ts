@@ -129,7 +129,7 @@ export function viewEvent(
     case "stage":
       return [viewText("stage", `stage ${printable(event.stage, 100)}`, event.message)];
     case "turn":
-      return [viewText("turn", "next user message", event.text)];
+      return [viewText("turn", `next ${event.by ?? "user"} message`, event.text)];
     case "user":
       return viewUser(event);
     case "assertion": {

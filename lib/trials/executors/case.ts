@@ -419,7 +419,10 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     return {
       before: [this.system ?? "", ...this.history.map(({ content }) => content)],
       known: [user.scenario, ...(user.facts ?? []).flat(), ...hisCalls.map(({ result }) => result)],
-      turns: eventsByTurn(withOwnCalls(this.events)).map(({ text = opening, own }, place) => ({
+      turns: eventsByTurn(withOwnCalls(this.events)).map((
+        { turn: { text } = { text: opening }, own },
+        place,
+      ) => ({
         prompt: text,
         calls: recordedCalls(own, this.uncut),
         said: said[place]?.text ?? "",
