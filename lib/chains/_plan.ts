@@ -37,7 +37,6 @@ export class Plan {
   readonly #places = new Map<ToolNode, readonly Place[]>();
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
   readonly #endings = new Map<string, readonly View[]>();
-  readonly #ways = new Map<string, ReturnType<Plan["ways"]>>();
   /** The plain names of the leaves of records, by type. */
   readonly #fields = new Map<string, ReadonlySet<string>>();
 
@@ -118,30 +117,6 @@ export class Plan {
     return next === undefined
       ? this.hasLeaf(node, last, leaf.path)
       : relatedTo(node, last).some((place) => relationOf(place) === relationOf(next));
-  }
-
-  /**
-   * Returns the tools whose results may show a leaf of records of a type, and how many calls it takes at least from an
-   * id of each type; other types do not lead there.
-   */
-  ways(
-    type: string,
-    path: readonly string[],
-  ): { readonly showing: ReadonlySet<ToolNode>; readonly distances: ReadonlyMap<string, number> } {
-    return this.#ways.getOrInsertComputed([type, ...path].join("\0"), () => {
-      const showing = this.readers.filter((node) =>
-        node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))
-      );
-      const distances = new Map<string, number>();
-      let next: readonly ToolNode[] = showing;
-      for (let distance = 1; next.length > 0; distance++) {
-        const taken = next.flatMap(({ takes }) => takes.filter(({ role }) => role === "id"));
-        const types = new Set(taken.map((take) => take.type!)).difference(distances);
-        for (const one of types) distances.set(one, distance);
-        next = this.readers.filter(({ records }) => records.some((place) => types.has(place.type)));
-      }
-      return { showing: new Set(showing), distances };
-    });
   }
 
   /** Whether a record in the result of a tool may have a leaf. */
