@@ -56,14 +56,6 @@ const TIME_SENTENCES: readonly Form[] = [
   (near) => `Yesterday it was at ${near}.`,
   (near) => `My colleague begins at ${near}.`,
 ];
-const MAIL_SENTENCES: readonly Form[] = [
-  (near) => `My old address was ${near}.`,
-  (near) => `My colleague is at ${near}.`,
-];
-const LINK_SENTENCES: readonly Form[] = [
-  (near) => `I had also seen ${near}.`,
-  (near) => `The link before was ${near}`,
-];
 const PLACE_SENTENCES: readonly Form[] = [
   (near) => `Last year I asked about ${near}.`,
   (near) => `My sister prefers ${near}.`,
@@ -75,40 +67,9 @@ const CODE_SENTENCES: readonly Form[] = [
   (near) => `Do not mix it up with ${near}.`,
 ];
 
-/** The names of signs, as in a text read aloud. */
-const SIGNS = new Map(Object.entries({
-  " ": "space",
-  "\t": "tab",
-  "\n": "line break",
-  "-": "hyphen",
-  "_": "underscore",
-  ".": "dot",
-  ",": "comma",
-  ":": "colon",
-  ";": "semicolon",
-  "/": "slash",
-  "\\": "backslash",
-  "@": "at",
-  "#": "hash",
-  "+": "plus",
-  "=": "equals",
-  "&": "ampersand",
-  "?": "question mark",
-  "!": "exclamation mark",
-  "%": "percent",
-  "~": "tilde",
-  "*": "asterisk",
-  "'": "apostrophe",
-  '"': "quotation mark",
-  "(": "opening parenthesis",
-  ")": "closing parenthesis",
-}));
-
 /** The name of a character; an invisible one by its code point. */
 function named(character: string): string {
   if (/^\d$/.test(character)) return DIGITS[Number(character)]!;
-  const sign = SIGNS.get(character);
-  if (sign !== undefined) return sign;
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)
     ? character
     : `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -141,20 +102,6 @@ function readMoment(text: string): ReadValue | undefined {
   const date = dateOf(text);
   const moment = date ?? readTime(text);
   return moment && { ...moment, sentences: date === undefined ? TIME_SENTENCES : DATE_SENTENCES };
-}
-
-function readAddress(text: string): ReadValue | undefined {
-  const isMail = /^[^\s@]+@[^\s@]+$/.test(text) && /\.[^.]/.test(text.slice(text.indexOf("@")));
-  if (!isMail && !/^(https?:\/\/|www\.)\S+$/i.test(text)) return undefined;
-  const say = () => {
-    const parts = text.match(/[\p{L}\p{N}\p{M}]+|./gsu)!;
-    return `the address read as ${parts.map((part) => SIGNS.get(part) ?? part).join(" ")}`;
-  };
-  return {
-    say,
-    near: (stream) => otherCharacter(text, stream),
-    sentences: isMail ? MAIL_SENTENCES : LINK_SENTENCES,
-  };
 }
 
 function readPlace(text: string): ReadValue | undefined {
@@ -268,7 +215,7 @@ function otherWord(text: string, stream: Stream): string | undefined {
   return words.join(" ").toWellFormed();
 }
 
-const READERS = [readNumber, readMoment, readAddress, readPlace, readCode];
+const READERS = [readNumber, readMoment, readPlace, readCode];
 
 function readingOf({ value }: QueryParameter): ReadValue | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
