@@ -189,8 +189,8 @@ Deno.test("WRITER.distract() tells another value of the same kind, in the same f
     [731, /\b[678]\d\d\b/],
     [-5, /-\d\b/],
     [3.14, /\b[23](\.\d{1,2})?\b/],
-    ["2026-03-04", /\b2026-0[23]-\d\d\.$/],
-    ["March 4, 2026", /\b(February|March) \d{1,2}, 2026\.$/],
+    ["2026-03-04", /\b2026-0[23]-\d\d\b/],
+    ["March 4, 2026", /\b(February|March) \d{1,2}, 2026\b/],
     ["10:30", /\b(09|1[012]|08|07):\d[05]\b/],
     ["AB-1234", /\b[A-Z]{2}-\d{4}\b/],
     ["anna@example.com", /\b[a-z]{4}@[a-z]{7}\.com\b/],
@@ -204,9 +204,6 @@ Deno.test("WRITER.distract() tells another value of the same kind, in the same f
       assert(/^[A-Z].*(\.|https:\S+)$/.test(sentence!), sentence);
     }
     assert(said("distract", value).size > 3, `${value}: it is always the same`);
-  }
-  for (const sentence of said("distract", "Paris")) {
-    assert(/\b[A-Z][a-z]+( [A-Z]?[a-z]+)*\.$/.test(sentence!), sentence);
   }
   const countries = [...said("distract", "France")].join(" ");
   assert(/Spain|Italy|Japan|Peru|Kenya/.test(countries) && !/Madrid|Tokyo|Lima\b/.test(countries));
