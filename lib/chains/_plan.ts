@@ -40,7 +40,7 @@ export class Plan {
   /** The plain names of the leaves of records, by type. */
   readonly #fields = new Map<string, ReadonlySet<string>>();
 
-  constructor(readonly graph: ToolGraph, readonly selectors: boolean) {
+  constructor(readonly graph: ToolGraph) {
     this.readers = [...graph.nodes.values()].filter((node) =>
       node.reads && node.result !== undefined
     );
@@ -74,14 +74,14 @@ export class Plan {
     calls: number,
     stream: Stream,
   ): { readonly views: readonly View[]; readonly leaf: Leaf } | undefined {
-    const last = fairly(this.#ending(calls, Number(this.selectors)), stream);
+    const last = fairly(this.#ending(calls, 1), stream);
     if (last === undefined) return undefined;
     const leaf = sample(this.asked(last), stream)!;
     const views = [last];
     for (let left = calls - 1; left > 0; left--) {
       const chosen = views.some((view) => view.label !== undefined);
       const { type } = views[0]!.drive!;
-      const before = this.#ending(left, Number(this.selectors && !chosen), type)
+      const before = this.#ending(left, Number(!chosen), type)
         .filter((view) =>
           views.every(({ node }) => node !== view.node) && !this.#saves(view, views[0]!, leaf)
         );
@@ -156,7 +156,7 @@ export class Plan {
       }
       const labels = this.leaves(node, root).filter((leaf) => leaf.isLabel).map(({ path }) => path);
       const label = labels.find(([name]) => name === "name") ?? labels[0];
-      if (!this.selectors || label === undefined || stars !== 1) return [];
+      if (label === undefined || stars !== 1) return [];
       const drives = [...ids, ...(ids.some(({ required }) => required) ? [] : [undefined])];
       return related(node, [root]).flatMap((places) =>
         // An item of a list of what a record has leads back to that record.
