@@ -505,21 +505,6 @@ Deno.test("sim:truth leaves out scores at the rate of judge, over the judge's ow
   assert(Math.abs(without / 200 - 0.3) < 4 * Math.sqrt(0.21 / 200), `${without} of 200`);
 });
 
-Deno.test("sim:truth draws by the couple, the seed and the repetition whether there is a score", () => {
-  const drawn = (options: string, seed: number) =>
-    Array.from({ length: 40 }, (_, place) => rating(`${place}`, TRUTH, options, seed) === null)
-      .join();
-  const [first, ...others] = [
-    drawn("?judge=0.5", 1),
-    drawn("?judge=0.5&seed=1", 1),
-    drawn("?judge=0.5", 2),
-  ];
-  assertEquals(drawn("?judge=0.5", 1), first);
-  assertEquals(new Set([first, ...others]).size, 3);
-  assert(first!.includes("true") && first!.includes("false"));
-  assertEquals(drawn("?judge=1", 1).includes("false"), false);
-});
-
 Deno.test("sim:truth takes for a judge's prompt only what is one", () => {
   const prompt = fillPrompt(JUDGE_PROMPT, { predicted: "{}", truth: "{}" });
   const unknown = "I do not know.";
