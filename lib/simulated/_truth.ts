@@ -104,7 +104,7 @@ const STOP = "<!stop>";
 /**
  * A simulated model that gives the true answers to the questions of `truths`, but errs as `options` say. It
  * writes calls or names in the requested format, makes calls one after another if there are tools, writes the
- * plans and lists that strategies request, repairs its answers, and rates answers by {@linkcode likenessOf}. To
+ * plans and lists that strategies request, repairs its answers, and rates answers by {@linkcode ratingOf}. To
  * an unknown question it replies that it does not know. Of chains it knows those that were drawn in this process.
  *
  * Mistakes depend on the seed, the `seed` field of the request, the question and the kind, so that runs with
@@ -283,38 +283,20 @@ function writeRating(
 ): string {
   const { prng } = fork(seed, request.seed ?? 0, prediction, truth, "judge");
   if (prng() < rates.judge) return "They are alike in parts.";
-  return `[[${likenessOf(prediction, truth).toFixed(3)}]]`;
+  return `[[${ratingOf(prediction, truth).toFixed(3)}]]`;
 }
 
 /**
- * Rates the similarity of a prediction to the truth: 1 if it is right by the published rule, 0 if it cannot be
- * parsed, otherwise the share of right names and arguments, which is below 1.
+ * Rates a prediction: 1 if it is right by the published rule, 0 if it cannot be parsed, else one half.
  *
  * @param truth The truth as JSON, `{API, parameters}`.
  */
-export function likenessOf(prediction: string, truth: string): number {
+function ratingOf(prediction: string, truth: string): number {
   const predictedCalls = readCalls(parsePrediction(prediction));
   const trueCalls = readCalls(parseJson(truth));
   if (predictedCalls === undefined || trueCalls === undefined) return 0;
-  if (scorePrediction(predictedCalls, trueCalls, { mode: "tools" }).exact) return 1;
-  const places = Math.max(predictedCalls.API.length, trueCalls.API.length);
-  let parts = 0;
-  let right = 0;
-  for (let place = 0; place < places; place++) {
-    parts++;
-    const isNamed = predictedCalls.API[place] === trueCalls.API[place];
-    if (isNamed) right++;
-    const [own, wanted] = [predictedCalls, trueCalls].map(({ parameters }) => parameters[place]);
-    for (const [key, value] of isJsonObject(wanted) ? Object.entries(wanted) : []) {
-      parts++;
-      if (isNamed && isJsonObject(own) && isArgumentRight(own, key, value)) right++;
-    }
-  }
-  return parts === 0 ? 0 : Math.min(right / parts, BELOW_RIGHT);
+  return scorePrediction(predictedCalls, trueCalls, { mode: "tools" }).exact ? 1 : 0.5;
 }
-
-/** The highest rating of a wrong prediction; it must not be rounded to 1. */
-const BELOW_RIGHT = 0.999;
 
 /** Parses a prediction in any format. */
 function parsePrediction(text: string): JsonValue | undefined {
@@ -339,16 +321,6 @@ function readCalls(
 
 function isText(value: JsonValue): value is string {
   return typeof value === "string";
-}
-
-/** Whether one argument is right by the published rule. */
-function isArgumentRight(given: JsonObject, key: string, expected: JsonValue): boolean {
-  if (!Object.hasOwn(given, key)) return false;
-  const calls = (value: JsonValue) => ({
-    API: [key],
-    parameters: [Object.fromEntries([[key, value]])],
-  });
-  return scorePrediction(calls(given[key]!), calls(expected), { mode: "tools" }).exact === true;
 }
 
 /** A parsed request. */
