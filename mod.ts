@@ -127,6 +127,6 @@ export type { Tool, ToolCall, ToolSchema } from "./lib/tools/tool.ts";
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";
 export type { ToolTestTurn } from "./lib/trials/executors/tool_case.ts";
 export { createExecutor, type GeneratedTaskExecutor } from "./lib/trials/executors/generated.ts";
-export type { ToolCase, ToolTestRun } from "./lib/trials/executors/tool_case.ts";
+export type { ToolCase, ToolReference, ToolTestRun } from "./lib/trials/executors/tool_case.ts";
 export type { Agent, AgentOptions, AgentTask } from "./lib/trials/own_agent.ts";
 export type { CommandAgent } from "./lib/trials/tap/command.ts";

@@ -28,9 +28,10 @@ export function registerCases(tested: TestedRun): void {
   /** The names of the cases that say why others are not run, by what they say. */
   const told = new Map<string, string>();
   const judge = async (place: number, context: Deno.TestContext) => {
-    await tested.begin();
-    tested.asked++;
-    const trial = await tested.finished(run.trial(place)).catch((error) => {
+    const trial = await tested.begin().then(() => {
+      tested.asked++;
+      return tested.finished(run.trial(place));
+    }).catch((error) => {
       // What is wrong for all trials, such as a journal that cannot be written, is said once.
       if (error instanceof InputError) failIfTold(error.message, told, context);
       throw error;

@@ -104,6 +104,8 @@ export class TestedRun {
   readonly #options: TestedRunOptions;
   readonly #progress: ProgressLines;
   readonly #openReports: () => void;
+  /** What its trials need once: what went wrong, if anything did. */
+  #prepared: Promise<unknown> | undefined;
   /** The page that is served while it goes on. */
   #live: LivePage | undefined;
 
@@ -156,10 +158,21 @@ export class TestedRun {
     return this.planned.settings.serve === true && this.plan.trials.length > 1;
   }
 
-  /** Call before a trial is run. */
+  /**
+   * Call before a trial is run.
+   *
+   * @throws {InputError} If a gate cannot decide, as the reference of a test fails.
+   */
   async begin(): Promise<void> {
     this.#openReports();
     this.#progress.begin(this.run);
+    this.#prepared ??= this.plan.open?.prepare?.(this.run.trials);
+    const error = await untilInterrupted(
+      Promise.resolve(this.#prepared),
+      this.interruption.signal,
+    );
+    // A gate could not decide without the trials that this fails: none of them is paid for.
+    if (error !== undefined && this.plan.gate !== undefined) throw error;
     if (!this.#isServed || this.#live !== undefined) return;
     const { LivePage } = await import("../reports/live.ts");
     const { plan: { suite, prices }, run: { trials } } = this;

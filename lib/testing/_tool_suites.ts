@@ -117,10 +117,14 @@ export class SuiteTests {
     const all = { ...this.#options, ...own, ...defined({ user }) };
     const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
+    const { tools = [], reference } = options;
+    // Of a state that must stay as it is, no call is known that a model needs to find that out.
+    const expected = options.expected ?? (reference?.calls.length ? reference.calls : undefined);
     const toolCase: ToolCase<unknown> = {
       ...options,
       name,
-      tools: options.tools ?? [],
+      tools,
+      expected,
       user: options.user as ToolUser<unknown> | undefined,
     };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);

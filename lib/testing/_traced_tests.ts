@@ -165,6 +165,13 @@ function assertUnchanged(path: string, subject: string, options: AnyOptions): vo
   const strategies = listOf(options.strategy).map((one) =>
     typeof one === "string" ? one : one.strategy
   );
+  if (options.reference !== undefined) {
+    throw cannot(
+      `score ${path}`,
+      "tools do not run again, so that there is no state to compare with a reference",
+      `${subject} has one`,
+    );
+  }
   const other = [...strategies, ...listOf(options.perturbation)]
     .find((id) => id !== "plain" && id !== "none");
   const what = other ?? (["chain", "variants"] as const).find((name) => options[name]);

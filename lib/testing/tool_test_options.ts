@@ -9,6 +9,8 @@ import type { Chain } from "../chains/chains.ts";
 import { FUNCTION, must, whole } from "../base/input.ts";
 import { isJsonObject, isObject, printable } from "../base/json.ts";
 import { leniencyOf } from "../calls/expected/alignment.ts";
+import { says } from "../calls/values/says.ts";
+import { isPlain } from "../tools/references/symbol_table.ts";
 import { valueText } from "../calls/values/text.ts";
 import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
 import { misplaced, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
@@ -138,15 +140,8 @@ export interface ChainTestOptions extends
   Partial<
     Omit<
       ToolTestOptions,
-      | "chain"
-      | "state"
-      | "tools"
-      | "prompt"
-      | "turns"
-      | "user"
-      | "expected"
-      | "parameters"
-      | "assert"
+      | ("chain" | "state" | "tools" | "prompt" | "turns" | "user" | "expected" | "parameters")
+      | ("assert" | "reference" | "communicate")
     >
   > {
   /** The chain, one of {@linkcode chains}. */
@@ -157,7 +152,8 @@ export interface ChainTestOptions extends
 export type ToolSuiteOptions<State = undefined> = Partial<
   Omit<
     ToolTestOptions<State>,
-    "chain" | "prompt" | "turns" | "expected" | "parameters" | "assert" | "ignore" | "tags"
+    | ("chain" | "prompt" | "turns" | "expected" | "parameters" | "assert" | "ignore" | "tags")
+    | ("reference" | "communicate")
   >
 >;
 
@@ -267,9 +263,8 @@ const SHARED = {
 };
 
 /** The options that a chain stands for. */
-const OF_CHAIN = [
-  ...["state", "tools", "prompt", "turns", "user", "expected", "parameters", "assert"],
-];
+const OF_CHAIN = ["state", "tools", "prompt", "turns", "user", "expected", "parameters", "assert"]
+  .concat("reference", "communicate");
 
 const PROMPT_RULE = "be a text that is not empty, or a function that makes it";
 
@@ -291,7 +286,27 @@ const OWN = {
       isJsonObject(one) && isText(one["name"]) && "value" in one &&
       Array.isArray(one["spans"]) && one["spans"].every(isObject),
   ),
-  assert: FUNCTION,
+  reference: z.strictObject({
+    calls: z.array(z.strictObject({
+      tool: must("be the name of a tool", isText),
+      arguments: must(
+        "be a JSON object",
+        (given) => isJsonObject(given) && isPlain(given),
+      )
+        .optional(),
+    })),
+    snapshot: FUNCTION.optional(),
+  }).optional(),
+  communicate: must(
+    "be a list of texts with a word or a number, or of lists of them, of which one is enough",
+    (list) =>
+      Array.isArray(list) && list.length > 0 && list.every((one) => {
+        const texts = listOf<unknown>(one);
+        return texts.length > 0 &&
+          texts.every((text) => typeof text === "string" && says(text, text));
+      }),
+  ).optional(),
+  assert: FUNCTION.optional(),
   ignore: z.boolean().optional(),
   tags: listOfAll(
     "words of letters, digits, - and _",
@@ -347,7 +362,8 @@ function addFaults(
   isTest: boolean,
 ): void {
   const options = value as AnyOptions;
-  const { chain, model, tools, trials, gate, variants } = options;
+  const { chain, model, tools, trials, gate, variants, reference, communicate } = options;
+  const judge = chain ?? reference ?? communicate;
   const { versions } = chain ?? {};
   const lacking = versions?.keys().find((name) => !Object.hasOwn(variants ?? {}, name));
   const [bare] =
@@ -385,6 +401,16 @@ function addFaults(
       `must ${PROMPT_RULE}: it is undefined`,
     ],
     ...isTest ? userFaults(options) : [],
+    [
+      isTest && judge === undefined && options.assert === undefined,
+      "assert",
+      "it is missing: a test must have assert, reference or communicate",
+    ],
+    [
+      isTest && reference !== undefined && options.state === undefined,
+      "reference",
+      "must have state beside it, on which its calls are carried out: there is none",
+    ],
     [chain !== undefined && ofVariant, "variants", "must have no tools: the chain gives them"],
     [
       isTest && bare !== undefined && versions === undefined,
@@ -398,9 +424,9 @@ function addFaults(
       `must be a variant with the tools that questions are drawn for: ${base} is another version`,
     ],
     [
-      chain !== undefined && removing !== undefined,
+      judge !== undefined && removing !== undefined,
       "perturbation",
-      `must leave a chain what its answer needs: it is ${removing}`,
+      `must leave what a chain, reference or communicate needs: it is ${removing}`,
     ],
   ];
   for (const [isBroken, option, message] of faults) {

@@ -96,6 +96,18 @@ export function registerOwnTests() {
         throw new TypeError("boo");
       }),
     });
+    // Its gate cannot decide, so that nothing is asked; without one, the other tests of the file go on.
+    const calls = [{ tool: "add", arguments: { x: 1, y: 2 } }, {
+      tool: "add",
+      arguments: { x: 1 },
+    }];
+    const referring = { ...rests, trials: 2, state: () => ({}), reference: { calls } };
+    const asked = scripted("rated", () => {
+      throw new Error("asked");
+    });
+    toolTest("unreferred", { ...referring, gate, model: asked });
+    toolTest("referred", { ...referring, reference: { calls: calls.slice(0, 1) }, model: adder() });
+    toolTest("misreferred", { ...referring, model: adder() });
     toolTest("planned", { ...rests, model: rated(0.99), gate: { ...gate, sequential: true } });
   }
   {

@@ -301,7 +301,7 @@ const tableOfSuites: [call: string, message: RegExp][] = [
   ],
   [
     'toolTest("t", { model: adder, chain: { graph: {}, draw() {} }, perturbation: ["RD", "CK+RP_F"] })',
-    /at perturbation: must leave a chain what its answer needs: it is CK\+RP_F/,
+    /at perturbation: must leave what a chain, reference or communicate needs: it is CK\+RP_F/,
   ],
   [
     'toolSuite("s", { prompt: "Hi" })',

@@ -61,6 +61,19 @@ Deno.test("toolTest() decides by a gate: pass, fail, undecided or invalid", () =
   );
 });
 
+Deno.test("toolTest() runs references before it asks a model, and tells a call that fails once", () => {
+  const ended = endedIn(finished, "unreferred", "referred", "misreferred");
+  const right = ended.filter(([, one]) => one === "ok").map(([name]) => name);
+  assertEquals([ended.length, right], [7, ["referred > trial 1", "referred > trial 2"]]);
+  const errors = errorsIn(finished);
+  const call = /Cannot run the reference .*: call 2, add\(\{"x":1\}\): .* required property 'y'/;
+  assertMatch(errors.get("unreferred > gate")!, call);
+  for (const name of ["unreferred", "misreferred"]) {
+    assertMatch(errors.get(`${name} > trial 1`)!, call);
+    assertMatch(errors.get(`${name} > trial 2`)!, new RegExp(`^not run: see ${name} > trial 1`));
+  }
+});
+
 Deno.test("toolTest() lets a gate compare models on the same case", () => {
   const failed = endedIn(finished, "better", "worse").filter(([, ended]) => ended !== "ok");
   assertEquals(failed, [["worse > gate", "FAILED"]]);

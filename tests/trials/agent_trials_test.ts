@@ -194,7 +194,7 @@ Deno.test("an agent's trials of own tools are those of the loop: turns, messages
           calls: inOrder(calls),
           ...{ texts, usage, replies, answer },
         });
-        return found.assert(run);
+        return found.assert!(run);
       },
     };
   });

@@ -40,6 +40,8 @@ export interface StateSnapshot {
   readonly root: Node;
   readonly hidden: ReadonlyMap<string, string>;
   readonly partial: boolean;
+  /** What hides data that may differ, as a place and what stands there; omitted if nothing does. */
+  readonly unseen?: string;
 }
 
 /** A value of a snapshot: the text of one without parts, or its parts by name. */
@@ -71,7 +73,9 @@ export function snapshotOf(state: unknown): StateSnapshot {
   const open = new Set<object>();
   let left = MAX_VALUES;
   let partial = false;
-  const hide = (path: string, what: string): Node => {
+  let unseen: string | undefined;
+  const hide = (path: string, what: string, isData = true): Node => {
+    if (isData) unseen ??= placeText(path, what);
     if (hidden.size < MAX_HIDDEN) hidden.set(path, what);
     return word(`[${what}]`);
   };
@@ -82,7 +86,7 @@ export function snapshotOf(state: unknown): StateSnapshot {
   const visit = (value: unknown, path: string, level: number): Node => {
     if (left-- <= 0) return cut();
     if (typeof value === "string") return { kind: "text", value };
-    if (typeof value === "function") return hide(path, "a function");
+    if (typeof value === "function") return hide(path, "a function", false);
     if (!isObject(value)) return word(typeof value === "bigint" ? `${value}n` : String(value));
     if (isProxy(value)) return hide(path, "a Proxy");
     if (open.has(value)) return word("[a circle]");
@@ -127,7 +131,7 @@ export function snapshotOf(state: unknown): StateSnapshot {
     const className = classOf(value);
     if (className !== undefined) {
       if (names.length === 0) return hide(path, className);
-      hide(path, `${className}, of which only its own fields are seen`);
+      hide(path, `${className}, of which only its own fields are seen`, false);
     }
     const fields = new Map<string, Node>();
     for (const name of names) {
@@ -149,10 +153,12 @@ export function snapshotOf(state: unknown): StateSnapshot {
     return descriptor === undefined ? word("undefined") : hide(path, "a getter");
   };
   try {
-    return { root: visit(state, "", 0), hidden, partial };
+    const root = visit(state, "", 0);
+    return { root, hidden, partial, ...defined({ unseen }) };
   } catch {
     // Few objects of the platform throw where they are looked at, such as a module that is being loaded.
-    return { root: hide("", "it cannot be read"), hidden, partial };
+    const root = hide("", "it cannot be read");
+    return { root, hidden, partial, ...defined({ unseen }) };
   }
 }
 
@@ -219,13 +225,18 @@ export function stateDifference(
   };
   compare("", "", before.root, after.root);
   const hidden = [...new Map([...before.hidden, ...after.hidden])].slice(0, MAX_HIDDEN)
-    .map(([path, what]) => cutText(path === "" ? what : `${path}: ${what}`, MAX_PATH_LENGTH));
+    .map(([path, what]) => placeText(path, what));
   return {
     changes,
     ...(count > changes.length ? { more: count - changes.length } : {}),
     ...(hidden.length === 0 ? {} : { hidden: redactRecordValue(hidden, keys) }),
     ...(before.partial || after.partial ? { partial: true as const } : {}),
   };
+}
+
+/** Describes what stands at a place that was not compared. */
+function placeText(path: string, what: string): string {
+  return cutText(path === "" ? what : `${path}: ${what}`, MAX_PATH_LENGTH);
 }
 
 function word(text: string): Node {

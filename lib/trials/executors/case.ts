@@ -16,6 +16,7 @@ import { type CaseSpec, isCase, type TaskSpec } from "../../tasks/task_kind.ts";
 import { openTask, type SetUpOptions, type TaskOpener, type TaskOptions } from "./tasks.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { type ChainCase, chainCase } from "./_chain.ts";
+import { type ReferenceState, runReference, unsaidText } from "./_reference.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import {
@@ -94,6 +95,8 @@ interface CaseSetUp<State> {
   readonly fault?: string;
   /** Set if functions of the case were not asked for its tools or its prompt. */
   readonly unmade?: true;
+  /** What the state must be in the end; omitted where the case has no reference. */
+  readonly reference?: ReferenceState | undefined;
   /** Disposes of all that was made, once; the result says what went wrong, if anything did. */
   readonly release?: () => Promise<string | undefined>;
 }
@@ -248,18 +251,41 @@ export function caseOpener<State>(
       ? openTask(spec, options)
       : new CaseExecutor(found, spec as CaseSpec, options);
   };
+  /** What was carried out: the variants of a case share it, unless they have tools of their own. */
+  const references = new Map<unknown, Map<string, Promise<ReferenceState>>>();
+  const referenceOf = (found: ToolCase<State>): Promise<ReferenceState> | undefined =>
+    found.reference && references.getOrInsertComputed(found.tools, () => new Map())
+      .getOrInsertComputed(found.name, async () => {
+        const made = await setUpCase({ ...found, prompt: "" }, {});
+        try {
+          return await runReference(found as ToolCase<unknown>, made);
+        } finally {
+          await made.release?.();
+        }
+      });
+  const prepare: TaskOpener["prepare"] = async (trials) => {
+    let first: unknown;
+    for (const { task, variant } of trials) {
+      const found = isCase(task) ? caseOf(task.case, variant) : undefined;
+      // One after the other, as they may share tools.
+      await (found && referenceOf(found))?.catch((error) => first ??= error);
+    }
+    return first;
+  };
   const begin: TaskOpener["begin"] = async (spec, { variant, ...options }, setUpOptions) => {
     const found = find(spec, variant);
     if (found === undefined) return openTask(spec, options);
+    const reference = await referenceOf(found);
     const setUp = await setUpCase(found, setUpOptions);
     try {
-      return new CaseExecutor(found, spec as CaseSpec, options, setUp);
+      if (setUp.fault === undefined) await reference?.assertStart(setUp.state);
+      return new CaseExecutor(found, spec as CaseSpec, options, { ...setUp, reference });
     } catch (error) {
       await setUp.release?.();
       throw error;
     }
   };
-  return Object.assign(open, { begin });
+  return Object.assign(open, { begin, prepare });
 }
 
 /** Seconds that assertions may take, at most: judges may have to wait for their turn. */
@@ -505,14 +531,22 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     work: Work,
   ): Promise<boolean> {
     const run = this.#run(text, rendered, work);
+    const { assert, communicate = [] } = this.#case;
+    const told = [
+      await this.#setUp.reference?.failure(run.state),
+      unsaidText(communicate, run.texts),
+    ].flatMap((failure) => failure === undefined ? [] : [keptText(failure)]);
     let failure: AssertionEvent | undefined;
     try {
-      failure = await collectAsked(this.#asked, () => this.#runAssert(run, work.signal));
+      failure = assert &&
+        await collectAsked(this.#asked, () => this.#runAssert(assert, run, work.signal));
     } finally {
       for (const event of this.#asked.events) super.record(event);
     }
-    if (failure !== undefined) super.record(failure);
-    return failure === undefined;
+    const message = [...told, failure?.message ?? []].flat().join("\n");
+    if (message === "") return true;
+    super.record({ kind: "assertion", ...failure, message });
+    return false;
   }
 
   /** Returns what the tools changed in the state; `undefined` without one. */
@@ -552,6 +586,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
 
   /** The assertion that fails for the run; `undefined` if none does. */
   async #runAssert(
+    judge: NonNullable<ToolCase<State>["assert"]>,
     run: ToolTestRun<State>,
     signal: AbortSignal | undefined,
   ): Promise<AssertionEvent | undefined> {
@@ -559,7 +594,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     const outOfTime = () =>
       new AssertionError(`assert did not end within ${MAX_ASSERT} seconds: look at the test first`);
     const assert = async () => {
-      const returned: unknown = await this.#case.assert(run);
+      const returned: unknown = await judge(run);
       if (returned === undefined && this.#asked.open === 0) return;
       throw cannot(
         "use assert",

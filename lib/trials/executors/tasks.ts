@@ -12,6 +12,7 @@ import { ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "../../tasks/task_kind.ts";
 import { generateTask } from "../../tasks/graphs/task.ts";
 import type { RecordedRun } from "../recorded_run.ts";
+import type { PlannedTrial } from "../trial_id.ts";
 
 /** Options of a {@linkcode TaskOpener}. */
 export interface TaskOptions extends GeneratedTaskExecutorOptions {
@@ -42,6 +43,13 @@ export interface TaskOpener {
     options: TaskOptions,
     setUp: SetUpOptions,
   ) => Promise<Fixture>;
+  /**
+   * Carries out what trials need once a run, before the first of them. What fails fails its own trials as well; returns
+   * the first error. Omitted if there is nothing.
+   */
+  readonly prepare?: (
+    trials: readonly Pick<PlannedTrial, "task" | "variant">[],
+  ) => Promise<unknown>;
 }
 
 /**

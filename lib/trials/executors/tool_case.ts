@@ -6,13 +6,13 @@
 import type { Chain } from "../../chains/chains.ts";
 import { type AgentRecord, callsByKind, writtenCalls } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
-import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
+import { canonicalJson, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type Message, sumUsage } from "../../tools/message.ts";
 import type { CallExpectation, ExpectedCall } from "../../tools/expected_call.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import type { Step } from "../../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../../perturbations/queries/literals.ts";
-import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
+import { schemaOf, SERVED, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Executor } from "./executor.ts";
@@ -46,6 +46,20 @@ export interface ToolTestRun<State = undefined> extends AgentRecord {
   readonly events: readonly TraceEvent[];
 }
 
+/** The right calls of a case, which show what its state must be in the end. */
+export interface ToolReference<State = undefined> {
+  /**
+   * The calls, with arguments as a model would write them. They are carried out in this order, once a run and before its
+   * first trial, on what `state` and `tools` make for them alone.
+   */
+  readonly calls: readonly { readonly tool: string; readonly arguments?: JsonObject }[];
+  /**
+   * Returns what is compared of a state, as data; default: all of it. What differs from run to run, such as a time, is
+   * left out by it.
+   */
+  readonly snapshot?: (state: State) => unknown;
+}
+
 /** A case: tools, what the user says, and the assertions about the result. */
 export interface ToolCase<State = undefined> {
   /** Its name. */
@@ -77,7 +91,7 @@ export interface ToolCase<State = undefined> {
   readonly user?: ToolUser<State>;
   /**
    * The correct calls, without `defaults`: they classify parameter failures, and their arguments are looked
-   * for in the question.
+   * for in the question. Default: those of `reference`, if it has any.
    */
   readonly expected?: readonly ExpectedCall[];
   /** The parameters stated in the question; default: arguments of the expected calls found in it. */
@@ -91,21 +105,35 @@ export interface ToolCase<State = undefined> {
   readonly never?: readonly CallExpectation[];
   /** Whether the model may, must or must not call; default: as its options say. */
   readonly toolChoice?: ToolChoice;
-  /** Throws an `AssertionError` if the run is not as it should be. */
-  readonly assert: (run: ToolTestRun<State>) => void | Promise<void>;
+  /**
+   * The right calls: after a trial its state must equal the one that they leave, whatever calls the model made. They
+   * need `state`, and tools of your own: one of a server, which has no state to copy, is refused.
+   */
+  readonly reference?: ToolReference<State>;
+  /**
+   * What the model must tell the user, each in some text of any turn, or one text of a list: as whole words, or as a
+   * number by its value. Case, spaces, kinds of quotes, separators of thousands and signs of currencies do not count.
+   */
+  readonly communicate?: readonly (string | readonly string[])[];
+  /**
+   * Throws an `AssertionError` if the run is not as it should be; omitted where `reference` or `communicate` say that.
+   */
+  readonly assert?: (run: ToolTestRun<State>) => void | Promise<void>;
 }
 
 /** What decides which tools a case may have. */
-type PartsOnTools = "expected" | "never" | "toolChoice" | "state";
+type PartsOnTools =
+  & Pick<ToolCase<unknown>, "expected" | "never" | "toolChoice" | "state">
+  & { readonly reference?: Pick<ToolReference, "calls"> | undefined };
 
 /**
  * Checks the tools of a case, and the names it uses for them.
  *
- * @throws {InputError} If a tool is invalid, or `expected`, `never` or `toolChoice` names a tool that does not
- * exist.
+ * @throws {InputError} If a tool is invalid, `reference`, `expected`, `never` or `toolChoice` names a tool that does not
+ * exist, or `reference` one of a server.
  */
 export function assertCaseTools(
-  { expected = [], never = [], toolChoice, state }: Pick<ToolCase<unknown>, PartsOnTools>,
+  { expected = [], never = [], toolChoice, state, reference }: PartsOnTools,
   tools: readonly Tool[],
 ): void {
   if (!Array.isArray(tools)) {
@@ -121,7 +149,19 @@ export function assertCaseTools(
     );
   }
   const names = tools.map(({ name }) => name);
+  const calls = reference?.calls ?? [];
+  const served = tools.find(({ name, [SERVED]: isServed }) =>
+    isServed && calls.some(({ tool }) => tool === name)
+  );
+  if (served !== undefined) {
+    throw cannot(
+      "use reference",
+      "its tools must be functions of your own, as a server has no state to copy",
+      `${printable(served.name, 80)} is a tool of a server`,
+    );
+  }
   const named = [
+    ...calls.map(({ tool }) => ["reference", tool] as const),
     ...expected.map(({ tool }) => ["expected", tool] as const),
     ...never.map((one) => ["never", typeof one === "string" ? one : one.tool] as const),
     ...(typeof toolChoice === "object" ? [["toolChoice", toolChoice.function] as const] : []),
@@ -191,6 +231,7 @@ export function caseParts<State>(
   { chain, prompt, turns, user, expected, parameters, never, state, assert, system, ...own }:
     ToolCase<State>,
 ): CaseParts {
+  const { reference, communicate } = own;
   const tools = chain === undefined
     ? own.tools
     : Array.from(chain.graph.nodes.values(), ({ tool }) => tool);
@@ -199,8 +240,12 @@ export function caseParts<State>(
       ...(chain !== undefined ? { chain: chain.id, never } : {
         prompt: typeof prompt === "function" ? { made: String(prompt) } : prompt,
         state: state && String(state),
-        assert: String(assert),
-        ...{ turns, expected, parameters, never },
+        assert: assert && String(assert),
+        reference: reference && {
+          calls: reference.calls,
+          snapshot: reference.snapshot && String(reference.snapshot),
+        },
+        ...{ communicate, turns, expected, parameters, never },
       }),
     })),
     system: system === undefined ? undefined : sha256(system),

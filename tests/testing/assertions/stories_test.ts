@@ -9,6 +9,7 @@ import { CaseExecutor } from "../../../lib/trials/executors/case.ts";
 import type { Model } from "../../../lib/models/model.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
+import type { ToolTestRun } from "../../../lib/trials/executors/tool_case.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
@@ -62,13 +63,12 @@ async function ownTrials(): Promise<Trial[]> {
     }],
   }));
   const expected = calls.map((_, place) => ({ tool: "note", arguments: { kind: `q${place}` } }));
-  const asserts:
-    ((run: Parameters<ConstructorParameters<typeof CaseExecutor>[0]["assert"]>[0]) => void)[] = [
-      (run) => assertCalled(run, { tool: "note", arguments: { text: "short", kind: "k9" } }),
-      (run) => assertCallCount(run, "note", 2),
-      (run) => assertTrajectory(run, expected),
-      (run) => assertEquals(run.calls.map(({ tool }) => tool), ["note", "nota"]),
-    ];
+  const asserts: ((run: ToolTestRun) => void)[] = [
+    (run) => assertCalled(run, { tool: "note", arguments: { text: "short", kind: "k9" } }),
+    (run) => assertCallCount(run, "note", 2),
+    (run) => assertTrajectory(run, expected),
+    (run) => assertEquals(run.calls.map(({ tool }) => tool), ["note", "nota"]),
+  ];
   return await Promise.all(
     asserts.map((assert) =>
       runTrial({ case: "own", seed: 1 }, scripted("writer", [...calls, { text: long }]), {
