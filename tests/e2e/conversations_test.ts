@@ -1,0 +1,59 @@
+// Twenty conversations of the shop in fixtures/conversations/: whose fault each is, with good and bad clerks and customers.
+// The commands of docs/conversations.md run its tests as users do (tests/e2e/documents_commands_test.ts).
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { clerk } from "../../fixtures/conversations/clerks.ts";
+import { CUSTOMERS } from "../../fixtures/conversations/customers.ts";
+import { TASKS } from "../../fixtures/conversations/tasks.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import { openTasks, verdictsOf } from "../support/conversations.ts";
+import { deno } from "../support/child.ts";
+
+const CLERKS = { careful: clerk("careful"), careless: clerk("careless", () => true) };
+
+/** How all twenty end, in the order of the tasks: the last is that of a stranger, the one before is handed over. */
+const ENDS: Readonly<Record<string, readonly string[]>> = {
+  "careful good": ["18 solved done", "solved transferred", "solved out_of_scope"],
+  "careful hasty": ["20 invalid early_end"],
+  "careful endless": ["20 invalid never_ends"],
+  "careful swapped": ["20 invalid swapped_role"],
+  "careful gluing": ["20 solved done"],
+  "careless good": ["19 wrong_answer done", "wrong_answer transferred"],
+  "careless hasty": ["20 invalid early_end"],
+  "careless endless": ["20 turn_limit"],
+  "careless swapped": ["20 invalid swapped_role"],
+  "careless gluing": ["20 wrong_answer done"],
+};
+
+for (const [names, ends] of Object.entries(ENDS)) {
+  Deno.test(`conversations of a clerk and a customer (${names}) count on the right side`, async () => {
+    const [name, customer] = names.split(" ") as [keyof typeof CLERKS, keyof typeof CUSTOMERS];
+    const open = openTasks(CUSTOMERS[customer]);
+    const found: string[] = [];
+    for (const { id } of TASKS) {
+      const { outcome, user } = await runTrial({ case: id, seed: 1 }, CLERKS[name], { open });
+      found.push([outcome, user?.fault ?? user?.end ?? []].flat().join(" "));
+    }
+    const expected = ends.flatMap((text) => {
+      const [, count = "1", end = ""] = /^(\d+ )?(.*)$/.exec(text)!;
+      return Array.from({ length: Number(count) }, () => end);
+    });
+    assertEquals(found, expected);
+  });
+}
+
+Deno.test("where 3 of 10 customers are bad no gate passes a bad clerk, and none blames a good one", async () => {
+  const { careful, careless } = await verdictsOf([1, 2], 2);
+  assertEquals(careful, [["invalid", "invalid"], ["undecided", "undecided"]]);
+  assertEquals(careless, [["invalid", "invalid"], ["fail", "fail"]]);
+});
+
+Deno.test("a bridge tells a database from the one after the right calls, and passes one that is like it", async () => {
+  const { code, stdout, all } = await deno([
+    ...["test", "--no-check", "--no-prompt", "--lock=tests/deno.lock", "--allow-run=deno"],
+    ...["--allow-env", "fixtures/conversations/bridge_test.ts", "--", "--seed=2"],
+  ], { env: { MODEL: "careless" } });
+  assertEquals(code, 1, all);
+  assertStringIncludes(stdout, "the hash of the database", all);
+  assertStringIncludes(stdout, "| 1 passed | 2 failed", all);
+});
