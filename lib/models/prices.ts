@@ -173,7 +173,7 @@ export class Spending {
     if (this.#budget.usd === undefined) return;
     this.#usd += trialCost(trial, this.#prices);
     for (const { model, usage } of beside) {
-      // The judges of a suite have prices; of those that an `assert` asks, and of users, nobody knows before.
+      // The judges of a suite, and its users, have prices; of those that an `assert` asks nobody knows before.
       if (!Object.hasOwn(this.#prices, model.requested)) continue;
       this.#usd += costOf(usage, model.requested, this.#prices);
     }

@@ -163,7 +163,11 @@ export function gateFault(
     strategies = ["plain"],
     perturbations = ["none"],
     variants,
-  }: Suite & { readonly variants: readonly string[] },
+    users = [],
+  }: Suite & {
+    readonly variants: readonly string[];
+    readonly users?: readonly string[] | undefined;
+  },
 ): PlanFault | undefined {
   if (gate?.sequential && graphs !== undefined) {
     return [
@@ -186,7 +190,7 @@ export function gateFault(
   if (budget?.usd === undefined && !ceilings.some(({ needs }) => needs?.prices)) return undefined;
   const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
   const judges = judge === undefined ? [] : [modelName(judgeEntry(judge))];
-  assertPriced([...models, ...others, ...judges], prices);
+  assertPriced([...models, ...others, ...judges, ...users], prices);
 }
 
 /** Checks that there are the tasks that ceilings are about, which would always be kept without them. */

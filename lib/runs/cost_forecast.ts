@@ -77,6 +77,7 @@ export function forecastCost(
   const others = plan.resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
   const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
   const judged = plan.resolved.judge === undefined ? "" : "; its judge is not counted";
+  const users = plan.userOf === undefined ? "" : "; simulated users are not counted";
   const unmade = usage.unmade
     ? "; what is made for each trial, such as its tools, is not counted"
     : "";
@@ -86,7 +87,7 @@ export function forecastCost(
       (share < 1
         ? `about ${costText(share * usd)} if it stops early, at most ${full}`
         : `about ${full}`) +
-      stages + judged + unmade;
+      stages + judged + users + unmade;
   });
 }
 

@@ -128,6 +128,8 @@ export interface TaskSource
   readonly isAlone?: (task: TaskSpec) => boolean;
   /** Whether a case follows from the seed of its trial, as chains and simulated users do; default false. */
   readonly isDrawn?: boolean;
+  /** The names of the models that play users; default none. */
+  readonly users?: readonly string[];
   /** Returns what plays the user of a case under a variant; omitted or `undefined` where no model does. */
   readonly userOf?: (
     task: TaskSpec,
@@ -209,7 +211,10 @@ export function planSuite(
   const choices = allChoices({ models, strategies, tests: tasks?.tests });
   const prices = suite.prices && pricesFor(suite.prices, { ...choices, judge });
   const variants = Object.keys(tasks?.variants ?? {});
-  refuse(gateFault(gate, names, { ...suite, prices, strategies, perturbations, variants }));
+  refuse(gateFault(gate, names, {
+    ...{ ...suite, prices, strategies, perturbations, variants },
+    users: tasks?.users,
+  }));
   const pair = suite.pair === "none" ? undefined : suite.pair;
   if (pair !== undefined) refuse(pairFault(cells, gate));
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);

@@ -38,7 +38,7 @@ import {
   type ToolSuiteOptions,
 } from "./tool_test_options.ts";
 import { type TracedTest, tracedTests } from "./_traced_tests.ts";
-import { readVariants, type Variants } from "./_variants.ts";
+import { nameOf, readVariants, type Variants } from "./_variants.ts";
 import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
 
 /** How a test is run among others. */
@@ -120,13 +120,8 @@ export class SuiteTests {
     const { tools = [], reference } = options;
     // Of a state that must stay as it is, no call is known that a model needs to find that out.
     const expected = options.expected ?? (reference?.calls.length ? reference.calls : undefined);
-    const toolCase: ToolCase<unknown> = {
-      ...options,
-      name,
-      tools,
-      expected,
-      user: options.user as ToolUser<unknown> | undefined,
-    };
+    const whole = options.user as ToolUser<unknown> | undefined;
+    const toolCase: ToolCase<unknown> = { ...options, name, tools, expected, user: whole };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
     if (before !== undefined) {
@@ -262,6 +257,11 @@ export class SuiteTests {
         : tests.filter(({ toolCase }) => !this.#casesOf(toolCase).every(isIndependent))
           .map(({ name }) => name),
     );
+    const users = tests.flatMap(({ toolCase }) =>
+      this.#casesOf(toolCase).flatMap(({ user }) =>
+        user === undefined || typeof user.model === "function" ? [] : nameOf(user.model)
+      )
+    );
     return {
       cells: () => tests.map(({ name }) => ({ case: name })),
       open: caseOpener((name, variant) => {
@@ -269,7 +269,8 @@ export class SuiteTests {
         return found && (this.#variants?.caseOf(found, variant) ?? found);
       }),
       isDrawn: tests.some(({ options }) => isDrawn(options)),
-      userOf: (task, variant) => {
+      users,
+      userOf: users.length === 0 ? undefined : (task, variant) => {
         const found = isCase(task) ? cases.get(task.case) : undefined;
         const { model } = (found && this.#variants?.caseOf(found, variant) || found)?.user ?? {};
         return typeof model === "function" ? undefined : model;

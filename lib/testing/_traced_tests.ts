@@ -165,20 +165,14 @@ function assertUnchanged(path: string, subject: string, options: AnyOptions): vo
   const strategies = listOf(options.strategy).map((one) =>
     typeof one === "string" ? one : one.strategy
   );
-  if (options.reference !== undefined) {
-    throw cannot(
-      `score ${path}`,
-      "tools do not run again, so that there is no state to compare with a reference",
-      `${subject} has one`,
-    );
-  }
   const other = [...strategies, ...listOf(options.perturbation)]
     .find((id) => id !== "plain" && id !== "none");
-  const what = other ?? (["chain", "variants"] as const).find((name) => options[name]);
+  const what = other ?? (["chain", "variants", "reference"] as const).find((name) => options[name]);
   if (what === undefined) return;
   throw cannot(
     `score ${path}`,
-    "strategies, perturbations, variants and chains cannot change what was said before",
+    "strategies, perturbations, variants and chains cannot change what was said before, and no tool runs again on the " +
+      "state of a reference",
     `${subject} has ${printable(what, 100)}`,
   );
 }

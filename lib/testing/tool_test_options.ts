@@ -140,8 +140,8 @@ export interface ChainTestOptions extends
   Partial<
     Omit<
       ToolTestOptions,
-      | ("chain" | "state" | "tools" | "prompt" | "turns" | "user" | "expected" | "parameters")
-      | ("assert" | "reference" | "communicate")
+      | ("chain" | "state" | "tools" | "prompt" | "turns" | "expected" | "parameters" | "assert")
+      | ("user" | "reference" | "communicate")
     >
   > {
   /** The chain, one of {@linkcode chains}. */
@@ -263,8 +263,8 @@ const SHARED = {
 };
 
 /** The options that a chain stands for. */
-const OF_CHAIN = ["state", "tools", "prompt", "turns", "user", "expected", "parameters", "assert"]
-  .concat("reference", "communicate");
+const OF_CHAIN = ["state", "tools", "prompt", "turns", "expected", "parameters", "assert"]
+  .concat("user", "reference", "communicate");
 
 const PROMPT_RULE = "be a text that is not empty, or a function that makes it";
 
@@ -297,15 +297,13 @@ const OWN = {
     })),
     snapshot: FUNCTION.optional(),
   }).optional(),
-  communicate: must(
-    "be a list of texts with a word or a number, or of lists of them, of which one is enough",
-    (list) =>
-      Array.isArray(list) && list.length > 0 && list.every((one) => {
-        const texts = listOf<unknown>(one);
-        return texts.length > 0 &&
-          texts.every((text) => typeof text === "string" && says(text, text));
-      }),
-  ).optional(),
+  communicate: listOfAll(
+    "texts with a word or a number, or lists of them, of which one is enough",
+    (one) => {
+      const texts = listOf<unknown>(one);
+      return texts.length > 0 && texts.every((text) => isText(text) && says(text, text));
+    },
+  ),
   assert: FUNCTION.optional(),
   ignore: z.boolean().optional(),
   tags: listOfAll(
@@ -363,7 +361,7 @@ function addFaults(
 ): void {
   const options = value as AnyOptions;
   const { chain, model, tools, trials, gate, variants, reference, communicate } = options;
-  const judge = chain ?? reference ?? communicate;
+  const judge = chain ?? reference ?? communicate?.[0];
   const { versions } = chain ?? {};
   const lacking = versions?.keys().find((name) => !Object.hasOwn(variants ?? {}, name));
   const [bare] =
@@ -398,7 +396,7 @@ function addFaults(
     [
       isTest && chain === undefined && options.prompt === undefined && options.user === undefined,
       "prompt",
-      `must ${PROMPT_RULE}: it is undefined`,
+      `it is missing: it must ${PROMPT_RULE}`,
     ],
     ...isTest ? userFaults(options) : [],
     [

@@ -203,11 +203,13 @@ Deno.test("models stand side by side, in each of the three that are printed", ()
     );
     for (
       const title of [
-        ...["Success", "Effort", "Repeated tasks", "Behaviours"],
+        ...["Success", "Effort", "Behaviours"],
         BEHAVIOUR,
         "Failure types (laid out as in FuncBenchGen, Table 3)",
       ]
     ) assertEquals(rows.get(title), 7, title);
+    // One row for each number of trials.
+    assertEquals(rows.get("Repeated tasks"), 14);
   }
 });
 

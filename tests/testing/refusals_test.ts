@@ -266,6 +266,11 @@ const tableOfVariants: [string, RegExp][] = [
     /at prompt: must be left out where the agent opens with a greeting/,
   ],
   [
+    `${usual}, user: { model: "gpt-9", scenario: "x" }, budget: { usd: 1 }, ` +
+    'prices: { "sim:planner": { input: 1, output: 1 } }',
+    /the price table must have it: .*gpt-9|gpt-9.* the price table must have it/,
+  ],
+  [
     `${usual}, variants: { old: { user: { guidelines: "###STOP###" } } }`,
     /at variants: may have a user only where the test has one/,
   ],

@@ -12,6 +12,7 @@ import {
 import { signsOf } from "../../gate/ceilings.ts";
 import { graphKey, isCounted, isUnwatched, missesCall, needsCalls } from "../../gate/variant.ts";
 import { passAtK, passHatK } from "../../statistics/pass_at_k.ts";
+import { isCase } from "../../tasks/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import type { Column } from "../columns.ts";
@@ -21,7 +22,7 @@ import { distinct } from "../figures/_plotting.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { type Subject, subjectColumns, type SubjectTrials } from "../_subjects.ts";
-import { countOf, shareOf } from "./_tally.ts";
+import { countOf, meanInterval, shareOf } from "./_tally.ts";
 
 /** A subject with its wrong calls. */
 interface WrongCalls extends SubjectTrials {
@@ -311,32 +312,45 @@ const INJECTIONS = metric(
   },
 );
 
-/** Agreement of repetitions: means over the graphs that have k valid trials or more. */
+/** The numbers of trials that are drawn, of as many as there are: the first ones, then twice as many each time. */
+function drawnOf(most: number): number[] {
+  const all = Array.from({ length: most }, (_, place) => place + 1);
+  return all.filter((k) => k <= 4 || k === most || Number.isInteger(Math.log2(k)));
+}
+
+/** Agreement of repetitions: means over the graphs, or the tests, that have k valid trials or more. */
 const REPETITIONS = metric(
   ({ subjects }) =>
     subjects.flatMap(({ trials, ...one }) => {
       const meant = trials.filter(({ changed, unsolvable }) =>
         changed !== false && unsolvable === undefined
       );
-      const graphs = [...Map.groupBy(meant, ({ task }) => graphKey(task)).values()];
-      const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
-      if (k < 2) return [];
+      // Each trial of a test has a seed of its own.
+      const graphs = [
+        ...Map.groupBy(meant, ({ task }) => isCase(task) ? task.case : graphKey(task)).values(),
+      ];
+      const most = graphs.reduce((most, { length }) => Math.max(most, length), 0);
+      // Of one test, its rate says it all.
+      if (most < 2 || graphs.length < 2 && isCase(meant[0]!.task)) return [];
       const valid = graphs.map((graph) => graph.filter(isCounted));
-      const whole = valid.filter(({ length }) => length >= k);
-      const meanOf = (estimate: typeof passAtK) =>
-        mean(whole.flatMap((graph) =>
-          estimate(graph.filter(({ solved }) => solved).length, graph.length, k) ?? []
-        ));
-      return [{
-        ...{ ...one, k, tasks: whole.length, unavailable: valid.length - whole.length },
-        ...{ pass_at_k: meanOf(passAtK), pass_hat_k: meanOf(passHatK) },
-      }];
+      return drawnOf(most).map((k) => {
+        const whole = valid.filter(({ length }) => length >= k);
+        const meanOf = (estimate: typeof passAtK) => {
+          const shares = whole.map((graph) =>
+            estimate(graph.filter(({ solved }) => solved).length, graph.length, k)!
+          );
+          return { value: mean(shares), interval: meanInterval(shares.map((share) => [share])) };
+        };
+        return {
+          ...{ ...one, k, tasks: whole.length, unavailable: valid.length - whole.length },
+          ...{ pass_at_k: meanOf(passAtK), pass_hat_k: meanOf(passHatK) },
+        };
+      });
     }),
   {
     id: "repetitions",
-    line: true,
     section: "failures",
-    title: "Repeated tasks",
+    title: (_, { words }) => `Repeated ${words.tasks}`,
     columns: (_, report) => [
       subjectColumns(report),
       { id: "k", unit: "count", value: ({ k }) => k },
@@ -344,17 +358,19 @@ const REPETITIONS = metric(
         ...{ id: "pass_at_k", head: "pass@k", unit: "share" },
         value: (row) => row.pass_at_k,
         text: ({ tasks }) => tasks === 0 ? UNAVAILABLE : undefined,
-        about: "at least one of k trials of a task is solved",
+        about: `at least one of k trials that are drawn of a ${
+          report.words.tasks.slice(0, -1)
+        } is ${report.words.solved}`,
       },
       {
         ...{ id: "pass_hat_k", head: "pass^k", unit: "share", about: "all of them are" },
         value: (row) => row.pass_hat_k,
         text: ({ tasks }) => tasks === 0 ? UNAVAILABLE : undefined,
       },
-      { id: "tasks", unit: "count", value: ({ tasks }) => tasks },
+      { id: "tasks", head: report.words.tasks, unit: "count", value: ({ tasks }) => tasks },
       {
         ...{ id: "unavailable", head: "with fewer than k valid trials", unit: "count" },
-        value: ({ unavailable }) => unavailable,
+        ...{ shown: "filled", value: ({ unavailable }) => unavailable },
       },
     ],
   },

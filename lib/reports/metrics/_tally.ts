@@ -74,13 +74,15 @@ export function shareInterval<T extends Pick<TrialSummary, "task">>(
   const graphs = byGraph(items);
   const count = items.filter(shows).length;
   if (graphs.length === items.length) return wilson(count, items.length);
-  const interval = clusteredInterval(
-    graphs.map((graph) => graph.map((item) => Number(shows(item)))),
-  );
-  if (interval === null) return null;
-  // Without spread between graphs the clustered interval is empty: count each graph as one trial instead.
-  if (interval.upper - interval.lower > 1e-9) return interval;
-  return wilson(Math.round(count / items.length * graphs.length), graphs.length);
+  return meanInterval(graphs.map((graph) => graph.map((item) => Number(shows(item)))));
+}
+
+/** Returns the two-sided 95% interval of the mean of clustered shares; `null` where there is none. */
+export function meanInterval(clusters: readonly (readonly number[])[]): Bounds | null {
+  const interval = clusteredInterval(clusters);
+  // Without spread between clusters it is empty: count each as one trial instead.
+  if (interval === null || interval.upper - interval.lower > 1e-9) return interval;
+  return wilson(Math.round(mean(clusters.flat())! * clusters.length), clusters.length);
 }
 
 /** Counts and means of a set of trials. */

@@ -52,35 +52,31 @@ export async function runReference(
     readonly fault?: string;
   },
 ): Promise<ReferenceState> {
-  const { calls, snapshot } = toolCase.reference!;
+  const { calls, snapshot = (own) => own } = toolCase.reference!;
   const action = `run the reference of tool test ${printable(toolCase.name, 100)}`;
   if (fault !== undefined) throw cannot(action, "its state and its tools must be made", fault);
   orCannot(action, () => assertCaseTools(toolCase, tools));
-  const look = async (one: unknown): Promise<StateSnapshot> =>
-    snapshotOf(snapshot === undefined ? one : await soon(() => snapshot(one)));
+  const look = async (own: unknown) => snapshotOf(await soon(() => snapshot(own)));
   const copy = async () => {
     const copied = await look(state).catch((error) => {
       throw cannot(action, "its snapshot must return what is compared", thrownText(error));
     });
-    const { root, partial, unseen } = copied;
-    const isNothing = root.kind === "word" && root.text === "undefined";
-    const lacking = isNothing ? "there is none" : partial ? "it is too large" : unseen;
-    if (lacking === undefined) return copied;
+    const hidden = hiddenIn(copied);
+    if (hidden === undefined) return copied;
     throw cannot(
       action,
       "its state must be data that can be compared, or snapshot return such data of it",
-      lacking,
+      hidden,
     );
   };
   const before = await copy();
   using toolbox = new Toolbox(tools);
   for (const [place, { tool, arguments: given = {} }] of calls.entries()) {
-    const written = jsonText(given) ?? "";
-    const refusal = await soon(() => toolbox.execute([{ id: "", name: tool, arguments: written }]))
-      .then(() => {
-        const { error } = recordedCalls(toolbox.events, toolbox.uncut).at(-1)!;
-        return error;
-      }, reasonOf);
+    const call = { id: "", name: tool, arguments: jsonText(given) ?? "" };
+    const refusal = await soon(() => toolbox.execute([call])).then(
+      () => recordedCalls(toolbox.events, toolbox.uncut).at(-1)!.error,
+      reasonOf,
+    );
     if (refusal === undefined) continue;
     const name = `call ${place + 1}, ${printable(tool, 80)}(${valueText(given, 200)})`;
     throw cannot(action, "each of its calls must succeed", `${name}: ${printable(refusal, 500)}`);
@@ -88,14 +84,13 @@ export async function runReference(
   const after = await copy();
   return {
     async assertStart(own) {
-      // What cannot be looked at now is told as the reference's own.
       const { changes: [first] } = stateDifference(before, await look(own));
       if (first === undefined) return;
       throw cannot(
         `compare tool test ${printable(toolCase.name, 100)} with its reference`,
         "state must make the same state each time, with nothing left of a trial before (what differs by chance, such as " +
           "a time, can be left out by reference.snapshot)",
-        changeText(first, "reference", "trial"),
+        changeText(first, "trial"),
       );
     },
     async failure(own) {
@@ -107,23 +102,27 @@ export async function runReference(
       }
       const { changes, more = 0 } = stateDifference(after, now);
       const count = changes.length + more;
-      const left = count - MAX_SHOWN;
-      if (count > 0) {
-        return [
-          `The state is not that of the reference: ${countText(count, "difference")}.`,
-          ...changes.slice(0, MAX_SHOWN).map((one) => `  ${changeText(one, "reference", "after")}`),
-          ...(left > 0 ? [`  ... ${countText(left, "more difference")}`] : []),
-        ].join("\n");
+      const hidden = hiddenIn(now);
+      if (count === 0) {
+        return hidden && `The state cannot be compared with that of the reference: ${hidden}.`;
       }
-      const lacking = now.partial ? "it is too large" : now.unseen;
-      return lacking && `The state cannot be compared with that of the reference: ${lacking}.`;
+      const lines = changes.slice(0, MAX_SHOWN).map((one) => `  ${changeText(one, "after")}`);
+      if (count > MAX_SHOWN) lines.push(`  ... ${count - MAX_SHOWN} more`);
+      const what = `The state is not that of the reference: ${countText(count, "difference")}.`;
+      return [what, ...lines].join("\n");
     },
   };
 }
 
-/** Describes a difference between two states on one line. */
-function changeText({ path, before, after }: StateChange, one: string, other: string): string {
-  return `${path || "state"}: ${one} ${before ?? "none"}, ${other} ${after ?? "none"}`;
+/** Describes how a state, of a trial or after one, differs from that of the reference in one place. */
+function changeText({ path, before, after }: StateChange, of: string): string {
+  return `${path || "state"}: reference ${before ?? "none"}, ${of} ${after ?? "none"}`;
+}
+
+/** Why states cannot be compared as a whole; `undefined` if they can. */
+function hiddenIn({ root, partial, unseen }: StateSnapshot): string | undefined {
+  const isNothing = root.kind === "word" && root.text === "undefined";
+  return isNothing ? "there is none" : partial ? "it is too large" : unseen;
 }
 
 /** Returns what work of the user's gives in time. */
@@ -132,22 +131,14 @@ function soon<Value>(work: () => Value | Promise<Value>): Promise<Value> {
   return inTime(() => Promise.try(work), { timeout: 1000 * MAX_SECONDS, outOfTime });
 }
 
-/** Returns which of the wanted texts no text of the model says; `undefined` if all are said. */
+/** Says which of the wanted texts no text of the model says; `undefined` if all are said. */
 export function unsaidText(
   wanted: NonNullable<ToolCase["communicate"]>,
   texts: readonly string[],
 ): string | undefined {
-  const unsaid = wanted.filter((one) => !texts.some((text) => says(text, one)));
-  if (unsaid.length === 0) return undefined;
-  const lines = unsaid.map((one) => {
-    const all = typeof one === "string" ? [one] : one;
-    return `  ${all.map((text) => valueText(text)).join(" or ")}`;
-  });
-  const last = texts.at(-1);
-  const said = last === undefined ? "no text at all" : valueText(last, 500);
-  return [
-    `No text of the model says what communicate asks for:`,
-    ...lines,
-    `  the last text is ${said}`,
-  ].join("\n");
+  const lines = wanted.filter((one) => !texts.some((text) => says(text, one)))
+    .map((one) => `  ${[one].flat().map((text) => valueText(text)).join(" or ")}`);
+  if (lines.length === 0) return undefined;
+  const last = texts.length === 0 ? "there is none" : `the last is ${valueText(texts.at(-1), 500)}`;
+  return ["No text of the model says what it must:", ...lines, `  ${last}`].join("\n");
 }

@@ -241,10 +241,7 @@ export function caseParts<State>(
         prompt: typeof prompt === "function" ? { made: String(prompt) } : prompt,
         state: state && String(state),
         assert: assert && String(assert),
-        reference: reference && {
-          calls: reference.calls,
-          snapshot: reference.snapshot && String(reference.snapshot),
-        },
+        reference: reference && [reference.calls, String(reference.snapshot)],
         ...{ communicate, turns, expected, parameters, never },
       }),
     })),

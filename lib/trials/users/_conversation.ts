@@ -10,7 +10,7 @@ import { defined, isObject, jsonText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { forkSeed } from "../../base/random.ts";
 import { thrownText } from "../../base/user_code.ts";
-import { callsOf, MAX_KEPT_LENGTH, type TraceEvent, type UserEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent, type UserEvent } from "../../calls/trace.ts";
 import { says } from "../../calls/values/says.ts";
 import {
   InfrastructureError,

@@ -75,6 +75,8 @@ Deno.test("tablesOf() has behaviours of all models, whatever they are called", (
   assertEquals(tableOf("behaviours", [record()]), undefined);
 });
 
+const [INTERVAL, ANY] = ["95% interval", "0.0% to 100.0%"];
+
 Deno.test("tablesOf() has repetitions of models whose graphs were repeated", () => {
   const trials = [
     ...[2, 1, 0].flatMap((solved, seed) =>
@@ -88,10 +90,51 @@ Deno.test("tablesOf() has repetitions of models whose graphs were repeated", () 
     record({ model: "once" }),
   ];
   assertEquals(textsOf(tableOf("repetitions", trials)), [
-    ["model", "k", "pass@k", "pass^k", "tasks", "with fewer than k valid trials"],
-    ["m", "2", "66.7%", "33.3%", "3", "0"],
-    ["spoiled", "2", "not available", "not available", "0", "1"],
+    [
+      "model",
+      "k",
+      "pass@k",
+      INTERVAL,
+      "pass^k",
+      INTERVAL,
+      "tasks",
+      "with fewer than k valid trials",
+    ],
+    ["m", "1", "50.0%", ANY, "50.0%", ANY, "3", "0"],
+    ["m", "2", "66.7%", ANY, "33.3%", ANY, "3", "0"],
+    ["spoiled", "1", "100.0%", "-", "100.0%", "-", "1", "0"],
+    ["spoiled", "2", "not available", "-", "not available", "-", "0", "1"],
   ]);
+});
+
+Deno.test("tablesOf() has the repetitions of tests, with intervals over tests (tau-bench, section 3)", () => {
+  // The last trial of the first test is invalid.
+  const trialsOf = (solved: readonly number[], count = 6) =>
+    solved.flatMap((right, test) =>
+      Array.from({ length: count }, (_, place) => {
+        const outcome = place === 5 && test === 0
+          ? "invalid"
+          : place < right
+          ? "solved"
+          : "wrong_answer";
+        const task = { case: `test ${test}`, seed: place } as Trial["task"];
+        return record({ task, repetition: place + 1, outcome });
+      })
+    );
+  const rows = textsOf(tableOf("repetitions", trialsOf([4, 6, 3, 6, 6, 6, 6])));
+  assertEquals(rows.map((row) => row.slice(1).join(" ")), [
+    `k pass@k ${INTERVAL} pass^k ${INTERVAL} tests with fewer than k valid trials`,
+    "1 90.0% 72.3% to 100.0% 90.0% 72.3% to 100.0% 7 0",
+    // Of 4 in 5, 6 in 6 and 3 in 6 trials the pairs of solved ones are 6/10, 1 and 3/15 of all.
+    "2 97.1% 90.2% to 100.0% 82.9% 53.8% to 100.0% 7 0",
+    "3 99.3% 97.5% to 100.0% 77.9% 41.7% to 100.0% 7 0",
+    "4 100.0% 64.6% to 100.0% 74.3% 33.3% to 100.0% 7 0",
+    "6 100.0% 61.0% to 100.0% 83.3% 40.5% to 100.0% 6 1",
+  ]);
+  // One test has no spread, and once is no repetition.
+  for (const trials of [trialsOf([4]), trialsOf([1, 0], 1)]) {
+    assertEquals(tableOf("repetitions", trials), undefined);
+  }
 });
 
 Deno.test("tablesOf() has a column of unchanged trials where there are any, and nowhere else", () => {

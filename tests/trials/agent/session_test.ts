@@ -32,7 +32,7 @@ function open(
   const session = new Session({
     model,
     context: { trial: "a trial", repetition: 2 },
-    record: (event) => events.push(defined(event)),
+    record: (event) => events.push(defined(event) as TraceEvent),
     ...options,
   });
   return { session, events };

@@ -82,8 +82,8 @@ Deno.test("a reference decides by the state, whichever calls led to it; all that
         '  orders\\.A7\\.status: reference "refunded", after "open"\n' +
         '  orders\\.B1\\.status: reference "open", after "refunded"\n' +
         '  log\\[0\\]: reference "A7", after "B1"\n' +
-        "No text of the model says what communicate asks for:\n" +
-        '  "sum" or "1234\\.5"\n  the last text is "You get \\$11,234\\.50\\."\nThe answer is not ',
+        "No text of the model says what it must:\n" +
+        '  "sum" or "1234\\.5"\n  the last is "You get \\$11,234\\.50\\."\nThe answer is not ',
     ),
   );
   assertMatch(
