@@ -18,7 +18,7 @@ import { casePlan } from "./case_suites.ts";
 
 /** Opens the tasks of the shop with a customer. */
 export function openTasks(customer: UserFunction): TaskOpener {
-  const cases = new Map(TASKS.map(({ id, scenario, facts, calls, communicate = [] }) => [id, {
+  const cases = new Map(TASKS.map(({ id, scenario, facts, calls, communicate }) => [id, {
     ...{ name: id, system: POLICY, state: openShop, tools: shopTools, communicate },
     user: { model: customer, scenario, facts, limits: { turns: 12 } },
     reference: { calls },
