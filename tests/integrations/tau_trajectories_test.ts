@@ -6,19 +6,17 @@ import { says } from "../../lib/calls/values/says.ts";
 import { readTrace } from "../../lib/integrations/traces.ts";
 import { outsideTest, TAU } from "../support/outside_data.ts";
 
-/** A trajectory, as far as it is looked at. */
+/** A trajectory, as far as it is looked at; without `reward_info` it was cut off, and not judged. */
 interface Trajectory {
   readonly task_id: number;
   readonly reward: number;
   readonly traj: readonly JsonObject[];
-  readonly info: {
-    readonly task: {
-      readonly actions: readonly { readonly name: string; readonly kwargs: JsonObject }[];
-      readonly outputs: readonly string[];
-    };
-    /** `null` where the conversation was cut off, so that nothing was judged. */
-    readonly reward_info: unknown;
-  };
+  readonly info: { readonly task: Task; readonly reward_info: unknown };
+}
+
+interface Task {
+  readonly actions: readonly { readonly name: string; readonly kwargs: JsonObject }[];
+  readonly outputs: readonly string[];
 }
 
 /** Tools of its domains that change nothing. */
