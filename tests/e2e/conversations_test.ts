@@ -9,20 +9,23 @@ import { runTrial } from "../../lib/trials/run_trial.ts";
 import { openTasks, verdictsOf } from "../support/conversations.ts";
 import { deno } from "../support/child.ts";
 
-const CLERKS = { careful: clerk("careful"), careless: clerk("careless", () => true) };
+const CLERKS = { careful: clerk("careful"), careless: clerk("careless", 1) };
 
-/** How all twenty end, in the order of the tasks: the last is that of a stranger, the one before is handed over. */
+/** Twenty of the same end. */
+const all = (end: string) => Array<string>(20).fill(end);
+
+/** How all tasks end, in their order: the last is that of a stranger, and in the one before somebody was hurt. */
 const ENDS: Readonly<Record<string, readonly string[]>> = {
-  "careful good": ["18 solved done", "solved transferred", "solved out_of_scope"],
-  "careful hasty": ["20 invalid early_end"],
-  "careful endless": ["20 invalid never_ends"],
-  "careful swapped": ["20 invalid swapped_role"],
-  "careful gluing": ["20 solved done"],
-  "careless good": ["19 wrong_answer done", "wrong_answer transferred"],
-  "careless hasty": ["20 invalid early_end"],
-  "careless endless": ["20 turn_limit"],
-  "careless swapped": ["20 invalid swapped_role"],
-  "careless gluing": ["20 wrong_answer done"],
+  "careful good": all("solved done").with(-2, "solved transferred").with(-1, "solved out_of_scope"),
+  "careful hasty": all("invalid early_end"),
+  "careful endless": all("invalid never_ends"),
+  "careful swapped": all("invalid swapped_role"),
+  "careful gluing": all("solved done"),
+  "careless good": all("wrong_answer done").with(-1, "wrong_answer transferred"),
+  "careless hasty": all("invalid early_end"),
+  "careless endless": all("turn_limit"),
+  "careless swapped": all("invalid swapped_role"),
+  "careless gluing": all("wrong_answer done"),
 };
 
 for (const [names, ends] of Object.entries(ENDS)) {
@@ -34,11 +37,7 @@ for (const [names, ends] of Object.entries(ENDS)) {
       const { outcome, user } = await runTrial({ case: id, seed: 1 }, CLERKS[name], { open });
       found.push([outcome, user?.fault ?? user?.end ?? []].flat().join(" "));
     }
-    const expected = ends.flatMap((text) => {
-      const [, count = "1", end = ""] = /^(\d+ )?(.*)$/.exec(text)!;
-      return Array.from({ length: Number(count) }, () => end);
-    });
-    assertEquals(found, expected);
+    assertEquals(found, ends);
   });
 }
 

@@ -11,12 +11,10 @@ interface Trajectory {
   readonly task_id: number;
   readonly reward: number;
   readonly traj: readonly JsonObject[];
-  readonly info: { readonly task: Task; readonly reward_info: unknown };
-}
-
-interface Task {
-  readonly actions: readonly { readonly name: string; readonly kwargs: JsonObject }[];
-  readonly outputs: readonly string[];
+  readonly info: {
+    readonly task: { actions: { name: string; kwargs: JsonObject }[]; outputs: string[] };
+    readonly reward_info: unknown;
+  };
 }
 
 /** Tools of its domains that change nothing. */

@@ -2,7 +2,7 @@
  * The conversations of fixtures/conversations/, run in this process: clerks and customers are programs.
  */
 
-import { clerk, drawn } from "../../fixtures/conversations/clerks.ts";
+import { clerk } from "../../fixtures/conversations/clerks.ts";
 import { mixed } from "../../fixtures/conversations/customers.ts";
 import { openShop, POLICY, shopTools } from "../../fixtures/conversations/shop.ts";
 import { TASKS } from "../../fixtures/conversations/tasks.ts";
@@ -12,7 +12,6 @@ import { caseOpener } from "../../lib/trials/executors/case.ts";
 import type { TaskOpener } from "../../lib/trials/executors/tasks.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
-import type { Trial } from "../../lib/trials/trial.ts";
 import type { UserFunction } from "../../mod.ts";
 import { casePlan } from "./case_suites.ts";
 
@@ -41,10 +40,9 @@ export async function verdictsOf(seeds: readonly number[], trials: number) {
   const names = TASKS.map(({ id }) => id);
   for (const seed of seeds) {
     for (const [name, kinds] of Object.entries(verdicts)) {
-      const model = clerk(name, drawn(name === "careful" ? 0 : 0.4));
+      const model = clerk(name);
       const plan = casePlan(GATES[0]!, names, trials, { seed, models: [name] });
-      const done: Trial[] = [];
-      for (const planned of plan.trials) done.push(await runTrial(planned, model, { open }));
+      const done = await Array.fromAsync(plan.trials, (one) => runTrial(one, model, { open }));
       for (const [place, gate] of GATES.entries()) {
         const [decided] = decideTrials(done.map((one) => summarize(one)), plan.trials, gate);
         kinds[place]!.push(decided!.verdict.kind);
