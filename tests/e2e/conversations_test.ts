@@ -6,7 +6,7 @@ import { clerk } from "../../fixtures/conversations/clerks.ts";
 import { CUSTOMERS } from "../../fixtures/conversations/customers.ts";
 import { TASKS } from "../../fixtures/conversations/tasks.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
-import { openTasks, verdictsOf } from "../support/conversations.ts";
+import { openTasks, verdictsOf } from "../support/shop_conversations.ts";
 import { deno } from "../support/child.ts";
 
 /** Twenty of the same end. */

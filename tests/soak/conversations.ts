@@ -2,7 +2,7 @@
 
 import { assert } from "@std/assert";
 import { freshSeed } from "../../lib/base/random.ts";
-import { verdictsOf } from "../support/conversations.ts";
+import { verdictsOf } from "../support/shop_conversations.ts";
 
 const SEED = Number(Deno.env.get("CHAOS_SEED") ?? freshSeed());
 
