@@ -119,7 +119,8 @@ export class SuiteTests {
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
     const { tools = [], reference } = options;
     // Of a state that must stay as it is, no call is known that a model needs to find that out.
-    const expected = options.expected ?? (reference?.calls.length ? reference.calls : undefined);
+    const calls = reference?.calls.filter(({ by }) => by === undefined);
+    const expected = options.expected ?? (calls?.length ? calls : undefined);
     const whole = options.user as ToolUser<unknown> | undefined;
     const toolCase: ToolCase<unknown> = { ...options, name, tools, expected, user: whole };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);

@@ -294,6 +294,7 @@ const OWN = {
         (given) => isJsonObject(given) && isPlain(given),
       )
         .optional(),
+      by: z.literal("user").optional(),
     })),
     snapshot: FUNCTION.optional(),
   }).optional(),

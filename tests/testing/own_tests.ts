@@ -97,17 +97,12 @@ export function registerOwnTests() {
       }),
     });
     // Its gate cannot decide, so that nothing is asked; without one, the other tests of the file go on.
-    const calls = [{ tool: "add", arguments: { x: 1, y: 2 } }, {
-      tool: "add",
-      arguments: { x: 1 },
-    }];
-    const referring = { ...rests, trials: 2, state: () => ({}), reference: { calls } };
-    const asked = scripted("rated", () => {
-      throw new Error("asked");
-    });
-    toolTest("unreferred", { ...referring, gate, model: asked });
-    toolTest("referred", { ...referring, reference: { calls: calls.slice(0, 1) }, model: adder() });
-    toolTest("misreferred", { ...referring, model: adder() });
+    const right = { tool: "add", arguments: { x: 1, y: 2 } };
+    const calls = [right, { tool: "add", arguments: { x: 1 } }];
+    const referring = { ...rests, trials: 2, state: () => ({}), model: adder() };
+    toolTest("unreferred", { ...referring, gate, reference: { calls } });
+    toolTest("referred", { ...referring, reference: { calls: [right] } });
+    toolTest("misreferred", { ...referring, reference: { calls } });
     toolTest("planned", { ...rests, model: rated(0.99), gate: { ...gate, sequential: true } });
   }
   {

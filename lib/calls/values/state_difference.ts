@@ -125,7 +125,12 @@ export function snapshotOf(state: unknown): StateSnapshot {
         const name = typeof key === "string" ? key : textOf(visit(key, path, level));
         fields.set(name, visit(inner, pathTo(path, name), level));
       }
-      return known.kind === "set" ? { kind: "list", items: list } : { kind: "fields", fields };
+      if (known.kind === "map") return { kind: "fields", fields };
+      // The order in which its members were added is no part of a set.
+      const texts = new Map(list.map((item) => [item, textOf(item)]));
+      const isBefore = (one: Node, other: Node) => texts.get(one)! < texts.get(other)!;
+      list.sort((one, other) => Number(isBefore(other, one)) - Number(isBefore(one, other)));
+      return { kind: "list", items: list };
     }
     const names = Object.keys(value);
     const className = classOf(value);

@@ -41,14 +41,15 @@ export interface ReferenceState {
 /**
  * Carries out the right calls, and keeps a copy of the state that they leave.
  *
- * @param made What `state` and `tools` of the case made for it alone, or why they did not.
+ * @param made What `state`, `tools` and `user.tools` of the case made for it alone, or why they did not.
  * @throws {InputError} If that failed, a call fails, or the state cannot be compared as a whole.
  */
 export async function runReference(
   toolCase: ToolCase<unknown>,
-  { state, tools, fault }: {
+  { state, tools, userTools = [], fault }: {
     readonly state: unknown;
     readonly tools: readonly Tool[];
+    readonly userTools?: readonly Tool[] | undefined;
     readonly fault?: string;
   },
 ): Promise<ReferenceState> {
@@ -70,8 +71,10 @@ export async function runReference(
     );
   };
   const before = await copy();
-  using toolbox = new Toolbox(tools);
-  for (const [place, { tool, arguments: given = {} }] of calls.entries()) {
+  using own = new Toolbox(tools);
+  using ofUser = new Toolbox(userTools);
+  for (const [place, { tool, arguments: given = {}, by }] of calls.entries()) {
+    const toolbox = by === "user" ? ofUser : own;
     const call = { id: "", name: tool, arguments: jsonText(given) ?? "" };
     const refusal = await soon(() => toolbox.execute([call])).then(
       () => recordedCalls(toolbox.events, toolbox.uncut).at(-1)!.error,

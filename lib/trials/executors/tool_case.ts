@@ -49,10 +49,14 @@ export interface ToolTestRun<State = undefined> extends AgentRecord {
 /** The right calls of a case, which show what its state must be in the end. */
 export interface ToolReference<State = undefined> {
   /**
-   * The calls, with arguments as a model would write them. They are carried out in this order, once a run and before its
-   * first trial, on what `state` and `tools` make for them alone.
+   * The calls, with arguments as a model would write them; those `by` the user are of his own tools. They are carried out
+   * in this order, once a run and before its first trial, on what `state` and `tools` make for them alone.
    */
-  readonly calls: readonly { readonly tool: string; readonly arguments?: JsonObject }[];
+  readonly calls: readonly {
+    readonly tool: string;
+    readonly arguments?: JsonObject;
+    readonly by?: "user";
+  }[];
   /**
    * Returns what is compared of a state, as data; default: all of it. What differs from run to run, such as a time, is
    * left out by it.
@@ -149,7 +153,7 @@ export function assertCaseTools(
     );
   }
   const names = tools.map(({ name }) => name);
-  const calls = reference?.calls ?? [];
+  const calls = reference?.calls.filter(({ by }) => by === undefined) ?? [];
   const served = tools.find(({ name, [SERVED]: isServed }) =>
     isServed && calls.some(({ tool }) => tool === name)
   );

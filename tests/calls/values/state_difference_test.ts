@@ -24,7 +24,7 @@ Deno.test("stateDifference() names what was added, removed and changed, by its p
   const state = {
     orders: [{ id: "A1", status: "open" }, { id: "A2", status: "open" }, { id: "A3", status: "x" }],
     byName: new Map<string, unknown>([["Ada", { cents: 5 }], ["Bob", 1]]),
-    tags: new Set(["new"]),
+    tags: new Set(["new", "used"]),
     "odd name": { at: new Date(0), big: 1n as bigint | number } as Record<string, unknown>,
     shop: new Shop(),
     bytes: new Uint8Array(3),
@@ -34,7 +34,9 @@ Deno.test("stateDifference() names what was added, removed and changed, by its p
     state.orders.shift();
     state.orders[1]!.status = "refunded";
     state.byName.set("Eve", [1, "2"]).delete("Bob");
-    state.tags.add("sold");
+    // A member that is added anew is the same.
+    state.tags.delete("new");
+    state.tags.add("sold").add("new");
     state["odd name"]["at"] = new Date(1000);
     state["odd name"]["big"] = 1;
     state.shop.orders++;
