@@ -288,6 +288,8 @@ export interface TurnEvent {
   readonly kind: "turn";
   /** Text of the message. */
   readonly text: string;
+  /** Set if an agent said it in the name of its user; otherwise omitted. */
+  readonly by?: "agent";
 }
 
 /** A reply of the simulated user; what was said to the model is a turn, and the first message of the trial. */
@@ -513,7 +515,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
     repaired: text.optional(),
   },
   stage: { ...each(text, "stage", "message"), unusable: yes.optional() },
-  turn: { text },
+  turn: { text, by: z.literal("agent").optional() },
   user: {
     text,
     ...each(z.number().min(0), "inputTokens", "outputTokens", "durationMs"),

@@ -37,6 +37,8 @@ export interface RequestContext {
   readonly request: number;
   /** The stage of the strategy that it belongs to; omitted in the agent loop. */
   readonly stage?: string;
+  /** What the other side of the conversation is asked with, in requests of its user; otherwise omitted. */
+  readonly of?: string;
 }
 
 /** A request to a model. */
@@ -111,8 +113,8 @@ export interface Model {
   reply(request: ModelRequest): Promise<ModelReply>;
   /** Its server, to which the requests of an agent can be sent; omitted for models without one. */
   readonly server?: ModelServer;
-  /** Set if its requests go through a recording already. */
-  readonly recorded?: true;
+  /** Its options as text, if its requests go through a recording already. */
+  readonly recorded?: string;
 }
 
 /** A request of an agent to the server of a model. */

@@ -233,7 +233,9 @@ export function eventLines(
         ]);
       }
       case "turn":
-        return linesOf("text", [`  next user message: ${show(JSON.stringify(event.text))}`]);
+        return linesOf("text", [
+          `  next ${event.by ?? "user"} message: ${show(JSON.stringify(event.text))}`,
+        ]);
       case "reply":
         return [
           ...(event.text === "" || isAnswerText(events, place) ? [] : linesOf("text", [

@@ -5,7 +5,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { cannot, InputError } from "../base/errors.ts";
-import { canonicalJson, listText, printable } from "../base/json.ts";
+import { canonicalJson, defined, listText, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { redact } from "../base/redact.ts";
 import { countText } from "../base/numbers.ts";
@@ -16,6 +16,7 @@ import type { TrialTrace } from "../runs/run.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+import type { UserSays } from "../trials/users/user.ts";
 import type { Flags } from "./_flags.ts";
 import { type CallSite, ONCE_AND_AHEAD } from "./_register.ts";
 import { listOf } from "../runs/suite.ts";
@@ -141,8 +142,12 @@ export function tracedTests<Test extends TracedTest>(
       // Also where there is no trace at all, the model of the test must not be asked.
       const models = found.length > 0 ? found : listOf(test.options.model).map(nameOf);
       const { agent: _, strategy: __, recordings: ___, ...others } = test.options;
+      const { user } = test.toolCase;
+      // What he said stands in the traces: nobody plays him.
+      const played = user && { ...user, model: (): UserSays => ({ end: "done" }) };
       return {
         ...test,
+        toolCase: { ...test.toolCase, ...defined({ user: played }) },
         options: {
           ...others,
           model: models.map((name) => modelOf(name, path, file.traces, test.options)),
@@ -188,8 +193,8 @@ function isOf(trace: FileTrace, { toolCase }: TracedTest, suite: string): boolea
 
 /** Refuses a conversation that the user of a test would not have had: a part of it cannot be judged as the whole. */
 function assertTurns({ source, run }: FileTrace, { subject, toolCase }: TracedTest): void {
-  // One that broke off is invalid however far it came.
-  if (run.broken !== undefined) return;
+  // One that broke off is invalid however far it came, and a simulated user says what he likes.
+  if (run.broken !== undefined || toolCase.user !== undefined) return;
   const [had, wanted] = [run.turns.length, 1 + (toolCase.turns?.length ?? 0)];
   if (had === wanted) return;
   throw cannot(

@@ -23,6 +23,15 @@ export interface AgentTask
   readonly tools: readonly Tool[];
   /** Whether the agent may, must or must not call, or the function it must call; default: as it likes. */
   readonly toolChoice?: ToolChoice;
+  /**
+   * Says a text to the user in the middle of the work, as an answer of the model, and returns what he says to it, which
+   * is the next turn; `undefined` once he says no more: the text that the agent then returns is the last answer. Omitted
+   * where nobody answers, as a test has neither `user` nor `turns`. He answers one text after another. What he takes is
+   * not time of the agent's.
+   *
+   * @throws {Error} If the text is blank, the trial is over, or he spoils it, which no agent can undo.
+   */
+  readonly user?: (text: string) => Promise<string | undefined>;
 }
 
 /** How an agent asks the model under test, so that what the model says is seen. */
@@ -38,10 +47,10 @@ export interface AgentOptions {
    * requests there get its key and options. Without the permission to listen at 127.0.0.1 only `fetch` reaches it.
    */
   readonly baseURL: string;
-  /** The address of the functions, for agents in other processes. */
+  /** The address of the functions, and of `ask_user` where there is a user, for agents in other processes. */
   readonly toolsURL: string;
   /**
-   * Starts an MCP server with the functions and `submit_answer`, for agents that are clients of MCP, and returns its
+   * Starts an MCP server with the functions, `submit_answer` and `ask_user`, for agents that are clients of MCP, and returns its
    * address (Streamable HTTP). What the agent submits is then its answer, and the text that it returns is not.
    *
    * @throws {InfrastructureError} If it cannot start; an agent that rejects with that makes the trial `invalid`.

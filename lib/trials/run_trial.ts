@@ -6,7 +6,8 @@
 import { converse, type Loop, runLoop } from "./agent/loop.ts";
 import type { Fixture, Presented, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { defined, jsonText, printable } from "../base/json.ts";
+import { sum } from "../base/numbers.ts";
 import type { Judge } from "../models/judge/judge.ts";
 import { currentRecording, withinRecording } from "../models/recordings/scope.ts";
 import type { Message } from "../tools/message.ts";
@@ -30,6 +31,7 @@ import { failuresOf, type StopEvent, withOwnCalls } from "../calls/trace.ts";
 import { SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import { shownOf, transcriptOf, type Transcripts, withoutTexts } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
+import { schemaOf } from "../tools/tool.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
 import { MisusedAssertion } from "../calls/assertion_text.ts";
 
@@ -157,7 +159,10 @@ export async function playTrial(
   };
   const user = fixture.converse?.({
     model: options.userModel,
-    context,
+    context: {
+      ...context,
+      of: jsonText([model.recorded, first.system, fixture.tools.map(schemaOf), fixture.toolChoice]),
+    },
     record: (event) => fixture.record(event),
     signal,
   });
@@ -229,7 +234,7 @@ export async function playTrial(
     hasAnswered = true;
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
-      turnsMs: next === undefined ? undefined : turnsMs,
+      turnsMs,
       unrepaired,
       signal,
       judge: askJudge,
@@ -295,6 +300,7 @@ export async function playTrial(
   const unclean = await fixture.release?.();
   const cleanUp = unclean === undefined ? undefined : printable(redact(unclean), 500);
   const toolChoice = boundChoice(model);
+  const userMs = sum(all, (event) => event.kind === "user" ? event.durationMs : 0);
   const trial: Trial = {
     v: 1,
     kind: "trial",
@@ -323,7 +329,7 @@ export async function playTrial(
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),
     startedAt,
     durationMs: Math.round(
-      agent === undefined ? session.duration : performance.now() - started,
+      agent === undefined ? session.duration : Math.max(0, performance.now() - started - userMs),
     ),
     cleanUp,
     transcript: shown && transcriptOf(shown, state),

@@ -427,3 +427,26 @@ Deno.test("score traces: a trace that is there twice is refused, and bad input e
     assertStringIncludes(ended.stderr, message);
   }
 });
+
+Deno.test("the recorded messages of a user are taken as they are, and no simulated one is asked", async () => {
+  await using place = new Folder();
+  const tests = `${TOOLS}
+const user = { model: "customer", scenario: "He wants to know how warm it is in Rome.", facts: ["Rome"] };
+const said = (run) => {
+  assert(run);
+  const prompts = run.turns.map(({ prompt }) => prompt).join();
+  if (prompts !== "Hello!,Rome?" || run.conversation !== undefined) throw new Error(prompts);
+};
+toolTest("asks back", { model: "gpt-5", tools, user, assert: said });
+`;
+  const { messages } = line();
+  const before = [{ role: "user", content: "Hello!" }, { role: "assistant", content: "Where?" }];
+  const { trials, all } = await score(place, tests, [
+    { case: "asks back", model: "gpt-5", messages: [...before, ...messages] },
+    { case: "asks back", model: "gpt-5", messages },
+  ]);
+  assertEquals(trials.map(({ outcome, user }) => [outcome, user]), [
+    ["solved", undefined],
+    ["wrong_answer", undefined],
+  ], all);
+});

@@ -50,7 +50,7 @@ const RARE = Object.entries({
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCalls reply.textCalls[].name reply.textCalls[].arguments reply.drafts reply.reasoned reply.unknownFinish reply.replaces reply.omits reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.blockedBy call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
-    "call.coerced call.by call.agentDid call.held call.durationMs over_limit.arguments stage.unusable turn.text assertion.at " +
+    "call.coerced call.by call.agentDid call.held call.durationMs over_limit.arguments stage.unusable turn.text turn.by assertion.at " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model judged.simulated " +
     "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit scored.judged.unavailable answer.rendered answer.said stop.at",
   recording:

@@ -130,7 +130,7 @@ export class Judge {
       ...(isModel(entry) ? {} : serverOf(entry, connecting.baseURL)),
       connect: () => connected ??= isModel(entry) ? entry : this.#connections.model(entry),
     };
-    this.#isRecorded = isModel(entry) && entry.recorded === true;
+    this.#isRecorded = isModel(entry) && entry.recorded !== undefined;
     const recorded = recordingOptions(recordings, "a judge");
     this.#recordings = recorded && new judgeRecordings.JudgeRecordings(recorded);
     this.name = isModel(entry) ? entry.name : modelName(entry);

@@ -139,6 +139,8 @@ function responseMessages(items: readonly JsonObject[]): Message[] {
       const content = typeof output === "string" ? output : jsonText(output ?? "");
       return [{ role: "tool", callId: asText(callId), name: "", content }];
     }
+    // What the server has stored is sent by its id alone.
+    if (type === "item_reference") return [{ role: "assistant", content: "", calls: [] }];
     if (type !== "message") return [];
     const { role } = item;
     const content = itemText(item["content"]);

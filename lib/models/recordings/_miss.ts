@@ -160,7 +160,11 @@ function differences(
   const difference = firstDifference(recordedRequest, currentRequest, areSameApartFromSecrets) ??
     firstDifference(recordedRequest, currentRequest, Object.is);
   if (difference === undefined) {
-    return ["its hash does not match its request: the file was changed"];
+    return [
+      stage === "user"
+        ? "what the model under test is asked with is another"
+        : "its hash does not match its request: the file was changed",
+    ];
   }
   const { recorded, requested } = difference;
   const wasSecret = recorded.includes(MARK) && !requested.includes(MARK);

@@ -94,7 +94,7 @@ export class RequestReader {
 
   /** Redacts and hashes a request. */
   read(
-    { messages, tools, toolChoice }: ModelRequest,
+    { messages, tools, toolChoice, context: { of } }: ModelRequest,
     options: RecordedModelOptions,
   ): HashedRequest {
     const part = <Key extends WeakKey, Value>(
@@ -112,6 +112,8 @@ export class RequestReader {
     };
     const hashes = parts.messages.map(({ hash }) => hash);
     const all = [parts.model.hash, parts.tools.hash, toolChoice ?? null, ...hashes];
+    // He may open two conversations with the same words.
+    if (of !== undefined) all.push(hashedPart(of, this.#keys).hash);
     return { ...parts, hash: sha256(canonicalJson(all)) };
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { defined, printable } from "../../base/json.ts";
+import { defined, jsonText, printable } from "../../base/json.ts";
 import { isThere } from "../../base/output_file.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
@@ -125,7 +125,7 @@ export class Recordings {
       if (trial !== undefined) return trial.reply(request, source);
       return Promise.reject(new Error(`no trial is recorded as ${request.context.trial}`));
     };
-    return { name, simulated, api, toolChoice, takes, recorded: true, reply };
+    return { name, simulated, api, toolChoice, takes, recorded: jsonText(options), reply };
   }
 
   /**

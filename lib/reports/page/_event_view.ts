@@ -111,7 +111,7 @@ export function viewEvent(
     case "stage":
       return [viewText("stage", `stage ${printable(event.stage, 100)}`, event.message)];
     case "turn":
-      return [viewText("said", "next user message", event.text)];
+      return [viewText("said", `next ${event.by ?? "user"} message`, event.text)];
     case "user": {
       const lines = userLines(event);
       return lines.length === 0 ? [] : [viewText("stage", "the simulated user", lines.join("\n"))];

@@ -5,7 +5,7 @@
  */
 
 import type { Fixture } from "../executors/fixture.ts";
-import type { JsonValue } from "../../base/json.ts";
+import { defined, type JsonValue } from "../../base/json.ts";
 import { mediaIn, type MediaPart, noted, taken } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
 import { type Ending, isLimited, type Limited, type Session } from "./session.ts";
@@ -43,7 +43,10 @@ export interface LoopOptions {
    * `undefined` if he says no more; omitted where nobody answers.
    */
   readonly say?: (text: string) => Promise<string | undefined>;
-  /** Receives each message that the loop adds to the conversation, including the answer. */
+  /**
+   * Receives each message that the loop adds to the conversation, including the answer, and what an agent says in the
+   * name of its user.
+   */
   readonly heard?: (message: Message) => void;
   /** Receives each name that is bound to a value (`indirection`), without its "@". */
   readonly bound?: (name: string, value: JsonValue) => void;
@@ -154,32 +157,38 @@ export async function converse(
   const messages = [...options.messages];
   const given = new Map(environment.given);
   const turnsMs: number[] = [];
-  const say = next && (async (answer: string) => {
-    const content = await next(answer);
-    if (content === undefined) return undefined;
+  let began = session.elapsed;
+  const endTurn = () => turnsMs.push(session.elapsed - began);
+  const begin = (content: string, by?: "agent") => {
+    endTurn();
+    began = session.elapsed;
     messages.push({ role: "user", content });
-    session.record({ kind: "turn", text: content });
+    session.record(defined({ kind: "turn" as const, text: content, by }));
     return content;
+  };
+  let isOver = false;
+  const say = next && (async (answer: string) => {
+    const content = isOver ? undefined : await next(answer);
+    isOver = content === undefined;
+    return content === undefined ? undefined : begin(content);
   });
-  const work = async () => {
-    const before = session.elapsed;
-    const ending = await loop({
+  const work = () =>
+    loop({
       ...options,
       messages: shared ? messages : [...messages],
       environment: next === undefined
         ? environment
         : wrapEnvironment(environment, { given: new Map(given) }),
-      heard: (message) => messages.push(message),
+      heard: (message) =>
+        void (message.role === "user" ? begin(message.content, "agent") : messages.push(message)),
       bound: (name, value) => given.set(name, value),
       ...(say && { say }),
     });
-    turnsMs.push(session.elapsed - before);
-    return ending;
-  };
   let ending = await work();
   while (say !== undefined && ending.kind === "answer") {
     if (await say(ending.text) === undefined) break;
     ending = await work();
   }
+  endTurn();
   return { ending, messages, turnsMs, given };
 }

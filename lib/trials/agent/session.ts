@@ -160,6 +160,8 @@ export class Session {
   readonly #shown = new WeakMap<readonly ToolSchema[], readonly ToolSchema[]>();
   #opening: Pick<Question, "messages" | "tools"> | undefined;
   #milliseconds = 0;
+  /** Milliseconds of the work under way. */
+  #spent = () => 0;
   #replying = 0;
   #requests = 0;
   #limited: Limited | undefined;
@@ -191,7 +193,7 @@ export class Session {
 
   /** Milliseconds of all work, including that of tools. */
   get elapsed(): number {
-    return Math.round(this.#milliseconds);
+    return Math.round(this.#milliseconds + this.#spent());
   }
 
   /** The names that the trial's own model gave in its replies. */
@@ -243,7 +245,7 @@ export class Session {
     const { limits: { seconds } = {}, signal } = this.#options;
     const [started, asked] = [performance.now(), this.#asking];
     // Replies that the work asks for are charged by themselves, without their waiting.
-    const spent = () => performance.now() - started - (this.#asking - asked);
+    const spent = this.#spent = () => performance.now() - started - (this.#asking - asked);
     const awaited = signal === undefined ? work : abortable(work, signal);
     // Nobody else awaits abandoned work.
     awaited.catch(() => {});
@@ -267,6 +269,7 @@ export class Session {
     } finally {
       clearTimeout(timer);
       this.spend(spent());
+      this.#spent = () => 0;
     }
   }
 
@@ -278,12 +281,17 @@ export class Session {
    */
   async ask(question: Question): Promise<ModelReply | Limited> {
     if (this.#limited !== undefined) return this.#limited;
+    const reply = await this.apart(() => this.#ask(question));
+    if (isLimited(reply)) this.#limited = reply;
+    return reply;
+  }
+
+  /** Awaits what work under way must not be charged for, such as a reply, which is by itself, or what a user says. */
+  async apart<T>(work: () => Promise<T>): Promise<T> {
     // Agents may ask for several replies at once.
     if (this.#asked++ === 0) this.#askedFor -= performance.now();
     try {
-      const reply = await this.#ask(question);
-      if (isLimited(reply)) this.#limited = reply;
-      return reply;
+      return await work();
     } finally {
       if (--this.#asked === 0) this.#askedFor += performance.now();
     }

@@ -6,14 +6,20 @@
 import type { Chain } from "../../chains/chains.ts";
 import { type AgentRecord, callsByKind, writtenCalls } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
-import { canonicalJson, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import {
+  canonicalJson,
+  defined,
+  type JsonObject,
+  type JsonValue,
+  printable,
+} from "../../base/json.ts";
 import { type Message, sumUsage } from "../../tools/message.ts";
 import type { CallExpectation, ExpectedCall } from "../../tools/expected_call.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import type { Step } from "../../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../../perturbations/queries/literals.ts";
 import { schemaOf, SERVED, type Tool, type ToolChoice } from "../../tools/tool.ts";
-import type { TraceEvent } from "../../calls/trace.ts";
+import type { TraceEvent, TurnEvent } from "../../calls/trace.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Executor } from "./executor.ts";
 import type { Work } from "./fixture.ts";
@@ -271,6 +277,8 @@ export function caseDigest<State>(toolCase: ToolCase<State>): string {
 export interface ToolTestTurn extends AgentRecord {
   /** The message. */
   readonly prompt: string;
+  /** Set if the agent said it in the name of its user; otherwise omitted. */
+  readonly by?: "agent";
   /** The texts of the model, one for each reply that has any, in order; the last is the answer. */
   readonly texts: readonly string[];
 }
@@ -286,15 +294,16 @@ export function turnsOf(
   const parts = eventsByTurn(events);
   // What was said before the question is no turn.
   const first = messages.findIndex(({ role }) => role !== "system") + before;
-  const said = textsByTurn(messages.slice(first + 1), parts.slice(1).map(({ text }) => text!));
-  return parts.map(({ text = prompt, own }, place) => {
+  const said = textsByTurn(messages.slice(first + 1), parts.slice(1).map(({ turn }) => turn!.text));
+  return parts.map(({ turn, own }, place) => {
     const replies = own.filter((event) => event.kind === "reply");
     const isLast = place === parts.length - 1;
     const texts = said[place] ?? [];
     // Names stand for values in messages, and not in the answer.
     const all = isLast ? [...texts.slice(0, -1), answer] : texts;
     return {
-      prompt: text,
+      prompt: turn?.text ?? prompt,
+      ...defined({ by: turn?.by }),
       ...callsByKind(own, uncut),
       ...(replies.length === 0 ? {} : { written: writtenCalls(own) }),
       tools,
@@ -308,10 +317,10 @@ export function turnsOf(
 }
 
 /** The events of each turn, and the message that began it; of the first that is the question. */
-function eventsByTurn(events: readonly TraceEvent[]): { text?: string; own: TraceEvent[] }[] {
-  const parts: { text?: string; own: TraceEvent[] }[] = [{ own: [] }];
+function eventsByTurn(events: readonly TraceEvent[]): { turn?: TurnEvent; own: TraceEvent[] }[] {
+  const parts: { turn?: TurnEvent; own: TraceEvent[] }[] = [{ own: [] }];
   for (const event of events) {
-    if (event.kind === "turn") parts.push({ text: event.text, own: [] });
+    if (event.kind === "turn") parts.push({ turn: event, own: [] });
     else parts.at(-1)!.own.push(event);
   }
   return parts;

@@ -4,7 +4,7 @@
  */
 
 import { isErrorOf } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { defined, type JsonObject, jsonText, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
@@ -16,25 +16,49 @@ import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
 import { NoAnswer } from "../recorded_run.ts";
 import { TrialMcpServer } from "./_mcp_server.ts";
+import { ASK } from "./_offered_names.ts";
+import { OwnTurns } from "./_own_turns.ts";
 import { overText, type Tap, type Turn } from "./_tap.ts";
 import { toolsHandler } from "./_tools_over_http.ts";
 
 /** Returns the loop that lets an agent work on a task. */
 export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: string): Loop {
-  return async ({ session, environment, messages, heard = () => {} }) => {
+  return async ({ session, environment, messages, say, heard = () => {} }) => {
     const shown = fixture.present?.(messages, environment.tools) ??
       { messages, tools: environment.tools };
     const tools = shown.tools.map((tool): StoppableTool => ({
       ...tool as Tool,
       execute: (input, options) => tap.execute(tool.name, argumentsText(input), options?.callId),
     }));
-    const task = taskOf(shown.messages, tools, fixture);
     let last: Message | undefined;
     const hear = (message: Message) => heard(last = message);
+    const hearSaid = (text: string) => {
+      if (!isSaidBy(last, text)) hear({ role: "assistant", content: text, calls: [] });
+    };
+    let isOver = false;
+    const user: AgentTask["user"] = say && (async (text: unknown) => {
+      // He would have nothing to answer, and the conversation would be over without him.
+      if (typeof text !== "string" || text.trim() === "") {
+        throw new TypeError("What is said to the user must be a text that is not blank");
+      }
+      return await tap.tell(async () => {
+        if (isOver) return undefined;
+        hearSaid(text);
+        const content = await say(text);
+        isOver = content === undefined;
+        if (content !== undefined) last = { role: "user", content };
+        return content;
+      });
+    });
+    const task = taskOf(shown.messages, tools, fixture, user);
+    // A function of the task has its name to itself.
+    const own = user === undefined || tools.some(({ name }) => name === ASK) ? [] : [askTool(user)];
     let submitted: string | undefined;
     await using mcp = new TrialMcpServer({
-      tools: shown.tools,
-      execute: (name, written) => tap.execute(name, written),
+      tools: [...shown.tools, ...own],
+      execute: (name, written) =>
+        own.find((one) => one.name === name)?.execute(parseJson(written) as JsonObject) ??
+          tap.execute(name, written),
       submit: (answer) => {
         if (tap.over !== undefined) throw new Error(overText(tap.over));
         // What is said after it cannot take it back.
@@ -42,7 +66,11 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
         submitted = answer;
       },
     });
-    tap.begin({ heard: hear, serve: serving(task, mcp), before: textsBefore(task) });
+    tap.begin({
+      ...{ heard: hear, serve: serving(task, own, mcp), before: textsBefore(task) },
+      // Where the test has the user, nobody else says yes in his name.
+      own: say === undefined ? new OwnTurns(task.prompt) : undefined,
+    });
     // Agents are the user's own code: one that is not type-checked may return anything.
     const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model, mcp)))
       .then(async (said) => (await tap.waitForCalls(), { said }));
@@ -79,7 +107,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     if (typeof said !== "string") {
       throw new NoAnswer(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    if (!isSaidBy(last, said)) hear({ role: "assistant", content: said, calls: [] });
+    hearSaid(said);
     return { kind: "answer", text: said };
   };
 }
@@ -91,8 +119,8 @@ function isSaidBy(last: Message | undefined, said: string): boolean {
 }
 
 /** Answers requests for the functions of a task, by HTTP alone and by MCP. */
-function serving(task: AgentTask, mcp: TrialMcpServer): Turn["serve"] {
-  const tools = toolsHandler(task);
+function serving(task: AgentTask, own: readonly Tool[], mcp: TrialMcpServer): Turn["serve"] {
+  const tools = toolsHandler(task, own);
   return async (request, path, share) => {
     if (path === "/mcp") return await mcp.answer(request, share);
     const [, below] = /^\/tools(|\/.*)$/s.exec(path) ?? [];
@@ -105,6 +133,7 @@ function taskOf(
   messages: Parameters<Loop>[0]["messages"],
   tools: readonly Tool[],
   fixture: Fixture,
+  user: AgentTask["user"],
 ): AgentTask {
   const prompt = messages.findLast(({ role }) => role === "user")?.content ?? "";
   const system = messages.find(({ role }) => role === "system")?.content;
@@ -115,6 +144,7 @@ function taskOf(
     ...{ prompt, history, tools, callLimit: fixture.calls + fixture.left },
     system,
     toolChoice: fixture.toolChoice,
+    ...defined({ user }),
     get calls() {
       return fixture.calls;
     },
@@ -125,6 +155,19 @@ function taskOf(
       return fixture.exhausted;
     },
     step: () => fixture.step(),
+  };
+}
+
+/** The function by which an agent in another process says a text to the user. */
+function askTool(user: NonNullable<AgentTask["user"]>): Tool {
+  return {
+    name: ASK,
+    description: 'Says a text to the user; returns {"reply": "..."}, at the end {"over": true}',
+    parameters: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    async execute({ text }) {
+      const reply = await user(text as string);
+      return jsonText(reply === undefined ? { over: true } : { reply });
+    },
   };
 }
 

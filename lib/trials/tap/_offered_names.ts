@@ -9,6 +9,9 @@ import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
 /** The name of the MCP server of a trial. */
 export const SERVER_NAME = "toolgate";
 
+/** The name of the function that says a text to the user. */
+export const ASK = "ask_user";
+
 /** What stands before the names of a server: its own name, and a separator at the end. */
 const PREFIX = new RegExp(`${SERVER_NAME}.*[^a-z0-9]$`, "is");
 

@@ -60,7 +60,8 @@ import {
 import { type Address, openAddress } from "../../base/loopback.ts";
 import { SUBMIT } from "./_mcp_server.ts";
 import { bodyRule, MAX_BODIES } from "./_tools_over_http.ts";
-import { OfferedNames } from "./_offered_names.ts";
+import { ASK, OfferedNames } from "./_offered_names.ts";
+import type { OwnTurns } from "./_own_turns.ts";
 
 /** Bytes of a request, at most. */
 const MAX_REQUEST = 64 * 2 ** 20;
@@ -88,6 +89,8 @@ export interface Turn {
   ) => Promise<Response | undefined>;
   /** Texts that stand before the user's message, by what they are of. */
   readonly before: Readonly<Partial<Record<Omission, string>>>;
+  /** Finds what the agent says in the name of the user; omitted where the test has him. */
+  readonly own?: OwnTurns | undefined;
 }
 
 /** A request under way, until its reply is read to its end. */
@@ -120,6 +123,10 @@ export class Tap implements AsyncDisposable {
   );
   #address: Address | undefined;
   #over: Limited | undefined;
+  /** The fault of the user, which ends the trial whatever the agent makes of it. */
+  #spoiled: InfrastructureError | undefined;
+  /** What the user is told at present; he answers one text after another. */
+  #saying: Promise<unknown> = Promise.resolve();
   /** Whether the agent works on a message: between messages, and after the last, nothing is sent for it. */
   #isWorking = false;
   #hasSeen = false;
@@ -135,7 +142,7 @@ export class Tap implements AsyncDisposable {
     this.#options = options;
     this.limited = this.#limit.promise;
     const tools = options.environment.tools.map(({ name }) => name);
-    const names = this.#names = new OfferedNames([...tools, SUBMIT]);
+    const names = this.#names = new OfferedNames([...tools, SUBMIT, ASK]);
     this.#calls = new AnnouncedCalls({ ...options, names }, (result) => this.#give(result));
   }
 
@@ -160,6 +167,7 @@ export class Tap implements AsyncDisposable {
 
   /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
   get fault(): InfrastructureError | undefined {
+    if (this.#spoiled !== undefined) return this.#spoiled;
     const fault = this.#fault;
     const isOuter = fault?.fault === "infrastructure" || fault?.retryable ||
       fault?.permanent !== undefined;
@@ -209,6 +217,27 @@ export class Tap implements AsyncDisposable {
     return await awaited(answering, request.signal);
   };
 
+  /**
+   * Says a text to the user while the agent works, and returns what he says.
+   *
+   * @param say Tells him, once all that the model said before is heard.
+   * @throws {Error} If the trial is over, or he spoils it.
+   */
+  async tell(say: () => Promise<string | undefined>): Promise<string | undefined> {
+    const saying = this.#saying.then(async () => {
+      await this.#readBegun();
+      if (this.#ended !== undefined || !this.#isWorking) throw new Error(overText(this.#ended));
+      return await this.#options.session.apart(say).catch((error) => {
+        if (isErrorOf(error, InfrastructureError)) this.#spoiled ??= error;
+        this.#limit.reject(error);
+        this.#controller.abort(error);
+        throw error;
+      });
+    });
+    this.#saying = saying.catch(() => {});
+    return await saying;
+  }
+
   /** Carries out a call of the agent, which it may have from a reply; by its id there, if the agent tells it. */
   async execute(name: string, written: string, id?: string): Promise<string> {
     const making = this.#execute(name, written, id);
@@ -230,7 +259,7 @@ export class Tap implements AsyncDisposable {
     await this.#readBegun();
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
-    if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
+    if (this.#ended !== undefined && !environment.exhausted) throw new Error(overText(this.#ended));
     // At the end calls are only refused.
     if (environment.ended || environment.exhausted) return await environment.call(name, written);
     if (this.hasSeen) return await this.#calls.execute(name, written, id);
@@ -245,6 +274,7 @@ export class Tap implements AsyncDisposable {
     // Nobody waits for them any more.
     for (const { giveUp } of this.#underway) giveUp(new DOMException("given up", "AbortError"));
     while (this.#underway.size > 0) await Promise.all(this.#ends());
+    await this.#saying;
     await this.#calls.close(hasAnswered && this.#over === undefined);
   }
 
@@ -252,7 +282,7 @@ export class Tap implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isWorking = false;
     this.#controller.abort(new Error("The trial is over"));
-    await Promise.all(this.#ends());
+    await Promise.all([...this.#ends(), this.#saying]);
     await this.#address?.[Symbol.asyncDispose]();
   }
 
@@ -335,6 +365,14 @@ export class Tap implements AsyncDisposable {
     const omits = this.#omits.length === 0 ? undefined : this.#omits;
     const { model, session, environment } = this.#options;
     const isOther = request.model !== "" && request.model !== (model.server?.model ?? model.name);
+    const { messages, tools } = request;
+    // A guardrail, or a title, may well be cut off: that is for the agent to handle.
+    const offered = new Set(tools.map(({ name }) => this.#names.plain(name)));
+    const beside = isOther ||
+      environment.tools.length > 0 && !environment.tools.some(({ name }) => offered.has(name));
+    for (const content of beside ? [] : this.#turn!.own?.find(request) ?? []) {
+      this.#turn!.heard({ role: "user", content });
+    }
     let read: WatchedReply | undefined;
     let number = 0;
     const watch = async (asked: WatchedRequest): Promise<Watched> => {
@@ -376,19 +414,12 @@ export class Tap implements AsyncDisposable {
         model: isOther ? request.model : undefined,
       };
     };
-    const { messages, tools } = request;
-    // A guardrail, or a title, may well be cut off: that is for the agent to handle.
-    const beside = isOther ||
-      environment.tools.length > 0 &&
-        !environment.tools.some(({ name }) =>
-          tools.some((tool) => this.#names.plain(tool.name) === name)
-        );
     one.ended = session.ask({ messages, tools, beside, watch }).then(
       (reply) => {
         if (isLimited(reply)) this.end(reply);
         else this.#announce(request, read!.id, number, reply);
         // Without an answer so far a limit was reached before.
-        answer.resolve(refuse(400, "The trial is over"));
+        answer.resolve(refuse(400, overText(undefined)));
       },
       (error) => {
         const fault = isErrorOf(error, InfrastructureError) ? error : brokenOff(error, server);
@@ -406,9 +437,13 @@ export class Tap implements AsyncDisposable {
 
   /** The answer to any request while the agent has nothing to work on; else `undefined`. */
   get #refusal(): Response | undefined {
-    const over = this.#over;
-    if (over === undefined && this.#isWorking) return undefined;
-    return refuse(400, `The trial is over${over === undefined ? "" : `: ${over.message}`}`);
+    const over = this.#ended;
+    return over === undefined && this.#isWorking ? undefined : refuse(400, overText(over));
+  }
+
+  /** The limit or the user's fault that ended the trial, if one did. */
+  get #ended(): Pick<Limited, "message"> | undefined {
+    return this.#over ?? this.#spoiled;
   }
 
   /** When the requests under way end: all of them, or those whose answer has begun. */
@@ -425,6 +460,7 @@ export class Tap implements AsyncDisposable {
   #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
     const { text, carried } = reply;
     this.#fault = undefined;
+    if (reply.calls.length === 0) this.#turn?.own?.answered(reply, id);
     this.#calls.announce({ request, id, number }, reply.calls);
     const calls = reply.calls.map((call) => ({ ...call, name: this.#names.plain(call.name) }));
     this.#turn?.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
@@ -449,13 +485,14 @@ export class Tap implements AsyncDisposable {
 
   /** Ends the trial by a limit. */
   end(limited: Limited): void {
+    if (this.#spoiled !== undefined) return;
     this.#over ??= limited;
     this.#limit.resolve(this.#over);
     this.#controller.abort(new Error(overText(limited)));
   }
 }
 
-/** Says that a limit was reached. */
-export function overText({ message }: Limited): string {
-  return `The trial is over: ${message}`;
+/** Says that the trial is over, and why. */
+export function overText(over: Pick<Limited, "message"> | undefined): string {
+  return over === undefined ? "The trial is over" : `The trial is over: ${over.message}`;
 }

@@ -7,7 +7,7 @@ import { attempt, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { type BodyShare, readBody } from "../../base/request_body.ts";
-import { toOpenAITool } from "../../tools/tool.ts";
+import { type Tool, toOpenAITool } from "../../tools/tool.ts";
 import type { AgentTask } from "../own_agent.ts";
 
 /** Bytes of the arguments of a call, at most. */
@@ -27,13 +27,14 @@ export const bodyRule = (most: number): string =>
  * | `GET` of the address itself | 200: a JSON list of the functions in the form of OpenAI's chat completions |
  * | `POST /NAME` with a JSON object, the arguments | 200: the result as text, also that of a refused call |
  *
- * Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is
+ * Functions of the agent's own are called likewise, and not listed. Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is
  * no JSON object, 413 for one above 16 MiB or with too many others, and 409 if no more calls are allowed.
  */
 export function toolsHandler(
   task: Pick<AgentTask, "tools">,
+  own: readonly Tool[] = [],
 ): (request: Request, path: string, share?: BodyShare) => Promise<Response> {
-  const tools = new Map(task.tools.map((tool) => [tool.name, tool]));
+  const tools = new Map([...own, ...task.tools].map((tool) => [tool.name, tool]));
   return async (request, path, share) => {
     if (path === "" || path === "/") {
       return request.method === "GET"
