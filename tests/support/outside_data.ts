@@ -22,6 +22,9 @@ export const CALLNAVI = find("CallNavi's data", "TOOLGATE_CALLNAVI", "data/calln
 /** Tools of public MCP servers: a folder with `tools.json`, as their `tools/list` answers. */
 export const MCP = find("tools of MCP servers", "TOOLGATE_MCP", "data/mcp");
 
+/** Published trajectories of tau-bench: a folder with its JSON files. */
+export const TAU = find("trajectories of tau-bench", "TOOLGATE_TAU", "data/tau");
+
 /** Scores that were worked out by other programs. */
 export const GOLDEN = find("expected scores", "TOOLGATE_GOLDEN", "golden");
 
