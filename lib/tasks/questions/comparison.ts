@@ -34,16 +34,14 @@ export function argumentFault(
   rule: ArgumentRule,
 ): CallFault | undefined {
   if (!isJsonObject(given) || !isJsonObject(expected)) {
-    const isRight = rule.isStrict
-      ? given !== undefined && isSameValue(given, expected, PLACEHOLDER)
-      : Object.keys(Object(expected)).length === 0;
-    return isRight ? undefined : ["wrong_type"];
+    const isRight = !rule.isStrict && Object.keys(Object(expected)).length === 0;
+    return isRight ? undefined : ["missing_argument"];
   }
   const { properties, required } = rule.numbers && rule.schema || {};
   const schemas = isJsonObject(properties) ? properties : undefined;
-  for (const name of Array.isArray(required) ? required.map(String) : []) {
-    if (!Object.hasOwn(given, name)) return ["missing_argument", name];
-  }
+  const missing = [required ?? []].flat().map(String).find((name) => !Object.hasOwn(given, name)) ??
+    Object.keys(expected).find((name) => isLeftOut(given, expected, name));
+  if (missing !== undefined) return ["missing_argument", missing];
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(expected, name) && Object.hasOwn(schemas ?? expected, name)) {
       const { anyOf } = choiceOf(expected[name]!);
@@ -51,8 +49,7 @@ export function argumentFault(
       if (kind !== undefined) return [kind, name];
     } else if (rule.isStrict) return ["unexpected_argument", name];
   }
-  const left = Object.keys(expected).find((name) => isLeftOut(given, expected, name));
-  return left === undefined ? undefined : ["missing_argument", left];
+  return undefined;
 }
 
 function isLeftOut(given: JsonObject, expected: JsonObject, name: string): boolean {

@@ -18,13 +18,7 @@ import {
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
 import { argumentFault, type CallFault } from "./comparison.ts";
-import {
-  type ApiFunction,
-  type CallSet,
-  type CallTruth,
-  choiceOf,
-  PLACEHOLDER,
-} from "./question_set.ts";
+import { type ApiFunction, type CallSet, type CallTruth, PLACEHOLDER } from "./question_set.ts";
 import { normalizeOutput } from "./stability.ts";
 
 /**
@@ -123,10 +117,11 @@ function judge(value: JsonValue, truth: CallTruth, options: ScoringOptions) {
   }
   const [given, expected] = [fieldOf(ordered, "parameters"), [...parameters]]
     .map((one) => rule.arguments(one, API.length));
+  const faults = expected!.map((one, at) => callFault(given?.[at], one, API[at] ?? "", options));
   const structural = isSameList(names, API) && given?.length === expected!.length &&
-    expected!.every((one, place) => hasKeysOf(given[place], one, rule.isStrict));
+    faults.every((fault) => fault?.[0] !== "missing_argument");
   const exact = structural && (!rule.isStrict || Object.keys(Object(value)).length === 2) &&
-    expected!.every((one, at) => callFault(given![at], one, API[at]!, options) === undefined);
+    faults.every((fault) => fault === undefined);
   return { structural, exact, routingExact: rule.routes(names, API) };
 }
 
@@ -290,20 +285,9 @@ export function isEmpty(object: JsonObject): boolean {
   return Object.keys(object).length === 0;
 }
 
-function entriesOf(value: JsonValue): [string, JsonValue][] {
-  return isJsonObject(value) ? Object.entries(value) : [];
-}
-
 function isSameList(given: unknown, names: readonly string[]): boolean {
   return Array.isArray(given) && given.length === names.length &&
     names.every((name, place) => given[place] === name);
-}
-
-function hasKeysOf(given: JsonValue | undefined, expected: JsonValue, isStrict: boolean): boolean {
-  return (!isStrict || isJsonObject(given)) &&
-    entriesOf(expected).every(([key, value]) =>
-      fieldOf(given, key) !== undefined || choiceOf(value).optional
-    );
 }
 
 /** Returns names as one text, for a comparison without brackets and quotes; `undefined` for anything else. */

@@ -170,6 +170,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return super.needed?.every((name) => offered.has(name)) ? super.needed : undefined;
   }
 
+  /** Whether the calls of the first reply that has any are the answer, as in BFCL. */
+  get settled(): boolean {
+    return this.#isBfcl && this.calls > 0;
+  }
+
   /** Scores the answer, or the calls that were made. */
   async answer(text: string, rendered: string | undefined, work: Work): Promise<AnswerCheck> {
     this.assertOpen("take an answer");

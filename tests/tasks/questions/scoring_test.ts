@@ -1,13 +1,17 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
-import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { defined, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { truthCheck } from "../../../lib/tasks/questions/_load_common.ts";
 import {
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
 } from "../../../lib/tasks/questions/error_classes.ts";
-import { type CallTruth, PLACEHOLDER } from "../../../lib/tasks/questions/question_set.ts";
+import {
+  type CallTruth,
+  type Comparison,
+  PLACEHOLDER,
+} from "../../../lib/tasks/questions/question_set.ts";
 import {
   type QuestionScores,
   readPrediction,
@@ -631,6 +635,85 @@ Deno.test("errorClassesOf() of routing", () => {
       const found = errorClassesOf(prediction, TRUTH, ["find", "book", "pay"], options);
       assertEquals(found, expected[place], `${rule}: ${prediction}`);
     }
+  }
+});
+
+Deno.test("a truth may allow several values or none, also within objects and lists of them", () => {
+  const truth = {
+    API: ["f"],
+    parameters: [{
+      a: { anyOf: ["x", 2] },
+      b: { optional: true },
+      c: { anyOf: [1], optional: true },
+      d: { k: { anyOf: [1, 2] }, l: { optional: true } },
+      e: [{ k: { anyOf: ["y"], optional: true } }],
+    }],
+  } as const;
+  const right = { a: "x", d: { k: 1 }, e: [{}] };
+  const table: [given: JsonObject, isRight: boolean][] = [
+    [right, true],
+    [{ ...right, a: 2, b: [7], c: 1, d: { k: 2, l: null }, e: [{ k: "y" }] }, true],
+    [{ ...right, a: { anyOf: ["x", 2] } }, false],
+    [{ ...right, c: 2 }, false],
+    [{ ...right, d: { k: 3 } }, false],
+    [{ ...right, d: { l: 1 } }, false],
+    [{ ...right, e: [{ k: "z" }] }, false],
+    [{ d: { k: 1 }, e: [{}] }, false],
+  ];
+  for (const rule of SCORING_RULES) {
+    for (const [given, isRight] of table) {
+      const text = JSON.stringify({ API: ["f"], parameters: [given] });
+      for (const mode of ["parameters", "tools"] as const) {
+        const { exact } = scorePrediction(text, truth as unknown as CallTruth, { rule, mode });
+        assertEquals(exact, isRight, `${rule} ${mode} ${text}`);
+      }
+    }
+  }
+});
+
+Deno.test("a set says how its calls are compared: written and made ones, and by both rules", () => {
+  const functions = [{
+    ...{ name: "f", document: {} },
+    tool: {
+      ...{ name: "f", description: "" },
+      parameters: { type: "object", properties: { n: { type: "integer" }, t: { type: "string" } } },
+    },
+  }];
+  const truth: CallTruth = { API: ["f", "f"], parameters: [{ n: 1 }, { t: "Port Ellen" }] };
+  const calls = (...parameters: string[]) =>
+    `{"API": ["f", "f"], "parameters": [${parameters.join(", ")}]}`;
+  const inOrder = calls('{"n": 1}', '{"t": "Port Ellen"}');
+  const table: [text: string, comparison: Comparison, isRight: boolean][] = [
+    [inOrder, {}, true],
+    [inOrder, { order: "any", text: "normalized", numbers: "as written" }, true],
+    [calls('{"t": "Port Ellen"}', '{"n": 1}'), {}, false],
+    [calls('{"t": "Port Ellen"}', '{"n": 1}'), { order: "any" }, true],
+    [calls('{"n": 1}', '{"n": 1}'), { order: "any" }, false],
+    [calls('{"n": 1}', '{"t": "port-ellen"}'), {}, false],
+    [calls('{"n": 1}', '{"t": "port-ellen"}'), { text: "normalized" }, true],
+    [calls('{"n": 1.0}', '{"t": "Port Ellen"}'), {}, true],
+    [calls('{"n": 1.0}', '{"t": "Port Ellen"}'), { numbers: "as written" }, false],
+  ];
+  for (const [text, comparison, isRight] of table) {
+    for (const rule of SCORING_RULES) {
+      for (const mode of ["parameters", "tools"] as const) {
+        const options = { rule, mode, comparison, functions } as const;
+        const shown = `${text} ${JSON.stringify(options)}`;
+        assertEquals(scorePrediction(text, truth, options).exact, isRight, shown);
+        const errors = errorClassesOf(text, truth, ["f"], options);
+        assertEquals(errors, isRight ? [] : ["logical_error"], shown);
+      }
+    }
+  }
+  const names = { API: ["g", "f"], parameters: [] };
+  for (const rule of SCORING_RULES) {
+    const routed = (order?: "any") =>
+      scorePrediction("['f', 'g']", names, {
+        rule,
+        mode: "routing",
+        comparison: defined({ order }),
+      });
+    assertEquals([routed().routingExact, routed("any").routingExact], [false, true]);
   }
 });
 
