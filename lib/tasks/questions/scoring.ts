@@ -17,7 +17,7 @@ import {
   writtenJson,
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
-import { argumentFault, type CallFault } from "./comparison.ts";
+import { argumentFault, type CallFault } from "./_comparison.ts";
 import { type ApiFunction, type CallSet, type CallTruth, PLACEHOLDER } from "./question_set.ts";
 import { normalizeOutput } from "./stability.ts";
 
