@@ -119,7 +119,9 @@ export function bfclSet(
 ): CallSet {
   const right = new Map(
     truths.map(({ value, source }) => parseWith(TRUTH, value, source))
-      .map(({ id, ground_truth: calls }) => [id, calls.flatMap(Object.entries<JsonObject>)]),
+      .map((
+        { id, ground_truth: calls },
+      ) => [id, calls.map((call) => Object.entries(call)[0] ?? ["", {}])]),
   );
   const warnings: string[] = [];
   const drafts = lines.map(({ value, source }): QuestionDraft => {

@@ -31,6 +31,7 @@ import { holdsReference } from "../../tools/references/resolve.ts";
 import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
 import {
+  asNumbers,
   canonicalJson,
   defined,
   fieldOf,
@@ -190,7 +191,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       question: this.prompt.slice(0, MAX_KEPT_LENGTH),
       output: (typeof prediction === "string" ? prediction : jsonText(prediction))
         .slice(0, MAX_KEPT_LENGTH),
-      truth,
+      // A journal has its numbers by value.
+      truth: { ...truth, parameters: asNumbers([...truth.parameters]) as JsonValue[] },
       scores,
       unrepaired: unrepaired === undefined ? undefined : this.#score(unrepaired),
       errors: errorClassesOf(

@@ -529,11 +529,16 @@ Deno.test("sim:truth takes values from the results of the mock server, and has n
 
 Deno.test("questions of BFCL are asked as they are, and the calls of the first reply count", async () => {
   const set = `${ROOT}/fixtures/call_sets/bfcl`;
-  const outcomesOf = async (model: string, connect?: () => Model) => {
+  const outcomesOf = async (model: string, connect?: () => Model): Promise<string[]> => {
     const plan = cityPlan({ set }, { models: [model] });
     const connections = new Connections({ sets: plan.callSets ?? [] });
     using run = new Run(plan, { connect: connect ?? ((entry) => connections.model(entry)) });
-    return (await run.all()).map(({ outcome }) => outcome);
+    return (await run.all()).map(({ outcome, events }) => {
+      // What a journal keeps of the truth is what is read from it again.
+      const [truth] = events.flatMap((event) => event.kind === "scored" ? [event.truth] : []);
+      assertEquals(truth, JSON.parse(JSON.stringify(truth)));
+      return outcome;
+    });
   };
   assertEquals(await outcomesOf("sim:truth"), Array.from({ length: 5 }, () => "solved"));
   const asked: string[] = [];
