@@ -132,10 +132,11 @@ function scoreAnswer({ question, prediction }: Prediction, { comparison }: CallS
       ? ["wrong_function", name]
       : callFault(parameters[at], truth.parameters[at]!, name, options)
   );
+  // Calls that are right have something beside them.
   const fault = API.length === truth.API.length
-    ? faults.find((one) => one !== undefined)
+    ? faults.find((one) => one !== undefined) ?? ["unreadable"]
     : ["wrong_count"];
-  return { id, category, right, why: fault!.filter((part) => part !== undefined).join(": ") };
+  return { id, category, right, why: fault.filter((part) => part !== undefined).join(": ") };
 }
 
 /** The rows of the table: each category, and the averages that BFCL shows, over their categories or answers. */

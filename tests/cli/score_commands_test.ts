@@ -303,6 +303,8 @@ Deno.test("toolgate score bfcl reads answers in all of their forms, and says why
       { prediction: JSON.stringify({ API: ["harbor.tide"], parameters: [{}] }) },
       "missing_argument: harbor",
     ],
+    [{ prediction: { API: ["harbor.tide"], parameters: [tide], note: 1 } }, "unreadable"],
+    [{ prediction: { API: "harbor.tide", parameters: {} } }, "unreadable"],
     [python(`harbor="Port Ellen", days=3, unit='m',`), undefined],
     [python("harbor='Port Ellen', days=3.0"), "wrong_type: days"],
     [python("harbor='Port Ellen', days=3, note=None"), "unexpected_argument: note"],

@@ -117,12 +117,10 @@ export function bfclSet(
   lines: readonly JsonLine[],
   truths: readonly JsonLine[],
 ): CallSet {
-  const right = new Map(
-    truths.map(({ value, source }) => parseWith(TRUTH, value, source))
-      .map((
-        { id, ground_truth: calls },
-      ) => [id, calls.map((call) => Object.entries(call)[0] ?? ["", {}])]),
-  );
+  const right = new Map(truths.map(({ value, source }) => {
+    const { id, ground_truth: calls } = parseWith(TRUTH, value, source);
+    return [id, calls.map((call) => Object.entries(call)[0] ?? ["", {}] as [string, JsonObject])];
+  }));
   const warnings: string[] = [];
   const drafts = lines.map(({ value, source }): QuestionDraft => {
     const domain = categoryOf(value, source);

@@ -95,6 +95,7 @@ Deno.test("calls are judged as BFCL's checker judges them", () => {
     [[{ "a.f": { p: [1], z: [1] } }], [call(1, ', "z": 1')], false],
     [[{ "a.f": { p: [1, ""] } }], ['["a.f", {}]'], false],
     [[{ other: { p: [1] } }], [call(1)], true, "simple_python"],
+    [[{}], [call(1)], false],
     [[], [], true, "live_irrelevance"],
     [[], [call(1)], false, "irrelevance"],
     [[], [call(1, "", "x"), call(1)], true, "live_relevance"],
