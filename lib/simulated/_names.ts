@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type JsonObject, jsonText, type JsonValue, parseJson } from "../base/json.ts";
+import { jsonText, type JsonValue, parseJson } from "../base/json.ts";
 import {
   BREAKS,
   MISTAKES,
@@ -346,13 +346,6 @@ const LOOSE: readonly ((json: string) => string | undefined)[] = [
   (json) => json === "{}" ? undefined : `${json.slice(0, -1)},}`,
   (json) => json === "{}" ? undefined : inPython(parseJson(json)!),
   (json) => json.slice(0, -1),
-  (json) => {
-    const entries = Object.entries(Object(parseJson(json)) as JsonObject);
-    if (entries.length === 0 || !entries.every(([key]) => /^[a-z_]\w*$/i.test(key))) {
-      return undefined;
-    }
-    return `{${entries.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")}}`;
-  },
 ];
 
 /** A value in Python's notation. */
