@@ -1563,7 +1563,7 @@ Deno.test("an agent says texts to the user in the middle of its work, by its tas
       },
       async (text) => JSON.parse((await call("ask_user", { text })).text),
     ];
-    for (const text of [" \n", "Where?", "Done."]) {
+    for (const text of [" \n", "Where?", "Done.", "Hello?"]) {
       for (const way of ways) told.push(await way(text));
     }
     return "Bye.";
@@ -1577,20 +1577,24 @@ Deno.test("an agent says texts to the user in the middle of its work, by its tas
     ]);
   const { trial } = await trying([DONE], agent, { own: { ...user, assert } });
   const error = "What is said to the user must be a text that is not blank";
-  const reply = "Where? Rome.";
+  const [reply, over] = ["Where? Rome.", ["over", { over: true }, { over: true }]];
   assertEquals(told, [
     ...[error, { error }, { error }, reply, { reply }, { reply }],
-    ...["over", { over: true }, { over: true }],
+    ...[...over, ...over],
   ]);
   assertEquals(outcomeOf(trial), "solved: ");
 });
 
-Deno.test("an agent gets the further turns of a test in the middle of its work, one after another", async () => {
+Deno.test("an agent gets a further turn for each text, one after another", async () => {
   const agent: Agent = async ({ user }) =>
     JSON.stringify(await Promise.all(["a", "b", "c"].map((text) => user!(text))));
-  const { trial } = await trying([DONE], agent, { own: { turns: ["1", "2"] } });
-  assertEquals(kinds(trial), ["1", "2", "answer"]);
-  assertEquals(trial.events.at(-1), { kind: "answer", text: '["1","2",null]', value: null });
+  const user: UserFunction = async ({ messages }) =>
+    await Promise.resolve(messages.length > 5 ? { end: "done" } : `${messages.at(-1)!.text}!`);
+  for (const own of [{ turns: ["a!", "b!"] }, userOf(user)]) {
+    const { trial } = await trying([DONE], agent, { own });
+    assertEquals(kinds(trial).filter((one) => one !== "user"), ["a!", "b!", "answer"]);
+    assertEquals(trial.events.at(-1), { kind: "answer", text: '["a!","b!",null]', value: null });
+  }
 });
 
 Deno.test("a fault of the user is his, whatever the agent makes of it", async () => {
