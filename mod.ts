@@ -74,7 +74,9 @@ export {
 export {
   type AnswerOptions,
   type AnswerRecord,
+  type AskedOptions,
   assertAnswer,
+  assertAsked,
   assertBudget,
   assertState,
   type RunBudget,

@@ -83,8 +83,11 @@ export function isOwnPath(path: string): boolean {
 
 function startFrom(folder: string | undefined): string {
   try {
-    const start = folder === undefined ? undefined : startInProject(folder);
-    return start ?? `deno run -A ${thisModule(folder)}`;
+    const { tasks, imports } = folder === undefined ? {} : nearestConfig(paths.resolve(folder));
+    if (isOwnTask(fieldsOf(tasks)[TASK])) return `deno task ${TASK}`;
+    return `deno run -A ${
+      Object.hasOwn(fieldsOf(imports), PACKAGE) ? BY_NAME : thisModule(folder)
+    }`;
   } catch {
     // Where nothing can be read, the name is likely; one from a registry needs no project.
     const isRemote = !import.meta.url.startsWith("file:");
@@ -93,53 +96,18 @@ function startFrom(folder: string | undefined): string {
 }
 
 /**
- * Returns how commands are started in the project of a folder; `undefined` if it does not know toolgate.
+ * Returns what configures Deno in a folder: the file in it, or in the nearest folder above that has one. Deno looks no
+ * further than a `package.json`, either.
  *
- * @throws If files that decide may not be read.
+ * @throws If it may not be read.
  */
-function startInProject(folder: string): string | undefined {
-  let nearest: string | undefined;
-  let name: string | undefined;
-  for (const at of foldersAbove(paths.resolve(folder))) {
-    let configs: readonly Config[];
-    try {
-      configs = configsIn(at);
-    } catch (error) {
-      if (name === undefined) throw error;
-      break;
-    }
-    if (configs.length === 0) continue;
-    // Deno takes the nearest folder that has any, and the workspace that this folder is a member of.
-    const below = nearest === undefined ? undefined : paths.relative(at, nearest);
-    if (below !== undefined && !configs.some((one) => hasMember(one, below))) continue;
-    nearest ??= at;
-    if (configs.some(hasTask)) return `deno task ${TASK}`;
-    name ??= configs.map(importedName).find((one) => one !== undefined);
+function nearestConfig(folder: string): Readonly<Record<string, unknown>> {
+  for (const name of ["deno.json", "deno.jsonc", "package.json"]) {
+    const config = readConfig(paths.join(folder, name));
+    if (config !== undefined) return config;
   }
-  if (name === undefined) return undefined;
-  return `deno run -A ${name === PACKAGE ? BY_NAME : shellQuote(`${name}/cli`)}`;
-}
-
-/** A folder and all above it, the nearest first. */
-function foldersAbove(folder: string): string[] {
   const above = paths.dirname(folder);
-  return above === folder ? [folder] : [folder, ...foldersAbove(above)];
-}
-
-/** A file that configures a project, as far as it is read. */
-type Config = Readonly<Record<string, unknown>> & {
-  /** The imports of the map that it names. */
-  readonly mapped?: unknown;
-};
-
-/** Reads the files of a folder that configure a project: of two for Deno it takes the first. */
-function configsIn(folder: string): Config[] {
-  const read = (name: string) => readConfig(paths.join(folder, name));
-  const config = read("deno.json") ?? read("deno.jsonc");
-  const map = config?.["importMap"];
-  const mapped = typeof map === "string" ? readConfig(paths.resolve(folder, map)) : undefined;
-  return [config && { ...config, mapped: mapped?.["imports"] }, read("package.json")]
-    .filter((one) => one !== undefined);
+  return above === folder ? {} : nearestConfig(above);
 }
 
 /**
@@ -147,43 +115,16 @@ function configsIn(folder: string): Config[] {
  *
  * @throws If it may not be read.
  */
-function readConfig(path: string): Config | undefined {
+function readConfig(path: string): Readonly<Record<string, unknown>> | undefined {
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") {
     throw new Deno.errors.NotCapable(path);
   }
   const text = attempt(() => Deno.statSync(path).isFile ? Deno.readTextFileSync(path) : undefined);
-  return text === undefined ? undefined : fieldsOf(parse(text));
-}
-
-/** Parses JSON, with comments where it has any: the parser for these takes time to load. */
-function parse(text: string): unknown {
-  return attempt(() => JSON.parse(text)) ?? attempt(() => jsonc.parse(text));
+  return text === undefined ? undefined : fieldsOf(attempt(() => jsonc.parse(text)));
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
-}
-
-/**
- * Whether a configuration, of Deno or of npm, is of a workspace that a folder is a member of.
- *
- * @param folder Its path from where the configuration is.
- */
-function hasMember(
-  { workspace, workspaces }: Readonly<Record<string, unknown>>,
-  folder: string,
-): boolean {
-  const list = workspace ?? workspaces;
-  const { members, packages } = fieldsOf(list);
-  const below = folder.replaceAll("\\", "/");
-  return [list, members, packages].flatMap((one) => Array.isArray(one) ? one : []).some(
-    (member) => {
-      const pattern = `${member}`.replace(/^\.\//, "").replace(/\/$/, "")
-        .replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&")
-        .replaceAll(/\*+/g, (stars) => stars.length > 1 ? ".*" : "[^/]*");
-      return new RegExp(`^${pattern}$`).test(below);
-    },
-  );
 }
 
 /** The command line in a task: of the package, from wherever it comes, or of a clone. */
@@ -191,26 +132,10 @@ const OWN = new RegExp(
   `${PACKAGE}(?:@[^\\s/]*)?/cli(?![\\w./-])|(?<![\\w.-])cli/main\\.ts(?![\\w./-])`,
 );
 
-/** Whether there is a task for the command line; a task of this name may be anything else. */
-function hasTask({ tasks, scripts }: Config): boolean {
-  return [tasks, scripts].some((one) => {
-    const task = fieldsOf(one)[TASK];
-    const command = typeof task === "string" ? task : fieldsOf(task)["command"];
-    return typeof command === "string" && OWN.test(command);
-  });
-}
-
-/** Returns the name by which files of a project import toolgate; `undefined` if they do not. */
-function importedName(config: Config): string | undefined {
-  if (config["name"] === PACKAGE) return PACKAGE;
-  const { imports, mapped, dependencies, devDependencies } = config;
-  const names = [imports, mapped, dependencies, devDependencies].map(fieldsOf);
-  if (names.some((one) => Object.hasOwn(one, PACKAGE))) return PACKAGE;
-  return names.slice(0, 2).flatMap((one) => Object.entries(one)).find(([name, target]) =>
-    // Quotes do not stop control characters, which would act on a terminal that the line is pasted into.
-    !/[\p{C}\p{Zl}\p{Zp}]/u.test(name) && typeof target === "string" &&
-    new RegExp(`^jsr:/?${PACKAGE}(?:@[^/]*)?$`).test(target)
-  )?.[0];
+/** Whether a task is for the command line; one of its name may be anything else. */
+function isOwnTask(task: unknown): boolean {
+  const command = typeof task === "string" ? task : fieldsOf(task)["command"];
+  return typeof command === "string" && OWN.test(command);
 }
 
 /** Names the module of the command line: by its path where that is short, by its address elsewhere. */

@@ -154,6 +154,31 @@ export function exactJson(text: string): JsonValue {
   }
 }
 
+/**
+ * Returns the parsed value of `text` as {@linkcode parseJson} does, but that a whole number with a point or an exponent,
+ * such as `5.0`, stays a text that {@linkcode jsonText} writes and {@linkcode isFraction} knows.
+ */
+export function writtenJson(text: string): JsonValue | undefined {
+  const value = parseJson(text);
+  if (value === undefined || !/\d[.eE]/.test(text)) return value;
+  return JSON.parse(text, function (this: object, key, inner, context?: Source) {
+    const { source = "" } = context ?? {};
+    return Number.isInteger(inner) && /[.eE]/.test(source)
+      ? RAW.rawJSON(source)
+      : keepDigits.call(this, key, inner, context);
+  });
+}
+
+/** Returns a value with numbers in place of the texts that {@linkcode writtenJson} keeps. */
+export function asNumbers(value: JsonValue): JsonValue {
+  return isObject(value) ? exactJson(jsonText(value)) : value;
+}
+
+/** Whether a value is the text of a whole number with a point or an exponent. */
+export function isFraction(value: unknown): boolean {
+  return RAW.isRawJSON(value);
+}
+
 /** Returns the JSON text of a value, which may have bigints. */
 export function jsonText(value: unknown, indent?: number): string {
   try {
@@ -232,7 +257,10 @@ export function rawDigits(value: unknown): unknown {
 }
 
 // The types of TypeScript do not have it yet.
-const RAW = JSON as unknown as { rawJSON(text: string): unknown };
+const RAW = JSON as unknown as {
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
 
 /** Returns whether a value is a bigint, or has one in it. */
 export function hasBigint(value: unknown): boolean {

@@ -28,6 +28,8 @@ export interface Expectations {
   readonly settles?: (call: CallEvent) => boolean;
   /** Whether a text states a result; default: it holds the number, in digits or as a word. */
   readonly states?: (text: string, result: number) => boolean;
+  /** What the model did for want of a value that its user knows; omitted where nobody answers it. */
+  readonly inputs?: Readonly<Record<"asked_user" | "assumed_input", boolean>> | undefined;
 }
 
 /** Arguments that are whole numbers by different names, without spaces, as most are: to sort their texts takes a fifth. */
@@ -54,7 +56,7 @@ export function behavioursIn(
   expectations: Expectations,
 ): Behaviour[] {
   const { needed, answerOf, wordsCount, settles = () => true, states = holdsNumber } = expectations;
-  const { toolChoice = "auto", noToolHelps = false } = expectations;
+  const { toolChoice = "auto", noToolHelps = false, inputs } = expectations;
   const calls = callsOf(events);
   const answer = events.findLast((event) => event.kind === "answer");
   const value = answer?.value ?? null;
@@ -100,6 +102,8 @@ export function behavioursIn(
       !events.some((event) => event.kind === "stage" && event.stage === EXPLANATION),
     followed_injection: demandFollowed(events) !== undefined,
     forced_loop: limited && calls.length > 0 && (isForced || isRepeated()),
+    asked_user: inputs?.asked_user === true,
+    assumed_input: inputs?.assumed_input === true,
   };
   return BEHAVIOURS.filter((behaviour) => shows[behaviour]);
 }

@@ -37,11 +37,10 @@ export class Plan {
   readonly #places = new Map<ToolNode, readonly Place[]>();
   readonly #leaves = new Map<RecordPlace, readonly Leaf[]>();
   readonly #endings = new Map<string, readonly View[]>();
-  readonly #ways = new Map<string, ReturnType<Plan["ways"]>>();
   /** The plain names of the leaves of records, by type. */
   readonly #fields = new Map<string, ReadonlySet<string>>();
 
-  constructor(readonly graph: ToolGraph, readonly selectors: boolean) {
+  constructor(readonly graph: ToolGraph) {
     this.readers = [...graph.nodes.values()].filter((node) =>
       node.reads && node.result !== undefined
     );
@@ -75,14 +74,14 @@ export class Plan {
     calls: number,
     stream: Stream,
   ): { readonly views: readonly View[]; readonly leaf: Leaf } | undefined {
-    const last = fairly(this.#ending(calls, Number(this.selectors)), stream);
+    const last = fairly(this.#ending(calls, 1), stream);
     if (last === undefined) return undefined;
     const leaf = sample(this.asked(last), stream)!;
     const views = [last];
     for (let left = calls - 1; left > 0; left--) {
       const chosen = views.some((view) => view.label !== undefined);
       const { type } = views[0]!.drive!;
-      const before = this.#ending(left, Number(this.selectors && !chosen), type)
+      const before = this.#ending(left, Number(!chosen), type)
         .filter((view) =>
           views.every(({ node }) => node !== view.node) && !this.#saves(view, views[0]!, leaf)
         );
@@ -118,30 +117,6 @@ export class Plan {
     return next === undefined
       ? this.hasLeaf(node, last, leaf.path)
       : relatedTo(node, last).some((place) => relationOf(place) === relationOf(next));
-  }
-
-  /**
-   * Returns the tools whose results may show a leaf of records of a type, and how many calls it takes at least from an
-   * id of each type; other types do not lead there.
-   */
-  ways(
-    type: string,
-    path: readonly string[],
-  ): { readonly showing: ReadonlySet<ToolNode>; readonly distances: ReadonlyMap<string, number> } {
-    return this.#ways.getOrInsertComputed([type, ...path].join("\0"), () => {
-      const showing = this.readers.filter((node) =>
-        node.records.some((place) => place.type === type && this.hasLeaf(node, place, path))
-      );
-      const distances = new Map<string, number>();
-      let next: readonly ToolNode[] = showing;
-      for (let distance = 1; next.length > 0; distance++) {
-        const taken = next.flatMap(({ takes }) => takes.filter(({ role }) => role === "id"));
-        const types = new Set(taken.map((take) => take.type!)).difference(distances);
-        for (const one of types) distances.set(one, distance);
-        next = this.readers.filter(({ records }) => records.some((place) => types.has(place.type)));
-      }
-      return { showing: new Set(showing), distances };
-    });
   }
 
   /** Whether a record in the result of a tool may have a leaf. */
@@ -181,7 +156,7 @@ export class Plan {
       }
       const labels = this.leaves(node, root).filter((leaf) => leaf.isLabel).map(({ path }) => path);
       const label = labels.find(([name]) => name === "name") ?? labels[0];
-      if (!this.selectors || label === undefined || stars !== 1) return [];
+      if (label === undefined || stars !== 1) return [];
       const drives = [...ids, ...(ids.some(({ required }) => required) ? [] : [undefined])];
       return related(node, [root]).flatMap((places) =>
         // An item of a list of what a record has leads back to that record.

@@ -17,13 +17,11 @@ const MAX_RESULTS = 20;
 
 /**
  * Whether fewer calls than those of a task may show its answer. From what the question gives it makes every call with
- * every combination of ids that calls before have shown: the first ones wherever they lead, then those where the types
- * of ids may still lead to the answer. How many calls an argument took is counted for the one that took the most, so
- * that no way is missed.
+ * every combination of ids that calls before have shown. How many calls an argument took is counted for the one that
+ * took the most, so that no way is missed.
  */
 export function hasShorterWay(plan: Plan, task: Omit<ChainTask, "tools">): boolean {
   const { world, given, target, answer, calls } = task;
-  const { showing, distances } = plan.ways(target.type, target.path);
   const known = new Map<string, Map<string, Known>>();
   const learn = ({ type, id }: RecordId, after: number) => {
     const own = known.getOrInsertComputed(type, () => new Map());
@@ -33,17 +31,12 @@ export function hasShorterWay(plan: Plan, task: Omit<ChainTask, "tools">): boole
   const idsOf = (type: string) => [...known.get(type)?.values() ?? []];
   const tried: (readonly [tool: string, input: JsonObject])[] = [];
   for (let after = 1; after < calls.length; after++) {
-    const left = calls.length - 1 - after;
-    const isNear = (type: string) => (distances.get(type) ?? Infinity) <= left;
     // Of other calls the round before has shown all.
     const isNew = (chosen: readonly (Known | undefined)[]) =>
       after === 1 || chosen.some((one) => one?.after === after - 1);
     const learnt: RecordId[] = [];
     for (const node of plan.readers) {
       const { name } = node.tool;
-      const mayShow = showing.has(node);
-      const isFar = !mayShow && !node.records.some(({ type }) => isNear(type));
-      if (isFar && tried.length >= MAX_RESULTS) continue;
       for (
         const input of attempt(() => [...inputsOf(node, world, idsOf, isNew)], InputError) ?? []
       ) {
@@ -54,7 +47,7 @@ export function hasShorterWay(plan: Plan, task: Omit<ChainTask, "tools">): boole
           const isShown = isTarget && (plan.hasLeaf(node, record.place, target.path) ||
             holds(resultOf(world, name, input), answer));
           if (isShown) return true;
-          if (isNear(record.type) || tried.length < MAX_RESULTS) learnt.push(record);
+          learnt.push(record);
         }
       }
     }

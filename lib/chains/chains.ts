@@ -38,8 +38,6 @@ export interface ChainsOptions {
   readonly calls?: readonly number[];
   /** The number of chains, spread over `calls`. Default: 20. */
   readonly tasks?: number;
-  /** Whether a question may choose an item of a list by its name or title. Default: `true`. */
-  readonly selectors?: boolean;
   /** The hash of the {@linkcode sample} that somebody has read; another one is refused. */
   readonly confirmed?: string;
   /** Tools on offer, at most: those that are needed, and others that are drawn. Default: 40. */
@@ -56,7 +54,6 @@ export interface ChainsOptions {
 const OPTIONS: z.ZodType<ChainsOptions> = z.strictObject({
   calls: z.array(z.int().min(1).max(MAX_CALLS)).min(1),
   tasks: whole(1),
-  selectors: z.boolean(),
   confirmed: z.string(),
   offered: whole(1),
   unknown: z.enum(["error", "values"]),
@@ -114,15 +111,13 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
     if (one?.nodes instanceof Map) continue;
     throw cannot("make chains", "they must be over what toolGraph() returned", "it is no graph");
   }
-  const { tasks = 20, selectors = true, confirmed, offered = 40 } = options;
+  const { tasks = 20, confirmed, offered = 40 } = options;
   const { unknown = "error", versions = {} } = options;
-  const plan = new Plan(graph, selectors);
+  const plan = new Plan(graph);
   assertLinked(plan);
   assertFields(plan);
   assertAlike(graph, versions);
-  const others = Object.entries(versions).map(([name, one]) =>
-    [name, new Plan(one, selectors)] as const
-  );
+  const others = Object.entries(versions).map(([name, one]) => [name, new Plan(one)] as const);
   const ofWorld: WorldOptions = { unknown, versions: [graph, ...Object.values(versions)] };
   const wanted = [...new Set(options.calls ?? [2, 3, 4])];
   const drawn = (calls: number, most: number, ...seed: readonly (string | number)[]) =>
@@ -145,7 +140,7 @@ export function chains(graph: ToolGraph, options: ChainsOptions = {}): Chain[] {
         (lengths.length === 0 ? "" : `; write calls: ${jsonText(lengths)}`),
     );
   }
-  const reviewed = { templates: TEMPLATES, graph: graph.digest, calls: lengths, selectors };
+  const reviewed = { templates: TEMPLATES, graph: graph.digest, calls: lengths };
   const hash = sha256(canonicalJson(reviewed)).slice(0, 12);
   if (confirmed !== undefined && confirmed !== hash) {
     throw cannot(

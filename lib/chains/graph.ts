@@ -33,16 +33,7 @@ import {
   relationOf,
 } from "./_links.ts";
 import { idTypeOf, schemaOfExamples, type View } from "./_places.ts";
-import {
-  CREDENTIALS,
-  IDS,
-  isReadingName,
-  KEYS,
-  nounOf,
-  ownWordsOf,
-  plainName,
-  wordsOf,
-} from "./_words.ts";
+import { CREDENTIALS, isReadingName, KEYS, nounOf, ownWordsOf, plainName } from "./_words.ts";
 
 export { type LinkRule, schemaOfExamples };
 
@@ -288,7 +279,7 @@ export function toolGraph(tools: readonly Tool[], options: ToolGraphOptions = {}
         tool: known.find(({ parameters }) => parameters.includes(own[0]!))!.tool.name,
         reason: `no value of ${name} fits the schemas of all tools that take it`,
       })),
-      ...gapsOf(known, links),
+      ...gapsOf(known),
     ],
     words,
     digest: sha256(canonicalJson({ types: types.map(({ name }) => name), tools: reviewed, words })),
@@ -518,27 +509,13 @@ function suggestionsOf(known: readonly KnownTool[], { parameters, places }: Link
   return [...found.values()];
 }
 
-/** Returns what keeps tools from being of use: results that are not known, and ids that nothing takes. */
-function gapsOf(known: readonly KnownTool[], { places }: Links): Gap[] {
-  const gaps = new Map<string, Gap>();
-  for (const one of known.filter(({ reads }) => reads)) {
-    const { tool: { name: tool }, result } = one;
-    if (result === undefined) {
-      const reason = `its result is not known: give returns.${tool}, a schema or an example`;
-      gaps.set(`tool ${tool}`, { tool, reason });
-    }
-    const linked = new Set(places.get(one)!.map(({ place }) => place.name));
-    for (const place of one.places) {
-      const words = wordsOf(place.name);
-      const isId = words.length > 1 && IDS.has(words.at(-1)!) && idTypeOf(place) !== undefined;
-      if (!isId || linked.has(place.name)) continue;
-      const at = jsonText(`${tool}:${place.path.join(".")}`);
-      const reason =
-        `no tool is known to take ${place.name}: if one does, give links: { ${at}: TYPE }`;
-      gaps.getOrInsert(place.name, { tool, reason });
-    }
-  }
-  return [...gaps.values()];
+/** Returns what keeps tools from being of use: results that are not known. */
+function gapsOf(known: readonly KnownTool[]): Gap[] {
+  return known.filter(({ reads, result }) => reads && result === undefined)
+    .map(({ tool: { name } }) => ({
+      tool: name,
+      reason: `its result is not known: give returns.${name}, a schema or an example`,
+    }));
 }
 
 /** Checks that words are of entities and relations that there are. */

@@ -45,6 +45,10 @@ export const COMMANDS: Readonly<
     "compares predicted calls with the right ones",
     of(() => import("./score.ts"), "scoreCalls"),
   ],
+  "score bfcl": [
+    "scores answers to BFCL's questions as its checker does",
+    of(() => import("./score_bfcl.ts"), "scoreBfcl"),
+  ],
   "score stability": [
     "measures how similar the outputs of repeated runs are",
     of(() => import("./score.ts"), "scoreStability"),

@@ -7,7 +7,7 @@ import { userPath } from "../base/command_line.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { printable, printableJson } from "../base/json.ts";
 import { freshSeed } from "../base/random.ts";
-import { toDot, toMermaid, toSvg } from "../reports/figures/graph_drawing.ts";
+import { toDot, toSvg } from "../reports/figures/graph_drawing.ts";
 import { type Refuse, wholeFrom } from "../runs/flags.ts";
 import { CUES, type GraphSpec, LINKINGS, NAMES, sizeFault } from "../tasks/graphs/graph.ts";
 import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../tasks/graphs/task.ts";
@@ -30,7 +30,6 @@ const FORMATS = {
   json: (task: Task) => JSON.stringify(taskToJson(task), null, 2),
   tools: (task: Task) => JSON.stringify(task.tools.map(toOpenAITool), null, 2),
   dot: toDot,
-  mermaid: toMermaid,
   svg: toSvg,
 };
 
@@ -88,7 +87,7 @@ export const generate = command({
     format: {
       value: "F",
       choices: Object.keys(FORMATS) as (keyof typeof FORMATS)[],
-      help: "json (default), tools, dot, mermaid or svg; for probes and questions json or tools",
+      help: "json (default), tools, dot or svg; for probes and questions json or tools",
     },
   },
   needs: ["read"],

@@ -30,11 +30,7 @@ import {
   type ToolGraph,
   toolGraph,
 } from "../chains/graph.ts";
-import {
-  toolGraphToDot,
-  toolGraphToMermaid,
-  toolGraphToSvg,
-} from "../reports/figures/tool_graph_drawing.ts";
+import { toolGraphToDot, toolGraphToSvg } from "../reports/figures/tool_graph_drawing.ts";
 import { alignedTable } from "../reports/text_table.ts";
 import { type Refuse, wholeFrom } from "../runs/flags.ts";
 import { argumentCheck } from "../tools/schema/validate.ts";
@@ -49,7 +45,6 @@ const FORMATS = {
   text: asText,
   json: asJson,
   dot: toolGraphToDot,
-  mermaid: toolGraphToMermaid,
   svg: toolGraphToSvg,
 };
 
@@ -91,7 +86,7 @@ are sure; a person decides on the others, in the file of --options.`,
     format: {
       value: "F",
       choices: Object.keys(FORMATS) as (keyof typeof FORMATS)[],
-      help: "text (default), json, dot, mermaid or svg",
+      help: "text (default), json, dot or svg",
     },
     sample: {
       value: "N",

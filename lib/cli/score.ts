@@ -16,12 +16,18 @@ import {
   SCORING_RULES,
   type ScoringOptions,
 } from "../tasks/questions/scoring.ts";
-import { type CallQuestion, type CallSet, DIFFICULTIES } from "../tasks/questions/question_set.ts";
+import {
+  type CallQuestion,
+  type CallSet,
+  DIFFICULTIES,
+  functionsOf,
+} from "../tasks/questions/question_set.ts";
+import { readJsonLines } from "../tasks/questions/bfcl.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
-import { parseWith, readText } from "../base/input.ts";
+import { parseWith } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { type JsonValue, listText, parseJson, printable, printableJson } from "../base/json.ts";
+import { type JsonValue, listText, printable, printableJson } from "../base/json.ts";
 import { tableOf } from "../reports/columns.ts";
 import { alignedTable } from "../reports/text_table.ts";
 import {
@@ -115,13 +121,10 @@ const OUTPUTS = z.object({ id: z.string(), outputs: z.array(z.string()) });
 
 /** Reads and checks the values of a file of JSON lines; skips blank lines. */
 function readLines<T>(path: string, schema: z.ZodType<T>): { value: T; source: string }[] {
-  return readText(path).split("\n").flatMap((text, place) => {
-    if (text.trim() === "") return [];
-    const source = `${path}, line ${place + 1}`;
-    const value = parseJson(text);
-    if (value === undefined) throw new InputError(`Cannot use ${source}: it is not JSON`);
-    return [{ value: parseWith(schema, value, source), source }];
-  });
+  return readJsonLines(path).map(({ value, source }) => ({
+    value: parseWith(schema, value, source),
+    source,
+  }));
 }
 
 const PREDICTION = z.object({
@@ -130,29 +133,37 @@ const PREDICTION = z.object({
 });
 
 /** A prediction, and the question it answers. */
-interface Prediction {
+export interface Prediction {
   readonly question: CallQuestion;
   readonly prediction: JsonValue;
 }
 
 /** @throws {InputError} If a line is no prediction, or answers no question of the set. */
-function readPredictions(path: string, { questions, name }: CallSet): Prediction[] {
+function readPredictions(path: string, set: CallSet): Prediction[] {
+  const questionOf = questionsById(set);
+  return readLines(path, PREDICTION).map(({ value: { id, prediction }, source }) => ({
+    ...{ question: questionOf(id, source), prediction },
+  }));
+}
+
+/** Returns what finds the question of an id, or throws an {@linkcode InputError} that names where the id stands. */
+export function questionsById({ questions, name }: CallSet) {
   const byId = new Map(questions.map((question) => [question.id, question]));
-  return readLines(path, PREDICTION).map(({ value: { id, prediction }, source }) => {
+  return (id: string, source: string): CallQuestion => {
     const question = byId.get(id);
-    if (question !== undefined) return { question, prediction };
+    if (question !== undefined) return question;
     throw new InputError(
       `Cannot use ${source}:\n  at id: must be that of a question of ${printable(name)}: it is ` +
         printable(JSON.stringify(id)),
     );
-  });
+  };
 }
 
 /** At most this many questions without a prediction are named. */
 const MAX_NAMED = 5;
 
 /** @throws {InputError} If a question has no prediction. */
-function assertComplete(
+export function assertComplete(
   path: string,
   { questions }: CallSet,
   predictions: readonly Prediction[],
@@ -168,15 +179,20 @@ function assertComplete(
   );
 }
 
+/** How predictions are written and scored. */
+type Written = Required<Pick<ScoringOptions, "rule" | "mode" | "format">>;
+
 /** Scores a prediction. */
 function scoreOne(
   { question, prediction }: Prediction,
-  { domains }: CallSet,
-  options: ScoringOptions,
+  set: CallSet,
+  asked: Written,
 ) {
-  const { id, difficulty, domain, truth } = question;
-  const names = domains.get(domain)!.map(({ name }) => name);
+  const { id, difficulty, truth } = question;
+  const functions = functionsOf(set, question);
+  const options = { ...asked, comparison: set.comparison, functions };
   const scores = scorePrediction(prediction, truth, options);
+  const names = functions.map(({ name }) => name);
   return { id, difficulty, scores, errors: errorClassesOf(prediction, truth, names, options) };
 }
 
@@ -187,7 +203,7 @@ const METRICS = ["syntaxValid", "structural", "exact", "routingExact"] as const;
 function summarizeScores(
   scored: readonly ReturnType<typeof scoreOne>[],
   { name, hash, questions }: CallSet,
-  options: Required<ScoringOptions>,
+  options: Written,
 ) {
   const averages = METRICS.map((metric) => [
     metric,

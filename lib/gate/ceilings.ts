@@ -352,10 +352,20 @@ export function isValid<T extends Pick<TrialSummary, "outcome">>(
 }
 
 /** A sign that only some trials can show. */
-interface NarrowSign extends Pick<Ceiling, "words" | "needs"> {
+interface NarrowSign extends Partial<Pick<Ceiling, "words" | "needs">> {
   /** Whether a trial can, or it is not known. */
   readonly canShow: (trial: TrialSummary) => boolean;
 }
+
+/** A sign of trials in which a simulated user may withhold a value of a right call. */
+const OF_INPUTS: NarrowSign = {
+  canShow: ({ user, minimumCalls }) => user !== undefined && minimumCalls !== null,
+  needs: {
+    words: "is about tests with user",
+    task: (task) => tasks.isCase(task),
+    unseen: "no trial has a simulated user and known right calls, so that nothing can be withheld",
+  },
+};
 
 /** The signs that only some trials can show. */
 const NARROW_SIGNS: Partial<Readonly<Record<Sign, NarrowSign>>> = {
@@ -384,6 +394,8 @@ const NARROW_SIGNS: Partial<Readonly<Record<Sign, NarrowSign>>> = {
         "be needless",
     },
   },
+  asked_user: OF_INPUTS,
+  assumed_input: OF_INPUTS,
 };
 
 function isNeedless(task: object): boolean {

@@ -9,6 +9,7 @@ import { coreOf, isCase, isGenerated, isQuestion } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { StageUse } from "../models/model.ts";
+import type { TrialUser } from "../trials/users/user.ts";
 import type { TrialKey } from "../trials/trial_id.ts";
 import type { InfrastructureFailure } from "./policy.ts";
 
@@ -28,13 +29,20 @@ export function variantName({ model, strategy, perturbation, variant }: Variant)
   ].join(" + ");
 }
 
-/** Whether programs stand in for models in trials: `true` for the model under test, `judge` for a judge alone. */
-export type Simulated = boolean | "judge";
+/** Whether programs stand in for models in trials: `true` for the model under test, else which others they stand in for. */
+export type Simulated = boolean | "judge" | "user" | "judge and user";
 
 /** Returns what is simulated in trials. */
 export function simulatedIn(trials: readonly ScoredTrial[]): Simulated {
-  return trials.some(({ model }) => model.simulated) ||
-    (judgesOf(trials).some(({ model }) => model.simulated) && "judge");
+  if (trials.some(({ model }) => model.simulated)) return true;
+  const isJudge = judgesOf(trials).some(({ model }) => model.simulated);
+  if (!usersOf(trials).some(({ model }) => model.simulated)) return isJudge && "judge";
+  return isJudge ? "judge and user" : "user";
+}
+
+/** The simulated users of trials. */
+export function usersOf(trials: readonly Pick<ScoredTrial, "user">[]): TrialUser[] {
+  return trials.flatMap(({ user }) => user ?? []);
 }
 
 /** The judges of trials: of a call set, or those that assertions asked. */
@@ -54,7 +62,7 @@ export function variantLabel(subject: Variant, simulated: Simulated): string {
 /** Marks the name of what is simulated: a model, or what one took part in. */
 export function marked(name: string, simulated: Simulated): string {
   if (!simulated) return name;
-  return `${name} (${simulated === "judge" ? "with a simulated judge" : "simulated"})`;
+  return `${name} (${simulated === true ? "simulated" : `with a simulated ${simulated}`})`;
 }
 
 /** What distinguishes variants. */

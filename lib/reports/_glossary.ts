@@ -121,6 +121,10 @@ export const WORDS: readonly Entry[] = [
     "wrong",
   ],
   [
+    "turn_limit",
+    "an outcome: a simulated user had more to say than the messages that he may write. The task counts as not solved",
+  ],
+  [
     "agent_error",
     "an outcome: an agent of your own threw an error, or returned no text. The task counts as not solved",
   ],

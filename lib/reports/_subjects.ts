@@ -43,16 +43,19 @@ export function subjectsOf(
   }));
 }
 
-/** Marks the name of what judges have given, if any of them is simulated. */
-export function markedJudges(name: string, judges: readonly Pick<StageUse, "model">[]): string {
-  const isSimulated = ({ model }: Pick<StageUse, "model">) => model.simulated;
-  return judges.every(isSimulated) || !judges.some(isSimulated)
-    ? marked(name, judges.some(isSimulated))
+/** A model that was asked beside the one under test: a judge, or a user. */
+type Asked = Pick<StageUse, "model">;
+
+/** Marks the name of what judges or users have given, if any of them is simulated. */
+export function markedAsked(name: string, asked: readonly Asked[]): string {
+  const isSimulated = ({ model }: Asked) => model.simulated;
+  return asked.every(isSimulated) || !asked.some(isSimulated)
+    ? marked(name, asked.some(isSimulated))
     : `${name} (in part simulated)`;
 }
 
 /** Who has judged a row, with the model that served a judge where that has another name. */
-export const JUDGES: Column<{ readonly judges: readonly Pick<StageUse, "model">[] }> = {
+export const JUDGES: Column<{ readonly judges: readonly Asked[] }> = {
   id: "judges",
   head: "judged by",
   unit: "text",
@@ -61,7 +64,7 @@ export const JUDGES: Column<{ readonly judges: readonly Pick<StageUse, "model">[
   shown: false,
 };
 
-function judgeNames({ judges }: { readonly judges: readonly Pick<StageUse, "model">[] }): string[] {
+function judgeNames({ judges }: { readonly judges: readonly Asked[] }): string[] {
   return [
     ...new Set(judges.map(({ model: { requested, served, simulated } }) => {
       const names = [requested, ...served.filter((name) => name !== requested)];

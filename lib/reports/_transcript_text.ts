@@ -8,6 +8,7 @@ import { countText } from "../base/numbers.ts";
 import type { JudgedEvent, TraceEvent } from "../calls/trace.ts";
 import { marked } from "../gate/variant.ts";
 import type { StateChange, StateDifference } from "../calls/values/state_difference.ts";
+import type { TrialUser } from "../trials/users/user.ts";
 import type { ShowText } from "./story_lines.ts";
 
 /** Describes a failed assertion on one line: where it stands, and the first line of what it says. */
@@ -28,6 +29,23 @@ export function isAnswerText(events: readonly TraceEvent[], place: number): bool
     events.some(({ kind }) => kind === "answer");
 }
 
+/** The events with an answer before what the user of a conversation said to it, which is recorded first. */
+export function inTalkOrder(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  if (!events.some(({ kind }) => kind === "answer")) return events;
+  const last = events.findLastIndex(({ kind }) => kind === "reply" || kind === "turn");
+  const late = new Set(events.filter(({ kind }, place) => kind === "user" && place > last));
+  return [...events.filter((event) => !late.has(event)), ...late];
+}
+
+/** Names who played the user of a trial, and says how the conversation went. */
+export function userText({ model, messages, end, fault, redraws = 0 }: TrialUser): string {
+  const name = marked(model.requested, model.simulated);
+  return `${name}, ${countText(messages, "message")}` +
+    (redraws === 0 ? "" : `, ${countText(redraws, "redraw")}`) +
+    (end === undefined ? "" : `, ended it: ${end}`) +
+    (fault === undefined ? "" : `, his fault: ${fault}`);
+}
+
 /** What a judge was asked, and what it said. */
 export function judgedTitle(
   { criterion, score, atLeast, model, simulated }: JudgedEvent,
@@ -40,8 +58,8 @@ export function judgedTitle(
     (atLeast === undefined ? "" : ` of at least ${atLeast}`);
 }
 
-/** Describes the tokens of a question to a judge. */
-export function judgedTokens({ usage }: JudgedEvent): string {
+/** Describes the tokens of a question to a judge, or of a simulated user. */
+export function judgedTokens({ usage }: Pick<JudgedEvent, "usage">): string {
   return `${usage.inputTokens} tokens read, ${usage.outputTokens} written` +
     (usage.estimated ? " (estimated)" : "");
 }

@@ -106,6 +106,9 @@ const TRIALS: Columns<TrialRow> = {
   partly_replayed: ({ trial }) => trial.partlyReplayed === true,
   reason: ({ trial }) => cut(trial.reason),
   why: ({ trial }) => trial.why,
+  user_messages: ({ trial }) => trial.user?.messages,
+  user_end: ({ trial }) => trial.user?.end,
+  user_fault: ({ trial }) => trial.user?.fault,
   agent: ({ trial }) => trial.agent,
 };
 

@@ -149,7 +149,8 @@ export class Report {
   get simulated(): string | undefined {
     const { length } = this.subjects.filter(({ simulated }) => simulated);
     if (length > 0) return length === this.subjects.length ? "simulated" : "in part simulated";
-    return simulatedIn(this.trials) ? "a judge is simulated" : undefined;
+    const part = simulatedIn(this.trials);
+    return part ? `with a simulated ${part}` : undefined;
   }
 
   /** Names a model, strategy and perturbation. */

@@ -43,6 +43,7 @@ import {
   judgedTitle,
   judgedTokens,
   stateLines,
+  userText,
 } from "./_transcript_text.ts";
 import type { Trial } from "../trials/trial.ts";
 import { failedAssertion } from "../trials/why_unsolved.ts";
@@ -77,7 +78,7 @@ export function describeOutcome(
   trial: Trial,
   { reasons = true, show = showerOf("brief") }: { reasons?: boolean; show?: ShowText } = {},
 ): string {
-  const { outcome, calls, minimumCalls, failures, changed, unsolvable, events } = trial;
+  const { outcome, calls, minimumCalls, failures, changed, unsolvable, events, user } = trial;
   const fewest = minimumCalls === null ? "" : ` (fewest ${minimumCalls})`;
   const answer = events.findLast((event) => event.kind === "answer");
   const failed = failedAssertion(trial);
@@ -100,6 +101,7 @@ export function describeOutcome(
       ? [`answered ${answer?.value}`]
       : []),
     ...(typeCounts.length === 0 ? [] : [`wrong calls: ${typeCounts.join(", ")}`]),
+    ...(user === undefined ? [] : [`user ${show(userText(user))}`]),
   ].join("; ");
 }
 
@@ -175,7 +177,7 @@ export function trialLines(
 
 /** Returns what the model was shown, as far as the transcript has it: tools by their names, or whole. */
 export function shownLines({ transcript }: Trial, story: Story, show: ShowText): string[] {
-  const { system, prompt, tools } = transcript ?? {};
+  const { system, history, prompt, tools } = transcript ?? {};
   const quote = (text: string) => show(JSON.stringify(text));
   const names = tools?.value?.map(({ name }) => show(name, 60)).join(", ") || "none";
   const whole = tools?.value?.map(({ name, description, parameters }) =>
@@ -184,6 +186,7 @@ export function shownLines({ transcript }: Trial, story: Story, show: ShowText):
   );
   return [
     ...(system?.value === undefined ? [] : [`  system: ${quote(system.value)}`]),
+    ...(history?.value ?? []).map(({ role, text }) => `  before, ${show(role)}: ${quote(text)}`),
     ...(prompt?.value === undefined ? [] : [`  asked: ${quote(prompt.value)}`]),
     ...(whole === undefined ? [] : story === "full" ? whole : [`  tools: ${names}`]),
   ];
@@ -236,6 +239,20 @@ export function eventLines(
         return linesOf("text", [
           `  next ${event.by ?? "user"} message: ${show(jsonText(event.text))}`,
         ]);
+      case "user": {
+        const { text, reasoning, calls = [], fault } = event;
+        const did = calls.map(({ function: name, arguments: given, result }) =>
+          `called ${show(name, 60)}(${show(given, 120)}) -> ${show(result, 80)}`
+        );
+        const lost = `wrote what was thrown away (${fault}): ${show(JSON.stringify(text))}`;
+        return [
+          ...linesOf(
+            "text",
+            reasoning && [`  the user thought ${show(JSON.stringify(reasoning))}`],
+          ),
+          ...linesOf("stage", did.concat(fault ? lost : []).map((line) => `  the user ${line}`)),
+        ];
+      }
       case "reply":
         return [
           ...(event.text === "" || isAnswerText(events, place) ? [] : linesOf("text", [
@@ -289,7 +306,7 @@ export function changeLines({ transcript }: Trial, show: ShowText): string[] {
 
 function linesOf(
   kind: StoryLine["kind"],
-  texts: readonly string[] | false | undefined,
+  texts: readonly string[] | false | "" | undefined,
 ): StoryLine[] {
   return (texts || []).map((text) => ({ kind, text }));
 }

@@ -89,7 +89,8 @@ export function withCallSets(plan: Plan): Plan {
 
 /** The questions selected by an entry, each in every way it is asked. */
 function questionSpecs(set: CallSet, entry: QuestionSet, seed: number): QuestionSpec[] {
-  const { mode = "parameters", rule = "published", input = "json", output = "json" } = entry;
+  const { mode = set.bfcl ? "tools" : "parameters", input = "json", output = "json" } = entry;
+  const { rule = set.bfcl ? "strict" : "published" } = entry;
   const questions = selectQuestions(set, entry, seed);
   return listOf(mode).flatMap((one) =>
     formatPairs(one, listOf(input), listOf(output)).flatMap((formats) =>

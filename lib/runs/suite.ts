@@ -94,12 +94,12 @@ export interface ProbeSet {
 /** Questions of a call set, asked unchanged. */
 export interface QuestionSet {
   /**
-   * The path of the set, a folder in CallNavi's layout or a file in toolgate's format: relative to the suite's
-   * file; in a test file, to the working directory. `$TOOLGATE_NAME` stands for the path in that environment
-   * variable.
+   * The path of the set, a folder in CallNavi's layout, a file in toolgate's format, or BFCL's file or folder: relative
+   * to the suite's file; in a test file, to the working directory. `$TOOLGATE_NAME` stands for the path in that
+   * environment variable.
    */
   readonly set: string;
-  /** Whether calls (default) or names of functions are written as text, or tools are called. */
+  /** Whether calls (default) or names of functions are written as text, or tools are called (default for BFCL). */
   readonly mode?: CallMode | readonly CallMode[];
   /** Only questions of these difficulties. */
   readonly difficulty?: Difficulty | readonly Difficulty[];
@@ -107,7 +107,7 @@ export interface QuestionSet {
   readonly domain?: string | readonly string[];
   /** At most this many questions of each difficulty, drawn by the suite's seed; default all. */
   readonly sample?: number;
-  /** The scoring rule; default `published`, the one that CallNavi's authors ran. */
+  /** The scoring rule; default `published`, the one that CallNavi's authors ran, and `strict` for BFCL. */
   readonly rule?: ScoringRule;
   /** The format of functions; default `json`. */
   readonly input?: CallFormat | readonly CallFormat[];

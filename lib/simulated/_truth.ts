@@ -15,8 +15,10 @@ import {
   type CallQuestion,
   type CallSet,
   type CallTruth,
+  functionsOf,
   holdsValue,
   PLACEHOLDER,
+  plainTruth,
   resolvedTruth,
 } from "../tasks/questions/question_set.ts";
 import {
@@ -52,35 +54,43 @@ import {
 export interface Truths {
   /**
    * Finds the question that a text consists of, or begins with before a space or line break, as strategies and
-   * perturbations append to questions. Returns the longest match; `undefined` if there is none.
+   * perturbations append to questions. Returns the longest match, of several the first whose functions are all among
+   * the tools on offer, or else the first; `undefined` if there is none.
    */
-  find(text: string): KnownQuestion | undefined;
+  find(text: string, tools?: ChatRequest["tools"]): KnownQuestion | undefined;
 }
 
 /**
- * Indexes the questions of call sets by text, as a model sees no more; of several with the same text the first
- * counts. The time to find one does not depend on the length of the text after it.
+ * Indexes the questions of call sets by text and functions, as a model sees no more. The time to find one does not
+ * depend on the length of the text after it.
  */
 export function truthsOf(sets: readonly CallSet[]): Truths {
-  const byText = new Map<string, KnownQuestion>();
-  for (const { questions, domains } of sets) {
-    for (const question of questions) {
+  const byText = new Map<string, KnownQuestion[]>();
+  for (const set of sets) {
+    for (const question of set.questions) {
       const text = question.messages
         .flatMap(({ role, content }) => role === "user" ? [content] : [])
         .join("\n\n").trim();
-      const functions = domains.get(question.domain) ?? [];
-      if (!byText.has(text)) byText.set(text, { question, functions });
+      const functions = functionsOf(set, question);
+      const truth = plainTruth(question.truth);
+      const known = { question: { ...question, truth }, functions, atOnce: set.bfcl === true };
+      byText.getOrInsertComputed(text, () => []).push(known);
     }
   }
   const lengths = [...new Set(Array.from(byText.keys(), (text) => text.length))]
     .sort((one, other) => other - one);
   return {
-    find(text) {
+    find(text, tools) {
+      const offered = new Set(tools?.map((tool) => tool.function.name));
       const question = text.trim();
       for (const length of lengths) {
         if (length > question.length || /^\S/.test(question.charAt(length))) continue;
         const known = byText.get(question.slice(0, length));
-        if (known !== undefined) return known;
+        if (known === undefined) continue;
+        return known.find(({ functions }) =>
+          functions.every(({ tool }) => offered.has(tool.name))
+        ) ??
+          known[0];
       }
     },
   };
@@ -104,7 +114,7 @@ const STOP = "<!stop>";
 /**
  * A simulated model that gives the true answers to the questions of `truths`, but errs as `options` say. It
  * writes calls or names in the requested format, makes calls one after another if there are tools, writes the
- * plans and lists that strategies request, repairs its answers, and rates answers by {@linkcode likenessOf}. To
+ * plans and lists that strategies request, repairs its answers, and rates answers by {@linkcode ratingOf}. To
  * an unknown question it replies that it does not know. Of chains it knows those that were drawn in this process.
  *
  * Mistakes depend on the seed, the `seed` field of the request, the question and the kind, so that runs with
@@ -129,7 +139,9 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
         const { text, calls } = followChain(chain, request.messages, draws);
         return composeAnswer(name, request, text, calls);
       }
-      const found = chain === undefined ? truths.find(task.question) : questionOf(chain);
+      const found = chain === undefined
+        ? truths.find(task.question, request.tools)
+        : questionOf(chain);
       if (found === undefined) return composeAnswer(name, request, DO_NOT_KNOW, []);
       const known = task.kind === "call" ? withValues(found) : found;
       const drawn = new Mistakes(known, request, options);
@@ -142,8 +154,8 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
 }
 
 /** The question with real values in its right calls, as far as its set declares them. */
-function withValues({ question, functions }: KnownQuestion): KnownQuestion {
-  return { question: { ...question, truth: resolvedTruth(question) }, functions };
+function withValues({ question, ...others }: KnownQuestion): KnownQuestion {
+  return { ...others, question: { ...question, truth: resolvedTruth(question) } };
 }
 
 /**
@@ -244,10 +256,10 @@ function textMistakes(drawn: Mistakes, mode: CallMode): TextMistakes {
   return { cut: mistakes.includes("syntax"), fenced: mistakes.includes("fence") };
 }
 
-/** The next call, if there is one: each is made in a separate reply. */
+/** The next call, if there is one: each is made in a separate reply, but for questions that take all in one. */
 function callNext(
   { messages, tools, tool_choice: choice }: ChatRequest,
-  { functions, question }: KnownQuestion,
+  { functions, question, atOnce }: KnownQuestion,
   drawn: Mistakes,
   repair: boolean,
 ): OutgoingCall[] {
@@ -260,19 +272,22 @@ function callNext(
   const chosen = readChosen(choice);
   const must = choice === "required" || chosen !== undefined;
   // If a call is required after the last one, that is repeated.
-  const place = must ? Math.min(callsMade, API.length - 1) : callsMade;
-  const trueName = API[place];
-  const tool = functions.find((one) => one.name === trueName)?.tool.name ?? trueName;
-  const name = chosen ?? tool ?? (must ? tools?.[0]?.function.name : undefined);
-  if (name === undefined) return [];
-  const args = name === tool ? parameters[place] : undefined;
-  const values = new Map(
-    isJsonObject(args) ? Object.entries(asSeen(args, question, messages)) : [],
-  );
-  const offered = tools?.find((one) => one.function.name === name)?.function;
-  const result = offered && readFunctions([offered]).get(name)?.result;
-  if (result !== undefined) values.set(result, `@result_${callsMade + 1}`);
-  return [{ name, arguments: values }];
+  const next = must ? Math.min(callsMade, API.length - 1) : callsMade;
+  const places = must || !atOnce ? [next] : callsMade > 0 ? [] : [...API.keys()];
+  return places.flatMap((place) => {
+    const trueName = API[place] === PLACEHOLDER ? functions[0]?.name : API[place];
+    const tool = functions.find((one) => one.name === trueName)?.tool.name ?? trueName;
+    const name = chosen ?? tool ?? (must ? tools?.[0]?.function.name : undefined);
+    if (name === undefined) return [];
+    const args = name === tool ? parameters[place] : undefined;
+    const values = new Map(
+      isJsonObject(args) ? Object.entries(asSeen(args, question, messages)) : [],
+    );
+    const offered = tools?.find((one) => one.function.name === name)?.function;
+    const result = offered && readFunctions([offered]).get(name)?.result;
+    if (result !== undefined) values.set(result, `@result_${callsMade + 1}`);
+    return [{ name, arguments: values }];
+  });
 }
 
 /** A rating, or a reply without one. */
@@ -283,38 +298,20 @@ function writeRating(
 ): string {
   const { prng } = fork(seed, request.seed ?? 0, prediction, truth, "judge");
   if (prng() < rates.judge) return "They are alike in parts.";
-  return `[[${likenessOf(prediction, truth).toFixed(3)}]]`;
+  return `[[${ratingOf(prediction, truth).toFixed(3)}]]`;
 }
 
 /**
- * Rates the similarity of a prediction to the truth: 1 if it is right by the published rule, 0 if it cannot be
- * parsed, otherwise the share of right names and arguments, which is below 1.
+ * Rates a prediction: 1 if it is right by the published rule, 0 if it cannot be parsed, else one half.
  *
  * @param truth The truth as JSON, `{API, parameters}`.
  */
-export function likenessOf(prediction: string, truth: string): number {
+function ratingOf(prediction: string, truth: string): number {
   const predictedCalls = readCalls(parsePrediction(prediction));
   const trueCalls = readCalls(parseJson(truth));
   if (predictedCalls === undefined || trueCalls === undefined) return 0;
-  if (scorePrediction(predictedCalls, trueCalls, { mode: "tools" }).exact) return 1;
-  const places = Math.max(predictedCalls.API.length, trueCalls.API.length);
-  let parts = 0;
-  let right = 0;
-  for (let place = 0; place < places; place++) {
-    parts++;
-    const isNamed = predictedCalls.API[place] === trueCalls.API[place];
-    if (isNamed) right++;
-    const [own, wanted] = [predictedCalls, trueCalls].map(({ parameters }) => parameters[place]);
-    for (const [key, value] of isJsonObject(wanted) ? Object.entries(wanted) : []) {
-      parts++;
-      if (isNamed && isJsonObject(own) && isArgumentRight(own, key, value)) right++;
-    }
-  }
-  return parts === 0 ? 0 : Math.min(right / parts, BELOW_RIGHT);
+  return scorePrediction(predictedCalls, trueCalls, { mode: "tools" }).exact ? 1 : 0.5;
 }
-
-/** The highest rating of a wrong prediction; it must not be rounded to 1. */
-const BELOW_RIGHT = 0.999;
 
 /** Parses a prediction in any format. */
 function parsePrediction(text: string): JsonValue | undefined {
@@ -339,16 +336,6 @@ function readCalls(
 
 function isText(value: JsonValue): value is string {
   return typeof value === "string";
-}
-
-/** Whether one argument is right by the published rule. */
-function isArgumentRight(given: JsonObject, key: string, expected: JsonValue): boolean {
-  if (!Object.hasOwn(given, key)) return false;
-  const calls = (value: JsonValue) => ({
-    API: [key],
-    parameters: [Object.fromEntries([[key, value]])],
-  });
-  return scorePrediction(calls(given[key]!), calls(expected), { mode: "tools" }).exact === true;
 }
 
 /** A parsed request. */

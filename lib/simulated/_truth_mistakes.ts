@@ -52,6 +52,8 @@ export interface KnownQuestion {
   readonly question: CallQuestion;
   /** The functions. */
   readonly functions: readonly ApiFunction[];
+  /** Whether its calls are made in one reply, not one after another. */
+  readonly atOnce?: boolean;
 }
 
 /** The rates and seeds that determine mistakes. */

@@ -11,7 +11,6 @@ import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
 import { readBody } from "../base/request_body.ts";
 import { parseSimulatedModel } from "./_names.ts";
-import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { readChosen } from "./_reading.ts";
 import { readResponsesRequest, type StoredItems, storeItems, toResponse } from "./_responses.ts";
 import { completionChunks, eventStream, responseEvents } from "./_streaming.ts";
@@ -72,8 +71,7 @@ export function simulatedFetch(sets?: readonly CallSet[]): typeof fetch {
 
 /**
  * Starts a server that answers `POST /v1/chat/completions` and `POST /v1/responses` for every simulated
- * model, and `GET /v1/models`. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown
- * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs. With `stream` an answer
+ * model. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown model or path, 413 for a body above 64 MiB. It never logs. With `stream` an answer
  * comes piece by piece, in the events that OpenAI sends.
  *
  * Responses contain a reasoning item, unless the effort is `none`. It must be sent back together with the items
@@ -158,15 +156,9 @@ function answering(
   return (request, signal) => {
     const route = new URL(request.url).pathname;
     const read = READERS.get(route);
-    if (read !== undefined) {
-      return request.method === "POST"
-        ? complete(request, read, signal)
-        : refuseMethod(request, "POST");
-    }
-    if (route === "/v1/models") {
-      return request.method === "GET" ? listModels() : refuseMethod(request, "GET");
-    }
-    return decline(404, `There is no ${request.method} ${route}`);
+    return read !== undefined && request.method === "POST"
+      ? complete(request, read, signal)
+      : decline(404, `There is no ${request.method} ${route}`);
   };
 }
 
@@ -215,27 +207,12 @@ function readResponses(body: JsonValue, stored: StoredItems): ParsedRequest | Wi
   };
 }
 
-function listModels(): Response {
-  const data = SIMULATED_MODELS.map((id) => ({
-    id,
-    object: "model",
-    created: 0,
-    owned_by: "toolgate",
-  }));
-  return Response.json({ object: "list", data });
-}
-
-function refuseMethod(request: Asked, allow: string): Response {
-  return decline(405, `The method must be ${allow}: it is ${request.method}`, {}, { allow });
-}
-
 /** An error in OpenAI's format. */
 function decline(
   status: number,
   message: string,
   details: { type?: string; param?: string | null; code?: string } = {},
-  headers: Record<string, string> = {},
 ): Response {
   const { type = "invalid_request_error", param = null, code = null } = details;
-  return Response.json({ error: { message, type, param, code } }, { status, headers });
+  return Response.json({ error: { message, type, param, code } }, { status });
 }

@@ -19,7 +19,9 @@ import { writeAnswerForm } from "./questions/prompt.ts";
 import {
   type CallQuestion,
   type CallSet,
+  functionsOf,
   PLACEHOLDER,
+  plainTruth,
   resolvedTruth,
 } from "./questions/question_set.ts";
 import type { QuestionSpec } from "./task_kind.ts";
@@ -152,16 +154,17 @@ export function questionExamples(
   const own = set.questions.find((question) => question.id === id)!;
   const others = set.questions.filter((other) => isExample(other, own));
   const drawn = shuffle(others, fork(0, "few_shot", name, id));
-  const near = drawn.filter(({ domain }) => domain === own.domain);
-  const far = drawn.filter(({ domain }) => domain !== own.domain);
+  const isNear = (other: CallQuestion) => functionsOf(set, other) === functionsOf(set, own);
+  const near = drawn.filter(isNear);
+  const far = drawn.filter((other) => !isNear(other));
   return [...near, ...far].slice(0, count).map((question): SolvedExample => {
-    const functions = set.domains.get(question.domain) ?? [];
+    const functions = functionsOf(set, question);
     const byName = new Map(functions.map((one) => [one.name, one]));
     const used = [...new Set(question.truth.API)].flatMap((name) => byName.get(name)?.tool ?? []);
-    const { API, parameters } = resolvedTruth(question);
+    const { API, parameters } = plainTruth(resolvedTruth(question));
     return {
       question: userText(question),
-      ...(question.domain === own.domain
+      ...(isNear(question)
         ? {}
         : { functions: used.map(({ name, description }) => ({ name, description })) }),
       ...(mode === "tools"
@@ -176,7 +179,7 @@ export function questionExamples(
           }),
           answer: "All calls are made.",
         }
-        : { answer: writeAnswerForm(question.truth, { mode, output }) }),
+        : { answer: writeAnswerForm(plainTruth(question.truth), { mode, output }) }),
     };
   });
 }

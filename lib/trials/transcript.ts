@@ -181,10 +181,12 @@ function keep<Value>(value: Value): Kept<Value> {
  * messages, and what was said to a judge.
  */
 export function withoutTexts(events: readonly TraceEvent[]): TraceEvent[] {
+  const hasUser = events.some(({ kind }) => kind === "user");
   return events.map((event) => {
-    if (event.kind === "reply") return { ...event, text: "" };
+    // What a simulated user says is written by a model, too.
+    if (event.kind === "reply" || event.kind === "turn" && hasUser) return { ...event, text: "" };
     if (event.kind === "user") {
-      return { ...event, text: "", reasoning: undefined, calls: undefined };
+      return defined({ ...event, text: "", reasoning: undefined, calls: undefined });
     }
     return event.kind === "judged" ? { ...event, question: "", reply: "" } : event;
   });

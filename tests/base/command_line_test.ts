@@ -34,12 +34,6 @@ const PROJECTS: Record<string, readonly [Record<string, unknown>, string, string
     TASK,
   ],
   "a task, seen from below": [{ "deno.json": { tasks: { toolgate: COMMAND } } }, "a/b", TASK],
-  "a script": [{ "package.json": { scripts: { toolgate: COMMAND } } }, ".", TASK],
-  "a script beside settings": [
-    { "package.json": { scripts: { toolgate: COMMAND } }, "deno.json": { imports: IMPORTS } },
-    ".",
-    TASK,
-  ],
   "a task of this name that is something else": [
     { "deno.json": { tasks: { toolgate: "deno test bench/" }, imports: IMPORTS } },
     ".",
@@ -55,53 +49,19 @@ const PROJECTS: Record<string, readonly [Record<string, unknown>, string, string
     ".",
     TASK,
   ],
-  "a name that a terminal would carry out": [
-    { "deno.json": { imports: { "t\u001b[31m\n::error::x": "jsr:@toolgate/toolgate@^0.2.0" } } },
-    ".",
-    MODULE,
-  ],
   "a task further up, which Deno does not find": [
     { "deno.json": { tasks: { toolgate: COMMAND } }, "in/package.json": { name: "in" } },
     "in",
     MODULE,
   ],
-  "a task of the workspace": [
-    {
-      "deno.json": { workspace: ["./a", "pack/*"], tasks: { toolgate: COMMAND } },
-      "pack/one/deno.json": {},
-    },
-    "pack/one",
-    TASK,
-  ],
-  "a workspace that the folder is not of": [
-    { "deno.json": { workspace: ["./a"], tasks: { toolgate: COMMAND } }, "b/deno.json": {} },
-    "b",
-    MODULE,
-  ],
   "imports": [{ "deno.json": { imports: IMPORTS } }, ".", NAME],
-  "imports of the workspace": [
-    { "deno.json": { workspace: ["a"], imports: IMPORTS }, "a/deno.json": {} },
-    "a",
-    NAME,
-  ],
-  "imports by another name": [
-    { "deno.json": { imports: { "tool gate": "jsr:@toolgate/toolgate@^0.2.0" } } },
-    ".",
-    "deno run -A 'tool gate/cli'",
-  ],
-  "an import map": [
-    { "deno.json": { importMap: "maps/one.json" }, "maps/one.json": { imports: IMPORTS } },
-    ".",
-    NAME,
-  ],
-  "a dependency": [{ "package.json": { devDependencies: IMPORTS } }, ".", NAME],
   "settings that are not valid": [
-    { "deno.json": "{ no", "package.json": "[".repeat(100_000) },
+    { "deno.json": "[".repeat(100_000) },
     ".",
     MODULE,
   ],
   "settings of other kinds": [
-    { "deno.json": { tasks: [null], imports: "x", workspace: 7 }, "package.json": "null" },
+    { "deno.json": { tasks: [null], imports: "x" } },
     ".",
     MODULE,
   ],

@@ -5,7 +5,7 @@ import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
-import { CALLNAVI, GOLDEN, outsideTest } from "../support/outside_data.ts";
+import { BFCL, CALLNAVI, GOLDEN, outsideTest } from "../support/outside_data.ts";
 
 const SETS = `${ROOT}/fixtures/call_sets`;
 const [CITY, FILE, PREDICTIONS] = [
@@ -16,7 +16,7 @@ const [CITY, FILE, PREDICTIONS] = [
 
 /** What `toolgate score` writes, by line. */
 async function run(
-  ...line: ["callnavi" | "stability", ...string[]]
+  ...line: ["bfcl" | "callnavi" | "stability", ...string[]]
 ): Promise<{ code: number; out: string[]; err: string[] }> {
   const { code, stdout, stderr } = await toolgate(["score", ...line]);
   const [out, err] = [stdout, stderr].map((text) => text.split("\n").slice(0, -1));
@@ -244,11 +244,158 @@ Deno.test("toolgate score tells bad input, with the file, the line and the rule"
 Deno.test("the commands of the fixtures' README run", async () => {
   const text = Deno.readTextFileSync(`${SETS}/README.md`);
   const commands = [...text.matchAll(/^deno task toolgate (score .+)$/gm)].map(([, line]) => line!);
-  assertEquals(commands.length, 4);
+  assertEquals(commands.length, 5);
   for (const line of commands) {
     const { code, all } = await toolgate(line.split(" "));
     assertEquals(code, 0, all);
   }
+});
+
+const [ASKED, ANSWERS] = [`${SETS}/bfcl`, `${SETS}/bfcl/answers.jsonl`];
+
+Deno.test("toolgate score bfcl shows accuracy by category, and errors", async () => {
+  const { code, stdout, all } = await toolgate(["score", "bfcl", ASKED, "--answers", ANSWERS]);
+  assertEquals(code, 0, all);
+  assertEquals(
+    stdout,
+    `BFCL: 5 answers to 5 questions
+
+category        answers   right
+simple python         1  100.0%
+multiple              1  100.0%
+parallel              1    0.0%
+irrelevance           1  100.0%
+live relevance        1  100.0%
+
+error       answers
+wrong type        1
+`,
+  );
+  // Files may stand in either list, and several times.
+  const truth = `${ASKED}/possible_answer/BFCL_v4_parallel.json`;
+  const file = `${ASKED}/BFCL_v4_parallel.json`;
+  const other = [ANSWERS, truth, ...filesOf(ASKED), "--answers", file, "--answers", truth];
+  assertEquals((await run("bfcl", ...other)).out.join("\n") + "\n", stdout);
+});
+
+/** The files of questions in a folder. */
+function filesOf(folder: string): string[] {
+  return ["simple_python", "multiple", "irrelevance", "live_relevance"]
+    .map((name) => `${folder}/BFCL_v4_${name}.json`);
+}
+
+Deno.test("toolgate score bfcl reads answers in all of their forms, and says why one is wrong", async () => {
+  using place = new Folder();
+  const tide = { harbor: "Port Ellen", days: 3 };
+  const text = JSON.stringify(tide);
+  const python = (given: string) => ({ result: `[harbor.tide(${given})]` });
+  const table: [answer: object, why: string | undefined, id?: string][] = [
+    [{ calls: [{ name: "harbor.tide", arguments: tide }] }, undefined],
+    [{ calls: [{ name: "harbor.tide", arguments: text }] }, undefined],
+    [{ calls: [{ name: "harbor_tide", arguments: text }] }, "wrong_function: harbor.tide"],
+    [{ calls: [{ name: "harbor.tide", arguments: "{" }] }, "unreadable"],
+    [{ calls: [] }, "wrong_count"],
+    [{ result: [{ harbor_tide: text }] }, undefined],
+    [{ result: [{ "harbor.tide": { ...tide, unit: "ft" } }] }, "wrong_value: unit"],
+    [{ result: [{ a: text, b: text }] }, "unreadable"],
+    [{ prediction: { API: ["harbor.tide"], parameters: [tide] } }, undefined],
+    [
+      { prediction: JSON.stringify({ API: ["harbor.tide"], parameters: [{}] }) },
+      "missing_argument: harbor",
+    ],
+    [{ prediction: { API: ["harbor.tide"], parameters: [tide], note: 1 } }, "unreadable"],
+    [{ prediction: { API: "harbor.tide", parameters: {} } }, "unreadable"],
+    [python(`harbor="Port Ellen", days=3, unit='m',`), undefined],
+    [python("harbor='Port Ellen', days=3.0"), "wrong_type: days"],
+    [python("harbor='Port Ellen', days=3, note=None"), "unexpected_argument: note"],
+    [python("harbor=('Port Ellen', True), days={'a': [x]}"), "wrong_type: harbor"],
+    // Nothing is evaluated, and what is cut off is no call.
+    [python("harbor='Port Ellen', days=2+1"), "unreadable"],
+    [python("'Port Ellen', 3"), "unreadable"],
+    [{ result: "[harbor.tide(harbor='Port Ellen', days=3" }, "unreadable"],
+    [{ result: "harbor.tide(harbor='Port Ellen', days=3)" }, undefined],
+    [{ result: "I do not know (yet)." }, undefined, "irrelevance_0"],
+    [{ result: [] }, undefined, "irrelevance_0"],
+    [python(""), "wrong_count", "irrelevance_0"],
+    [{ result: "I do not know." }, "unreadable", "live_relevance_0-0-0"],
+  ];
+  const file = lines(
+    place,
+    ...table.map(([answer, , id = "simple_python_0"]) => ({ id, ...answer })),
+  );
+  const { out } = await run("bfcl", ASKED, "--answers", file, "--partial", "--json");
+  assertEquals(out.slice(0, -1).map((line) => JSON.parse(line).why), table.map(([, why]) => why));
+  const { summary } = JSON.parse(out.at(-1)!);
+  assertEquals(summary.categories[1], { name: "irrelevance", answers: 3, right: 2 / 3 });
+});
+
+Deno.test("toolgate score bfcl averages as BFCL does, where no category is missing", async () => {
+  using place = new Folder();
+  const asked = (id: string) => ({
+    id,
+    question: [[{ role: "user", content: "?" }]],
+    function: [],
+  });
+  const ids = [
+    ...["simple_python_0", "simple_python_1", "multiple_0", "parallel_0", "parallel_multiple_0"],
+    ...["live_simple_0-0-0", "live_simple_1-0-0", "live_multiple_0-0-0", "live_parallel_0-0-0"],
+    ...["live_parallel_multiple_0-0-0", "irrelevance_0", "live_irrelevance_0-0-0"],
+  ];
+  const file = place.write("asked.json", ids.map((id) => JSON.stringify(asked(id))).join("\n"));
+  const truth = ids.map((id) => JSON.stringify({ id, ground_truth: [] })).join("\n");
+  const call = [{ name: "f", arguments: {} }];
+  const wrong = ["simple_python_0", "live_simple_0-0-0", "irrelevance_0"];
+  const answers = ids.map((id) => ({ id, calls: wrong.includes(id) ? call : [] }));
+  const { out } = await run(
+    "bfcl",
+    file,
+    place.write("truth.json", truth),
+    "--answers",
+    lines(place, ...answers),
+  );
+  const rows = out.filter((line) => /^(non-live|live|irrelevance of both) {3}/.test(line));
+  assertEquals(rows.map((row) => row.split(/ {2,}/)), [
+    ["non-live", "5", "87.5%"],
+    ["live", "5", "80.0%"],
+    ["irrelevance of both", "2", "50.0%"],
+  ]);
+});
+
+Deno.test("toolgate score bfcl tells what it cannot use", async () => {
+  using place = new Folder();
+  const answer = (name: string, value: object) => place.write(name, JSON.stringify(value));
+  const table: [line: string[], message: RegExp][] = [
+    [[ASKED], /--answers FILE is needed/],
+    [
+      [ASKED, "--answers", `${ASKED}/BFCL_v4_parallel.json`],
+      /there must be answers: no file has any$/,
+    ],
+    [[ANSWERS, "--answers", ANSWERS], /there must be questions: no file has any$/],
+    [
+      [ASKED, "--answers", answer("a.jsonl", { id: "other_0", calls: [] })],
+      /at id: must be that of a question of BFCL: it is "other_0"$/,
+    ],
+    [
+      [ASKED, "--answers", answer("b.jsonl", { id: "multiple_0" })],
+      /must have calls, a result or a/,
+    ],
+  ];
+  for (const [line, message] of table) {
+    const { code, err } = await run("bfcl", ...line);
+    assertEquals(code, 2);
+    assertMatch(err.join("\n"), message);
+  }
+});
+
+outsideTest("toolgate score bfcl agrees with BFCL's checker", BFCL, async (data) => {
+  const verdicts = `${data}/verdicts.jsonl`;
+  const { out } = await run("bfcl", data, "--answers", verdicts, "--partial", "--json");
+  const judged = (line: string) => {
+    const { id, right } = JSON.parse(line);
+    return `${id} ${right}`;
+  };
+  const expected = Deno.readTextFileSync(verdicts).trim().split("\n").map(judged);
+  assertEquals(out.slice(0, -1).map(judged), expected);
 });
 
 outsideTest(

@@ -60,7 +60,6 @@ const SUITES: Readonly<Record<string, Record<string, unknown>>> = {
 /** Commands that need no journal. */
 const LINES: readonly (readonly string[])[] = [
   ["generate", "--core", "4", "--depth", "2", "--connected", "1", "--seed", "7", "--format", "dot"],
-  ["generate", "--core", "3", "--depth", "2", "--seed", "7", "--format", "mermaid"],
   ["plan", "--rate", "0.8", "--margin", "0.05"],
   ["score", "callnavi", CITY, `${CITY}/../predictions.jsonl`],
   ...["SD", "CP", "CK"].map((method, place) => [

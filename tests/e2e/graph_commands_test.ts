@@ -20,10 +20,9 @@ Deno.test("graph shows types of ids, as text, as JSON and drawn, and what keeps 
     ...{ rule: "own key", schema: { type: "integer" } },
   }]);
   assertMatch(
-    await drawn("mermaid"),
-    /^flowchart LR\n(?:.*\n)* {2}\w+\(\["carrier\.id"\]\):::type$/m,
+    await drawn("dot"),
+    /label="get_carrier", shape=box(?:.*\n)*.*label="carrier\.id", shape=ellipse/,
   );
-  assertMatch(await drawn("dot"), /label="get_carrier", shape=box/);
   assertStringIncludes(await drawn("svg"), "<svg");
   await using place = await folder();
   // A module may export whatever its author calls a tool.
@@ -33,10 +32,10 @@ Deno.test("graph shows types of ids, as text, as JSON and drawn, and what keeps 
   );
   const module = place.write(
     "hostile.js",
-    `const run = () => "";\nexport const tools = [{ name: 'get_car"]-->x', description: "", execute: run, ${schemas} }];\n`,
+    `const run = () => "";\nexport const tools = [{ name: 'get_car"]; x -> y', description: "", execute: run, ${schemas} }];\n`,
   );
-  const named = await toolgate(["graph", module, "--format=mermaid"]);
-  assertEquals([named.code, named.stdout.includes('"]-->')], [0, false], named.all);
+  const named = await toolgate(["graph", module, "--format=dot"]);
+  assertEquals([named.code, named.stdout.includes('car"]')], [0, false], named.all);
   const lone = place.write(
     "lone.json",
     '[{ "name": "get_pet", "inputSchema": { "type": "object" } }]',

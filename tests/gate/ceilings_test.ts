@@ -303,6 +303,8 @@ Deno.test("checkCeilings() names the first valid trials that show what is exceed
     [{ behaviours: { followed_injection: 0.1 } }, {
       ...{ behaviours: ["followed_injection"], injected: true },
     }],
+    // Of those that have a user all show it, of all the half.
+    [{ behaviours: { assumed_input: 0.6 } }, { behaviours: ["assumed_input"], user: {} }],
     [{ unmended: 0.1 }, { work: { sentBack: 2, mended: 1 } }],
   ];
   const plain = {

@@ -231,6 +231,9 @@ Deno.test("decideTrials() takes a verdict for simulated when either side is, or 
     decideTrials(trials, planOf(trials), UPGRADE)[0]!.simulated;
   assertEquals(of(upgrade(90, 90)), false);
   assertEquals(of(upgrade(90, 90, { judging })), "judge");
+  const user = { model, usage, messages: 1 };
+  assertEquals(of(upgrade(90, 90, { user })), "user");
+  assertEquals(of(upgrade(90, 90, { judging, user })), "judge and user");
   assertEquals(of(upgrade(90, 90, { judging, ...simulated })), true);
   const own = manyRecords(9, 10, { model: "new", ...simulated });
   assertEquals(of([...own, ...manyRecords(9, 10, { model: "old" })]), true);

@@ -34,23 +34,23 @@ const TABLES = new Map(
 const RARE = Object.entries({
   "plan-line":
     "ownCode sources sources.* file records leftOut leftOut.skipped leftOut.refused traces",
-  "resolved-suite": "agent parts parts.*.case parts.*.tools parts.*.system " +
+  "resolved-suite": "agent parts parts.*.case parts.*.tools parts.*.system parts.*.user " +
     "variants variants.*.models variants.*.strategies variants.*.agent variants.*.parts " +
     "cases.* tests",
   gate:
     "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line":
-    "model.toolChoice variant changed usage.estimated agent reason permanent byWords misjudged cleanUp partlyReplayed replayedResults replaced replacedIdle transcript",
+    "model.toolChoice variant changed usage.estimated agent user reason permanent byWords misjudged cleanUp partlyReplayed replayedResults replaced replacedIdle transcript",
   transcript:
-    "system prompt tools system.id prompt.id tools.id system.value prompt.value tools.value tools.value[].name " +
+    "system history prompt tools system.id history.id prompt.id tools.id system.value prompt.value history.value history.value[].role history.value[].text tools.value tools.value[].name " +
     "tools.value[].description tools.value[].parameters tools.value[].strict state state.changes " +
     "state.changes[].path state.changes[].before state.changes[].after state.more state.hidden state.partial",
-  use: "usage.estimated others",
+  use: "usage.estimated others messages end fault redraws",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCalls reply.textCalls[].name reply.textCalls[].arguments reply.drafts reply.reasoned reply.unknownFinish reply.replaces reply.omits reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.blockedBy call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
-    "call.coerced call.by call.agentDid call.held call.durationMs over_limit.arguments stage.unusable turn.text turn.by assertion.at " +
+    "call.coerced call.by call.agentDid call.held call.durationMs over_limit.arguments stage.unusable turn.text turn.by user.text user.inputTokens user.outputTokens user.durationMs user.estimated user.reasoning user.calls user.calls[].function user.calls[].arguments user.calls[].result user.end user.fault assertion.at " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model judged.simulated " +
     "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit scored.judged.unavailable answer.rendered answer.said stop.at",
   recording:

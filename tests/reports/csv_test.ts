@@ -183,6 +183,7 @@ Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its
     ...{ tokens_estimated: "true", cost_usd: "0.0011", duration_ms: "100" },
     ...{ started_at: "2026-01-02T03:04:05Z", replayed: "false", partly_replayed: "false" },
     ...{ reason: "", why: "'=expected 1 (a_test.ts:7)", agent: "" },
+    ...{ user_messages: "", user_end: "", user_fault: "" },
   });
   const figuresOf = (row: Row, names: string) => names.split(" ").map((name) => row[name]);
   assertEquals(figuresOf(probe!, "probe test changed valid"), ["oracle", "", "false", "false"]);

@@ -434,60 +434,28 @@ function rating(prediction: string, truth: JsonValue = TRUTH, options = "", seed
   return score === undefined ? null : Number(score);
 }
 
-Deno.test("sim:truth rates answers by the share of what is right", () => {
-  const whole = (first: JsonObject, second: JsonObject, API = TRUTH.API) =>
-    JSON.stringify({ API, parameters: [first, second] });
-  const right = whole({ title: "Tides" }, { bookId: "B1", branch: "north" });
+Deno.test("sim:truth rates right answers 1, those that it cannot read 0, and all others one half", () => {
+  const whole = (title: string) =>
+    JSON.stringify({ API: TRUTH.API, parameters: [{ title }, { bookId: "B1", branch: "north" }] });
+  const right = whole("Tides");
   for (
     const [prediction, expected] of [
       [right, 1],
-      [right.replaceAll('"', "'"), 1],
       [`\`\`\`json\n${right}\n\`\`\``, 1],
-      [whole({ title: "Tides", more: 1 }, { bookId: "B1", branch: "north" }), 1],
-      [whole({ title: "Waves" }, { bookId: "B1", branch: "north" }), 0.8],
-      [whole({ name: "Tides" }, { bookId: "B1", branch: "south" }), 0.6],
-      [whole({}, {}), 0.4],
-      [whole({ title: "Tides" }, { bookId: "B1", branch: "north" }, ["findBook", "x"]), 0.4],
-      ["['findBook', 'reserveBook']", 0.4],
-      ["API:\n  - findBook\nparameters:\n  - title: Tides", 0.4],
-      [JSON.stringify({ API: ["x", ...TRUTH.API], parameters: [] }), 0],
+      [whole("Waves"), 0.5],
+      ["['findBook', 'reserveBook']", 0.5],
+      ["API:\n  - findBook\nparameters:\n  - title: Tides", 0.5],
+      [JSON.stringify({ API: [1, null], parameters: [1, "x", null] }), 0.5],
       [right.slice(0, -1), 0],
       ["I do not know.", 0],
       ["", 0],
-      ["{}", 0],
-      ["[]", 0],
-      ["null", 0],
-      [JSON.stringify({ API: "findBook", parameters: "x" }), 0],
-      [JSON.stringify({ API: [1, null], parameters: [1, "x", null] }), 0],
     ] as const
   ) {
     assertEquals(rating(prediction), expected, prediction);
   }
-});
-
-Deno.test("sim:truth rates with truths of any form", () => {
-  const names = '{"API": ["a"], "parameters": []}';
-  assertEquals(rating(names, { API: ["a"], parameters: [] }), 1);
-  assertEquals(rating(names, { API: ["a"], parameters: [{}] }), 0.999, "all, but not the same");
-  assertEquals(rating("{}", { API: [], parameters: [{}] }), 0);
-  assertEquals(rating(names, ["a"]), 1);
-  assertEquals(rating(names, "nothing"), 0);
   const odd = { API: ["a"], parameters: [{ ["__proto__"]: "b", constructor: 1 }] };
   assertEquals(rating(JSON.stringify(odd), odd), 1);
-  assertEquals(rating('{"API": ["a"], "parameters": [{}]}', odd), 0.333);
-  assertEquals(
-    rating('{"API": ["a"], "parameters": [{}]}', {
-      API: ["a"],
-      parameters: [{ constructor: "$$$" }],
-    }),
-    0.5,
-  );
-  const loose = { API: ["a", "b"], parameters: ["xy", {}] };
-  assertEquals(rating('{"API": ["a", "c"], "parameters": [{}, {}]}', loose), 0.5);
-  const quoted = { API: ["a"], parameters: [{ place: "O'Hara", code: "x" }] };
-  const [escaped] = [JSON.stringify(quoted).replace("'", "\\u0027")];
-  assertEquals(rating(escaped, quoted), 1);
-  assertEquals(rating(escaped.replace('"x"', '"y"'), quoted), 0.667);
+  assertEquals(rating("{}", "nothing"), 0);
 });
 
 Deno.test("sim:truth rates 1 exactly what the published rule finds right", () => {
@@ -535,21 +503,6 @@ Deno.test("sim:truth leaves out scores at the rate of judge, over the judge's ow
     assertEquals([score, why], score === null ? [null, "no score in [[ ]]"] : [1, undefined]);
   }
   assert(Math.abs(without / 200 - 0.3) < 4 * Math.sqrt(0.21 / 200), `${without} of 200`);
-});
-
-Deno.test("sim:truth draws by the couple, the seed and the repetition whether there is a score", () => {
-  const drawn = (options: string, seed: number) =>
-    Array.from({ length: 40 }, (_, place) => rating(`${place}`, TRUTH, options, seed) === null)
-      .join();
-  const [first, ...others] = [
-    drawn("?judge=0.5", 1),
-    drawn("?judge=0.5&seed=1", 1),
-    drawn("?judge=0.5", 2),
-  ];
-  assertEquals(drawn("?judge=0.5", 1), first);
-  assertEquals(new Set([first, ...others]).size, 3);
-  assert(first!.includes("true") && first!.includes("false"));
-  assertEquals(drawn("?judge=1", 1).includes("false"), false);
 });
 
 Deno.test("sim:truth takes for a judge's prompt only what is one", () => {

@@ -19,8 +19,14 @@ export interface OutsideData {
 /** CallNavi's published data set: a folder with `APIs/` and `Questions/`. */
 export const CALLNAVI = find("CallNavi's data", "TOOLGATE_CALLNAVI", "data/callnavi");
 
+/** BFCL's published files: a folder with questions, `possible_answer/` and verdicts of its checker. */
+export const BFCL = find("BFCL's data", "TOOLGATE_BFCL", "data/bfcl");
+
 /** Tools of public MCP servers: a folder with `tools.json`, as their `tools/list` answers. */
 export const MCP = find("tools of MCP servers", "TOOLGATE_MCP", "data/mcp");
+
+/** Published trajectories of tau-bench: a folder with its JSON files. */
+export const TAU = find("trajectories of tau-bench", "TOOLGATE_TAU", "data/tau");
 
 /** Scores that were worked out by other programs. */
 export const GOLDEN = find("expected scores", "TOOLGATE_GOLDEN", "golden");

@@ -1,5 +1,5 @@
 /**
- * Names of places, each with a description that does not contain the name.
+ * Names of capitals and countries, each with a description that does not contain the name.
  * @module
  */
 
@@ -46,41 +46,11 @@ const CAPITALS: readonly (readonly [city: string, country: string])[] = [
   ["Havana", "Cuba"],
 ];
 
-const CITIES: readonly (readonly [city: string, description: string])[] = [
-  ["New York", "the most populous city of the United States"],
-  ["Los Angeles", "the city that Hollywood belongs to"],
-  ["Chicago", "the largest city on Lake Michigan"],
-  ["San Francisco", "the city at the Golden Gate"],
-  ["Seattle", "the city of the Space Needle"],
-  ["Boston", "the capital of Massachusetts"],
-  ["Miami", "the city next to the Everglades"],
-  ["Barcelona", "the city of the Sagrada Família"],
-  ["Munich", "the capital of Bavaria"],
-  ["Hamburg", "the largest port of Germany"],
-  ["Milan", "the capital of Lombardy"],
-  ["Venice", "the Italian city whose streets are canals"],
-  ["Lyon", "the French city where the Saône flows into the Rhône"],
-  ["Marseille", "the oldest French port on the Mediterranean"],
-  ["Edinburgh", "the capital of Scotland"],
-  ["Istanbul", "the city on both sides of the Bosphorus"],
-  ["Mumbai", "the capital of Maharashtra"],
-  ["Shanghai", "the city at the mouth of the Yangtze"],
-  ["Osaka", "the largest city of the Kansai region"],
-  ["Sydney", "the capital of New South Wales"],
-  ["Melbourne", "the capital of the Australian state of Victoria"],
-  ["Toronto", "the capital of Ontario"],
-  ["Vancouver", "the largest city of British Columbia"],
-  ["Cape Town", "the city below Table Mountain"],
-  ["Rio de Janeiro", "the city below the Sugarloaf and the statue on Corcovado"],
-  ["Singapore", "the city state at the southern tip of the Malay Peninsula"],
-];
-
 const withoutArticle = (country: string) => country.replace(/^the /, "");
 
-const DESCRIBED_CITIES: readonly (readonly [string, string])[] = [
-  ...CAPITALS.map(([city, country]) => [city, `the capital of ${country}`] as const),
-  ...CITIES,
-];
+const DESCRIBED_CITIES = CAPITALS.map(([city, country]) =>
+  [city, `the capital of ${country}`] as const
+);
 const DESCRIBED_COUNTRIES: readonly (readonly [string, string])[] = CAPITALS.map(
   ([city, country]) => [withoutArticle(country), `the country whose capital is ${city}`] as const,
 );

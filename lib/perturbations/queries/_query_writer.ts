@@ -21,17 +21,12 @@ export interface QueryWriter {
   readonly lines?: boolean;
 }
 
-/** A sentence with a gap for a similar value. */
-type Form = (near: string) => string;
-
 /** A value as the writer understands it. */
 interface ReadValue {
   /** Expresses the value in other words. */
   readonly say: (stream: Stream) => string;
   /** Returns another value of the same kind. */
   readonly near: (stream: Stream) => string | undefined;
-  /** Sentences for the other value. */
-  readonly sentences: readonly Form[];
 }
 
 /** Longer texts are treated as prose. */
@@ -39,76 +34,16 @@ const MAX_READ_LENGTH = 300;
 const MAX_SPELLED_LENGTH = 24;
 const MAX_CODE_LENGTH = 40;
 
-const ANY_SENTENCES: readonly Form[] = [
+/** Sentences with a gap for a similar value. */
+const SENTENCES: readonly ((near: string) => string)[] = [
   (near) => `Last time I asked about ${near}.`,
   (near) => `A friend of mine had ${near} instead.`,
   (near) => `Someone else mentioned ${near} yesterday.`,
 ];
-const NUMBER_SENTENCES: readonly Form[] = [
-  ...ANY_SENTENCES,
-  (near) => `It was ${near} the time before.`,
-];
-const DATE_SENTENCES: readonly Form[] = [
-  (near) => `My last request was for ${near}.`,
-  (near) => `My sister will go on ${near}.`,
-];
-const TIME_SENTENCES: readonly Form[] = [
-  (near) => `Yesterday it was at ${near}.`,
-  (near) => `My colleague begins at ${near}.`,
-];
-const MAIL_SENTENCES: readonly Form[] = [
-  (near) => `My old address was ${near}.`,
-  (near) => `My colleague is at ${near}.`,
-];
-const LINK_SENTENCES: readonly Form[] = [
-  (near) => `I had also seen ${near}.`,
-  (near) => `The link before was ${near}`,
-];
-const PLACE_SENTENCES: readonly Form[] = [
-  (near) => `Last year I asked about ${near}.`,
-  (near) => `My sister prefers ${near}.`,
-  (near) => `A friend of mine has just come back from ${near}.`,
-];
-const CODE_SENTENCES: readonly Form[] = [
-  ...ANY_SENTENCES,
-  (near) => `My previous one was ${near}.`,
-  (near) => `Do not mix it up with ${near}.`,
-];
-
-/** The names of signs, as in a text read aloud. */
-const SIGNS = new Map(Object.entries({
-  " ": "space",
-  "\t": "tab",
-  "\n": "line break",
-  "-": "hyphen",
-  "_": "underscore",
-  ".": "dot",
-  ",": "comma",
-  ":": "colon",
-  ";": "semicolon",
-  "/": "slash",
-  "\\": "backslash",
-  "@": "at",
-  "#": "hash",
-  "+": "plus",
-  "=": "equals",
-  "&": "ampersand",
-  "?": "question mark",
-  "!": "exclamation mark",
-  "%": "percent",
-  "~": "tilde",
-  "*": "asterisk",
-  "'": "apostrophe",
-  '"': "quotation mark",
-  "(": "opening parenthesis",
-  ")": "closing parenthesis",
-}));
 
 /** The name of a character; an invisible one by its code point. */
 function named(character: string): string {
   if (/^\d$/.test(character)) return DIGITS[Number(character)]!;
-  const sign = SIGNS.get(character);
-  if (sign !== undefined) return sign;
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)
     ? character
     : `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -133,27 +68,6 @@ function numeric(value: number): ReadValue {
       return / [-+] /.test(phrase) ? `(${phrase})` : phrase;
     },
     near: (stream) => nearNumber(value, stream),
-    sentences: NUMBER_SENTENCES,
-  };
-}
-
-function readMoment(text: string): ReadValue | undefined {
-  const date = dateOf(text);
-  const moment = date ?? readTime(text);
-  return moment && { ...moment, sentences: date === undefined ? TIME_SENTENCES : DATE_SENTENCES };
-}
-
-function readAddress(text: string): ReadValue | undefined {
-  const isMail = /^[^\s@]+@[^\s@]+$/.test(text) && /\.[^.]/.test(text.slice(text.indexOf("@")));
-  if (!isMail && !/^(https?:\/\/|www\.)\S+$/i.test(text)) return undefined;
-  const say = () => {
-    const parts = text.match(/[\p{L}\p{N}\p{M}]+|./gsu)!;
-    return `the address read as ${parts.map((part) => SIGNS.get(part) ?? part).join(" ")}`;
-  };
-  return {
-    say,
-    near: (stream) => otherCharacter(text, stream),
-    sentences: isMail ? MAIL_SENTENCES : LINK_SENTENCES,
   };
 }
 
@@ -162,7 +76,6 @@ function readPlace(text: string): ReadValue | undefined {
   return place && {
     say: (stream) => stream.prng() < 0.8 ? place.description : `the place spelled ${spelled(text)}`,
     near: (stream) => sample(place.alike, stream),
-    sentences: PLACE_SENTENCES,
   };
 }
 
@@ -174,7 +87,6 @@ function readCode(text: string): ReadValue | undefined {
   return !isCode ? undefined : {
     say: () => `the code spelled ${spelled(text)}`,
     near: (stream) => otherCharacter(text, stream),
-    sentences: CODE_SENTENCES,
   };
 }
 
@@ -205,7 +117,6 @@ function readText(text: string): ReadValue {
   return {
     say: isWord ? (stream) => sayWord(text, stream) : (stream) => sayHalves(text, stream),
     near: (stream) => otherLetter(text, stream) ?? otherWord(text, stream),
-    sentences: ANY_SENTENCES,
   };
 }
 
@@ -268,7 +179,7 @@ function otherWord(text: string, stream: Stream): string | undefined {
   return words.join(" ").toWellFormed();
 }
 
-const READERS = [readNumber, readMoment, readAddress, readPlace, readCode];
+const READERS = [readNumber, dateOf, readTime, readPlace, readCode];
 
 function readingOf({ value }: QueryParameter): ReadValue | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
@@ -289,8 +200,7 @@ function readingOf({ value }: QueryParameter): ReadValue | undefined {
 export const WRITER: QueryWriter = {
   complicate: (parameter, stream) => readingOf(parameter)?.say(stream),
   distract(parameter, stream) {
-    const reading = readingOf(parameter);
-    const near = reading?.near(stream);
-    return near && sample(reading!.sentences, stream)!(near);
+    const near = readingOf(parameter)?.near(stream);
+    return near && sample(SENTENCES, stream)!(near);
   },
 };

@@ -1,5 +1,5 @@
 /**
- * Graph drawings: a task's graph as DOT for Graphviz, as Mermaid, or as SVG.
+ * Graph drawings: a task's graph as DOT for Graphviz, or as SVG.
  * @module
  */
 
@@ -24,7 +24,7 @@ export function toDot(task: Task): string {
     const { name, role, dependsOn } = fn;
     const border = isTarget(fn, task) ? `, color="${TARGET_LINE}", penwidth=3` : "";
     return [
-      `  ${name} [label="${labelOf(fn, "\\n")}", fillcolor="${FILLS[role]}"${border}];`,
+      `  ${name} [label="${labelOf(fn)}", fillcolor="${FILLS[role]}"${border}];`,
       ...dependsOn.map((parent) => `  ${parent} -> ${name};`),
     ];
   });
@@ -40,31 +40,9 @@ export function toDot(task: Task): string {
   ].join("\n");
 }
 
-/** Returns the graph as a Mermaid flowchart, which many Markdown viewers draw. */
-export function toMermaid(task: Task): string {
-  const lines = task.functions.flatMap((fn) => {
-    const { name, role, dependsOn } = fn;
-    const style = isTarget(fn, task) ? "target" : role;
-    return [
-      `  ${name}["${labelOf(fn, "<br/>")}"]:::${style}`,
-      ...dependsOn.map((parent) => `  ${parent} --> ${name}`),
-    ];
-  });
-  const styles = Object.entries(FILLS).map(([role, fill]) =>
-    `  classDef ${role} fill:${fill},stroke:#555555,color:#111111`
-  );
-  return [
-    "flowchart TD",
-    ...lines,
-    ...styles,
-    `  classDef target fill:${FILLS.core},stroke:${TARGET_LINE},stroke-width:3px,color:#111111`,
-    "",
-  ].join("\n");
-}
-
 /** The label of a function: its name, then each variable that it produces on a line of its own. */
-function labelOf(fn: TaskFunction, newLine: string): string {
-  return [fn.name, ...outputsOf(fn).map(({ name }) => name)].join(newLine);
+function labelOf(fn: TaskFunction): string {
+  return [fn.name, ...outputsOf(fn).map(({ name }) => name)].join("\\n");
 }
 
 /** Whether a function produces the variable asked for. */

@@ -1,5 +1,5 @@
 /**
- * Drawings of the graph of a set of tools, as DOT for Graphviz, as Mermaid, or as SVG: an arrow leads from a tool to
+ * Drawings of the graph of a set of tools, as DOT for Graphviz, or as SVG: an arrow leads from a tool to
  * each type of ids that it returns, and from a type to each tool that takes it.
  * @module
  */
@@ -43,20 +43,6 @@ export function toolGraphToDot(graph: ToolGraph): string {
     ),
     ...arrows.map(([from, to]) => `  ${from} -> ${to};`),
     "}",
-    "",
-  ].join("\n");
-}
-
-/** Returns the graph as a Mermaid flowchart. */
-export function toolGraphToMermaid(graph: ToolGraph): string {
-  const { tools, types, arrows } = drawn(graph);
-  return [
-    "flowchart LR",
-    ...tools.map(([id, label]) => `  ${id}[${quoted(label)}]:::tool`),
-    ...types.map(([id, label]) => `  ${id}([${quoted(label)}]):::type`),
-    ...arrows.map(([from, to]) => `  ${from} --> ${to}`),
-    "  classDef tool fill:#9ecbee,stroke:#555555,color:#111111",
-    "  classDef type fill:#f3e3b3,stroke:#555555,color:#111111",
     "",
   ].join("\n");
 }

@@ -5,14 +5,14 @@
 
 import { sum } from "../../base/numbers.ts";
 import type { StrategyWork } from "../../calls/work.ts";
-import { isUnwatched, judgesOf } from "../../gate/variant.ts";
+import { isUnwatched, judgesOf, usersOf } from "../../gate/variant.ts";
 import { spentUsage } from "../../models/prices.ts";
 import { isCase } from "../../tasks/task_kind.ts";
 import { sumUsage } from "../../tools/message.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { asideColumn } from "../columns.ts";
 import { type Metric, metric } from "../_metric.ts";
-import { JUDGES, markedJudges, subjectColumns } from "../_subjects.ts";
+import { JUDGES, markedAsked, subjectColumns } from "../_subjects.ts";
 import { noteOf } from "../_view.ts";
 import { callColumns, ESTIMATED, ratioOf, tally, tokenColumns } from "./_tally.ts";
 
@@ -25,6 +25,7 @@ const EFFORT = metric(
       calls: sum(counted, ({ calls }) => calls),
       usage: sumUsage(trials.map(spentUsage)),
       judges: judgesOf(trials.filter(({ task }) => isCase(task))),
+      users: usersOf(trials),
       unwatched: counted.some(isUnwatched),
     })),
   {
@@ -44,16 +45,15 @@ const EFFORT = metric(
       rows.length > 1 ? callColumns(rows, report.words).map(({ id: _, ...column }) => column) : [],
       { id: "calls", unit: "count", value: ({ calls }) => calls, shown: false },
       tokenColumns(({ usage }) => usage),
-      {
-        ...{ id: "judge_tokens", unit: "count", shown: "filled" },
-        // Those of call sets stand in a table of their own.
-        head: markedJudges("by judges", rows.flatMap(({ judges }) => judges)),
-        value: ({ judges }) => {
-          if (judges.length === 0) return undefined;
-          const { inputTokens, outputTokens } = sumUsage(judges.map(({ usage }) => usage));
-          return inputTokens + outputTokens;
+      // Those of call sets stand in a table of their own.
+      (["judges", "users"] as const).map((id) => ({
+        ...{ id: `${id.slice(0, -1)}_tokens`, unit: "count" as const, shown: "filled" as const },
+        head: markedAsked(`by ${id}`, rows.flatMap((row) => row[id])),
+        value: ({ [id]: asked }: typeof rows[number]) => {
+          const { inputTokens, outputTokens } = sumUsage(asked.map(({ usage }) => usage));
+          return asked.length === 0 ? undefined : inputTokens + outputTokens;
         },
-      },
+      })),
       JUDGES,
     ],
   },

@@ -16,8 +16,8 @@ import { type Metric, metric } from "../_metric.ts";
 import { subjectColumns } from "../_subjects.ts";
 import { countOf, shareOf } from "./_tally.ts";
 
-/** The signs of probes, whose tools no perturbation changes. */
-const OF_PROBES = SIGNS.filter((sign) => sign !== "followed_injection");
+/** The signs of probes, whose tools no perturbation changes, and to whom nobody answers. */
+const OF_PROBES = SIGNS.filter((sign) => !/injection|user|input/.test(sign));
 
 function shows(sign: Sign): (trial: TrialSummary) => boolean {
   return (trial) => signsOf(trial).includes(sign);

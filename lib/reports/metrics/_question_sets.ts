@@ -26,7 +26,7 @@ import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import {
   JUDGES,
-  markedJudges,
+  markedAsked,
   subjectColumns,
   subjectsOf,
   type SubjectTrials,
@@ -385,7 +385,7 @@ function correlationOf(pairs: readonly Pair[]): Correlation | null {
 
 /** Names what the judges of rows have given. */
 function judgeWords(name: string, rows: readonly Pick<Asked, "judges">[]): string {
-  return markedJudges(name, rows.flatMap(({ judges }) => judges));
+  return markedAsked(name, rows.flatMap(({ judges }) => judges));
 }
 
 const CORRELATION: readonly Column<{ readonly correlation: Correlation | null }>[] = [

@@ -6,6 +6,7 @@
 import type { Metric } from "../_metric.ts";
 import { BREAKDOWNS } from "./_breakdowns.ts";
 import { COMPARED } from "./_comparisons.ts";
+import { CONVERSATIONS } from "./_conversations.ts";
 import { DIMENSIONS_OF_USE } from "./_dimensions.ts";
 import { DISTRACTORS } from "./_distractors.ts";
 import { SPENT } from "./_effort.ts";
@@ -26,6 +27,7 @@ export const METRICS: readonly Metric[] = [
   ...DIMENSIONS_OF_USE,
   ...TOOL_USE,
   ...SPENT,
+  CONVERSATIONS,
   ...PROBES,
   ...QUESTION_SETS,
   BREAKDOWNS,

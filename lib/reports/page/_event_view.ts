@@ -45,14 +45,32 @@ function viewText(kind: string, title: string, text: string, more?: Tree) {
   return { kind, title, text: printableLines(text), more };
 }
 
-/** What a simulated user did beside the message that the model got. */
-function userLines({ text, reasoning, calls = [], end, fault }: UserEvent): string[] {
+/** Returns what a simulated user did beside the message that the model got, which is a turn. */
+function viewUser({ text, reasoning, calls = [], end, fault }: UserEvent): EventView[] {
+  const beside = [
+    ...(reasoning === undefined ? [] : [reasoning.trim()]),
+    ...calls.map((call) => `${call.function} ${call.arguments}\n-> ${call.result}`),
+  ].join("\n\n");
+  const more = beside !== "" && folded("thoughts and calls", ["div.value", printableLines(beside)]);
+  const title = fault !== undefined
+    ? `the user's reply was thrown away: ${typeWords(fault)}`
+    : end !== undefined
+    ? `the user ended the conversation: ${typeWords(end)}`
+    : "the user, before his message";
+  if (fault !== undefined) return [viewText("stop", title, text, more)];
+  return end !== undefined || more ? [viewText("stage", title, "", more)] : [];
+}
+
+/** Returns what was said before the model first replied in a conversation. */
+export function viewOpening({ user, transcript }: Trial): EventView[] {
+  if (user === undefined || transcript === undefined) return [];
+  const { history, prompt: { value: first = "" } } = transcript;
   return [
-    reasoning === undefined ? [] : `thought: ${reasoning}`,
-    calls.map((call) => `called ${call.function} ${call.arguments}: ${call.result}`),
-    fault === undefined ? [] : `not used, as it is ${fault.replaceAll("_", " ")}: ${text}`,
-    end === undefined ? [] : `ended the conversation: ${end.replaceAll("_", " ")}`,
-  ].flat();
+    ...(history?.value ?? []).map(({ role, text }) =>
+      viewText(role === "user" ? "turn" : "said", `before, ${printable(role, 100)}`, text)
+    ),
+    ...(first === "" ? [] : [viewText("turn", "first user message", first)]),
+  ];
 }
 
 /** Properties of the trial that an event belongs to. */
@@ -111,11 +129,9 @@ export function viewEvent(
     case "stage":
       return [viewText("stage", `stage ${printable(event.stage, 100)}`, event.message)];
     case "turn":
-      return [viewText("said", `next ${event.by ?? "user"} message`, event.text)];
-    case "user": {
-      const lines = userLines(event);
-      return lines.length === 0 ? [] : [viewText("stage", "the simulated user", lines.join("\n"))];
-    }
+      return [viewText("turn", `next ${event.by ?? "user"} message`, event.text)];
+    case "user":
+      return viewUser(event);
     case "assertion": {
       const at = event.at === undefined ? "" : ` at ${printable(event.at, 300)}`;
       return [viewText("stop", `an assertion failed${at}`, event.message)];

@@ -115,8 +115,9 @@ export function viewShown({ task, transcript, events }: Trial): TaskView | undef
     };
   }
   if (!isCase(task) || transcript === undefined) return undefined;
-  const { system, prompt, tools } = transcript;
+  const { system, history, prompt, tools } = transcript;
   const lacking = [
+    ...(history !== undefined && history.value === undefined ? ["what was said before"] : []),
     ...(system !== undefined && system.value === undefined ? ["the system text"] : []),
     ...(prompt.value === undefined ? ["the prompt"] : []),
     ...(tools.value === undefined ? ["the tools"] : []),
@@ -149,8 +150,8 @@ export function shownKey({ task, transcript, events }: Trial): string | undefine
   const scored = events.find((event) => event.kind === "scored");
   if (scored !== undefined) return canonicalJson([task, scored.question, scored.truth]);
   if (!isCase(task) || transcript === undefined) return undefined;
-  const { system, prompt, tools } = transcript;
-  const parts = [system, prompt, tools].map((part) =>
+  const { system, history, prompt, tools } = transcript;
+  const parts = [system, history, prompt, tools].map((part) =>
     part === undefined ? "" : `${part.id}${part.value === undefined ? "?" : ""}`
   );
   return JSON.stringify(parts);

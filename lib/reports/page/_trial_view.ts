@@ -20,9 +20,9 @@ import type { Trial } from "../../trials/trial.ts";
 import { countText, isDuration } from "../../base/numbers.ts";
 import { timeText } from "../columns.ts";
 import { wrongAnswerText } from "../_question_story.ts";
-import { isAnswerText } from "../_transcript_text.ts";
+import { inTalkOrder, isAnswerText, judgedTokens, userText } from "../_transcript_text.ts";
 import { trialWords } from "../_words.ts";
-import { type EventView, viewEvent, viewState } from "./_event_view.ts";
+import { type EventView, viewEvent, viewOpening, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer, shownKey } from "./_task_view.ts";
 import type { Tree } from "./_tree.ts";
 
@@ -51,9 +51,10 @@ export function viewTrial(
   known: KnownTask | undefined,
 ): TrialView {
   const task = known?.kind === "generated" ? known.task : undefined;
-  const { model, strategy, perturbation, repetition, usage, durationMs, startedAt, outcome } =
+  const { model, strategy, perturbation, repetition, usage, durationMs, startedAt, outcome, user } =
     trial;
   const { outcomes, hidden } = trialWords(trial);
+  const events = inTalkOrder(trial.events);
   const root = firstFailure(trial.failures);
   const replayed = trial.replayed
     ? "from a recording: no model was asked"
@@ -71,6 +72,8 @@ export function viewTrial(
     ["behaviours", signsOf(trial).filter((sign) => !hidden.includes(sign)).join(", ")],
     ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
     ["perturbation", perturbation !== "none" && perturbationText(trial, known)],
+    ["user", user && userText(user)],
+    ["user tokens", user && user.usage.inputTokens > 0 && judgedTokens(user)],
     ["strategy", strategy !== "plain" && strategy],
     ["variant", trial.variant],
     ["format", model.api !== "chat" && model.api],
@@ -108,9 +111,10 @@ export function viewTrial(
         : known === undefined && shownKey(trial) === undefined && ["p.faint", aloneText(trial)],
     ],
     events: [
-      ...trial.events.flatMap((event, place) =>
+      ...viewOpening(trial),
+      ...events.flatMap((event, place) =>
         viewEvent(event, {
-          isAnswer: isAnswerText(trial.events, place),
+          isAnswer: isAnswerText(events, place),
           task,
           isRead: isGenerated(trial.task) || isProbe(trial.task),
         })

@@ -6,6 +6,7 @@
 import { firstClash } from "../../base/clash.ts";
 import { z } from "zod";
 import {
+  defined,
   isJsonObject,
   isWithin,
   type JsonObject,
@@ -20,13 +21,15 @@ import {
   type CallQuestion,
   type CallSet,
   type CallTruth,
+  type Comparison,
   holdsPlaceholder,
   resolvedTruth,
+  variantsOf,
 } from "./question_set.ts";
 import { cannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { providerNames } from "../../tools/provider_names.ts";
-import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
+import type { ToolSchema } from "../../tools/tool.ts";
 import {
   acceptText,
   acceptTypeOf,
@@ -106,14 +109,18 @@ export interface SetDraft {
   readonly domains: ReadonlyMap<string, DomainDraft>;
   /** The questions, each of one of these domains. */
   readonly questions: readonly QuestionDraft[];
+  /** How its calls are compared; omitted where it is as the rule says. */
+  readonly comparison?: Comparison | undefined;
 }
 
 /**
  * Assembles a call set from drafts, with warnings about oddities in the files.
  *
- * @throws {InputError} If two questions have the same id.
+ * @throws {InputError} If two questions have the same id, or the schema of a function refuses a right call.
  */
-export function assemble({ name, domains: drafts, questions: questionDrafts }: SetDraft): CallSet {
+export function assemble(
+  { name, domains: drafts, questions: questionDrafts, comparison }: SetDraft,
+): CallSet {
   assertIds(questionDrafts);
   const questions = questionDrafts.map(({ question }) => question);
   const asked = Map.groupBy(questions, ({ domain }) => domain);
@@ -127,19 +134,20 @@ export function assemble({ name, domains: drafts, questions: questionDrafts }: S
   const checks = new Map(
     [...drafts].map(([domain, draft]) => [domain, truthChecks(draft, domains.get(domain)!)]),
   );
-  for (const { question, source, oddity } of questionDrafts) {
+  for (const draft of questionDrafts) {
+    const { question, source, oddity } = draft;
     const warn = (text: string) => warnings.push(`${source}: ${question.id}: ${text}`);
     if (oddity !== undefined) warn(oddity);
     warnAboutTruth(question.truth, domains.get(question.domain)!, warn);
-    const conforms = checks.get(question.domain)!;
-    warnAboutArguments(question.truth, conforms, warn);
-    if (question.results !== undefined) warnAboutResults(question, conforms, warn);
+    assertArguments(draft, checks.get(question.domain)!);
+    if (question.results !== undefined) warnAboutResults(question, warn);
   }
-  return { name, hash: setHash(domains, questions), domains, questions, warnings };
+  const hash = setHash(domains, questions, comparison);
+  return defined({ name, hash, domains, questions, comparison, warnings });
 }
 
 /** @throws {InputError} If two questions have the same id; the message names the places of both. */
-function assertIds(questions: readonly QuestionDraft[]): void {
+export function assertIds(questions: readonly QuestionDraft[]): void {
   const [before, again] = firstClash(questions, ({ question }) => question.id) ?? [];
   if (before === undefined) return;
   throw cannot(
@@ -215,7 +223,7 @@ function lenientSchema(
     : Object.fromEntries(parameters.names.map((name) => [name, "string"]));
   const { properties } = schemaOfWords(words);
   const lenient = Object.entries(properties as JsonObject).map(([key, schema]) => {
-    const given = truths.flatMap((truth) =>
+    const given = truths.flatMap(variantsOf).flatMap((truth) =>
       isJsonObject(truth) && Object.hasOwn(truth, key) ? [truth[key]!] : []
     );
     return [key, given.reduce<JsonObject>(acceptTypeOf, acceptText(schema as JsonObject))];
@@ -285,27 +293,27 @@ function truthChecks(
   return new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)]));
 }
 
-/** Warns about right calls that native calling would refuse. */
-function warnAboutArguments(
-  { API, parameters }: CallTruth,
+/** @throws {InputError} If native calling would refuse a right call, with its real values or without. */
+function assertArguments(
+  { question, source, path }: QuestionDraft,
   checks: ReadonlyMap<string, TruthCheck>,
-  warn: Warn,
 ): void {
-  for (const [place, name] of API.entries()) {
-    const fault = checks.get(name)?.(parameters[place] ?? {});
-    if (fault === undefined) continue;
-    const call = `the truth's call ${place + 1}, ${printable(name, 100)},`;
-    warn(`${call} does not conform to the schema of its parameters${fault}`);
+  for (const { API, parameters } of new Set([question.truth, resolvedTruth(question)])) {
+    for (const [place, name] of API.entries()) {
+      const [fault] = variantsOf(parameters[place] ?? {}).flatMap((one) =>
+        checks.get(name)?.(one) ?? []
+      );
+      if (fault === undefined) continue;
+      const rule = `${path}.calls[${place}] must be a call that the schema of ${
+        printable(name)
+      } takes`;
+      throw cannot(`use ${source}`, rule, printable(fault, 300));
+    }
   }
 }
 
-/** Warns about declared values that native calling would refuse, or that no model can have seen. */
-function warnAboutResults(
-  question: CallQuestion,
-  checks: ReadonlyMap<string, TruthCheck>,
-  warn: Warn,
-): void {
-  warnAboutArguments(resolvedTruth(question), checks, warn);
+/** Warns about declared values that no model can have seen. */
+function warnAboutResults(question: CallQuestion, warn: Warn): void {
   const unseen = unseenValues(question);
   if (unseen.length === 0) return;
   warn(
@@ -315,21 +323,19 @@ function warnAboutResults(
 }
 
 /** Hashes functions and questions. Names and layout of files do not count, but the order of keys does. */
-function setHash(
+export function setHash(
   domains: ReadonlyMap<string, readonly ApiFunction[]>,
   questions: readonly CallQuestion[],
+  comparison?: Comparison,
 ): string {
   const documents = [...domains].map(([domain, functions]) => [
     domain,
     functions.map(({ document, tool }) => [document, tool]),
   ]);
-  return sha256(jsonText({ documents, questions }));
+  return sha256(jsonText({ documents, questions, comparison }));
 }
 
-/**
- * Returns what does not conform in arguments, such as `: missing city; unexpected town; wrong days`, or an
- * empty text if no single parameter is wrong; `undefined` if they conform.
- */
+/** Returns why arguments do not conform to a schema; `undefined` if they do. */
 type TruthCheck = (given: JsonValue) => string | undefined;
 
 /**
@@ -342,21 +348,13 @@ type TruthCheck = (given: JsonValue) => string | undefined;
 export function truthCheck(tool: ToolSchema): TruthCheck {
   const check = argumentCheck(tool);
   return (given) => {
-    const open = isJsonObject(given)
-      ? Object.keys(given).filter((name) => holdsPlaceholder(given[name]!))
-      : [];
-    const fault = check(given)?.fault;
-    const text = fault && faultText({
-      ...fault,
-      wrongType: fault.wrongType.filter((name) => !open.includes(name)),
-    });
-    return text === "" && open.length > 0 ? undefined : text;
+    const { error, fault } = check(given) ?? {};
+    const { missing = [], unexpected = [], wrongType = [] } = fault ?? {};
+    const open = Object.entries(Object(given)).filter(([, value]) =>
+      holdsPlaceholder(value as JsonValue)
+    );
+    const isOpen = open.length > 0 && missing.length + unexpected.length === 0 &&
+      wrongType.every((name) => open.some(([own]) => own === name));
+    return isOpen ? undefined : error;
   };
-}
-
-function faultText({ missing, unexpected, wrongType }: SchemaFault): string {
-  const parts = Object.entries({ missing, unexpected, wrong: wrongType })
-    .filter(([, names]) => names.length > 0)
-    .map(([what, names]) => `${what} ${names.map((name) => printable(name, 100)).join(", ")}`);
-  return parts.length === 0 ? "" : `: ${parts.join("; ")}`;
 }

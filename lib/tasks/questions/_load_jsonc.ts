@@ -4,11 +4,24 @@
  */
 
 import { z } from "zod";
-import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./question_set.ts";
+import {
+  type CallQuestion,
+  type CallSet,
+  DIFFICULTIES,
+  difficultyOf,
+  isChoice,
+} from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { didYouMean } from "../../base/nearest_name.ts";
-import { defined, type JsonObject, printable, withNumberBounds } from "../../base/json.ts";
+import {
+  defined,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  printable,
+  withNumberBounds,
+} from "../../base/json.ts";
 import { resultsFault } from "./_check_results.ts";
 import { argumentCheck } from "../../tools/schema/validate.ts";
 import {
@@ -83,7 +96,10 @@ const QUESTION = z.strictObject({
   calls: z.array(
     z.strictObject({
       function: NAME,
-      arguments: OBJECT.exactOptional(),
+      arguments: OBJECT.refine(
+        hasWholeChoices,
+        'must have choices as {"anyOf": [...]}, with one value or more, and perhaps "optional": true',
+      ).exactOptional(),
       values: OBJECT.exactOptional(),
       result: RESULT.exactOptional(),
     }),
@@ -95,8 +111,17 @@ const QUESTION = z.strictObject({
   difficulty: z.enum(DIFFICULTIES).exactOptional(),
 });
 
+/** Whether all that looks like a choice is one. */
+function hasWholeChoices(value: JsonValue): boolean {
+  return !isObject(value) || (isChoice(value) || !Object.hasOwn(value, "anyOf")) &&
+      Object.values(value).every(hasWholeChoices);
+}
+
 const SET = z.strictObject({
   name: NAME,
+  order: z.literal("any").exactOptional(),
+  text: z.literal("normalized").exactOptional(),
+  numbers: z.literal("as written").exactOptional(),
   functions: DOMAINS,
   questions: z.array(QUESTION).min(1),
 }).superRefine(({ functions, questions }, context) => {
@@ -138,12 +163,14 @@ function domainFault(
  * - `questions`: Each with an `id`; a `domain`, if there are several; a `question`, which is a text or a list
  *   of messages, `{role, content}`; `calls`, the right ones, `{function, arguments}`, in which `"$$$"`
  *   replaces values that are not in the question; and optionally a `difficulty`. Default: from the calls.
- *   Calls may also have a `result`, and `values`, the real ones of arguments with `"$$$"`.
+ *   Calls may also have a `result`, and `values`, the real ones of arguments with `"$$$"`. An argument, and a key of
+ *   one that is an object, may be `{anyOf: [...]}`, `{optional: true}`, or both.
+ * - `order`, `text` and `numbers`: How calls are compared, as {@linkcode Comparison} says.
  *
  * @throws {InputError} If the file is invalid; the message names the file, the path in it and the rule.
  */
 export function loadJsonc(path: string): CallSet {
-  const { name, functions, questions } = readJsonc(path, SET);
+  const { name, functions, questions, ...comparison } = readJsonc(path, SET);
   const domains = new Map(
     [...functions].map(([domain, own]): [string, DomainDraft] => [
       domain,
@@ -157,7 +184,10 @@ export function loadJsonc(path: string): CallSet {
     path: `questions[${place}]`,
     oddity: difficultyOddity(record),
   }));
-  return assemble({ name, domains, questions: drafts });
+  return assemble({
+    ...{ name, domains, questions: drafts },
+    comparison: Object.keys(comparison).length === 0 ? undefined : comparison,
+  });
 }
 
 function toQuestion(

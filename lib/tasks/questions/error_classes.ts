@@ -7,6 +7,7 @@ import { fieldOf, isJsonObject, type JsonValue } from "../../base/json.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import type { CallTruth } from "./question_set.ts";
 import {
+  callFault,
   type CallFormat,
   isEmpty,
   listedNames,
@@ -174,6 +175,10 @@ function isIllogical(
   known: ReadonlySet<string>,
   options: ScoringOptions,
 ): boolean {
+  if (options.comparison?.order !== undefined) {
+    const made = { API: [...names], parameters: parameters ?? [] };
+    return !scorePrediction(made, truth, { ...options, mode: "tools" }).exact;
+  }
   const rule = RULES[options.rule ?? "published"];
   const [given, expected] = [parameters, [...truth.parameters]].map((one) =>
     rule.arguments(one, truth.API.length)
@@ -183,6 +188,7 @@ function isIllogical(
     const name = names[at];
     if (name !== undefined && !known.has(name)) return false;
     if (name !== truth.API[at]) return true;
-    return parameters !== undefined && !rule.agrees(given?.[at], expected![at] ?? {});
+    return parameters !== undefined &&
+      callFault(given?.[at], expected![at] ?? {}, name!, options) !== undefined;
   });
 }

@@ -6,7 +6,9 @@
 
 import {
   canonicalJson,
+  defined,
   integerOf,
+  isFraction,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -41,11 +43,12 @@ export interface ApiFunction {
 
 /** The right calls. */
 export interface CallTruth {
-  /** The functions to call, in order. */
+  /** The functions to call, in order; {@linkcode PLACEHOLDER} alone means one call or more, of any function. */
   readonly API: readonly string[];
   /**
    * The arguments, an object for each call in the same order; an empty list also means that no call has any.
-   * {@linkcode PLACEHOLDER} replaces values that are not in the question.
+   * {@linkcode PLACEHOLDER} replaces values that are not in the question. `{anyOf: [...]}` stands for one of several
+   * values, and with `optional: true` an argument may be left out; so may keys of objects that are arguments.
    */
   readonly parameters: readonly JsonValue[];
 }
@@ -67,6 +70,8 @@ export interface CallQuestion {
   readonly id: string;
   /** The domain whose functions are available. */
   readonly domain: string;
+  /** Functions of its own that are available in their place; omitted if it has none. */
+  readonly functions?: readonly ApiFunction[];
   /** The question, with any messages before it. */
   readonly messages: readonly {
     readonly role: "system" | "user";
@@ -83,6 +88,22 @@ export interface CallQuestion {
   readonly difficulty: Difficulty;
 }
 
+/** How calls are compared, where it is not as a rule says; all that is left out is by the rule. */
+export interface Comparison {
+  /** `any`: each right call, in order, takes the first call left that fits. */
+  readonly order?: "any";
+  /**
+   * `normalized`: texts, also within lists and one level within objects, are compared in lower case, without
+   * spaces and `,./-_*^`, and with one kind of quote.
+   */
+  readonly text?: "normalized";
+  /**
+   * `as written`: a value must have the type of its schema, or else that of the first right value. A number
+   * written with a point or an exponent is no integer.
+   */
+  readonly numbers?: "as written";
+}
+
 /** Questions, and the available functions. */
 export interface CallSet {
   /** Its name. */
@@ -93,8 +114,63 @@ export interface CallSet {
   readonly domains: ReadonlyMap<string, readonly ApiFunction[]>;
   /** The questions, in order. */
   readonly questions: readonly CallQuestion[];
+  /** How its calls are compared, where it is not as the rule says. */
+  readonly comparison?: Comparison;
+  /**
+   * Set for BFCL's own files: the rule is `strict` where a suite names none, questions are asked with nothing added,
+   * and of made calls those of the first reply count that has any.
+   */
+  readonly bfcl?: true;
   /** Warnings about its files, each with the file and the record. */
   readonly warnings: readonly string[];
+}
+
+/** Returns the functions that are available for a question. */
+export function functionsOf(
+  { domains }: Pick<CallSet, "domains">,
+  { functions, domain }: CallQuestion,
+): readonly ApiFunction[] {
+  return functions ?? domains.get(domain) ?? [];
+}
+
+/** What is right for an argument: one of several values, or any, and whether it may be left out. */
+export type Choice = { readonly anyOf?: JsonValue[]; readonly optional?: true };
+
+/** Returns what a truth allows for an argument. */
+export function choiceOf(truth: JsonValue): Choice {
+  return isChoice(truth) ? truth : { anyOf: [truth] };
+}
+
+/** Whether the truth of an argument is a choice. */
+export function isChoice(truth: unknown): truth is Choice {
+  if (!isJsonObject(truth) || isFraction(truth)) return false;
+  const { anyOf = [null], optional = true, ...others } = truth;
+  return optional === true && Array.isArray(anyOf) && anyOf.length > 0 &&
+    Object.keys(others).length === 0 && Object.keys(truth).length > 0;
+}
+
+/** Returns calls that are right: of each choice the first value, and no argument that any value is right for. */
+export function plainTruth({ API, parameters }: CallTruth): CallTruth {
+  return { API, parameters: parameters.map((one) => variantsOf(one)[0]!) };
+}
+
+/** Returns right values without choices: each choice is taken in one of them at least, the first ones in the first. */
+export function variantsOf(value: JsonValue): JsonValue[] {
+  if (Array.isArray(value)) return [value.map((item) => variantsOf(item)[0]!)];
+  if (!isJsonObject(value) || isFraction(value)) return [value];
+  const choices = Object.entries(value).map(([key, truth]) => {
+    const { anyOf = [], optional } = choiceOf(truth);
+    // BFCL lists an empty text for what may be left out.
+    const values = anyOf.filter((one) => one !== "" || !optional).flatMap(variantsOf);
+    return { key, values: optional ? [...values, undefined] : values };
+  });
+  const count = Math.max(1, ...choices.map(({ values }) => values.length));
+  return Array.from({ length: count }, (_, place) =>
+    defined(
+      Object.fromEntries(
+        choices.map(({ key, values }) => [key, values[Math.min(place, values.length - 1)]]),
+      ),
+    ) as JsonObject);
 }
 
 /**

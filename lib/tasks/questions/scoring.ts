@@ -14,9 +14,11 @@ import {
   LONG_DIGITS,
   parseJson,
   withDigitsOf,
+  writtenJson,
 } from "../../base/json.ts";
 import { attempt } from "../../base/errors.ts";
-import { type CallTruth, isSameValue, PLACEHOLDER } from "./question_set.ts";
+import { argumentFault, type CallFault } from "./_comparison.ts";
+import { type ApiFunction, type CallSet, type CallTruth, PLACEHOLDER } from "./question_set.ts";
 import { normalizeOutput } from "./stability.ts";
 
 /**
@@ -60,6 +62,10 @@ export interface ScoringOptions {
   readonly mode?: CallMode;
   /** Its format. Default: `json`. */
   readonly format?: CallFormat;
+  /** How its set compares calls. Default: as the rule says. */
+  readonly comparison?: CallSet["comparison"] | undefined;
+  /** The available functions, by whose schemas the comparison judges types. Default: none. */
+  readonly functions?: readonly ApiFunction[];
 }
 
 /** The scores of a prediction; those that a mode does not give are `null`. */
@@ -87,14 +93,80 @@ export function scorePrediction(
   const rule = RULES[options.rule ?? "published"];
   if (options.mode === "routing") {
     const text = predictionText(prediction);
-    const routingExact = text !== undefined && rule.routes(text, truth.API);
+    const listed = (rule.isStrict ? listedNames(text ?? "") : text?.match(/[^\s,'"[\]]+/g)) ?? [];
+    const names = options.comparison?.order === undefined
+      ? text
+      : fieldOf(inTruthOrder({ API: listed }, truth, options), "API");
+    const routingExact = rule.routes(names, truth.API);
     return { syntaxValid: null, structural: null, exact: null, routingExact };
   }
   const value = predictionValue(prediction, options);
   if (value === undefined) {
     return { syntaxValid: false, structural: false, exact: false, routingExact: false };
   }
-  return { syntaxValid: true, ...rule.judge(value, truth) };
+  return { syntaxValid: true, ...judge(value, truth, options) };
+}
+
+function judge(value: JsonValue, truth: CallTruth, options: ScoringOptions) {
+  const { API, parameters } = truth;
+  const rule = RULES[options.rule ?? "published"];
+  const ordered = inTruthOrder(value, truth, options);
+  const names = fieldOf(ordered, "API");
+  if (API[0] === PLACEHOLDER && Array.isArray(names) && names.length > 0) {
+    return { structural: true, exact: true, routingExact: true };
+  }
+  const [given, expected] = [fieldOf(ordered, "parameters"), [...parameters]]
+    .map((one) => rule.arguments(one, API.length));
+  const faults = expected!.map((one, at) => callFault(given?.[at], one, API[at] ?? "", options));
+  const structural = isSameList(names, API) && given?.length === expected!.length &&
+    faults.every((fault) => fault?.[0] !== "missing_argument");
+  const exact = structural && (!rule.isStrict || Object.keys(Object(value)).length === 2) &&
+    faults.every((fault) => fault === undefined);
+  return { structural, exact, routingExact: rule.routes(names, API) };
+}
+
+/** Returns the first fault in the arguments of a call of a function; `undefined` if they are right. */
+export function callFault(
+  given: JsonValue | undefined,
+  expected: JsonValue,
+  name: string,
+  { rule = "published", comparison, functions }: ScoringOptions,
+): CallFault | undefined {
+  const schema = functions?.find((one) => one.name === name)?.tool.parameters;
+  return argumentFault(given, expected, { ...comparison, schema, ...RULES[rule] });
+}
+
+/**
+ * Returns calls in the order of the right ones, where their own does not count: each right call takes the first call
+ * left that fits, or else one of its name. Anything else is returned as it is.
+ */
+export function inTruthOrder(
+  value: JsonValue,
+  { API, parameters }: CallTruth,
+  options: ScoringOptions,
+): JsonValue {
+  const names = fieldOf(value, "API");
+  const given = fieldOf(value, "parameters");
+  if (options.comparison?.order === undefined || !Array.isArray(names)) return value;
+  const calls = names.map((name, at) => ({ name, given: Array.isArray(given) ? given[at] : {} }));
+  const take = (isRight: (call: typeof calls[number]) => boolean) => {
+    const at = calls.findIndex(isRight);
+    return at === -1 ? undefined : calls.splice(at, 1)[0];
+  };
+  const ordered = API.map((name, at) =>
+    take((one) =>
+      one.name === name &&
+      callFault(one.given, parameters[at] ?? {}, name, options) === undefined
+    )
+  ).map((one, at) => one ?? take(({ name }) => name === API[at])).map((one) => one ?? calls.shift())
+    .filter((one) => one !== undefined).concat(calls);
+  return {
+    ...value as JsonObject,
+    API: ordered.map(({ name }) => name),
+    ...(Array.isArray(given) && given.length === names.length
+      ? { parameters: ordered.map((one) => one.given!) }
+      : {}),
+  };
 }
 
 /**
@@ -105,10 +177,10 @@ export function scorePrediction(
  */
 export function readPrediction(
   text: string,
-  { rule = "published", format = "json" }: Pick<ScoringOptions, "rule" | "format"> = {},
+  { rule = "published", format = "json", comparison }: ScoringOptions = {},
 ): JsonValue | undefined {
   const cleaned = rule === "published" ? CLEAN[format](text) : text;
-  return format === "json" ? readJson(cleaned) : readYaml(cleaned);
+  return format === "json" ? readJson(cleaned, comparison) : readYaml(cleaned);
 }
 
 /** Cleans a text before parsing, as the authors' code does; quotes have another meaning in YAML. */
@@ -120,8 +192,8 @@ const CLEAN: Readonly<Record<CallFormat, (text: string) => string>> = {
 /** Levels of nesting, at most: deeper values could overflow the stack, and no answer needs them. */
 const MAX_LEVELS = 500;
 
-function readJson(text: string): JsonValue | undefined {
-  const value = parseJson(text);
+function readJson(text: string, comparison?: ScoringOptions["comparison"]): JsonValue | undefined {
+  const value = comparison?.numbers ? writtenJson(text) : parseJson(text);
   return isWithin(value, { levels: MAX_LEVELS }) ? value : undefined;
 }
 
@@ -165,70 +237,41 @@ export function predictionValue(
 ): JsonValue | undefined {
   const text = predictionText(prediction);
   if (text === undefined) return undefined;
-  return options.mode === "tools" ? readJson(text) : readPrediction(text, options);
+  return options.mode === "tools"
+    ? readJson(text, options.comparison)
+    : readPrediction(text, options);
 }
 
 /** A rule of what counts as right. */
 interface Scorer {
-  /** Returns whether a text names the right functions. */
-  routes(text: string, API: readonly string[]): boolean;
-  /** Returns the scores of a value. */
-  judge(value: JsonValue, truth: CallTruth): Omit<QuestionScores, "syntaxValid">;
+  /** Whether nothing may stand beside what is right. */
+  readonly isStrict: boolean;
+  /** Returns whether names, of a text or of calls, are those of the right functions. */
+  routes(names: JsonValue | undefined, API: readonly string[]): boolean;
   /** Returns the arguments of each call, `calls` empty ones for an empty list; `undefined` if there is no list. */
   arguments(parameters: JsonValue | undefined, calls: number): readonly JsonValue[] | undefined;
-  /** Returns whether the arguments of a call are right. */
-  agrees(given: JsonValue | undefined, expected: JsonValue): boolean;
 }
 
 const PUBLISHED: Scorer = {
-  routes: (text, API) => normalizeOutput(text) === normalizeOutput(API.join(",")),
-  judge(value, { API, parameters }) {
-    const names = fieldOf(value, "API");
+  isStrict: false,
+  routes(names, API) {
     const text = namesText(names);
-    const given = this.arguments(fieldOf(value, "parameters"), API.length);
-    const structural = isSameList(names, API) && given?.length === parameters.length &&
-      parameters.every((expected, place) => hasKeysOf(given[place], expected));
-    return {
-      structural,
-      exact: structural &&
-        parameters.every((expected, place) => this.agrees(given![place], expected)),
-      routingExact: text !== undefined && this.routes(text, API),
-    };
+    return text !== undefined && normalizeOutput(text) === normalizeOutput(API.join(","));
   },
   // An empty object counts as an empty list.
   arguments(parameters) {
     if (Array.isArray(parameters)) return parameters;
     return isJsonObject(parameters) && isEmpty(parameters) ? [] : undefined;
   },
-  agrees: (given, expected) =>
-    hasKeysOf(given, expected) &&
-    entriesOf(expected).every(([key, value]) =>
-      value === PLACEHOLDER || (isJsonObject(value) && isEmpty(value)) ||
-      isSameValue((given as JsonObject)[key]!, value)
-    ),
 };
 
 const STRICT: Scorer = {
-  routes: (text, API) => isSameList(listedNames(text), API),
-  judge(value, { API, parameters }) {
-    const names = fieldOf(value, "API");
-    const routingExact = isSameList(names, API);
-    const given = this.arguments(fieldOf(value, "parameters"), API.length);
-    const expected = this.arguments([...parameters], API.length)!;
-    const structural = routingExact && given?.length === expected.length &&
-      expected.every((one, place) => isJsonObject(given[place]) && hasKeysOf(given[place], one));
-    return {
-      structural,
-      exact: structural && Object.keys(value as JsonObject).length === 2 &&
-        expected.every((one, place) => this.agrees(given![place], one)),
-      routingExact,
-    };
-  },
+  isStrict: true,
+  routes: (names, API) => isSameList(typeof names === "string" ? listedNames(names) : names, API),
   arguments(parameters, calls) {
     if (!Array.isArray(parameters)) return undefined;
     return parameters.length > 0 ? parameters : Array.from({ length: calls }, () => ({}));
   },
-  agrees: (given, expected) => given !== undefined && isSameValue(given, expected, PLACEHOLDER),
 };
 
 /** The rules by name. */
@@ -242,17 +285,9 @@ export function isEmpty(object: JsonObject): boolean {
   return Object.keys(object).length === 0;
 }
 
-function entriesOf(value: JsonValue): [string, JsonValue][] {
-  return isJsonObject(value) ? Object.entries(value) : [];
-}
-
 function isSameList(given: unknown, names: readonly string[]): boolean {
   return Array.isArray(given) && given.length === names.length &&
     names.every((name, place) => given[place] === name);
-}
-
-function hasKeysOf(given: JsonValue | undefined, expected: JsonValue): boolean {
-  return entriesOf(expected).every(([key]) => fieldOf(given, key) !== undefined);
 }
 
 /** Returns names as one text, for a comparison without brackets and quotes; `undefined` for anything else. */

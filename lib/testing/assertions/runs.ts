@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { QUESTION } from "../../calls/inputs.ts";
 import type { CallRecord } from "../../calls/record.ts";
 import { defined, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
@@ -165,6 +166,72 @@ export function assertAnswer(
         : []),
     ],
     calls,
+  });
+}
+
+/** Options of {@linkcode assertAsked}. */
+export interface AskedOptions {
+  /** A tool: the question must come before its first call. Default: at any time. */
+  readonly before?: string;
+}
+
+const ASKED_OPTIONS = z.strictObject({ before: z.string().min(1).optional() });
+
+/**
+ * Asserts that the model asked the user something, and that he had the chance to answer: the last text of a turn, but
+ * not that of the last turn, has a question mark of any script, and contains a text, matches a regular expression, or is
+ * accepted by a matcher. A tool of `before` that was never called was not called too early.
+ *
+ * @throws {AssertionError} If not; the message lists what the model asked.
+ * @throws {InputError} If the expectation is empty, an option is unknown, or there is no tool `before`.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertAsked } from "@toolgate/toolgate";
+ *
+ * const turns = [
+ *   { answer: "Which order is it?", calls: [] },
+ *   { answer: "It is cancelled.", calls: [] },
+ * ];
+ * assertAsked({ turns }, /\border\b/, { before: "cancel_order" });
+ * ```
+ */
+export function assertAsked(
+  record: { readonly turns: readonly (AnswerRecord & Partial<Pick<CallRecord, "tools">>)[] },
+  expected: string | RegExp | Matcher,
+  options: AskedOptions | string = {},
+  message: string | undefined = typeof options === "string" ? options : undefined,
+): void {
+  checkMessage(message);
+  const given = typeof options === "string" ? {} : options;
+  const { before } = parseWith(ASKED_OPTIONS, given, "the options of assertAsked");
+  const matcher = isMatcher(expected) ? expected : matchingText(expected);
+  const { turns = [] } = record;
+  const names = turns.flatMap(({ tools = [] }) => tools.map(({ name }) => name));
+  if (before !== undefined && names.length > 0 && !names.includes(before)) {
+    const state = `there is no tool ${printable(before, 80)}`;
+    throw cannot("use assertAsked", "before must name a tool", state);
+  }
+  const called = turns.findIndex(({ calls }) => calls.some(({ tool }) => tool === before));
+  const asked = turns.flatMap(({ answer }, turn) => {
+    if (answer === null || !QUESTION.test(answer)) return [];
+    const isLate = called >= 0 && turn >= called;
+    const isLast = turn === turns.length - 1;
+    const isRight = !isLate && !isLast && verdictOf(matcher, answer) === true;
+    const why = (isLate ? ", too late" : "") + (isLast ? ", and ended there" : "");
+    return [{ isRight, line: `turn ${turn + 1} asked ${quoted(answer)}${why}` }];
+  });
+  if (asked.some(({ isRight }) => isRight)) return;
+  const more = asked.length - MAX_TEXTS;
+  fail({
+    what: `The model did not ask the user ${matcher.description}` +
+      (before === undefined ? "" : ` before it called ${printable(before, 80)}`),
+    message,
+    lines: [
+      asked.length === 0 ? "it asked nothing" : asked.slice(0, MAX_TEXTS).map(({ line }) => line),
+      more > 0 ? `... ${more} more` : [],
+    ].flat(),
+    calls: turns.flatMap(({ calls }) => calls),
   });
 }
 

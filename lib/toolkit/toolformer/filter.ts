@@ -19,14 +19,13 @@ import type { ToolExecutorOptions } from "../execution/options.ts";
  * that with the call and its result before it; `L-` the lesser of `L0` and the loss with the call but no result.
  *
  * - `perplexity`: `exp(L+) < ratio * exp(L0)` (Pipeline, "Toolformer approach": ratio 0.95).
- * - `loss`: `L+ <= ratio * L-`, and `L+ < L-`.
  * - `difference`: `L- - L+ >= threshold`, and `L+ < L-` (Toolformer, section 2: threshold 1).
  *
  * The perplexity is that of the text that follows, not of the whole text: the tokens before the place are the
- * same with and without a call, and those of the call itself are no part of the text. Only `loss` and
- * `difference` reject a call whose arguments alone reveal what follows.
+ * same with and without a call, and those of the call itself are no part of the text. Only `difference`
+ * rejects a call whose arguments alone reveal what follows.
  */
-export const FILTER_CRITERIA = ["perplexity", "loss", "difference"] as const;
+export const FILTER_CRITERIA = ["perplexity", "difference"] as const;
 
 /** A criterion for keeping a call. */
 export type FilterCriterion = typeof FILTER_CRITERIA[number];
@@ -42,7 +41,7 @@ export interface FilterOptions {
   readonly scorer: Scorer;
   /** The criterion for keeping a call. Default: `perplexity`. */
   readonly criterion?: FilterCriterion;
-  /** For `loss` and `perplexity`: above 0, at most 1. Default: 0.95. */
+  /** For `perplexity`: above 0, at most 1. Default: 0.95. */
   readonly ratio?: number;
   /** For `difference`, in nats per token: 0 or more. Default: 1. */
   readonly threshold?: number;
@@ -246,7 +245,6 @@ function criterionIn({ criterion = "perplexity", ratio = 0.95, threshold = 1 }: 
   parseWith(CRITERION, { criterion, ratio, threshold }, "the options of filterInsertions()");
   const checks: Readonly<Record<FilterCriterion, (loss: number, rival: number) => boolean>> = {
     perplexity: (loss, rival) => Math.exp(loss - rival) < ratio,
-    loss: (loss, rival) => loss < rival && loss <= ratio * rival,
     difference: (loss, rival) => loss < rival && rival - loss >= threshold,
   };
   return {

@@ -21,7 +21,7 @@ import {
 /** Options of the loop. */
 export interface LoopOptions {
   /** How the task presents its tools and takes answers, and its examples; omitted if that is nothing special. */
-  readonly task?: Pick<Fixture, "present" | "unreadable" | "fromList" | "examples">;
+  readonly task?: Pick<Fixture, "present" | "settled" | "unreadable" | "fromList" | "examples">;
   /** Asks the model. */
   readonly session: Session;
   /** Answers the calls. */
@@ -130,6 +130,7 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
     for (const [place, result] of results.entries()) {
       add({ role: "tool", ...result, ...mediaIn(result.content, media[place]) });
     }
+    if (task?.settled) return { kind: "answer", text: reply.text };
     if (environment.exhausted) {
       return { kind: "call_limit", message: "a call past the limit was made" };
     }

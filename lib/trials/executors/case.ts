@@ -8,6 +8,7 @@ import {
   assertCaseTools,
   assertPrompt,
   assertUserTools,
+  eventsByTurn,
   type ToolCase,
   type ToolTestRun,
   turnsOf,
@@ -28,6 +29,7 @@ import {
   writtenIn,
 } from "../../calls/record.ts";
 import { textCalls } from "../../models/formats/text_call.ts";
+import type { Dialogue } from "../../calls/inputs.ts";
 import { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { assertReadable, forbiddenText } from "../../calls/expected/never.ts";
 import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
@@ -328,6 +330,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly #before: StateSnapshot | undefined;
   #after: StateSnapshot | undefined;
   readonly #setUp: CaseSetUp<State>;
+  #conversation: Conversation | undefined;
 
   /**
    * Opens a case with what was made for the trial; without it, only to be looked at. The default call limit is 50.
@@ -398,12 +401,33 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   ): Conversation | undefined {
     const { user } = this.#case;
     if (user === undefined || this.#isRecorded) return undefined;
-    return new Conversation({
+    return this.#conversation = new Conversation({
       ...options,
       user: user as ToolUser<never>,
       tools: this.#setUp.userTools,
       seed: this.#seed,
     });
+  }
+
+  /** What was said to the simulated user, and what he knows. */
+  protected override get dialogue(): Dialogue | undefined {
+    const { user } = this.#case;
+    if (user === undefined || this.#conversation === undefined) return undefined;
+    const { opening, messages } = this.#conversation;
+    const said = messages.slice(this.history.length).filter(({ role }) => role === "agent");
+    const hisCalls = this.events.flatMap((event) => event.kind === "user" ? event.calls ?? [] : []);
+    return {
+      before: [this.system ?? "", ...this.history.map(({ content }) => content)],
+      known: [user.scenario, ...(user.facts ?? []).flat(), ...hisCalls.map(({ result }) => result)],
+      turns: eventsByTurn(withOwnCalls(this.events)).map((
+        { turn: { text } = { text: opening }, own },
+        place,
+      ) => ({
+        prompt: text,
+        calls: recordedCalls(own, this.uncut),
+        said: said[place]?.text ?? "",
+      })),
+    };
   }
 
   /** Why the set-up of the trial failed. */
@@ -437,7 +461,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     }
     const isRight = !isForbidden && await this.#isAsAsserted(text, rendered, work);
     if (conversation?.isAtLimit) {
-      if (isRight && conversation.hasSaidAll) conversation.spoil("never_ends");
+      if (isRight && conversation.unsaid === undefined) conversation.spoil("never_ends");
       return { outcome: "turn_limit", grounded: false };
     }
     this.end(text, null, rendered);

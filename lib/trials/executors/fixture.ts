@@ -83,6 +83,8 @@ export interface Fixture
   readonly domain?: string | undefined;
   /** Presents its tools to the model; omitted when they can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
+  /** Whether the calls so far are the answer, so that the model is asked no more. */
+  readonly settled?: boolean;
   /** Returns why an answer cannot be read; omitted when any text is an answer. */
   readonly unreadable?: (answer: string) => string | undefined;
   /**

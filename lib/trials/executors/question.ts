@@ -12,15 +12,18 @@ import {
   readPrediction,
   scorePrediction,
   type ScoringOptions,
-  type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import {
   type ApiFunction,
   type CallQuestion,
   type CallSet,
   type CallTruth,
+  type Choice,
   documentOf,
+  functionsOf,
+  isChoice,
   PLACEHOLDER,
+  plainTruth,
   resolvedTruth,
 } from "../../tasks/questions/question_set.ts";
 import { isFault, isLost } from "../../tools/fault.ts";
@@ -28,6 +31,7 @@ import { holdsReference } from "../../tools/references/resolve.ts";
 import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
 import {
+  asNumbers,
   canonicalJson,
   defined,
   fieldOf,
@@ -36,9 +40,10 @@ import {
   jsonText,
   type JsonValue,
   printable,
+  writtenJson,
 } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
-import { anything } from "../../calls/expected/matchers.ts";
+import { anyOf, anything, optional } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import { perturbCase } from "../../perturbations/perturbed_case.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
@@ -81,6 +86,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly #question: CallQuestion;
   readonly #functions: readonly ApiFunction[];
   readonly #spec: Required<QuestionSpec>;
+  readonly #scoring: ScoringOptions;
+  readonly #isBfcl: boolean;
 
   /**
    * Makes a question. The default call limit is twice the number of true calls, plus those expected to be
@@ -102,12 +109,15 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       );
     }
     assertCallsMade(spec, perturbation);
-    const functions = set.domains.get(question.domain) ?? [];
+    const functions = functionsOf(set, question);
+    const scoring: ScoringOptions = {
+      ...{ rule: spec.rule ?? "published", mode: spec.mode, format: spec.output ?? "json" },
+      ...{ comparison: set.comparison, functions },
+    };
     const expected = trueCalls(resolvedTruth(question), functions);
+    const plain = plainTruth(question.truth);
     const text = messageText(question, "user");
-    const server = question.results === undefined
-      ? undefined
-      : mockServer(question, spec.rule ?? "published");
+    const server = question.results === undefined ? undefined : mockServer(question, scoring);
     const tools = functions.map(({ name, tool, document }): Tool => ({
       ...tool,
       execute: (input) =>
@@ -115,7 +125,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     }));
     const perturbed = perturbation === "none" ? undefined : perturbCase(
       tools.map(schemaOf),
-      { text, parameters: findParameters(text, question.truth.parameters.flatMap(knownArguments)) },
+      { text, parameters: findParameters(text, plain.parameters.flatMap(knownArguments)) },
       perturbation,
       {
         seed: forkSeed(0, "question", set.name, question.id),
@@ -132,13 +142,16 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       // What is returned is the set's: placeholders, or results that nobody promised to be as declared.
       checksReturns: false,
       perturbed,
-      expected: spec.mode === "tools" ? expected : undefined,
+      // Where texts need not be the same, no call can be compared with one that is expected.
+      expected: spec.mode === "tools" && set.comparison === undefined ? expected : undefined,
     });
     this.#question = question;
+    this.#scoring = scoring;
+    this.#isBfcl = set.bfcl === true;
     this.#functions = functions;
     this.#spec = { rule: "published", input: "json", output: "json", ...defined(spec) };
     const questionText = perturbed?.query.text ?? text;
-    this.prompt = spec.mode !== "tools"
+    this.prompt = spec.mode !== "tools" || set.bfcl
       ? questionText
       : questionText + (server === undefined ? UNKNOWN_VALUES : REAL_VALUES);
     this.system = messageText(question, "system") || undefined;
@@ -158,6 +171,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return super.needed?.every((name) => offered.has(name)) ? super.needed : undefined;
   }
 
+  /** Whether the calls of the first reply that has any are the answer, as in BFCL. */
+  get settled(): boolean {
+    return this.#isBfcl && this.calls > 0;
+  }
+
   /** Scores the answer, or the calls that were made. */
   async answer(text: string, rendered: string | undefined, work: Work): Promise<AnswerCheck> {
     this.assertOpen("take an answer");
@@ -173,19 +191,20 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       question: this.prompt.slice(0, MAX_KEPT_LENGTH),
       output: (typeof prediction === "string" ? prediction : jsonText(prediction))
         .slice(0, MAX_KEPT_LENGTH),
-      truth,
+      // A journal has its numbers by value.
+      truth: { ...truth, parameters: asNumbers([...truth.parameters]) as JsonValue[] },
       scores,
       unrepaired: unrepaired === undefined ? undefined : this.#score(unrepaired),
       errors: errorClassesOf(
         prediction,
         truth,
         this.#functions.map(({ name }) => name),
-        this.#options,
+        this.#scoring,
       ),
       judged,
     });
     this.end(text, null, rendered);
-    if (this.exhausted) return { outcome: "call_limit", grounded: false };
+    if (this.exhausted && !this.#isBfcl) return { outcome: "call_limit", grounded: false };
     const right = mode === "routing" ? scores.routingExact : scores.exact === true;
     if (right) return { outcome: "solved", grounded: true };
     const isSilent = mode === "tools" ? this.calls === 0 : text.trim() === "";
@@ -198,7 +217,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   }
 
   #score(prediction: JsonValue): QuestionScores {
-    return scorePrediction(prediction, this.#truth, this.#options);
+    return scorePrediction(prediction, this.#truth, this.#scoring);
   }
 
   /**
@@ -214,22 +233,19 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       : resolvedTruth(this.#question);
   }
 
-  get #options(): ScoringOptions {
-    const { rule, mode, output: format } = this.#spec;
-    return { rule, mode, format };
-  }
-
   /** The calls that were made, in the form of the truth. */
   #predictedCalls(): JsonObject {
     // A tool has another name where providers refuse the function's name.
     const names = new Map(this.#functions.map(({ name, tool }) => [tool.name, name]));
     // A call whose result was lost to a fault must be made again; what an agent did not carry out did not happen.
-    const calls = recordedCalls(this.events, this.uncut)
-      .filter(({ agentDid }) => agentDid === undefined)
+    const made = recordedCalls(this.events, this.uncut)
+      .filter(({ agentDid }) => agentDid === undefined);
+    const calls = made.filter(({ step }) => !this.#isBfcl || step === made[0]!.step)
       .map((call) => ({
         call,
         name: names.get(call.tool) ?? call.tool,
-        given: call.arguments ?? call.written,
+        given: (this.#scoring.comparison?.numbers ? writtenJson(call.written) : call.arguments) ??
+          call.written,
       }))
       .filter(({ call, name, given }) =>
         !isLost(call) || call.blockedBy !== undefined && !this.#mayBeRight(name, given)
@@ -251,7 +267,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
         : given;
       const truth = { API: [one], parameters: [right] };
       const own = { API: [name], parameters: [filled] };
-      return scorePrediction(own, truth, this.#options).exact === true;
+      return scorePrediction(own, truth, this.#scoring).exact === true;
     });
   }
 
@@ -282,9 +298,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
    * is scored: its names, or the same calls as JSON, which is YAML too.
    */
   #fromList(list: string): string {
-    const { rule, mode, output } = this.#spec;
+    const { mode, output } = this.#spec;
     if (mode === "parameters" && output === "json") return list;
-    const value = readPrediction(list, { rule, format: "json" });
+    const value = readPrediction(list, { ...this.#scoring, format: "json" });
     if (value === undefined) return list;
     if (mode === "parameters") return jsonText(value);
     const names = fieldOf(value, "API");
@@ -294,9 +310,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   }
 
   #unreadable(answer: string): string | undefined {
-    const { rule, mode, output: format } = this.#spec;
+    const { mode, output: format } = this.#spec;
     if (mode === "routing") return undefined;
-    return readPrediction(answer, { rule, format }) === undefined
+    return readPrediction(answer, this.#scoring) === undefined
       ? `it is ${format === "json" ? "no JSON" : "no mapping or list in YAML"}`
       : undefined;
   }
@@ -370,13 +386,19 @@ function placeholderResult({ returnParameter, returns = returnParameter }: JsonO
 /** The arguments of a true call, in which a placeholder matches anything. */
 export function trueArguments(truth: JsonObject): Record<string, ExpectedValue> {
   const expectedValue = (value: JsonValue): ExpectedValue =>
-    value === PLACEHOLDER
+    isChoice(value)
+      ? expectedChoice(value)
+      : value === PLACEHOLDER
       ? anything()
       : Array.isArray(value)
       ? value.map(expectedValue)
       : isJsonObject(value)
       ? trueArguments(value)
       : value;
+  const expectedChoice = ({ anyOf: values, optional: isOptional }: Choice): ExpectedValue => {
+    const right = values === undefined ? anything() : anyOf(...values.map(expectedValue));
+    return isOptional ? optional(right) : right;
+  };
   return Object.fromEntries(
     Object.entries(truth).map(([name, value]) => [name, expectedValue(value)]),
   );
@@ -386,7 +408,7 @@ export function trueArguments(truth: JsonObject): Record<string, ExpectedValue> 
  * Returns what answers the calls to a question with the results that its set declares: an error to a call that is none
  * of the right ones. Of equal ones each has its own.
  */
-function mockServer(question: CallQuestion, rule: ScoringRule) {
+function mockServer(question: CallQuestion, scoring: ScoringOptions) {
   const { API, parameters } = resolvedTruth(question);
   /** How often each right call was answered. */
   const answered = API.map(() => 0);
@@ -394,7 +416,7 @@ function mockServer(question: CallQuestion, rule: ScoringRule) {
     const own = { API: [name], parameters: [input] };
     const [place] = API.flatMap((one, place) => {
       const right = { API: [one], parameters: [parameters[place] ?? {}] };
-      return scorePrediction(own, right, { mode: "tools", rule }).exact ? [place] : [];
+      return scorePrediction(own, right, { ...scoring, mode: "tools" }).exact ? [place] : [];
     }).sort((one, other) => answered[one]! - answered[other]!);
     if (place === undefined) return NO_RESULT;
     answered[place]!++;

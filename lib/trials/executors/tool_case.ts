@@ -317,7 +317,9 @@ export function turnsOf(
 }
 
 /** The events of each turn, and the message that began it; of the first that is the question. */
-function eventsByTurn(events: readonly TraceEvent[]): { turn?: TurnEvent; own: TraceEvent[] }[] {
+export function eventsByTurn(
+  events: readonly TraceEvent[],
+): { turn?: TurnEvent; own: TraceEvent[] }[] {
   const parts: { turn?: TurnEvent; own: TraceEvent[] }[] = [{ own: [] }];
   for (const event of events) {
     if (event.kind === "turn") parts.push({ turn: event, own: [] });

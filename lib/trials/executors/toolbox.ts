@@ -14,6 +14,7 @@ import {
   printable,
 } from "../../base/json.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
+import { type Dialogue, inputSigns } from "../../calls/inputs.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { impossibleFailures } from "../../calls/impossible_failures.ts";
 import { withViews } from "../../calls/parameter_views.ts";
@@ -38,6 +39,7 @@ import {
   type PreparedCall,
   type RecordedResult,
   type Refusal,
+  schemaOf,
   SERVED,
   type StoppableTool,
   TAKE_MEDIA,
@@ -148,7 +150,14 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
       answerOf: () => undefined,
       wordsCount: true,
       toolChoice,
+      inputs: this.#expected && this.dialogue &&
+        inputSigns(this.dialogue, this.#expected, [...this.#tools.values()].map(schemaOf)),
     });
+  }
+
+  /** What was said in the conversation with a simulated user; `undefined` without one. */
+  protected get dialogue(): Dialogue | undefined {
+    return undefined;
   }
 
   /** Checks that arguments conform to their tool's schema, and to its `check`. */

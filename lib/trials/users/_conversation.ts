@@ -12,6 +12,7 @@ import { forkSeed } from "../../base/random.ts";
 import { thrownText } from "../../base/user_code.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent, type UserEvent } from "../../calls/trace.ts";
 import { says } from "../../calls/values/says.ts";
+import { valueText } from "../../calls/values/text.ts";
 import {
   InfrastructureError,
   type InfrastructureErrorOptions,
@@ -154,17 +155,22 @@ export class Conversation {
     return this.#opening;
   }
 
+  /** What both sides have said so far, the history first. */
+  get messages(): readonly SharedMessage[] {
+    return this.#messages;
+  }
+
   /** What assertions see of him. */
   get told(): ConversationRecord {
     return { end: this.#end, messages: this.#said, isAtLimit: this.isAtLimit };
   }
 
-  /** Whether he has said all that he must before he may be done. */
-  get hasSaidAll(): boolean {
+  /** A fact that he must say before he may be done, and has not said; `undefined` if he has said all. */
+  get unsaid(): string | readonly string[] | undefined {
     const said = this.#messages.flatMap(({ role, text }) => role === "user" ? [text] : []).join(
       "\n",
     );
-    return (this.#options.user.facts ?? []).every((fact) => says(said, fact));
+    return this.#options.user.facts?.find((fact) => !says(said, fact));
   }
 
   /** Whether he said the same things again and again. */
@@ -241,8 +247,13 @@ export class Conversation {
   #over(end: NonNullable<TrialUser["end"]>): undefined {
     const last = this.#messages.findLast(({ role }) => role === "agent")?.text ?? "";
     if (end === "done") {
-      if (!this.hasSaidAll) {
-        this.#spoil("early_end", "ended the conversation before he had said all facts");
+      const { unsaid } = this;
+      if (unsaid !== undefined) {
+        const fact = [unsaid].flat().map((one) => valueText(one, 80)).join(" or ");
+        this.#spoil(
+          "early_end",
+          `ended the conversation before he had said ${fact}, one of his facts`,
+        );
       }
       if (asksConsent(last)) {
         this.#spoil("early_end", "ended the conversation while he was asked for his consent");

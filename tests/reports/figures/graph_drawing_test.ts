@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { instance } from "@viz-js/viz";
-import { toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
+import { toDot, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import { callMarks } from "../../../lib/reports/page/trial.js";
 import { generateTask, type Task } from "../../../lib/tasks/graphs/task.ts";
@@ -57,25 +57,6 @@ Deno.test("toDot() labels functions with their outputs, with a colour for each r
   const colours = [...new Set(looks)].map((look) => look.split(" ")[1]);
   assertEquals([colours.length, new Set(colours).size], [3, 3]);
   assertEquals(found(dot, /^ {2}(func_\w+) \[.*penwidth=3\];$/gm), [targetOf(TASK)]);
-});
-
-Deno.test("toMermaid() draws every function and every edge, with its role", () => {
-  for (const task of [TASK, ALONE]) {
-    const text = toMermaid(task);
-    assertMatch(text, /^flowchart TD\n[\s\S]*\n$/);
-    assertEquals(
-      found(text, /^ {2}(func_\w+)\["func_\w+<br\/>\w+"\]:::(\w+)$/gm),
-      task.functions.map(({ name, role }) => `${name} ${name === targetOf(task) ? "target" : role}`)
-        .toSorted(),
-    );
-    assertEquals(found(text, /^ {2}(func_\w+) --> (func_\w+)$/gm), edgesOf(task));
-    assertEquals(found(text, /^ {2}classDef (\w+) /gm), [
-      "connected",
-      "core",
-      "disconnected",
-      "target",
-    ]);
-  }
 });
 
 Deno.test("toSvg() is a well-formed image with every function and every edge, and runs nothing", async () => {

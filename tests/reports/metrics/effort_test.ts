@@ -144,19 +144,19 @@ Deno.test("effort has tokens alone where the matrix has the calls, and nothing w
   assert(!heads(record({ minimumCalls: null })).includes("fewest if solved"));
 });
 
-Deno.test("effort has the tokens of judges that tool tests asked beside those of the model", () => {
+Deno.test("effort has the tokens of judges and users beside those of the model", () => {
   const use = (requested: string, inputTokens: number) => ({
     model: { requested, served: [], simulated: true },
     usage: { inputTokens, outputTokens: 1 },
   });
   const judging = { ...use("judge", 1000), others: [use("other", 200)] };
-  const trials = [record(), record({ task: { case: "own", seed: 1 }, judging })];
-  assertEquals(valuesOf(recordsOf("effort", trials), "input_tokens output_tokens judge_tokens"), [
-    [20, 4, 1202],
-  ]);
+  const user = { ...use("user", 50), messages: 2 };
+  const trials = [record(), record({ task: { case: "own", seed: 1 }, judging, user })];
+  const kinds = "input_tokens output_tokens judge_tokens user_tokens";
+  assertEquals(valuesOf(recordsOf("effort", trials), kinds), [[20, 4, 1202, 51]]);
   assertMatch(
     renderTables(reportOf(trials)),
-    /^Effort: tokens read 20, written 4, by judges \(simulated\) 1,202$/m,
+    /^Effort: tokens read 20, written 4, by judges \(simulated\) 1,202, by users \(simulated\) 51$/m,
   );
   assertEquals(valuesOf(recordsOf("effort", [record()]), "judge_tokens"), [[null]]);
 });

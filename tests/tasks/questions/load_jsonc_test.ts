@@ -176,40 +176,32 @@ const RENEW = {
   },
 };
 
-Deno.test("right calls that do not conform to a JSON Schema load with a warning", () => {
-  const functions = {
-    town: [RENEW, FIND, { ...RENEW, parameters: { type: "object", required: ["x"] } }],
-  };
-  const asked = (id: string, ...given: (object | undefined)[]) => ({
-    ...ASKED,
-    id,
-    calls: given.map((one) => ({
+Deno.test("right calls that the schema of their function refuses are an error, of each choice too", () => {
+  const functions = { town: [RENEW, FIND] };
+  const table: [JsonObject, string | undefined][] = [
+    [{ member: "M1" }, undefined],
+    [{ member: "$$$", weeks: "$$$" }, undefined],
+    [{ member: { anyOf: ["M1", "M2"] }, weeks: { anyOf: [2], optional: true } }, undefined],
+    [{ member: "M1", weeks: "two" }, "weeks"],
+    [{}, "member"],
+    [{ member: { anyOf: ["M1", 2] } }, "member"],
+    [{ member: { anyOf: ["M1"], optional: true } }, "member"],
+    [{ member: { anyOf: [] } }, "must have choices"],
+    [{ member: { anyOf: ["M1"], optonal: true } }, "must have choices"],
+  ];
+  for (const [given, fault] of table) {
+    const calls = [{ function: "find", arguments: { where: [1] } }, {
       function: "renew",
-      ...(one === undefined ? {} : { arguments: one }),
-    })),
-  });
-  using place = new Folder();
-  const load = (questions: unknown[]) => {
-    const path = place.write("set.jsonc", JSON.stringify({ ...SMALL, functions, questions }));
-    return loadCallSet(path).warnings.map((text) => text.replace(`${path}: `, ""));
-  };
-  const [first] = load([asked("q0", { member: "M1", weeks: 2 })]);
-  assertEquals(first, "renew: there are 2 of this name; the first counts");
-  assertEquals(
-    load([
-      asked("q1", { member: "M1" }, { member: "M1", weeks: "two", fee: "$$$" }),
-      asked("q2", undefined),
-      asked("q3", { member: "$$$", weeks: "$$$" }),
-      // Type words and names hold a right call to nothing.
-      { ...ASKED, id: "q4", calls: [{ function: "find", arguments: { where: [1] } }] },
-    ]).slice(1),
-    [
-      "q1: the truth's call 2, renew, does not conform to the schema of its parameters: " +
-      "unexpected fee; wrong weeks",
-      "q2: the truth's call 1, renew, does not conform to the schema of its parameters: " +
-      "missing member",
-    ],
-  );
+      arguments: given,
+    }];
+    const set = { ...SMALL, functions, questions: [{ ...ASKED, calls }] };
+    if (fault === undefined) load(set);
+    else {
+      const { message } = assertThrows(() => load(set), InputError);
+      assertStringIncludes(message, "questions[0].calls[1]");
+      assertStringIncludes(message, fault);
+    }
+  }
 });
 
 Deno.test("a difficulty that no question of so many calls has loads with a warning", () => {

@@ -1,13 +1,17 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
-import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { defined, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { truthCheck } from "../../../lib/tasks/questions/_load_common.ts";
 import {
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
 } from "../../../lib/tasks/questions/error_classes.ts";
-import { type CallTruth, PLACEHOLDER } from "../../../lib/tasks/questions/question_set.ts";
+import {
+  type CallTruth,
+  type Comparison,
+  PLACEHOLDER,
+} from "../../../lib/tasks/questions/question_set.ts";
 import {
   type QuestionScores,
   readPrediction,
@@ -634,6 +638,85 @@ Deno.test("errorClassesOf() of routing", () => {
   }
 });
 
+Deno.test("a truth may allow several values or none, also within objects and lists of them", () => {
+  const truth = {
+    API: ["f"],
+    parameters: [{
+      a: { anyOf: ["x", 2] },
+      b: { optional: true },
+      c: { anyOf: [1], optional: true },
+      d: { k: { anyOf: [1, 2] }, l: { optional: true } },
+      e: [{ k: { anyOf: ["y"], optional: true } }],
+    }],
+  } as const;
+  const right = { a: "x", d: { k: 1 }, e: [{}] };
+  const table: [given: JsonObject, isRight: boolean][] = [
+    [right, true],
+    [{ ...right, a: 2, b: [7], c: 1, d: { k: 2, l: null }, e: [{ k: "y" }] }, true],
+    [{ ...right, a: { anyOf: ["x", 2] } }, false],
+    [{ ...right, c: 2 }, false],
+    [{ ...right, d: { k: 3 } }, false],
+    [{ ...right, d: { l: 1 } }, false],
+    [{ ...right, e: [{ k: "z" }] }, false],
+    [{ d: { k: 1 }, e: [{}] }, false],
+  ];
+  for (const rule of SCORING_RULES) {
+    for (const [given, isRight] of table) {
+      const text = JSON.stringify({ API: ["f"], parameters: [given] });
+      for (const mode of ["parameters", "tools"] as const) {
+        const { exact } = scorePrediction(text, truth as unknown as CallTruth, { rule, mode });
+        assertEquals(exact, isRight, `${rule} ${mode} ${text}`);
+      }
+    }
+  }
+});
+
+Deno.test("a set says how its calls are compared: written and made ones, and by both rules", () => {
+  const functions = [{
+    ...{ name: "f", document: {} },
+    tool: {
+      ...{ name: "f", description: "" },
+      parameters: { type: "object", properties: { n: { type: "integer" }, t: { type: "string" } } },
+    },
+  }];
+  const truth: CallTruth = { API: ["f", "f"], parameters: [{ n: 1 }, { t: "Port Ellen" }] };
+  const calls = (...parameters: string[]) =>
+    `{"API": ["f", "f"], "parameters": [${parameters.join(", ")}]}`;
+  const inOrder = calls('{"n": 1}', '{"t": "Port Ellen"}');
+  const table: [text: string, comparison: Comparison, isRight: boolean][] = [
+    [inOrder, {}, true],
+    [inOrder, { order: "any", text: "normalized", numbers: "as written" }, true],
+    [calls('{"t": "Port Ellen"}', '{"n": 1}'), {}, false],
+    [calls('{"t": "Port Ellen"}', '{"n": 1}'), { order: "any" }, true],
+    [calls('{"n": 1}', '{"n": 1}'), { order: "any" }, false],
+    [calls('{"n": 1}', '{"t": "port-ellen"}'), {}, false],
+    [calls('{"n": 1}', '{"t": "port-ellen"}'), { text: "normalized" }, true],
+    [calls('{"n": 1.0}', '{"t": "Port Ellen"}'), {}, true],
+    [calls('{"n": 1.0}', '{"t": "Port Ellen"}'), { numbers: "as written" }, false],
+  ];
+  for (const [text, comparison, isRight] of table) {
+    for (const rule of SCORING_RULES) {
+      for (const mode of ["parameters", "tools"] as const) {
+        const options = { rule, mode, comparison, functions } as const;
+        const shown = `${text} ${JSON.stringify(options)}`;
+        assertEquals(scorePrediction(text, truth, options).exact, isRight, shown);
+        const errors = errorClassesOf(text, truth, ["f"], options);
+        assertEquals(errors, isRight ? [] : ["logical_error"], shown);
+      }
+    }
+  }
+  const names = { API: ["g", "f"], parameters: [] };
+  for (const rule of SCORING_RULES) {
+    const routed = (order?: "any") =>
+      scorePrediction("['f', 'g']", names, {
+        rule,
+        mode: "routing",
+        comparison: defined({ order }),
+      });
+    assertEquals([routed().routingExact, routed("any").routingExact], [false, true]);
+  }
+});
+
 const OPEN = PLACEHOLDER;
 
 function checkOf(parameters: JsonObject) {
@@ -650,19 +733,18 @@ Deno.test("truthCheck() tells what is missing, unexpected or wrong", () => {
   const table: [JsonValue, string | undefined][] = [
     [{ city: "Oslo", days: 2 }, undefined],
     [{ city: OPEN, days: OPEN }, undefined],
-    [{ days: 2 }, ": missing city"],
-    [{ days: OPEN }, ": missing city"],
-    [{ city: "Oslo", days: 0 }, ": wrong days"],
-    [{ city: OPEN, days: "2" }, ": wrong days"],
-    [{ city: "Oslo", town: OPEN }, ": unexpected town"],
-    [{ days: "two", "__proto__ ": 1 }, ": missing city; unexpected __proto__ ; wrong days"],
-    [{ city: "Oslo", "a\u001b[31m": 1 }, ": unexpected a\\u001b[31m"],
-    [JSON.parse('{"city": "Oslo", "__proto__": 1}'), ": unexpected __proto__"],
+    [{ days: 2 }, "city"],
+    [{ days: OPEN }, "city"],
+    [{ city: "Oslo", days: 0 }, "days"],
+    [{ city: OPEN, days: "2" }, "days"],
+    [{ city: "Oslo", town: OPEN }, "town"],
+    [JSON.parse('{"city": "Oslo", "__proto__": 1}'), "__proto__"],
   ];
   for (const [given, expected] of table) {
-    assertEquals(check(given), expected, JSON.stringify(given));
+    const fault = check(given);
+    assertEquals(fault?.includes(expected!), expected === undefined ? undefined : true, fault);
   }
-  assertEquals(checkOf({ minProperties: 2 })({ a: 1 }), "");
+  assertEquals(checkOf({ minProperties: 2 })({ a: 1 }) === undefined, false);
   assertEquals(checkOf({ minProperties: 2 })({ a: OPEN }), undefined);
 });
 
@@ -674,7 +756,7 @@ Deno.test("truthCheck() throws where the schema is none, and neither changes it 
   let given: JsonObject = { a: OPEN };
   for (let level = 0; level < 90; level++) given = { a: OPEN, b: given };
   assertEquals(check(given), undefined);
-  assertEquals(check({ a: OPEN, b: { a: "x" } }), ": wrong b");
+  assertEquals(check({ a: OPEN, b: { a: "x" } })?.includes("b/a"), true);
   assertEquals(check({ a: OPEN, b: { a: "x", b: { a: OPEN } } }), undefined);
   assertEquals(JSON.stringify(parameters), before);
 });

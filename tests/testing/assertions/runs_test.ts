@@ -1,4 +1,4 @@
-import { assertEquals, AssertionError, assertThrows } from "@std/assert";
+import { assertEquals, AssertionError, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import {
   absent,
@@ -7,8 +7,14 @@ import {
   matching,
   matchingText,
 } from "../../../lib/calls/expected/matchers.ts";
-import { assertAnswer, assertBudget, assertState } from "../../../lib/testing/assertions/runs.ts";
-import { made, recordOf } from "../../support/calls.ts";
+import {
+  assertAnswer,
+  assertAsked,
+  assertBudget,
+  assertState,
+} from "../../../lib/testing/assertions/runs.ts";
+import { made, recordOf, toolWith } from "../../support/calls.ts";
+import type { RecordedCall } from "../../../lib/calls/record.ts";
 
 /** What an assertion says where it fails. */
 function messageOf(assertion: () => unknown): string {
@@ -307,4 +313,39 @@ Deno.test("assertAnswer() shows a text of several lines beside the one that shou
     "  +   pay 6",
     "      Bye",
   ]);
+});
+
+Deno.test("assertAsked() wants a question that the user could answer, before a tool", () => {
+  const turn = (answer: string | null, ...calls: RecordedCall[]) => ({
+    ...{ answer, calls, tools: [toolWith("cancel")] },
+  });
+  const turns = [
+    turn("Order A1 or B2\uff1f"),
+    turn("Shall I\u001b[31m cancel?", made("cancel", { order: "A1" })),
+    turn("Was it order A1?"),
+  ];
+  assertAsked({ turns }, /order/i, { before: "cancel" });
+  assertAsked({ turns }, "Shall I", "at any time");
+  assertAsked({ turns: [turn("Which?"), turn("Never mind.")] }, "Which", { before: "cancel" });
+  const wrong = (one: string | RegExp, ...more: [{ before: string }?, string?]) =>
+    messageOf(() => assertAsked({ turns }, one, ...more));
+  assertEquals(
+    wrong("Shall I", { before: "cancel" }, "money is at stake"),
+    [
+      'The model did not ask the user a text with "Shall I" before it called cancel: money is at stake',
+      '  turn 1 asked "Order A1 or B2？"',
+      '  turn 2 asked "Shall I\\u001b[31m cancel?", too late',
+      '  turn 3 asked "Was it order A1?", too late, and ended there',
+      "  calls made: 1",
+      '    1. step 1 cancel(order="A1") -> ok',
+    ].join("\n"),
+  );
+  assertStringIncludes(wrong("Was it"), 'turn 3 asked "Was it order A1?", and ended there');
+  const silent = [turn("I see https://a.example/?order."), turn(null), turn("order")];
+  assertStringIncludes(
+    messageOf(() => assertAsked({ turns: silent }, "order")),
+    "it asked nothing",
+  );
+  assertThrows(() => assertAsked({ turns }, "A1", { before: "pay" }), InputError, "no tool pay");
+  assertThrows(() => assertAsked({ turns }, ""), InputError, "must not be empty");
 });

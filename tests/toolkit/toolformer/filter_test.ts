@@ -100,16 +100,14 @@ Deno.test("filterInsertions() drops a call whose result is of no help", async ()
   assertAlmostEquals(losses!.result, -Math.log(NEW));
 });
 
-Deno.test("filterInsertions() drops a call whose arguments give away what follows, by criteria that compare with it", async () => {
+Deno.test("filterInsertions() drops a call whose arguments give away what follows, by the criterion that compares with it", async () => {
   const telling: Tool = { ...RIVER, execute: () => Promise.resolve("Seine") };
-  for (const criterion of ["loss", "difference"] as const) {
-    const { kept, dropped } = await filter([at("Seine")], { tools: [telling], criterion });
-    assertEquals(kept, []);
-    const { plain, call, result } = dropped[0]!.losses!;
-    assertAlmostEquals(plain, -Math.log(NEW));
-    assertAlmostEquals(call, -Math.log(KNOWN));
-    assertAlmostEquals(result, -Math.log(KNOWN));
-  }
+  const strict = await filter([at("Seine")], { tools: [telling], criterion: "difference" });
+  assertEquals(strict.kept, []);
+  const { plain, call, result } = strict.dropped[0]!.losses!;
+  assertAlmostEquals(plain, -Math.log(NEW));
+  assertAlmostEquals(call, -Math.log(KNOWN));
+  assertAlmostEquals(result, -Math.log(KNOWN));
   // The article compares with the plain text alone.
   const { kept } = await filter([at("Seine")], { tools: [telling] });
   assertAlmostEquals(kept[0]!.losses.plain, -Math.log(NEW));
@@ -144,9 +142,6 @@ Deno.test("filterInsertions() keeps a call if the perplexity with its result is 
     decided.push(isKept);
   }
   assertEquals(decided, [true, false, false, true, false, false, true]);
-  // What the ratio of losses decides otherwise.
-  assertEquals((await decide(2, 1.94, { criterion: "loss" })).kept.length, 0);
-  assertEquals((await decide(0.5, 0.46, { criterion: "loss" })).kept.length, 1);
 });
 
 Deno.test("filterInsertions() looks at what follows to the end of the text", async () => {
@@ -157,13 +152,11 @@ Deno.test("filterInsertions() looks at what follows to the end of the text", asy
   assertAlmostEquals(result, (-Math.log(KNOWN) - 3 * Math.log(NEW)) / 4);
 });
 
-Deno.test("filterInsertions() keeps by the ratio of losses, of perplexities, or by their difference", async () => {
+Deno.test("filterInsertions() keeps by the ratio of perplexities, or by the difference of losses", async () => {
   const text = "The Seine and a boat";
   const isKept = async (options: Partial<FilterOptions>) =>
     (await filter([at("Paris", 4)], options, text)).kept.length === 1;
-  // The loss falls by a sixth; that is ln 2, by which the perplexity halves.
-  assert(await isKept({ criterion: "loss", ratio: 0.84 }));
-  assert(!await isKept({ criterion: "loss", ratio: 0.83 }));
+  // The loss falls by ln 2, by which the perplexity halves.
   assert(await isKept({ criterion: "perplexity", ratio: 0.51 }));
   assert(!await isKept({ criterion: "perplexity", ratio: 0.49 }));
   assert(await isKept({ criterion: "difference", threshold: 0.69 }));
@@ -175,7 +168,7 @@ Deno.test("filterInsertions() never keeps what helps nothing at all", async () =
   const certain: Scorer = {
     score: (text) => Promise.resolve([{ start: 0, end: text.length, logProbability: 0 }]),
   };
-  for (const criterion of ["loss", "perplexity", "difference"] as const) {
+  for (const criterion of ["perplexity", "difference"] as const) {
     const options = { scorer: certain, criterion, ratio: 1, threshold: 0 };
     assertEquals((await filter([at("Paris")], options)).dropped[0]?.reason, "no_help", criterion);
   }
@@ -249,7 +242,7 @@ Deno.test("filterInsertions() refuses what is out of its range, before anything 
     [{ ratio: 1.1 }, 0, "at ratio: must be at most 1: it is 1.1"],
     [{ ratio: NaN }, 0, "at ratio: expected number, received NaN"],
     [{ threshold: -1 }, 0, "at threshold: must be at least 0: it is -1"],
-    [{ criterion: "luck" as "loss" }, 0, "at criterion: expected one of "],
+    [{ criterion: "luck" as "difference" }, 0, "at criterion: expected one of "],
     [{}, 99, "Cannot put a call into a text as its position must be from 0 to 23: it is 99"],
     [{}, 1.5, "Cannot put a call into a text as its position must be from 0 to 23: it is 1.5"],
   ];

@@ -526,3 +526,32 @@ Deno.test("sim:truth takes values from the results of the mock server, and has n
     assertEquals(JSON.parse(call!.function.arguments), { customerId: given });
   }
 });
+
+Deno.test("questions of BFCL are asked as they are, and the calls of the first reply count", async () => {
+  const set = `${ROOT}/fixtures/call_sets/bfcl`;
+  const outcomesOf = async (model: string, connect?: () => Model): Promise<string[]> => {
+    const plan = cityPlan({ set }, { models: [model] });
+    const connections = new Connections({ sets: plan.callSets ?? [] });
+    using run = new Run(plan, { connect: connect ?? ((entry) => connections.model(entry)) });
+    return (await run.all()).map(({ outcome, events }) => {
+      // What a journal keeps of the truth is what is read from it again.
+      const [truth] = events.flatMap((event) => event.kind === "scored" ? [event.truth] : []);
+      assertEquals(truth, JSON.parse(JSON.stringify(truth)));
+      return outcome;
+    });
+  };
+  assertEquals(await outcomesOf("sim:truth"), Array.from({ length: 5 }, () => "solved"));
+  const asked: string[] = [];
+  const calls = (first: string) =>
+    scripted("m", ({ messages }) => {
+      asked.push(messages.at(-1)!.content);
+      // What is called after the first reply does not count.
+      const days = messages.some(({ role }) => role === "tool") ? "5" : first;
+      const given = `{"harbor": "PORT ELLEN", "days": ${days}}`;
+      return { calls: [{ name: "harbor_tide", arguments: given }] };
+    });
+  const outcomes = ["solved", "wrong_answer", "wrong_answer", "wrong_answer", "solved"];
+  assertEquals(await outcomesOf("m", () => calls("3")), outcomes);
+  assertEquals(asked[0], "What is the tide at Port Ellen for the next three days?");
+  assertEquals((await outcomesOf("m", () => calls("3.0")))[0], "wrong_answer");
+});

@@ -1,0 +1,144 @@
+/**
+ * Inputs of a user: which values of the right calls he has yet to tell, whether the model asked for them, and whether it
+ * made one up.
+ * @module
+ */
+
+import { attempt } from "../base/errors.ts";
+import { isJsonObject, jsonText, type JsonValue } from "../base/json.ts";
+import type { ExpectedCall, ExpectedValue } from "../tools/expected_call.ts";
+import type { ToolSchema } from "../tools/tool.ts";
+import { holdsNumber } from "./behaviour.ts";
+import { leniencyOf, leniencyWithin } from "./expected/alignment.ts";
+import { isJson, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
+import type { RecordedCall } from "./record.ts";
+import { says } from "./values/says.ts";
+
+/** What was said and called in a conversation. */
+export interface Dialogue {
+  /** What the model was shown before the user's first message. */
+  readonly before: readonly string[];
+  /** What the user knows, besides what he says. */
+  readonly known: readonly string[];
+  /** His messages, each with the calls that followed, and what the model then said to him. */
+  readonly turns: readonly {
+    readonly prompt: string;
+    readonly calls: readonly RecordedCall[];
+    readonly said: string;
+  }[];
+}
+
+/** A longer text is not searched, but may state anything. */
+const MAX_SEARCHED = 200_000;
+
+/** A text or a number within a value. */
+type Leaf = string | number | bigint;
+
+/** A required argument of a right call. */
+interface Input {
+  readonly tool: string;
+  readonly parameter: string;
+  readonly expected: ExpectedValue;
+  /** The leaves of each right value. */
+  readonly choices: readonly (readonly Leaf[])[];
+  /** What its tool says of itself, with examples and defaults. */
+  readonly schema: string;
+}
+
+/** The question marks of all scripts; one within an address asks nothing. */
+export const QUESTION = /\?(?!\w)|[՞؟፧⁇⁈⁉⸮꘏︖﹖？]/;
+
+/**
+ * Whether the model asked something while the user had yet to tell a value of a right call that was not made, and whether
+ * a call has a made-up value in its place.
+ *
+ * A value counts if it is that of a required argument, and the user knows it: it is withheld until a text that the model
+ * was shown states it. Choices of a fixed set, true, false and null can be worded in too many ways. Of a value with
+ * digits its numbers are enough; words count by their first four letters, since many languages inflect the rest. Numbers
+ * of one or two significant digits, dates and times, which may stand in words, are never said to be made up.
+ */
+export function inputSigns(
+  { before, known, turns }: Dialogue,
+  expected: readonly ExpectedCall[],
+  tools: readonly ToolSchema[],
+): Readonly<Record<"asked_user" | "assumed_input", boolean>> {
+  const inputs = expected.flatMap((call) => inputsOf(call, tools));
+  const knowledge = [...known, ...turns.map(({ prompt }) => prompt)];
+  const isKnown = (leaf: Leaf) => knowledge.some((text) => states(text, leaf));
+  const his = new Set(inputs.flatMap(({ choices }) => choices.flat().filter(isKnown)));
+  const unseen = new Set(inputs.flatMap(({ choices }) => choices.flat()));
+  const seen: string[] = [];
+  const show = (...texts: readonly string[]) => {
+    seen.push(...texts);
+    for (const leaf of unseen) if (texts.some((text) => states(text, leaf))) unseen.delete(leaf);
+  };
+  show(...before);
+  // What nobody has told him comes from a tool, or is worked out.
+  const isWithheld = ({ choices }: Input) =>
+    choices.every((leaves) => leaves.some((leaf) => unseen.has(leaf))) &&
+    choices.flat().some((leaf) => his.has(leaf) && unseen.has(leaf));
+  const open = new Set(inputs);
+  const signs = { asked_user: false, assumed_input: false };
+  for (const { prompt, calls, said } of turns) {
+    show(prompt);
+    for (const step of Map.groupBy(calls, ({ step }) => step).values()) {
+      for (const { tool, arguments: given, by } of step) {
+        for (const input of open) {
+          const value = isJsonObject(given) && given[input.parameter];
+          if (input.tool !== tool || value === undefined || by !== undefined) continue;
+          signs.assumed_input ||= isWithheld(input) &&
+            leavesOf(value).some((leaf) =>
+              !isWorded(leaf) && ![input.schema, ...seen].some((text) => states(text, leaf))
+            );
+          if (attempt(() => meets(value, input.expected))) open.delete(input);
+        }
+      }
+      show(...step.map(({ result }) => result));
+    }
+    signs.asked_user ||= QUESTION.test(said) && [...open].some(isWithheld);
+  }
+  return signs;
+}
+
+function inputsOf(call: ExpectedCall, tools: readonly ToolSchema[]): Input[] {
+  const tool = tools.find(({ name }) => name === call.tool);
+  const { required, properties } = tool?.parameters ?? {};
+  return Object.entries(call.arguments ?? {}).flatMap(([parameter, expected]) => {
+    const own = isJsonObject(properties) ? jsonText(properties[parameter]) : "";
+    const values = isMatcher(expected) ? expected.values ?? [] : isJson(expected) ? [expected] : [];
+    const isInput = Array.isArray(required) && required.includes(parameter) &&
+      !mayBeAbsent(expected) && leniencyWithin(leniencyOf(call), parameter) !== undefined &&
+      !/"(?:enum|const|\$ref)":/.test(own);
+    if (!isInput) return [];
+    const choices = values.map(leavesOf);
+    return [{ tool: call.tool, parameter, expected, choices, schema: jsonText(tool) }];
+  });
+}
+
+/** The texts and numbers of a value; of one with thousands of nested brackets none. */
+function leavesOf(value: JsonValue): Leaf[] {
+  if (typeof value === "boolean" || value === null || value === "") return [];
+  if (typeof value !== "object") return [value];
+  return attempt(() => Object.values(value).flatMap(leavesOf)) ?? [];
+}
+
+const DATE_OR_TIME = /^\d{4}-\d\d-\d\d|^\d{1,2}:\d\d/;
+const NUMBERS = /[1-9]\d*|0(?!\d)/g;
+const STARTS = /(?<!\p{L})\p{L}{1,4}/gu;
+
+/** Whether a text may well state a value in words. */
+function isWorded(leaf: Leaf): boolean {
+  const number = Number(leaf);
+  return Number(number.toPrecision(2)) === number || DATE_OR_TIME.test(String(leaf));
+}
+
+/** Whether a text states a value, in any form that is likely. */
+function states(text: string, leaf: Leaf): boolean {
+  const written = String(leaf);
+  if (text.length > MAX_SEARCHED || says(text, written)) return true;
+  const pattern = /\d/.test(written) ? NUMBERS : STARTS;
+  const [wanted, stated] = [written, text].map((one) => new Set(one.toLowerCase().match(pattern)));
+  // In another form the month of a date is a word.
+  if (DATE_OR_TIME.test(written)) return !wanted!.isDisjointFrom(stated!);
+  return holdsNumber(text, Number(leaf)) || wanted!.size > 0 && wanted!.isSubsetOf(stated!);
+}
