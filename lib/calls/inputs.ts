@@ -16,6 +16,8 @@ import { says } from "./values/says.ts";
 
 /** What was said and called in a conversation. */
 export interface Dialogue {
+  /** The right calls. */
+  readonly right: readonly ExpectedCall[];
   /** What the model was shown before the user's first message. */
   readonly before: readonly string[];
   /** What the user knows, besides what he says. */
@@ -58,11 +60,10 @@ export const QUESTION = /\?(?!\w)|[՞؟፧⁇⁈⁉⸮꘏︖﹖？]/;
  * of one or two significant digits, dates and times, which may stand in words, are never said to be made up.
  */
 export function inputSigns(
-  { before, known, turns }: Dialogue,
-  expected: readonly ExpectedCall[],
+  { right, before, known, turns }: Dialogue,
   tools: readonly ToolSchema[],
 ): Readonly<Record<"asked_user" | "assumed_input", boolean>> {
-  const inputs = expected.flatMap((call) => inputsOf(call, tools));
+  const inputs = right.flatMap((call) => inputsOf(call, tools));
   const knowledge = [...known, ...turns.map(({ prompt }) => prompt)];
   const isKnown = (leaf: Leaf) => knowledge.some((text) => states(text, leaf));
   const his = new Set(inputs.flatMap(({ choices }) => choices.flat().filter(isKnown)));

@@ -117,12 +117,12 @@ export class SuiteTests {
     const all = { ...this.#options, ...own, ...defined({ user }) };
     const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
-    const { tools = [], reference } = options;
-    // Of a state that must stay as it is, no call is known that a model needs to find that out.
-    const calls = reference?.calls.filter(({ by }) => by === undefined);
-    const expected = options.expected ?? (calls?.length ? calls : undefined);
-    const whole = options.user as ToolUser<unknown> | undefined;
-    const toolCase: ToolCase<unknown> = { ...options, name, tools, expected, user: whole };
+    const toolCase: ToolCase<unknown> = {
+      ...options,
+      name,
+      tools: options.tools ?? [],
+      user: options.user as ToolUser<unknown> | undefined,
+    };
     for (const one of this.#casesOf(toolCase)) assertCase(subject, one);
     const before = this.#tests.get(name);
     if (before !== undefined) {

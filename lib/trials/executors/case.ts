@@ -8,6 +8,7 @@ import {
   assertCaseTools,
   assertPrompt,
   assertUserTools,
+  callsOfModel,
   eventsByTurn,
   type ToolCase,
   type ToolTestRun,
@@ -387,7 +388,9 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
         role === "user" ? { role, content } : { role, content, calls: [] }
       )
       : [];
-    this.minimumCalls = toolCase.expected?.length ?? null;
+    // Of a state that must stay as it is, no call is known that a model needs to find that out.
+    this.minimumCalls = toolCase.expected?.length ??
+      (callsOfModel(toolCase.reference).length || null);
   }
 
   /** Set if functions of the case were not asked for its tools or its prompt. */
@@ -411,12 +414,13 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
 
   /** What was said to the simulated user, and what he knows. */
   protected override get dialogue(): Dialogue | undefined {
-    const { user } = this.#case;
+    const { user, expected: right = callsOfModel(this.#case.reference) } = this.#case;
     if (user === undefined || this.#conversation === undefined) return undefined;
     const { opening, messages } = this.#conversation;
     const said = messages.slice(this.history.length).filter(({ role }) => role === "agent");
     const hisCalls = this.events.flatMap((event) => event.kind === "user" ? event.calls ?? [] : []);
     return {
+      right,
       before: [this.system ?? "", ...this.history.map(({ content }) => content)],
       known: [user.scenario, ...(user.facts ?? []).flat(), ...hisCalls.map(({ result }) => result)],
       turns: eventsByTurn(withOwnCalls(this.events)).map((

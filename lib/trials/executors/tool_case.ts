@@ -159,7 +159,7 @@ export function assertCaseTools(
     );
   }
   const names = tools.map(({ name }) => name);
-  const calls = reference?.calls.filter(({ by }) => by === undefined) ?? [];
+  const calls = callsOfModel(reference);
   const served = tools.find(({ name, [SERVED]: isServed }) =>
     isServed && calls.some(({ tool }) => tool === name)
   );
@@ -222,6 +222,11 @@ export function assertPrompt(prompt: unknown): void {
 
 function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;
+}
+
+/** The calls of a reference that are the model's. */
+export function callsOfModel(reference: ToolCase<never>["reference"]): readonly ExpectedCall[] {
+  return reference?.calls.filter(({ by }) => by === undefined) ?? [];
 }
 
 /** Hashes of a case and of what is under test with it, so that results can be compared case by case. */

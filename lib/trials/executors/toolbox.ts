@@ -150,8 +150,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
       answerOf: () => undefined,
       wordsCount: true,
       toolChoice,
-      inputs: this.#expected && this.dialogue &&
-        inputSigns(this.dialogue, this.#expected, [...this.#tools.values()].map(schemaOf)),
+      inputs: this.dialogue && inputSigns(this.dialogue, [...this.#tools.values()].map(schemaOf)),
     });
   }
 
