@@ -18,7 +18,7 @@ import type { InjectedDemand } from "../tools/injection.ts";
 import { type Role, ROLES } from "../tasks/graphs/graph.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
-import { END_REASONS, type EndReason, USER_FAULTS, type UserFaultKind } from "./user_reply.ts";
+import { USER_FIELDS, type UserEvent } from "./user_reply.ts";
 import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
@@ -292,28 +292,6 @@ export interface TurnEvent {
   readonly by?: "agent";
 }
 
-/** A reply of the simulated user; what was said to the model is a turn, and the first message of the trial. */
-export interface UserEvent extends Usage {
-  /** Kind of event. */
-  readonly kind: "user";
-  /** What he says, without the words that end the conversation. */
-  readonly text: string;
-  /** Duration of the reply, in milliseconds. */
-  readonly durationMs: number;
-  /** His thoughts, as far as his model shows them; omitted without any. */
-  readonly reasoning?: string;
-  /** The calls of his own tools, which are not the model's; omitted without any. */
-  readonly calls?: readonly {
-    readonly function: string;
-    readonly arguments: string;
-    readonly result: string;
-  }[];
-  /** Why he ends the conversation; omitted if he goes on. */
-  readonly end?: EndReason;
-  /** What is wrong with the reply, which is drawn once more, unless it was; omitted if nothing is. */
-  readonly fault?: UserFaultKind;
-}
-
 /** A failed assertion of the user. */
 export interface AssertionEvent {
   /** Kind of event. */
@@ -516,15 +494,7 @@ const EVENTS: { readonly [Kind in TraceEvent["kind"]]: Readonly<Record<string, z
   },
   stage: { ...each(text, "stage", "message"), unusable: yes.optional() },
   turn: { text, by: z.literal("agent").optional() },
-  user: {
-    text,
-    ...each(z.number().min(0), "inputTokens", "outputTokens", "durationMs"),
-    estimated: yes.optional(),
-    reasoning: text.optional(),
-    calls: z.array(z.looseObject(each(text, "function", "arguments", "result"))).optional(),
-    end: z.enum(END_REASONS).optional(),
-    fault: z.enum(USER_FAULTS).optional(),
-  },
+  user: USER_FIELDS,
   assertion: { message: text, at: text.optional(), never: yes.optional() },
   judged: {
     ...each(text, "question", "reply", "model"),

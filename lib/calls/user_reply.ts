@@ -3,6 +3,9 @@
  * @module
  */
 
+import { z } from "zod";
+import type { Usage } from "../tools/message.ts";
+
 /** The reasons for which a user ends a conversation. */
 export const END_REASONS = ["done", "transferred", "out_of_scope"] as const;
 
@@ -41,3 +44,39 @@ export const USER_FAULTS = [
 
 /** A kind of {@linkcode USER_FAULTS}. */
 export type UserFaultKind = typeof USER_FAULTS[number];
+
+/** A reply of the simulated user; what was said to the model is a turn, and the first message of the trial. */
+export interface UserEvent extends Usage {
+  /** Kind of event. */
+  readonly kind: "user";
+  /** What he says, without the words that end the conversation. */
+  readonly text: string;
+  /** Duration of the reply, in milliseconds. */
+  readonly durationMs: number;
+  /** His thoughts, as far as his model shows them; omitted without any. */
+  readonly reasoning?: string;
+  /** The calls of his own tools, which are not the model's; omitted without any. */
+  readonly calls?: readonly {
+    readonly function: string;
+    readonly arguments: string;
+    readonly result: string;
+  }[];
+  /** Why he ends the conversation; omitted if he goes on. */
+  readonly end?: EndReason;
+  /** What is wrong with the reply, which is drawn once more, unless it was; omitted if nothing is. */
+  readonly fault?: UserFaultKind;
+}
+
+const TEXT = z.string();
+const COUNT = z.number().min(0);
+
+/** The schemas of the fields of a {@linkcode UserEvent}. */
+export const USER_FIELDS = {
+  text: TEXT,
+  ...{ inputTokens: COUNT, outputTokens: COUNT, durationMs: COUNT },
+  estimated: z.literal(true).optional(),
+  reasoning: TEXT.optional(),
+  calls: z.array(z.looseObject({ function: TEXT, arguments: TEXT, result: TEXT })).optional(),
+  end: z.enum(END_REASONS).optional(),
+  fault: z.enum(USER_FAULTS).optional(),
+};

@@ -25,8 +25,8 @@ import {
   returnedBy,
   type ScoredEvent,
   type TraceEvent,
-  type UserEvent,
 } from "../../calls/trace.ts";
+import type { UserEvent } from "../../calls/user_reply.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
 import { changeCount, judgedTitle, judgedTokens, stateLines } from "../_transcript_text.ts";

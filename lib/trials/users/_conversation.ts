@@ -10,7 +10,7 @@ import { defined, isObject, jsonText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { forkSeed } from "../../base/random.ts";
 import { thrownText } from "../../base/user_code.ts";
-import { MAX_KEPT_LENGTH, type TraceEvent, type UserEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 import { says } from "../../calls/values/says.ts";
 import { valueText } from "../../calls/values/text.ts";
 import {
@@ -38,7 +38,7 @@ import {
   repeatedHimself,
   type Said,
 } from "./_replies.ts";
-import { END_REASONS, type UserFaultKind } from "../../calls/user_reply.ts";
+import { END_REASONS, type UserEvent, type UserFaultKind } from "../../calls/user_reply.ts";
 import {
   type ConversationRecord,
   END_TOOL,
