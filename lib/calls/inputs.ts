@@ -11,6 +11,7 @@ import type { ToolSchema } from "../tools/tool.ts";
 import { holdsNumber } from "./behaviour.ts";
 import { leniencyOf, leniencyWithin } from "./expected/alignment.ts";
 import { isJson, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
+import { asks } from "./questions.ts";
 import type { RecordedCall } from "./record.ts";
 import { says } from "./values/says.ts";
 
@@ -46,9 +47,6 @@ interface Input {
   /** What its tool says of itself, with examples and defaults. */
   readonly schema: string;
 }
-
-/** The question marks of all scripts; one within an address asks nothing. */
-export const QUESTION = /\?(?!\w)|[՞؟፧⁇⁈⁉⸮꘏︖﹖？]/;
 
 /**
  * Whether the model asked something while the user had yet to tell a value of a right call that was not made, and whether
@@ -87,16 +85,18 @@ export function inputSigns(
         for (const input of open) {
           const value = isJsonObject(given) && given[input.parameter];
           if (input.tool !== tool || value === undefined || by !== undefined) continue;
-          signs.assumed_input ||= isWithheld(input) &&
+          const isRight = attempt(() => meets(value, input.expected)) === true;
+          // It may be worked out, or said in other words.
+          signs.assumed_input ||= !isRight && isWithheld(input) &&
             leavesOf(value).some((leaf) =>
               !isWorded(leaf) && ![input.schema, ...seen].some((text) => states(text, leaf))
             );
-          if (attempt(() => meets(value, input.expected))) open.delete(input);
+          if (isRight) open.delete(input);
         }
       }
       show(...step.map(({ result }) => result));
     }
-    signs.asked_user ||= QUESTION.test(said) && [...open].some(isWithheld);
+    signs.asked_user ||= asks(said) && [...open].some(isWithheld);
   }
   return signs;
 }

@@ -177,7 +177,7 @@ export function trialLines(
 
 /** Returns what the model was shown, as far as the transcript has it: tools by their names, or whole. */
 export function shownLines({ transcript }: Trial, story: Story, show: ShowText): string[] {
-  const { system, history, prompt, tools } = transcript ?? {};
+  const { system, scenario, history, prompt, tools } = transcript ?? {};
   const quote = (text: string) => show(JSON.stringify(text));
   const names = tools?.value?.map(({ name }) => show(name, 60)).join(", ") || "none";
   const whole = tools?.value?.map(({ name, description, parameters }) =>
@@ -186,6 +186,9 @@ export function shownLines({ transcript }: Trial, story: Story, show: ShowText):
   );
   return [
     ...(system?.value === undefined ? [] : [`  system: ${quote(system.value)}`]),
+    ...(scenario?.value === undefined || story !== "full"
+      ? []
+      : [`  the user, unseen by the model: ${quote(scenario.value)}`]),
     ...(history?.value ?? []).map(({ role, text }) => `  before, ${show(role)}: ${quote(text)}`),
     ...(prompt?.value === undefined ? [] : [`  asked: ${quote(prompt.value)}`]),
     ...(whole === undefined ? [] : story === "full" ? whole : [`  tools: ${names}`]),

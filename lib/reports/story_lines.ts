@@ -135,6 +135,9 @@ function restText(left: readonly StoryLine[], hasCut: boolean): string {
 /** The heading of a list of calls in the message of an assertion. */
 export const CALLS_MADE = /^ {2}calls made: /m;
 
+/** First lines of failures that a message has, at most. */
+const MAX_HEADS = 3;
+
 /** Returns the lines of the message of a failed assertion, ours or any other. */
 export function messageLines(message: string): StoryLine[] {
   const lines = message.split("\n");
@@ -144,10 +147,14 @@ export function messageLines(message: string): StoryLine[] {
   // What looks like a call before the heading of the list may be anything.
   const listed = lines.findIndex((line) => CALLS_MADE.test(line));
   const made = listed < 0 ? Infinity : listed;
+  let heads = 0;
   return lines.map((line, place): StoryLine => {
     // Nothing is too long for a regular expression that is anchored.
     const text = printable(line, Infinity);
-    if (place === 0) return { kind: "head", text };
+    // The first line of each failure, where several are told.
+    const isHead = place === 0 || /^\S/.test(line) && lines[place - 1] === "" && heads < MAX_HEADS;
+    if (isHead) heads++;
+    if (isHead) return { kind: "head", text };
     if (line.trim() === "") return { kind: "gap", text: "" };
     if (CALLS_MADE.test(line)) return { kind: "made", text };
     const call = place > made ? /^ {4}(\d+)\. step /.exec(line)?.[1] : undefined;

@@ -150,16 +150,22 @@ function assertSameUsers(
   { file, plan: there }: Baseline,
   { resolved }: Pick<Plan, "resolved">,
 ): void {
-  const { parts: own = {} } = resolved;
-  const { parts: other = {} } = there.resolved;
-  const names = Object.keys(own).filter((name) =>
-    Object.hasOwn(other, name) && own[name]!.user !== other[name]!.user
-  );
+  const [own, other] = [partsOf(resolved), partsOf(there.resolved)];
+  const variants = [undefined, ...Object.keys(resolved.variants ?? {})]
+    .filter((variant) =>
+      variant === undefined || Object.hasOwn(there.resolved.variants ?? {}, variant)
+    );
+  const names = variants.flatMap((variant) => {
+    const [here = {}, before = {}] = [own(variant), other(variant)];
+    return Object.keys(here).filter((name) =>
+      Object.hasOwn(before, name) && here[name]!.user !== before[name]!.user
+    );
+  });
   if (names.length === 0) return;
   throw cannot(
     `compare with ${file}`,
     "its simulated users must be the same (model, scenario, guidelines and what else they have), or variants of one run",
-    `they differ in ${caseNames(names)}`,
+    `they differ in ${caseNames([...new Set(names)])}`,
   );
 }
 

@@ -193,6 +193,14 @@ const VARIED = {
   agent: AGENT.optional(),
 };
 
+const SAYABLE = listOfAll(
+  "texts with a word or a number, or lists of them, of which one is enough",
+  (one) => {
+    const texts = listOf<unknown>(one);
+    return texts.length > 0 && texts.every((text) => isText(text) && says(text, text));
+  },
+);
+
 /** What a simulated user may have. */
 const USER = z.strictObject(
   {
@@ -210,14 +218,11 @@ const USER = z.strictObject(
       (list) =>
         Array.isArray(list) && list.at(-1)?.role === "assistant" &&
         list.every((one) =>
-          isJsonObject(one) && isText(one["content"]) &&
+          isJsonObject(one) && Object.keys(one).length === 2 && isText(one["content"]) &&
           (one["role"] === "user" || one["role"] === "assistant")
         ),
     ).optional(),
-    facts: listOfAll(
-      "texts, or lists of texts of which any will do",
-      (one) => isText(one) || Array.isArray(one) && one.length > 0 && one.every(isText),
-    ),
+    facts: SAYABLE,
     tools: must(TOOLS_RULE, (tools) => Array.isArray(tools) || typeof tools === "function")
       .optional(),
     limits: z.strictObject({ turns: whole(1).optional() }).optional(),
@@ -298,13 +303,7 @@ const OWN = {
     })),
     snapshot: FUNCTION.optional(),
   }).optional(),
-  communicate: listOfAll(
-    "texts with a word or a number, or lists of them, of which one is enough",
-    (one) => {
-      const texts = listOf<unknown>(one);
-      return texts.length > 0 && texts.every((text) => isText(text) && says(text, text));
-    },
-  ),
+  communicate: SAYABLE,
   assert: FUNCTION.optional(),
   ignore: z.boolean().optional(),
   tags: listOfAll(
@@ -457,7 +456,7 @@ function userFaults(
     ],
     [!has("scenario"), "user.scenario", "it is missing: who he is, what he wants, what he knows"],
     [
-      prompt !== undefined && typeof user.opens === "object",
+      prompt !== undefined && [user, ...users].some(({ opens }) => typeof opens === "object"),
       "prompt",
       "must be left out where the agent opens with a greeting, which the user answers",
     ],

@@ -24,6 +24,7 @@ import { type Agent, assertAgentStrategies } from "./own_agent.ts";
 import { agentLoop } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
 import { traceTrial } from "./_spans.ts";
+import { heardOf, isBlank } from "./users/user.ts";
 import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
@@ -214,7 +215,8 @@ export async function playTrial(
     const prompt = await user?.open(fixture.prompt) ?? fixture.prompt;
     const next = user !== undefined
       // Who is told nothing has nothing to answer.
-      ? async (text: string) => text.trim() === "" ? undefined : await user.answer(text)
+      ? async (text: string) =>
+        isBlank(heardOf(text)) ? undefined : await user.answer(heardOf(text))
       : turns && (() => Promise.resolve(turns.next().value));
     const { ending, messages, turnsMs } = await converse(work, {
       session,
@@ -242,7 +244,10 @@ export async function playTrial(
   };
   const { outcome, grounded } = await run().then((check) => {
     if (check.outcome !== "turn_limit") return check;
-    return stop("turn_limit", "the user had more to say than the messages that he may write");
+    return stop(
+      "turn_limit",
+      `the user had more to say after ${user!.told.messages} messages (limits.turns)`,
+    );
   }).catch((thrown) => {
     signal?.throwIfAborted();
     // An agent may throw another error in its place, or none.

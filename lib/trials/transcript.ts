@@ -112,9 +112,12 @@ export function shownOf(
     readonly scenario?: string | undefined;
   } = {},
 ): Shown {
-  const isBefore = (message: Message) =>
-    history.some(({ role, content }) => role === message.role && content === message.content);
-  const messages = all.filter((message) => !isBefore(message));
+  const before = [...history];
+  const messages = all.filter(({ role, content }) => {
+    const place = before.findIndex((one) => one.role === role && one.content === content);
+    if (place >= 0) before.splice(place, 1);
+    return place < 0;
+  });
   const first = messages.findIndex(({ role }) => role === "assistant" || role === "tool");
   const opening = first < 0 ? messages : messages.slice(0, first);
   const textsOf = (wanted: Message["role"]) =>

@@ -47,6 +47,13 @@ Deno.test("a simulated user is put together of suite, test and variant, and draw
   await run({ seed: "fresh" }, "g.jsonl");
   assertNotEquals(said("f.jsonl"), said("g.jsonl"));
 
+  const variants = (scenario: string) => ({ a: { user: {} }, b: { user: { scenario } } });
+  await run({ seed: 1, variants: variants("B") }, "w.jsonl");
+  assertMatch(
+    await run({ seed: 1, variants: variants("C"), file: "w.jsonl" }),
+    /Cannot compare with w\.jsonl as its simulated users must be the same/,
+  );
+
   await run({ seed: 1 }, "base.jsonl");
   assertMatch(await run({ seed: 1, file: "base.jsonl" }), /m \(simulated\): UNDECIDED/);
   assertMatch(

@@ -58,6 +58,7 @@ Deno.test("a conversation is told from its greeting to its end, thrown-away repl
   const evil = JSON.stringify(printable(HOSTILE)).replaceAll("\\\\", "\\").slice(1, -1);
   assertEquals(well.lines, [
     "script (simulated): solved after 0 calls; user joe (simulated), 2 messages, 1 redraw, ended it: done",
+    '  the user, unseen by the model: "He wants to cancel an order."',
     '  before, assistant: "Welcome."',
     '  asked: "Hi"',
     '  reply 1 said "Which order?"',

@@ -9,7 +9,8 @@ import { caseOpener } from "../../lib/trials/executors/case.ts";
 import type { ToolCase, ToolTestRun } from "../../lib/trials/executors/tool_case.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
-import { asksConsent, repeatedHimself } from "../../lib/trials/users/_replies.ts";
+import { asksConsent } from "../../lib/calls/questions.ts";
+import { faultOf, repeatedHimself } from "../../lib/trials/users/_replies.ts";
 import { type ToolUser, USER_GUIDELINES } from "../../lib/trials/users/user.ts";
 
 interface Shop {
@@ -268,6 +269,9 @@ const ENDS: readonly [
     {},
     ["turn_limit", null, null],
   ],
+  ["a model that only thinks", {}, { model: () => ({ text: "<think>Well.</think>\u200b" }) }, [
+    ...["no_answer", null, null],
+  ]],
   ["a model that says nothing", {}, { model: () => ({ text: " " }) }, ["no_answer", null, null]],
 ];
 
@@ -307,13 +311,26 @@ Deno.test("a user has tools of his own on the state of the trial, which are none
     trial.events.flatMap((event) => event.kind === "user" ? event.calls ?? [] : []),
     ["0", "1"].map((result) => ({ function: "count", arguments: "{}", result })),
   );
+  // A reply of a function whose tools have run is not drawn again.
+  let counted = 0;
+  const { trial: once } = await talk({
+    tools: () => [{
+      ...own({ cancelled: [], airplane: true })[0]!,
+      execute: () => Promise.resolve(`${++counted}`),
+    }],
+    model: async ({ call }) => {
+      await call("count", {});
+      return "";
+    },
+  });
+  assertEquals([once.reason, counted], ["the simulated user wrote nothing", 1]);
   const named = { ...tools({ cancelled: [], airplane: false })[0]!, name: "end_conversation" };
   await assertRejects(() => talk({ tools: () => [named] }), InputError, "none may be called end_");
 });
 
 Deno.test("a greeting and a history are seen by both sides, and are no turns", async () => {
   const history = [
-    { role: "user", content: "Hi, it is Ada." },
+    { role: "user", content: "Cancel my order, please." },
     { role: "assistant", content: "Hello Ada." },
   ] as const;
   const { trial, run, sent } = await talk({ history, opens: { greeting: "What can I do?" } });
@@ -326,8 +343,9 @@ Deno.test("a greeting and a history are seen by both sides, and are no turns", a
   ]);
   assertEquals(run!.turns[0]!.texts, ["Which order do you mean?"]);
   assertEquals(trial.transcript!.history?.value?.map(({ text }) => text), [
-    ...["Hi, it is Ada.", "Hello Ada.", "What can I do?"],
+    ...["Cancel my order, please.", "Hello Ada.", "What can I do?"],
   ]);
+  assertEquals(trial.transcript!.scenario!.value, SCENARIO);
   assertEquals(trial.transcript!.prompt.value, "Cancel my order, please.");
 });
 
@@ -339,14 +357,31 @@ Deno.test("a prompt is his first message", async () => {
 Deno.test("what asks for consent is a question about doing something", () => {
   const asking = [
     ...["Shall I cancel it?", "I will refund $5. Do you want me to proceed?", "Cancel A7 (yes/no)"],
-    ...["Please confirm: is that correct? Thank you.", "Would you like me to go on?"],
+    ...["Please confirm: is that correct? Thank you.", "Would you like me to go on?", "OK？"],
+    ...["Do you want to cancel order A7?", "Are you sure?", "Please reply yes to cancel it."],
   ];
   const others = [
     ...["It is done.", "Is there anything else I can help you with?", "Which order do you mean?"],
-    ...["I can proceed. What is your name?", "OK. Your order was cancelled."],
+    ...[
+      "I can proceed. What is your name?",
+      "OK. Your order was cancelled.",
+      "What else can I do?",
+    ],
+    ...["Can I do anything more for you?", "May I wish you a nice day?", "Is everything okay now?"],
   ];
   assertEquals(asking.filter((text) => !asksConsent(text)), []);
   assertEquals(others.filter(asksConsent), []);
+});
+
+Deno.test("what ordinary users write is no fault of theirs", () => {
+  const messages = [{ role: "agent" as const, text: "1600 Main Street, 97301 Salem, Oregon" }];
+  const ordinary = [
+    ...["Is there anything else I can do to get a refund?", "How can I help you find it?", "ok"],
+    ...["I'm here to help my mother with her order.", "Customer: Ada\nOrder: A7", "User: Ada"],
+    ...["Support: call back on Monday", "1600 Main Street, 97301 Salem, Oregon", "I agree."],
+    ...["Reasoning: it came late.", "Thought: I could pay by card?", "Ich möchte stornieren."],
+  ];
+  assertEquals(ordinary.filter((text) => faultOf({ text }, messages) !== undefined), []);
 });
 
 Deno.test("to say the same to another message is to repeat, to the same one it is not", () => {
@@ -356,5 +391,5 @@ Deno.test("to say the same to another message is to repeat, to the same one it i
       { role: "agent" as const, text: agent(place) },
     ]).flat();
   assertEquals(repeatedHimself(messages((place) => `No ${place}`, "Well?")), true);
-  assertEquals(repeatedHimself(messages(() => "Sure?", "Yes.")), false);
+  assertEquals(repeatedHimself(messages((place) => `Sure, ${place}?`, "Yes.")), false);
 });

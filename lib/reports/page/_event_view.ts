@@ -51,7 +51,10 @@ function viewUser({ text, reasoning, calls = [], end, fault }: UserEvent): Event
     ...(reasoning === undefined ? [] : [reasoning.trim()]),
     ...calls.map((call) => `${call.function} ${call.arguments}\n-> ${call.result}`),
   ].join("\n\n");
-  const more = beside !== "" && folded("thoughts and calls", ["div.value", printableLines(beside)]);
+  const names = [...new Set(calls.map((call) => printable(call.function, 60)))];
+  const summary = [reasoning && "thoughts", names.length > 0 && `calls: ${names.join(", ")}`]
+    .filter((part) => part).join(", ");
+  const more = beside !== "" && folded(summary, ["div.value", printableLines(beside)]);
   const title = fault !== undefined
     ? `the user's reply was thrown away: ${typeWords(fault)}`
     : end !== undefined
@@ -64,8 +67,11 @@ function viewUser({ text, reasoning, calls = [], end, fault }: UserEvent): Event
 /** Returns what was said before the model first replied in a conversation. */
 export function viewOpening({ user, transcript }: Trial): EventView[] {
   if (user === undefined || transcript === undefined) return [];
-  const { history, prompt: { value: first = "" } } = transcript;
+  const { history, scenario, prompt: { value: first = "" } } = transcript;
   return [
+    ...(scenario?.value === undefined
+      ? []
+      : [viewText("stage", "who the user is, which the model was not told", scenario.value)]),
     ...(history?.value ?? []).map(({ role, text }) =>
       viewText(role === "user" ? "turn" : "said", `before, ${printable(role, 100)}`, text)
     ),

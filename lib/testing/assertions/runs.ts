@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { QUESTION } from "../../calls/inputs.ts";
+import { asks } from "../../calls/questions.ts";
 import type { CallRecord } from "../../calls/record.ts";
 import { defined, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
@@ -179,7 +179,7 @@ const ASKED_OPTIONS = z.strictObject({ before: z.string().min(1).optional() });
 
 /**
  * Asserts that the model asked the user something, and that he had the chance to answer: the last text of a turn, but
- * not that of the last turn, has a question mark of any script, and contains a text, matches a regular expression, or is
+ * not that of the last turn, has a question or a request such as "please", and contains a text, matches a regular expression, or is
  * accepted by a matcher. A tool of `before` that was never called was not called too early.
  *
  * @throws {AssertionError} If not; the message lists what the model asked.
@@ -214,7 +214,7 @@ export function assertAsked(
   }
   const called = turns.findIndex(({ calls }) => calls.some(({ tool }) => tool === before));
   const asked = turns.flatMap(({ answer }, turn) => {
-    if (answer === null || !QUESTION.test(answer)) return [];
+    if (answer === null || !asks(answer)) return [];
     const isLate = called >= 0 && turn >= called;
     const isLast = turn === turns.length - 1;
     const isRight = !isLate && !isLast && verdictOf(matcher, answer) === true;

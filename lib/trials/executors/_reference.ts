@@ -56,7 +56,13 @@ export async function runReference(
   const { calls, snapshot = (own) => own } = toolCase.reference!;
   const action = `run the reference of tool test ${printable(toolCase.name, 100)}`;
   if (fault !== undefined) throw cannot(action, "its state and its tools must be made", fault);
-  orCannot(action, () => assertCaseTools(toolCase, tools));
+  orCannot(
+    action,
+    () => assertCaseTools(toolCase, tools),
+  );
+  // Those of the user change the state as well.
+  const his = { state: toolCase.state, reference: { calls: [] } };
+  orCannot(action, () => assertCaseTools(his, userTools));
   const look = async (own: unknown) => snapshotOf(await soon(() => snapshot(own)));
   const copy = async () => {
     const copied = await look(state).catch((error) => {
@@ -111,8 +117,9 @@ export async function runReference(
       }
       const lines = changes.slice(0, MAX_SHOWN).map((one) => `  ${changeText(one, "after")}`);
       if (count > MAX_SHOWN) lines.push(`  ... ${count - MAX_SHOWN} more`);
-      const what = `The state is not that of the reference: ${countText(count, "difference")}.`;
-      return [what, ...lines].join("\n");
+      // The first line is all that a table shows.
+      const where = count === 1 ? "" : ` in ${countText(count, "place")}`;
+      return [`The state differs${where}: ${lines.shift()!.trim()}`, ...lines].join("\n");
     },
   };
 }

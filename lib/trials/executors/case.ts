@@ -38,7 +38,7 @@ import type { StageUse } from "../../models/model.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
 import { Conversation, type ConversationOptions, historyOf } from "../users/_conversation.ts";
 import type { Message } from "../../tools/message.ts";
-import type { ToolUser } from "../users/user.ts";
+import { heardOf, isBlank, type ToolUser } from "../users/user.ts";
 import { cannot, InputError, isErrorOf } from "../../base/errors.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { defined, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
@@ -92,9 +92,10 @@ export function caseOpener<State>(
       : new CaseExecutor(found, spec as CaseSpec, options);
   };
   /** What was carried out: the variants of a case share it, unless they have tools of their own. */
-  const references = new Map<unknown, Map<string, Promise<ReferenceState>>>();
+  const references = new Map<unknown, Map<unknown, Map<string, Promise<ReferenceState>>>>();
   const referenceOf = (found: ToolCase<State>): Promise<ReferenceState> | undefined =>
     found.reference && references.getOrInsertComputed(found.tools, () => new Map())
+      .getOrInsertComputed(found.user?.tools, () => new Map())
       .getOrInsertComputed(found.name, async () => {
         const made = await setUpCase({ ...found, prompt: "" }, {});
         try {
@@ -245,6 +246,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ...options,
       user: user as ToolUser<never>,
       tools: this.#setUp.userTools,
+      stated: this.#setUp.prompt,
       seed: this.#seed,
     });
   }
@@ -296,7 +298,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       for (const one of never) assertReadable(new CheckedCall(one), this.#written);
     }
     const { conversation } = work;
-    if (conversation !== undefined && text.trim() === "") {
+    if (conversation !== undefined && isBlank(heardOf(text))) {
       this.end(text, null, rendered);
       return { outcome: "no_answer", grounded: false };
     }
@@ -399,7 +401,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     const { assert, communicate = [] } = this.#case;
     const told = [
       await this.#setUp.reference?.failure(run.state),
-      unsaidText(communicate, run.texts),
+      // Names stand for values in messages, and not in what a user hears.
+      unsaidText(communicate, [...work.conversation?.heard ?? [], ...run.texts].map(heardOf)),
     ].flatMap((failure) => failure === undefined ? [] : [keptText(failure)]);
     let failure: AssertionEvent | undefined;
     try {
@@ -408,9 +411,16 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     } finally {
       for (const event of this.#asked.events) super.record(event);
     }
-    const message = [...told, failure?.message ?? []].flat().join("\n");
-    if (message === "") return true;
-    super.record({ kind: "assertion", ...failure, message });
+    const messages = [...told, failure?.message ?? []].flat();
+    if (messages.length === 0) return true;
+    // The place is that of what assert says alone.
+    const { at, ...only } = failure ?? {};
+    super.record({
+      kind: "assertion",
+      ...only,
+      ...(told.length === 0 ? { at } : {}),
+      message: keptText(messages.join("\n\n")),
+    });
     return false;
   }
 
@@ -440,13 +450,19 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ...defined({ rendered }),
       replies: this.events.filter(({ kind }) => kind === "reply").length,
       ...{ messages, usage, durationMs },
-      ...defined({ conversation: work.conversation?.told }),
+      ...defined({ conversation: work.conversation?.told ?? this.#recordedTalk(turns.length) }),
       state: this.#setUp.state,
       perturbed: this.perturbed?.steps ?? [],
       removed: this.perturbed?.removed ?? false,
       seed: this.#seed,
       events: [...this.events],
     };
+  }
+
+  /** How a recorded conversation of a test with a user went: its end is in no record. */
+  #recordedTalk(messages: number): ToolTestRun["conversation"] {
+    if (this.#case.user === undefined) return undefined;
+    return { end: undefined, messages, isAtLimit: false };
   }
 
   /** The assertion that fails for the run; `undefined` if none does. */

@@ -160,9 +160,7 @@ export function assertCaseTools(
   }
   const names = tools.map(({ name }) => name);
   const calls = callsOfModel(reference);
-  const served = tools.find(({ name, [SERVED]: isServed }) =>
-    isServed && calls.some(({ tool }) => tool === name)
-  );
+  const served = reference && tools.find(({ [SERVED]: isServed }) => isServed);
   if (served !== undefined) {
     throw cannot(
       "use reference",

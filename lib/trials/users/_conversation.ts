@@ -4,13 +4,14 @@
  * @module
  */
 
-import { reasonOf } from "../../base/errors.ts";
+import { isErrorOf, reasonOf } from "../../base/errors.ts";
 import { inTime } from "../../base/deadline.ts";
 import { defined, isObject, jsonText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { forkSeed } from "../../base/random.ts";
 import { thrownText } from "../../base/user_code.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
+import { asksConsent } from "../../calls/questions.ts";
 import { says } from "../../calls/values/says.ts";
 import { valueText } from "../../calls/values/text.ts";
 import {
@@ -30,14 +31,7 @@ import {
 } from "../../tools/message.ts";
 import type { Tool, ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "../executors/toolbox.ts";
-import {
-  asksConsent,
-  faultOf,
-  readReply,
-  readText,
-  repeatedHimself,
-  type Said,
-} from "./_replies.ts";
+import { faultOf, readReply, readText, repeatedHimself, type Said } from "./_replies.ts";
 import { END_REASONS, type UserEvent, type UserFaultKind } from "../../calls/user_reply.ts";
 import {
   type ConversationRecord,
@@ -68,10 +62,10 @@ export class UserFault extends InfrastructureError {
 
 /** What is said of each fault of a reply. */
 const FAULTS: Readonly<Partial<Record<UserFaultKind, string>>> = {
-  empty: "wrote nothing, twice",
-  text_and_call: "wrote a message and called a tool in one reply, twice",
-  swapped_role: "wrote as the assistant, twice",
-  reasoning: "wrote his thoughts into his message, twice",
+  empty: "wrote nothing",
+  text_and_call: "wrote a message and called a tool in one reply",
+  swapped_role: "wrote as the assistant",
+  reasoning: "wrote his thoughts into his message",
 };
 
 /** Replies of a model for one message of its user, at most: the others call his tools. */
@@ -87,6 +81,8 @@ export interface ConversationOptions {
   readonly model?: Model | undefined;
   /** His tools. */
   readonly tools?: readonly Tool[];
+  /** His first message as the test gives it, where a perturbation words it otherwise. */
+  readonly stated?: string;
   /** The seed of the trial. */
   readonly seed: number;
   /** Identifies the trial. */
@@ -160,6 +156,11 @@ export class Conversation {
     return this.#messages;
   }
 
+  /** What he heard of the model. */
+  get heard(): readonly string[] {
+    return this.#messages.filter(({ role }) => role === "agent").map(({ text }) => text);
+  }
+
   /** What assertions see of him. */
   get told(): ConversationRecord {
     return { end: this.#end, messages: this.#said, isAtLimit: this.isAtLimit };
@@ -167,9 +168,12 @@ export class Conversation {
 
   /** A fact that he must say before he may be done, and has not said; `undefined` if he has said all. */
   get unsaid(): string | readonly string[] | undefined {
-    const said = this.#messages.flatMap(({ role, text }) => role === "user" ? [text] : []).join(
-      "\n",
-    );
+    const { stated = "" } = this.#options;
+    const said = [
+      stated,
+      ...this.#messages.filter(({ role }) => role === "user")
+        .map(({ text }) => text),
+    ].join("\n");
     return this.#options.user.facts?.find((fact) => !says(said, fact));
   }
 
@@ -272,24 +276,31 @@ export class Conversation {
         : await this.#ask(model!);
       const { fault } = said;
       if (fault === undefined) return said;
-      if (isRedrawn || fault === "too_many_calls") {
-        this.#spoil(
-          fault,
-          FAULTS[fault] ?? `called tools ${MAX_REPLIES} times in place of a message`,
-        );
+      // What his tools have done cannot be drawn again.
+      if (isRedrawn || said.hasCalled || fault === "too_many_calls") {
+        const told = FAULTS[fault] ?? `called tools ${MAX_REPLIES} times in place of a message`;
+        this.#spoil(fault, `${told}${isRedrawn ? ", twice" : ""}`);
       }
       this.#redraws++;
     }
   }
 
   /** What his function says. */
-  async #call(play: UserFunction): Promise<Said> {
-    const { user: { scenario }, signal } = this.#options;
+  async #call(play: UserFunction): Promise<Said & { readonly hasCalled?: boolean }> {
+    const { user: { scenario, guidelines = USER_GUIDELINES }, signal } = this.#options;
     const calls: NonNullable<UserEvent["calls"]>[number][] = [];
     const conversation = {
       messages: this.#messages.map((message) => ({ ...message })),
-      scenario,
+      ...{ scenario, guidelines },
       call: async (tool: string, input: object) => {
+        const names = this.#tools.map(({ name }) => name).filter((name) => name !== END_TOOL);
+        if (!names.includes(tool)) {
+          throw new Error(
+            `there is no tool ${printable(`${tool}`, 80)} of the user, but ${
+              names.join(", ") || "none"
+            }`,
+          );
+        }
         const [result] = await this.#carryOut([{
           id: "",
           name: tool,
@@ -321,18 +332,19 @@ export class Conversation {
     if (said === undefined) {
       this.#spoil(
         "unavailable",
-        `could not be asked: his function must return a text, or { end: ${
+        `could not be asked: his function must return a text, or { text?, end: ${
           END_REASONS.map((one) => `"${one}"`).join(" | ")
-        } }`,
+        } }: it returned ${valueText(given, 100)}`,
       );
     }
-    const own = { ...said, fault: faultOf(said, this.#messages) };
+    const hasCalled = calls.length > 0;
+    const own = { ...said, fault: faultOf(said, this.#messages), hasCalled };
     this.#tell(own, { calls, durationMs: Math.round(performance.now() - started) });
     return own;
   }
 
   /** What a language model says, once it has called the tools that it needs. */
-  async #ask(model: Model): Promise<Said> {
+  async #ask(model: Model): Promise<Said & { readonly hasCalled?: boolean }> {
     for (let replies = 0; replies < MAX_REPLIES; replies++) {
       const reply = await this.#reply(model);
       const said = readReply(reply, this.#messages);
@@ -373,9 +385,8 @@ export class Conversation {
       });
     } catch (error) {
       signal?.throwIfAborted();
-      const { permanent, fault } = error instanceof InfrastructureError
-        ? error
-        : { permanent: undefined, fault: undefined };
+      const { permanent, fault }: Partial<InfrastructureError> =
+        isErrorOf(error, InfrastructureError) ? error : {};
       this.#spoil("unavailable", printable(`could not be asked: ${reasonOf(error)}`, 500), {
         cause: error,
         ...defined({ permanent, fault }),

@@ -6,6 +6,7 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import { thinkingOf } from "../../models/formats/text_call.ts";
 import type { ModelReply } from "../../models/model.ts";
+import { asks } from "../../calls/questions.ts";
 import { END_REASONS, type EndReason, type UserFaultKind } from "../../calls/user_reply.ts";
 import { END_TOOL, type SharedMessage, STOP_WORDS } from "./user.ts";
 
@@ -23,14 +24,13 @@ export interface Said {
 const MAX_MESSAGE = 50_000;
 
 /** Reads a text of a user, with the stop words in it: of several the first counts. */
-export function readText(whole: string): Said {
-  const written = whole.slice(0, MAX_MESSAGE);
+export function readText(written: string): Said {
   const places = Object.entries(STOP_WORDS).map(([word, end]) => ({
     end,
     place: written.indexOf(word),
   })).filter(({ place }) => place >= 0).sort((one, other) => one.place - other.place);
   const text = Object.keys(STOP_WORDS).reduce((left, word) => left.replaceAll(word, ""), written);
-  return { text: text.trim(), end: places[0]?.end };
+  return { text: text.slice(0, MAX_MESSAGE).trim(), end: places[0]?.end };
 }
 
 /** Reads a reply of a model that plays a user. */
@@ -64,67 +64,48 @@ function endOf(calls: ModelReply["calls"]): EndReason | undefined {
   );
 }
 
-/** Whether thoughts stand in a message. */
+/** Whether thoughts stand in a message: in tags, or before what they lead to. */
 function isReasoned(text: string): boolean {
-  const { said } = thinkingOf(text);
-  return said.trim() !== text ||
-    /^\s*(?:thought|thinking|reasoning|internal monologue)s?:/im.test(text);
+  return thinkingOf(text).said.trim() !== text ||
+    /^\s*(?:thought|thinking|reasoning)s?:[^]*^\s*(?:message|reply|response|answer|action)s?:/im
+      .test(text);
 }
 
-/** Offers of help, which only an assistant makes. */
-const OFFERS = [
-  /\bhow (?:can|may|could) I (?:help|assist)\b/i,
-  /\banything else I can (?:help|assist|do)\b/i,
-  /\bI(?:'m| am) here to (?:help|assist)\b/i,
-];
+/** Offers of help that only an assistant makes. */
+const OFFER =
+  /\bhow (?:can|may|could) I (?:help|assist)(?: you)?(?: today)?\s*[?!.]|\banything else I can (?:help|assist) you\b|\bI(?:'m| am) here to (?:help|assist) you\b/i;
 
 /** Whether a message is written as the assistant, or for both sides. */
 function isSwapped(text: string, messages: readonly SharedMessage[]): boolean {
-  if (/^\s*(?:assistant|agent|user|customer|support|representative)\s*:/im.test(text)) return true;
-  if (OFFERS.some((offer) => offer.test(text))) return true;
-  // A word or two may well be the same.
-  return text.length >= 20 &&
-    messages.some((one) => one.role === "agent" && isSame(one.text, text));
-}
-
-/** Whether texts are the same but for case and spaces. */
-export function isSame(one: string, other: string): boolean {
-  return plain(one) === plain(other);
+  const isOf = (label: RegExp) => label.test(text);
+  if (isOf(/^\s*(?:assistant|agent)\s*:/i) || OFFER.test(text)) return true;
+  if (isOf(/^\s*(?:user|customer)\s*:/im) && isOf(/^\s*(?:assistant|agent|support)\s*:/im)) {
+    return true;
+  }
+  // What is read out to him he may well repeat; a sentence to him is not his.
+  return /\byou\b.*\s.*\s|\s.*\s.*\byou\b/is.test(text) &&
+    messages.some((one) => one.role === "agent" && plain(one.text) === plain(text));
 }
 
 function plain(text: string): string {
   return text.toLowerCase().replace(/\s+/g, " ").trim();
 }
 
-/** Words by which an assistant asks for the consent of its user. */
-const CONSENT =
-  /\b(?:confirm|proceed|go ahead|agree|consent|approve|okay|ok|yes or no|yes\/no|(?:shall|should|may|can) I|(?:do|would) you (?:want|like) me to|is (?:that|this) (?:right|correct|all right|fine))\b/i;
-
-/** Whether the last sentences of a message of the model ask for the consent of its user. */
-export function asksConsent(text: string): boolean {
-  const end = text.trimEnd().slice(-300);
-  const place = end.lastIndexOf("?");
-  if (place < 0) return /\(yes(?:\/| or )no\)\W*$/i.test(end);
-  const start = Math.max(...[".", "!", "?", "\n"].map((sign) => end.lastIndexOf(sign, place - 1)));
-  const question = end.slice(start + 1, place);
-  return CONSENT.test(question) && !/\b(?:anything|something) else\b|\bhelp you\b/i.test(question);
-}
-
 /**
  * Whether a user repeated himself: at least half of his messages are ones that he had said before, in answer to another
- * message. One who is asked the same again and again may answer the same.
+ * message that asked him nothing. Who is asked again and again may answer the same.
  */
 export function repeatedHimself(messages: readonly SharedMessage[]): boolean {
   const said = new Map<string, Set<string>>();
-  let [all, repeated, before] = [0, 0, ""];
+  let [all, repeated, before, isAsked] = [0, 0, "", false];
   for (const { role, text } of messages) {
     if (role === "agent") {
-      before = plain(text);
+      [before, isAsked] = [plain(text), asks(text)];
       continue;
     }
     all++;
     const answered = said.getOrInsertComputed(plain(text), () => new Set());
-    if (answered.size > 0 && !answered.has(before)) repeated++;
+    if (answered.size > 0 && !answered.has(before) && !isAsked) repeated++;
     answered.add(before);
   }
   return all > 2 && 2 * repeated >= all;

@@ -7,6 +7,7 @@ import type { EndReason, UserFaultKind } from "../../calls/user_reply.ts";
 import { canonicalJson, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { ModelEntry } from "../../models/entry.ts";
+import { thinkingOf } from "../../models/formats/text_call.ts";
 import { isModel, type Model, type StageUse } from "../../models/model.ts";
 import { schemaOf, type Tool } from "../../tools/tool.ts";
 
@@ -24,7 +25,13 @@ export interface UserConversation {
   readonly messages: readonly SharedMessage[];
   /** Who the user is, what he wants, and what he knows. */
   readonly scenario: string;
-  /** Calls one of the user's own tools, and returns its result or its error as text; it is recorded as his. */
+  /** How he behaves, for functions that play users of several kinds. */
+  readonly guidelines: string;
+  /**
+   * Calls one of the user's own tools, and returns its result or its error as text; it is recorded as his.
+   *
+   * @throws {Error} If he has no such tool.
+   */
   readonly call: (tool: string, input: JsonObject) => Promise<string>;
 }
 
@@ -116,6 +123,16 @@ export interface ConversationRecord {
   readonly messages: number;
   /** Whether it went on until his last message, and he had more to say. */
   readonly isAtLimit: boolean;
+}
+
+/** What a user hears of a text: no thoughts. */
+export function heardOf(text: string): string {
+  return thinkingOf(text).said.trim();
+}
+
+/** Whether a text shows nothing. */
+export function isBlank(text: string): boolean {
+  return !/[^\s\p{Cf}]/u.test(text);
 }
 
 /** The name under which a function plays users in results. */

@@ -61,18 +61,19 @@ Deno.test("a reference decides by the state that is left; all that fails is told
   const said = [["A7", "$1,234.50 back"], ["B1", "$11,234.50."], ["", "1234.5"]];
   const [right, wrong, none] = await tryAll({ communicate: [["sum", "1234.5"]], assert }, said);
   assertEquals(right, "solved");
-  const lines = wrong!.split("\n").slice(0, 8);
+  const lines = wrong!.split("\n").slice(0, 9);
   assertMatch(lines.pop()!, /^The answer is not /);
   assertEquals(lines, [
-    "wrong_answer: The state is not that of the reference: 3 differences.",
-    '  orders.A7.status: reference "refunded", after "open"',
+    'wrong_answer: The state differs in 3 places: orders.A7.status: reference "refunded", after "open"',
     '  orders.B1.status: reference "open", after "refunded"',
     '  log[0]: reference "A7", after "B1"',
+    "",
     "No text of the model says what it must:",
     '  "sum" or "1234.5"',
     '  the last is "$11,234.50."',
+    "",
   ]);
-  assertMatch(none!, /2 differences\.\n.*\n {2}log\[0\]: .* "A7", after none\nThe answer is not/);
+  assertMatch(none!, /in 2 places: .*\n {2}log\[0\]: .* "A7", after none\n\nThe answer is not/);
 });
 
 Deno.test("a reference runs once, on a state and tools of its own that go again; to plan runs nothing", async () => {
@@ -138,7 +139,7 @@ Deno.test("what a model leaves cannot hide from the reference, nor be spared by 
   const [hidden] = await tryAll({ tools: hiding, reference: { calls: [] } });
   assertMatch(
     hidden!,
-    /: The state is not that .*\n {2}log\[0\]: reference none, after \[1 bytes\]$/,
+    /: The state differs: log\[0\]: reference none, after \[1 bytes\]$/,
   );
   const snapshot = ({ log, orders }: Shop) => log.has("B1") ? raise("no B1")() : orders;
   const [failed] = await tryAll({ reference: { calls: CALLS, snapshot } }, [["B1", ""]]);
@@ -149,6 +150,6 @@ Deno.test("what a model leaves cannot hide from the reference, nor be spared by 
   const [missed] = await tryAll({ user, reference: { calls } });
   assertMatch(
     missed!,
-    /: 2 differences\.\n {2}orders\.B1\.status: .*\n {2}log\[1\]: .*, after none$/,
+    /: The state differs in 2 places: orders\.B1\.status: .*\n {2}log\[1\]: .*, after none$/,
   );
 });
