@@ -303,7 +303,9 @@ function baselineFault(
     return [
       `gate.baseline must be one of its ${names}, or a file, as { file: "baseline.json" }`,
       `it is ${name}, and the ${names} are ${planned[field].join(", ")}` +
-      didYouMean(name, planned[field]),
+      (planned.variant.includes(name)
+        ? `; the variant is { variant: ${JSON.stringify(name)} }`
+        : didYouMean(name, planned[field])),
     ];
   }
   if (chosen.some(([field]) => planned[field].length > 1)) return undefined;

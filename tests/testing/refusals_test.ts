@@ -227,6 +227,10 @@ const tableOfVariants: [string, RegExp][] = [
   ],
   [`${usual}, gate: { baseline: { variant: "old" } }`, /it is old, and there are no variants/],
   [
+    `${usual}, variants: { old: { system: "y" } }, gate: { baseline: "old" }`,
+    /it is old, and the models are sim:planner; the variant is \{ variant: "old" \}$/,
+  ],
+  [
     `${usual}, gate: { baseline: { file: "b.json", missing: "record" } }`,
     /missing: "record" needs a file, and successRate, which the first run must meet/,
   ],

@@ -182,7 +182,7 @@ export function assertCaseTools(
     "it must name existing tools",
     `there is no tool ${printable(name, 80)}, but ${
       names.map((other) => printable(other, 80)).join(", ") || "none"
-    }`,
+    }${option === "reference" ? '; calls of the user have by: "user"' : ""}`,
   );
 }
 
