@@ -110,7 +110,10 @@ Deno.test("a reference that cannot be run or compared is an error, and no verdic
       /^Cannot run the reference of tool test refunds as each of its calls must succeed: call 2, refund\({"order":"Z"}\): no such order$/,
     ],
     [{ reference: { calls: [{ tool: "refund" }] } }, /call 1, refund\({}\): .* required property/],
-    [{ reference: { calls: [{ tool: "pay" }] } }, /there is no tool pay, but refund$/],
+    [
+      { reference: { calls: [{ tool: "pay" }] } },
+      /there is no tool pay, but refund; calls of the user have by: "user"$/,
+    ],
     [
       { reference: { calls: [{ ...refund("A7"), by: "user" }] } },
       /call 1, refund\(.*\): .* no .*refund/,
