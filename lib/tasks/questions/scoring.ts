@@ -104,16 +104,18 @@ export function scorePrediction(
   if (value === undefined) {
     return { syntaxValid: false, structural: false, exact: false, routingExact: false };
   }
-  return { syntaxValid: true, ...judge(value, truth, options) };
+  const { why: _, ...scores } = judge(value, truth, options);
+  return { syntaxValid: true, ...scores };
 }
 
-function judge(value: JsonValue, truth: CallTruth, options: ScoringOptions) {
+/** Returns the scores of a value, and what is wrong first with its calls. */
+export function judge(value: JsonValue, truth: CallTruth, options: ScoringOptions) {
   const { API, parameters } = truth;
   const rule = RULES[options.rule ?? "published"];
   const ordered = inTruthOrder(value, truth, options);
   const names = fieldOf(ordered, "API");
   if (API[0] === PLACEHOLDER && Array.isArray(names) && names.length > 0) {
-    return { structural: true, exact: true, routingExact: true };
+    return { structural: true, exact: true, routingExact: true, why: undefined };
   }
   const [given, expected] = [fieldOf(ordered, "parameters"), [...parameters]]
     .map((one) => rule.arguments(one, API.length));
@@ -122,7 +124,15 @@ function judge(value: JsonValue, truth: CallTruth, options: ScoringOptions) {
     faults.every((fault) => fault?.[0] !== "missing_argument");
   const exact = structural && (!rule.isStrict || Object.keys(Object(value)).length === 2) &&
     faults.every((fault) => fault === undefined);
-  return { structural, exact, routingExact: rule.routes(names, API) };
+  const fault = API.map((name, at) =>
+    Object(names)[at] === name ? faults[at] : ["wrong_function", name]
+  ).find((one) => one !== undefined);
+  const why = !Array.isArray(names) || given === undefined
+    ? "unreadable"
+    : names.length === API.length
+    ? fault?.join(": ")
+    : "wrong_count";
+  return { structural, exact, routingExact: rule.routes(names, API), why };
 }
 
 /** Returns the first fault in the arguments of a call of a function; `undefined` if they are right. */
@@ -140,7 +150,7 @@ export function callFault(
  * Returns calls in the order of the right ones, where their own does not count: each right call takes the first call
  * left that fits, or else one of its name. Anything else is returned as it is.
  */
-export function inTruthOrder(
+function inTruthOrder(
   value: JsonValue,
   { API, parameters }: CallTruth,
   options: ScoringOptions,
