@@ -5,7 +5,6 @@
 
 import { z } from "zod";
 import { userPath } from "../base/command_line.ts";
-import { cannot } from "../base/errors.ts";
 import { parseWith } from "../base/input.ts";
 import {
   isJsonObject,
@@ -19,14 +18,7 @@ import { countText } from "../base/numbers.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { tableOf } from "../reports/columns.ts";
 import { alignedTable } from "../reports/text_table.ts";
-import {
-  BFCL_CATEGORIES,
-  bfclFiles,
-  bfclKind,
-  bfclSet,
-  readJsonLines,
-  truthsBeside,
-} from "../tasks/questions/bfcl.ts";
+import { BFCL_CATEGORIES, readBfcl } from "../tasks/questions/bfcl.ts";
 import type { CallQuestion, CallSet } from "../tasks/questions/question_set.ts";
 import { judge, predictionValue } from "../tasks/questions/scoring.ts";
 import { readPythonCalls } from "./_python_calls.ts";
@@ -52,27 +44,15 @@ with calls in JSON or Python. An id may occur several times.`,
   needs: ["read"],
   rules: [[(given) => given.answers === undefined, "--answers FILE is needed"]],
   run({ answers: files = [], partial, json }, { operands }) {
-    const paths = new Set([...operands, ...files].flatMap((one) => bfclFiles(userPath(one))));
-    const read = Array.from(paths, (path) => ({ path, lines: readJsonLines(path) }));
-    const of = (kind?: "question" | "truth") => {
-      const own = read.filter(({ lines: [first] }) => first && bfclKind(first.value) === kind);
-      return { lines: own.flatMap(({ lines }) => lines), paths: own.map(({ path }) => path) };
-    };
-    const [asked, answers] = [of("question"), of()];
-    if (asked.lines.length === 0 || answers.lines.length === 0) {
-      const what = asked.lines.length === 0 ? "questions" : "answers";
-      throw cannot(`score ${[...paths].join(", ")}`, `there must be ${what}`, "no file has any");
-    }
-    const truths = [...asked.paths.flatMap(truthsBeside), ...of("truth").lines];
-    const set = bfclSet("BFCL", asked.lines, truths);
+    const { set, others } = readBfcl([...operands, ...files].map((one) => userPath(one)));
     for (const warning of set.warnings) console.error(printable(warning, 2_000));
     const questionOf = questionsById(set);
-    const given = answers.lines.map(({ value, source }): Prediction => {
+    const given = others.map(({ value, source }): Prediction => {
       const answer = parseWith(ANSWER, value, source);
       const question = questionOf(answer.id, source);
       return { question, prediction: predictionOf(answer, question) };
     });
-    if (!partial) assertComplete(answers.paths.join(", "), set, given);
+    if (!partial) assertComplete(files.join(", "), set, given);
     const scored = given.map((answer) => scoreAnswer(answer, set));
     const summary = summarize(scored);
     if (json) {
