@@ -6,13 +6,13 @@
 import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
-import { readJsonc, WITH_INPUT } from "../../base/input.ts";
+import { readJsonc } from "../../base/input.ts";
 import { attempt, cannot, InputError, orCannot } from "../../base/errors.ts";
 import { resultsFault } from "./_check_results.ts";
 import {
   assemble,
+  documentSchema,
   type DomainDraft,
-  type FunctionDraft,
   MESSAGES,
   NAME,
   OBJECT,
@@ -27,16 +27,10 @@ const FIELDS = z.object({
   parameters: z.union([OBJECT, z.array(NAME)]),
 });
 
-const DOCUMENT = OBJECT.transform((document, context): FunctionDraft => {
-  const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
-  for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
-  if (data === undefined) return z.NEVER;
-  const { name, description, parameters } = data;
+const DOCUMENT = documentSchema(FIELDS, ({ name, description, parameters }, document) => {
   const returned = document["returnParameter"];
   return {
-    name,
-    description,
-    document,
+    ...{ name, description },
     parameters: Array.isArray(parameters) ? { names: parameters } : { words: parameters },
     returns: returned === undefined ? undefined : { words: returned },
   };

@@ -14,7 +14,9 @@ import {
   type JsonValue,
   listText,
   printable,
+  withNumberBounds,
 } from "../../base/json.ts";
+import { WITH_INPUT } from "../../base/input.ts";
 import { unseenValues } from "./_check_results.ts";
 import {
   type ApiFunction,
@@ -26,7 +28,7 @@ import {
   resolvedTruth,
   variantsOf,
 } from "./question_set.ts";
-import { cannot } from "../../base/errors.ts";
+import { cannot, orCannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { providerNames } from "../../tools/provider_names.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
@@ -46,6 +48,19 @@ export const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object").re
   (value) => isWithin(value, { levels: MAX_LEVELS }),
   `must nest at most ${MAX_LEVELS} levels deep: it nests deeper`,
 );
+
+/** Returns the schema of an object that is kept as it is, and whose fields are checked by another schema. */
+export function documentSchema<Fields>(
+  fields: z.ZodType<Fields>,
+  draftOf: (fields: Fields, document: JsonObject) => Omit<FunctionDraft, "document">,
+) {
+  return OBJECT.transform((given, context): FunctionDraft => {
+    const document = withNumberBounds(given);
+    const { data, error } = fields.safeParse(document, WITH_INPUT);
+    context.issues.push(...(error?.issues ?? []) as z.core.$ZodRawIssue[]);
+    return data === undefined ? z.NEVER : { document, ...draftOf(data, document) };
+  });
+}
 
 /** Schema of what a call returns, which may be any value. */
 export const RESULT = z.custom<JsonValue>((value) => value !== undefined).refine(
@@ -239,22 +254,17 @@ function warnAboutTypes(source: string, functions: readonly FunctionDraft[], war
   const nameless = functions.flatMap(({ name, parameters }) =>
     "names" in parameters && parameters.names.length > 0 ? [name] : []
   );
-  if (nameless.length > 0) {
-    warn(
-      `${source}: ${
-        listText(nameless, MAX_NAMED)
-      }: parameters are names without types, read as strings`,
-    );
-  }
   const loose = functions.flatMap(({ name, parameters }) =>
     "words" in parameters
       ? looseWords(parameters.words).map(([path, word]) => `${name}.${path} (${word})`)
       : []
   );
-  if (loose.length > 0) {
-    warn(
-      `${source}: ${listText(loose, MAX_NAMED)}: words that name no type, read as descriptions`,
-    );
+  const oddities: [string[], string][] = [
+    [nameless, "parameters are names without types, read as strings"],
+    [loose, "words that name no type, read as descriptions"],
+  ];
+  for (const [names, what] of oddities) {
+    if (names.length > 0) warn(`${source}: ${listText(names, MAX_NAMED)}: ${what}`);
   }
 }
 
@@ -281,16 +291,23 @@ function warnAboutTruth(
   }
 }
 
-/** Returns the checks of right calls, by function, for functions whose parameters are a JSON Schema. */
+/**
+ * Returns the checks of right calls, by function, for functions whose parameters are a JSON Schema.
+ *
+ * @throws {InputError} If it is none.
+ */
 function truthChecks(
-  { functions: drafts }: DomainDraft,
+  { source, functions: drafts }: DomainDraft,
   functions: readonly ApiFunction[],
 ): ReadonlyMap<string, TruthCheck> {
   const strict = new Set(
     drafts.flatMap(({ parameters }) => "schema" in parameters ? [parameters.schema] : []),
   );
   const checkable = functions.filter(({ tool }) => strict.has(tool.parameters));
-  return new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)]));
+  return orCannot(
+    `use ${source}`,
+    () => new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)])),
+  );
 }
 
 /** @throws {InputError} If native calling would refuse a right call, with its real values or without. */

@@ -127,7 +127,7 @@ Deno.test("broken files are told by file, path and rule", () => {
     ],
     [
       { ...SMALL, functions: { town: [{ ...FIND, parameters: { type: "object", required: 5 } }] } },
-      /\n {2}at functions\.town\[0\]\.parameters: must be a JSON Schema: .*required/,
+      /set\.jsonc: Cannot offer tool \w+ as its parameters must be a JSON Schema: .*required/,
     ],
     [{ ...SMALL, questions: [] }, /\n {2}at questions: /],
     [
