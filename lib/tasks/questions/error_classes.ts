@@ -9,12 +9,13 @@ import type { CallTruth } from "./question_set.ts";
 import {
   callFault,
   type CallFormat,
+  inTruthOrder,
   isEmpty,
+  listedArguments,
   listedNames,
   predictionText,
   predictionValue,
   readYaml,
-  RULES,
   scorePrediction,
   type ScoringOptions,
 } from "./scoring.ts";
@@ -170,18 +171,15 @@ function isTexts(value: unknown): value is readonly string[] {
 
 /** Returns whether any call is wrong, apart from calls of functions that do not exist. */
 function isIllogical(
-  { names = [], parameters }: ParsedAnswer,
+  { names: called = [], parameters }: ParsedAnswer,
   truth: CallTruth,
   known: ReadonlySet<string>,
   options: ScoringOptions,
 ): boolean {
-  if (options.comparison?.order !== undefined) {
-    const made = { API: [...names], parameters: parameters ?? [] };
-    return !scorePrediction(made, truth, { ...options, mode: "tools" }).exact;
-  }
-  const rule = RULES[options.rule ?? "published"];
-  const [given, expected] = [parameters, [...truth.parameters]].map((one) =>
-    rule.arguments(one, truth.API.length)
+  const made = inTruthOrder({ API: [...called], parameters: parameters ?? null }, truth, options);
+  const names = fieldOf(made, "API") as string[];
+  const [given, expected] = [fieldOf(made, "parameters"), [...truth.parameters]].map((one) =>
+    listedArguments(one, truth.API.length, options.rule)
   );
   const places = Array.from({ length: Math.max(names.length, truth.API.length) }, (_, at) => at);
   return places.some((at) => {
