@@ -112,8 +112,6 @@ export interface QuestionDraft {
   readonly source: string;
   /** The path of its record in the file. */
   readonly path: string;
-  /** Warning about the record itself; omitted if there is none. */
-  readonly oddity?: string | undefined;
 }
 
 /** A call set as in its files. */
@@ -150,9 +148,8 @@ export function assemble(
     [...drafts].map(([domain, draft]) => [domain, truthChecks(draft, domains.get(domain)!)]),
   );
   for (const draft of questionDrafts) {
-    const { question, source, oddity } = draft;
+    const { question, source } = draft;
     const warn = (text: string) => warnings.push(`${source}: ${question.id}: ${text}`);
-    if (oddity !== undefined) warn(oddity);
     warnAboutTruth(question.truth, domains.get(question.domain)!, warn);
     assertArguments(draft, checks.get(question.domain)!);
     if (question.results !== undefined) warnAboutResults(question, warn);

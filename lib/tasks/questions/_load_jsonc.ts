@@ -150,7 +150,6 @@ export function loadJsonc(path: string): CallSet {
     question: toQuestion(record, only!),
     source: path,
     path: `questions[${place}]`,
-    oddity: difficultyOddity(record),
   }));
   return assemble({
     ...{ name, domains, questions: drafts },
@@ -178,14 +177,4 @@ function toQuestion(
       : {}),
     difficulty: difficulty ?? difficultyOf(truth),
   };
-}
-
-/** Warns about an unusual difficulty. A medium question of the published set has one call, so that is usual. */
-function difficultyOddity({ difficulty, calls }: z.output<typeof QUESTION>): string | undefined {
-  const isOdd = difficulty === "easy"
-    ? calls.length > 1
-    : difficulty === "hard" && calls.length < 2;
-  if (!isOdd) return undefined;
-  const usual = difficulty === "easy" ? "one call" : "several calls";
-  return `its difficulty is ${difficulty}, which is for questions of ${usual}: it takes ${calls.length}`;
 }
