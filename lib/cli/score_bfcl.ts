@@ -5,7 +5,6 @@
 
 import { z } from "zod";
 import { userPath } from "../base/command_line.ts";
-import { parseWith } from "../base/input.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -23,7 +22,7 @@ import type { CallQuestion, CallSet } from "../tasks/questions/question_set.ts";
 import { judge, predictionValue } from "../tasks/questions/scoring.ts";
 import { readPythonCalls } from "./_python_calls.ts";
 import { command } from "./command.ts";
-import { assertComplete, type Prediction, questionsById } from "./score.ts";
+import { type Prediction, predictionsIn } from "./score.ts";
 
 /** Prints the accuracy of answers to questions of BFCL. */
 export const scoreBfcl = command({
@@ -46,13 +45,8 @@ with calls in JSON or Python. An id may occur several times.`,
   run({ answers: files = [], partial, json }, { operands }) {
     const { set, others } = readBfcl([...operands, ...files].map((one) => userPath(one)));
     for (const warning of set.warnings) console.error(printable(warning, 2_000));
-    const questionOf = questionsById(set);
-    const given = others.map(({ value, source }): Prediction => {
-      const answer = parseWith(ANSWER, value, source);
-      const question = questionOf(answer.id, source);
-      return { question, prediction: predictionOf(answer, question) };
-    });
-    if (!partial) assertComplete(files.join(", "), set, given);
+    const needed = partial ? undefined : files.join(", ");
+    const given = predictionsIn(others, ANSWER, set, predictionOf, needed);
     const scored = given.map((answer) => scoreAnswer(answer, set));
     const summary = summarize(scored);
     if (json) {
@@ -84,7 +78,9 @@ function predictionOf(
   const parameters = made.map(([, own]) => typeof own === "string" ? writtenJson(own) : own);
   if (!isListed || !parameters.every(isJsonObject)) return null;
   // Of native calls BFCL writes the names that providers take.
-  const named = (name: string) => functions.find(({ tool }) => !calls && tool.name === name)?.name;
+  const isNative = calls === undefined && listed === result;
+  const named = (name: string) =>
+    functions.find(({ tool }) => isNative && tool.name === name)?.name;
   return { API: made.map(([name]) => named(name) ?? name), parameters };
 }
 

@@ -7,7 +7,8 @@ import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
 import { readJsonc } from "../../base/input.ts";
-import { attempt, cannot, InputError, orCannot } from "../../base/errors.ts";
+import { cannot, InputError, orCannot } from "../../base/errors.ts";
+import { isFolder } from "../../base/folder.ts";
 import { resultsFault } from "./_check_results.ts";
 import {
   assemble,
@@ -73,35 +74,20 @@ const RESULTS = z.array(
  * @throws {InputError} If a file is invalid; the message names the file, the path in it and the rule.
  */
 export function loadCallNavi(folder: string): CallSet {
-  const [apiFiles, questionFiles] = ["APIs", "Questions"].map((name) =>
-    jsonFiles(paths.join(folder, name))
-  );
+  const fileOf = (kind: string, domain: string) => paths.join(folder, kind, `${domain}.json`);
+  const [told, asked] = ["APIs", "Questions"].map((kind) => domainsIn(paths.join(folder, kind)));
+  const results = paths.join(folder, "Results");
+  const declared = isFolder(results) ? domainsIn(results) : [];
+  // A file that another one needs is read, too: that it is missing is the error.
   const domains = new Map(
-    [...apiFiles!].map(([domain, source]): [string, DomainDraft] => {
-      const { api_ports: functions } = readJsonc(source, APIS);
-      return [domain, { source, functions }];
+    Array.from(new Set([...told!, ...asked!]), (domain): [string, DomainDraft] => {
+      const source = fileOf("APIs", domain);
+      return [domain, { source, functions: readJsonc(source, APIS).api_ports }];
     }),
   );
-  const resultFolder = paths.join(folder, "Results");
-  const resultFiles = attempt(() => Deno.statSync(resultFolder).isDirectory)
-    ? jsonFiles(resultFolder)
-    : new Map<string, string>();
-  for (const [domain, source] of resultFiles) {
-    if (questionFiles!.has(domain)) continue;
-    throw cannot(`use ${source}`, `there must be questions of ${domain}`, "there is no such file");
-  }
-  const questions = [...questionFiles!].flatMap(([domain, source]) => {
-    if (!domains.has(domain)) {
-      const file = paths.join(folder, "APIs", `${domain}.json`);
-      throw cannot(
-        `use ${source}`,
-        "its domain must have a file of functions",
-        `there is no ${file}`,
-      );
-    }
-    const results = resultFiles.get(domain);
-    const drafts = readQuestions(domain, source);
-    return results === undefined ? drafts : withResults(drafts, results);
+  const questions = [...new Set([...asked!, ...declared])].flatMap((domain) => {
+    const drafts = readQuestions(domain, fileOf("Questions", domain));
+    return declared.includes(domain) ? withResults(drafts, fileOf("Results", domain)) : drafts;
   });
   if (questions.length === 0) {
     throw cannot(`use ${folder}`, "there must be questions", "there is no .json file in Questions");
@@ -150,9 +136,9 @@ function withResults(drafts: readonly QuestionDraft[], source: string): Question
   return found;
 }
 
-/** Returns the JSON files of a folder by their names without the extension, sorted by name. */
-function jsonFiles(folder: string): Map<string, string> {
+/** Returns the names of the JSON files of a folder without the extension, sorted. */
+function domainsIn(folder: string): string[] {
   const entries = orCannot(`read ${folder}`, () => [...Deno.readDirSync(folder)]);
-  const files = entries.map(({ name }) => name).filter((name) => name.endsWith(".json")).sort();
-  return new Map(files.map((name) => [name.slice(0, -".json".length), paths.join(folder, name)]));
+  return entries.map(({ name }) => name).filter((name) => name.endsWith(".json")).sort()
+    .map((name) => name.slice(0, -".json".length));
 }
