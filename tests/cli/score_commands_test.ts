@@ -305,12 +305,17 @@ Deno.test("toolgate score bfcl reads answers in all of their forms, and says why
     [python("harbor=('Port Ellen', True), days={'a': [x]}"), "wrong_type: harbor"],
     // Nothing is evaluated, and what is cut off is no call.
     [python("harbor='Port Ellen', days=2+1"), "unreadable"],
-    [python("'Port Ellen', 3"), "unreadable"],
+    [python("'Port Ellen', 3"), "missing_argument: harbor"],
+    [python("'Oban', harbor='Port Ellen', days=3"), undefined],
+    [python("harbor=Port.Ellen, days=3"), "unreadable"],
     [{ result: "[harbor.tide(harbor='Port Ellen', days=3" }, "unreadable"],
+    [{ result: "[harbor.tide(harbor='Port Ellen', days=3)" }, undefined],
+    [{ result: "[harbor_tide(harbor='Port Ellen', days=3)]" }, "wrong_function: harbor.tide"],
     [{ result: "harbor.tide(harbor='Port Ellen', days=3)" }, undefined],
     [{ result: "I do not know (yet)." }, undefined, "irrelevance_0"],
     [{ result: [] }, undefined, "irrelevance_0"],
     [python(""), "wrong_count", "irrelevance_0"],
+    [python("'Oban'"), "wrong_count", "irrelevance_0"],
     [{ result: "I do not know." }, "unreadable", "live_relevance_0-0-0"],
   ];
   const file = lines(
@@ -320,7 +325,7 @@ Deno.test("toolgate score bfcl reads answers in all of their forms, and says why
   const { out } = await run("bfcl", ASKED, "--answers", file, "--partial", "--json");
   assertEquals(out.slice(0, -1).map((line) => JSON.parse(line).why), table.map(([, why]) => why));
   const { summary } = JSON.parse(out.at(-1)!);
-  assertEquals(summary.categories[1], { name: "irrelevance", answers: 3, right: 2 / 3 });
+  assertEquals(summary.categories[1], { name: "irrelevance", answers: 4, right: 1 / 2 });
 });
 
 Deno.test("toolgate score bfcl tells what it cannot use", async () => {
