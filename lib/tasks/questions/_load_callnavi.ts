@@ -7,8 +7,9 @@ import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
 import { readJsonc } from "../../base/input.ts";
-import { cannot, InputError, orCannot } from "../../base/errors.ts";
+import { cannot, orCannot } from "../../base/errors.ts";
 import { isFolder } from "../../base/folder.ts";
+import { defined } from "../../base/json.ts";
 import { resultsFault } from "./_check_results.ts";
 import {
   assemble,
@@ -109,31 +110,28 @@ function readQuestions(domain: string, source: string): QuestionDraft[] {
  * @throws {InputError} If they are not those of the questions' calls.
  */
 function withResults(drafts: readonly QuestionDraft[], source: string): QuestionDraft[] {
-  const declared = readJsonc(source, RESULTS);
-  const places = new Map(drafts.map(({ question }, place) => [question.id, place]));
-  const found = [...drafts];
-  for (const [record, { id, calls }] of declared.entries()) {
-    const fail = (path: string, rule: string): never => {
-      throw new InputError(`Cannot use ${source}:\n  at [${record}]${path}: ${rule}`);
-    };
-    const place = places.get(id) ?? fail(".id", `there is no question ${JSON.stringify(id)}`);
-    places.delete(id);
-    const draft = found[place]!;
-    const { truth: { API, parameters } } = draft.question;
-    if (calls.length !== API.length) {
-      fail(
-        ".calls",
-        `must be as many as the right calls, ${API.length}: there are ${calls.length}`,
-      );
+  const left = new Map(drafts.map(({ question }) => [question.id, question.truth]));
+  const schema = RESULTS.superRefine((records, context) => {
+    for (const [at, { id, calls }] of records.entries()) {
+      const fail = (message: string, ...path: (string | number)[]) =>
+        context.addIssue({ code: "custom", path: [at, ...path], message });
+      const { API, parameters } = left.get(id) ?? {};
+      if (!left.delete(id)) fail(`there is no question ${JSON.stringify(id)}`, "id");
+      else if (calls.length !== API!.length) {
+        const state = `there are ${calls.length}`;
+        fail(`must be as many as the right calls, ${API!.length}: ${state}`, "calls");
+      } else {
+        const given = calls.map((call, place) => ({ arguments: parameters![place], ...call }));
+        const fault = resultsFault(given);
+        if (fault !== undefined) fail(fault.message, "calls", ...fault.path);
+      }
     }
-    const fault = resultsFault(calls.map((call, at) => ({ arguments: parameters[at], ...call })));
-    if (fault !== undefined) {
-      const [at, ...fields] = fault.path;
-      fail(`.calls[${at}].${fields.join(".")}`, fault.message);
-    }
-    found[place] = { ...draft, question: { ...draft.question, results: calls } };
-  }
-  return found;
+  });
+  const results = new Map(readJsonc(source, schema).map(({ id, calls }) => [id, calls]));
+  return drafts.map(({ question, ...draft }) => ({
+    ...draft,
+    question: defined({ ...question, results: results.get(question.id) }),
+  }));
 }
 
 /** Returns the names of the JSON files of a folder without the extension, sorted. */
