@@ -7,6 +7,7 @@ import { firstClash } from "../../base/clash.ts";
 import { z } from "zod";
 import {
   defined,
+  fieldOf,
   isJsonObject,
   isWithin,
   type JsonObject,
@@ -136,22 +137,21 @@ export function assemble(
 ): CallSet {
   assertIds(questionDrafts);
   const questions = questionDrafts.map(({ question }) => question);
-  const asked = Map.groupBy(questions, ({ domain }) => domain);
   const warnings: string[] = [];
-  const domains = new Map(
-    [...drafts].map(([domain, draft]) => [
-      domain,
-      apiFunctions(draft, asked.get(domain) ?? [], (text) => warnings.push(text)),
-    ]),
-  );
-  const checks = new Map(
-    [...drafts].map(([domain, draft]) => [domain, truthChecks(draft, domains.get(domain)!)]),
-  );
-  for (const draft of questionDrafts) {
-    const { question, source } = draft;
+  const domains = new Map<string, ApiFunction[]>();
+  for (const [domain, draft] of drafts) {
+    const own = questionDrafts.filter(({ question }) => question.domain === domain);
+    const functions = apiFunctions(
+      draft,
+      own.map(({ question }) => question),
+      (text) => warnings.push(text),
+    );
+    domains.set(domain, functions);
+    assertTruths(draft, functions, own);
+  }
+  for (const { question, source } of questionDrafts) {
     const warn = (text: string) => warnings.push(`${source}: ${question.id}: ${text}`);
     warnAboutTruth(question.truth, domains.get(question.domain)!, warn);
-    assertArguments(draft, checks.get(question.domain)!);
     if (question.results !== undefined) warnAboutResults(question, warn);
   }
   const hash = setHash(domains, questions, comparison);
@@ -183,41 +183,27 @@ function apiFunctions(
   }
   const own = [...byName.values()].map(([first]) => first!);
   warnAboutTypes(source, own, warn);
-  const truths = questions.flatMap((question) =>
-    // Both the placeholders and the values that are declared for them.
-    new Set([question.truth, resolvedTruth(question)]).values().toArray()
-      .flatMap(({ API, parameters }) =>
-        parameters.map((given, place) => [API[place]!, given] as const)
-      )
-  );
-  const given = Map.groupBy(truths, ([name]) => name);
+  // Both the placeholders and the values that are declared for them.
+  const truths = questions.flatMap((one) => [...new Set([one.truth, resolvedTruth(one)])]);
+  const given = (name: string) =>
+    truths.flatMap(({ API, parameters }) => parameters.filter((_, place) => API[place] === name));
   const names = providerNames(own.map(({ name }) => name));
-  return own.map((draft, place) => {
-    const name = names[place]!;
-    if (name !== draft.name) {
-      warn(`${source}: ${draft.name}: no provider takes this name; its tool is called ${name}`);
+  return own.map(({ name, description, document, parameters, returns }, place) => {
+    const tool = names[place]!;
+    if (tool !== name) {
+      warn(`${source}: ${name}: no provider takes this name; its tool is called ${tool}`);
     }
-    const { document } = draft;
     return {
-      name: draft.name,
-      document,
-      tool: nativeTool(draft, name, (given.get(draft.name) ?? []).map(([, value]) => value)),
+      ...{ name, document },
+      tool: {
+        ...{ name: tool, description },
+        parameters: "schema" in parameters
+          ? parameters.schema
+          : lenientSchema(parameters, given(name)),
+        returns: returns && ("schema" in returns ? returns.schema : schemaOfWords(returns.words)),
+      },
     };
   });
-}
-
-/** Creates the tool for native calling. */
-function nativeTool(
-  { description, parameters, returns }: FunctionDraft,
-  name: string,
-  truths: readonly JsonValue[],
-): ToolSchema {
-  return {
-    name,
-    description,
-    parameters: "schema" in parameters ? parameters.schema : lenientSchema(parameters, truths),
-    returns: returns && ("schema" in returns ? returns.schema : schemaOfWords(returns.words)),
-  };
 }
 
 /**
@@ -289,39 +275,31 @@ function warnAboutTruth(
 }
 
 /**
- * Returns the checks of right calls, by function, for functions whose parameters are a JSON Schema.
+ * Checks right calls of functions whose parameters are a JSON Schema.
  *
- * @throws {InputError} If it is none.
+ * @throws {InputError} If native calling would refuse one, with its real values or without, or the schema is none.
  */
-function truthChecks(
-  { source, functions: drafts }: DomainDraft,
+function assertTruths(
+  { source: file, functions: drafts }: DomainDraft,
   functions: readonly ApiFunction[],
-): ReadonlyMap<string, TruthCheck> {
-  const strict = new Set(
-    drafts.flatMap(({ parameters }) => "schema" in parameters ? [parameters.schema] : []),
-  );
-  const checkable = functions.filter(({ tool }) => strict.has(tool.parameters));
-  return orCannot(
-    `use ${source}`,
+  questions: readonly QuestionDraft[],
+): void {
+  const schemas = new Set(drafts.map(({ parameters }) => fieldOf(parameters, "schema")));
+  const checkable = functions.filter(({ tool }) => schemas.has(tool.parameters));
+  const checks = orCannot(
+    `use ${file}`,
     () => new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)])),
   );
-}
-
-/** @throws {InputError} If native calling would refuse a right call, with its real values or without. */
-function assertArguments(
-  { question, source, path }: QuestionDraft,
-  checks: ReadonlyMap<string, TruthCheck>,
-): void {
-  for (const { API, parameters } of new Set([question.truth, resolvedTruth(question)])) {
-    for (const [place, name] of API.entries()) {
-      const [fault] = variantsOf(parameters[place] ?? {}).flatMap((one) =>
-        checks.get(name)?.(one) ?? []
-      );
-      if (fault === undefined) continue;
-      const rule = `${path}.calls[${place}] must be a call that the schema of ${
-        printable(name)
-      } takes`;
-      throw cannot(`use ${source}`, rule, printable(fault, 300));
+  for (const { question, source, path } of questions) {
+    for (const { API, parameters } of new Set([question.truth, resolvedTruth(question)])) {
+      for (const [place, name] of API.entries()) {
+        const [fault] = variantsOf(parameters[place] ?? {})
+          .flatMap((one) => checks.get(name)?.(one) ?? []);
+        if (fault === undefined) continue;
+        const call = `${path}.calls[${place}]`;
+        const rule = `${call} must be a call that the schema of ${printable(name)} takes`;
+        throw cannot(`use ${source}`, rule, printable(fault, 300));
+      }
     }
   }
 }
