@@ -4,13 +4,7 @@
  */
 
 import { z } from "zod";
-import {
-  type CallQuestion,
-  type CallSet,
-  DIFFICULTIES,
-  difficultyOf,
-  isChoice,
-} from "./question_set.ts";
+import { type CallSet, DIFFICULTIES, difficultyOf, isChoice } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
 import { didYouMean } from "../../base/nearest_name.ts";
 import { defined, isObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
@@ -140,41 +134,32 @@ const SET = z.strictObject({
 export function loadJsonc(path: string): CallSet {
   const { name, functions, questions, ...comparison } = readJsonc(path, SET);
   const domains = new Map(
-    [...functions].map(([domain, own]): [string, DomainDraft] => [
+    Array.from(functions, ([domain, own]): [string, DomainDraft] => [
       domain,
       { source: path, functions: own },
     ]),
   );
   const [only] = functions.keys();
-  const drafts = questions.map((record, place): QuestionDraft => ({
-    question: toQuestion(record, only!),
-    source: path,
-    path: `questions[${place}]`,
-  }));
+  const drafts = questions.map((record, place): QuestionDraft => {
+    const { id, domain = only!, question, calls, difficulty } = record;
+    const truth = {
+      API: calls.map((call) => call.function),
+      parameters: calls.map((call) => call.arguments ?? {}),
+    };
+    const results = calls.map(({ result, values }) => defined({ result: result!, values }));
+    const asked = defined({
+      ...{ id, domain },
+      messages: typeof question === "string"
+        ? [{ role: "user" as const, content: question }]
+        : question,
+      truth,
+      results: calls.some(({ result }) => result !== undefined) ? results : undefined,
+      difficulty: difficulty ?? difficultyOf(truth),
+    });
+    return { question: asked, source: path, path: `questions[${place}]` };
+  });
   return assemble({
     ...{ name, domains, questions: drafts },
     comparison: Object.keys(comparison).length === 0 ? undefined : comparison,
   });
-}
-
-function toQuestion(
-  { id, domain, question, calls, difficulty }: z.output<typeof QUESTION>,
-  only: string,
-): CallQuestion {
-  const truth = {
-    API: calls.map((call) => call.function),
-    parameters: calls.map((call) => call.arguments ?? {}),
-  };
-  return {
-    id,
-    domain: domain ?? only,
-    messages: typeof question === "string" ? [{ role: "user", content: question }] : question,
-    truth,
-    ...(calls.some(({ result }) => result !== undefined)
-      ? {
-        results: calls.map(({ result, values }) => defined({ result: result!, values })),
-      }
-      : {}),
-    difficulty: difficulty ?? difficultyOf(truth),
-  };
 }
