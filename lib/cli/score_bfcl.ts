@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { userPath } from "../base/command_line.ts";
+import { cannot } from "../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -44,6 +45,9 @@ with calls in JSON or Python. An id may occur several times.`,
   rules: [[(given) => given.answers === undefined, "--answers FILE is needed"]],
   run({ answers: files = [], partial, json }, { operands }) {
     const { set, others } = readBfcl([...operands, ...files].map((one) => userPath(one)));
+    if (others.length === 0) {
+      throw cannot(`score ${files.join(", ")}`, "there must be answers", "no file has any");
+    }
     for (const warning of set.warnings) console.error(printable(warning, 2_000));
     const needed = partial ? undefined : files.join(", ");
     const given = predictionsIn(others, ANSWER, set, predictionOf, needed);
