@@ -81,7 +81,8 @@ const QUESTION = z.strictObject({
 
 /** Whether all that looks like a choice is one. */
 function hasWholeChoices(value: JsonValue): boolean {
-  return !isObject(value) || (isChoice(value) || !Object.hasOwn(value, "anyOf")) &&
+  return !isObject(value) ||
+    (isChoice(value) ? value.anyOf?.length !== 0 : !Object.hasOwn(value, "anyOf")) &&
       Object.values(value).every(hasWholeChoices);
 }
 
