@@ -22,7 +22,7 @@ import {
   DIFFICULTIES,
   functionsOf,
 } from "../tasks/questions/question_set.ts";
-import { readJsonLines } from "../tasks/questions/bfcl.ts";
+import { type JsonLine, readJsonLines } from "../tasks/questions/bfcl.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
 import { parseWith } from "../base/input.ts";
@@ -77,8 +77,9 @@ prediction is the text of a model, or any JSON in place of its text.`,
   ) {
     const set = loadCallSet(userPath(data!));
     for (const warning of set.warnings) console.error(printable(warning, 2_000));
-    const predictions = readPredictions(userPath(file!), set);
-    if (!partial) assertComplete(file!, set, predictions);
+    const lines = readJsonLines(userPath(file!));
+    const needed = partial ? undefined : file;
+    const predictions = predictionsIn(lines, PREDICTION, set, (line) => line.prediction, needed);
     const scoring = { rule, mode, format };
     const scored = predictions.map((prediction) => scoreOne(prediction, set, scoring));
     const summary = summarizeScores(scored, set, scoring);
@@ -108,7 +109,8 @@ for undefined scores.`,
   },
   needs: ["read"],
   run({ normalize }, { operands: [file] }) {
-    for (const { value: { id, outputs } } of readLines(userPath(file!), OUTPUTS)) {
+    for (const { value, source } of readJsonLines(userPath(file!))) {
+      const { id, outputs } = parseWith(OUTPUTS, value, source);
       const texts = normalize ? outputs.map(normalizeOutput) : outputs;
       const election = electionStability(texts);
       console.log(printableJson({ id, election, levenshtein: levenshteinStability(texts) }));
@@ -118,14 +120,6 @@ for undefined scores.`,
 });
 
 const OUTPUTS = z.object({ id: z.string(), outputs: z.array(z.string()) });
-
-/** Reads and checks the values of a file of JSON lines; skips blank lines. */
-function readLines<T>(path: string, schema: z.ZodType<T>): { value: T; source: string }[] {
-  return readJsonLines(path).map(({ value, source }) => ({
-    value: parseWith(schema, value, source),
-    source,
-  }));
-}
 
 const PREDICTION = z.object({
   id: z.string(),
@@ -138,44 +132,43 @@ export interface Prediction {
   readonly prediction: JsonValue;
 }
 
-/** @throws {InputError} If a line is no prediction, or answers no question of the set. */
-function readPredictions(path: string, set: CallSet): Prediction[] {
-  const questionOf = questionsById(set);
-  return readLines(path, PREDICTION).map(({ value: { id, prediction }, source }) => ({
-    ...{ question: questionOf(id, source), prediction },
-  }));
-}
-
-/** Returns what finds the question of an id, or throws an {@linkcode InputError} that names where the id stands. */
-export function questionsById({ questions, name }: CallSet) {
-  const byId = new Map(questions.map((question) => [question.id, question]));
-  return (id: string, source: string): CallQuestion => {
-    const question = byId.get(id);
-    if (question !== undefined) return question;
-    throw new InputError(
-      `Cannot use ${source}:\n  at id: must be that of a question of ${printable(name)}: it is ` +
-        printable(JSON.stringify(id)),
-    );
-  };
-}
-
 /** At most this many questions without a prediction are named. */
 const MAX_NAMED = 5;
 
-/** @throws {InputError} If a question has no prediction. */
-export function assertComplete(
-  path: string,
-  { questions }: CallSet,
-  predictions: readonly Prediction[],
-): void {
-  const answered = new Set(predictions.map(({ question }) => question));
-  const missing = questions.filter((question) => !answered.has(question)).map(({ id }) => id);
-  if (missing.length === 0) return;
-  const names = listText(missing.map((id) => printable(id)), MAX_NAMED);
+/**
+ * Returns the predictions of lines, which `predictionOf` makes of what they say.
+ *
+ * @param path Their file, for messages where each question must have a prediction; omitted where none must.
+ *
+ * @throws {InputError} If a line is no prediction, or answers no question of the set, or a question has none.
+ */
+export function predictionsIn<Answer extends { readonly id: string }>(
+  lines: readonly JsonLine[],
+  schema: z.ZodType<Answer>,
+  { questions, name }: CallSet,
+  predictionOf: (answer: Answer, question: CallQuestion) => JsonValue,
+  path?: string,
+): Prediction[] {
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  const missing = new Set(byId.keys());
+  const predictions = lines.map(({ value, source }): Prediction => {
+    const answer = parseWith(schema, value, source);
+    const question = byId.get(answer.id);
+    if (question === undefined) {
+      throw new InputError(
+        `Cannot use ${source}:\n  at id: must be that of a question of ${printable(name)}: it is ` +
+          printable(JSON.stringify(answer.id)),
+      );
+    }
+    missing.delete(answer.id);
+    return { question, prediction: predictionOf(answer, question) };
+  });
+  if (path === undefined || missing.size === 0) return predictions;
+  const names = listText(Array.from(missing, (id) => printable(id)), MAX_NAMED);
   throw cannot(
     `score ${path}`,
     "every question must have a prediction, unless --partial is given",
-    `${missing.length} of ${questions.length} have none: ${names}`,
+    `${missing.size} of ${questions.length} have none: ${names}`,
   );
 }
 

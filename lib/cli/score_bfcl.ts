@@ -6,7 +6,6 @@
 import { z } from "zod";
 import { userPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
-import { parseWith } from "../base/input.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -19,24 +18,12 @@ import { countText } from "../base/numbers.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { tableOf } from "../reports/columns.ts";
 import { alignedTable } from "../reports/text_table.ts";
-import {
-  BFCL_CATEGORIES,
-  bfclFiles,
-  bfclKind,
-  bfclSet,
-  readJsonLines,
-  truthsBeside,
-} from "../tasks/questions/bfcl.ts";
-import type { CallQuestion, CallSet, CallTruth } from "../tasks/questions/question_set.ts";
-import {
-  callFault,
-  inTruthOrder,
-  predictionValue,
-  scorePrediction,
-} from "../tasks/questions/scoring.ts";
+import { BFCL_CATEGORIES, readBfcl } from "../tasks/questions/bfcl.ts";
+import type { CallQuestion, CallSet } from "../tasks/questions/question_set.ts";
+import { judge, predictionValue } from "../tasks/questions/scoring.ts";
 import { readPythonCalls } from "./_python_calls.ts";
 import { command } from "./command.ts";
-import { assertComplete, type Prediction, questionsById } from "./score.ts";
+import { type Prediction, predictionsIn } from "./score.ts";
 
 /** Prints the accuracy of answers to questions of BFCL. */
 export const scoreBfcl = command({
@@ -45,8 +32,8 @@ export const scoreBfcl = command({
   about:
     `FILES are those of BFCL v4 as they are published, or their folder, and their right answers where these do
 not stand in possible_answer/ beside them. Each file is told by its lines, so that answers may stand among FILES
-too. An answer is a line {"id", "calls": [{"name", "arguments"}]}, a line {"id", "result"} as BFCL writes them,
-with calls in JSON or Python, or a line {"id", "prediction"}. An id may occur several times.`,
+too. An answer is a line {"id", "calls": [{"name", "arguments"}]}, or a line {"id", "result"} as BFCL writes them,
+with calls in JSON or Python. An id may occur several times.`,
   options: {
     answers: { value: "FILE", several: true, help: "answers of a model; several times" },
     partial: { help: "questions may be without an answer" },
@@ -57,27 +44,13 @@ with calls in JSON or Python, or a line {"id", "prediction"}. An id may occur se
   needs: ["read"],
   rules: [[(given) => given.answers === undefined, "--answers FILE is needed"]],
   run({ answers: files = [], partial, json }, { operands }) {
-    const paths = new Set([...operands, ...files].flatMap((one) => bfclFiles(userPath(one))));
-    const read = Array.from(paths, (path) => ({ path, lines: readJsonLines(path) }));
-    const of = (kind?: "question" | "truth") => {
-      const own = read.filter(({ lines: [first] }) => first && bfclKind(first.value) === kind);
-      return { lines: own.flatMap(({ lines }) => lines), paths: own.map(({ path }) => path) };
-    };
-    const [asked, answers] = [of("question"), of()];
-    if (asked.lines.length === 0 || answers.lines.length === 0) {
-      const what = asked.lines.length === 0 ? "questions" : "answers";
-      throw cannot(`score ${[...paths].join(", ")}`, `there must be ${what}`, "no file has any");
+    const { set, others } = readBfcl([...operands, ...files].map((one) => userPath(one)));
+    if (others.length === 0) {
+      throw cannot(`score ${files.join(", ")}`, "there must be answers", "no file has any");
     }
-    const truths = [...asked.paths.flatMap(truthsBeside), ...of("truth").lines];
-    const set = bfclSet("BFCL", asked.lines, truths);
     for (const warning of set.warnings) console.error(printable(warning, 2_000));
-    const questionOf = questionsById(set);
-    const given = answers.lines.map(({ value, source }): Prediction => {
-      const answer = parseWith(ANSWER, value, source);
-      const question = questionOf(answer.id, source);
-      return { question, prediction: predictionOf(answer, question) };
-    });
-    if (!partial) assertComplete(answers.paths.join(", "), set, given);
+    const needed = partial ? undefined : files.join(", ");
+    const given = predictionsIn(others, ANSWER, set, predictionOf, needed);
     const scored = given.map((answer) => scoreAnswer(answer, set));
     const summary = summarize(scored);
     if (json) {
@@ -94,15 +67,13 @@ const ANSWER = z.object({
   id: z.string(),
   calls: z.array(z.object({ name: z.string(), arguments: z.custom<JsonValue>() })).exactOptional(),
   result: z.custom<JsonValue>().exactOptional(),
-  prediction: z.custom<JsonValue>().exactOptional(),
-}).refine((line) => Object.keys(line).length > 1, "must have calls, a result or a prediction");
+}).refine((line) => Object.keys(line).length > 1, "must have calls or a result");
 
 /** Returns what an answer is scored by: its calls in the form of a truth, or `null` if they cannot be read. */
 function predictionOf(
-  { calls, result, prediction }: z.output<typeof ANSWER>,
+  { calls, result }: z.output<typeof ANSWER>,
   { functions = [] }: CallQuestion,
 ): JsonValue {
-  if (prediction !== undefined) return prediction;
   const listed = calls?.map(({ name, arguments: given }) => ({ [name]: given })) ??
     (typeof result === "string" ? readPythonCalls(result) : result);
   const isListed = Array.isArray(listed) &&
@@ -111,59 +82,34 @@ function predictionOf(
   const parameters = made.map(([, own]) => typeof own === "string" ? writtenJson(own) : own);
   if (!isListed || !parameters.every(isJsonObject)) return null;
   // Of native calls BFCL writes the names that providers take.
-  const named = (name: string) => functions.find(({ tool }) => !calls && tool.name === name)?.name;
+  const isNative = calls === undefined && listed === result;
+  const named = (name: string) =>
+    functions.find(({ tool }) => isNative && tool.name === name)?.name;
   return { API: made.map(([name]) => named(name) ?? name), parameters };
 }
 
 function scoreAnswer({ question, prediction }: Prediction, { comparison }: CallSet) {
-  const { id, domain: category, truth, functions = [] } = question;
+  const { id, domain: category, truth, functions } = question;
   const options = { rule: "strict", mode: "tools", comparison, functions } as const;
   // What cannot be read is no call, as is right where none is relevant.
-  const none = { API: [], parameters: [] };
-  const value = predictionValue(prediction, options) ?? null;
-  const right = scorePrediction(value ?? none, truth, options).exact === true;
-  if (right) return { id, category, right };
-  const { API, parameters } = Object(inTruthOrder(value, truth, options)) as Partial<CallTruth>;
-  if (!Array.isArray(API) || !Array.isArray(parameters)) {
-    return { id, category, right, why: "unreadable" };
-  }
-  const faults = truth.API.map((name, at): readonly (string | undefined)[] | undefined =>
-    name !== API[at]
-      ? ["wrong_function", name]
-      : callFault(parameters[at], truth.parameters[at]!, name, options)
-  );
-  // Calls that are right have something beside them.
-  const fault = API.length === truth.API.length
-    ? faults.find((one) => one !== undefined) ?? ["unreadable"]
-    : ["wrong_count"];
-  return { id, category, right, why: fault.filter((part) => part !== undefined).join(": ") };
+  const none = truth.API.length === 0 ? { API: [], parameters: [] } : null;
+  const value = predictionValue(prediction, options) ?? none;
+  const { exact: right, why } = judge(value, truth, options);
+  return { id, category, right, ...(right ? {} : { why }) };
 }
 
-/** The rows of the table: each category, and the averages that BFCL shows, over their categories or answers. */
-const ROWS:
-  readonly (readonly [name: string, of: RegExp, count: number, over: "answers" | "rows"])[] = [
-    ...BFCL_CATEGORIES.map((one) => [one, new RegExp(`^${one}$`), 1, "rows"] as const),
-    ["non-live", /^(simple_python|multiple|parallel|parallel_multiple)$/, 4, "rows"],
-    ["live", /^live_(simple|multiple|parallel|parallel_multiple)$/, 4, "answers"],
-    ["irrelevance of both", /irrelevance$/, 2, "rows"],
-  ];
-
 function summarize(scored: readonly ReturnType<typeof scoreAnswer>[]) {
-  const share = (own: readonly { readonly right: boolean }[]) =>
-    own.filter(({ right }) => right).length / own.length;
-  const categories = ROWS.flatMap(([name, of, count, over]) => {
-    const own = scored.filter(({ category }) => of.test(category));
-    const parts = [...Map.groupBy(own, ({ category }) => category).values()];
-    // Where a category is missing there is no such average.
-    if (parts.length < count) return [];
-    const mean = parts.reduce((sum, part) => sum + share(part) / parts.length, 0);
-    return [{ name, answers: own.length, right: over === "rows" ? mean : share(own) }];
-  });
-  const kinds = Map.groupBy(scored, ({ why = "" }) => why.split(":", 1)[0]!);
-  kinds.delete("");
+  const byCategory = Map.groupBy(scored, ({ category }) => category);
+  const wrong = scored.flatMap(({ why }) => why?.split(":", 1) ?? []);
   return {
-    categories,
-    errors: Array.from(kinds, ([error, own]) => ({ error, answers: own.length })),
+    categories: BFCL_CATEGORIES.filter((name) => byCategory.has(name)).map((name) => {
+      const own = byCategory.get(name)!;
+      const right = own.filter((one) => one.right).length / own.length;
+      return { name, answers: own.length, right };
+    }),
+    errors: Array.from(Map.groupBy(wrong, (error) => error), ([error, own]) => ({
+      ...{ error, answers: own.length },
+    })),
   };
 }
 

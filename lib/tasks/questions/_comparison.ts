@@ -62,7 +62,8 @@ function valueFault(
   schema: JsonObject,
   rule: ArgumentRule,
 ): "wrong_type" | "wrong_value" | undefined {
-  const first = firstOf(right);
+  // An empty text is the mark of one that may be left out.
+  const first = right.find((one) => one !== "");
   const isTyped = rule.numbers === undefined || isOfType(value, schema);
   const hasTypedItems = !Array.isArray(value) ||
     right.some((one) => areItemsTyped(value, one, schema));
@@ -75,11 +76,6 @@ function valueFault(
   return right.some((one) => isFree(one) || fits(value, one, rule, isLiteral ? 3 : 0))
     ? undefined
     : "wrong_value";
-}
-
-/** The first right value, but for the mark of one that may be left out. */
-function firstOf(right: readonly JsonValue[]): JsonValue | undefined {
-  return right.find((one) => one !== "");
 }
 
 /** The type of a value as it was written. */
@@ -102,7 +98,7 @@ function isOfType(value: JsonValue, schema: JsonObject, kinds = ["integer", "flo
 function areItemsTyped(items: readonly JsonValue[], right: JsonValue, schema: JsonObject): boolean {
   const own = schema["items"];
   if (!Array.isArray(right) || !isJsonObject(own) || !Object.hasOwn(own, "type")) return true;
-  const first = firstOf(right);
+  const first = right.find((one) => one !== "");
   // BFCL takes a whole number for a float where it is the argument, not within a list.
   const kinds = own["format"] === "float" ? ["float"] : undefined;
   return items.every((item) =>

@@ -6,13 +6,15 @@
 import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
-import { readJsonc, WITH_INPUT } from "../../base/input.ts";
-import { attempt, cannot, InputError, orCannot } from "../../base/errors.ts";
+import { readJsonc } from "../../base/input.ts";
+import { cannot, orCannot } from "../../base/errors.ts";
+import { isFolder } from "../../base/folder.ts";
+import { defined } from "../../base/json.ts";
 import { resultsFault } from "./_check_results.ts";
 import {
   assemble,
+  documentSchema,
   type DomainDraft,
-  type FunctionDraft,
   MESSAGES,
   NAME,
   OBJECT,
@@ -27,16 +29,10 @@ const FIELDS = z.object({
   parameters: z.union([OBJECT, z.array(NAME)]),
 });
 
-const DOCUMENT = OBJECT.transform((document, context): FunctionDraft => {
-  const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
-  for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
-  if (data === undefined) return z.NEVER;
-  const { name, description, parameters } = data;
+const DOCUMENT = documentSchema(FIELDS, ({ name, description, parameters }, document) => {
   const returned = document["returnParameter"];
   return {
-    name,
-    description,
-    document,
+    ...{ name, description },
     parameters: Array.isArray(parameters) ? { names: parameters } : { words: parameters },
     returns: returned === undefined ? undefined : { words: returned },
   };
@@ -79,35 +75,20 @@ const RESULTS = z.array(
  * @throws {InputError} If a file is invalid; the message names the file, the path in it and the rule.
  */
 export function loadCallNavi(folder: string): CallSet {
-  const [apiFiles, questionFiles] = ["APIs", "Questions"].map((name) =>
-    jsonFiles(paths.join(folder, name))
-  );
+  const fileOf = (kind: string, domain: string) => paths.join(folder, kind, `${domain}.json`);
+  const [told, asked] = ["APIs", "Questions"].map((kind) => domainsIn(paths.join(folder, kind)));
+  const results = paths.join(folder, "Results");
+  const declared = isFolder(results) ? domainsIn(results) : [];
+  // A file that another one needs is read, too: that it is missing is the error.
   const domains = new Map(
-    [...apiFiles!].map(([domain, source]): [string, DomainDraft] => {
-      const { api_ports: functions } = readJsonc(source, APIS);
-      return [domain, { source, functions }];
+    Array.from(new Set([...told!, ...asked!]), (domain): [string, DomainDraft] => {
+      const source = fileOf("APIs", domain);
+      return [domain, { source, functions: readJsonc(source, APIS).api_ports }];
     }),
   );
-  const resultFolder = paths.join(folder, "Results");
-  const resultFiles = attempt(() => Deno.statSync(resultFolder).isDirectory)
-    ? jsonFiles(resultFolder)
-    : new Map<string, string>();
-  for (const [domain, source] of resultFiles) {
-    if (questionFiles!.has(domain)) continue;
-    throw cannot(`use ${source}`, `there must be questions of ${domain}`, "there is no such file");
-  }
-  const questions = [...questionFiles!].flatMap(([domain, source]) => {
-    if (!domains.has(domain)) {
-      const file = paths.join(folder, "APIs", `${domain}.json`);
-      throw cannot(
-        `use ${source}`,
-        "its domain must have a file of functions",
-        `there is no ${file}`,
-      );
-    }
-    const results = resultFiles.get(domain);
-    const drafts = readQuestions(domain, source);
-    return results === undefined ? drafts : withResults(drafts, results);
+  const questions = [...new Set([...asked!, ...declared])].flatMap((domain) => {
+    const drafts = readQuestions(domain, fileOf("Questions", domain));
+    return declared.includes(domain) ? withResults(drafts, fileOf("Results", domain)) : drafts;
   });
   if (questions.length === 0) {
     throw cannot(`use ${folder}`, "there must be questions", "there is no .json file in Questions");
@@ -129,36 +110,33 @@ function readQuestions(domain: string, source: string): QuestionDraft[] {
  * @throws {InputError} If they are not those of the questions' calls.
  */
 function withResults(drafts: readonly QuestionDraft[], source: string): QuestionDraft[] {
-  const declared = readJsonc(source, RESULTS);
-  const places = new Map(drafts.map(({ question }, place) => [question.id, place]));
-  const found = [...drafts];
-  for (const [record, { id, calls }] of declared.entries()) {
-    const fail = (path: string, rule: string): never => {
-      throw new InputError(`Cannot use ${source}:\n  at [${record}]${path}: ${rule}`);
-    };
-    const place = places.get(id) ?? fail(".id", `there is no question ${JSON.stringify(id)}`);
-    places.delete(id);
-    const draft = found[place]!;
-    const { truth: { API, parameters } } = draft.question;
-    if (calls.length !== API.length) {
-      fail(
-        ".calls",
-        `must be as many as the right calls, ${API.length}: there are ${calls.length}`,
-      );
+  const left = new Map(drafts.map(({ question }) => [question.id, question.truth]));
+  const schema = RESULTS.superRefine((records, context) => {
+    for (const [at, { id, calls }] of records.entries()) {
+      const fail = (message: string, ...path: (string | number)[]) =>
+        context.addIssue({ code: "custom", path: [at, ...path], message });
+      const { API, parameters } = left.get(id) ?? {};
+      if (!left.delete(id)) fail(`there is no question ${JSON.stringify(id)}`, "id");
+      else if (calls.length !== API!.length) {
+        const state = `there are ${calls.length}`;
+        fail(`must be as many as the right calls, ${API!.length}: ${state}`, "calls");
+      } else {
+        const given = calls.map((call, place) => ({ arguments: parameters![place], ...call }));
+        const fault = resultsFault(given);
+        if (fault !== undefined) fail(fault.message, "calls", ...fault.path);
+      }
     }
-    const fault = resultsFault(calls.map((call, at) => ({ arguments: parameters[at], ...call })));
-    if (fault !== undefined) {
-      const [at, ...fields] = fault.path;
-      fail(`.calls[${at}].${fields.join(".")}`, fault.message);
-    }
-    found[place] = { ...draft, question: { ...draft.question, results: calls } };
-  }
-  return found;
+  });
+  const results = new Map(readJsonc(source, schema).map(({ id, calls }) => [id, calls]));
+  return drafts.map(({ question, ...draft }) => ({
+    ...draft,
+    question: defined({ ...question, results: results.get(question.id) }),
+  }));
 }
 
-/** Returns the JSON files of a folder by their names without the extension, sorted by name. */
-function jsonFiles(folder: string): Map<string, string> {
+/** Returns the names of the JSON files of a folder without the extension, sorted. */
+function domainsIn(folder: string): string[] {
   const entries = orCannot(`read ${folder}`, () => [...Deno.readDirSync(folder)]);
-  const files = entries.map(({ name }) => name).filter((name) => name.endsWith(".json")).sort();
-  return new Map(files.map((name) => [name.slice(0, -".json".length), paths.join(folder, name)]));
+  return entries.map(({ name }) => name).filter((name) => name.endsWith(".json")).sort()
+    .map((name) => name.slice(0, -".json".length));
 }

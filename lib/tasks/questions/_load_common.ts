@@ -7,6 +7,7 @@ import { firstClash } from "../../base/clash.ts";
 import { z } from "zod";
 import {
   defined,
+  fieldOf,
   isJsonObject,
   isWithin,
   type JsonObject,
@@ -14,7 +15,9 @@ import {
   type JsonValue,
   listText,
   printable,
+  withNumberBounds,
 } from "../../base/json.ts";
+import { WITH_INPUT } from "../../base/input.ts";
 import { unseenValues } from "./_check_results.ts";
 import {
   type ApiFunction,
@@ -26,7 +29,7 @@ import {
   resolvedTruth,
   variantsOf,
 } from "./question_set.ts";
-import { cannot } from "../../base/errors.ts";
+import { cannot, orCannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { providerNames } from "../../tools/provider_names.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
@@ -46,6 +49,19 @@ export const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object").re
   (value) => isWithin(value, { levels: MAX_LEVELS }),
   `must nest at most ${MAX_LEVELS} levels deep: it nests deeper`,
 );
+
+/** Returns the schema of an object that is kept as it is, and whose fields are checked by another schema. */
+export function documentSchema<Fields>(
+  fields: z.ZodType<Fields>,
+  draftOf: (fields: Fields, document: JsonObject) => Omit<FunctionDraft, "document">,
+) {
+  return OBJECT.transform((given, context): FunctionDraft => {
+    const document = withNumberBounds(given);
+    const { data, error } = fields.safeParse(document, WITH_INPUT);
+    context.issues.push(...(error?.issues ?? []) as z.core.$ZodRawIssue[]);
+    return data === undefined ? z.NEVER : { document, ...draftOf(data, document) };
+  });
+}
 
 /** Schema of what a call returns, which may be any value. */
 export const RESULT = z.custom<JsonValue>((value) => value !== undefined).refine(
@@ -97,8 +113,6 @@ export interface QuestionDraft {
   readonly source: string;
   /** The path of its record in the file. */
   readonly path: string;
-  /** Warning about the record itself; omitted if there is none. */
-  readonly oddity?: string | undefined;
 }
 
 /** A call set as in its files. */
@@ -123,23 +137,21 @@ export function assemble(
 ): CallSet {
   assertIds(questionDrafts);
   const questions = questionDrafts.map(({ question }) => question);
-  const asked = Map.groupBy(questions, ({ domain }) => domain);
   const warnings: string[] = [];
-  const domains = new Map(
-    [...drafts].map(([domain, draft]) => [
-      domain,
-      apiFunctions(draft, asked.get(domain) ?? [], (text) => warnings.push(text)),
-    ]),
-  );
-  const checks = new Map(
-    [...drafts].map(([domain, draft]) => [domain, truthChecks(draft, domains.get(domain)!)]),
-  );
-  for (const draft of questionDrafts) {
-    const { question, source, oddity } = draft;
+  const domains = new Map<string, ApiFunction[]>();
+  for (const [domain, draft] of drafts) {
+    const own = questionDrafts.filter(({ question }) => question.domain === domain);
+    const functions = apiFunctions(
+      draft,
+      own.map(({ question }) => question),
+      (text) => warnings.push(text),
+    );
+    domains.set(domain, functions);
+    assertTruths(draft, functions, own);
+  }
+  for (const { question, source } of questionDrafts) {
     const warn = (text: string) => warnings.push(`${source}: ${question.id}: ${text}`);
-    if (oddity !== undefined) warn(oddity);
     warnAboutTruth(question.truth, domains.get(question.domain)!, warn);
-    assertArguments(draft, checks.get(question.domain)!);
     if (question.results !== undefined) warnAboutResults(question, warn);
   }
   const hash = setHash(domains, questions, comparison);
@@ -171,41 +183,27 @@ function apiFunctions(
   }
   const own = [...byName.values()].map(([first]) => first!);
   warnAboutTypes(source, own, warn);
-  const truths = questions.flatMap((question) =>
-    // Both the placeholders and the values that are declared for them.
-    new Set([question.truth, resolvedTruth(question)]).values().toArray()
-      .flatMap(({ API, parameters }) =>
-        parameters.map((given, place) => [API[place]!, given] as const)
-      )
-  );
-  const given = Map.groupBy(truths, ([name]) => name);
+  // Both the placeholders and the values that are declared for them.
+  const truths = questions.flatMap((one) => [...new Set([one.truth, resolvedTruth(one)])]);
+  const given = (name: string) =>
+    truths.flatMap(({ API, parameters }) => parameters.filter((_, place) => API[place] === name));
   const names = providerNames(own.map(({ name }) => name));
-  return own.map((draft, place) => {
-    const name = names[place]!;
-    if (name !== draft.name) {
-      warn(`${source}: ${draft.name}: no provider takes this name; its tool is called ${name}`);
+  return own.map(({ name, description, document, parameters, returns }, place) => {
+    const tool = names[place]!;
+    if (tool !== name) {
+      warn(`${source}: ${name}: no provider takes this name; its tool is called ${tool}`);
     }
-    const { document } = draft;
     return {
-      name: draft.name,
-      document,
-      tool: nativeTool(draft, name, (given.get(draft.name) ?? []).map(([, value]) => value)),
+      ...{ name, document },
+      tool: {
+        ...{ name: tool, description },
+        parameters: "schema" in parameters
+          ? parameters.schema
+          : lenientSchema(parameters, given(name)),
+        returns: returns && ("schema" in returns ? returns.schema : schemaOfWords(returns.words)),
+      },
     };
   });
-}
-
-/** Creates the tool for native calling. */
-function nativeTool(
-  { description, parameters, returns }: FunctionDraft,
-  name: string,
-  truths: readonly JsonValue[],
-): ToolSchema {
-  return {
-    name,
-    description,
-    parameters: "schema" in parameters ? parameters.schema : lenientSchema(parameters, truths),
-    returns: returns && ("schema" in returns ? returns.schema : schemaOfWords(returns.words)),
-  };
 }
 
 /**
@@ -239,22 +237,17 @@ function warnAboutTypes(source: string, functions: readonly FunctionDraft[], war
   const nameless = functions.flatMap(({ name, parameters }) =>
     "names" in parameters && parameters.names.length > 0 ? [name] : []
   );
-  if (nameless.length > 0) {
-    warn(
-      `${source}: ${
-        listText(nameless, MAX_NAMED)
-      }: parameters are names without types, read as strings`,
-    );
-  }
   const loose = functions.flatMap(({ name, parameters }) =>
     "words" in parameters
       ? looseWords(parameters.words).map(([path, word]) => `${name}.${path} (${word})`)
       : []
   );
-  if (loose.length > 0) {
-    warn(
-      `${source}: ${listText(loose, MAX_NAMED)}: words that name no type, read as descriptions`,
-    );
+  const oddities: [string[], string][] = [
+    [nameless, "parameters are names without types, read as strings"],
+    [loose, "words that name no type, read as descriptions"],
+  ];
+  for (const [names, what] of oddities) {
+    if (names.length > 0) warn(`${source}: ${listText(names, MAX_NAMED)}: ${what}`);
   }
 }
 
@@ -281,33 +274,32 @@ function warnAboutTruth(
   }
 }
 
-/** Returns the checks of right calls, by function, for functions whose parameters are a JSON Schema. */
-function truthChecks(
-  { functions: drafts }: DomainDraft,
+/**
+ * Checks right calls of functions whose parameters are a JSON Schema.
+ *
+ * @throws {InputError} If native calling would refuse one, with its real values or without, or the schema is none.
+ */
+function assertTruths(
+  { source: file, functions: drafts }: DomainDraft,
   functions: readonly ApiFunction[],
-): ReadonlyMap<string, TruthCheck> {
-  const strict = new Set(
-    drafts.flatMap(({ parameters }) => "schema" in parameters ? [parameters.schema] : []),
-  );
-  const checkable = functions.filter(({ tool }) => strict.has(tool.parameters));
-  return new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)]));
-}
-
-/** @throws {InputError} If native calling would refuse a right call, with its real values or without. */
-function assertArguments(
-  { question, source, path }: QuestionDraft,
-  checks: ReadonlyMap<string, TruthCheck>,
+  questions: readonly QuestionDraft[],
 ): void {
-  for (const { API, parameters } of new Set([question.truth, resolvedTruth(question)])) {
-    for (const [place, name] of API.entries()) {
-      const [fault] = variantsOf(parameters[place] ?? {}).flatMap((one) =>
-        checks.get(name)?.(one) ?? []
-      );
-      if (fault === undefined) continue;
-      const rule = `${path}.calls[${place}] must be a call that the schema of ${
-        printable(name)
-      } takes`;
-      throw cannot(`use ${source}`, rule, printable(fault, 300));
+  const schemas = new Set(drafts.map(({ parameters }) => fieldOf(parameters, "schema")));
+  const checkable = functions.filter(({ tool }) => schemas.has(tool.parameters));
+  const checks = orCannot(
+    `use ${file}`,
+    () => new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)])),
+  );
+  for (const { question, source, path } of questions) {
+    for (const { API, parameters } of new Set([question.truth, resolvedTruth(question)])) {
+      for (const [place, name] of API.entries()) {
+        const [fault] = variantsOf(parameters[place] ?? {})
+          .flatMap((one) => checks.get(name)?.(one) ?? []);
+        if (fault === undefined) continue;
+        const call = `${path}.calls[${place}]`;
+        const rule = `${call} must be a call that the schema of ${printable(name)} takes`;
+        throw cannot(`use ${source}`, rule, printable(fault, 300));
+      }
     }
   }
 }

@@ -4,28 +4,14 @@
  */
 
 import { z } from "zod";
-import {
-  type CallQuestion,
-  type CallSet,
-  DIFFICULTIES,
-  difficultyOf,
-  isChoice,
-} from "./question_set.ts";
+import { type CallSet, DIFFICULTIES, difficultyOf, isChoice } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
-import { reasonOf } from "../../base/errors.ts";
 import { didYouMean } from "../../base/nearest_name.ts";
-import {
-  defined,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  printable,
-  withNumberBounds,
-} from "../../base/json.ts";
+import { defined, isObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { resultsFault } from "./_check_results.ts";
-import { argumentCheck } from "../../tools/schema/validate.ts";
 import {
   assemble,
+  documentSchema,
   type DomainDraft,
   type FunctionDraft,
   MESSAGES,
@@ -35,42 +21,24 @@ import {
   RESULT,
 } from "./_load_common.ts";
 
-const FIELDS = z.strictObject({
-  name: NAME,
-  description: z.string(),
-  parameters: z.union([OBJECT, z.array(NAME)]),
-  returns: OBJECT.exactOptional(),
-});
-
-const FUNCTION = OBJECT.transform((given, context): FunctionDraft => {
-  const document = withNumberBounds(given);
-  const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
-  for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
-  if (data === undefined) return z.NEVER;
-  const { name, description, returns } = data;
-  const parameters = Array.isArray(data.parameters)
-    ? { names: data.parameters }
-    : wordsOrSchema(data.parameters);
-  const fault = "schema" in parameters ? schemaFault(name, parameters.schema) : undefined;
-  if (fault !== undefined) {
-    context.addIssue({ code: "custom", path: ["parameters"], message: fault });
-  }
-  return { name, description, document, parameters, returns: returns && wordsOrSchema(returns) };
-});
+const FUNCTION = documentSchema(
+  z.strictObject({
+    name: NAME,
+    description: z.string(),
+    parameters: z.union([
+      OBJECT.transform(wordsOrSchema),
+      z.array(NAME).transform((names) => ({ names })),
+    ]),
+    returns: OBJECT.transform(wordsOrSchema).exactOptional(),
+  }),
+  (fields) => fields,
+);
 
 /** A schema has `type: "object"`; type words would need a parameter named `type` to look the same. */
 function wordsOrSchema(
   given: JsonObject,
 ): { readonly words: JsonObject } | { readonly schema: JsonObject } {
   return given["type"] === "object" ? { schema: given } : { words: given };
-}
-
-function schemaFault(name: string, parameters: JsonObject): string | undefined {
-  try {
-    argumentCheck({ name, description: "", parameters });
-  } catch (error) {
-    return `must be a JSON Schema: ${reasonOf(error)}`;
-  }
 }
 
 /** Schema of the functions, by domain; domains may have any names. */
@@ -113,7 +81,8 @@ const QUESTION = z.strictObject({
 
 /** Whether all that looks like a choice is one. */
 function hasWholeChoices(value: JsonValue): boolean {
-  return !isObject(value) || (isChoice(value) || !Object.hasOwn(value, "anyOf")) &&
+  return !isObject(value) ||
+    (isChoice(value) ? value.anyOf?.length !== 0 : !Object.hasOwn(value, "anyOf")) &&
       Object.values(value).every(hasWholeChoices);
 }
 
@@ -125,33 +94,27 @@ const SET = z.strictObject({
   functions: DOMAINS,
   questions: z.array(QUESTION).min(1),
 }).superRefine(({ functions, questions }, context) => {
+  const domains = [...functions.keys()];
+  const fail = (message: string, ...path: (string | number)[]) =>
+    context.addIssue({ code: "custom", path: ["questions", ...path], message });
   for (const [place, { domain, calls }] of questions.entries()) {
-    const message = domainFault(domain, functions);
-    const path = ["questions", place, "domain"];
-    if (message !== undefined) context.addIssue({ code: "custom", path, message });
-    const own = domain ?? functions.keys().next().value!;
+    if (domain === undefined && domains.length > 1) {
+      fail(`is needed, as there are ${domains.length} domains`, place, "domain");
+      continue;
+    }
+    const own = domain ?? domains[0]!;
     const names = functions.get(own)?.map(({ name }) => name);
-    if (names === undefined || message !== undefined) continue;
+    if (names === undefined) {
+      const given = JSON.stringify(own);
+      fail(`must be one of ${domains.join(", ")}: it is ${given}`, place, "domain");
+    }
     for (const [at, { function: name }] of calls.entries()) {
-      if (names.includes(name)) continue;
-      const message = `must be on offer in ${own}: it is ${JSON.stringify(printable(name, 100))}` +
-        didYouMean(name, names);
-      const path = ["questions", place, "calls", at, "function"];
-      context.addIssue({ code: "custom", path, message });
+      if (names?.includes(name) ?? true) continue;
+      const given = JSON.stringify(printable(name, 100)) + didYouMean(name, names!);
+      fail(`must be on offer in ${own}: it is ${given}`, place, "calls", at, "function");
     }
   }
 });
-
-function domainFault(
-  domain: string | undefined,
-  domains: ReadonlyMap<string, unknown>,
-): string | undefined {
-  if (domain === undefined) {
-    return domains.size > 1 ? `is needed, as there are ${domains.size} domains` : undefined;
-  }
-  if (domains.has(domain)) return undefined;
-  return `must be one of ${[...domains.keys()].join(", ")}: it is ${JSON.stringify(domain)}`;
-}
 
 /**
  * Loads a call set in toolgate's format:
@@ -172,52 +135,32 @@ function domainFault(
 export function loadJsonc(path: string): CallSet {
   const { name, functions, questions, ...comparison } = readJsonc(path, SET);
   const domains = new Map(
-    [...functions].map(([domain, own]): [string, DomainDraft] => [
+    Array.from(functions, ([domain, own]): [string, DomainDraft] => [
       domain,
       { source: path, functions: own },
     ]),
   );
   const [only] = functions.keys();
-  const drafts = questions.map((record, place): QuestionDraft => ({
-    question: toQuestion(record, only!),
-    source: path,
-    path: `questions[${place}]`,
-    oddity: difficultyOddity(record),
-  }));
+  const drafts = questions.map((record, place): QuestionDraft => {
+    const { id, domain = only!, question, calls, difficulty } = record;
+    const truth = {
+      API: calls.map((call) => call.function),
+      parameters: calls.map((call) => call.arguments ?? {}),
+    };
+    const results = calls.map(({ result, values }) => defined({ result: result!, values }));
+    const asked = defined({
+      ...{ id, domain },
+      messages: typeof question === "string"
+        ? [{ role: "user" as const, content: question }]
+        : question,
+      truth,
+      results: calls.some(({ result }) => result !== undefined) ? results : undefined,
+      difficulty: difficulty ?? difficultyOf(truth),
+    });
+    return { question: asked, source: path, path: `questions[${place}]` };
+  });
   return assemble({
     ...{ name, domains, questions: drafts },
     comparison: Object.keys(comparison).length === 0 ? undefined : comparison,
   });
-}
-
-function toQuestion(
-  { id, domain, question, calls, difficulty }: z.output<typeof QUESTION>,
-  only: string,
-): CallQuestion {
-  const truth = {
-    API: calls.map((call) => call.function),
-    parameters: calls.map((call) => call.arguments ?? {}),
-  };
-  return {
-    id,
-    domain: domain ?? only,
-    messages: typeof question === "string" ? [{ role: "user", content: question }] : question,
-    truth,
-    ...(calls.some(({ result }) => result !== undefined)
-      ? {
-        results: calls.map(({ result, values }) => defined({ result: result!, values })),
-      }
-      : {}),
-    difficulty: difficulty ?? difficultyOf(truth),
-  };
-}
-
-/** Warns about an unusual difficulty. A medium question of the published set has one call, so that is usual. */
-function difficultyOddity({ difficulty, calls }: z.output<typeof QUESTION>): string | undefined {
-  const isOdd = difficulty === "easy"
-    ? calls.length > 1
-    : difficulty === "hard" && calls.length < 2;
-  if (!isOdd) return undefined;
-  const usual = difficulty === "easy" ? "one call" : "several calls";
-  return `its difficulty is ${difficulty}, which is for questions of ${usual}: it takes ${calls.length}`;
 }

@@ -8,6 +8,7 @@ import defer * as paths from "node:path";
 import { z } from "zod";
 import {
   asNumbers,
+  fieldOf,
   isFraction,
   isJsonObject,
   type JsonObject,
@@ -74,26 +75,33 @@ const TRUTH_RULE = "its right answer must be given, or stand in possible_answer/
 
 const TRUTH = z.object({ id: NAME, ground_truth: z.array(z.record(z.string(), OBJECT)) });
 
-/** What a line of BFCL's files is; `undefined` for any other. */
-export function bfclKind(value: JsonValue | undefined): "question" | "truth" | undefined {
-  if (!isJsonObject(value) || !Object.hasOwn(value, "id")) return undefined;
-  if (Object.hasOwn(value, "ground_truth")) return "truth";
-  return Object.hasOwn(value, "question") ? "question" : undefined;
+/** What a line of BFCL's files is. */
+export function bfclKind(value: JsonValue | undefined): "question" | "truth" | "other" {
+  if (fieldOf(value, "id") === undefined) return "other";
+  if (fieldOf(value, "ground_truth") !== undefined) return "truth";
+  return fieldOf(value, "question") === undefined ? "other" : "question";
 }
 
 /**
- * Loads a file of questions, or those of a folder, as one set, whose domains are the categories.
+ * Reads files, or the questions in folders, as one set, whose domains are the categories, and returns the lines that are
+ * neither questions nor right answers. Right answers may stand in `possible_answer` beside a file as well.
  *
- * @throws {InputError} If a file is invalid, or of another version or category; the message names file, line and rule.
+ * @throws {InputError} If there is no question, a file is invalid, or of another version or category; the message names
+ * file, line and rule.
  */
-export function loadBfcl(path: string): CallSet {
-  const files = bfclFiles(path);
-  const name = paths.basename(paths.resolve(path), ".json");
-  return bfclSet(name, files.flatMap(readJsonLines), files.flatMap(truthsBeside));
+export function readBfcl(given: readonly string[]) {
+  const files = [...new Set(given.flatMap(questionFiles))];
+  const kinds = Map.groupBy(files.flatMap(linesOf), ({ value }) => bfclKind(value));
+  const { question: lines, truth = [], other = [] } = Object.fromEntries(kinds);
+  if (lines === undefined) {
+    throw cannot(`use ${given.join(", ")}`, "there must be questions", "no file has any");
+  }
+  const name = paths.basename(paths.resolve(given[0]!), ".json");
+  return { set: bfclSet(name, lines, truth), others: other };
 }
 
 /** Returns the files at a path: of a folder those of the categories that are read, as a published one has others too. */
-export function bfclFiles(path: string): string[] {
+function questionFiles(path: string): string[] {
   if (!isFolder(path)) return [path];
   const names = filesIn(path, ".json").filter((name) => name.startsWith("BFCL_v"));
   const read = BFCL_CATEGORIES.map((category) => `BFCL_v4_${category}.json`)
@@ -101,10 +109,10 @@ export function bfclFiles(path: string): string[] {
   return (read.length > 0 ? read : names).map((name) => paths.join(path, name));
 }
 
-/** Returns the lines of the right answers beside a file of questions; none if there is no such file. */
-export function truthsBeside(path: string): JsonLine[] {
-  const file = paths.join(paths.dirname(path), "possible_answer", paths.basename(path));
-  return isMissing(file) ? [] : readJsonLines(file);
+/** Returns the lines of a file, and those of the right answers beside it, if there are any. */
+function linesOf(path: string): JsonLine[] {
+  const beside = paths.join(paths.dirname(path), "possible_answer", paths.basename(path));
+  return [path, ...isMissing(beside) ? [] : [beside]].flatMap(readJsonLines);
 }
 
 /**
@@ -117,10 +125,9 @@ export function bfclSet(
   lines: readonly JsonLine[],
   truths: readonly JsonLine[],
 ): CallSet {
-  const right = new Map(truths.map(({ value, source }) => {
-    const { id, ground_truth: calls } = parseWith(TRUTH, value, source);
-    return [id, calls.map((call) => Object.entries(call)[0] ?? ["", {}] as [string, JsonObject])];
-  }));
+  const right = new Map(
+    truths.map(({ value, source }) => [fieldOf(value, "id"), { value, source }]),
+  );
   const warnings: string[] = [];
   const drafts = lines.map(({ value, source }): QuestionDraft => {
     const domain = categoryOf(value, source);
@@ -190,12 +197,15 @@ function schemaOf(document: JsonValue): JsonValue {
 /** Returns the right calls of a question of a category; `undefined` if it has none. */
 function truthOf(
   category: string,
-  calls: readonly [string, JsonObject][] | undefined,
+  line: JsonLine | undefined,
   functions: readonly ApiFunction[],
 ): CallTruth | undefined {
   if (category.endsWith("irrelevance")) return { API: [], parameters: [] };
   if (category.endsWith("relevance")) return { API: [PLACEHOLDER], parameters: [{}] };
-  return calls && {
+  if (line === undefined) return undefined;
+  const calls = parseWith(TRUTH, line.value, line.source).ground_truth
+    .map((call) => Object.entries(call)[0] ?? ["", {}] as [string, JsonObject]);
+  return {
     // A simple question has one function, and BFCL's checker looks at no other name.
     API: calls.map(([name]) => category.includes("simple") ? functions[0]?.name ?? name : name),
     parameters: calls.map(([name, given]) => {

@@ -3,18 +3,19 @@
  * @module
  */
 
-import { fieldOf, isJsonObject, type JsonValue } from "../../base/json.ts";
+import { defined, fieldOf, isJsonObject, type JsonValue } from "../../base/json.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import type { CallTruth } from "./question_set.ts";
 import {
   callFault,
   type CallFormat,
+  inTruthOrder,
   isEmpty,
+  listedArguments,
   listedNames,
   predictionText,
   predictionValue,
   readYaml,
-  RULES,
   scorePrediction,
   type ScoringOptions,
 } from "./scoring.ts";
@@ -87,43 +88,37 @@ function namesIn(text: string): ParsedAnswer {
 /** Returns the calls of an answer; a badly formatted one is cleaned first. */
 function callsIn(prediction: JsonValue, options: ScoringOptions): ParsedAnswer {
   const asIs = predictionValue(prediction, { ...options, rule: "strict" });
-  const value = asIs ?? predictionValue(prediction, { ...options, rule: "published" });
-  if (value === undefined && typeof prediction === "string") {
-    const { API: names, ...found } = salvage[options.format ?? "json"](prediction);
-    return { isAsAsked: false, ...(names === undefined ? {} : { names, ...found }) };
-  }
+  const read = asIs ?? predictionValue(prediction, { ...options, rule: "published" });
+  const value = read ?? salvage[options.format ?? "json"](predictionText(prediction) ?? "");
   const given = fieldOf(value, "API");
   const parameters = fieldOf(value, "parameters");
   const names = typeof given === "string" ? [given] : given;
-  if (!isTexts(names)) return { isAsAsked: false };
+  if (!isTexts(names) || read === undefined && names.length === 0) return { isAsAsked: false };
   // The prompt itself shows names in single quotes, as in Python.
   const isPlain = asIs !== undefined ||
     (options.rule !== "strict" && !predictionText(prediction)!.includes("```"));
+  // Where only a part was found, arguments that are missing may have been lost.
+  const none = read === undefined ? {} : { parameters: [] };
   return {
-    isAsAsked: isPlain && names === given && Object.keys(value!).length === 2 &&
-      Array.isArray(parameters) && parameters.every(isJsonObject),
-    names,
+    isAsAsked: read !== undefined && isPlain && names === given &&
+      Object.keys(value!).length === 2 && Array.isArray(parameters) &&
+      parameters.every(isJsonObject),
+    names: read === undefined ? names.map((name) => name.trim()) : names,
     // A single call may have its arguments without a list around them (CallNavi, appendix F.2).
-    parameters: isJsonObject(parameters) && !isEmpty(parameters) ? [parameters] : parameters ?? [],
+    ...(parameters === undefined ? none : {
+      parameters: isJsonObject(parameters) && !isEmpty(parameters) ? [parameters] : parameters,
+    }),
   };
 }
 
-/** The calls found in a text that cannot be parsed as a whole. */
-interface Salvaged {
-  /** The names; omitted if there are none. */
-  readonly API?: readonly string[];
-  /** The arguments, as far as they can be read. */
-  readonly parameters?: JsonValue;
-}
-
-/** Finds calls in a text that has other text around them, or broken brackets. */
-const salvage: Readonly<Record<CallFormat, (text: string) => Salvaged>> = {
+/** Finds calls in a text that has other text around them, or broken brackets: their names, and what can be read. */
+const salvage: Readonly<Record<CallFormat, (text: string) => JsonValue | undefined>> = {
   json(text) {
     const key = /["']API["']\s*:/.exec(text);
-    if (key === null || text.length > MAX_SALVAGED_LENGTH) return {};
+    if (key === null || text.length > MAX_SALVAGED_LENGTH) return undefined;
     const open = text.lastIndexOf("{", key.index);
     const whole = open === -1 ? undefined : readTolerantJson(text, open)?.value;
-    if (fieldOf(whole, "API") !== undefined) return salvaged(whole);
+    if (fieldOf(whole, "API") !== undefined) return whole;
     const rest = text.slice(key.index + key[0].length);
     const next = /["']parameters["']\s*:/.exec(rest);
     const names = Array.from(
@@ -133,36 +128,21 @@ const salvage: Readonly<Record<CallFormat, (text: string) => Salvaged>> = {
     const parameters = next === null
       ? undefined
       : readTolerantJson(rest, next.index + next[0].length)?.value;
-    return salvaged({ API: names, ...(parameters === undefined ? {} : { parameters }) });
+    return defined({ API: names, parameters });
   },
   yaml(text) {
     const lines = text.split("\n");
     const start = lines.findIndex((line) => /^API\s*:/.test(line));
-    if (start === -1) return {};
+    if (start === -1) return undefined;
     const end = lines.findIndex((line, place) =>
       place > start && !/^(?:\s|-|parameters\s*:|$)/.test(line)
     );
-    return salvaged(readYaml(lines.slice(start, end === -1 ? undefined : end).join("\n")));
+    return readYaml(lines.slice(start, end === -1 ? undefined : end).join("\n"));
   },
 };
 
 /** Characters of a text in which calls are looked for: far more than an answer has. */
 const MAX_SALVAGED_LENGTH = 100_000;
-
-function salvaged(value: JsonValue | undefined): Salvaged {
-  const given = fieldOf(value, "API");
-  const names = typeof given === "string" ? [given] : given;
-  const parameters = fieldOf(value, "parameters");
-  if (!isTexts(names) || names.length === 0) return {};
-  return {
-    API: names.map((name) => name.trim()),
-    parameters: parameters === undefined
-      ? undefined
-      : isJsonObject(parameters)
-      ? [parameters]
-      : parameters,
-  };
-}
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
@@ -170,18 +150,15 @@ function isTexts(value: unknown): value is readonly string[] {
 
 /** Returns whether any call is wrong, apart from calls of functions that do not exist. */
 function isIllogical(
-  { names = [], parameters }: ParsedAnswer,
+  { names: called = [], parameters }: ParsedAnswer,
   truth: CallTruth,
   known: ReadonlySet<string>,
   options: ScoringOptions,
 ): boolean {
-  if (options.comparison?.order !== undefined) {
-    const made = { API: [...names], parameters: parameters ?? [] };
-    return !scorePrediction(made, truth, { ...options, mode: "tools" }).exact;
-  }
-  const rule = RULES[options.rule ?? "published"];
-  const [given, expected] = [parameters, [...truth.parameters]].map((one) =>
-    rule.arguments(one, truth.API.length)
+  const made = inTruthOrder({ API: [...called], parameters: parameters ?? null }, truth, options);
+  const names = fieldOf(made, "API") as string[];
+  const [given, expected] = [fieldOf(made, "parameters"), [...truth.parameters]].map((one) =>
+    listedArguments(one, truth.API.length, options.rule)
   );
   const places = Array.from({ length: Math.max(names.length, truth.API.length) }, (_, at) => at);
   return places.some((at) => {

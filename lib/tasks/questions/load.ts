@@ -4,7 +4,7 @@
  */
 
 import type { CallSet } from "./question_set.ts";
-import { bfclKind, loadBfcl } from "./bfcl.ts";
+import { bfclKind, readBfcl } from "./bfcl.ts";
 import { loadCallNavi } from "./_load_callnavi.ts";
 import { loadJsonc } from "./_load_jsonc.ts";
 import { cannot, orCannot } from "../../base/errors.ts";
@@ -25,9 +25,11 @@ import { parseJson } from "../../base/json.ts";
 export function loadCallSet(path: string): CallSet {
   if (orCannot(`read ${path}`, () => Deno.statSync(path).isDirectory)) {
     const isBfcl = Deno.readDirSync(path).some(({ name }) => name.startsWith("BFCL_v"));
-    return isBfcl ? loadBfcl(path) : loadCallNavi(path);
+    return isBfcl ? readBfcl([path]).set : loadCallNavi(path);
   }
-  if (bfclKind(parseJson(readText(path).split("\n", 1)[0]!)) !== undefined) return loadBfcl(path);
+  if (bfclKind(parseJson(readText(path).split("\n", 1)[0]!)) !== "other") {
+    return readBfcl([path]).set;
+  }
   if (/\.jsonc?$/.test(path)) return loadJsonc(path);
   throw cannot(
     `load a call set from ${path}`,

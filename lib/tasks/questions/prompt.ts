@@ -33,12 +33,12 @@ export function writeCallPrompt(
 ): string {
   return `Give the API list with descriptions below, then give the question in a chatbot, please give me the correct API that should be called.
 =======API list start=======
-${LIST_FUNCTIONS[input](functions)}
+${written(functions, input)}
 =======API list end=======
 =======Question start=======
 ${question}
 =======Question end=======
-${INSTRUCTIONS[mode][output]}`;
+${mode === "routing" ? askNames(output) : askCalls(output)}`;
 }
 
 /** Writes right calls in the form that a prompt asks for. */
@@ -50,47 +50,37 @@ export function writeAnswerForm(
     const quoted = API.map((name) => name.includes("'") ? JSON.stringify(name) : `'${name}'`);
     return `[${quoted.join(", ")}]`;
   }
-  return output === "json"
-    ? jsonText({ API, parameters })
-    : yaml.stringify({ API, parameters }, { lineWidth: -1, useAnchors: false }).trimEnd();
+  return written({ API, parameters }, output);
 }
 
-/** Writes the functions as a text. */
-const LIST_FUNCTIONS: Readonly<Record<CallFormat, (functions: readonly JsonObject[]) => string>> = {
-  json: (functions) => jsonText(functions),
-  yaml: (functions) => yaml.stringify(functions, { lineWidth: -1, useAnchors: false }).trimEnd(),
-};
+/** Writes functions or calls as a text. */
+function written(value: unknown, format: CallFormat): string {
+  if (format === "json") return jsonText(value);
+  return yaml.stringify(value, { lineWidth: -1, useAnchors: false }).trimEnd();
+}
 
-/** Examples of the form of calls. */
+/** Examples of the form of calls, with the spaces around them. */
 const FORMS: Readonly<Record<CallFormat, string>> = {
   json:
-    `{'API': ['getCustomerDetails', 'depositFunds'], 'parameters':[{"parameter1ForCall1": "***" },{"parameter1ForCall2": "***", "parameter2ForCall2": "***"}]}`,
-  yaml: `API:
+    ` {'API': ['getCustomerDetails', 'depositFunds'], 'parameters':[{"parameter1ForCall1": "***" },{"parameter1ForCall2": "***", "parameter2ForCall2": "***"}]} `,
+  yaml: `
+API:
   - getCustomerDetails
   - depositFunds
 parameters:
   - parameter1ForCall1: "***"
   - parameter1ForCall2: "***"
-    parameter2ForCall2: "***"`,
+    parameter2ForCall2: "***"
+`,
 };
 
-const INSTRUCTIONS: Readonly<
-  Record<CallPromptOptions["mode"], Readonly<Record<CallFormat, string>>>
-> = {
-  routing: {
-    json: askNames("in only one line"),
-    yaml: askNames("as a YAML list in only one line"),
-  },
-  parameters: {
-    json: askCalls("JSON", ` ${FORMS.json} `),
-    yaml: askCalls("YAML", `\n${FORMS.yaml}\n`),
-  },
-};
-
-function askNames(how: string): string {
+function askNames(format: CallFormat): string {
+  const how = `${format === "json" ? "" : "as a YAML list "}in only one line`;
   return `Given the user question, and the APIs, classify and give a correct API name to call. The answer should be formatted ${how}, and only API names in brackets look like "['getCustomerDetails', 'depositFunds']" or "['getCustomerDetails']". NO explanation and NO parameters in the answer!`;
 }
 
-function askCalls(style: string, form: string): string {
-  return `Given the user question, and the APIs, classify and give a correct API name and parameters to call. The answer should be formatted including API names and parameters in ${style} style, which looks like:${form}If we cannot get some parameter information from the question, set these parameters to "${PLACEHOLDER}". NO explanation/notes in the answer!`;
+function askCalls(format: CallFormat): string {
+  return `Given the user question, and the APIs, classify and give a correct API name and parameters to call. The answer should be formatted including API names and parameters in ${format.toUpperCase()} style, which looks like:${
+    FORMS[format]
+  }If we cannot get some parameter information from the question, set these parameters to "${PLACEHOLDER}". NO explanation/notes in the answer!`;
 }

@@ -145,7 +145,7 @@ export function choiceOf(truth: JsonValue): Choice {
 export function isChoice(truth: unknown): truth is Choice {
   if (!isJsonObject(truth) || isFraction(truth)) return false;
   const { anyOf = [null], optional = true, ...others } = truth;
-  return optional === true && Array.isArray(anyOf) && anyOf.length > 0 &&
+  return optional === true && Array.isArray(anyOf) &&
     Object.keys(others).length === 0 && Object.keys(truth).length > 0;
 }
 

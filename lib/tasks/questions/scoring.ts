@@ -90,39 +90,50 @@ export function scorePrediction(
   truth: CallTruth,
   options: ScoringOptions = {},
 ): QuestionScores {
-  const rule = RULES[options.rule ?? "published"];
+  const { rule = "published" } = options;
   if (options.mode === "routing") {
     const text = predictionText(prediction);
-    const listed = (rule.isStrict ? listedNames(text ?? "") : text?.match(/[^\s,'"[\]]+/g)) ?? [];
+    const listed = (rule === "strict" ? listedNames(text ?? "") : text?.match(/[^\s,'"[\]]+/g)) ??
+      [];
     const names = options.comparison?.order === undefined
       ? text
       : fieldOf(inTruthOrder({ API: listed }, truth, options), "API");
-    const routingExact = rule.routes(names, truth.API);
+    const routingExact = routes(rule, names, truth.API);
     return { syntaxValid: null, structural: null, exact: null, routingExact };
   }
   const value = predictionValue(prediction, options);
   if (value === undefined) {
     return { syntaxValid: false, structural: false, exact: false, routingExact: false };
   }
-  return { syntaxValid: true, ...judge(value, truth, options) };
+  const { why: _, ...scores } = judge(value, truth, options);
+  return { syntaxValid: true, ...scores };
 }
 
-function judge(value: JsonValue, truth: CallTruth, options: ScoringOptions) {
+/** Returns the scores of a value, and what is wrong first with its calls. */
+export function judge(value: JsonValue, truth: CallTruth, options: ScoringOptions) {
   const { API, parameters } = truth;
-  const rule = RULES[options.rule ?? "published"];
+  const { rule = "published" } = options;
   const ordered = inTruthOrder(value, truth, options);
   const names = fieldOf(ordered, "API");
   if (API[0] === PLACEHOLDER && Array.isArray(names) && names.length > 0) {
-    return { structural: true, exact: true, routingExact: true };
+    return { structural: true, exact: true, routingExact: true, why: undefined };
   }
   const [given, expected] = [fieldOf(ordered, "parameters"), [...parameters]]
-    .map((one) => rule.arguments(one, API.length));
+    .map((one) => listedArguments(one, API.length, rule));
   const faults = expected!.map((one, at) => callFault(given?.[at], one, API[at] ?? "", options));
   const structural = isSameList(names, API) && given?.length === expected!.length &&
     faults.every((fault) => fault?.[0] !== "missing_argument");
-  const exact = structural && (!rule.isStrict || Object.keys(Object(value)).length === 2) &&
+  const exact = structural && (rule === "published" || Object.keys(Object(value)).length === 2) &&
     faults.every((fault) => fault === undefined);
-  return { structural, exact, routingExact: rule.routes(names, API) };
+  const fault = API.map((name, at) =>
+    Object(names)[at] === name ? faults[at] : ["wrong_function", name]
+  ).find((one) => one !== undefined);
+  const why = !Array.isArray(names) || given === undefined
+    ? "unreadable"
+    : names.length === API.length
+    ? fault?.join(": ")
+    : "wrong_count";
+  return { structural, exact, routingExact: routes(rule, names, API), why };
 }
 
 /** Returns the first fault in the arguments of a call of a function; `undefined` if they are right. */
@@ -133,7 +144,7 @@ export function callFault(
   { rule = "published", comparison, functions }: ScoringOptions,
 ): CallFault | undefined {
   const schema = functions?.find((one) => one.name === name)?.tool.parameters;
-  return argumentFault(given, expected, { ...comparison, schema, ...RULES[rule] });
+  return argumentFault(given, expected, { ...comparison, schema, isStrict: rule === "strict" });
 }
 
 /**
@@ -242,43 +253,28 @@ export function predictionValue(
     : readPrediction(text, options);
 }
 
-/** A rule of what counts as right. */
-interface Scorer {
-  /** Whether nothing may stand beside what is right. */
-  readonly isStrict: boolean;
-  /** Returns whether names, of a text or of calls, are those of the right functions. */
-  routes(names: JsonValue | undefined, API: readonly string[]): boolean;
-  /** Returns the arguments of each call, `calls` empty ones for an empty list; `undefined` if there is no list. */
-  arguments(parameters: JsonValue | undefined, calls: number): readonly JsonValue[] | undefined;
+/** Returns whether names, of a text or of calls, are those of the right functions. */
+function routes(rule: ScoringRule, names: JsonValue | undefined, API: readonly string[]): boolean {
+  if (rule === "strict") {
+    return isSameList(typeof names === "string" ? listedNames(names) : names, API);
+  }
+  const text = namesText(names);
+  return text !== undefined && normalizeOutput(text) === normalizeOutput(API.join(","));
 }
 
-const PUBLISHED: Scorer = {
-  isStrict: false,
-  routes(names, API) {
-    const text = namesText(names);
-    return text !== undefined && normalizeOutput(text) === normalizeOutput(API.join(","));
-  },
-  // An empty object counts as an empty list.
-  arguments(parameters) {
-    if (Array.isArray(parameters)) return parameters;
-    return isJsonObject(parameters) && isEmpty(parameters) ? [] : undefined;
-  },
-};
-
-const STRICT: Scorer = {
-  isStrict: true,
-  routes: (names, API) => isSameList(typeof names === "string" ? listedNames(names) : names, API),
-  arguments(parameters, calls) {
-    if (!Array.isArray(parameters)) return undefined;
-    return parameters.length > 0 ? parameters : Array.from({ length: calls }, () => ({}));
-  },
-};
-
-/** The rules by name. */
-export const RULES: Readonly<Record<ScoringRule, Scorer>> = {
-  published: PUBLISHED,
-  strict: STRICT,
-};
+/** Returns the arguments of each call; `undefined` if there is no list. */
+export function listedArguments(
+  parameters: JsonValue | undefined,
+  calls: number,
+  rule: ScoringRule = "published",
+): readonly JsonValue[] | undefined {
+  const isNone = isJsonObject(parameters) && isEmpty(parameters);
+  // By the published rule an empty object counts as an empty list, which by the strict one has an object for each call.
+  const listed = isNone && rule === "published" ? [] : parameters;
+  if (!Array.isArray(listed)) return undefined;
+  if (rule === "published" || listed.length > 0) return listed;
+  return Array.from({ length: calls }, () => ({}));
+}
 
 /** Returns whether an object has no keys. */
 export function isEmpty(object: JsonObject): boolean {

@@ -46,6 +46,8 @@ Deno.test("arguments are judged as BFCL's checker judges them", () => {
       "12",
     ]],
     ["any", [5], ["5"], ["5.0", '"5"']],
+    // Where no value is right, none is, and it may not be left out.
+    ["string", [], [], ['""', '{"anyOf": []}']],
     // A truth of another type is a variable: it is compared as it is.
     ["integer", ["user_id"], ['"user_id"'], ['"USER_ID"', "1"]],
     [list("string"), [["a b", "c"]], ['["A-B", "c"]'], ['["c", "a b"]', '["a b"]', '"a b"']],

@@ -305,7 +305,7 @@ Deno.test("folders that are no call set are told", () => {
   write(place, { api_ports: [FIND] }, [ASKED], "city");
   assertMatch(
     message(),
-    /^Cannot use \S+\/Questions\/city\.json as its domain must have a file of functions: there is no \S+\/APIs\/city\.json$/,
+    /^Cannot read \S+\/APIs\/city\.json: there is no such file or folder$/,
   );
 });
 
@@ -396,5 +396,5 @@ Deno.test("a file in Results declares what the calls of a domain return, or is r
     assertMatch(assertThrows(() => loadWith(results), InputError).message, rule);
   }
   const { message } = assertThrows(() => loadWith([], "moon"), InputError);
-  assertMatch(message, /Results\/moon\.json as there must be questions of moon/);
+  assertMatch(message, /^Cannot read \S+\/Questions\/moon\.json: there is no such file or folder$/);
 });

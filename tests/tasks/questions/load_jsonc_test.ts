@@ -127,7 +127,7 @@ Deno.test("broken files are told by file, path and rule", () => {
     ],
     [
       { ...SMALL, functions: { town: [{ ...FIND, parameters: { type: "object", required: 5 } }] } },
-      /\n {2}at functions\.town\[0\]\.parameters: must be a JSON Schema: .*required/,
+      /set\.jsonc: Cannot offer tool \w+ as its parameters must be a JSON Schema: .*required/,
     ],
     [{ ...SMALL, questions: [] }, /\n {2}at questions: /],
     [
@@ -202,21 +202,6 @@ Deno.test("right calls that the schema of their function refuses are an error, o
       assertStringIncludes(message, fault);
     }
   }
-});
-
-Deno.test("a difficulty that no question of so many calls has loads with a warning", () => {
-  const calls = (count: number) => Array.from({ length: count }, () => ({ function: "find" }));
-  const warnings = (difficulty: string, count: number) =>
-    load({ ...SMALL, questions: [{ ...ASKED, difficulty, calls: calls(count) }] }).warnings
-      .map((text) => text.replace(/^\S+set\.jsonc: /, ""));
-  assertEquals(warnings("easy", 2), [
-    "q1: its difficulty is easy, which is for questions of one call: it takes 2",
-  ]);
-  assertEquals(warnings("hard", 1), [
-    "q1: its difficulty is hard, which is for questions of several calls: it takes 1",
-  ]);
-  const usual = [["easy", 0], ["easy", 1], ["medium", 1], ["medium", 2], ["hard", 2]] as const;
-  for (const [difficulty, count] of usual) assertEquals(warnings(difficulty, count), []);
 });
 
 Deno.test("paths that are no call set are told", () => {
