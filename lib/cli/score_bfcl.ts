@@ -56,8 +56,10 @@ with calls in JSON or Python. An id may occur several times.`,
     if (json) {
       for (const one of [...scored, { summary }]) console.log(printableJson(one));
     } else {
-      const head = `${countText(scored.length, "answer")} to ${set.questions.length}`;
-      console.log([`BFCL: ${head} questions`, ...render(summary)].join("\n\n"));
+      const answered = new Set(scored.map(({ id }) => id)).size;
+      const head = `${countText(scored.length, "answer")} to ${answered} of ` +
+        countText(set.questions.length, "question");
+      console.log([`BFCL: ${head}`, ...render(summary)].join("\n\n"));
     }
     return 0;
   },

@@ -258,7 +258,7 @@ Deno.test("toolgate score bfcl shows accuracy by category, and errors", async ()
   assertEquals(code, 0, all);
   assertEquals(
     stdout,
-    `BFCL: 5 answers to 5 questions
+    `BFCL: 5 answers to 5 of 5 questions
 
 category        answers   right
 simple python         1  100.0%
