@@ -19,6 +19,7 @@
  */
 
 export type { JsonObject, JsonValue } from "./lib/base/json.ts";
+export type { EndReason } from "./lib/calls/user_reply.ts";
 export {
   absent,
   anyOf,
@@ -120,6 +121,8 @@ export type {
 } from "./lib/tools/own_schema.ts";
 export { USER_GUIDELINES } from "./lib/trials/users/user.ts";
 export type {
+  ConversationRecord,
+  SharedMessage,
   ToolUser,
   UserConversation,
   UserFunction,

@@ -45,3 +45,4 @@ export {
 export type { CallExpectation, ExpectedValue, Held } from "../tools/expected_call.ts";
 export type { InjectedDemand } from "../tools/injection.ts";
 export { MATCHER } from "../tools/tool.ts";
+export { USER_FAULTS, type UserEvent, type UserFaultKind } from "./user_reply.ts";
