@@ -86,10 +86,11 @@ export function inputSigns(
           const value = isJsonObject(given) && given[input.parameter];
           if (input.tool !== tool || value === undefined || by !== undefined) continue;
           const isRight = attempt(() => meets(value, input.expected)) === true;
-          // It may be worked out, or said in other words.
-          signs.assumed_input ||= !isRight && isWithheld(input) &&
+          signs.assumed_input ||= isWithheld(input) &&
             leavesOf(value).some((leaf) =>
-              !isWorded(leaf) && ![input.schema, ...seen].some((text) => states(text, leaf))
+              // A right one may be worked out, or said in other words; an id cannot.
+              (!isRight || isId(leaf)) && !isWorded(leaf) &&
+              ![input.schema, ...seen].some((text) => states(text, leaf))
             );
           if (isRight) open.delete(input);
         }
@@ -126,6 +127,11 @@ function leavesOf(value: JsonValue): Leaf[] {
 const DATE_OR_TIME = /^\d{4}-\d\d-\d\d|^\d{1,2}:\d\d/;
 const NUMBERS = /[1-9]\d*|0(?!\d)/g;
 const STARTS = /(?<!\p{L})\p{L}{1,4}/gu;
+
+/** Whether a value is an id, of letters and digits. */
+function isId(leaf: Leaf): boolean {
+  return typeof leaf === "string" && /\p{L}/u.test(leaf) && /\d/.test(leaf);
+}
 
 /** Whether a text may well state a value in words. */
 function isWorded(leaf: Leaf): boolean {

@@ -45,5 +45,5 @@ export type { StateChange, StateDifference } from "../calls/values/state_differe
 export type { StrategyEntry } from "./strategies/entry.ts";
 export type { StrategyOptions } from "./strategies/registry.ts";
 export type { Transcripts } from "./transcript.ts";
-export type { Conversation, ConversationOptions } from "./users/_conversation.ts";
+export type { Conversation, ConversationOptions } from "./users/conversation.ts";
 export type { TrialUser } from "./users/user.ts";

@@ -70,7 +70,11 @@ Deno.test("a conversation is told from its greeting to its end, thrown-away repl
   const thrown = `stop the user's reply was thrown away: swapped role: ${
     printableLines(swapped.text)
   }`;
-  const begun = ["said before, assistant: Welcome.", "turn first user message: Hi"];
+  const begun = [
+    "stage who the user is, which the model was not told: He wants to cancel an order.",
+    "said before, assistant: Welcome.",
+    "turn first user message: Hi",
+  ];
   assertEquals(well.views, [
     ...[...begun, "said reply 1: Which order?", thrown, "stage the user, before his message: "],
     ...["turn next user message: ORD-1", "answer answer: Done."],
@@ -86,5 +90,5 @@ Deno.test("a conversation is told from its greeting to its end, thrown-away repl
     spoilt.lines[0]!,
     `${why}; user joe (simulated), 1 message, 1 redraw, his fault`,
   );
-  assertEquals(spoilt.views.slice(3), [thrown, thrown, `stop stopped: invalid: ${why}`]);
+  assertEquals(spoilt.views.slice(begun.length + 1), [thrown, thrown, `stop stopped: invalid: ${why}`]);
 });

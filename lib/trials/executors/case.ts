@@ -36,7 +36,7 @@ import { assertReadable, forbiddenText } from "../../calls/expected/never.ts";
 import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
 import type { StageUse } from "../../models/model.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
-import { Conversation, type ConversationOptions, historyOf } from "../users/_conversation.ts";
+import { Conversation, type ConversationOptions, historyOf } from "../users/conversation.ts";
 import type { Message } from "../../tools/message.ts";
 import { heardOf, isBlank, type ToolUser } from "../users/user.ts";
 import { cannot, InputError, isErrorOf } from "../../base/errors.ts";

@@ -13,7 +13,7 @@ import type { Executor } from "./executor.ts";
 import type { SolvedExample } from "../../tasks/examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 import type { StateDifference } from "../../calls/values/state_difference.ts";
-import type { Conversation, ConversationOptions } from "../users/_conversation.ts";
+import type { Conversation, ConversationOptions } from "../users/conversation.ts";
 
 /** The fixture's judgement of an answer. */
 export interface AnswerCheck {
