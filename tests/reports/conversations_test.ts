@@ -90,5 +90,9 @@ Deno.test("a conversation is told from its greeting to its end, thrown-away repl
     spoilt.lines[0]!,
     `${why}; user joe (simulated), 1 message, 1 redraw, his fault`,
   );
-  assertEquals(spoilt.views.slice(begun.length + 1), [thrown, thrown, `stop stopped: invalid: ${why}`]);
+  assertEquals(spoilt.views.slice(begun.length + 1), [
+    thrown,
+    thrown,
+    `stop stopped: invalid: ${why}`,
+  ]);
 });
