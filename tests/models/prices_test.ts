@@ -189,15 +189,17 @@ Deno.test("Spending.add() counts tokens of stages once, at their own price, and 
   }
 });
 
-Deno.test("Spending.add() counts what a judge took, at the judge's own price", () => {
-  const judging = { model: { requested: "large" }, usage: usageOf(3, 2) };
+Deno.test("Spending.add() counts what a judge or a simulated user took, at its own price", () => {
+  const beside = { model: { requested: "large" }, usage: usageOf(3, 2) };
   for (const over of [0, 1e-6]) {
     const [small, large] = [DOLLARS["small"]!, DOLLARS["large"]!];
     const usd = (10 * small.input + small.output + 3 * large.input + 2 * large.output) / 1e6;
     for (const budget of [{ tokens: 16 + Math.ceil(over) }, { usd: usd + over }]) {
-      const spending = new Spending(budget, DOLLARS);
-      spending.add({ model: { requested: "small" }, usage: usageOf(10, 1), judging });
-      assertEquals(spending.reached === undefined, over > 0, JSON.stringify(budget));
+      for (const role of ["judging", "user"]) {
+        const spending = new Spending(budget, DOLLARS);
+        spending.add({ model: { requested: "small" }, usage: usageOf(10, 1), [role]: beside });
+        assertEquals(spending.reached === undefined, over > 0, `${role} ${JSON.stringify(budget)}`);
+      }
     }
   }
 });

@@ -114,6 +114,9 @@ Deno.test("a simulated user opens, answers, consents and ends; the model sees hi
     ["Yes.", "It is cancelled."],
   ]);
   assertEquals(run!.conversation, { end: "done", messages: 3, isAtLimit: false });
+  // One seed for the whole conversation, which is that of functions as well.
+  assertEquals(new Set(asked.map(({ seed }) => seed)).size, 1);
+  assert(asked[0]!.seed !== undefined);
   const seen = JSON.stringify(sent);
   for (const hidden of ["You are Ada", "Guidelines", "end_conversation"]) {
     assert(!seen.includes(hidden), hidden);

@@ -80,6 +80,10 @@ Deno.test("openai() by chat sends every option, zeros and false included", async
     reasoning_effort: "low",
     seed: 0,
   });
+  // That of a simulated user, where servers are known to take one.
+  await server.model({ seed: 0 }).reply({ ...asked(), seed: 7 });
+  await server.model().reply({ ...asked(), seed: 7 });
+  assertEquals(server.received.slice(1).map((one) => one.body["seed"]), [7, undefined]);
 });
 
 Deno.test("openai() by chat writes every tool choice as OpenAI takes it (Indirection, Inflexible)", async () => {
