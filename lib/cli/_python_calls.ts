@@ -23,6 +23,8 @@ export function readPythonCalls(text: string): JsonValue | undefined {
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < plain.length;) {
     const [token, name, behind, bracket, other] = TOKEN.exec(plain) ?? [];
     if (token === undefined || name?.includes(".") && behind !== "(") return undefined;
+    // Python joins texts that stand side by side, and has texts in three quotes.
+    if (/^["']/.test(other ?? "") && /["']$/.test(json)) return undefined;
     const isArgument = open.at(-1) === "}}" && /[{,]$/.test(json) && bracket !== ")";
     // No argument has such a name.
     if (isArgument && behind !== "=") json += `" ${TOKEN.lastIndex}":`;

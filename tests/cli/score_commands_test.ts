@@ -305,6 +305,7 @@ Deno.test("toolgate score bfcl reads answers in all of their forms, and says why
     [python("harbor=('Port Ellen', True), days={'a': [x]}"), "wrong_type: harbor"],
     // Nothing is evaluated, and what is cut off is no call.
     [python("harbor='Port Ellen', days=2+1"), "unreadable"],
+    [python("harbor='Port' 'Ellen', days=3"), "unreadable"],
     [python("'Port Ellen', 3"), "missing_argument: harbor"],
     [python("'Oban', harbor='Port Ellen', days=3"), undefined],
     [python("harbor=Port.Ellen, days=3"), "unreadable"],
