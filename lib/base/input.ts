@@ -7,7 +7,14 @@ import { parse as parseJsonc } from "@std/jsonc";
 import defer * as jsonc from "jsonc-parser";
 import type { Node } from "jsonc-parser";
 import { z } from "zod";
-import { exactJson, isWithin, type JsonValue, LONG_DIGITS, printable } from "./json.ts";
+import {
+  exactJson,
+  isWithin,
+  type JsonValue,
+  LONG_DIGITS,
+  printable,
+  writtenJson,
+} from "./json.ts";
 import { didYouMean, nearestName, nearestOrAll } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
 import { attempt, cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
@@ -39,6 +46,29 @@ export function readText(path: string | URL, most = Infinity): string {
   const bytes = readBytes(path, most);
   if (isUtf16(bytes)) throw cannot(`use ${path}`, "its text must be UTF-8", "it is UTF-16");
   return new TextDecoder().decode(bytes);
+}
+
+/** A line of a file of JSON lines: its value with numbers as they were written, and its place for messages. */
+export interface JsonLine {
+  /** The value. */
+  readonly value: JsonValue;
+  /** The file, and the number of the line. */
+  readonly source: string;
+}
+
+/**
+ * Reads a file of JSON lines, without those that are blank.
+ *
+ * @throws {InputError} If the file cannot be read, or a line is not JSON.
+ */
+export function readJsonLines(path: string): JsonLine[] {
+  return readText(path).split("\n").flatMap((text, place) => {
+    if (text.trim() === "") return [];
+    const source = `${path}, line ${place + 1}`;
+    const value = writtenJson(text);
+    if (value === undefined) throw new InputError(`Cannot use ${source}: it is not JSON`);
+    return [{ value, source }];
+  });
 }
 
 /** Returns a text without the mark that programs of Windows begin UTF-8 with, which is no part of JSON or YAML. */

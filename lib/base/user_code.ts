@@ -180,3 +180,10 @@ export function mistakeText(error: unknown): string | undefined {
       : undefined
   );
 }
+
+/** Names the kind of a value that code of the user's returned in place of what it must. */
+export function kindText(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -13,7 +13,7 @@ import { leniencyOf, leniencyWithin } from "./expected/alignment.ts";
 import { isJson, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
 import { asks } from "./questions.ts";
 import type { RecordedCall } from "./record.ts";
-import { says } from "./values/says.ts";
+import { saidIn } from "./values/says.ts";
 
 /** What was said and called in a conversation. */
 export interface Dialogue {
@@ -44,9 +44,12 @@ interface Input {
   readonly expected: ExpectedValue;
   /** The leaves of each right value. */
   readonly choices: readonly (readonly Leaf[])[];
-  /** What its tool says of itself, with examples and defaults. */
-  readonly schema: string;
+  /** Whether what its tool says of itself, with examples and defaults, states a value. */
+  readonly isInSchema: States;
 }
+
+/** Whether a text states a value. */
+type States = (leaf: Leaf) => boolean;
 
 /**
  * Whether the model asked something while the user had yet to tell a value of a right call that was not made, and whether
@@ -62,14 +65,15 @@ export function inputSigns(
   tools: readonly ToolSchema[],
 ): Readonly<Record<"asked_user" | "assumed_input", boolean>> {
   const inputs = right.flatMap((call) => inputsOf(call, tools));
-  const knowledge = [...known, ...turns.map(({ prompt }) => prompt)];
-  const isKnown = (leaf: Leaf) => knowledge.some((text) => states(text, leaf));
+  const knowledge = [...known, ...turns.map(({ prompt }) => prompt)].map(statedIn);
+  const isKnown = (leaf: Leaf) => knowledge.some((states) => states(leaf));
   const his = new Set(inputs.flatMap(({ choices }) => choices.flat().filter(isKnown)));
   const unseen = new Set(inputs.flatMap(({ choices }) => choices.flat()));
-  const seen: string[] = [];
+  const seen: States[] = [];
   const show = (...texts: readonly string[]) => {
-    seen.push(...texts);
-    for (const leaf of unseen) if (texts.some((text) => states(text, leaf))) unseen.delete(leaf);
+    const shown = texts.map(statedIn);
+    seen.push(...shown);
+    for (const leaf of unseen) if (shown.some((states) => states(leaf))) unseen.delete(leaf);
   };
   show(...before);
   // What nobody has told him comes from a tool, or is worked out.
@@ -90,7 +94,7 @@ export function inputSigns(
             leavesOf(value).some((leaf) =>
               // A right one may be worked out, or said in other words; an id cannot.
               (!isRight || isId(leaf)) && !isWorded(leaf) &&
-              ![input.schema, ...seen].some((text) => states(text, leaf))
+              ![input.isInSchema, ...seen].some((states) => states(leaf))
             );
           if (isRight) open.delete(input);
         }
@@ -105,6 +109,7 @@ export function inputSigns(
 function inputsOf(call: ExpectedCall, tools: readonly ToolSchema[]): Input[] {
   const tool = tools.find(({ name }) => name === call.tool);
   const { required, properties } = tool?.parameters ?? {};
+  const isInSchema = statedIn(jsonText(tool) ?? "");
   return Object.entries(call.arguments ?? {}).flatMap(([parameter, expected]) => {
     const own = isJsonObject(properties) ? jsonText(properties[parameter]) : "";
     const values = isMatcher(expected) ? expected.values ?? [] : isJson(expected) ? [expected] : [];
@@ -113,7 +118,7 @@ function inputsOf(call: ExpectedCall, tools: readonly ToolSchema[]): Input[] {
       !/"(?:enum|const|\$ref)":/.test(own);
     if (!isInput) return [];
     const choices = values.map(leavesOf);
-    return [{ tool: call.tool, parameter, expected, choices, schema: jsonText(tool) }];
+    return [{ tool: call.tool, parameter, expected, choices, isInSchema }];
   });
 }
 
@@ -139,13 +144,20 @@ function isWorded(leaf: Leaf): boolean {
   return Number(number.toPrecision(2)) === number || DATE_OR_TIME.test(String(leaf));
 }
 
-/** Whether a text states a value, in any form that is likely. */
-function states(text: string, leaf: Leaf): boolean {
-  const written = String(leaf);
-  if (text.length > MAX_SEARCHED || says(text, written)) return true;
-  const pattern = /\d/.test(written) ? NUMBERS : STARTS;
-  const [wanted, stated] = [written, text].map((one) => new Set(one.toLowerCase().match(pattern)));
-  // In another form the month of a date is a word.
-  if (DATE_OR_TIME.test(written)) return !wanted!.isDisjointFrom(stated!);
-  return holdsNumber(text, Number(leaf)) || wanted!.size > 0 && wanted!.isSubsetOf(stated!);
+/** Returns whether a text states a value, in any form that is likely; what is found in it is kept for other values. */
+function statedIn(text: string): States {
+  if (text.length > MAX_SEARCHED) return () => true;
+  const isSaid = saidIn(text);
+  const partsIn = (one: string, pattern: RegExp) => new Set(one.toLowerCase().match(pattern));
+  const parts = new Map<RegExp, ReadonlySet<string>>();
+  return (leaf) => {
+    const written = String(leaf);
+    if (isSaid(written)) return true;
+    const pattern = /\d/.test(written) ? NUMBERS : STARTS;
+    const wanted = partsIn(written, pattern);
+    const stated = parts.getOrInsertComputed(pattern, () => partsIn(text, pattern));
+    // In another form the month of a date is a word.
+    if (DATE_OR_TIME.test(written)) return !wanted.isDisjointFrom(stated);
+    return holdsNumber(text, Number(leaf)) || wanted.size > 0 && wanted.isSubsetOf(stated);
+  };
 }

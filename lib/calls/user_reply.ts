@@ -6,14 +6,14 @@
 import { z } from "zod";
 import type { Usage } from "../tools/message.ts";
 
-/** The reasons for which a user ends a conversation. */
-export const END_REASONS: readonly EndReason[] = ["done", "transferred", "out_of_scope"];
-
 /**
- * Why a user ended a conversation: he is `done`, was `transferred` to somebody else, or his scenario does not say enough
- * to go on (`out_of_scope`).
+ * Why users end conversations: one is `done`, was `transferred` to somebody else, or his scenario does not say enough to
+ * go on (`out_of_scope`).
  */
-export type EndReason = "done" | "transferred" | "out_of_scope";
+export const END_REASONS = ["done", "transferred", "out_of_scope"] as const;
+
+/** A reason of {@linkcode END_REASONS}. */
+export type EndReason = typeof END_REASONS[number];
 
 /**
  * What a simulated user did wrong, or what kept him from replying:

@@ -22,10 +22,9 @@ import {
   DIFFICULTIES,
   functionsOf,
 } from "../tasks/questions/question_set.ts";
-import { type JsonLine, readJsonLines } from "../tasks/questions/bfcl.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
-import { parseWith } from "../base/input.ts";
+import { type JsonLine, parseWith, readJsonLines } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { type JsonValue, listText, printable, printableJson } from "../base/json.ts";
 import { tableOf } from "../reports/columns.ts";

@@ -32,7 +32,8 @@ export function isAnswerText(events: readonly TraceEvent[], place: number): bool
 /** The events with an answer before what the user of a conversation said to it, which is recorded first. */
 export function inTalkOrder(events: readonly TraceEvent[]): readonly TraceEvent[] {
   if (!events.some(({ kind }) => kind === "answer")) return events;
-  const last = events.findLastIndex(({ kind }) => kind === "reply" || kind === "turn");
+  // Of an agent that was not watched there are no replies; the first event may be how he opened.
+  const last = Math.max(0, events.findLastIndex(({ kind }) => kind === "reply" || kind === "turn"));
   const late = new Set(events.filter(({ kind }, place) => kind === "user" && place > last));
   return [...events.filter((event) => !late.has(event)), ...late];
 }
@@ -58,8 +59,8 @@ export function judgedTitle(
     (atLeast === undefined ? "" : ` of at least ${atLeast}`);
 }
 
-/** Describes the tokens of a question to a judge, or of a simulated user. */
-export function judgedTokens({ usage }: Pick<JudgedEvent, "usage">): string {
+/** Describes the tokens of what was asked beside the model under test: a question to a judge, or a user. */
+export function tokensText({ usage }: Pick<JudgedEvent, "usage">): string {
   return `${usage.inputTokens} tokens read, ${usage.outputTokens} written` +
     (usage.estimated ? " (estimated)" : "");
 }

@@ -41,8 +41,8 @@ import {
   describeAssertion,
   isAnswerText,
   judgedTitle,
-  judgedTokens,
   stateLines,
+  tokensText,
   userText,
 } from "./_transcript_text.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -233,7 +233,7 @@ export function eventLines(
           ...(story === "full"
             ? [
               `    asked: ${show(question)}`,
-              `    replied: ${show(reply)} (${judgedTokens(event)})`,
+              `    replied: ${show(reply)} (${tokensText(event)})`,
             ]
             : []),
         ]);

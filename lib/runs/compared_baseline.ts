@@ -151,11 +151,9 @@ function assertSameUsers(
   { resolved }: Pick<Plan, "resolved">,
 ): void {
   const [own, other] = [partsOf(resolved), partsOf(there.resolved)];
-  const variants = [undefined, ...Object.keys(resolved.variants ?? {})]
-    .filter((variant) =>
-      variant === undefined || Object.hasOwn(there.resolved.variants ?? {}, variant)
-    );
-  const names = variants.flatMap((variant) => {
+  const shared = Object.keys(resolved.variants ?? {})
+    .filter((variant) => Object.hasOwn(there.resolved.variants ?? {}, variant));
+  const names = [undefined, ...shared].flatMap((variant) => {
     const [here = {}, before = {}] = [own(variant), other(variant)];
     return Object.keys(here).filter((name) =>
       Object.hasOwn(before, name) && here[name]!.user !== before[name]!.user

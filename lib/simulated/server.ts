@@ -71,8 +71,8 @@ export function simulatedFetch(sets?: readonly CallSet[]): typeof fetch {
 
 /**
  * Starts a server that answers `POST /v1/chat/completions` and `POST /v1/responses` for every simulated
- * model. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown model or path, 413 for a body above 64 MiB. It never logs. With `stream` an answer
- * comes piece by piece, in the events that OpenAI sends.
+ * model. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown model or path, 413 for a body above
+ * 64 MiB. It never logs. With `stream` an answer comes piece by piece, in the events that OpenAI sends.
  *
  * Responses contain a reasoning item, unless the effort is `none`. It must be sent back together with the items
  * that it led to: without it the next request is refused. An item may be sent back by its id alone, as an

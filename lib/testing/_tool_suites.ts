@@ -263,17 +263,17 @@ export class SuiteTests {
         user === undefined || typeof user.model === "function" ? [] : nameOf(user.model)
       )
     );
+    const caseOf = (name: string, variant: string | undefined) => {
+      const found = cases.get(name);
+      return found && (this.#variants?.caseOf(found, variant) ?? found);
+    };
     return {
       cells: () => tests.map(({ name }) => ({ case: name })),
-      open: caseOpener((name, variant) => {
-        const found = cases.get(name);
-        return found && (this.#variants?.caseOf(found, variant) ?? found);
-      }),
+      open: caseOpener(caseOf),
       isDrawn: tests.some(({ options }) => isDrawn(options)),
       users,
       userOf: users.length === 0 ? undefined : (task, variant) => {
-        const found = isCase(task) ? cases.get(task.case) : undefined;
-        const { model } = (found && this.#variants?.caseOf(found, variant) || found)?.user ?? {};
+        const { model } = isCase(task) && caseOf(task.case, variant)?.user || {};
         return typeof model === "function" ? undefined : model;
       },
       cases: Object.fromEntries(tests.map(({ name, toolCase }) => [name, caseDigest(toolCase)])),

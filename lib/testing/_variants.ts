@@ -4,7 +4,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
 import { modelName } from "../models/entry.ts";
 import { isModel } from "../models/model.ts";
 import type { Prices } from "../models/prices.ts";
@@ -79,14 +79,7 @@ export function readVariants(
       own ?? {};
     const user = toolCase.user && { ...toolCase.user, ...own?.user };
     const chain = toolCase.chain?.versions?.get(variant) ?? toolCase.chain;
-    return {
-      ...toolCase,
-      system,
-      tools,
-      toolChoice,
-      ...(user && { user }),
-      ...(chain && { chain }),
-    };
+    return { ...toolCase, ...defined({ system, tools, toolChoice, user, chain }) };
   };
   return {
     model: [...models.values()],

@@ -537,7 +537,7 @@ export function assertCase(subject: string, toolCase: ToolCase<unknown>): void {
     checkExpectedCalls(expected, []);
     checkExpectedCalls(never, []);
     for (const call of expected) leniencyOf(call);
-    if (Array.isArray(user?.tools)) assertUserTools(user.tools);
+    if (Array.isArray(user?.tools)) assertUserTools(toolCase, user.tools);
     // Tools made by a function are checked when a trial begins.
     if (typeof tools === "function") return;
     assertCaseTools(toolCase, tools);

@@ -50,8 +50,9 @@ export interface AgentOptions {
   /** The address of the functions, and of `ask_user` where there is a user, for agents in other processes. */
   readonly toolsURL: string;
   /**
-   * Starts an MCP server with the functions, `submit_answer` and `ask_user`, for agents that are clients of MCP, and returns its
-   * address (Streamable HTTP). What the agent submits is then its answer, and the text that it returns is not.
+   * Starts an MCP server with the functions, `submit_answer` and, where there is a user, `ask_user`, for agents that are
+   * clients of MCP, and returns its address (Streamable HTTP). What the agent submits is then its answer, and the text
+   * that it returns is not.
    *
    * @throws {InfrastructureError} If it cannot start; an agent that rejects with that makes the trial `invalid`.
    */

@@ -7,7 +7,7 @@ import { converse, type Loop, runLoop } from "./agent/loop.ts";
 import type { Fixture, Presented, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, jsonText, printable } from "../base/json.ts";
-import { sum } from "../base/numbers.ts";
+import { countText } from "../base/numbers.ts";
 import type { Judge } from "../models/judge/judge.ts";
 import { currentRecording, withinRecording } from "../models/recordings/scope.ts";
 import type { Message } from "../tools/message.ts";
@@ -24,7 +24,6 @@ import { type Agent, assertAgentStrategies } from "./own_agent.ts";
 import { agentLoop } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
 import { traceTrial } from "./_spans.ts";
-import { heardOf, isBlank } from "./users/user.ts";
 import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "../tasks/task_kind.ts";
@@ -153,11 +152,6 @@ export async function playTrial(
     signal,
   });
 
-  const first = {
-    system: fixture.system,
-    history: fixture.history,
-    prompt: fixture.prompt,
-  };
   const { system, tools, toolChoice: choice } = fixture;
   const of = options.userModel && jsonText([model.recorded, system, tools.map(schemaOf), choice]);
   const user = fixture.converse?.({
@@ -208,32 +202,35 @@ export async function playTrial(
       simulated: simulated || undefined,
     });
   });
+  let userMs = 0;
+  /** Awaits the user: what he takes, with his tools and retries, is no time of an agent. */
+  const awaited = async <T>(work: () => Promise<T>): Promise<T> => {
+    const began = performance.now();
+    return await work().finally(() => userMs += performance.now() - began);
+  };
   const run = async () => {
     signal?.throwIfAborted();
     if (fixture.unready !== undefined) throw new InfrastructureError(fixture.unready);
     const turns = fixture.turns?.values();
-    const prompt = await user?.open(fixture.prompt) ?? fixture.prompt;
+    const prompt = await awaited(async () => await user?.open(fixture.prompt)) ?? fixture.prompt;
     const next = user !== undefined
-      // Who is told nothing has nothing to answer.
-      ? async (text: string) =>
-        isBlank(heardOf(text)) ? undefined : await user.answer(heardOf(text))
+      ? (text: string) => awaited(() => user.answer(text))
       : turns && (() => Promise.resolve(turns.next().value));
     const { ending, messages, turnsMs } = await converse(work, {
       session,
       environment: fixture,
       task: fixture,
-      messages: firstMessages({ ...first, prompt }),
+      messages: firstMessages(fixture, prompt),
       shared: recorded !== undefined,
       next,
     });
     // Whatever came of it, nobody can say what the model would have done with tools that work.
     if (fixture.broken !== undefined) throw fixture.broken;
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
-    if (user?.isAtLimit && user.isRepeating) user.spoil("repeats");
     const { text, rendered, unrepaired } = ending;
     const { usage, elapsed: durationMs } = session;
     hasAnswered = true;
-    return await fixture.answer(text, rendered, {
+    const check = await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
       turnsMs,
       unrepaired,
@@ -241,14 +238,11 @@ export async function playTrial(
       judge: askJudge,
       conversation: user,
     });
-  };
-  const { outcome, grounded } = await run().then((check) => {
     if (check.outcome !== "turn_limit") return check;
-    return stop(
-      "turn_limit",
-      `the user had more to say after ${user!.told.messages} messages (limits.turns)`,
-    );
-  }).catch((thrown) => {
+    const said = countText(user!.told.messages, "message");
+    return stop("turn_limit", `the user had more to say after ${said} (limits.turns)`);
+  };
+  const { outcome, grounded } = await run().catch((thrown) => {
     signal?.throwIfAborted();
     // An agent may throw another error in its place, or none.
     const error = fixture.broken ?? thrown;
@@ -291,9 +285,10 @@ export async function playTrial(
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     stages: stages.length === 0 ? undefined : stages,
+    user: user?.record,
     state: isTold ? fixture.stateDifference?.(keys) : undefined,
     shown: isTold
-      ? shownOf(openingOf(session, fixture, first), {
+      ? shownOf(openingOf(session, fixture), {
         history: fixture.history,
         scenario: user?.scenario,
       })
@@ -304,7 +299,6 @@ export async function playTrial(
   const unclean = await fixture.release?.();
   const cleanUp = unclean === undefined ? undefined : printable(redact(unclean), 500);
   const toolChoice = boundChoice(model);
-  const userMs = sum(all, (event) => event.kind === "user" ? event.durationMs : 0);
   const trial: Trial = {
     v: 1,
     kind: "trial",
@@ -329,7 +323,6 @@ export async function playTrial(
     impossible: impossible.length === 0 ? undefined : impossible,
     behaviours: fixture.behaviours(undefined, fixture.toolChoice ?? toolChoice),
     usage: session.usage,
-    user: user?.record,
     agent: tap && (tap.isWatched ? "watched" : "unwatched"),
     startedAt,
     durationMs: Math.round(
@@ -343,22 +336,22 @@ export async function playTrial(
 }
 
 /** What the model was asked with first, in the agent loop; what it would have been, if it never was. */
-function openingOf({ opening }: Session, { tools: offered }: Fixture, first: Opening): Presented {
+function openingOf({ opening }: Session, fixture: Fixture): Presented {
   const { messages, tools = [] } = opening ??
-    { messages: firstMessages(first), tools: offered };
+    { messages: firstMessages(fixture), tools: fixture.tools };
   return { messages, tools };
 }
-
-/** What a conversation begins with. */
-type Opening = Pick<Fixture, "system" | "history" | "prompt">;
 
 /** What a model's choice leaves it no freedom in, which is all that behaviours depend on. */
 function boundChoice({ toolChoice = "auto" }: Model): Trial["model"]["toolChoice"] {
   return toolChoice === "auto" ? undefined : toolChoice === "none" ? "none" : "required";
 }
 
-/** The system message, if there is one, what was said before, and the question. */
-function firstMessages({ system, history = [], prompt }: Opening): Message[] {
+/** The system message, if there is one, what was said before, and the question or what the user says in its place. */
+function firstMessages(
+  { system, history = [], prompt: question }: Fixture,
+  prompt = question,
+): Message[] {
   return [
     ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
     ...history,

@@ -383,6 +383,8 @@ Deno.test("what ordinary users write is no fault of theirs", () => {
     ...["I'm here to help my mother with her order.", "Customer: Ada\nOrder: A7", "User: Ada"],
     ...["Support: call back on Monday", "1600 Main Street, 97301 Salem, Oregon", "I agree."],
     ...["Reasoning: it came late.", "Thought: I could pay by card?", "Ich möchte stornieren."],
+    // Long ones are read at once, too.
+    ...["My order did not come. ".repeat(2_000).trim(), `It was${"\n".repeat(40_000)}late.`],
   ];
   assertEquals(ordinary.filter((text) => faultOf({ text }, messages) !== undefined), []);
 });

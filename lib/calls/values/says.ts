@@ -27,10 +27,13 @@ const GROUPED_BY_POINTS = /^(-?)(\d{1,3}(?:\.\d{3})+),(\d+)$/;
  * touch it; the point is the decimal sign, unless thousands are grouped by points (1.234,50). An empty text is never said.
  */
 export function says(text: string, wanted: string | readonly string[]): boolean {
-  const said = tokensOf(text);
-  return (typeof wanted === "string" ? [wanted] : wanted).some((one) =>
-    hasRun(said, tokensOf(one))
-  );
+  return [wanted].flat().some(saidIn(text));
+}
+
+/** Returns {@linkcode says} of a text in which many others are looked for: its words are found once. */
+export function saidIn(text: string): (wanted: string) => boolean {
+  let said: string[] | undefined;
+  return (wanted) => hasRun(said ??= tokensOf(text), tokensOf(wanted));
 }
 
 function tokensOf(text: string): string[] {

@@ -6,6 +6,7 @@
 
 // Loaded on first use: most cases have no state.
 import defer * as util from "node:util";
+import { attempt } from "../../base/errors.ts";
 import { cutText, defined, isObject } from "../../base/json.ts";
 import { redactRecordValue } from "../../base/redact.ts";
 import { MAX_KEPT_LENGTH } from "../trace.ts";
@@ -127,10 +128,10 @@ export function snapshotOf(state: unknown): StateSnapshot {
       }
       if (known.kind === "map") return { kind: "fields", fields };
       // The order in which its members were added is no part of a set.
-      const texts = new Map(list.map((item) => [item, textOf(item)]));
-      const isBefore = (one: Node, other: Node) => texts.get(one)! < texts.get(other)!;
-      list.sort((one, other) => Number(isBefore(other, one)) - Number(isBefore(one, other)));
-      return { kind: "list", items: list };
+      const items = list.map((item) => ({ item, text: textOf(item) }))
+        .sort(({ text: one }, { text: other }) => Number(one > other) - Number(one < other))
+        .map(({ item }) => item);
+      return { kind: "list", items };
     }
     const names = Object.keys(value);
     const className = classOf(value);
@@ -157,14 +158,9 @@ export function snapshotOf(state: unknown): StateSnapshot {
     // A getter is the user's code, which may count how often it is called.
     return descriptor === undefined ? word("undefined") : hide(path, "a getter");
   };
-  try {
-    const root = visit(state, "", 0);
-    return { root, hidden, partial, ...defined({ unseen }) };
-  } catch {
-    // Few objects of the platform throw where they are looked at, such as a module that is being loaded.
-    const root = hide("", "it cannot be read");
-    return { root, hidden, partial, ...defined({ unseen }) };
-  }
+  // Few objects of the platform throw where they are looked at, such as a module that is being loaded.
+  const root = attempt(() => visit(state, "", 0)) ?? hide("", "it cannot be read");
+  return { root, hidden, partial, ...defined({ unseen }) };
 }
 
 /**

@@ -17,7 +17,9 @@ import { subjectColumns } from "../_subjects.ts";
 import { countOf, shareOf } from "./_tally.ts";
 
 /** The signs of probes, whose tools no perturbation changes, and to whom nobody answers. */
-const OF_PROBES = SIGNS.filter((sign) => !/injection|user|input/.test(sign));
+const OF_PROBES = SIGNS.filter((sign) =>
+  !["followed_injection", "asked_user", "assumed_input"].includes(sign)
+);
 
 function shows(sign: Sign): (trial: TrialSummary) => boolean {
   return (trial) => signsOf(trial).includes(sign);

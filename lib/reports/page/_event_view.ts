@@ -29,7 +29,7 @@ import {
 import type { UserEvent } from "../../calls/user_reply.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
-import { changeCount, judgedTitle, judgedTokens, stateLines } from "../_transcript_text.ts";
+import { changeCount, judgedTitle, stateLines, tokensText } from "../_transcript_text.ts";
 import { folded, type Tree } from "./_tree.ts";
 
 /** One event as the page shows it, whose script makes the elements. What an event does not have is `undefined`. */
@@ -167,7 +167,7 @@ function viewJudged(event: JudgedEvent): EventView {
   const more = Object.entries({ question, reply }).map(([name, text]) =>
     text !== "" && folded(name, ["div.value", printableLines(text)])
   );
-  return viewText("judged", `${title} (${judgedTokens(event)})`, reason, more);
+  return viewText("judged", `${title} (${tokensText(event)})`, reason, more);
 }
 
 /** Returns the scores of the answer to a question, which stands beside the events with the right calls. */

@@ -20,7 +20,7 @@ import type { Trial } from "../../trials/trial.ts";
 import { countText, isDuration } from "../../base/numbers.ts";
 import { timeText } from "../columns.ts";
 import { wrongAnswerText } from "../_question_story.ts";
-import { inTalkOrder, isAnswerText, judgedTokens, userText } from "../_transcript_text.ts";
+import { inTalkOrder, isAnswerText, tokensText, userText } from "../_transcript_text.ts";
 import { trialWords } from "../_words.ts";
 import { type EventView, viewEvent, viewOpening, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer, shownKey } from "./_task_view.ts";
@@ -73,7 +73,7 @@ export function viewTrial(
     ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
     ["perturbation", perturbation !== "none" && perturbationText(trial, known)],
     ["user", user && userText(user)],
-    ["user tokens", user && user.usage.inputTokens > 0 && judgedTokens(user)],
+    ["user tokens", user && user.usage.inputTokens > 0 && tokensText(user)],
     ["strategy", strategy !== "plain" && strategy],
     ["variant", trial.variant],
     ["format", model.api !== "chat" && model.api],

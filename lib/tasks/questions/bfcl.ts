@@ -15,10 +15,9 @@ import {
   type JsonValue,
   printable,
   withNumberBounds,
-  writtenJson,
 } from "../../base/json.ts";
-import { parseWith, readText } from "../../base/input.ts";
-import { cannot, InputError } from "../../base/errors.ts";
+import { type JsonLine, parseWith, readJsonLines } from "../../base/input.ts";
+import { cannot } from "../../base/errors.ts";
 import { filesIn, isFolder } from "../../base/folder.ts";
 import { isMissing } from "../../base/output_file.ts";
 import { providerNames } from "../../tools/provider_names.ts";
@@ -44,25 +43,6 @@ export const BFCL_CATEGORIES = [
 /** How BFCL's checker compares calls. */
 const COMPARISON = { order: "any", text: "normalized", numbers: "as written" } as const;
 
-/** A line of a file of JSON lines: its value with numbers as they were written, and its place for messages. */
-export interface JsonLine {
-  /** The value. */
-  readonly value: JsonValue;
-  /** The file, and the number of the line. */
-  readonly source: string;
-}
-
-/** @throws {InputError} If the file cannot be read, or a line is not JSON. */
-export function readJsonLines(path: string): JsonLine[] {
-  return readText(path).split("\n").flatMap((text, place) => {
-    if (text.trim() === "") return [];
-    const source = `${path}, line ${place + 1}`;
-    const value = writtenJson(text);
-    if (value === undefined) throw new InputError(`Cannot use ${source}: it is not JSON`);
-    return [{ value, source }];
-  });
-}
-
 const QUESTION = z.object({
   id: NAME,
   question: z.array(
@@ -70,8 +50,6 @@ const QUESTION = z.object({
   ).length(1, "must have one turn, as conversations are not read"),
   function: z.array(z.object({ name: NAME, description: z.string(), parameters: OBJECT })),
 });
-
-const TRUTH_RULE = "its right answer must be given, or stand in possible_answer/ beside its file";
 
 const TRUTH = z.object({ id: NAME, ground_truth: z.array(z.record(z.string(), OBJECT)) });
 
@@ -142,7 +120,10 @@ export function bfclSet(
       },
     }));
     const truth = truthOf(domain, right.get(id), functions);
-    if (truth === undefined) throw cannot(`use ${source}`, TRUTH_RULE, "there is none of its id");
+    if (truth === undefined) {
+      const rule = "its right answer must be given, or stand in possible_answer/ beside its file";
+      throw cannot(`use ${source}`, rule, "there is none of its id");
+    }
     const options = { rule: "strict", mode: "tools", comparison: COMPARISON, functions } as const;
     if (scorePrediction({ ...plainTruth(truth) as object }, truth, options).exact === false) {
       warnings.push(`${source}: ${printable(id)}: BFCL's rules refuse its own truth`);

@@ -15,10 +15,10 @@ import { parseJson } from "../../base/json.ts";
  * Loads a call set: a folder in CallNavi's published layout, with `APIs/DOMAIN.json` and
  * `Questions/DOMAIN.json`; or a file in toolgate's format, `.json` or `.jsonc`: an object with `name`,
  * `functions` and `questions`, which `fixtures/call_sets/README.md` explains; or files of BFCL v4, a folder or one
- * file, with `possible_answer/` beside it. Oddities, such as a truth that
- * calls a function that is not available, or that its own rules refuse, are loaded unchanged and reported in `warnings`.
+ * file, with `possible_answer/` beside it. Oddities, such as a truth that calls a function that is not available, or
+ * that its own rules refuse, are loaded unchanged and reported in `warnings`.
  *
- * @throws {InputError} If it is neither, or a file is invalid; the message names the file, the path in it and
+ * @throws {InputError} If it is none of these, or a file is invalid; the message names the file, the path in it and
  * the rule.
  * @see CallNavi, section 4 and appendix A.
  */

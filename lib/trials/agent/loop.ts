@@ -139,8 +139,8 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
 
 /**
  * Runs the loop for the opening messages, and once more for each further turn: `next` gives the user's further messages,
- * each sent after an answer, until there are none. With `shared` the loop reads the conversation itself, as copies for very many turns take
- * quadratic time. Returns
+ * each sent after an answer, until there are none. With `shared` the loop reads the conversation itself, as copies for
+ * very many turns take quadratic time. Returns
  *
  * - `ending`: the last answer, or the limit that was reached;
  * - `messages`: all messages of the user, the model and the tools, without those that a strategy adds on the side;

@@ -19,7 +19,7 @@ import {
 import { valueText } from "../../calls/values/text.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
-import { assertCaseTools, type ToolCase } from "./tool_case.ts";
+import { assertCaseTools, assertUserTools, type ToolCase } from "./tool_case.ts";
 
 /** At most this many seconds for each call, and for each snapshot. */
 const MAX_SECONDS = 60;
@@ -56,13 +56,10 @@ export async function runReference(
   const { calls, snapshot = (own) => own } = toolCase.reference!;
   const action = `run the reference of tool test ${printable(toolCase.name, 100)}`;
   if (fault !== undefined) throw cannot(action, "its state and its tools must be made", fault);
-  orCannot(
-    action,
-    () => assertCaseTools(toolCase, tools),
-  );
-  // Those of the user change the state as well.
-  const his = { state: toolCase.state, reference: { calls: [] } };
-  orCannot(action, () => assertCaseTools(his, userTools));
+  orCannot(action, () => {
+    assertCaseTools(toolCase, tools);
+    assertUserTools(toolCase, userTools);
+  });
   const look = async (own: unknown) => snapshotOf(await soon(() => snapshot(own)));
   const copy = async () => {
     const copied = await look(state).catch((error) => {

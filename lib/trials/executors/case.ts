@@ -189,7 +189,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     const isWhole = !unmade && fault === undefined;
     if (isWhole) {
       assertCaseTools(toolCase, tools);
-      if (setUp.userTools !== undefined) assertUserTools(setUp.userTools);
+      if (setUp.userTools !== undefined) assertUserTools(toolCase, setUp.userTools);
       if (toolCase.user === undefined || asked !== "") assertPrompt(asked);
     }
     // Nothing can be changed in what is not there.
@@ -302,8 +302,10 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       this.end(text, null, rendered);
       return { outcome: "no_answer", grounded: false };
     }
+    const { isAtLimit = false } = conversation?.told ?? {};
+    if (isAtLimit && conversation!.isRepeating) conversation!.spoil("repeats");
     const isRight = !isForbidden && await this.#isAsAsserted(text, rendered, work);
-    if (conversation?.isAtLimit) {
+    if (conversation !== undefined && isAtLimit) {
       if (isRight && conversation.unsaid === undefined) conversation.spoil("never_ends");
       return { outcome: "turn_limit", grounded: false };
     }
@@ -440,6 +442,9 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     const { uncut } = this;
     const events = withOwnCalls(this.events);
     const turns = turnsOf({ events, uncut }, whole);
+    // How a recorded conversation ended is in no record.
+    const recordedTalk = this.#case.user &&
+      { end: undefined, messages: turns.length, isAtLimit: false };
     return {
       ...callsByKind(events, uncut),
       written: this.#written,
@@ -450,19 +455,13 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ...defined({ rendered }),
       replies: this.events.filter(({ kind }) => kind === "reply").length,
       ...{ messages, usage, durationMs },
-      ...defined({ conversation: work.conversation?.told ?? this.#recordedTalk(turns.length) }),
+      ...defined({ conversation: work.conversation?.told ?? recordedTalk }),
       state: this.#setUp.state,
       perturbed: this.perturbed?.steps ?? [],
       removed: this.perturbed?.removed ?? false,
       seed: this.#seed,
       events: [...this.events],
     };
-  }
-
-  /** How a recorded conversation of a test with a user went: its end is in no record. */
-  #recordedTalk(messages: number): ToolTestRun["conversation"] {
-    if (this.#case.user === undefined) return undefined;
-    return { end: undefined, messages, isAtLimit: false };
   }
 
   /** The assertion that fails for the run; `undefined` if none does. */

@@ -21,6 +21,7 @@ import type { QueryParameter } from "../../perturbations/queries/literals.ts";
 import { schemaOf, SERVED, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import type { TraceEvent, TurnEvent } from "../../calls/trace.ts";
 import { sha256 } from "../../base/hash.ts";
+import { kindText } from "../../base/user_code.ts";
 import type { Executor } from "./executor.ts";
 import type { Work } from "./fixture.ts";
 import { type ConversationRecord, END_TOOL, type ToolUser, userDigest } from "../users/user.ts";
@@ -101,7 +102,7 @@ export interface ToolCase<State = undefined> {
   readonly user?: ToolUser<State>;
   /**
    * The correct calls, without `defaults`: they classify parameter failures, and their arguments are looked
-   * for in the question. Default: those of `reference`, if it has any.
+   * for in the question. Those of `reference` do not stand in for them: a model may look things up.
    */
   readonly expected?: readonly ExpectedCall[];
   /** The parameters stated in the question; default: arguments of the expected calls found in it. */
@@ -142,34 +143,12 @@ type PartsOnTools =
  * @throws {InputError} If a tool is invalid, `reference`, `expected`, `never` or `toolChoice` names a tool that does not
  * exist, or `reference` one of a server.
  */
-export function assertCaseTools(
-  { expected = [], never = [], toolChoice, state, reference }: PartsOnTools,
-  tools: readonly Tool[],
-): void {
-  if (!Array.isArray(tools)) {
-    throw cannot("offer tools", "they must be a list", `what makes them gave ${typeName(tools)}`);
-  }
-  assertTools(tools);
-  const replayed = tools.find(({ replay }) => state !== undefined && replay);
-  if (replayed !== undefined) {
-    throw cannot(
-      "offer tools",
-      "in a test with state no tool may have replay: true, since a replayed result changes no state",
-      `${printable(replayed.name, 80)} has`,
-    );
-  }
+export function assertCaseTools(toolCase: PartsOnTools, tools: readonly Tool[]): void {
+  assertFit("offer tools", toolCase, tools);
+  const { expected = [], never = [], toolChoice, reference } = toolCase;
   const names = tools.map(({ name }) => name);
-  const calls = callsOfModel(reference);
-  const served = reference && tools.find(({ [SERVED]: isServed }) => isServed);
-  if (served !== undefined) {
-    throw cannot(
-      "use reference",
-      "its tools must be functions of your own, as a server has no state to copy",
-      `${printable(served.name, 80)} is a tool of a server`,
-    );
-  }
   const named = [
-    ...calls.map(({ tool }) => ["reference", tool] as const),
+    ...callsOfModel(reference).map(({ tool }) => ["reference", tool] as const),
     ...expected.map(({ tool }) => ["expected", tool] as const),
     ...never.map((one) => ["never", typeof one === "string" ? one : one.tool] as const),
     ...(typeof toolChoice === "object" ? [["toolChoice", toolChoice.function] as const] : []),
@@ -187,21 +166,42 @@ export function assertCaseTools(
 }
 
 /**
- * Checks the tools of a simulated user.
+ * Checks the tools of the simulated user of a case.
  *
- * @throws {InputError} If they are no list, one is invalid, or one has the name of the tool that ends a conversation.
+ * @throws {InputError} If one is invalid, has the name of the tool that ends a conversation, or is of a server that
+ * `reference` needs.
  */
-export function assertUserTools(tools: readonly Tool[]): void {
-  if (!Array.isArray(tools)) {
-    throw cannot(
-      "offer tools to the user",
-      "they must be a list",
-      `what makes them gave ${typeName(tools)}`,
-    );
-  }
-  assertTools(tools);
+export function assertUserTools(toolCase: PartsOnTools, tools: readonly Tool[]): void {
+  assertFit("offer tools to the user", toolCase, tools);
   if (tools.every(({ name }) => name !== END_TOOL)) return;
   throw cannot("offer tools to the user", `none may be called ${END_TOOL}`, "one of them is");
+}
+
+/** Checks that tools, of the model or of its user, can work on the state of a case. */
+function assertFit(
+  action: string,
+  { state, reference }: PartsOnTools,
+  tools: readonly Tool[],
+): void {
+  if (!Array.isArray(tools)) {
+    throw cannot(action, "they must be a list", `what makes them gave ${kindText(tools)}`);
+  }
+  assertTools(tools);
+  const replayed = tools.find(({ replay }) => state !== undefined && replay);
+  if (replayed !== undefined) {
+    throw cannot(
+      action,
+      "in a test with state no tool may have replay: true, since a replayed result changes no state",
+      `${printable(replayed.name, 80)} has`,
+    );
+  }
+  const served = reference && tools.find(({ [SERVED]: isServed }) => isServed);
+  if (served === undefined) return;
+  throw cannot(
+    "use reference",
+    "its tools must be functions of your own, as a server has no state to copy",
+    `${printable(served.name, 80)} is a tool of a server`,
+  );
 }
 
 /**
@@ -214,12 +214,8 @@ export function assertPrompt(prompt: unknown): void {
   throw cannot(
     "ask the question",
     "prompt must make a text that is not empty",
-    typeof prompt === "string" ? "it is empty" : `it gave ${typeName(prompt)}`,
+    typeof prompt === "string" ? "it is empty" : `it gave ${kindText(prompt)}`,
   );
-}
-
-function typeName(value: unknown): string {
-  return value === null ? "null" : typeof value;
 }
 
 /** The calls of a reference that are the model's. */

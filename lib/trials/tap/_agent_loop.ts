@@ -6,6 +6,7 @@
 import { isErrorOf } from "../../base/errors.ts";
 import { defined, type JsonObject, jsonText, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
+import { kindText } from "../../base/user_code.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
 import type { StoppableTool, Tool } from "../../tools/tool.ts";
@@ -105,7 +106,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     if (tap.fault !== undefined) throw tap.fault;
     const said = submitted ?? ended.said;
     if (typeof said !== "string") {
-      throw new NoAnswer(`the agent must return a text: it returned ${kindOf(said)}`);
+      throw new NoAnswer(`the agent must return a text: it returned ${kindText(said)}`);
     }
     hearSaid(said);
     return { kind: "answer", text: said };
@@ -186,11 +187,4 @@ function optionsOf(tap: Tap, model: string, mcp: TrialMcpServer): AgentOptions {
       return tap.address.token;
     },
   };
-}
-
-/** Names the kind of a value that is no text. */
-function kindOf(value: unknown): string {
-  if (value === undefined || value === null) return String(value);
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -27,8 +27,10 @@ export const bodyRule = (most: number): string =>
  * | `GET` of the address itself | 200: a JSON list of the functions in the form of OpenAI's chat completions |
  * | `POST /NAME` with a JSON object, the arguments | 200: the result as text, also that of a refused call |
  *
- * Functions of the agent's own are called likewise, and not listed. Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is
- * no JSON object, 413 for one above 16 MiB or with too many others, and 409 if no more calls are allowed.
+ * Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is no
+ * JSON object, 413 for one above 16 MiB or with too many others, and 409 if no more calls are allowed.
+ *
+ * @param own Functions that are not the task's, such as `ask_user`: they are called likewise, and not listed.
  */
 export function toolsHandler(
   task: Pick<AgentTask, "tools">,

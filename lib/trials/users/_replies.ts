@@ -18,6 +18,8 @@ export interface Said {
   readonly end?: EndReason;
   /** What is wrong with it; omitted if nothing is. */
   readonly fault?: UserFaultKind;
+  /** Whether his tools were called for it, so that it cannot be drawn again; default false. */
+  readonly hasCalled?: boolean;
 }
 
 /** Characters of one message, at most. */
@@ -67,7 +69,7 @@ function endOf(calls: ModelReply["calls"]): EndReason | undefined {
 /** Whether thoughts stand in a message: in tags, or before what they lead to. */
 function isReasoned(text: string): boolean {
   return thinkingOf(text).said.trim() !== text ||
-    /^\s*(?:thought|thinking|reasoning)s?:[^]*^\s*(?:message|reply|response|answer|action)s?:/im
+    /^[ \t]*(?:thought|thinking|reasoning)s?:[^]*^[ \t]*(?:message|reply|response|answer|action)s?:/im
       .test(text);
 }
 
@@ -79,12 +81,14 @@ const OFFER =
 function isSwapped(text: string, messages: readonly SharedMessage[]): boolean {
   const isOf = (label: RegExp) => label.test(text);
   if (isOf(/^\s*(?:assistant|agent)\s*:/i) || OFFER.test(text)) return true;
-  if (isOf(/^\s*(?:user|customer)\s*:/im) && isOf(/^\s*(?:assistant|agent|support)\s*:/im)) {
+  if (isOf(/^[ \t]*(?:user|customer)\s*:/im) && isOf(/^[ \t]*(?:assistant|agent|support)\s*:/im)) {
     return true;
   }
   // What is read out to him he may well repeat; a sentence to him is not his.
-  return /\byou\b.*\s.*\s|\s.*\s.*\byou\b/is.test(text) &&
-    messages.some((one) => one.role === "agent" && plain(one.text) === plain(text));
+  const own = plain(text);
+  const words = own.split(" ");
+  return [words.slice(2), words.slice(0, -2)].some((part) => /\byou\b/.test(part.join(" "))) &&
+    messages.some((one) => one.role === "agent" && plain(one.text) === own);
 }
 
 function plain(text: string): string {

@@ -6,7 +6,7 @@
 
 import { isErrorOf, reasonOf } from "../../base/errors.ts";
 import { inTime } from "../../base/deadline.ts";
-import { defined, isObject, jsonText, printable } from "../../base/json.ts";
+import { defined, jsonText, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import { forkSeed } from "../../base/random.ts";
 import { thrownText } from "../../base/user_code.ts";
@@ -37,28 +37,20 @@ import {
   type ConversationRecord,
   END_TOOL,
   FUNCTION_USER,
+  heardOf,
+  isBlank,
   type SharedMessage,
   type ToolUser,
   type TrialUser,
   USER_GUIDELINES,
   type UserFunction,
-  type UserSays,
   USUAL_TURNS,
 } from "./user.ts";
 
-/** The error of a conversation that its user spoiled, or could not take part in: the trial is invalid. */
-export class UserFault extends InfrastructureError {
-  /** The name of the class. */
-  override name = "UserFault";
-  /** What he did wrong. */
-  readonly kind: UserFaultKind;
-
-  /** Creates the error. What a user does may follow from what the model wrote, so that its cause is unclear. */
-  constructor(kind: UserFaultKind, message: string, options: InfrastructureErrorOptions = {}) {
-    super(`the simulated user ${message}`, { fault: "unclear", ...options });
-    this.kind = kind;
-  }
-}
+/** Replies of a model for one message of its user, at most: the others call his tools. */
+const MAX_REPLIES = 10;
+/** Seconds that a function may take for one message, or his tools for the calls of one reply. */
+const MAX_SECONDS = 600;
 
 /** What is said of each fault of a reply. */
 const FAULTS: Readonly<Partial<Record<UserFaultKind, string>>> = {
@@ -66,12 +58,8 @@ const FAULTS: Readonly<Partial<Record<UserFaultKind, string>>> = {
   text_and_call: "wrote a message and called a tool in one reply",
   swapped_role: "wrote as the assistant",
   reasoning: "wrote his thoughts into his message",
+  too_many_calls: `called tools ${MAX_REPLIES} times in place of a message`,
 };
-
-/** Replies of a model for one message of its user, at most: the others call his tools. */
-const MAX_REPLIES = 10;
-/** Seconds that a function may take for one message. */
-const MAX_SECONDS = 600;
 
 /** What a conversation needs of its trial. */
 export interface ConversationOptions {
@@ -112,14 +100,14 @@ export class Conversation {
   /** Why he ends once his last message is answered. */
   #ending: TrialUser["end"];
   #fault: UserFaultKind | undefined;
-  /** Set once he has said as many messages as he may, and would go on. */
-  isAtLimit = false;
+  /** Whether he has said as many messages as he may, and would go on. */
+  #isAtLimit = false;
 
   /** A conversation of which only the history and the greeting were said. */
   constructor(options: ConversationOptions) {
-    const { user: { history = [], opens = "user" }, tools = [] } = options;
+    const { user, tools = [] } = options;
     this.#options = options;
-    for (const { role, content } of historyOf({ history, opens })) {
+    for (const { role, content } of historyOf(user)) {
       this.#add(role === "user" ? "user" : "agent", content);
     }
     this.#seed = forkSeed(options.seed, "user");
@@ -163,7 +151,7 @@ export class Conversation {
 
   /** What assertions see of him. */
   get told(): ConversationRecord {
-    return { end: this.#end, messages: this.#said, isAtLimit: this.isAtLimit };
+    return { end: this.#end, messages: this.#said, isAtLimit: this.#isAtLimit };
   }
 
   /** A fact that he must say before he may be done, and has not said; `undefined` if he has said all. */
@@ -185,7 +173,7 @@ export class Conversation {
   /**
    * Says a first message that the test gives, or asks him for it.
    *
-   * @throws {UserFault} If he says nothing that can be used.
+   * @throws {InfrastructureError} If he says nothing that can be used.
    */
   async open(given: string): Promise<string> {
     const first = given === "" ? await this.#next() : this.#say(given);
@@ -194,17 +182,24 @@ export class Conversation {
   }
 
   /**
-   * Tells him what the model said; returns his next message, or `undefined` if the conversation is over.
+   * Tells him what the model said; returns his next message, or `undefined` if the conversation is over, as it is if the
+   * model said nothing.
    *
-   * @throws {UserFault} If he spoils it, or cannot be asked.
+   * @throws {InfrastructureError} If he spoils it, or cannot be asked.
    */
   async answer(text: string): Promise<string | undefined> {
-    this.#add("agent", text);
+    const heard = heardOf(text);
+    if (isBlank(heard)) return undefined;
+    this.#add("agent", heard);
     if (this.#ending !== undefined) return this.#over(this.#ending);
     return await this.#next();
   }
 
-  /** Blames him for how the conversation went. */
+  /**
+   * Blames him for how the conversation went.
+   *
+   * @throws {InfrastructureError} Always: the trial is invalid.
+   */
   spoil(kind: "repeats" | "never_ends"): never {
     return this.#spoil(
       kind,
@@ -217,7 +212,11 @@ export class Conversation {
   #spoil(kind: UserFaultKind, message: string, options?: InfrastructureErrorOptions): never {
     this.#fault = kind;
     this.#end = undefined;
-    throw new UserFault(kind, message, options);
+    // What he does may follow from what the model wrote.
+    throw new InfrastructureError(`the simulated user ${message}`, {
+      fault: "unclear",
+      ...options,
+    });
   }
 
   #say(text: string): string {
@@ -241,7 +240,7 @@ export class Conversation {
     if (text === "") return this.#over(end!);
     if (this.#said >= turns) {
       if (end !== undefined) return this.#over(end);
-      this.isAtLimit = true;
+      this.#isAtLimit = true;
       return undefined;
     }
     this.#ending = end;
@@ -277,23 +276,38 @@ export class Conversation {
       const { fault } = said;
       if (fault === undefined) return said;
       // What his tools have done cannot be drawn again.
-      if (isRedrawn || said.hasCalled || fault === "too_many_calls") {
-        const told = FAULTS[fault] ?? `called tools ${MAX_REPLIES} times in place of a message`;
-        this.#spoil(fault, `${told}${isRedrawn ? ", twice" : ""}`);
+      if (isRedrawn || said.hasCalled) {
+        this.#spoil(fault, `${FAULTS[fault]}${isRedrawn ? ", twice" : ""}`);
       }
       this.#redraws++;
     }
   }
 
+  /** Awaits his function or his tools, which spoil the conversation if they fail or hang. */
+  async #inTime<T>(what: string, work: () => T | Promise<T>): Promise<T> {
+    const { signal } = this.#options;
+    const outOfTime = () => new Error(`did not end within ${MAX_SECONDS} seconds`);
+    try {
+      const deadline = { timeout: 1000 * MAX_SECONDS, outOfTime, signal };
+      return await inTime(() => Promise.try(work), deadline);
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#spoil(
+        "unavailable",
+        printable(`could not be asked: ${what} ${thrownText(error)}`, 500),
+      );
+    }
+  }
+
   /** What his function says. */
-  async #call(play: UserFunction): Promise<Said & { readonly hasCalled?: boolean }> {
-    const { user: { scenario, guidelines = USER_GUIDELINES }, signal } = this.#options;
+  async #call(play: UserFunction): Promise<Said> {
+    const { user: { scenario, guidelines = USER_GUIDELINES }, tools = [] } = this.#options;
     const calls: NonNullable<UserEvent["calls"]>[number][] = [];
     const conversation = {
       messages: this.#messages.map((message) => ({ ...message })),
       ...{ scenario, guidelines },
       call: async (tool: string, input: object) => {
-        const names = this.#tools.map(({ name }) => name).filter((name) => name !== END_TOOL);
+        const names = tools.map(({ name }) => name);
         if (!names.includes(tool)) {
           throw new Error(
             `there is no tool ${printable(`${tool}`, 80)} of the user, but ${
@@ -301,33 +315,14 @@ export class Conversation {
             }`,
           );
         }
-        const [result] = await this.#carryOut([{
-          id: "",
-          name: tool,
-          arguments: jsonText(input as never),
-        }]);
-        calls.push(result!);
-        return result!.result;
+        const call = { id: "", name: tool, arguments: jsonText(input) };
+        const [made] = await this.#carryOut([call]);
+        calls.push(made!);
+        return made!.result;
       },
     };
     const started = performance.now();
-    let given: unknown;
-    try {
-      given = await inTime(
-        async () => await play(conversation, this.#seed),
-        {
-          timeout: 1000 * MAX_SECONDS,
-          outOfTime: () => new Error(`did not end within ${MAX_SECONDS} seconds`),
-          signal,
-        },
-      );
-    } catch (error) {
-      signal?.throwIfAborted();
-      this.#spoil(
-        "unavailable",
-        printable(`could not be asked: his function ${thrownText(error)}`, 500),
-      );
-    }
+    const given = await this.#inTime("his function", () => play(conversation, this.#seed));
     const said = readSays(given);
     if (said === undefined) {
       this.#spoil(
@@ -337,14 +332,13 @@ export class Conversation {
         } }: it returned ${valueText(given, 100)}`,
       );
     }
-    const hasCalled = calls.length > 0;
-    const own = { ...said, fault: faultOf(said, this.#messages), hasCalled };
-    this.#tell(own, { calls, durationMs: Math.round(performance.now() - started) });
-    return own;
+    const fault = faultOf(said, this.#messages);
+    this.#tell({ ...said, fault }, { calls, duration: performance.now() - started });
+    return { ...said, fault, hasCalled: calls.length > 0 };
   }
 
   /** What a language model says, once it has called the tools that it needs. */
-  async #ask(model: Model): Promise<Said & { readonly hasCalled?: boolean }> {
+  async #ask(model: Model): Promise<Said> {
     for (let replies = 0; replies < MAX_REPLIES; replies++) {
       const reply = await this.#reply(model);
       const said = readReply(reply, this.#messages);
@@ -352,7 +346,7 @@ export class Conversation {
       const others = said.fault === undefined
         ? reply.calls.filter(({ name }) => said.end === undefined || name !== END_TOOL)
         : [];
-      const calls = await this.#carryOut(others);
+      const calls = await this.#inTime("a tool of his", () => this.#carryOut(others));
       this.#tell(said, { ...reply, calls });
       if (said.fault !== undefined || said.text !== "" || said.end !== undefined) return said;
       this.#seen.push({ role: "assistant", content: "", calls: reply.calls, ...carried });
@@ -361,7 +355,7 @@ export class Conversation {
         this.#seen.push({ role: "tool", callId, name, content: result });
       }
     }
-    return { text: "", fault: "too_many_calls" };
+    return { text: "", fault: "too_many_calls", hasCalled: true };
   }
 
   async #reply(model: Model): Promise<ModelReply> {
@@ -419,10 +413,10 @@ export class Conversation {
 
   #tell(
     { text, end, fault }: Said,
-    { calls = [], durationMs, duration = durationMs ?? 0, usage, carried }:
-      & Partial<Pick<ModelReply, "duration" | "usage" | "carried">>
-      & Pick<UserEvent, "calls">
-      & { readonly durationMs?: number },
+    { calls = [], duration, usage, carried }:
+      & Pick<ModelReply, "duration">
+      & Partial<Pick<ModelReply, "usage" | "carried">>
+      & Pick<UserEvent, "calls">,
   ): void {
     const cut = (one: string) => one.slice(0, MAX_KEPT_LENGTH);
     const reasoning = cut(reasoningTexts(carried).join("\n"));
@@ -454,17 +448,11 @@ export function historyOf(
 
 /** What a function said; `undefined` if that is nothing that can be said. */
 function readSays(given: unknown): Said | undefined {
-  const { text = "", end } =
-    (typeof given === "string"
-      ? { text: given, end: undefined }
-      : isObject(given)
-      ? given
-      : { text: 0 }) as Partial<Exclude<UserSays, string>> & { readonly end?: unknown };
-  if (typeof text !== "string") return undefined;
-  const read = readText(text);
-  if (end === undefined) return typeof given === "string" ? read : undefined;
+  if (typeof given === "string") return readText(given);
+  const { text = "", end }: { readonly text?: unknown; readonly end?: unknown } = Object(given);
   const reason = END_REASONS.find((one) => one === end);
-  return reason && { ...read, end: reason };
+  if (typeof text !== "string" || reason === undefined) return undefined;
+  return { ...readText(text), end: reason };
 }
 
 /** The tool by which a language model ends the conversation. */

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { type JsonObject, writtenJson } from "../../../lib/base/json.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { bfclSet, readJsonLines } from "../../../lib/tasks/questions/bfcl.ts";
+import { readJsonLines } from "../../../lib/base/input.ts";
+import { bfclSet } from "../../../lib/tasks/questions/bfcl.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { plainTruth } from "../../../lib/tasks/questions/question_set.ts";
 import { scorePrediction } from "../../../lib/tasks/questions/scoring.ts";

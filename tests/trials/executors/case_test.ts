@@ -459,7 +459,7 @@ Deno.test("a case cannot begin with what are no tools and no question", async ()
       /^Cannot use toolChoice as .*: there is no tool bok, but book$/,
     ],
     [{ prompt: () => " " }, /^Cannot ask the question as prompt must make a text .*: it is empty$/],
-    [{ prompt: (() => 3) as unknown as () => string }, /not empty: it gave number$/],
+    [{ prompt: (() => 3) as unknown as () => string }, /not empty: it gave a number$/],
     [{ tools: [], toolChoice: { function: "bok" } }, /: there is no tool bok, but none$/],
   ];
   for (const [own, message] of table) {
