@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { InputError } from "../../lib/base/errors.ts";
 import { assertCalled } from "../../lib/testing/assertions/calls.ts";
@@ -327,6 +328,21 @@ Deno.test("a user has tools of his own on the state of the trial, which are none
     },
   });
   assertEquals([once.reason, counted], ["the simulated user wrote nothing", 1]);
+  // What he does not wait for is done before the model goes on.
+  let done = 0;
+  const slow = {
+    ...own({ cancelled: [], airplane: true })[0]!,
+    execute: () => delay(20).then(() => `${++done}`),
+  };
+  const { run: late } = await talk({
+    tools: () => [slow],
+    model: ({ messages: { length }, call }) => {
+      if (length > 0) return { end: "out_of_scope" };
+      call("count", {});
+      return "Cancel it.";
+    },
+  }, { assert: () => assertEquals(done, 1) });
+  assertEquals(late!.conversation!.end, "out_of_scope");
   const named = { ...tools({ cancelled: [], airplane: false })[0]!, name: "end_conversation" };
   await assertRejects(() => talk({ tools: () => [named] }), InputError, "none may be called end_");
 });

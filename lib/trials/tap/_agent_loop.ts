@@ -60,7 +60,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     await using mcp = new TrialMcpServer({
       tools: [...shown.tools, ...asks],
       execute: (name, written) =>
-        asks.find((one) => one.name === name)?.execute(parseJson(written) as JsonObject) ??
+        asks.find((one) => one.name === name)?.execute(Object(parseJson(written)) as JsonObject) ??
           tap.execute(name, written),
       submit: (answer) => {
         if (tap.over !== undefined) throw new Error(overText(tap.over));

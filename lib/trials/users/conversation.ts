@@ -303,10 +303,13 @@ export class Conversation {
   async #call(play: UserFunction): Promise<Said> {
     const { user: { scenario, guidelines = USER_GUIDELINES }, tools = [] } = this.#options;
     const calls: NonNullable<UserEvent["calls"]>[number][] = [];
+    const made: Promise<unknown>[] = [];
+    let isOver = false;
     const conversation = {
       messages: this.#messages.map((message) => ({ ...message })),
       ...{ scenario, guidelines },
       call: async (tool: string, input: object) => {
+        if (isOver) throw new Error("it is no longer the user's turn");
         const names = tools.map(({ name }) => name);
         if (!names.includes(tool)) {
           throw new Error(
@@ -315,14 +318,21 @@ export class Conversation {
             }`,
           );
         }
-        const call = { id: "", name: tool, arguments: jsonText(input) };
-        const [made] = await this.#carryOut([call]);
-        calls.push(made!);
-        return made!.result;
+        const making = this.#carryOut([{ id: "", name: tool, arguments: jsonText(input) }]);
+        made.push(making);
+        const [call] = await making;
+        calls.push(call!);
+        return call!.result;
       },
     };
     const started = performance.now();
-    const given = await this.#inTime("his function", () => play(conversation, this.#seed));
+    const given = await this.#inTime("his function", async () => {
+      const says = await play(conversation, this.#seed);
+      // Nothing may change the state any more once the model goes on.
+      isOver = true;
+      await Promise.all(made);
+      return says;
+    });
     const said = readSays(given);
     if (said === undefined) {
       this.#spoil(
