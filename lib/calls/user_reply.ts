@@ -10,10 +10,10 @@ import type { Usage } from "../tools/message.ts";
  * Why users end conversations: one is `done`, was `transferred` to somebody else, or his scenario does not say enough to
  * go on (`out_of_scope`).
  */
-export const END_REASONS = ["done", "transferred", "out_of_scope"] as const;
+export const END_REASONS: readonly EndReason[] = ["done", "transferred", "out_of_scope"];
 
 /** A reason of {@linkcode END_REASONS}. */
-export type EndReason = typeof END_REASONS[number];
+export type EndReason = "done" | "transferred" | "out_of_scope";
 
 /**
  * What a simulated user did wrong, or what kept him from replying:
