@@ -454,6 +454,13 @@ function userFaults(
       "user.model",
       "it is missing: a language model, or a function (conversation) => text",
     ],
+    [
+      [user, ...users].some(({ model }) =>
+        isObject(model) && Reflect.get(model, "toolChoice") !== undefined
+      ),
+      "user.model",
+      "must have no toolChoice: he writes messages, and calls end_conversation in the end",
+    ],
     [!has("scenario"), "user.scenario", "it is missing: who he is, what he wants, what he knows"],
     [
       prompt !== undefined && [user, ...users].some(({ opens }) => typeof opens === "object"),

@@ -245,6 +245,10 @@ const tableOfVariants: [string, RegExp][] = [
   ],
   // Simulated users.
   [
+    `${usual}, user: { scenario: "x", model: { model: "m", toolChoice: "none" } }`,
+    /at user\.model: must have no toolChoice/,
+  ],
+  [
     `${usual}, user: { scenario: "x" }`,
     /at user\.model: it is missing: a language model, or a function/,
   ],
