@@ -368,6 +368,14 @@ Deno.test("a greeting and a history are seen by both sides, and are no turns", a
   assertEquals(trial.transcript!.prompt.value, "Cancel my order, please.");
 });
 
+Deno.test("what a greeting says is not said by the model", async () => {
+  const told = async (communicate: string) => {
+    const greeting = "Returns are free for 30 days.";
+    return (await talk({ opens: { greeting } }, { communicate: [communicate] })).trial.outcome;
+  };
+  assertEquals([await told("30 days"), await told("cancelled")], ["wrong_answer", "solved"]);
+});
+
 Deno.test("a prompt is his first message", async () => {
   const { run } = await talk({}, { prompt: "Cancel A7 for me." });
   assertEquals(run!.turns[0]!.prompt, "Cancel A7 for me.");

@@ -144,9 +144,10 @@ export class Conversation {
     return this.#messages;
   }
 
-  /** What he heard of the model. */
+  /** What he heard of the model: neither the history nor a greeting is its own. */
   get heard(): readonly string[] {
-    return this.#messages.filter(({ role }) => role === "agent").map(({ text }) => text);
+    return this.#messages.slice(historyOf(this.#options.user).length)
+      .filter(({ role }) => role === "agent").map(({ text }) => text);
   }
 
   /** What assertions see of him. */
