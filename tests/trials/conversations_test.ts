@@ -11,7 +11,7 @@ import type { ToolCase, ToolTestRun } from "../../lib/trials/executors/tool_case
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { asksConsent } from "../../lib/calls/questions.ts";
-import { faultOf, repeatedHimself } from "../../lib/trials/users/_replies.ts";
+import { faultOf } from "../../lib/trials/users/_replies.ts";
 import { type ToolUser, USER_GUIDELINES } from "../../lib/trials/users/user.ts";
 
 interface Shop {
@@ -213,9 +213,6 @@ const ENDS: readonly [
   ["is cut off", {}, {
     userModel: replies({ text: "Cancel", finish: "length" }),
   }, ["invalid", null, "unavailable"]],
-  ["is filtered", {}, {
-    userModel: replies({ text: "", finish: "filter" }),
-  }, ["invalid", null, "unavailable"]],
   ["is down", {}, {
     userModel: scripted("down", () => {
       throw new InfrastructureError("no network");
@@ -243,15 +240,9 @@ const ENDS: readonly [
     {},
     ["invalid", null, "never_ends"],
   ],
-  [
-    "repeats himself",
-    {
-      limits: { turns: 5 },
-      model: () => "Any news?",
-    },
-    { model: (said) => ({ text: `Answer ${said.length}` }) },
-    ["invalid", null, "repeats"],
-  ],
+  ["repeats himself", { limits: { turns: 5 }, model: () => "Any news?" }, {
+    model: (said) => ({ text: `Answer ${said.length}` }),
+  }, ["invalid", null, "repeats"]],
   [
     "a model that leaves something open",
     {
@@ -261,8 +252,8 @@ const ENDS: readonly [
     {},
     ["turn_limit", null, null],
   ],
-  ["answers the same to the same question", { limits: { turns: 5 }, model: () => "Yes, A7." }, {
-    model: () => ({ text: "Are you sure?" }),
+  ["answers the same to questions", { limits: { turns: 5 }, model: () => "Yes, A7." }, {
+    model: (said) => ({ text: `Are you sure, ${said.length}?` }),
   }, ["turn_limit", null, null]],
   [
     "a fact is still open at the limit",
@@ -276,7 +267,6 @@ const ENDS: readonly [
   ["a model that only thinks", {}, { model: () => ({ text: "<think>Well.</think>\u200b" }) }, [
     ...["no_answer", null, null],
   ]],
-  ["a model that says nothing", {}, { model: () => ({ text: " " }) }, ["no_answer", null, null]],
 ];
 
 for (const [name, { model, ...user }, own, end] of ENDS) {
@@ -411,14 +401,4 @@ Deno.test("what ordinary users write is no fault of theirs", () => {
     ...["My order did not come. ".repeat(2_000).trim(), `It was${"\n".repeat(40_000)}late.`],
   ];
   assertEquals(ordinary.filter((text) => faultOf({ text }, messages) !== undefined), []);
-});
-
-Deno.test("to say the same to another message is to repeat, to the same one it is not", () => {
-  const messages = (agent: (place: number) => string, text: string) =>
-    Array.from({ length: 6 }, (_, place) => [
-      { role: "user" as const, text },
-      { role: "agent" as const, text: agent(place) },
-    ]).flat();
-  assertEquals(repeatedHimself(messages((place) => `No ${place}`, "Well?")), true);
-  assertEquals(repeatedHimself(messages((place) => `Sure, ${place}?`, "Yes.")), false);
 });
