@@ -151,6 +151,11 @@ Deno.test("the seed of a user follows from that of the trial, whatever model is 
   assertEquals([new Set(seeds.slice(0, 4)).size, new Set(seeds).size], [1, 2]);
 });
 
+/** A user whose texts follow from how much was said, with at most so many messages. */
+function saying(turns: number, text: (said: number) => string): Partial<ToolUser<Shop>> {
+  return { limits: { turns }, model: ({ messages }) => text(messages.length) };
+}
+
 /** What a user does, and how the trial ends. */
 const ENDS: readonly [
   name: string,
@@ -213,53 +218,42 @@ const ENDS: readonly [
   ["is cut off", {}, {
     userModel: replies({ text: "Cancel", finish: "length" }),
   }, ["invalid", null, "unavailable"]],
+  ["is filtered", {}, {
+    userModel: replies({ text: "", finish: "filter" }),
+  }, ["invalid", null, "unavailable"]],
   ["is down", {}, {
     userModel: scripted("down", () => {
       throw new InfrastructureError("no network");
     }),
   }, ["invalid", null, "unavailable"]],
-  [
-    "a function that throws",
-    {
-      model: () => {
-        throw new TypeError("oh");
-      },
-    },
-    {},
-    ["invalid", null, "unavailable"],
-  ],
-  ["a function that says a number", { model: () => 3 as never }, {}, [
+  ["a function that throws", saying(9, () => JSON.parse("oh")), {}, [
+    ...["invalid", null, "unavailable"],
+  ]],
+  ["a function that says a number", saying(9, () => 3 as never), {}, [
     ...["invalid", null, "unavailable"],
   ]],
   [
     "never ends, with all done",
-    {
-      limits: { turns: 4 },
-      model: ({ messages: { length } }) => length === 0 ? "Cancel A7." : `Yes ${length}`,
-    },
+    saying(4, (said) => said === 0 ? "Cancel A7." : `Yes ${said}`),
     {},
-    ["invalid", null, "never_ends"],
+    [
+      ...["invalid", null, "never_ends"],
+    ],
   ],
-  ["repeats himself", { limits: { turns: 5 }, model: () => "Any news?" }, {
+  ["repeats himself", saying(5, () => "Any news?"), {
     model: (said) => ({ text: `Answer ${said.length}` }),
   }, ["invalid", null, "repeats"]],
-  [
-    "a model that leaves something open",
-    {
-      limits: { turns: 3 },
-      model: ({ messages: { length } }) => `Cancel, number ${length}`,
-    },
-    {},
-    ["turn_limit", null, null],
-  ],
-  ["answers the same to questions", { limits: { turns: 5 }, model: () => "Yes, A7." }, {
+  ["a model that leaves something open", saying(3, (said) => `Cancel, number ${said}`), {}, [
+    ...["turn_limit", null, null],
+  ]],
+  ["answers the same to questions", saying(5, () => "Yes, A7."), {
     model: (said) => ({ text: `Are you sure, ${said.length}?` }),
   }, ["turn_limit", null, null]],
   [
     "a fact is still open at the limit",
     {
-      ...{ limits: { turns: 2 }, facts: ["B9"] },
-      model: ({ messages: { length } }) => length === 0 ? "Cancel A7." : "Yes",
+      ...saying(2, (said) => said === 0 ? "Cancel A7." : "Yes"),
+      facts: ["B9"],
     },
     {},
     ["turn_limit", null, null],
