@@ -157,12 +157,8 @@ function saying(turns: number, text: (said: number) => string): Partial<ToolUser
 }
 
 /** What a user does, and how the trial ends. */
-const ENDS: readonly [
-  name: string,
-  user: Partial<ToolUser<Shop>>,
-  own: Parameters<typeof talk>[1],
-  end: readonly unknown[],
-][] = [
+type Ending = [string, Partial<ToolUser<Shop>>, Parameters<typeof talk>[1], readonly unknown[]];
+const ENDS: readonly Ending[] = [
   [
     "out of scope is judged as well",
     {
@@ -222,9 +218,7 @@ const ENDS: readonly [
     userModel: replies({ text: "", finish: "filter" }),
   }, ["invalid", null, "unavailable"]],
   ["is down", {}, {
-    userModel: scripted("down", () => {
-      throw new InfrastructureError("no network");
-    }),
+    userModel: scripted("down", () => Promise.reject(new InfrastructureError("no network"))),
   }, ["invalid", null, "unavailable"]],
   ["a function that throws", saying(9, () => JSON.parse("oh")), {}, [
     ...["invalid", null, "unavailable"],
