@@ -4,7 +4,10 @@
  */
 
 import { z } from "zod";
-import { type FlagPlace, flagsAt, type Option, OPTIONS } from "../../lib/runs/options.ts";
+import { COMMANDS } from "../../lib/cli/commands.ts";
+import { WORDS } from "../../lib/reports/_glossary.ts";
+import type { NamedFlag } from "../../lib/runs/flags.ts";
+import { flagsAt, type Option, OPTIONS } from "../../lib/runs/options.ts";
 import { deno, ROOT } from "./child.ts";
 import { whatHolds } from "./fidelity.ts";
 import { SCHEMA_PATH, suiteSchema } from "./suite_schema.ts";
@@ -73,18 +76,35 @@ function comment(text: string): string {
   return [...lines, "   */"].join("\n");
 }
 
-/** The table of the flags of a command line. */
-function flagTable(place: FlagPlace): string {
-  const join = place === "deno test" ? "=" : " ";
-  const rows = flagsAt(place).map(({ name, value, help }) =>
+/** The table of flags. */
+function flagTable(flags: readonly NamedFlag[], join: "=" | " "): string {
+  const rows = flags.map(({ name, value, help }) =>
     `| \`--${name}${value === undefined ? "" : `${join}${value}`}\` | ${help} |`
+      .replaceAll(/(?<=\S)\|(?=\S)/g, "\\|")
   );
-  return ["| flag | what it does |", "| --- | --- |", ...rows].join("\n");
+  return ["| option | what it does |", "| --- | --- |", ...rows].join("\n");
 }
 
-/** The names of the flags of a command line. */
-function flagNames(place: FlagPlace): string {
-  return `${flagsAt(place).map(({ name }) => `\`--${name}\``).join(", ")}.`;
+/** The table of the options of a command, of which those of the table of options are named alone for `selfcheck`. */
+async function commandTable(name: string): Promise<string> {
+  const { flags } = await COMMANDS[name]![1]();
+  const shared = name === "selfcheck" ? flagsAt(name).map(({ name }) => name) : [];
+  const table = flagTable(flags.filter(({ name }) => !shared.includes(name)), " ");
+  const names = shared.map((name) => `\`--${name}\``).join(", ");
+  return names === "" ? table : `${table}\n\nFor a suite also these options of \`run\`: ${names}.`;
+}
+
+/** The table of commands. */
+function commandList(): string {
+  const rows = Object.entries(COMMANDS).map(([name, [summary]]) =>
+    `| [\`${name}\`](#${name.split(" ")[0]}) | ${summary} |`
+  );
+  return ["| command | what it does |", "| --- | --- |", ...rows].join("\n");
+}
+
+/** The glossary: one sentence a word. */
+function glossary(): string {
+  return WORDS.map(([word, meaning]) => `- **${word}**: ${meaning}.`).join("\n");
 }
 
 /** The table of the options of `benchmark()` that the table of options has. */
@@ -101,9 +121,12 @@ const TABLES: readonly (readonly [
   mark: string,
   table: () => string | Promise<string>,
 ])[] = [
-  ["docs/commands.md", "flags of deno test", () => flagTable("deno test")],
-  ["docs/commands.md", "flags of run", () => flagTable("run")],
-  ["docs/commands.md", "flags of selfcheck", () => flagNames("selfcheck")],
+  ["docs/commands.md", "commands", commandList],
+  ["docs/commands.md", "flags of deno test", () => flagTable(flagsAt("deno test"), "=")],
+  ...Object.keys(COMMANDS).map((name) =>
+    ["docs/commands.md", `options of ${name}`, () => commandTable(name)] as const
+  ),
+  ["docs/words.md", "words", glossary],
   ["docs/benchmarks.md", "options", optionTable],
   ["docs/what_holds.md", "what holds", whatHolds],
 ];
