@@ -33,10 +33,20 @@ Deno.test("README: the story of a failure is what its rerun line gives", async (
   assertEquals(shown.trim(), `The task is not solved.\n${describeTrial(trial)}\n${rerun}`);
 });
 
-Deno.test("README has at most 240 lines and leads to every page", () => {
-  const readme = textOf("README.md");
-  assert(readme.split("\n").length <= 241);
-  assertEquals(PAGES.slice(1).filter((page) => !readme.includes(`](${page})`)), []);
+Deno.test("README has at most 240 lines, and docs/README.md leads to every page", () => {
+  assert(textOf("README.md").split("\n").length <= 241);
+  const index = textOf("docs/README.md");
+  const pages = PAGES.flatMap((page) => /^docs\/(?!README)(.*)/.exec(page)?.[1] ?? []);
+  assertEquals(pages.filter((page) => !index.includes(`](${page})`)), []);
+});
+
+Deno.test("README and docs have at most 45,000 words that people wrote", () => {
+  const lists = ["docs/fidelity.md", "docs/what_holds.md", "docs/words.md", "CONTRIBUTING.md"];
+  const words = PAGES.filter((page) => !lists.includes(page)).map((page) => {
+    const table = /<!-- (.*): deno task tables -->[^]*?<!-- end of \1 -->/g;
+    return textOf(page).replaceAll(table, "").match(/\S+/g)!.length;
+  });
+  assert(words.reduce((sum, count) => sum + count, 0) <= 45_000, `${words}`);
 });
 
 Deno.test("the files that documents name are there", () => {
