@@ -111,3 +111,39 @@ for (const make of [openaiAgents, langchain]) {
     }
   });
 }
+
+Deno.test("a handoff of the OpenAI Agents SDK is a call of the agent's own, and a guardrail that it catches leaves none", async () => {
+  const polite: agents.InputGuardrail = {
+    name: "polite",
+    execute: ({ input }) =>
+      Promise.resolve({ outputInfo: "", tripwireTriggered: input === "Damn!" }),
+  };
+  const agent: Agent = async ({ prompt, tools }, { baseURL, fetch, apiKey, model, signal }) => {
+    const openAIClient = new OpenAI({ baseURL, fetch, apiKey });
+    const modelProvider = new agents.OpenAIProvider({ openAIClient, useResponses: false });
+    const runner = new agents.Runner({ modelProvider, tracingDisabled: true });
+    const own = toOpenAIAgentsTools(tools, { tool: agents.tool });
+    const handoffs = [new agents.Agent({ name: "cleaner", model, tools: own })];
+    const triage = new agents.Agent({ name: "triage", model, handoffs, inputGuardrails: [polite] });
+    try {
+      return (await runner.run(triage, prompt, { signal })).finalOutput ?? "";
+    } catch (error) {
+      if (error instanceof agents.InputGuardrailTripwireTriggered) return "Please be polite.";
+      throw error;
+    }
+  };
+  const handoff = { name: "transfer_to_cleaner", arguments: "{}" };
+  await using server = sayingServer([{ calls: [handoff] }, { calls: [DEL] }, { text: "Well." }]);
+  const whole: ToolCase = {
+    ...{ name: "own", prompt: "Delete /a.", turns: ["Damn!"], tools: [del] },
+    assert({ turns: [first, rude] }) {
+      assertEquals(first!.ownCalls.map(({ tool }) => tool), [handoff.name]);
+      assertCallCount(first!, "del", 1);
+      assertNoCalls(rude!);
+      assertEquals(rude!.answer, "Please be polite.");
+    },
+  };
+  const open = caseOpener(() => whole);
+  const trial = await runTrial({ case: "own", seed: 7 }, server.model(), { agent, open });
+  assertEquals([trial.outcome, trial.reason, trial.agent], ["solved", undefined, "watched"]);
+});
