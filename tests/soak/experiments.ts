@@ -51,7 +51,7 @@ Deno.test("distractors: success falls with depth, and with connected functions c
   assertGreater(disconnected!, 0);
 });
 
-Deno.test("the main grid and distractors come to what the table of docs/benchmarks.md says", async () => {
+Deno.test("the main grid and distractors come to what the table of the fixtures says", async () => {
   const columns = await Promise.all(["main_grid", "distractors"].map(async (name) => {
     const report = await experiment(name);
     const solved = (id: string, value: JsonValue) => {
@@ -73,7 +73,7 @@ Deno.test("the main grid and distractors come to what the table of docs/benchmar
       ...[effect("connected"), effect("disconnected")],
     ];
   }));
-  const [, , ...rows] = tableOf("What pairing costs", "docs/benchmarks.md");
+  const [, , ...rows] = tableOf("What pairing costs");
   assertEquals(
     rows.map((row) => row.slice(1)),
     columns[0]!.map((one, place) => [one, columns[1]![place]!]),

@@ -1,4 +1,4 @@
-// Series of releases, simulated: the table of "A series of releases" in docs/gates.md.
+// Series of releases, simulated: the table of "A series of releases" in docs/gates_proofs.md.
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Prng } from "@std/random";
@@ -89,8 +89,10 @@ function simulate(begin: Begin, drops: readonly number[], isAnchored = true) {
   return { first: accepted[0]!, end: accepted.at(-1)!, decisions, any, all };
 }
 
-Deno.test("series of releases are accepted as often as docs/gates.md says", () => {
-  const text = textOf("docs/gates.md").split("## A series of releases")[1]!.split("\n## ")[0]!;
+Deno.test("series of releases are accepted as often as docs/gates_proofs.md says", () => {
+  const text = textOf("docs/gates_proofs.md").split("## A series of releases")[1]!.split(
+    "\n## ",
+  )[0]!;
   const level = (drop: number, releases = 5) => new Array<number>(releases).fill(drop);
   const slide = [1, 2, 3, 4, 5].map((release) => 0.015 * release);
   const kinds = [same, own].map((kind) => {

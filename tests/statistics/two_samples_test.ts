@@ -206,7 +206,7 @@ Deno.test("stratifiedDifference() errs little more often with samples of unequal
   }
 });
 
-Deno.test("stratifiedDifference() of one stratum errs in both directions as often as docs/gates.md says", () => {
+Deno.test("stratifiedDifference() of one stratum errs in both directions as often as docs/gates_proofs.md says", () => {
   const z = normalQuantile(0.95);
   const rates = [...Array.from({ length: 9 }, (_, place) => 0.5 + place / 20), 0.97, 0.98, 0.995];
   const probabilities = (trials: number, rate: number) =>

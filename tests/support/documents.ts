@@ -106,9 +106,11 @@ export function unchecked(text: string): string {
   return text.replaceAll(/\bdeno test (?!.*--no-check)/g, "deno test --no-check ");
 }
 
-/** The cells of a table below a heading, of fixtures/README.md unless a page is named. */
-export function tableOf(heading: string, page = "fixtures/README.md"): string[][] {
-  return textOf(page).split(/\n##+ /).find((section) => section.startsWith(heading))!
+/** The cells of a table of fixtures/README.md, below a heading. */
+export function tableOf(heading: string): string[][] {
+  return textOf("fixtures/README.md").split(/\n##+ /).find((section) =>
+    section.startsWith(heading)
+  )!
     .split("\n").filter((line) => line.startsWith("|"))
     .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim().replaceAll("`", "")));
 }

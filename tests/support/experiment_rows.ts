@@ -24,7 +24,7 @@ export interface ExperimentRow {
 export const EXPERIMENTS: readonly ExperimentRow[] = textOf("docs/experiments.md").split("\n")
   .filter((line) => line.includes("| `run fixtures/suites/"))
   .map((line) => {
-    const [what, quoted, heading, trials, , cost] = line.slice(2, -2).split("|").map((cell) =>
+    const [what, quoted, heading, trials, cost] = line.slice(2, -2).split("|").map((cell) =>
       cell.trim()
     );
     const command = quoted!.replaceAll("`", "");
