@@ -79,6 +79,7 @@ export interface Remark {
     | "finish"
     | "calls"
     | "gate";
+  /** The sentence. */
   readonly text: string;
 }
 

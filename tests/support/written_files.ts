@@ -1,11 +1,13 @@
 /**
  * What `deno task tables` writes: what the table of options comes to, which is types, the JSON schema of suite
- * files and tables in docs/; and the list of what the names of tests say that holds.
+ * files and tables in docs/; the tables of fields in docs/contracts.md, which come from doc comments; and the list of
+ * what the names of tests say that holds.
  */
 
 import { z } from "zod";
 import { type FlagPlace, flagsAt, type Option, OPTIONS } from "../../lib/runs/options.ts";
 import { deno, ROOT } from "./child.ts";
+import { contractTables } from "./contract_tables.ts";
 import { whatHolds } from "./fidelity.ts";
 import { SCHEMA_PATH, suiteSchema } from "./suite_schema.ts";
 
@@ -117,7 +119,10 @@ export async function writtenFiles(): Promise<Map<string, string>> {
     [TYPES_PATH, typesFile()],
     [SCHEMA_PATH, JSON.stringify(await suiteSchema(), null, 2)],
   ]);
-  for (const [file, mark, table] of TABLES) {
+  const fields = [...await contractTables()].map(([anchor, table]) =>
+    ["docs/contracts.md", `fields of ${anchor}`, () => table] as const
+  );
+  for (const [file, mark, table] of [...TABLES, ...fields]) {
     const path = `${ROOT}/${file}`;
     const text = files.get(path) ?? Deno.readTextFileSync(path);
     const [start, end] = [`<!-- ${mark}: deno task tables -->`, `<!-- end of ${mark} -->`];
