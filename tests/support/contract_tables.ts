@@ -19,6 +19,11 @@ interface Field {
 
 type Fields = Readonly<Record<string, Field>>;
 
+interface Shape {
+  readonly word: string;
+  readonly inner: readonly (readonly [path: string, fields: Fields])[];
+}
+
 /** The types of each table, by the anchor of its heading: a file of lib/, and names that it knows. */
 const TABLES: Readonly<Record<string, readonly [file: string, ...types: string[]]>> = {
   "plan-line": ["runs/journal/plan_line.ts", "PlanLine"],
@@ -37,12 +42,12 @@ const TABLES: Readonly<Record<string, readonly [file: string, ...types: string[]
 };
 
 /** The tables of types within others. */
-const LINKS = new Map([
-  ...Object.entries(TABLES).flatMap(([anchor, [, ...types]]) =>
-    types.map((type) => [type, anchor] as const)
+const LINKS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(TABLES).flatMap(([anchor, [, ...types]]) => types.map((type) => [type, anchor])),
   ),
-  ...[["Cell", "task"], ["Failure", "failures"], ["FailureCause", "failures"]] as const,
-]);
+  ...{ Cell: "task", Failure: "failures", FailureCause: "failures" },
+};
 
 /** What users wrote themselves, or what is described elsewhere. */
 const OPEN =
@@ -53,8 +58,7 @@ const WORDS: Readonly<Record<string, string>> = { string: "text", JsonValue: "an
 
 /** Returns each table, by the anchor of its heading. */
 export async function contractTables(): Promise<ReadonlyMap<string, string>> {
-  const files = globSync(`${ROOT}/lib/*/**/*.ts`);
-  const { stdout } = await deno(["doc", "--json", ...files]);
+  const { stdout } = await deno(["doc", "--json", ...globSync(`${ROOT}/lib/*/**/*.ts`)]);
   const nodes: Record<string, Doc> = JSON.parse(stdout).nodes;
   return new Map(
     Object.entries(TABLES).map(([anchor, [file, ...types]]) => {
@@ -81,9 +85,7 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
   function bare([type, scope]: Typed): Typed {
     const { kind, value } = type;
     if (kind === "parenthesized") return bare([value, scope]);
-    if (kind === "typeOperator" && value.operator === "readonly") {
-      return bare([value.tsType, scope]);
-    }
+    if (value?.operator === "readonly") return bare([value.tsType, scope]);
     if (value?.typeName === "Readonly") return bare([value.typeParams[0], scope]);
     const given = scope[1].get(value?.typeName);
     return given === undefined ? [type, scope] : bare(given);
@@ -91,25 +93,22 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
 
   /** Follows names of types to what they stand for. */
   function followed(typed: Typed): Typed {
-    const [type, scope] = bare(typed);
-    if (type.kind !== "typeRef" || OPEN.test(type.value.typeName)) return [type, scope];
-    const [declaration, place] = declared(type.value.typeName, scope) ?? [];
-    return declaration?.kind === "typeAlias"
-      ? followed([declaration.def.tsType, place!])
-      : [type, scope];
+    const [{ kind, value }, scope] = bare(typed);
+    const [alias, place] = kind === "typeRef" && !OPEN.test(value.typeName) &&
+        declared(value.typeName, scope) || [];
+    return alias?.kind === "typeAlias" ? followed([alias.def.tsType, place!]) : bare(typed);
   }
 
   /** The table of a type, if it has one. */
   function linkOf([{ kind, value }, scope]: Typed): string | undefined {
-    if (kind !== "intersection") return LINKS.get(value?.typeName);
+    if (kind !== "intersection") return LINKS[value?.typeName];
     return value.map((one: Doc) => linkOf([one, scope])).find(Boolean);
   }
 
   /** The members of a union, and of the unions within it; of what has a table that alone. */
   function alternatives(typed: Typed): readonly Typed[] {
-    const own = bare(typed);
-    if (linkOf(own) !== undefined) return [own];
-    const [type, scope] = followed(own);
+    if (linkOf(bare(typed)) !== undefined) return [bare(typed)];
+    const [type, scope] = followed(typed);
     const { kind, value } = type;
     if (kind === "union") return value.flatMap((one: Doc) => alternatives([one, scope]));
     if (kind === "typeOperator") {
@@ -118,9 +117,7 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
     }
     if (kind !== "indexedAccess") return [[type, scope]];
     const { objType, indexType } = value;
-    if (objType.kind !== "typeQuery") {
-      return fieldsOf([objType, scope])![indexType.repr]!.types;
-    }
+    if (objType.kind !== "typeQuery") return fieldsOf([objType, scope])![indexType.repr]!.types;
     const [constant, place] = declared(objType.value, scope)!;
     return alternatives([bare([constant.def.tsType, place])[0].value, place]);
   }
@@ -142,14 +139,11 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
     if (/^(Omit|Pick|Required)$/.test(typeName)) {
       const [of, names] = typeParams;
       const chosen = names && alternatives([names, scope]).map(([{ repr }]) => repr);
+      const all = Object.entries(fieldsOf([of, scope])!);
       return Object.fromEntries(
-        Object.entries(fieldsOf([of, scope])!).flatMap(([name, field]) =>
-          names === undefined
-            ? [[name, { ...field, optional: false }]]
-            : chosen.includes(name) === (typeName === "Pick")
-            ? [[name, field]]
-            : []
-        ),
+        chosen === undefined
+          ? all.map(([name, field]) => [name, { ...field, optional: false }])
+          : all.filter(([name]) => chosen.includes(name) === (typeName === "Pick")),
       );
     }
     const [declaration, place] = declared(typeName, scope) ?? [];
@@ -174,46 +168,44 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
   /** The rows of fields, and of the fields within them. */
   function rowsOf(fields: Fields, path = ""): string[] {
     return Object.entries(fields).flatMap(([name, { types, optional, doc }]) => {
-      const at = path + name;
-      const words = [...new Set(types.map(wordOf))].join(", ");
-      const inner = Map.groupBy(types.flatMap((type) => innerOf(type, at)), ([place]) => place);
+      const { word, inner } = shapeOf(types, ", ");
       return [
-        `| \`${at}${optional ? "?" : ""}\` | ${words} | ${doc} |`,
-        ...[...inner].flatMap(([place, all]) => rowsOf(either(all.map(([, one]) => one)), place)),
+        `| \`${path}${name}${optional ? "?" : ""}\` | ${word} | ${doc} |`,
+        ...[...Map.groupBy(inner, ([place]) => place)].flatMap(([place, all]) =>
+          rowsOf(either(all.map(([, one]) => one)), path + name + place)
+        ),
       ];
     });
   }
 
-  /** The type of the items of a list, or of the values of a record. */
-  function itemsOf([{ kind, value }, scope]: Typed): readonly Typed[] {
-    const type = kind === "array" ? value : value?.typeName === "Record" && value.typeParams[1];
-    return type ? alternatives([type, scope]) : [];
-  }
-
-  /** The fields within a field, with the path that they begin with. */
-  function innerOf(typed: Typed, path: string): [path: string, Fields][] {
-    if (linkOf(typed) !== undefined) return [];
-    const below = `${path}${typed[0].kind === "array" ? "[]" : ".*"}`;
-    const items = itemsOf(typed).flatMap((item) => innerOf(item, below));
-    const fields = fieldsOf(typed);
-    return fields === undefined ? items : [[`${path}.`, fields]];
-  }
-
-  /** The type of a field in words. */
-  function wordOf(typed: Typed): string {
-    const { kind, repr, value } = typed[0];
-    const link = linkOf(typed);
-    if (link !== undefined) return `object: [${link.replaceAll("-", " ")}](#${link})`;
-    const items = [...new Set(itemsOf(typed).map(wordOf))];
-    const of = items.join(" or ").replaceAll(/(text|number|object|list)(?![\w\]])/g, "$1s");
-    if (kind === "array") return `list of ${of}`;
-    if (kind === "tuple") return "list";
-    if (kind === "literal") return `\`${value.kind === "string" ? `"${repr}"` : repr}\``;
-    if (kind === "keyword" || Object.hasOwn(WORDS, repr ?? "")) return WORDS[repr] ?? repr;
-    if (items.length > 0 && !of.startsWith("object")) return `open object of ${of}`;
-    return kind === "typeRef" && OPEN.test(value.typeName) ? "open object" : "object";
+  /** Types in words, and the fields within them with the path to these. */
+  function shapeOf(types: readonly Typed[], separator: string): Shape {
+    const shapes = types.map((type) => {
+      const [{ kind, repr, value }, scope] = type;
+      const link = linkOf(type);
+      if (link !== undefined) return of(`object: [${link.replaceAll("-", " ")}](#${link})`);
+      const items = kind === "array" ? value : value?.typeName === "Record" && value.typeParams[1];
+      if (items) {
+        const { word, inner } = shapeOf(alternatives([items, scope]), " or ");
+        const all = word.replaceAll(/(text|number|object|list)(?![\w\]])/g, "$1s");
+        const below = inner.map(([at, one]) =>
+          [(kind === "array" ? "[]" : ".*") + at, one] as const
+        );
+        if (kind === "array") return of(`list of ${all}`, below);
+        return below.length > 0 ? of("object", below) : of(`open object of ${all}`);
+      }
+      if (kind === "tuple") return of("list");
+      if (kind === "literal") return of(`\`${value.kind === "string" ? `"${repr}"` : repr}\``);
+      if (Object.hasOwn(WORDS, repr) || kind === "keyword") return of(WORDS[repr] ?? repr);
+      const fields = fieldsOf(type);
+      return fields === undefined ? of("open object") : of("object", [[".", fields]]);
+    });
+    const words = new Set(shapes.map(({ word }) => word));
+    return of([...words].join(separator), shapes.flatMap(({ inner }) => inner));
   }
 }
+
+const of = (word: string, inner: Shape["inner"] = []): Shape => ({ word, inner });
 
 /** The fields of an object that is of one of several types. */
 function either(all: readonly Fields[]): Fields {
