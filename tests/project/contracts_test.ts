@@ -4,11 +4,6 @@ import { assertEquals } from "@std/assert";
 import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
 import { folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
-import { casePlan, caseTrials, FORBIDDEN } from "../support/case_suites.ts";
-import { linesOf } from "../support/journals.ts";
-import { decideTrials } from "../../lib/gate/decide_trials.ts";
-import { reportVerdicts } from "../../lib/gate/gate_report.ts";
-import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { blocksOf, textOf } from "../support/documents.ts";
 
 const PAGE = "docs/contracts.md";
@@ -145,15 +140,6 @@ const suiteFor = (...models: unknown[]) =>
       infrastructure: [{ status: 500, message: "overloaded" }],
     },
   });
-/** Tasks whose functions have several outputs, one of them failing. */
-const SEVERAL = JSON.stringify({
-  name: "several",
-  seed: 1,
-  graphs: 2,
-  tasks: [{ core: 3, depth: 1, outputs: [2, 2], names: "helpful" }],
-  models: ["sim:planner"],
-  perturbations: ["timeout"],
-});
 /** A suite of which no wave but the last can decide. */
 const WAVED = JSON.stringify({
   name: "waved",
@@ -215,7 +201,6 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [0, "run right.json --base-url http://127.0.0.1:9/v1 --out right.jsonl"],
   [3, "run right.json --max-tokens 500 --concurrency 1 --out budget.jsonl"],
   [3, "run right.json --max-tokens 1000 --concurrency 1 --out budget.jsonl --resume"],
-  [0, "run several.json --out several.jsonl"],
   [0, "run every.json --record recordings --out every.jsonl"],
   [0, "run every.json --replay recordings --out replayed.jsonl"],
   [0, "run asked.json --out asked.jsonl"],
@@ -254,7 +239,6 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     place.write("wrong.json", suiteFor(WRONG, BROKEN, CARRIES));
     place.write("right.json", suiteFor("sim:planner"));
     place.write("prices.json", JSON.stringify({ "sim:planner": PRICE }));
-    place.write("several.json", SEVERAL);
     place.write("waved.json", WAVED);
     place.write("every.json", EVERY);
     place.write("asked.json", ASKED);
@@ -288,23 +272,6 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     assertEquals([...problems], []);
     const codes = textOf(PAGE).match(/^\| \d(?= )/gm)!.map((cell) => Number(cell.slice(2)));
     assertEquals([...new Set(COMMANDS.map(([code]) => code))].sort(), codes);
-  });
-
-  await t.step("verdicts over cases of own tests", () => {
-    const gate = { baseline: "old", every: 0.5, atMost: { usdPerSolved: 1, p95Seconds: 9 } };
-    const prices = { prices: Object.fromEntries(["old", "new"].map((name) => [name, PRICE])) };
-    for (const trials of [5, 6]) {
-      const plan = casePlan(gate, 12, trials, prices);
-      const ended = caseTrials(
-        plan,
-        (_, trial, model) => model === "new" && trial < 4 ? FORBIDDEN : {},
-      );
-      const decided = decideTrials(ended, plan.trials, plan.gate!, prices);
-      const report = reportVerdicts("s", decided, plan.gate!);
-      compare(JSON.parse(JSON.stringify(report)), "verdicts");
-      compareLines(linesOf([planLine(plan), ...ended]));
-    }
-    assertEquals([...problems], []);
   });
 
   await t.step("no other field", () => {

@@ -10,68 +10,44 @@ type Doc = any;
 /** Where names are known: a file, with the types that stand for the parameters of an interface. */
 type Scope = readonly [file: string, given: ReadonlyMap<string, Typed>];
 type Typed = readonly [type: Doc, scope: Scope];
-
-interface Field {
-  readonly types: readonly Typed[];
-  readonly optional: boolean;
-  readonly doc: string;
-}
-
+type Field = { readonly types: readonly Typed[]; readonly optional: boolean; readonly doc: string };
 type Fields = Readonly<Record<string, Field>>;
+/** A type in words, and the fields within it with the path to them. */
+type Shape = readonly [word: string, inner: readonly (readonly [path: string, fields: Fields])[]];
 
-interface Shape {
-  readonly word: string;
-  readonly inner: readonly (readonly [path: string, fields: Fields])[];
-}
-
-/** The types of each table, by the anchor of its heading: a file of lib/, and names that it knows. */
-const TABLES: Readonly<Record<string, readonly [file: string, ...types: string[]]>> = {
-  "plan-line": ["runs/journal/plan_line.ts", "PlanLine"],
-  "resolved-suite": ["runs/resolved_suite.ts", "ResolvedSuite"],
-  "gate": ["gate/policy.ts", "CompletePolicy"],
-  "trial-line": ["trials/trial.ts", "Trial"],
-  "transcript": ["trials/transcript.ts", "Transcript"],
-  "use": ["trials/trial.ts", "StageUse", "Judging", "TrialUser"],
-  "task": ["tasks/task_kind.ts", "TaskSpec"],
-  "events": ["calls/trace.ts", "TraceEvent"],
-  "canary": ["runs/history/watch.ts", "CanaryReport"],
-  "watched-model": ["runs/history/watch.ts", "WatchedModel"],
-  "history": ["reports/history.ts", "HistoryReport"],
-  "verdicts": ["gate/gate_report.ts", "GateReport"],
-  "verdict": ["gate/gate_report.ts", "ReportedVerdict"],
-};
-
-/** The tables of types within others. */
-const LINKS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    Object.entries(TABLES).flatMap(([anchor, [, ...types]]) => types.map((type) => [type, anchor])),
-  ),
-  ...{ Cell: "task", Failure: "failures", FailureCause: "failures" },
-};
+/** A mark in the page, below a heading: `fields of TYPE, ... in FILE`. */
+const MARKS = /^##+ (.+)$|^<!-- (fields of (.+) in (lib\/.+)): deno task tables -->$/gm;
 
 /** What users wrote themselves, or what is described elsewhere. */
 const OPEN =
   /^(z\.infer|Json.*|(Model|Strategy|Judge)Entry|CommandAgent|Partial|TestSettings|CallTruth)$/;
 
-/** Names of types in the page. */
-const WORDS: Readonly<Record<string, string>> = { string: "text", JsonValue: "any" };
-
-/** Returns each table, by the anchor of its heading. */
-export async function contractTables(): Promise<ReadonlyMap<string, string>> {
+/** Returns the tables that the page asks for, by their marks. */
+export async function contractTables(page: string): Promise<ReadonlyMap<string, string>> {
   const { stdout } = await deno(["doc", "--json", ...globSync(`${ROOT}/lib/*/**/*.ts`)]);
   const nodes: Record<string, Doc> = JSON.parse(stdout).nodes;
-  return new Map(
-    Object.entries(TABLES).map(([anchor, [file, ...types]]) => {
-      const scope: Scope = [`file://${ROOT}/lib/${file}`, new Map()];
-      const roots = types.flatMap((typeName) =>
-        alternatives(followed([{ kind: "typeRef", value: { typeName } }, scope]))
-      ).map((root) => fieldsOf(root)!);
-      const rows = anchor === "events"
-        ? roots.flatMap(({ kind, ...fields }) => rowsOf(fields, `${kind!.types[0]![0].repr}.`))
-        : rowsOf(either(roots));
-      return [anchor, ["| field | type | meaning |", "| --- | --- | --- |", ...rows].join("\n")];
-    }),
-  );
+  /** The headings of the tables of types. */
+  const links = new Map([["Cell", "Task"], ["Failure", "Failures"], ["FailureCause", "Failures"]]);
+  const tables: [mark: string, types: Typed[]][] = [];
+  let last = "";
+  for (const [, heading, mark, types, file] of page.matchAll(MARKS)) {
+    last = heading ?? last;
+    if (mark === undefined) continue;
+    const names = types!.split(", ");
+    names.forEach((name) => links.set(name, last));
+    const scope: Scope = [`file://${ROOT}/${file}`, new Map()];
+    tables.push([mark, names.map((typeName) => [{ kind: "typeRef", value: { typeName } }, scope])]);
+  }
+  return new Map(tables.map(([mark, types]) => {
+    const roots = types.flatMap((type) =>
+      alternatives(followed(type)).map((one) => fieldsOf(one)!)
+    );
+    // Of several with a kind, each is an event, and its fields stand below its kind.
+    const rows = roots.length > 1 && roots.every(({ kind }) => kind !== undefined)
+      ? roots.flatMap(({ kind, ...fields }) => rowsOf(fields, `${kind!.types[0]![0].repr}.`))
+      : rowsOf(either(roots));
+    return [mark, ["| field | type | meaning |", "| --- | --- | --- |", ...rows].join("\n")];
+  }));
 
   /** What a name stands for; `undefined` if it is of no file of lib/. */
   function declared(name: string, [file]: Scope): Typed | undefined {
@@ -101,7 +77,7 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
 
   /** The table of a type, if it has one. */
   function linkOf([{ kind, value }, scope]: Typed): string | undefined {
-    if (kind !== "intersection") return LINKS[value?.typeName];
+    if (kind !== "intersection") return links.get(value?.typeName);
     return value.map((one: Doc) => linkOf([one, scope])).find(Boolean);
   }
 
@@ -168,7 +144,7 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
   /** The rows of fields, and of the fields within them. */
   function rowsOf(fields: Fields, path = ""): string[] {
     return Object.entries(fields).flatMap(([name, { types, optional, doc }]) => {
-      const { word, inner } = shapeOf(types, ", ");
+      const [word, inner] = shapeOf(types, ", ");
       return [
         `| \`${path}${name}${optional ? "?" : ""}\` | ${word} | ${doc} |`,
         ...[...Map.groupBy(inner, ([place]) => place)].flatMap(([place, all]) =>
@@ -178,34 +154,32 @@ export async function contractTables(): Promise<ReadonlyMap<string, string>> {
     });
   }
 
-  /** Types in words, and the fields within them with the path to these. */
   function shapeOf(types: readonly Typed[], separator: string): Shape {
-    const shapes = types.map((type) => {
+    const shapes = types.map((type): Shape => {
       const [{ kind, repr, value }, scope] = type;
       const link = linkOf(type);
-      if (link !== undefined) return of(`object: [${link.replaceAll("-", " ")}](#${link})`);
+      if (link !== undefined) {
+        return [`object: [${link.toLowerCase()}](#${link.toLowerCase().replaceAll(" ", "-")})`, []];
+      }
       const items = kind === "array" ? value : value?.typeName === "Record" && value.typeParams[1];
       if (items) {
-        const { word, inner } = shapeOf(alternatives([items, scope]), " or ");
+        const [word, inner] = shapeOf(alternatives([items, scope]), " or ");
         const all = word.replaceAll(/(text|number|object|list)(?![\w\]])/g, "$1s");
-        const below = inner.map(([at, one]) =>
-          [(kind === "array" ? "[]" : ".*") + at, one] as const
-        );
-        if (kind === "array") return of(`list of ${all}`, below);
-        return below.length > 0 ? of("object", below) : of(`open object of ${all}`);
+        if (kind === "array") return [`list of ${all}`, inner.map(([at, one]) => [`[]${at}`, one])];
+        if (inner.length === 0) return [`open object of ${all}`, []];
+        return ["object", inner.map(([at, one]) => [`.*${at}`, one])];
       }
-      if (kind === "tuple") return of("list");
-      if (kind === "literal") return of(`\`${value.kind === "string" ? `"${repr}"` : repr}\``);
-      if (Object.hasOwn(WORDS, repr) || kind === "keyword") return of(WORDS[repr] ?? repr);
+      if (kind === "tuple") return ["list", []];
+      if (kind === "literal") return [`\`${value.kind === "string" ? `"${repr}"` : repr}\``, []];
+      if (kind === "keyword") return [repr === "string" ? "text" : repr, []];
       const fields = fieldsOf(type);
-      return fields === undefined ? of("open object") : of("object", [[".", fields]]);
+      if (fields !== undefined) return ["object", [[".", fields]]];
+      return [repr === "JsonValue" ? "any" : "open object", []];
     });
-    const words = new Set(shapes.map(({ word }) => word));
-    return of([...words].join(separator), shapes.flatMap(({ inner }) => inner));
+    const words = new Set(shapes.map(([word]) => word));
+    return [[...words].join(separator), shapes.flatMap(([, inner]) => inner)];
   }
 }
-
-const of = (word: string, inner: Shape["inner"] = []): Shape => ({ word, inner });
 
 /** The fields of an object that is of one of several types. */
 function either(all: readonly Fields[]): Fields {

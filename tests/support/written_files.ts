@@ -119,9 +119,9 @@ export async function writtenFiles(): Promise<Map<string, string>> {
     [TYPES_PATH, typesFile()],
     [SCHEMA_PATH, JSON.stringify(await suiteSchema(), null, 2)],
   ]);
-  const fields = [...await contractTables()].map(([anchor, table]) =>
-    ["docs/contracts.md", `fields of ${anchor}`, () => table] as const
-  );
+  const contracts = "docs/contracts.md";
+  const fields = [...await contractTables(Deno.readTextFileSync(`${ROOT}/${contracts}`))]
+    .map(([mark, table]) => [contracts, mark, () => table] as const);
   for (const [file, mark, table] of [...TABLES, ...fields]) {
     const path = `${ROOT}/${file}`;
     const text = files.get(path) ?? Deno.readTextFileSync(path);
