@@ -67,8 +67,6 @@ function isOf(value: unknown, type: string): boolean {
   );
 }
 
-const PRICE = { input: 1, output: 1 };
-
 const seen = new Set<string>();
 const problems = new Set<string>();
 
@@ -233,53 +231,41 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [0, "generate --core 3 --depth 2 --cues names --seed 1", "task-as-json"],
 ];
 
-Deno.test("docs/contracts.md has every field of the files, and no other", async (t) => {
-  await t.step("new files, and exit codes", async () => {
-    await using place = await folder();
-    place.write("wrong.json", suiteFor(WRONG, BROKEN, CARRIES));
-    place.write("right.json", suiteFor("sim:planner"));
-    place.write("prices.json", JSON.stringify({ "sim:planner": PRICE }));
-    place.write("waved.json", WAVED);
-    place.write("every.json", EVERY);
-    place.write("asked.json", ASKED);
-    const { gate: _, pair: __, ...perturbed } = JSON.parse(suiteFor("sim:planner"));
-    const tasks = [{ core: 3, depth: 1, cues: ["none", "names"] }];
-    place.write("perturbed.json", JSON.stringify({ ...perturbed, tasks, perturbations: ["RD"] }));
-    for (const [code, line, table] of COMMANDS) {
-      const ended = await toolgate(line.split(" "), { cwd: place.path });
-      assertEquals(ended.code, code, ended.all);
-      if (table === "scores") compareLines(ended.stdout, table);
-      else if (table !== undefined) compare(JSON.parse(ended.stdout), table);
-      if (table === "verdicts") assertEquals(JSON.parse(ended.stdout).exitCode, code);
-    }
-    for (const name of place.names().filter((one) => one.endsWith(".jsonl"))) {
-      compareLines(Deno.readTextFileSync(place.file(name)));
-    }
-    for (const text of filesIn(place.file("recordings"))) {
-      compare(JSON.parse(text), "recording");
-    }
-    for (const text of filesIn(place.file("history"))) {
-      compare(JSON.parse(text), "record");
-    }
-    for (
-      const [name, table] of [["baseline", "record"], ["report", "report"], [
-        "replayed",
-        "report",
-      ]] as const
-    ) {
-      compare(JSON.parse(Deno.readTextFileSync(place.file(`${name}.json`))), table);
-    }
-    assertEquals([...problems], []);
-    const codes = textOf(PAGE).match(/^\| \d(?= )/gm)!.map((cell) => Number(cell.slice(2)));
-    assertEquals([...new Set(COMMANDS.map(([code]) => code))].sort(), codes);
-  });
-
-  await t.step("no other field", () => {
-    const fields = WRITTEN.flatMap((table) =>
-      [...TABLES.get(table)!.keys()].map((row) => `${table}: ${row}`)
-    );
-    assertEquals(fields.filter((field) => !seen.has(field)), RARE);
-  });
+Deno.test("docs/contracts.md has every field of the files, and no other", async () => {
+  await using place = await folder();
+  place.write("wrong.json", suiteFor(WRONG, BROKEN, CARRIES));
+  place.write("right.json", suiteFor("sim:planner"));
+  place.write("prices.json", JSON.stringify({ "sim:planner": { input: 1, output: 1 } }));
+  place.write("waved.json", WAVED);
+  place.write("every.json", EVERY);
+  place.write("asked.json", ASKED);
+  const { gate: _, pair: __, ...perturbed } = JSON.parse(suiteFor("sim:planner"));
+  const tasks = [{ core: 3, depth: 1, cues: ["none", "names"] }];
+  place.write("perturbed.json", JSON.stringify({ ...perturbed, tasks, perturbations: ["RD"] }));
+  for (const [code, line, table] of COMMANDS) {
+    const ended = await toolgate(line.split(" "), { cwd: place.path });
+    assertEquals(ended.code, code, ended.all);
+    if (table === "scores") compareLines(ended.stdout, table);
+    else if (table !== undefined) compare(JSON.parse(ended.stdout), table);
+    if (table === "verdicts") assertEquals(JSON.parse(ended.stdout).exitCode, code);
+  }
+  for (const name of place.names().filter((one) => one.endsWith(".jsonl"))) {
+    compareLines(Deno.readTextFileSync(place.file(name)));
+  }
+  for (const text of [...filesIn(place.file("recordings")), ...filesIn(place.file("history"))]) {
+    compare(JSON.parse(text), JSON.parse(text).kind);
+  }
+  for (const name of ["baseline", "report", "replayed"]) {
+    const file = JSON.parse(Deno.readTextFileSync(place.file(`${name}.json`)));
+    compare(file, file.kind);
+  }
+  assertEquals([...problems], []);
+  const codes = textOf(PAGE).match(/^\| \d(?= )/gm)!.map((cell) => Number(cell.slice(2)));
+  assertEquals([...new Set(COMMANDS.map(([code]) => code))].sort(), codes);
+  const fields = WRITTEN.flatMap((table) =>
+    [...TABLES.get(table)!.keys()].map((row) => `${table}: ${row}`)
+  );
+  assertEquals(fields.filter((field) => !seen.has(field)), RARE);
 });
 
 Deno.test("docs/contracts.md: the ids are read and written as they stand there", () => {
