@@ -484,11 +484,11 @@ export const SIGN_ROWS: Readonly<Record<Sign, SignRow>> = {
     isHidden: true,
   },
   asked_user: {
-    words: "asked the user while he had yet to tell a value that a right call needs",
+    words: "asked the user while a right call still needed a value from him",
     isHidden: false,
   },
   assumed_input: {
-    words: "made up a value of a right call that the user had yet to tell",
+    words: "made up a value of a right call that the user had not given yet",
     isHidden: false,
   },
   ungrounded: {

@@ -224,8 +224,8 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
         "and a model that abstained was right" +
         (misled === 0
           ? "."
-          : `. In ${misled} of them documents mislead, which no model can see: there neither a wrong answer nor ` +
-            "abstaining tells anything of a model."),
+          : `. In ${misled} of them documents mislead, which no model can see: there a wrong answer or ` +
+            "abstaining says nothing about a model."),
     ),
     ...noteOf(
       ({ untold }) => untold === true,

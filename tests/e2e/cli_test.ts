@@ -121,7 +121,7 @@ Deno.test("toolgate generate --trial gives the prompt of a journal's trial", asy
   const ofCase = (name: string) => graph.replace(/core=.* model/, `case=${name} seed=1 model`);
   for (
     const [line, message] of [
-      [[graph, "--core", "4"], /--trial goes without --core/],
+      [[graph, "--core", "4"], /--trial cannot be used with --core/],
       [[ofCase("mine")], /of a test of your own: it is c/],
       [
         [ofCase("oracle"), "--format", "dot"],
