@@ -112,7 +112,7 @@ Deno.test("a gate is invalid where recordings of failures were deleted and drawn
       assertStringIncludes(all, "these replies are of 3 runs");
       const accepted = await toolgate(["accept", journal]);
       assertEquals(accepted.code, 2, accepted.all);
-      assertStringIncludes(accepted.stderr, "may have been chosen");
+      assertStringIncludes(accepted.stderr, "may have been selected");
     }
   });
 

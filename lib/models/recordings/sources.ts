@@ -48,7 +48,7 @@ export async function recordedSource<Said>(
   if (mode === "replay") {
     const error = cannot(
       `replay ${of}`,
-      `${folder} must have its recorded list of tools`,
+      `${folder} must have a recording of it`,
       `there is none; record it with --record=${folder}, or --auto=${folder}`,
     );
     throw trial?.fail(error) ?? error;
