@@ -10,9 +10,9 @@ import { writtenFiles } from "../support/written_files.ts";
 Deno.test("each row of the page of attacks names a test that --filter selects", async () => {
   const rows = textOf("docs/attacks.md").split("\n")
     .filter((line) => line.startsWith("| ") && !/^\| (attack|-)/.test(line))
-    .flatMap((row) => {
+    .flatMap((row): { row: string; path?: string; part: string }[] => {
       const tests = [...row.matchAll(/`(tests\/[\w/]+\.ts)`: ([^;|]+)(?=;| \|$)/g)];
-      if (tests.length === 0) return [{ row, path: undefined, part: "" }];
+      if (tests.length === 0) return [{ row, part: "" }];
       return tests.map(([, path, part]) => ({ row, path: path!, part: part!.trim() }));
     });
   assert(rows.length > 10);
