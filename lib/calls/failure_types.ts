@@ -426,7 +426,7 @@ export function parameterFailures(
  *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
  *   read it elsewhere, counts too.
  * - `needless_call`: the model called a function although none can help and it was free not to (Indirection,
- *   Inflexible). Only the probe of this name tells: elsewhere a call that is not needed may still help.
+ *   Inflexible). Only the probe of this name shows it: elsewhere a call that is not needed may still help.
  * - `ignored_result`: functions that give the answer returned it, and the final text does not state what they
  *   returned: it gives another value, refuses or evades. A copying error looks the same as a contradiction;
  *   a text that states the result and qualifies it does not count.
