@@ -86,7 +86,7 @@ async function suite() {
   };
 }
 
-const CHOSEN = /^INVALID: replies may have been selected: /;
+const CHOSEN = /^INVALID: replies may have been chosen: /;
 
 Deno.test("a gate is invalid where recordings of failures were deleted and drawn again", async (t) => {
   await using own = await suite();
@@ -96,7 +96,7 @@ Deno.test("a gate is invalid where recordings of failures were deleted and drawn
   const second = await own.run({ right: 4 });
   assertStringIncludes(
     second.text,
-    "INVALID: replies may have been selected: 8 of 20 trials do not have those that a manifest lists; " +
+    "INVALID: replies may have been chosen: 8 of 20 trials do not have those that a manifest lists; " +
       "record all anew with --record=FOLDER. " +
       "Replies of 2 runs are mixed: of 20 trials 12 from recordings, 8 asked for anew.",
   );
@@ -112,7 +112,7 @@ Deno.test("a gate is invalid where recordings of failures were deleted and drawn
       assertStringIncludes(all, "these replies are of 3 runs");
       const accepted = await toolgate(["accept", journal]);
       assertEquals(accepted.code, 2, accepted.all);
-      assertStringIncludes(accepted.stderr, "may have been selected");
+      assertStringIncludes(accepted.stderr, "may have been chosen");
     }
   });
 

@@ -31,15 +31,13 @@ export function runsOf(trials: readonly Drawn[]): string[] {
 }
 
 /**
- * Says that replies may have been selected: some of a run are kept, and others are gone, as if failures were deleted and
+ * Says that replies may have been chosen: some of a run are kept, and others are gone, as if failures were deleted and
  * drawn again. `undefined` if nothing hints at it, as where all replies of a run were drawn anew.
  */
 export function chosenText(trials: readonly Drawn[]): string | undefined {
   const kept = new Set(runsOf(trials));
   const chosen = trials.filter(({ origin }) => origin?.lost.some((run) => kept.has(run))).length;
   if (chosen === 0) return undefined;
-  return `replies may have been selected: ${chosen} of ${
-    countText(trials.length, "trial")
-  } do not ` +
+  return `replies may have been chosen: ${chosen} of ${countText(trials.length, "trial")} do not ` +
     "have those that a manifest lists; record all anew with --record=FOLDER";
 }

@@ -243,7 +243,7 @@ export function optionFault(
     return { path: [unused[0]], message: `needs the strategy ${unused[2]}` };
   }
   if (shots !== undefined && examples !== undefined) {
-    return { path: ["shots"], message: "must be left out beside examples, which are all shown" };
+    return { path: ["shots"], message: "cannot be used with examples" };
   }
   for (const [id, texts] of Object.entries(prompts)) {
     if (!ids.includes(id as StrategyId)) {
