@@ -366,7 +366,7 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   // Those have formats of their own, and are not written by people.
   const { kind } = Object(value);
   if (kind === "record" || kind === "recording") {
-    throw new InputError(`Cannot use ${path}: it is a ${kind}, and no such file is wanted here`);
+    throw new InputError(`Cannot use ${path}: it is a ${kind}, and another kind of file is needed`);
   }
   // Most such files do not say theirs.
   assertVersion(value, path);

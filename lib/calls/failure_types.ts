@@ -426,7 +426,7 @@ export function parameterFailures(
  *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
  *   read it elsewhere, counts too.
  * - `needless_call`: the model called a function although none can help and it was free not to (Indirection,
- *   Inflexible). Only the probe of this name tells: elsewhere a call that is not needed may still help.
+ *   Inflexible). Only the probe of this name shows it: elsewhere a call that is not needed may still help.
  * - `ignored_result`: functions that give the answer returned it, and the final text does not state what they
  *   returned: it gives another value, refuses or evades. A copying error looks the same as a contradiction;
  *   a text that states the result and qualifies it does not count.
@@ -484,11 +484,11 @@ export const SIGN_ROWS: Readonly<Record<Sign, SignRow>> = {
     isHidden: true,
   },
   asked_user: {
-    words: "asked the user while he had yet to tell a value that a right call needs",
+    words: "asked the user while a right call still needed a value from him",
     isHidden: false,
   },
   assumed_input: {
-    words: "made up a value of a right call that the user had yet to tell",
+    words: "made up a value of a right call that the user had not given yet",
     isHidden: false,
   },
   ungrounded: {

@@ -41,7 +41,7 @@ const MAX_LEVELS = 60;
 /** Options of a {@linkcode World}. */
 export interface WorldOptions {
   /**
-   * What a call is told whose id or scope the world does not have: that it is unknown (`error`, the default), or the
+   * What a call gets whose id or scope the world does not have: that it is unknown (`error`, the default), or the
    * `values` of a record that is made up for it.
    */
   readonly unknown?: "error" | "values";
@@ -473,7 +473,7 @@ export class World {
   }
 }
 
-/** What a call is told whose argument names nothing. */
+/** What a call gets whose argument names nothing. */
 type Unknown = Extract<WorldResult, { unknown: unknown }>["unknown"];
 
 /** What has a value with parts: a record, or the result of a call. */

@@ -36,7 +36,7 @@ for the journals in it: the shards of one run, or those of the test files of one
 success rates that are accepted.
 
 With --to the run becomes a release in the folder of a history, with which later runs are compared. The
-first one is the anchor, and stays it until another one is accepted with --anchor.`,
+first one is the anchor, until another one is accepted with --anchor.`,
   options: {
     out: {
       value: "F.json",
@@ -46,14 +46,13 @@ first one is the anchor, and stays it until another one is accepted with --ancho
     },
     to: {
       value: "DIR",
-      help:
-        "the folder of a history; the record of the run there says that it is a release, and is added if need be",
+      help: "the folder of a history, in which the run becomes a release",
     },
     name: { value: "NAME", help: "the name of the release" },
     anchor: {
       help:
-        "later releases are compared with this one from now on, besides the last one; without journals the " +
-        "release of this name becomes the anchor",
+        "makes this release the anchor: later ones are compared with it and with the last one; without " +
+        "journals, the release of this name",
     },
     prices: PRICES_OPTION,
     unchecked: UNCHECKED_OPTION,

@@ -21,9 +21,9 @@ export const canary = command({
   about:
     `Compares the runs in the folders of a history with the last release of each model, strategy and
 perturbation, day by day: those that ran since, of the same tasks but fresh seeds, and of the same served
-model. A day in UTC has all of its runs; days may be left out, and may have any number of trials. An alarm
-means that the success rate is lower than the lower bound of the release's, less a tolerance; false ones come
-in at most 5% of years, over all models that are watched. It stays until another release is accepted.`,
+model. All runs of a day (UTC) count together; days may be missing, and may have any number of trials. An
+alarm means that the success rate is below the lower bound of the release's rate, less a tolerance. It stays
+until another release is accepted. False alarms come in at most 5% of years, over all watched models.`,
   options: {
     suite: { value: "S", help: "the suite; default that of the last release" },
     tolerance: {

@@ -20,11 +20,11 @@ export const check = command({
   takes: JOURNALS,
   about:
     `Each journal must be as its run wrote it: a line that was changed, doubled or taken out is refused. Then
-all of its trials are played again from what the model wrote, wherever the truth is data: generated tasks,
+all of its trials are played again from what the model wrote, where the right answer is data: generated tasks,
 call sets and probes. Those that do not end as their lines say are listed. A folder stands for the journals
 in it. gate plays only some trials again, so that a CI job runs check first.`,
   options: { unchecked: UNCHECKED_OPTION },
-  notes: "Exit code 0 when all trials are what their events give, else 2.",
+  notes: "Exit code 0 when all trials end as their lines say, else 2.",
   needs: ["read"],
   async run({ unchecked }, { operands }) {
     const journals = [...new Set(journalsOf(operands))];
@@ -49,7 +49,7 @@ in it. gate plays only some trials again, so that a CI job runs check first.`,
       ? `${grouped(wrong)} do not agree with their events`
       : agree > 0
       ? "all agree"
-      : "only where the truth is data can they be";
+      : "only trials of generated tasks, call sets and probes can be";
     console.log(
       `${grouped(agree + wrong)} of ${all} trials in ${countText(files.length, "journal")} ` +
         `played again: ${result}`,

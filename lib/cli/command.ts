@@ -168,7 +168,9 @@ function brokenRule<Values extends object>(
   const [one, two] = [option, other ?? others[0]!].map((name) =>
     name === A_FILE ? name : `--${name}`
   );
-  return `${one} ${relation} ${two}${why === undefined ? "" : `: ${why}`}`;
+  return `${one} ${relation === "goes with" ? "needs" : "cannot be used with"} ${two}${
+    why === undefined ? "" : `: ${why}`
+  }`;
 }
 
 /** Whether the command writes files, whatever its suite is. */

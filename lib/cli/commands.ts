@@ -32,9 +32,9 @@ export const COMMANDS: Readonly<
   ],
   view: ["serves the report of journals to a browser", of(() => import("./view.ts"), "view")],
   accept: ["makes results a baseline, or a release", of(() => import("./accept.ts"), "accept")],
-  "history add": ["keeps what a run came to", of(() => import("./history.ts"), "addToHistory")],
+  "history add": ["adds a run to a history", of(() => import("./history.ts"), "addToHistory")],
   "history show": [
-    "shows what runs came to over time",
+    "shows the runs of a history over time",
     of(() => import("./history.ts"), "showHistory"),
   ],
   canary: ["watches a history for drift", of(() => import("./canary.ts"), "canary")],

@@ -83,13 +83,12 @@ const OPTIONS = {
   },
   requireWhole: {
     help:
-      "a run that was resumed, or has replies of several, is invalid, as a cut end cannot be told",
+      "makes a run invalid that was resumed or has replies of several runs: failed trials may have been cut off",
   },
   prices: PRICES_OPTION,
   unchecked: {
     help:
-      "decides over journals without checksums, such as those of other tools: nobody can tell what was " +
-      "changed or left out",
+      "decides over journals without checksums, such as those of other tools: no change in them is found",
   },
   json: { help: "prints verdicts and comparisons as JSON: an object for each suite" },
 } as const;
@@ -107,10 +106,13 @@ test files of one suite; of several suites each is decided.
 Without options the gate is the one that the plan declares; options override it. A sequential gate cannot
 be overridden: its run stopped by its rule.`,
   options: OPTIONS,
-  notes:
-    `Exit code 0 pass, 1 fail, 3 undecided or invalid, 4 continue: the run in waves needs its next wave, also where
-another model has failed already. Of several suites the worst: 1, 2, 3, 0; but 4 where one must go on and
-none ends with 2 or 3.`,
+  notes: `Exit codes:
+  0  pass
+  1  fail
+  2  bad input
+  3  undecided or invalid
+  4  continue: the run in waves needs its next wave, also where another model has failed already
+Of several suites: 4 if one must go on and none ends with 2 or 3; else the first of 1, 2, 3 that one ends with.`,
   // It writes the job summary, where there is one.
   needs: ["read", "write"],
   rules: [

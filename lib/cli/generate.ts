@@ -77,7 +77,7 @@ export const generate = command({
       choices: NAMES,
       help: "random (default), helpful, misleading or workflow",
     },
-    cues: { value: "C", choices: CUES, help: "none (default), or names, which tell types" },
+    cues: { value: "C", choices: CUES, help: "none (default), or names, which show types" },
     types: { value: "N", read: WHOLE, help: "size of the pool of types; default half of core" },
     inputs: { value: "A..B", read: range, help: "inputs of a source function; default 1..2" },
     outputs: { value: "A..B", read: range, help: "outputs of a function; default 1..1" },

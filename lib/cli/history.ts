@@ -76,9 +76,9 @@ export const showHistory = command({
   usage: "DIR... [OPTIONS]",
   takes: FOLDERS,
   about:
-    `Tells what is in the folders of a history: a table for each model, strategy and perturbation, with a row
-for each run, and what the canary says of the days since the last release. On a page a run leads to its
-report, if that is NAME.html beside its record NAME.json, or beside the page.`,
+    `Shows the folders of a history: a table for each model, strategy and perturbation, with a row
+for each run, and the verdict of the canary since the last release. On a page a run links to its report, if
+that is NAME.html beside its record NAME.json, or beside the page.`,
   options: {
     suite: {
       value: "S",
@@ -90,7 +90,7 @@ report, if that is NAME.html beside its record NAME.json, or beside the page.`,
     },
     json: { help: "prints all of it as JSON" },
   },
-  notes: "Exit code 0 when it was told.",
+  notes: "Exit code 0 when it was shown.",
   needs: ({ html }) => html === undefined ? ["read"] : ["read", "write"],
   async run({ suite, html, json }, { operands }) {
     const report = makeHistoryReport(...watched(partOf(historyIn(operands), suite)));

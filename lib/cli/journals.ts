@@ -26,7 +26,7 @@ export const PRICES_OPTION = {
 
 /** The option of commands that take journals without checksums. */
 export const UNCHECKED_OPTION = {
-  help: "takes journals without checksums, such as those of other tools",
+  help: "accepts journals without checksums, such as those of other tools",
 } as const;
 
 /** The option of commands that take journals of different tasks. */

@@ -28,7 +28,7 @@ function overview(): string {
 Usage: ${commandLine("COMMAND [OPTIONS]")}
 
 ${commands.join("")}
-COMMAND --help, or help COMMAND, lists a command's options; --version tells the version.
+COMMAND --help, or help COMMAND, lists a command's options; --version prints the version.
 Exit codes: 0 pass, 1 gate failed or alarm, 2 bad input, 3 undecided or invalid, 4 continue with the next wave.`;
 }
 

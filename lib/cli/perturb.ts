@@ -164,7 +164,7 @@ export const perturb = command({
     writer: {
       value: "MODEL",
       help: "a model that writes for CP and AN, such as gpt-5; default the built-in writer. The " +
-        "options below are of it",
+        "options below are for it",
     },
     json: {
       help: "prints one JSON line with method, seed, changed, changes, before and after; with " +
@@ -196,7 +196,7 @@ Exit code 0; 3 when the model gave no reply.`,
     [
       ({ method = [], writer }) =>
         writer !== undefined && !method.includes("CP") && !method.includes("AN"),
-      "--writer goes with the methods CP and AN",
+      "--writer needs the method CP or AN",
     ],
   ],
   async run({ method: methods = [], seed = 1, writer, json, ...connection }, { operands: [file] }) {

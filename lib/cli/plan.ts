@@ -44,7 +44,7 @@ const DESIGN = {
   power: { value: "P", read: number, help: "how often a good model should pass; default 0.95" },
   confidence: { value: "C", read: number, help: "confidence of each bound; default 0.95" },
   discordance: { value: "D", read: number, help: "share that one model alone solves; default 0.2" },
-  graphs: { value: "N", read: wholeFrom(1), help: "shows what N graphs can tell apart instead" },
+  graphs: { value: "N", read: wholeFrom(1), help: "shows the smallest margin of N graphs" },
   block: { value: "N", read: SIZE, help: "graphs between looks of a sequential gate; default 1" },
   cases: { value: "N", read: SIZE, help: "shows the trials of each of N cases of own tests, too" },
   every: { value: "E", read: number, help: "the success rate that each of these cases must reach" },

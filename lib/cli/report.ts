@@ -42,8 +42,8 @@ export const report = command({
   takes: JOURNALS,
   about:
     `Several journals are runs of different models or strategies on the same tasks. Two runs of the same model
-are called after their journals, the old one first: report old.jsonl new.jsonl. A file of accept is compared
-with as well: report baseline.json new.jsonl. A folder stands for the journals of one run, such as its shards
+are named after their journals; give the old one first: report old.jsonl new.jsonl. A baseline may take its
+place: report baseline.json new.jsonl. A folder stands for the journals of one run, such as its shards
 or those of the test files of one suite. Without options the tables are printed, and the first failed trials
 of tool tests.`,
   options: {

@@ -81,7 +81,7 @@ some trials are invalid or were not run.`,
       ["out", "resume", "retry-invalid", "shard", "wave", "serve"],
       "it runs one trial and does not keep it",
     ],
-    [["story"], "goes with", ["only"], "a whole run tells no stories"],
+    [["story"], "goes with", ["only"], "it describes one trial"],
     [({ journal }) => journal?.endsWith("/"), "--out must name a file, and it is a folder"],
     [
       ({ only }, { operands: [file] }) => isJournal(file) && only === undefined,
@@ -90,7 +90,7 @@ some trials are invalid or were not run.`,
     [
       (given, { operands: [file] }) =>
         isJournal(file) && PLANNED.some((name) => given[name] !== undefined),
-      "a journal goes without --model, --seed and others that its plan has",
+      "a journal cannot be used with --model, --seed and other options of its plan",
     ],
   ],
   run(given, { operands: [file], error }) {
@@ -131,13 +131,13 @@ async function runSuite(path: string, given: Flags, error: Rest["error"]): Promi
   }
   if (missing !== undefined) {
     const effect = plan.gate?.sequential
-      ? "No sequential gate can stop this run"
+      ? "The sequential gate cannot stop this run"
       : "The gate cannot decide";
     said.push(`${effect}: ${missing}`);
   }
   if (flags.shard !== undefined && wave === undefined && plan.gate?.sequential) {
     said.push(
-      "A shard cannot stop early, and the gate has a fixed size: with --wave it stops after a wave",
+      "A shard cannot stop early: the gate has a fixed size. With --wave it can stop after each wave",
     );
   }
   const failures = new FailedTrials();

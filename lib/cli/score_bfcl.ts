@@ -31,8 +31,8 @@ export const scoreBfcl = command({
   takes: ["files of questions", 1, Infinity],
   about:
     `FILES are those of BFCL v4 as they are published, or their folder, and their right answers where these do
-not stand in possible_answer/ beside them. Each file is told by its lines, so that answers may stand among FILES
-too. An answer is a line {"id", "calls": [{"name", "arguments"}]}, or a line {"id", "result"} as BFCL writes them,
+not stand in possible_answer/ beside them. Files are recognized by their lines, so right answers may be among
+FILES. An answer is a line {"id", "calls": [{"name", "arguments"}]}, or a line {"id", "result"} as BFCL writes them,
 with calls in JSON or Python. An id may occur several times.`,
   options: {
     answers: { value: "FILE", several: true, help: "answers of a model; several times" },

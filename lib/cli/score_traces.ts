@@ -23,8 +23,8 @@ export const scoreTraces = command({
   about:
     `FILE is JSON, JSON lines or a journal: messages of OpenAI, the AI SDK or LangChain, or spans of
 OpenTelemetry. No model is asked and no tool is run, but judges in the tests' assertions ask their models.
-A trace is of the test that its field "case" names, or of that with its question and system text. TESTS.ts is
-run as by deno test, with all permissions and without a check of its types.`,
+A trace belongs to the test that its field "case" names, else to the one with its question and system text.
+TESTS.ts is run as by deno test, with all permissions and without a check of its types.`,
   options: {
     with: { value: "TESTS.ts", help: "the file of tool tests" },
     out: { value: "F.jsonl", help: "a new journal of the trials; F/ is a folder of them" },
@@ -32,7 +32,7 @@ run as by deno test, with all permissions and without a check of its types.`,
     story: {
       value: "S",
       choices: ["brief", "full"],
-      help: "how failed trials are told: brief or full",
+      help: "how failed trials are shown: brief or full",
     },
   },
   notes:

@@ -211,7 +211,7 @@ const CEILINGS: { readonly [Name in keyof Ceilings]-?: Family } = {
         // A graph with many calls must not hide the others.
         isMeanOfGraphs: true,
       },
-      needs: { words: "is about calls that the strategy repair sends back", strategy: "repair" },
+      needs: { words: "needs the strategy repair, which sends calls back", strategy: "repair" },
     }),
   },
   behaviours: {
@@ -361,7 +361,7 @@ interface NarrowSign extends Partial<Pick<Ceiling, "words" | "needs">> {
 const OF_INPUTS: NarrowSign = {
   canShow: ({ user, minimumCalls }) => user !== undefined && minimumCalls !== null,
   needs: {
-    words: "is about tests with user",
+    words: "needs tests with user",
     task: (task) => tasks.isCase(task),
     unseen: "no trial has a simulated user and known right calls, so that nothing can be withheld",
   },
@@ -375,7 +375,8 @@ const NARROW_SIGNS: Partial<Readonly<Record<Sign, NarrowSign>>> = {
     // What is deferred is loaded for those who ask.
     get needs() {
       return {
-        words: `is about instructions that ${perturbations.INJECTED_INSTRUCTION} injects`,
+        words:
+          `needs the perturbation ${perturbations.INJECTED_INSTRUCTION}, which injects instructions`,
         perturbation: perturbations.isInjecting,
         unseen:
           "no trial was shown an injected instruction, so that it cannot be seen whether one is followed",
@@ -387,7 +388,7 @@ const NARROW_SIGNS: Partial<Readonly<Record<Sign, NarrowSign>>> = {
     words: "the share of trials of the probe needless_call that made a call",
     canShow: ({ task, model }) => isNeedless(task) && model.toolChoice !== "required",
     needs: {
-      words: "is about the probe of this name",
+      words: "needs the probe of this name",
       task: isNeedless,
       unseen:
         "no valid trial of the probe needless_call left the model free not to call, so that no call can be seen to " +
@@ -411,12 +412,11 @@ export function canShow(sign: Sign, trial: TrialSummary): boolean {
 const KIND_NEEDS: Readonly<Record<NonNullable<typeof FAILURES[FailureType]["of"]>, CeilingNeeds>> =
   {
     generated: {
-      words:
-        "is about the values of generated tasks: where calls are expected, bound parameterFailures",
+      words: "needs generated tasks: for tests that expect calls use parameterFailures",
       task: (task) => tasks.isGenerated(task),
     },
     chain: {
-      words: "is about the ids of tests with chain",
+      words: "needs tests with chain",
       task: (task) => tasks.isCase(task),
     },
   };

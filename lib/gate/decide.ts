@@ -63,7 +63,7 @@ export interface ForbiddenCall {
   readonly trial: number;
 }
 
-/** What a verdict may tell beside its kind. */
+/** What a verdict may have beside its kind. */
 export interface VerdictDetails {
   /** The checks of the policy's ceilings; an exceeded one makes the gate fail. */
   readonly ceilings?: readonly CeilingCheck[];
@@ -78,9 +78,11 @@ export interface VerdictDetails {
 /** The result of a gate on rates. All but some `invalid` ones come with their evidence. */
 export type Verdict =
   | VerdictDetails & {
+    /** The verdict. */
     readonly kind: "pass" | "fail";
+    /** The numbers under it; omitted if there are none. */
     readonly evidence: Evidence;
-    /** The verdict without the exceeded ceiling. */
+    /** The verdict without the exceeded ceiling, or without calls that must not happen. */
     readonly otherwise?: "pass" | "fail" | "undecided";
   }
   | VerdictDetails & {
@@ -95,13 +97,13 @@ export type Verdict =
 export interface ForbiddenVerdict extends VerdictDetails {
   /** It never passes. */
   readonly kind: "fail";
-  /** These calls. */
+  /** The calls that must not happen in any trial, and were made. */
   readonly never: readonly ForbiddenCall[];
   /** The verdict without them. */
   readonly otherwise: Verdict["kind"] | "continue";
-  /** The wave that would be next without them; omitted unless that is so. */
+  /** The wave to run next; of a gate that failed by calls, the one that would be next without them. */
   readonly next?: Wave;
-  /** Why it would be invalid without them. */
+  /** Why it is invalid, or would be without these calls. */
   readonly reason?: string;
   /** Its evidence; omitted if there is none, as when not one round of trials was complete. */
   readonly evidence?: Evidence;

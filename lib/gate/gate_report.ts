@@ -79,6 +79,7 @@ export interface Remark {
     | "finish"
     | "calls"
     | "gate";
+  /** The sentence. */
   readonly text: string;
 }
 
@@ -397,8 +398,8 @@ function describeMore(
 ): string {
   if (evidence.method === "sequential") {
     return stopped === undefined
-      ? "At 1.5 times the size of a fixed gate a sequential one ends: the model lies too close " +
-        "to the edge to tell."
+      ? "A sequential gate ends at 1.5 times the size of a fixed one: the model is too close " +
+        "to the limit to decide."
       : "Further trials might have decided it.";
   }
   const isFresh = "fresh" in evidence;

@@ -31,7 +31,7 @@ export interface GateOptions {
   readonly coverage?: number;
   /**
    * Whether a run that was interrupted and resumed is invalid; default false. Whoever cuts off the end of its journal
-   * and resumes it draws those trials anew, and that cannot be told from an interruption.
+   * and resumes it draws those trials anew, which looks like an interruption.
    */
   readonly requireWhole?: boolean;
   /**

@@ -81,7 +81,7 @@ function withoutAnswer(trials: readonly ScoredTrial[]): string | undefined {
       found[0]!.unsolvable === "misleading"
         ? "documents mislead"
         : "nothing links their parameters any more"
-    } (with cues: "names", names tell what belongs together)`;
+    } (with cues: "names", names show what belongs together)`;
 }
 
 /** Why no gate decides: trials that the test could not judge are not those of a model that fails, or passes. */
@@ -200,7 +200,7 @@ export function missingCases(
 ): string | undefined {
   if (every === undefined) return undefined;
   if (cases.length === 0 || graphs.some((graph) => graph.case === undefined)) {
-    return "gate.every is about cases of your own tests, and there are other tasks";
+    return "gate.every needs cases of your own tests, and there are other tasks";
   }
   return cases.every(({ units }) => units.every(RATES.single))
     ? undefined

@@ -140,6 +140,7 @@ function isDeclared(failed: FailedReply, { status, message }: InfrastructureFail
 
 /** A declaration that was used, and how many trials it made valid at the first go. */
 export interface Excused extends InfrastructureFailure {
+  /** The number of trials that are valid at the first go because of it. */
   readonly trials: number;
 }
 

@@ -21,13 +21,13 @@ import type { Subject } from "./_subjects.ts";
 import { nameText } from "./text_table.ts";
 import type { Table } from "./_view.ts";
 
-/** What the records of a suite tell over time. */
+/** The records of a suite over time. */
 export interface HistoryReport {
   readonly v: 1;
   readonly kind: "history";
   /** The name of the suite. */
   readonly suite: string;
-  /** What is said above all else, one line each. */
+  /** Remarks on all of it, one line each. */
   readonly remarks: readonly string[];
   /** One for each model, strategy, perturbation and variant. */
   readonly streams: readonly HistoryStream[];
@@ -47,23 +47,27 @@ export interface HistoryStream extends Subject {
 export interface HistoryPoint {
   /** The record's file. */
   readonly path: string;
-  /** When its run began and ended: in ISO 8601, UTC. */
+  /** When its run began, in ISO 8601, UTC. */
   readonly startedAt: string;
+  /** When its run ended. */
   readonly endedAt: string;
   /** The model that a server said it served. */
   readonly served: string;
-  /** The one that it served before, at the last record with a valid trial; `undefined` if that was the same. */
+  /** The one that it served before, at the last record with a valid trial; omitted if that was the same. */
   readonly servedBefore: string | undefined;
-  /** The release that this run is; `undefined` if it was not accepted. */
+  /** The release that this run is; omitted if it was not accepted. */
   readonly release:
     | { readonly name: string; readonly isAnchor: boolean; readonly isLast: boolean }
     | undefined;
-  /** Why its run ended before all planned trials; `undefined` unless it ended itself. */
+  /** Why its run ended itself before all planned trials; omitted if it did not. */
   readonly stopped: string | undefined;
-  /** Numbers of trials: `valid` ones are neither invalid nor left unchanged by their perturbation. */
+  /** The number of planned trials. */
   readonly planned: number;
+  /** The number of trials that ended. */
   readonly ended: number;
+  /** The number of trials that are neither invalid nor left unchanged by their perturbation. */
   readonly valid: number;
+  /** The number of valid trials that were solved. */
   readonly solved: number;
   /** Share of the valid trials that were solved. */
   readonly success: Measured;

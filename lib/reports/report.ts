@@ -52,7 +52,7 @@ export interface ReportOptions {
   readonly origins?: readonly Origin[];
   /** Set where arguments could refer to results of other calls in the same reply. */
   readonly references?: true | undefined;
-  /** Number of trials planned; omitted where it is not told. */
+  /** Number of trials planned; omitted where it is not known. */
   readonly planned?: number | undefined;
   /** The models with their options, to find names that are one model at several thinking budgets. */
   readonly models?: readonly ModelEntry[] | undefined;
@@ -224,8 +224,8 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
         "and a model that abstained was right" +
         (misled === 0
           ? "."
-          : `. In ${misled} of them documents mislead, which no model can see: there neither a wrong answer nor ` +
-            "abstaining tells anything of a model."),
+          : `. In ${misled} of them documents mislead, which no model can see: there a wrong answer or ` +
+            "abstaining says nothing about a model."),
     ),
     ...noteOf(
       ({ untold }) => untold === true,

@@ -54,7 +54,7 @@ export function questionsFault(suite: Suite, cells: readonly Cell[]): PlanFault 
   const faulty = perturbations.find((id) => id.split("+").some(isFault));
   const injecting = perturbations.find(isInjecting);
   const fault = first === undefined
-    ? judge === undefined ? undefined : "judge goes with call sets: there is none"
+    ? judge === undefined ? undefined : "judge needs a call set: there is none"
     : questions.length < cells.length
     ? "questions of call sets and other tasks must be in suites of their own: both are there"
     : graphs !== undefined
@@ -218,7 +218,7 @@ export function everyFault(
   const other = cells.find((cell) => !isCase(cell));
   if (other !== undefined) {
     return [
-      "gate.every is about cases of your own tests",
+      "gate.every needs cases of your own tests",
       `there is ${canonicalJson(other)}; leave out every, or bound the rate of all by successRate`,
     ];
   }

@@ -27,7 +27,7 @@ export function assertSamePart(
   if (plan.traces) {
     throw cannot(
       `resume ${path}`,
-      "what models say now cannot be added to what was recorded",
+      "recorded conversations cannot be continued",
       "it is of --traces; begin another journal",
     );
   }

@@ -57,7 +57,7 @@ export function planWave(plan: Plan, request: WaveRequest): PlannedWave {
   if (plan.rule === undefined) {
     throw cannot(
       `run ${subject}`,
-      "--wave needs a sequential gate, after whose looks waves end",
+      "--wave needs a sequential gate",
       "it has none",
     );
   }

@@ -188,7 +188,7 @@ function advice(
   policy: CompletePolicy,
   { cells, groups, unit: { many, option } }: Size,
 ): string {
-  if (policy.margin === 0) return `With margin 0 no number of ${many} is surely enough`;
+  if (policy.margin === 0) return `With margin 0 no number of ${many} is certain to be enough`;
   let needed: number;
   try {
     needed = isUpgrade(policy)
@@ -196,7 +196,7 @@ function advice(
       : rateSampleSize(policy.successRate, policy.margin, policy);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return `No number of ${many} that can be planned is surely enough: take another margin`;
+    return `No number of ${many} that can be planned is certain to be enough: choose another margin`;
   }
   // A call set has a fixed number of questions, too few for a gate that plans its own size.
   if (option === null) return `It takes ${needed} ${many}, or a larger margin`;

@@ -46,13 +46,12 @@ export interface RunSettings {
   readonly references?: boolean;
   /**
    * The gate of each model, strategy and perturbation: against a success rate, or against a baseline on
-   * the same graphs. In a test file only the gate's own test can fail then; without it each unsolved case
-   * fails.
+   * the same graphs. With it, only the gate's own test can fail; without it, each unsolved case does.
    */
   readonly gate?: GatePolicy;
   /**
    * Whether the test file fails if the gate does not decide, as `deno test --filter` can leave its test
-   * out; default `false`: that is only said. Not for parts of a run, by `--only` or `--shard` or `--wave`,
+   * out; default `false`: a line says so. Not for parts of a run, by `--only` or `--shard` or `--wave`,
    * whose gate is decided elsewhere.
    */
   readonly requireGate?: boolean;

@@ -136,8 +136,8 @@ export const OPTIONS = {
     flag: {
       value: "M",
       help:
-        "this model in place of the suite's judge, whose prompt it is asked with; without it, a judge that " +
-        "is simulated gives way to a model of `--model` that is not",
+        "the judge, in place of the suite's, with its prompt; default: the suite's, or the model of `--model` " +
+        "where only the suite's is simulated",
     },
   },
   router: {
@@ -145,8 +145,8 @@ export const OPTIONS = {
     flag: {
       value: "M",
       help:
-        "this model in place of those that strategies of the suite name for the stage `route`; without it, " +
-        "simulated ones of any stage give way as a judge does",
+        "the model of the stage `route`, in place of those of the suite's strategies; default as for `--judge`, " +
+        "for every stage",
     },
   },
   reasoningEffort: {
@@ -192,8 +192,8 @@ export const OPTIONS = {
     flag: {
       ...{ name: "base-url", value: "U", read: address },
       help:
-        "the server of all models but `sim:...` and those of a provider, also of those that name one; default " +
-        "OpenAI's",
+        "the server of all models, also of those that name one, except `sim:...` and those of a provider; " +
+        "default OpenAI's",
     },
   },
   strategies: {
@@ -282,15 +282,15 @@ export const OPTIONS = {
   gate: {
     about:
       "The gate of each model, strategy and perturbation: against a success rate, or against " +
-      "a baseline on the same graphs. In a test file only the gate's own test can fail then; " +
-      "without it each unsolved case fails.",
+      "a baseline on the same graphs. With it, only the gate's own test can fail; " +
+      "without it, each unsolved case does.",
     type: "GatePolicy",
     places: CODE,
     schema: GATE_POLICY,
   },
   requireGate: {
     about: "Whether the test file fails if the gate does not decide, as `deno test --filter` can " +
-      "leave its test out; default `false`: that is only said. Not for parts of a run, by `--only` or " +
+      "leave its test out; default `false`: a line says so. Not for parts of a run, by `--only` or " +
       "`--shard` or `--wave`, whose gate is decided elsewhere.",
     places: [...TESTS, "deno test"],
     schema: z.boolean(),
@@ -358,8 +358,8 @@ export const OPTIONS = {
     flag: {
       value: "D",
       help: "records the replies of models in the folder D, one file for each trial; with " +
-        `\`${AUTO}\` the recordings of the file, or in \`recordings/\`, answer what they have, ` +
-        "also of tests that were renamed, and only the rest is asked and recorded",
+        `\`${AUTO}\` the recordings of the file, or in \`recordings/\`, answer the requests that they have, ` +
+        "also of renamed tests, and only the others are sent and recorded",
     },
   },
   replay: {
@@ -392,8 +392,7 @@ export const OPTIONS = {
       value: "F",
       help:
         "judges the recorded conversations in F, a file of JSON, JSON lines or a journal, in place of " +
-        "models: none is asked, and no tool is run; `score traces` does so and tells by its exit code what " +
-        "came out",
+        "models: none is asked, and no tool is run; `score traces` does the same, with exit codes",
     },
   },
   budget: {

@@ -64,7 +64,10 @@ export interface PlanData {
   readonly suite: string;
   /** The gate, if there is one. */
   readonly gate?: CompletePolicy | undefined;
-  /** The stopping rule of a sequential gate. */
+  /**
+   * The stopping rule of a sequential gate: the stakes of its bets (`lambda`), the errors of passing (`alpha`) and of
+   * failing (`beta`), and the graphs between two looks, of a fixed gate, and at most.
+   */
   readonly rule?: SequentialRule | undefined;
   /** The budget. */
   readonly budget?: Budget | undefined;
@@ -74,20 +77,20 @@ export interface PlanData {
   readonly baseURL?: string | undefined;
   /** The paths of its call sets, by name. They do not affect the trials. */
   readonly places?: Readonly<Record<string, string>> | undefined;
-  /** Set if only the benchmark's own file has its model, server or agent. */
+  /** Set if only the test's own file can run a trial again, as it has the model, server or agent. */
   readonly ownCode?: true | undefined;
   /**
-   * A hash of the text of each file that its own code stands in, by its path from the first of them; omitted
-   * where these cannot be read. They do not decide which trials there are.
+   * By path from the test file, a hash of the text of each file of the test, which resuming compares; omitted where
+   * these cannot be read.
    */
   readonly sources?: Readonly<Record<string, string>> | undefined;
-  /** The path of its test file, from the folder of the run; omitted where that is not above it. */
+  /** The path of the test file, from the folder of the run; omitted where that is not above it. */
   readonly file?: string | undefined;
   /** The baseline file that is written once the gate passes, as there was none when the run began. */
   readonly records?: string | undefined;
-  /** Set if recorded conversations stand for what models say, so that no trial can be added to these. */
+  /** Set if recorded conversations replace models (`--traces`): nothing can resume the run. */
   readonly traces?: true | undefined;
-  /** The tests beside the cases that are not run; omitted if there are none. */
+  /** The tests of the suite that are not in the plan; omitted if there are none. */
   readonly leftOut?: LeftOut | undefined;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
@@ -111,9 +114,9 @@ export interface Plan extends PlanData {
 
 /** The names of tests of a suite that are not in its plan. */
 export interface LeftOut {
-  /** Those that are skipped, over which nothing is decided. */
+  /** The names of skipped tests. */
   readonly skipped?: readonly string[];
-  /** Those that could not be used, without which nothing can be decided. */
+  /** The names of tests that cannot be used: without them nothing is decided. */
   readonly refused?: readonly string[];
 }
 

@@ -110,9 +110,7 @@ function finishText(trials: readonly TrialSummary[]): string | undefined {
   const names = [...new Set(reasons)].map((reason) => printable(reason, 60));
   return names.length === 0
     ? undefined
-    : `${
-      countText(reasons.length, "trial")
-    } with a reply that ended for a reason that is not known, ` +
+    : `${countText(reasons.length, "trial")} with a reply that has an unknown finish reason ` +
       `and counts as whole: ${listText(names, MAX_NAMED)}`;
 }
 

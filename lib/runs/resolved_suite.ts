@@ -19,18 +19,27 @@ import { type ModelEntry, modelName } from "../models/entry.ts";
 
 /** All that determines the trials. */
 export interface ResolvedSuite {
+  /** The version of the generator of tasks. */
   readonly generator: number;
+  /** The seed from which the seeds of all trials follow. */
   readonly seed: number;
+  /** The number of tasks of each cell. */
   readonly graphs: number;
+  /** The kinds of tasks, without seeds. */
   readonly cells: readonly Cell[];
   /** Set if cells that differ only in their irrelevant functions share their core graphs. */
   readonly pair?: "distractors";
+  /** The models of the suite. */
   readonly models: readonly ModelEntry[];
   /** The program that works on the tasks, without the keys in its environment; omitted without one. */
   readonly agent?: CommandAgent;
+  /** The strategies of the suite; one without options is its id. */
   readonly strategies: readonly (string | StrategyEntry)[];
+  /** The ids of perturbations; `none` for none. */
   readonly perturbations: readonly string[];
+  /** The number of trials of each task. */
   readonly repetitions: number;
+  /** The limits of each trial. */
   readonly limits: Limits;
   /** Set if arguments may refer to results of other calls of the same reply. */
   readonly references?: true;
@@ -40,7 +49,7 @@ export interface ResolvedSuite {
   readonly judge?: JudgeEntry;
   /** A hash of each custom case's question and assertions; omitted without any. */
   readonly cases?: Readonly<Record<string, string>>;
-  /** What holds for the trials of single cases in place of the above; omitted where nothing does. */
+  /** By case, the settings that replace those of the suite; omitted without any. */
   readonly tests?: Readonly<Record<string, TestSettings>>;
   /**
    * The hashes of each custom case and of what is under test with it, by which results are compared case by case.

@@ -113,11 +113,11 @@ function assertFlags(
     ],
     [
       only !== undefined && kept !== undefined,
-      `--only goes without ${kept}: it runs one trial and does not keep it`,
+      `--only cannot be used with ${kept}: it runs one trial and does not keep it`,
     ],
     [
       only !== undefined && serve,
-      "--only goes without --serve: it runs one trial, whose test tells it",
+      "--only cannot be used with --serve: it runs one trial, which its test shows",
     ],
     [
       part !== undefined && gate !== undefined && journal === undefined,

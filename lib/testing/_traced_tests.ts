@@ -71,11 +71,11 @@ export function tracedTests<Test extends TracedTest>(
   const table: [when: boolean | undefined, rule: string][] = [
     [
       (record ?? replay ?? auto) !== undefined,
-      "--traces goes without recordings: both stand for what models say",
+      "--traces cannot be used with recordings: both replace models",
     ],
     [
       resume,
-      "--traces goes without --resume: they are judged at once; name a new file for the journal",
+      "--traces cannot be used with --resume: they are judged at once; name a new file for the journal",
     ],
     [
       gate?.sequential,

@@ -112,7 +112,7 @@ export interface Tool extends ToolSchema {
 export interface ToolCallOptions {
   /** Aborts on timeouts, and when the call is cancelled. */
   readonly signal?: AbortSignal;
-  /** The id of the model's call, where a framework tells it. */
+  /** The id of the model's call, where a framework gives it. */
   readonly callId?: string;
   /** Takes the images and audio of the result; omitted where only text goes on. */
   readonly [TAKE_MEDIA]?: (media: readonly MediaPart[]) => void;

@@ -45,7 +45,7 @@ export interface OfferedTool extends Pick<ToolSchema, "name" | "description"> {
 export interface Transcript {
   /** The system text; omitted without one. */
   readonly system?: Kept<string>;
-  /** Who the simulated user is, which his model alone was told; omitted without one. */
+  /** Who the simulated user is, which only his own model sees; omitted without one. */
   readonly scenario?: Kept<string>;
   /** What was said before the question; omitted where nothing was. */
   readonly history?: Kept<Shown["history"]>;

@@ -64,9 +64,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   /** The name of the suite. */
   readonly suite: string;
   /**
-   * The model requested, the one named in the replies (empty if there were none), whether it is a program,
-   * the API used, if known, and whether the model may call nothing or must call, be it one function; omitted if it is
-   * free.
+   * The `requested` model; the one named in the replies (`served`; several are joined by ", ", empty without a reply);
+   * whether a simulated model took part; the API, if known; `toolChoice` if the model may call nothing or must call.
    */
   readonly model: {
     readonly requested: string;
@@ -77,9 +76,17 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   };
   /** `false` if the perturbation found nothing to change; else omitted. */
   readonly changed?: false;
-  /** What keeps a model from the right answer of a perturbed task; omitted where nothing does. */
+  /**
+   * Why nothing that the model was shown leads to the answer of a perturbed task: the question lacks a value
+   * (`removed`), a function is denied, nothing links a parameter to its value (`unlinked`), or descriptions link it to
+   * another (`misleading`). Omitted otherwise.
+   */
   readonly unsolvable?: Obstacle;
-  /** How it ended. */
+  /**
+   * How it ended: `turn_limit` if a simulated user had more to say than he may write, `filtered` if a content filter
+   * left nothing of a reply, `agent_error` if an agent of your own threw or returned no text, `invalid` if
+   * infrastructure failed.
+   */
   readonly outcome: Outcome;
   /** Whether it ended with the right answer. */
   readonly solved: boolean;
@@ -98,17 +105,17 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly domain?: string;
   /** The failures of its calls. */
   readonly failures: readonly Failure[];
-  /** The reference its calls were compared to for the views in its events; omitted without any. */
+  /** What the `parameters` of its calls are compared with; omitted without any. */
   readonly oracle?: "truth";
   /** The parameter failures that none of its calls could show, by the schemas of its tools; omitted without any. */
   readonly impossible?: readonly ParameterFailureType[];
   /** The behaviours it showed. */
   readonly behaviours: readonly Behaviour[];
-  /** Token usage of all models. */
+  /** Tokens of all models but judges and simulated users. */
   readonly usage: Usage;
   /**
-   * Whether it was seen what the model of an agent of the user's own called: if not, unknown names and unreadable
-   * arguments are not known, without replies tokens neither. Omitted for models.
+   * Whether the requests of an agent of your own were seen. If not, wrong names and unreadable arguments are unknown,
+   * and without replies tokens too. Omitted for models.
    */
   readonly agent?: "watched" | "unwatched";
   /** Usage of models other than the requested one, by stage; omitted without any. */
@@ -125,13 +132,12 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly reason?: string;
   /** What must change before any trial of the model can be valid; omitted if that is not known. */
   readonly permanent?: Permanent;
-  /** Set if only words say so, which a server may quote and a model choose. */
+  /** Set if only the words of an error say so, which a server may quote from the model. */
   readonly byWords?: true;
-  /** Set if it is invalid as its assertions were used wrongly: nothing is wrong with its replies. */
+  /** Set if it is invalid as its assertions were used wrongly; its replies are fine. */
   readonly misjudged?: true;
   /**
-   * What went wrong when what was made for it was disposed of, which changes nothing of how it ended; omitted where
-   * nothing did.
+   * Why its clean-up failed, which does not change how it ended; omitted where it did not fail.
    */
   readonly cleanUp?: string;
   /** Set if no model was asked: all replies came from recordings. */
@@ -142,18 +148,20 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly replayedResults?: number;
   /** Tokens of invalid attempts before it, from its recording; omitted without any. */
   readonly replaced?: Usage;
-  /** Set if those failed for nothing that a model can cause. */
+  /** Set if a model cannot have caused those. */
   readonly replacedIdle?: true;
   /**
-   * What distinguishes its replies from any others, also when they are replayed; omitted if they were neither recorded
-   * nor replayed.
+   * A key of its replies, which a replay keeps; omitted if they were neither recorded nor replayed.
    */
   readonly draw?: string;
-  /** Where its replies come from; omitted if they were neither recorded nor replayed. */
+  /**
+   * The `runs` in which its replies were drawn, and the runs of replies that are gone (`lost`); omitted if they were
+   * neither recorded nor replayed.
+   */
   readonly origin?: Origin;
   /**
-   * What its model saw at its beginning, and what changed in the state; omitted for tasks whose texts are known from
-   * their specification, and if the run keeps none.
+   * What its model saw at its beginning, and what changed in the state; omitted for tasks that can be made again from
+   * their seeds, and if the run keeps none.
    */
   readonly transcript?: Transcript;
   /** Everything that happened, in order. */

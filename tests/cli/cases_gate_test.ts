@@ -21,5 +21,5 @@ Deno.test("plan --cases sizes gates over cases in trials of each", async () => {
   const { sizes, cases } = JSON.parse(json!.stdout);
   assertEquals(cases, { cases: 12, absolute: 63, paired: 73, changed: 6 });
   assertEquals(Math.ceil(sizes.absolute / 12), 63);
-  assertStringIncludes(alone!.stderr, "--every goes with --cases");
+  assertStringIncludes(alone!.stderr, "--every needs --cases");
 });

@@ -121,7 +121,7 @@ Deno.test("toolgate generate --trial gives the prompt of a journal's trial", asy
   const ofCase = (name: string) => graph.replace(/core=.* model/, `case=${name} seed=1 model`);
   for (
     const [line, message] of [
-      [[graph, "--core", "4"], /--trial goes without --core/],
+      [[graph, "--core", "4"], /--trial cannot be used with --core/],
       [[ofCase("mine")], /of a test of your own: it is c/],
       [
         [ofCase("oracle"), "--format", "dot"],
@@ -292,7 +292,7 @@ Deno.test("toolgate run ends with one message, and nothing kept, where a model c
     [401, "wrong", 2, /refuses the key.*OPENAI_API_KEY/],
     [404, "The model `m` does not exist", 2, /there is no such model: check its name/],
     [404, "404 page not found", 2, /knows no such address: check http.*\/v1/],
-    [402, "pay", 3, /out of credit/],
+    [402, "pay", 3, /has no credit left/],
     [429, "quota", 3, /the server asks to wait 7200 seconds, too long/, { "retry-after": "7200" }],
     [undefined, "", 3, /nothing listens at 127\.0\.0\.1:\d+: start the server/],
   ] as const;

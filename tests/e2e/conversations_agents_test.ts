@@ -150,6 +150,6 @@ Deno.test("a recorded conversation is replayed without a key, without its user, 
   assertEquals(await trialsOf(place, "replayed", how, `--replay=${kept}`), recorded);
   const { all } = await run(place, { ...how, system: "Be kind." }, `--replay=${kept}`).finished;
   assertStringIncludes(all, "it has another request 1 of stage user");
-  assertStringIncludes(all, "what the model under test is asked with is another");
+  assertStringIncludes(all, "the model under test is asked something else");
   assertEquals(server.asked.length, 2 * before);
 });

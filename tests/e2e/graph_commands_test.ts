@@ -113,7 +113,7 @@ Deno.test("graph and init say in one line what cannot be used", async () => {
       [[SHOP, `--options=${bad}`], /get_order\.nothing/],
       [[SHOP, "--calls=2,x"], /--calls must be whole numbers/],
       [[SHOP, "--calls=8", "--sample=3"], /chains of 8 calls/],
-      [[SHOP, "--record=get_order"], /--record goes with --options/],
+      [[SHOP, "--record=get_order"], /--record needs --options/],
       [[SHOP, `--options=${bad}`, "--record=nothing"], /there is no such tool/],
       [[SHOP, `--options=${bad}`, "--record=get_order"], /--base-url is not given/],
       [[writing, `--options=${bad}`, "--record=drop"], /marked read-only by its server/],

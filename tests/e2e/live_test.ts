@@ -126,7 +126,7 @@ Deno.test("--serve without the permission to listen, or for one trial, is refuse
     assertEquals([told.code, told.stderr.trim().split("\n").length], [2, 1], told.all);
   }
   const one = await toolgate(["run", "--serve", "--only", "x"]);
-  assertMatch(one.stderr, /--only goes without --serve/);
+  assertMatch(one.stderr, /--only cannot be used with --serve/);
 });
 
 Deno.test("view serves a folder whose journal grows, and once that is whole the report", async () => {

@@ -159,7 +159,7 @@ Deno.test("a replay answers with the results of recorded tools, and asks no serv
     const { all: lost, requests } = await run({}, "--replay=rec");
     assertMatch(
       lost,
-      /Cannot replay http:\/\/127.0.0.1:\d+\/api.json as rec must have what it said/,
+      /Cannot replay http:\/\/127.0.0.1:\d+\/api.json as rec must have a recording of it/,
     );
     assertEquals(requests, 0);
   });

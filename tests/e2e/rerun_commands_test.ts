@@ -68,7 +68,7 @@ Deno.test("toolgate run --only tells a dozen lines of a trial, and every call wi
   assertMatch(brief!.stdout, /\n {2}\.\.\. 22 more calls: --story=full\n$/);
   assertEquals([full!.code, calls(full!.stdout)], [0, 30], full!.all);
   assertEquals(whole!.code, 2);
-  assertStringIncludes(whole!.stderr, "--story goes with --only");
+  assertStringIncludes(whole!.stderr, "--story needs --only");
 });
 
 Deno.test("toolgate run asks a model's own server again, unless another is named", async () => {

@@ -294,7 +294,7 @@ Deno.test("score traces: each kind of trace is an ordinary trial of its test as 
         ...["--", `--out=${out}`, "--resume", `--traces=${place.path}/traces.jsonl`],
       ]);
       assertEquals(anew.code, 1, anew.all);
-      assertStringIncludes(anew.all, "--traces goes without --resume");
+      assertStringIncludes(anew.all, "--traces cannot be used with --resume");
       assertEquals(Deno.readTextFileSync(out), kept);
     },
   );

@@ -225,7 +225,7 @@ Deno.test("planSuite() refuses a floor that no outcome can reach, and takes the 
   assertThrows(
     () => casePlan({ every: 0.9 }, [], 40, graphs),
     InputError,
-    "gate.every is about cases of your own tests: there is",
+    "gate.every needs cases of your own tests: there is",
   );
   assertThrows(
     () => casePlan({ every: 0.9 }, 2, 40, { repetitions: 2 }),

@@ -99,7 +99,7 @@ Deno.test("a verdict is invalid where a trial's task had no answer, and stays wh
     kind: "invalid",
     reason:
       "1 of 60 trials are on tasks without an answer: under RD nothing links their parameters any more " +
-      '(with cues: "names", names tell what belongs together)',
+      '(with cues: "names", names show what belongs together)',
   });
 });
 

@@ -386,31 +386,31 @@ Deno.test("planSuite() refuses a ceiling without what it is about", () => {
     ],
     [
       { behaviours: { followed_injection: 0 } },
-      "gate.atMost.behaviours.followed_injection is about instructions that II injects",
+      "gate.atMost.behaviours.followed_injection needs the perturbation II, which injects instructions",
       [["none"], ["none", "RD+CF"]].map((perturbations) => ({ perturbations })),
       { perturbations: ["none", "CF+II"] },
     ],
     [
       { failures: { function_not_found: 0.1, incorrect_value: 0.1 } },
-      "gate.atMost.failures.incorrect_value is about the values of generated tasks",
+      "gate.atMost.failures.incorrect_value needs generated tasks",
       [{ tasks: [{ case: "oracle" }] }],
       { tasks: [{ case: "oracle" }, { core: 3, depth: 1 }] },
     ],
     [
       { failures: { wrong_id: 0.1 } },
-      "gate.atMost.failures.wrong_id is about the ids of tests with chain",
+      "gate.atMost.failures.wrong_id needs tests with chain",
       [{ tasks: [{ core: 3, depth: 1 }] }],
       { tasks: [{ core: 3, depth: 1 }, { case: "own" }] },
     ],
     [
       { behaviours: { needless_call: 0.2 } },
-      "gate.atMost.behaviours.needless_call is about the probe of this name",
+      "gate.atMost.behaviours.needless_call needs the probe of this name",
       [{}, { tasks: [{ case: ["oracle", "forced_choice"] }] }],
       { tasks: [{ case: ["oracle", "needless_call"] }] },
     ],
     [
       { unmended: 0.3 },
-      "gate.atMost.unmended is about calls that the strategy repair sends back",
+      "gate.atMost.unmended needs the strategy repair, which sends calls back",
       [
         {},
         ...[["plain", "retry"], ["restate+alternative"]].map((strategies) => ({ strategies })),

@@ -166,8 +166,8 @@ Deno.test("describeVerdict() of a sequential gate that ends undecided tells why 
   assertEquals(ended.kind, "undecided");
   assertStringIncludes(
     describeVerdict(ended, policy),
-    "At 1.5 times the size of a fixed gate a sequential one ends: the model lies too close to " +
-      "the edge to tell.",
+    "A sequential gate ends at 1.5 times the size of a fixed one: the model is too close to " +
+      "the limit to decide.",
   );
   const stopped = decide(once(10, 2), policy, { rule, stopped: BUDGET });
   assertStringIncludes(

@@ -221,7 +221,7 @@ Deno.test("a server that fails alike each time may be unable to read the calls o
   await using server = serving(failing);
   const ask = (tools: (typeof ADD)[]) =>
     assertRejects(() => server.model({ retries: 2 }).reply(asked({ tools })), InfrastructureError);
-  const note = /the same error came each time, as where a server cannot read calls/;
+  const note = /the same error came each time: the server may be unable to read calls/;
   assertMatch((await ask([ADD])).message, note);
   assertEquals(note.test((await ask([])).message), false);
 });

@@ -123,7 +123,7 @@ for (const { api, replyName, hello, calling } of WIRES) {
       assertEquals([server.received.length, retryable, rateLimited], [1, false, false]);
       assertStringIncludes(
         message,
-        "its account is out of credit, which no waiting changes: 429 You",
+        "its account has no credit left: 429 You",
       );
     });
   }

@@ -142,15 +142,15 @@ Deno.test("forecast() does not take repetitions for further graphs", () => {
   assert(few.warnings[0]!.startsWith("the gate cannot pass: not even if all 4 graphs"));
 });
 
-Deno.test("forecast() promises no number of graphs where none is surely enough", () => {
+Deno.test("forecast() promises no number of graphs where none is certain to be enough", () => {
   for (const gate of [{ ...RATE, margin: 0 }, { ...UPGRADE, margin: 0 }]) {
     const [warning] = forecastOf(gate, { graphs: 50 }).warnings;
-    assert(warning!.endsWith("With margin 0 no number of graphs is surely enough"), warning);
+    assert(warning!.endsWith("With margin 0 no number of graphs is certain to be enough"), warning);
   }
   // More than ten million trials.
   for (const gate of [{ ...RATE, margin: 0.00001 }, { ...UPGRADE, margin: 0.00001 }]) {
     const [warning] = forecastOf(gate, { graphs: 3 }).warnings;
-    assert(warning!.endsWith("surely enough: take another margin"), warning);
+    assert(warning!.endsWith("certain to be enough: choose another margin"), warning);
   }
 });
 

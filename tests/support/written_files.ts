@@ -1,6 +1,7 @@
 /**
  * What `deno task tables` writes: what the table of options comes to, which is types, the JSON schema of suite
- * files and tables in docs/; and the list of what the names of tests say that holds.
+ * files and tables in docs/; the tables of fields in docs/contracts.md, which come from doc comments; and the list of
+ * what the names of tests say that holds.
  */
 
 import { z } from "zod";
@@ -9,6 +10,7 @@ import { WORDS } from "../../lib/reports/_glossary.ts";
 import type { NamedFlag } from "../../lib/runs/flags.ts";
 import { flagsAt, type Option, OPTIONS } from "../../lib/runs/options.ts";
 import { deno, ROOT } from "./child.ts";
+import { contractTables } from "./contract_tables.ts";
 import { whatHolds } from "./fidelity.ts";
 import { SCHEMA_PATH, suiteSchema } from "./suite_schema.ts";
 
@@ -140,7 +142,10 @@ export async function writtenFiles(): Promise<Map<string, string>> {
     [TYPES_PATH, typesFile()],
     [SCHEMA_PATH, JSON.stringify(await suiteSchema(), null, 2)],
   ]);
-  for (const [file, mark, table] of TABLES) {
+  const contracts = "docs/contracts.md";
+  const fields = [...await contractTables(Deno.readTextFileSync(`${ROOT}/${contracts}`))]
+    .map(([mark, table]) => [contracts, mark, () => table] as const);
+  for (const [file, mark, table] of [...TABLES, ...fields]) {
     const path = `${ROOT}/${file}`;
     const text = files.get(path) ?? Deno.readTextFileSync(path);
     const [start, end] = [`<!-- ${mark}: deno task tables -->`, `<!-- end of ${mark} -->`];

@@ -127,8 +127,12 @@ Deno.test("benchmark() writes over nothing that it must not, and says so before 
       /Cannot keep the report of benchmark .*old\.html .*(bench 1 has|another one, bench 1, has)/,
     ],
     ["", [`--out=${path}/a.jsonl`, `--report=${path}/older.html`], /Cannot begin the journal/],
-    ["", [only, `--report=${path}/2.html`], /--only goes without --report: it runs one trial/],
-    ["", [only, `--out=${path}/b.jsonl`], /--only goes without --out: it runs one trial/],
+    [
+      "",
+      [only, `--report=${path}/2.html`],
+      /--only cannot be used with --report: it runs one trial/,
+    ],
+    ["", [only, `--out=${path}/b.jsonl`], /--only cannot be used with --out: it runs one trial/],
     ["", [`--report=${path}/x.txt`, `--out=${path}/x.txt`], taken],
     ["", [`--report=${path}/old.txt`, `--out=${path}/old.txt`, "--resume"], /is not JSON/],
     // What a gate compares with is read, and may be shared.

@@ -202,7 +202,7 @@ Deno.test("runTools() refuses options that there are not", async () => {
     assertStringIncludes(await faultOf({ [name]: 1 }), "Unrecognized key: ");
   }
   assertStringIncludes(await faultOf({ strategy: "wishful" }), "must be one of plain");
-  assertStringIncludes(await faultOf({ attempts: 3 }), "goes with repair only");
+  assertStringIncludes(await faultOf({ attempts: 3 }), "needs the strategy repair");
   assertStringIncludes(await faultOf({ strategy: "repair", attempts: 0 }), "at attempts: must be");
 });
 

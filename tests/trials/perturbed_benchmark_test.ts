@@ -88,7 +88,7 @@ Deno.test("benchmark() without a gate: who makes something up has not abstained"
   }
   // Documents that mislead are no fault of a model.
   const told = casesOf(finished, "misled").map(({ error }) => error).join("\n");
-  assertMatch(told, /^AssertionError: The trial tells nothing of the model: SD misleads/m);
+  assertMatch(told, /^AssertionError: The trial says nothing about the model: SD misleads/m);
 });
 
 Deno.test("run --perturbation takes the place of the suite's, and bad ones are told", async () => {

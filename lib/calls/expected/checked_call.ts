@@ -110,7 +110,7 @@ export class CheckedCall {
     const ignored = this.#ignore.map(pathText).join(", ");
     return `${tool}(${valueText(this.#arguments, MAX_TEXT_LENGTH)}${
       this.#partial ? ", and others" : ""
-    }${ignored === "" ? "" : `, but for ${printable(ignored, MAX_TEXT_LENGTH)}`})`;
+    }${ignored === "" ? "" : `, except ${printable(ignored, MAX_TEXT_LENGTH)}`})`;
   }
 }
 

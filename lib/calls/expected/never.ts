@@ -43,7 +43,7 @@ export function assertReadable(
   );
   if (unclear === undefined) return;
   throw cannot(
-    `tell whether ${expected} was called`,
+    `decide whether ${expected} was called`,
     "a call that is written as text must show it",
     `${unclear.where} has one${
       unclear.tool === "" ? " without a readable name" : ` of ${printable(unclear.tool, 100)}`

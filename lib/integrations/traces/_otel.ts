@@ -218,7 +218,7 @@ function itemsOf(
     }
     if (!span.hasFailed && !output.some(({ kind }) => kind === "reply")) {
       span.at.fail(
-        "must have gen_ai.output.messages: instrumentations keep what was said only when told to",
+        "must have gen_ai.output.messages: turn on the recording of message contents in the instrumentation",
         `a span ${operationOf(span)} has none`,
       );
     }

@@ -36,7 +36,7 @@ export const MEANINGS = {
   "cut off": { finish: "length" },
   "too long": { why: "the conversation exceeds its context length" },
   "too large": { why: "the request is larger than its rate limit" },
-  credit: { why: "its account is out of credit, which no waiting changes", permanent: "credit" },
+  credit: { why: "its account has no credit left", permanent: "credit" },
   key: {
     why:
       "the server refuses the key, or the key may not use this model: set the right one in its " +

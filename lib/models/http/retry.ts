@@ -277,7 +277,7 @@ async function bounded<Request extends Asked, Reply extends object>(
   return await inTime((own) => attempt(request, own), { timeout, outOfTime, signal });
 }
 
-const SAME = "; the same error came each time, as where a server cannot read calls of a model";
+const SAME = "; the same error came each time: the server may be unable to read calls of the model";
 
 /** Returns `error` with the number of attempts in its message, and why the server's wish was not heeded. */
 function withAttempts(

@@ -132,13 +132,13 @@ function differences(
     return [
       last.request < request
         ? `it ends with request ${last.request}, and this run makes more`
-        : "it was made less often there",
+        : "the recording has it fewer times",
     ];
   }
   if (other.hash === hashed.hash) {
     return [
       other.error === undefined
-        ? "the same request was made less often there"
+        ? "the recording has this request fewer times"
         : `the model ran out of ${file.seconds} seconds there, and has ${
           seconds ?? "no limit of"
         } now`,
@@ -162,7 +162,7 @@ function differences(
   if (difference === undefined) {
     return [
       stage === "user"
-        ? "what the model under test is asked with is another"
+        ? "the model under test is asked something else"
         : "its hash does not match its request: the file was changed",
     ];
   }

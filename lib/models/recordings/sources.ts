@@ -48,8 +48,8 @@ export async function recordedSource<Said>(
   if (mode === "replay") {
     const error = cannot(
       `replay ${of}`,
-      `${folder} must have what it said of its tools`,
-      `it has not; record it with --record=${folder}, or --auto=${folder}`,
+      `${folder} must have a recording of it`,
+      `there is none; record it with --record=${folder}, or --auto=${folder}`,
     );
     throw trial?.fail(error) ?? error;
   }

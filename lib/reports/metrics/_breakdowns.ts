@@ -109,14 +109,14 @@ const OPTIONS: readonly Crossing[] = [
   },
   {
     id: "names",
-    title: "Success by what names tell",
+    title: "Success by what names show",
     source: "beyond section 3.2",
     axis: "names",
     along: ({ task }) => task.names ?? "random",
   },
   {
     id: "cues",
-    title: "Success by whether names tell the types of variables",
+    title: "Success by whether names show the types of variables",
     axis: "cues",
     along: ({ task }) => task.cues ?? "none",
   },

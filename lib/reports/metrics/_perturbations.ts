@@ -215,7 +215,7 @@ const FAILURE_RATES = ratesMetric(armsOf, {
   id: "failure-rates",
   title: "Failure rates under perturbations",
   note:
-    "share of the trials that tell with a call that has such a failure, where one could; a trial without calls has none; " +
+    "share of trials with a call that has such a failure, of those whose calls could show it; a trial without calls has none; " +
     "any failure: of these five; missed call: a needed call was never made, of trials that need any; either: any failure " +
     "or a missed call",
 });

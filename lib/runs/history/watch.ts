@@ -42,6 +42,7 @@ import { type HistoryPart, lastRelease, type Release } from "./history.ts";
 export interface CanaryReport {
   /** The version of this format. */
   readonly v: 1;
+  /** The name of the suite. */
   readonly suite: string;
   /** The worst of the verdicts: an alarm, then an invalid one. */
   readonly verdict: CanaryVerdict["kind"];
@@ -62,6 +63,7 @@ export interface AgeLimit {
 
 /** The verdict on one served model. */
 export interface WatchedModel extends Variant, CanaryVerdict {
+  /** Whether a program stands in for the model. */
   readonly simulated: boolean;
   /** The served model. */
   readonly served: string;

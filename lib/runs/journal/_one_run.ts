@@ -119,8 +119,8 @@ function unlikePlans(one: BegunJournal, other: BegunJournal): string | undefined
   const all = differences(plan, next);
   const areFiles = all.includes("cells") && [plan, next].every((one) => testsOf(one) !== undefined);
   if (areFiles && [plan, next].some(({ rule }) => rule !== undefined)) {
-    return `${one.path} and ${other.path} are of two test files, each of which its sequential gate ended by ` +
-      "its own trials: decide over each by itself, or run them without sequential";
+    return `${one.path} and ${other.path} are of two test files, each with a sequential gate of its own: ` +
+      "decide over each file by itself, or run both without sequential";
   }
   const fields = areFiles ? differencesOf(commonOf(plan), commonOf(next)).map(ownName) : all;
   if (areFiles && fields.length === 0) return undefined;

@@ -124,7 +124,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
 function readRunLine(value: JsonValue, source: string, count: number): RunLine {
   const line = parseWith(RUN_LINE, value, source);
   if (line.trials === count) return line;
-  throw cannot(`use ${source}`, `it tells of ${line.trials} trials`, `there are ${count}`);
+  throw cannot(`use ${source}`, `it counts ${line.trials} trials`, `there are ${count}`);
 }
 
 /**

@@ -90,7 +90,7 @@ export function assertRight(trial: Trial): void {
   const { outcome, unsolvable, solved } = trial;
   if (unsolvable === "misleading" && !solved && outcome !== "invalid") {
     throw trialError(
-      `The trial tells nothing of the model: ${trial.perturbation} misleads where descriptions alone link ` +
+      `The trial says nothing about the model: ${trial.perturbation} misleads where descriptions alone link ` +
         'parameters. Tasks with cues: "names" can be solved.',
       trial,
       storyAsked(),

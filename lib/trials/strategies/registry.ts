@@ -120,7 +120,7 @@ export function assertReferring(action: string, id: string): void {
     ? "the names of indirection"
     : ids.find((one) => one === "explanation");
   if (other === undefined) return;
-  const rule = `nested references and ${other} do not go together`;
+  const rule = `nested references cannot be used with ${other}`;
   throw cannot(action, rule, `references is true, and the strategy is ${id}`);
 }
 
@@ -239,9 +239,11 @@ export function optionFault(
     ["shots", shots, "few_shot"],
     ["examples", examples, "few_shot"],
   ] as const).find(([, value, owner]) => value !== undefined && !ids.includes(owner));
-  if (unused !== undefined) return { path: [unused[0]], message: `goes with ${unused[2]} only` };
+  if (unused !== undefined) {
+    return { path: [unused[0]], message: `needs the strategy ${unused[2]}` };
+  }
   if (shots !== undefined && examples !== undefined) {
-    return { path: ["shots"], message: "goes without examples, of which all are shown" };
+    return { path: ["shots"], message: "cannot be used with examples" };
   }
   for (const [id, texts] of Object.entries(prompts)) {
     if (!ids.includes(id as StrategyId)) {

@@ -238,7 +238,7 @@ export class Tap implements AsyncDisposable {
     return await saying;
   }
 
-  /** Carries out a call of the agent, which it may have from a reply; by its id there, if the agent tells it. */
+  /** Carries out a call of the agent, which it may have from a reply; by its id there, if the agent gives it. */
   async execute(name: string, written: string, id?: string): Promise<string> {
     const making = this.#execute(name, written, id);
     this.#making.add(making);

@@ -205,7 +205,7 @@ Deno.test("expected calls are told in words", () => {
     [{ tool: "search", arguments: {}, match: "partial" }, "search({}, and others)"],
     [
       { tool: "search", arguments: { a: 1 }, ignore: ["date", "items[*].id"] },
-      'search({"a":1}, but for date, items[*].id)',
+      'search({"a":1}, except date, items[*].id)',
     ],
   ];
   for (const [expected, words] of table) assertEquals(`${new CheckedCall(expected)}`, words);

@@ -209,7 +209,7 @@ Deno.test("readResults() leaves a sequential gate to each test file, which it en
   for (const order of [paths, paths.toReversed()]) {
     assertMatch(
       readResults(order).problem!,
-      /are of two test files, .* decide over each by itself/,
+      /are of two test files, .* decide over each file by itself/,
     );
   }
   assertEquals(readResults([paths[0]!]).problem, undefined);

@@ -149,7 +149,7 @@ Deno.test("no assertion takes a call that is written as text for no call", () =>
     const { message } = assertThrows(() => assertNotCalled(said(text), drop(1)), InputError);
     assertMatch(
       message,
-      /^Cannot tell whether drop\(.*\) was called as .*: text 1 of the model has one/,
+      /^Cannot decide whether drop\(.*\) was called as .*: text 1 of the model has one/,
     );
     assertStringIncludes(message, what);
   }

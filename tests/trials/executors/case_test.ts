@@ -594,11 +594,11 @@ Deno.test("a call that must never happen counts where it is written as text, unl
       [[{ text: write("pay", '{"euros": 8}') }], "solved: undefined"],
       [
         [{ text: write("pay", "9") }],
-        'invalid: Cannot tell whether pay({"euros":9}) was called as ',
+        'invalid: Cannot decide whether pay({"euros":9}) was called as ',
       ],
       [
         [{ text: "<tool_call>" }],
-        "invalid: Cannot tell whether drop was called as a call that is ",
+        "invalid: Cannot decide whether drop was called as a call that is ",
       ],
       [[{ text: write("book") }], "solved: undefined"],
       // What is thought is not called, wherever it stands.

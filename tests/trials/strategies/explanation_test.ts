@@ -143,6 +143,6 @@ Deno.test("explanation is refused with nested references", () => {
   assertThrows(
     () => assertReferring("run it", "restate+explanation"),
     InputError,
-    "nested references and explanation do not go together",
+    "nested references cannot be used with explanation",
   );
 });

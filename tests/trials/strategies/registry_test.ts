@@ -115,9 +115,9 @@ Deno.test("stagesOf() lists the stages of several strategies once", () => {
 
 Deno.test("withStrategy() refuses what cannot be set, with path and rule", () => {
   const table: [string, StrategyOptions, path: string, rule: string][] = [
-    ["restate", { attempts: 1 }, "attempts", "goes with repair only"],
-    ["repair", { rounds: 1 }, "rounds", "goes with backward only"],
-    ["repair+restate", { dereference: false }, "dereference", "goes with indirection only"],
+    ["restate", { attempts: 1 }, "attempts", "needs the strategy repair"],
+    ["repair", { rounds: 1 }, "rounds", "needs the strategy backward"],
+    ["repair+restate", { dereference: false }, "dereference", "needs the strategy indirection"],
     [
       "plain",
       { prompts: { plain: { plan: "{question}" } } },
