@@ -43,8 +43,6 @@ const LAZY = [
 
 /** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
 const USES_DENO = [
-  "models/connect",
-  "models/http/endpoint",
   "models/recordings/_file",
   "models/recordings/_folder",
   "reports/job_summary",
@@ -85,6 +83,12 @@ function namesIn(folder: URL, prefix = ""): string[] {
   ).sort();
 }
 
+/** The modules of lib/ that deno.json gives a name, each runtime its own. */
+const OWN_NAMES: Readonly<Record<string, readonly string[]>> = {
+  "@std/random": ["base/std/random"],
+  "#runtime": ["base/runtime/deno", "base/runtime/node"],
+};
+
 const roomOf = (name: string) => name.split("/")[0]!;
 
 function readSource(name: string): Source {
@@ -92,7 +96,8 @@ function readSource(name: string): Source {
   const text = Deno.readTextFileSync(url);
   const specifiers = specifiersIn(text);
   const modules = specifiers.flatMap((specifier) => {
-    if (specifier === "@std/random") return ["base/std/random"];
+    const own = OWN_NAMES[specifier];
+    if (own !== undefined) return own;
     // Texts of the report's page are no modules.
     if (!specifier.startsWith(".") || !specifier.endsWith(".ts")) return [];
     return [new URL(specifier, url).href.slice(LIB.href.length).replace(/\.ts$/, "")];
@@ -342,7 +347,8 @@ function loadedBy(entry: string): string[] {
         .filter((item) => item !== "") ?? [];
       const areTypes = items.length > 0 && items.every((item) => item.startsWith("type "));
       if (mode !== undefined || areTypes) continue;
-      if (specifier === "@std/random") found.add("lib/base/std/random.ts");
+      const own = OWN_NAMES[specifier!]?.[0];
+      if (own !== undefined) found.add(`lib/${own}.ts`);
       else if (!specifier!.startsWith(".")) found.add(specifier!);
       else found.add(new URL(specifier!, url).href.slice(root.href.length));
     }
