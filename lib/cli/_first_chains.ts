@@ -23,12 +23,13 @@ const FOLDER = "tool_tests";
  * Returns the files of a first suite over the tools of a document or of an MCP server.
  *
  * @param folder The folder of the project.
+ * @param options How tools are read, and the name of the test file.
  * @throws {InputError} If the tools cannot be read, or allow no chain.
  */
 export async function firstChains(
   folder: string,
   operands: readonly string[],
-  options: SourceOptions,
+  { file, ...options }: SourceOptions & { readonly file: string },
 ): Promise<readonly NewFile[]> {
   const { kind, tools, close } = await readToolSource(operands, { ...options, operations: "all" });
   try {
@@ -50,7 +51,7 @@ export async function firstChains(
     return [
       ...files,
       [`${FOLDER}/tool_graph.json`, "{}\n"],
-      [`${FOLDER}/chains_test.ts`, text],
+      [`${FOLDER}/${file}`, text],
     ];
   } finally {
     await close();

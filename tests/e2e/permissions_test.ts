@@ -8,6 +8,7 @@ import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
 import { copy } from "../support/ci.ts";
 import { countingServer, deno, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
+import { LINKED } from "../support/project_files.ts";
 import { recordFile, writeRecords } from "../support/history.ts";
 
 const PAGE = Deno.readTextFileSync(`${ROOT}/docs/ci.md`);
@@ -42,6 +43,7 @@ async function prepare(place: Folder, url: string): Promise<string> {
   for (const name of ["journals", "suites", "files", "f", "page", "b", "l", "mine"]) {
     Deno.mkdirSync(`${whole}/${name}`, { recursive: true });
   }
+  Deno.writeTextFileSync(`${whole}/mine/deno.json`, LINKED);
   const recorded = place.write("recorded.jsonc", suiteAt(url));
   for (
     const { code, all } of await toolgates([
@@ -135,7 +137,7 @@ function filesBelow(path: string): string[] {
 /** How many files a row writes. */
 function written({ what, write }: Row): number {
   const several: Record<string, number> = {
-    "init FOLDER": 5,
+    "init FOLDER": 4,
     "report F --csv DIR": 12,
     // A recording, and the manifest.
     "run SUITE --record D": 2,
