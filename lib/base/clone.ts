@@ -3,12 +3,13 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
+import defer * as fs from "node:fs";
 import defer * as paths from "node:path";
 import defer * as urls from "node:url";
 import toolgate from "../../deno.json" with { type: "json" };
 import { attempt } from "./errors.ts";
 import { resolvePath } from "./output_file.ts";
-import { isGranted } from "#runtime";
 
 /** Returns the folder of the clone that this code runs from; `undefined` if that is a package. */
 export function ownClone(): string | undefined {
@@ -65,5 +66,5 @@ function readLine(path: string): string | undefined {
 
 /** Returns the text of a file; `undefined` if there is none, or it may not be read. */
 function readIfThere(path: string): string | undefined {
-  return attempt(() => Deno.readTextFileSync(path));
+  return attempt(() => fs.readFileSync(path, "utf8"));
 }
