@@ -3,9 +3,12 @@
  * @module
  */
 
-import type { Permission } from "./_types.ts";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import process from "node:process";
+import { isLockedSoon, lockedError, type LockedFile, type Permission } from "./_types.ts";
 
-export type { Permission } from "./_types.ts";
+export type { LockedFile, Permission } from "./_types.ts";
 
 /** Returns true: there are no permissions. */
 export function isGranted(_permission: Permission): boolean {
@@ -14,3 +17,156 @@ export function isGranted(_permission: Permission): boolean {
 
 /** Does nothing: there are no permissions. */
 export function giveUp(_name: Permission["name"]): void {}
+
+/** Returns whether an output goes to a terminal. */
+export function isTerminal(output: "stdout" | "stderr"): boolean {
+  return process[output].isTTY === true;
+}
+
+/** Returns the columns of the terminal; `undefined` if there is none. */
+export function columns(): number | undefined {
+  return process.stdout.columns ?? process.stderr.columns;
+}
+
+/**
+ * Opens a file for writing, or creates a new one, and locks it until it is closed or the process ends.
+ *
+ * @throws If it cannot be opened; with the code `EBUSY` if another process writes to it.
+ */
+export function openLocked(path: string, { create }: { readonly create: boolean }): LockedFile {
+  const file = fs.openSync(path, create ? "wx" : "r+");
+  let unlock = () => {};
+  try {
+    unlock = lock(`${fs.realpathSync(path)}.lock`);
+  } catch (error) {
+    fs.closeSync(file);
+    throw error;
+  }
+  return {
+    get size() {
+      return fs.fstatSync(file).size;
+    },
+    truncate: (size) => fs.ftruncateSync(file, size),
+    write(text) {
+      const bytes = new TextEncoder().encode(text);
+      const end = fs.fstatSync(file).size;
+      for (let at = 0; at < bytes.length;) {
+        at += fs.writeSync(file, bytes, at, bytes.length - at, end + at);
+      }
+    },
+    close() {
+      fs.closeSync(file);
+      unlock();
+    },
+  };
+}
+
+/** The process that holds a lock; its file has this as JSON. */
+interface Holder {
+  readonly pid: number;
+  /** The machine, or the container on it, in which that number is one process. */
+  readonly host: string;
+  /** When the process began, as the system counts it: numbers of processes are given again. */
+  readonly start?: string | undefined;
+}
+
+/**
+ * Locks by a file that is there as long as its process; one that a killed process has left is replaced.
+ *
+ * @returns What unlocks it.
+ */
+function lock(path: string): () => void {
+  const next = `${path}.new`;
+  const own: Holder = { pid: process.pid, host: thisHost(), start: startOf(process.pid) };
+  const text = JSON.stringify(own);
+  if (!isLockedSoon(() => isLocked(path, next, text))) {
+    throw lockedError(held(fs.existsSync(next) ? next : path));
+  }
+  const unlock = () => {
+    process.off("exit", unlock);
+    if (readIfThere(path) === text) fs.unlinkSync(path);
+  };
+  process.on("exit", unlock);
+  return unlock;
+}
+
+/**
+ * Makes the file of a lock; returns `false` where another process is about to.
+ *
+ * @throws If one has it.
+ */
+function isLocked(path: string, next: string, own: string): boolean {
+  if (isWritten(path, own)) return true;
+  const text = readIfThere(path);
+  const holder = holderIn(text);
+  if (holder === undefined) return false;
+  if (holder.host !== thisHost()) throw lockedError(held(path));
+  if (isRunning(holder)) throw lockedError();
+  // Of all processes that find it left behind, one at a time makes this file, which then becomes the lock; one that is
+  // late finds the lock of another.
+  if (!isWritten(next, own)) return false;
+  if (readIfThere(path) === text) {
+    fs.renameSync(next, path);
+    return true;
+  }
+  fs.unlinkSync(next);
+  return false;
+}
+
+function held(path: string): string {
+  return `another run may be writing to it; if none is, delete ${path}`;
+}
+
+/** Writes a new file; returns `false` where one is there. */
+function isWritten(path: string, text: string): boolean {
+  try {
+    fs.writeFileSync(path, text, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Reads who holds a lock; `undefined` of a text that is none, or not yet written. */
+function holderIn(text: string): Holder | undefined {
+  try {
+    const { pid, host, start } = JSON.parse(text);
+    return Number.isSafeInteger(pid) && pid > 0 ? { pid, host, start } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names this machine; and on Linux the container, in which processes have numbers of their own. */
+function thisHost(): string {
+  try {
+    return `${os.hostname()} ${fs.readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    return os.hostname();
+  }
+}
+
+function isRunning({ pid, start }: Holder): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // Another user's process is there, too.
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  return start === startOf(pid);
+}
+
+/** When a process began; `undefined` where the system does not show that, as none but Linux does. */
+function startOf(pid: number): string | undefined {
+  // The name of the program comes before, in parentheses, and may have any characters.
+  return readIfThere(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[19];
+}
