@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
+import defer * as fs from "node:fs";
 import defer * as paths from "node:path";
 import defer * as urls from "node:url";
 import toolgate from "../../deno.json" with { type: "json" };
@@ -37,8 +39,7 @@ export interface Release {
 /** Returns what runs; nobody is asked for a permission. */
 export function ownRelease(): Release {
   const { pathname, protocol } = new URL("../../.git", import.meta.url);
-  const isReadable = protocol === "file:" &&
-    Deno.permissions.querySync({ name: "read", path: pathname }).state === "granted";
+  const isReadable = protocol === "file:" && isGranted({ name: "read", path: pathname });
   return { version: toolgate.version, commit: isReadable ? ownClone()?.commit : undefined };
 }
 
@@ -99,5 +100,5 @@ function readLine(path: string): string | undefined {
 
 /** Returns the text of a file; `undefined` if there is none, or it may not be read. */
 function readIfThere(path: string): string | undefined {
-  return attempt(() => Deno.readTextFileSync(path));
+  return attempt(() => fs.readFileSync(path, "utf8"));
 }

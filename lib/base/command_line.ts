@@ -3,9 +3,12 @@
  * @module
  */
 
-import { attempt } from "./errors.ts";
+import { isGranted } from "#runtime";
+import { attempt, notCapable } from "./errors.ts";
 import defer * as jsonc from "@std/jsonc";
+import defer * as fs from "node:fs";
 import defer * as paths from "node:path";
+import defer * as process from "node:process";
 import defer * as urls from "node:url";
 import { environmentVariable } from "./environment.ts";
 import { printable } from "./json.ts";
@@ -45,7 +48,7 @@ export function callerFolder(): string | undefined {
 
 /** Returns the folder where the user stands; `undefined` if it is gone. */
 function userFolder(): string | undefined {
-  return attempt(() => callerFolder() ?? Deno.cwd());
+  return attempt(() => callerFolder() ?? process.cwd());
 }
 
 /** Resolves `path` in the user's folder, which `deno task` leaves for the project's and has in `INIT_CWD`. */
@@ -57,7 +60,7 @@ export function userPath(path: string): string {
 
 /** Whether a folder is the one that paths begin in: what is said of them needs no more than the user wrote. */
 function isHere(folder: string): boolean {
-  return attempt(() => Deno.cwd() === folder) ?? false;
+  return attempt(() => process.cwd() === folder) ?? false;
 }
 
 /**
@@ -67,7 +70,7 @@ function isHere(folder: string): boolean {
 export function pathForUser(path: string): string {
   const folder = userFolder();
   return attempt(() =>
-    folder === undefined || folder === Deno.cwd() || paths.isAbsolute(path)
+    folder === undefined || folder === process.cwd() || paths.isAbsolute(path)
       ? path
       : paths.relative(folder, path)
   ) ?? path;
@@ -116,10 +119,10 @@ function nearestConfig(folder: string): Readonly<Record<string, unknown>> {
  * @throws If it may not be read.
  */
 function readConfig(path: string): Readonly<Record<string, unknown>> | undefined {
-  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") {
-    throw new Deno.errors.NotCapable(path);
-  }
-  const text = attempt(() => Deno.statSync(path).isFile ? Deno.readTextFileSync(path) : undefined);
+  if (!isGranted({ name: "read", path })) throw notCapable("read", path);
+  const text = attempt(() =>
+    fs.statSync(path).isFile() ? fs.readFileSync(path, "utf8") : undefined
+  );
   return text === undefined ? undefined : fieldsOf(attempt(() => jsonc.parse(text)));
 }
 

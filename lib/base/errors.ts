@@ -141,6 +141,11 @@ export function fileReason(error: unknown): string {
   return FILE_REASONS.get(code) ?? reasonOf(error);
 }
 
+/** Returns the error of a permission that Deno lacks for a path, as Deno itself would throw it. */
+export function notCapable(access: string, path: string): Error {
+  return Object.assign(new Error(`it needs --allow-${access}=${path}`), { name: "NotCapable" });
+}
+
 /** Adds the flag that allows what Deno refused: for reading the file, for writing its folder. */
 function withFlag(refusal: string): string {
   const [, access, file] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];

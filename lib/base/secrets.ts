@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
+import defer * as process from "node:process";
 import { decodeUri } from "./json.ts";
 
 /** Replaces a secret. */
@@ -217,10 +219,12 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
 }
 
 function environmentSecrets(): string[] {
-  if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return [];
-  return Object.entries(Deno.env.toObject()).filter(([name, value]) =>
+  if (!isGranted({ name: "env" })) return [];
+  return Object.entries(process.env).flatMap(([name, value = ""]) =>
     SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET && !PATH.test(value)
-  ).map(([, value]) => value);
+      ? [value]
+      : []
+  );
 }
 
 /** Returns the forms in which a secret may appear in a text. */

@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as process from "node:process";
 import { attempt, inOneLine, InputError, isErrorOf, reasonOf } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
@@ -36,13 +37,13 @@ function urlOf(path: string): string {
 
 /** Returns the URL of the working folder, with which stacks begin the places of files in it. */
 function here(): string {
-  return urlOf(`${Deno.cwd()}/`);
+  return urlOf(`${process.cwd()}/`);
 }
 
 /** Returns the path of a file by its URL: from the working folder, if it is in there. */
 export function shownFile(url: string): string {
   const file = decodeURIComponent(new URL(url).pathname);
-  const folder = `${Deno.cwd()}/`;
+  const folder = `${process.cwd()}/`;
   return file.startsWith(folder) ? file.slice(folder.length) : file;
 }
 
@@ -57,7 +58,7 @@ function fileOf(place: string): string {
   const folder = here();
   return urlOf(
     file.startsWith(folder)
-      ? `${Deno.cwd()}/${file.slice(folder.length)}`
+      ? `${process.cwd()}/${file.slice(folder.length)}`
       : file.slice("file://".length),
   );
 }

@@ -3,8 +3,8 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import { userPath } from "../base/command_line.ts";
-import * as fs from "node:fs";
 import { attempt, InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { assertServable, type Served, servePage } from "../base/page_server.ts";

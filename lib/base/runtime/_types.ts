@@ -11,6 +11,32 @@ export type Permission =
   | { readonly name: "run"; readonly command?: string }
   | { readonly name: "ffi" | "import" | "sys" };
 
+/** An open file that no other process writes to. */
+export interface LockedFile {
+  /** Its size, in bytes. */
+  readonly size: number;
+  /** Cuts it off behind as many bytes. */
+  truncate(size: number): void;
+  /** Writes all of a text at its end. */
+  write(text: string): void;
+  /** Closes it, and lets others write to it. */
+  close(): void;
+}
+
+/** The error of a file that another process writes to; its message is the reason. */
+export function lockedError(reason = "another run is writing to it"): Error {
+  return Object.assign(new Error(reason), { code: "EBUSY" });
+}
+
+/** Tries to lock something 20 times, within 200 ms: what holds it may be about to let go. */
+export function isLockedSoon(lock: () => boolean): boolean {
+  for (let tries = 0; tries < 20; tries++) {
+    if (lock()) return true;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+  }
+  return false;
+}
+
 /** A server on this machine. */
 export interface Server {
   /** The port that it listens on. */

@@ -4,9 +4,17 @@
  */
 
 import process from "node:process";
-import type { Handle, ModuleNeeds, Permission, Server } from "./_types.ts";
+import {
+  type Handle,
+  isLockedSoon,
+  lockedError,
+  type LockedFile,
+  type ModuleNeeds,
+  type Permission,
+  type Server,
+} from "./_types.ts";
 
-export type { Permission, Server } from "./_types.ts";
+export type { LockedFile, Permission, Server } from "./_types.ts";
 
 /** Returns whether Deno has a permission. */
 export function isGranted(permission: Permission): boolean {
@@ -16,6 +24,46 @@ export function isGranted(permission: Permission): boolean {
 /** Gives up a permission for all of its kind. */
 export function giveUp(name: Permission["name"]): void {
   Deno.permissions.revokeSync({ name });
+}
+
+/** Returns whether an output goes to a terminal. */
+export function isTerminal(output: "stdout" | "stderr"): boolean {
+  return Deno[output].isTerminal();
+}
+
+/**
+ * Returns the columns of the terminal, which may be stdin's.
+ *
+ * @throws If there is none.
+ */
+export function columns(): number | undefined {
+  return Deno.consoleSize().columns;
+}
+
+/**
+ * Opens a file for writing, or creates a new one, and locks it until it is closed or the process ends.
+ *
+ * @throws If it cannot be opened; with the code `EBUSY` if another process writes to it.
+ */
+export function openLocked(path: string, { create }: { readonly create: boolean }): LockedFile {
+  const file = Deno.openSync(path, { read: !create, write: true, createNew: create });
+  // A program that this process is just starting still holds the lock of a file that was closed.
+  if (!isLockedSoon(() => file.tryLockSync(true))) {
+    file.close();
+    throw lockedError();
+  }
+  return {
+    get size() {
+      return file.statSync().size;
+    },
+    truncate: (size) => file.truncateSync(size),
+    write(text) {
+      file.seekSync(0, Deno.SeekMode.End);
+      const bytes = new TextEncoder().encode(text);
+      for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+    },
+    close: () => file.close(),
+  };
 }
 
 /**

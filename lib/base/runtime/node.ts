@@ -3,14 +3,20 @@
  * @module
  */
 
-import type { IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import defer * as fs from "node:fs";
+import defer * as os from "node:os";
 import process from "node:process";
-import type { ReadableStream as WebStream } from "node:stream/web";
 import { fileURLToPath } from "node:url";
-import type { Handle, ModuleNeeds, Permission, Server } from "./_types.ts";
+import {
+  isLockedSoon,
+  lockedError,
+  type LockedFile,
+  type ModuleNeeds,
+  type Permission,
+} from "./_types.ts";
 
-export type { Permission, Server } from "./_types.ts";
+export { serve } from "./_node_server.ts";
+export type { LockedFile, Permission, Server } from "./_types.ts";
 
 /** Returns true: there are no permissions. */
 export function isGranted(_permission: Permission): boolean {
@@ -20,96 +26,151 @@ export function isGranted(_permission: Permission): boolean {
 /** Does nothing: there are no permissions. */
 export function giveUp(_name: Permission["name"]): void {}
 
+/** Returns whether an output goes to a terminal. */
+export function isTerminal(output: "stdout" | "stderr"): boolean {
+  return process[output].isTTY === true;
+}
+
+/** Returns the columns of the terminal; `undefined` if there is none. */
+export function columns(): number | undefined {
+  return process.stdout.columns ?? process.stderr.columns;
+}
+
 /**
- * Starts a server.
+ * Opens a file for writing, or creates a new one, and locks it until it is closed or the process ends.
  *
- * @throws If it cannot listen.
+ * @throws If it cannot be opened; with the code `EBUSY` if another process writes to it.
  */
-export async function serve(
-  handle: Handle,
-  { hostname, port }: { readonly hostname: string; readonly port: number },
-): Promise<Server> {
-  const { createServer } = await import("node:http");
-  const { Readable } = await import("node:stream");
-  const { pipeline } = await import("node:stream/promises");
-  let isRef = true;
-  const server = createServer(async (incoming, outgoing) => {
-    const gone = new AbortController();
-    outgoing.once("close", () => {
-      if (!outgoing.writableFinished) gone.abort();
-      if (!server.listening) server.closeIdleConnections();
-    });
-    const request = requestOf(incoming, gone.signal);
-    const { status, headers, body } = request === undefined
-      ? new Response(null, { status: 400 })
-      : await handle(request);
-    outgoing.statusCode = status;
-    outgoing.setHeaders(headers);
-    if (!server.listening) outgoing.setHeader("connection", "close");
-    if (body === null) outgoing.end();
-    else {
-      outgoing.flushHeaders();
-      // Who went away misses nothing; a body that breaks off breaks the connection off.
-      await pipeline(Readable.fromWeb(body as WebStream), outgoing).catch(() => {});
-    }
-    // What nobody reads would keep the next request waiting.
-    incoming.resume();
-  });
-  // Clients keep connections, and would find some closed that they have just chosen.
-  server.keepAliveTimeout = 0;
-  server.on("connection", (socket) => void (isRef || socket.unref()));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, hostname, resolve);
-  });
-  const finished = new Promise<void>((resolve) => server.once("close", resolve));
+export function openLocked(path: string, { create }: { readonly create: boolean }): LockedFile {
+  const file = fs.openSync(path, create ? "wx" : "r+");
+  let unlock = () => {};
+  try {
+    unlock = lock(`${fs.realpathSync(path)}.lock`);
+  } catch (error) {
+    fs.closeSync(file);
+    throw error;
+  }
   return {
-    ...{ port: (server.address() as AddressInfo).port, finished },
-    ref: () => void (isRef = true, server.ref()),
-    unref: () => void (isRef = false, server.unref()),
-    async shutdown() {
-      server.close();
-      server.closeIdleConnections();
-      await finished;
+    get size() {
+      return fs.fstatSync(file).size;
     },
-    stop() {
-      server.close();
-      server.closeAllConnections();
+    truncate: (size) => fs.ftruncateSync(file, size),
+    write(text) {
+      const bytes = new TextEncoder().encode(text);
+      const end = fs.fstatSync(file).size;
+      for (let at = 0; at < bytes.length;) {
+        at += fs.writeSync(file, bytes, at, bytes.length - at, end + at);
+      }
+    },
+    close() {
+      fs.closeSync(file);
+      unlock();
     },
   };
 }
 
-/** Returns a request as `fetch` has it; `undefined` for one that has no such form. */
-function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
-  const { method = "", url = "", headersDistinct, headers: { host } } = incoming;
+/** The process that holds a lock; its file has this as JSON. */
+interface Holder {
+  readonly pid: number;
+  /** The machine, or the container on it, in which that number is one process. */
+  readonly host: string;
+  /** When the process began, as the system counts it: numbers of processes are given again. */
+  readonly start?: string | undefined;
+}
+
+/**
+ * Locks by a file that is there as long as its process; one that a killed process has left is replaced.
+ *
+ * @returns What unlocks it.
+ */
+function lock(path: string): () => void {
+  const own = JSON.stringify(
+    { pid: process.pid, host: thisHost(), start: startOf(process.pid) } satisfies Holder,
+  );
+  let state: Error | undefined;
+  if (!isLockedSoon(() => (state = tryLock(path, own)) === undefined)) throw state;
+  const unlock = () => {
+    process.off("exit", unlock);
+    if (readIfThere(path) === own) fs.unlinkSync(path);
+  };
+  process.on("exit", unlock);
+  return unlock;
+}
+
+/** Makes the file of a lock; returns why it cannot. */
+function tryLock(path: string, own: string): Error | undefined {
+  if (isWritten(path, own)) return undefined;
+  const text = readIfThere(path);
+  const holder = holderIn(text);
+  const isOther = holder?.host !== thisHost();
+  if (isOther || isRunning(holder)) {
+    return lockedError(isOther ? held(path) : undefined);
+  }
+  // Of all processes that find it left behind, one makes this file, which then becomes the lock. It may come late, and
+  // find the lock of another one.
+  const next = `${path}.new`;
+  if (!isWritten(next, own)) return lockedError(held(next));
+  if (readIfThere(path) === text) return void fs.renameSync(next, path);
+  fs.unlinkSync(next);
+  return lockedError();
+}
+
+function held(path: string): string {
+  return `another run may be writing to it; if none is, delete ${path}`;
+}
+
+/** Writes a new file; returns `false` where one is there. */
+function isWritten(path: string, text: string): boolean {
   try {
-    const headers = new Headers();
-    for (const [name, values = []] of Object.entries(headersDistinct)) {
-      for (const value of values) headers.append(name, value);
-    }
-    if (method === "GET" || method === "HEAD") {
-      return new Request(`http://${host}${url}`, { method, headers, signal });
-    }
-    const chunks = incoming.iterator({ destroyOnReturn: false });
-    const body = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(new Uint8Array(value));
-      },
-      async cancel() {
-        // Its connection is still needed for the answer.
-        await chunks.return?.();
-        incoming.resume();
-      },
-    });
-    return new Request(
-      `http://${host}${url}`,
-      { method, headers, signal, body, duplex: "half" } as RequestInit,
-    );
+    fs.writeFileSync(path, text, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Reads who holds a lock; `undefined` of a text that is none, or not yet written. */
+function holderIn(text: string): Holder | undefined {
+  try {
+    const { pid, host, start } = JSON.parse(text);
+    return Number.isSafeInteger(pid) && pid > 0 ? { pid, host, start } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Names this machine; and on Linux the container, in which processes have numbers of their own. */
+function thisHost(): string {
+  try {
+    return `${os.hostname()} ${fs.readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    return os.hostname();
+  }
+}
+
+function isRunning({ pid, start }: Holder): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // Another user's process is there, too.
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  return start === startOf(pid);
+}
+
+/** When a process began; `undefined` where the system does not show that, as none but Linux does. */
+function startOf(pid: number): string | undefined {
+  // The name of the program comes before, in parentheses, and may have any characters.
+  return readIfThere(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[19];
 }
 
 /** Returns nothing for `fetch`: the runtime keeps connections, and sends no call again that changes something. */

@@ -3,10 +3,11 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import { z } from "zod";
 import { assertVersion, isShallow, parseWith, readText } from "../../base/input.ts";
 import { sum } from "../../base/numbers.ts";
-import { cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { cannot, cannotFile, errorCode, InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
   isJsonObject,
@@ -275,7 +276,7 @@ export function parseText(content: string, source: string): unknown {
  */
 export function readIfExists(path: string): string | undefined {
   try {
-    const { size } = Deno.statSync(path);
+    const { size } = fs.statSync(path);
     if (size > MAX_FILE_BYTES) {
       throw cannot(
         `use the recording ${path}`,
@@ -285,7 +286,7 @@ export function readIfExists(path: string): string | undefined {
     }
     return readText(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     if (error instanceof InputError) throw error;
     throw cannotFile(`read the recording ${path}`, error);
   }
