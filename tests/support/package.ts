@@ -13,6 +13,7 @@ import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import typescript from "typescript";
 import toolgate from "../../deno.json" with { type: "json" };
+import { PROVIDER_NAMES } from "../../lib/models/providers.ts";
 import { deno, type Folder, folder, ROOT } from "./child.ts";
 
 /** Packages that users install: with this one, or where they use what needs them. */
@@ -20,6 +21,7 @@ const DEPENDENCIES = ["zod"];
 const PEERS = [
   ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
   ...["@scalar/openapi-upgrader", "@scalar/openapi-validator"],
+  ...PROVIDER_NAMES.map((name) => `@ai-sdk/${name}`),
 ];
 
 /** The npm packages of the import map: their names there, and `NAME@VERSION/PATH`. */
@@ -246,11 +248,10 @@ function licencesOf(work: Folder, inputs: readonly string[]): string {
 /** The package.json. */
 function manifest() {
   const ranges = (names: readonly string[]) =>
-    Object.fromEntries(
-      PACKAGES.flatMap(([name, at]) =>
-        names.includes(name) ? [[name, at.slice(at.lastIndexOf("@") + 1)]] : []
-      ),
-    );
+    Object.fromEntries(names.map((name) => {
+      const [, at] = PACKAGES.find(([one]) => one === name) ?? [];
+      return [name, at?.slice(at.lastIndexOf("@") + 1) ?? "*"];
+    }));
   return {
     name: toolgate.name,
     version: toolgate.version,
