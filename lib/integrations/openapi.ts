@@ -266,7 +266,7 @@ const MAX_QUOTED = 500;
  * unseen, where a kept one closes. It is created with this module, as a test that is checked for leaks would be
  * blamed for creating it later.
  */
-const NOT_KEPT = httpClient({ poolMaxIdlePerHost: 0 });
+const NOT_KEPT = httpClient({ isKept: false });
 /** The connections of questions. */
 const KEPT = httpClient();
 /** Redirects that are followed, at most. */
@@ -317,8 +317,8 @@ async function send(request: CallRequest, signal: AbortSignal): Promise<Response
   const headers = new Headers(request.headers);
   for (let redirects = 0;; redirects++) {
     const isQuestion = method === "GET" || method === "HEAD";
-    const client = isQuestion ? KEPT : NOT_KEPT;
-    const init = { method, headers, signal, redirect: "manual", body, client } as const;
+    const connections = isQuestion ? KEPT : NOT_KEPT;
+    const init = { method, headers, signal, redirect: "manual", body, ...connections } as const;
     const response = await reached(url, () => fetch(url, init));
     const location = response.headers.get("location");
     if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;

@@ -181,7 +181,7 @@ export class TestedRun {
       ...{ suite, prices, planned: trials },
       rerun: (trial) => this.rerun(trial),
     });
-    console.error(`${this.name}: live report: ${this.#live.serve()}`);
+    console.error(`${this.name}: live report: ${await this.#live.serve()}`);
   }
 
   /** Awaits the work of a test, unless the run is interrupted. */
