@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isTerminal } from "#runtime";
+import process from "node:process";
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
@@ -29,7 +31,6 @@ import type { Trial } from "../trials/trial.ts";
 import { keepForAgent } from "./command.ts";
 import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { environmentVariable } from "../base/environment.ts";
-import { writeAll } from "../base/open_file.ts";
 import { terminalColumns } from "../base/terminal_width.ts";
 import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
@@ -456,8 +457,8 @@ const USUAL_WIDTH = 80;
 function standardError(): Screen {
   const isDumb = environmentVariable("TERM") === "dumb";
   return {
-    isTerminal: Deno.stderr.isTerminal() && !isDumb,
+    isTerminal: isTerminal("stderr") && !isDumb,
     width: () => terminalColumns() ?? USUAL_WIDTH,
-    write: (text) => writeAll(2, text),
+    write: (text) => void process.stderr.write(text),
   };
 }
