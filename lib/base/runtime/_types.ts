@@ -36,3 +36,30 @@ export function isLockedSoon(lock: () => boolean): boolean {
   }
   return false;
 }
+
+/** A server on this machine. */
+export interface Server {
+  /** The port that it listens on. */
+  readonly port: number;
+  /** Settles when it has closed. */
+  readonly finished: Promise<void>;
+  /** Keeps the process alive, as it does from the beginning. */
+  readonly ref: () => void;
+  /** Lets the process end. */
+  readonly unref: () => void;
+  /** Takes no more requests, and closes once those that it has are answered. */
+  readonly shutdown: () => Promise<void>;
+  /** Closes at once. */
+  readonly stop: () => void;
+}
+
+/** Answers a request, whose signal aborts when the client goes away; must not reject. */
+export type Handle = (request: Request) => Promise<Response>;
+
+/** What a program needs that is a module. */
+export interface ModuleNeeds {
+  /** The host and port that it sends requests to. */
+  readonly host: string;
+  /** The environment variable that it reads. */
+  readonly variable: string;
+}

@@ -6,9 +6,17 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import process from "node:process";
-import { isLockedSoon, lockedError, type LockedFile, type Permission } from "./_types.ts";
+import { fileURLToPath } from "node:url";
+import {
+  isLockedSoon,
+  lockedError,
+  type LockedFile,
+  type ModuleNeeds,
+  type Permission,
+} from "./_types.ts";
 
-export type { LockedFile, Permission } from "./_types.ts";
+export { serve } from "./_node_server.ts";
+export type { LockedFile, Permission, Server } from "./_types.ts";
 
 /** Returns true: there are no permissions. */
 export function isGranted(_permission: Permission): boolean {
@@ -169,4 +177,14 @@ function isRunning({ pid, start }: Holder): boolean {
 function startOf(pid: number): string | undefined {
   // The name of the program comes before, in parentheses, and may have any characters.
   return readIfThere(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[19];
+}
+
+/** Returns nothing for `fetch`: the runtime keeps connections, and sends no call again that changes something. */
+export function httpClient(_options?: { readonly isKept?: boolean }): RequestInit {
+  return {};
+}
+
+/** Returns the command that runs a module as a program. */
+export function moduleCommand(url: string, _needs: ModuleNeeds): string[] {
+  return [process.execPath, fileURLToPath(url)];
 }

@@ -260,7 +260,7 @@ export async function connectTo(
   const library = await loadClient(name);
   const transport = new library.StreamableHTTPClientTransport(url, {
     requestInit: { headers },
-    fetch: (input, init) => fetch(input, { ...init, client: CONNECTIONS }),
+    fetch: (input, init) => fetch(input, { ...init, ...CONNECTIONS }),
   });
   const client = clientOf(library, "auto", answers);
   let dropped: unknown;
@@ -383,7 +383,6 @@ class ProgramTransport implements Transport {
   /** Resolves once its output has been read to the end. */
   #closed: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
 
   /** Starts nothing yet; `readMessage` reads a line. */
   constructor(
@@ -392,26 +391,25 @@ class ProgramTransport implements Transport {
   ) {}
 
   /** Starts the program. */
-  // deno-lint-ignore require-await -- what cannot be started rejects.
   async start(): Promise<void> {
     const { env, ...program } = this.program;
-    const group = startGroup({ ...program, env: { ...readVariables(INHERITED), ...env } });
+    const group = await startGroup({ ...program, env: { ...readVariables(INHERITED), ...env } });
     this.#group = group;
-    const { stdin, stdout, stderr } = group.child;
-    this.#writer = stdin.getWriter();
-    const [output, errors] = [stdout.getReader(), stderr.getReader()];
+    const { child, ended } = group;
     const decoder = new TextDecoder();
-    const answering = each(output, (bytes) => this.#read(bytes));
-    const reading = each(errors, (bytes) => {
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    const answered = new Promise((resolve) => child.stdout.once("close", resolve));
+    child.stdout.on("data", (bytes) => this.#read(bytes));
+    child.stderr.on("data", (bytes) => {
       this.errors = (this.errors + decoder.decode(bytes, { stream: true })).slice(-MAX_ERRORS);
     });
-    group.ended.then(({ code, signal }) => this.end = signal ?? `exit code ${code}`);
+    ended.then(({ code, signal }) => this.end = signal ?? `exit code ${code}`);
     this.#closed = (async () => {
       // A program that left the group may hold both open.
-      await Promise.race([answering, group.ended.then(() => within(GRACE, answering))]);
+      await Promise.race([answered, ended.then(() => within(GRACE, answered))]);
       // What it wrote last, and how it ended, say why.
-      await within(GRACE, Promise.all([reading, group.ended]));
-      await Promise.all([output.cancel(), errors.cancel()]);
+      await within(GRACE, Promise.all([closed, ended]));
+      for (const stream of child.stdio) stream?.destroy();
       this.onclose?.();
     })();
   }
@@ -419,9 +417,9 @@ class ProgramTransport implements Transport {
   /** Sends a message. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing !== undefined) throw new Error("Not connected");
-    const bytes = new TextEncoder().encode(`${jsonText(message)}\n`);
+    const line = `${jsonText(message)}\n`;
     // The end of its output shows that it has ended.
-    await this.#writer!.write(bytes).catch(() => {});
+    await new Promise<void>((resolve) => this.#group!.child.stdin.write(line, () => resolve()));
   }
 
   /** Ends the input of the program, by which it should end, and then all that it started. */
@@ -432,7 +430,7 @@ class ProgramTransport implements Transport {
   async #close(): Promise<void> {
     const group = this.#group;
     if (group === undefined) return;
-    this.#writer!.close().catch(() => {});
+    group.child.stdin.end();
     await within(GRACE, group.ended);
     await group.end();
     await this.#closed;
@@ -465,12 +463,4 @@ class ProgramTransport implements Transport {
       if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
     }
   }
-}
-
-/** Calls a function with each piece of a stream. */
-async function each(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  take: (bytes: Uint8Array) => void,
-): Promise<void> {
-  for (let read = await reader.read(); !read.done; read = await reader.read()) take(read.value);
 }

@@ -155,14 +155,14 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     } catch (error) {
       throw unstarted(command, cwd, error);
     }
-    const { stopped, code, by, output, errors } = ended;
+    const { stopped, code, signal: by, output, errors } = ended;
     if (stopped === "signal") signal?.throwIfAborted();
     const told = (end: string) => `${shown(command)} ${end}${errorsText(errors)}`;
     if (stopped === "time") throw new TimeLimitError(told(`took longer than ${seconds} s`));
     if (stopped === "output") {
       throw new Error(told(`wrote more than ${MAX_OUTPUT} bytes to standard output`));
     }
-    if (by !== undefined) throw new Error(told(`was ended by ${by}`));
+    if (by !== null) throw new Error(told(`was ended by ${by}`));
     if (code !== 0) throw new Error(told(`ended with exit code ${code}`));
     return output.replace(/\r?\n$/, "");
   };
@@ -242,7 +242,7 @@ function unstarted(
   cwd: string | undefined,
   error: unknown,
 ): InfrastructureError {
-  const fault = startFault(error);
+  const fault = startFault(error, cwd);
   const name = printable(command[0]!, 200);
   const reason = fault === "missing"
     ? `there is no program ${name}: install it, or give its path`
