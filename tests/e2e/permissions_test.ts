@@ -108,9 +108,9 @@ const DIRS: Readonly<Record<string, string>> = {
 /** The flags of a row in a folder for paths, each by itself. */
 function pathFlags({ what, read, write }: Row, at: string): string[] {
   const folders: Record<string, string> = {
-    "the suite": "suites/suite.jsonc",
-    "the journals": "journals",
-    "the file": "files",
+    "SUITE": "suites/suite.jsonc",
+    "F": "journals",
+    "FILE": "files",
     "F's folder": "f",
     "PAGE's folder": "page",
     "B's folder": "b",
@@ -227,7 +227,7 @@ Deno.test("each row of deno test runs with what it says", async (context) => {
     );
   const file = benchmarkAt("reached", server.url);
   const rows = ROWS.filter(({ what }) => what.startsWith("deno test"));
-  assertEquals(rows.map(({ net }) => net), rows.map(() => "the models' hosts"));
+  assertEquals(rows.map(({ net }) => net), rows.map(() => "the models"));
   const run = (row: Row, at: string, flags: readonly string[], ...files: string[]) => {
     for (const name of ["f", "page"]) Deno.mkdirSync(`${at}/${name}`, { recursive: true });
     const given = [...GIVEN, `--allow-net=${new URL(server.url).host}`, ...flags];
