@@ -3,6 +3,8 @@
  * @module
  */
 
+import process from "node:process";
+import { isTerminal } from "#runtime";
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
@@ -456,7 +458,7 @@ const USUAL_WIDTH = 80;
 function standardError(): Screen {
   const isDumb = environmentVariable("TERM") === "dumb";
   return {
-    isTerminal: Deno.stderr.isTerminal() && !isDumb,
+    isTerminal: isTerminal("stderr") && !isDumb,
     width: () => terminalColumns() ?? USUAL_WIDTH,
     write: (text) => writeAll(2, text),
   };
