@@ -36,19 +36,14 @@ export class OpenFile implements Disposable {
 
   /** Writes all of a text. */
   write(text: string): void {
-    writeAll(this.#descriptor, text);
+    const bytes = new TextEncoder().encode(text);
+    for (let offset = 0; offset < bytes.length;) {
+      offset += fs.writeSync(this.#descriptor, bytes, offset);
+    }
   }
 
   /** Closes the file. */
   [Symbol.dispose](): void {
     fs.closeSync(this.#descriptor);
-  }
-}
-
-/** Writes all of a text to an open file, such as 2 for stderr. */
-export function writeAll(descriptor: number, text: string): void {
-  const bytes = new TextEncoder().encode(text);
-  for (let offset = 0; offset < bytes.length;) {
-    offset += fs.writeSync(descriptor, bytes, offset);
   }
 }

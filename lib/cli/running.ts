@@ -31,7 +31,6 @@ import type { Trial } from "../trials/trial.ts";
 import { keepForAgent } from "./command.ts";
 import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { environmentVariable } from "../base/environment.ts";
-import { writeAll } from "../base/open_file.ts";
 import { terminalColumns } from "../base/terminal_width.ts";
 import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
@@ -460,6 +459,6 @@ function standardError(): Screen {
   return {
     isTerminal: isTerminal("stderr") && !isDumb,
     width: () => terminalColumns() ?? USUAL_WIDTH,
-    write: (text) => writeAll(2, text),
+    write: (text) => void process.stderr.write(text),
   };
 }

@@ -12,9 +12,20 @@ import type { RetryPolicy } from "./http/retry.ts";
 
 /** The names of all providers; OpenAI's own models are asked without one. */
 export const PROVIDER_NAMES = [
-  ...["amazon-bedrock", "anthropic", "azure", "cerebras", "cohere", "deepseek"] as const,
-  ...["fireworks", "google", "google-vertex", "groq", "mistral"] as const,
-  ...["perplexity", "togetherai", "xai"] as const,
+  "amazon-bedrock",
+  "anthropic",
+  "azure",
+  "cerebras",
+  "cohere",
+  "deepseek",
+  "fireworks",
+  "google",
+  "google-vertex",
+  "groq",
+  "mistral",
+  "perplexity",
+  "togetherai",
+  "xai",
 ] as const;
 
 /** The name of a provider. */

@@ -3,8 +3,8 @@
  * @module
  */
 
-import defer * as fs from "node:fs";
-import defer * as os from "node:os";
+import * as fs from "node:fs";
+import * as os from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { shellQuote } from "../shell_quote.ts";
@@ -89,35 +89,41 @@ interface Holder {
  * @returns What unlocks it.
  */
 function lock(path: string): () => void {
-  const own = JSON.stringify(
-    { pid: process.pid, host: thisHost(), start: startOf(process.pid) } satisfies Holder,
-  );
-  let state: Error | undefined;
-  if (!isLockedSoon(() => (state = tryLock(path, own)) === undefined)) throw state;
+  const next = `${path}.new`;
+  const own: Holder = { pid: process.pid, host: thisHost(), start: startOf(process.pid) };
+  const text = JSON.stringify(own);
+  if (!isLockedSoon(() => isLocked(path, next, text))) {
+    throw lockedError(held(fs.existsSync(next) ? next : path));
+  }
   const unlock = () => {
     process.off("exit", unlock);
-    if (readIfThere(path) === own) fs.unlinkSync(path);
+    if (readIfThere(path) === text) fs.unlinkSync(path);
   };
   process.on("exit", unlock);
   return unlock;
 }
 
-/** Makes the file of a lock; returns why it cannot. */
-function tryLock(path: string, own: string): Error | undefined {
-  if (isWritten(path, own)) return undefined;
+/**
+ * Makes the file of a lock; returns `false` where another process is about to.
+ *
+ * @throws If one has it.
+ */
+function isLocked(path: string, next: string, own: string): boolean {
+  if (isWritten(path, own)) return true;
   const text = readIfThere(path);
   const holder = holderIn(text);
-  const isOther = holder?.host !== thisHost();
-  if (isOther || isRunning(holder)) {
-    return lockedError(isOther ? held(path) : undefined);
+  if (holder === undefined) return false;
+  if (holder.host !== thisHost()) throw lockedError(held(path));
+  if (isRunning(holder)) throw lockedError();
+  // Of all processes that find it left behind, one at a time makes this file, which then becomes the lock; one that is
+  // late finds the lock of another.
+  if (!isWritten(next, own)) return false;
+  if (readIfThere(path) === text) {
+    fs.renameSync(next, path);
+    return true;
   }
-  // Of all processes that find it left behind, one makes this file, which then becomes the lock. It may come late, and
-  // find the lock of another one.
-  const next = `${path}.new`;
-  if (!isWritten(next, own)) return lockedError(held(next));
-  if (readIfThere(path) === text) return void fs.renameSync(next, path);
   fs.unlinkSync(next);
-  return lockedError();
+  return false;
 }
 
 function held(path: string): string {
