@@ -56,6 +56,46 @@ export interface Server {
 /** Answers a request, whose signal aborts when the client goes away; must not reject. */
 export type Handle = (request: Request) => Promise<Response>;
 
+/** A program to start in a process group of its own. */
+export interface ChildStart {
+  /** Its name or path, and its arguments as they are. */
+  readonly command: readonly string[];
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The folder that it runs in; default: that of this process. */
+  readonly cwd?: string | undefined;
+  /** Whether what it writes is read. */
+  readonly isHeard: boolean;
+}
+
+/** A program that was started. */
+export interface Child {
+  readonly pid: number;
+  readonly stdin: WritableStream<Uint8Array>;
+  readonly stdout: ReadableStream<Uint8Array>;
+  readonly stderr: ReadableStream<Uint8Array>;
+  /** Resolves when it ends. */
+  readonly status: Promise<ChildEnd>;
+  /** Sends it a signal. */
+  readonly kill: (signal: "SIGTERM" | "SIGKILL") => void;
+}
+
+/** The end of a program. */
+export interface ChildEnd {
+  /** The exit code; above 128 if a signal ended it. */
+  readonly code: number;
+  /** The signal that ended it; `null` if none did. */
+  readonly signal: string | null;
+}
+
+/** What starts a program. */
+export interface ProgramStart {
+  /** Its path, and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** Variables that its environment has besides those of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
 /** What a program needs that is a module. */
 export interface ModuleNeeds {
   /** The host and port that it sends requests to. */
