@@ -89,41 +89,35 @@ interface Holder {
  * @returns What unlocks it.
  */
 function lock(path: string): () => void {
-  const next = `${path}.new`;
-  const own: Holder = { pid: process.pid, host: thisHost(), start: startOf(process.pid) };
-  const text = JSON.stringify(own);
-  if (!isLockedSoon(() => isLocked(path, next, text))) {
-    throw lockedError(held(fs.existsSync(next) ? next : path));
-  }
+  const own = JSON.stringify(
+    { pid: process.pid, host: thisHost(), start: startOf(process.pid) } satisfies Holder,
+  );
+  let state: Error | undefined;
+  if (!isLockedSoon(() => (state = tryLock(path, own)) === undefined)) throw state;
   const unlock = () => {
     process.off("exit", unlock);
-    if (readIfThere(path) === text) fs.unlinkSync(path);
+    if (readIfThere(path) === own) fs.unlinkSync(path);
   };
   process.on("exit", unlock);
   return unlock;
 }
 
-/**
- * Makes the file of a lock; returns `false` where another process is about to.
- *
- * @throws If one has it.
- */
-function isLocked(path: string, next: string, own: string): boolean {
-  if (isWritten(path, own)) return true;
+/** Makes the file of a lock; returns why it cannot. */
+function tryLock(path: string, own: string): Error | undefined {
+  if (isWritten(path, own)) return undefined;
   const text = readIfThere(path);
   const holder = holderIn(text);
-  if (holder === undefined) return false;
-  if (holder.host !== thisHost()) throw lockedError(held(path));
-  if (isRunning(holder)) throw lockedError();
-  // Of all processes that find it left behind, one at a time makes this file, which then becomes the lock; one that is
-  // late finds the lock of another.
-  if (!isWritten(next, own)) return false;
-  if (readIfThere(path) === text) {
-    fs.renameSync(next, path);
-    return true;
+  const isOther = holder?.host !== thisHost();
+  if (isOther || isRunning(holder)) {
+    return lockedError(isOther ? held(path) : undefined);
   }
+  // Of all processes that find it left behind, one makes this file, which then becomes the lock. It may come late, and
+  // find the lock of another one.
+  const next = `${path}.new`;
+  if (!isWritten(next, own)) return lockedError(held(next));
+  if (readIfThere(path) === text) return void fs.renameSync(next, path);
   fs.unlinkSync(next);
-  return false;
+  return lockedError();
 }
 
 function held(path: string): string {
