@@ -23,9 +23,10 @@ export interface LockedFile {
   close(): void;
 }
 
-/** The error of a file that another process writes to; its message is the reason. */
-export function lockedError(reason = "another run is writing to it"): Error {
-  return Object.assign(new Error(reason), { code: "EBUSY" });
+/** The error of a file that another process writes to; its message is the reason. A lock may be a file of its own. */
+export function lockedError(lock?: string): Error {
+  const hint = lock === undefined ? "" : `; if none is, delete ${lock}`;
+  return Object.assign(new Error(`another run is writing to it${hint}`), { code: "EBUSY" });
 }
 
 /** Tries to lock something 20 times, within 200 ms: what holds it may be about to let go. */

@@ -7,6 +7,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { OpenFile } from "../open_file.ts";
 import { shellQuote } from "../shell_quote.ts";
 import {
   type Child,
@@ -47,40 +48,22 @@ export function columns(): number | undefined {
  * @throws If it cannot be opened; with the code `EBUSY` if another process writes to it.
  */
 export function openLocked(path: string, { create }: { readonly create: boolean }): LockedFile {
-  const file = fs.openSync(path, create ? "wx" : "r+");
-  let unlock = () => {};
+  const { O_APPEND, O_RDWR } = fs.constants;
+  const file = new OpenFile(path, create ? "ax" : O_RDWR | O_APPEND);
   try {
-    unlock = lock(`${fs.realpathSync(path)}.lock`);
+    const unlock = lock(`${fs.realpathSync(path)}.lock`);
+    return Object.assign(file, {
+      // In Windows, what is appended to cannot be cut off.
+      truncate: (size: number) => fs.truncateSync(path, size),
+      close() {
+        file[Symbol.dispose]();
+        unlock();
+      },
+    });
   } catch (error) {
-    fs.closeSync(file);
+    file[Symbol.dispose]();
     throw error;
   }
-  return {
-    get size() {
-      return fs.fstatSync(file).size;
-    },
-    truncate: (size) => fs.ftruncateSync(file, size),
-    write(text) {
-      const bytes = new TextEncoder().encode(text);
-      const end = fs.fstatSync(file).size;
-      for (let at = 0; at < bytes.length;) {
-        at += fs.writeSync(file, bytes, at, bytes.length - at, end + at);
-      }
-    },
-    close() {
-      fs.closeSync(file);
-      unlock();
-    },
-  };
-}
-
-/** The process that holds a lock; its file has this as JSON. */
-interface Holder {
-  readonly pid: number;
-  /** The machine, or the container on it, in which that number is one process. */
-  readonly host: string;
-  /** When the process began, as the system counts it: numbers of processes are given again. */
-  readonly start?: string | undefined;
 }
 
 /**
@@ -89,11 +72,10 @@ interface Holder {
  * @returns What unlocks it.
  */
 function lock(path: string): () => void {
-  const own = JSON.stringify(
-    { pid: process.pid, host: thisHost(), start: startOf(process.pid) } satisfies Holder,
-  );
-  let state: Error | undefined;
-  if (!isLockedSoon(() => (state = tryLock(path, own)) === undefined)) throw state;
+  const [own, next] = [nameOf(process.pid), `${path}.new`];
+  if (!isLockedSoon(() => isLocked(path, next, own))) {
+    throw lockedError(fs.existsSync(next) ? next : path);
+  }
   const unlock = () => {
     process.off("exit", unlock);
     if (readIfThere(path) === own) fs.unlinkSync(path);
@@ -102,26 +84,48 @@ function lock(path: string): () => void {
   return unlock;
 }
 
-/** Makes the file of a lock; returns why it cannot. */
-function tryLock(path: string, own: string): Error | undefined {
-  if (isWritten(path, own)) return undefined;
+/**
+ * Makes the file of a lock; returns `false` where another process is about to.
+ *
+ * @throws If one has it.
+ */
+function isLocked(path: string, next: string, own: string): boolean {
+  if (isWritten(path, own)) return true;
   const text = readIfThere(path);
-  const holder = holderIn(text);
-  const isOther = holder?.host !== thisHost();
-  if (isOther || isRunning(holder)) {
-    return lockedError(isOther ? held(path) : undefined);
+  const [, pid, host] = /^(\d{1,9}) \d* (.+)$/.exec(text) ?? [];
+  if (pid === undefined) return false;
+  if (host !== thisHost() || isRunning(Number(pid)) && nameOf(Number(pid)) === text) {
+    throw lockedError(path);
   }
-  // Of all processes that find it left behind, one makes this file, which then becomes the lock. It may come late, and
-  // find the lock of another one.
-  const next = `${path}.new`;
-  if (!isWritten(next, own)) return lockedError(held(next));
-  if (readIfThere(path) === text) return void fs.renameSync(next, path);
-  fs.unlinkSync(next);
-  return lockedError();
+  // Of all processes that find it left behind, one at a time makes this file, which then becomes the lock; one that is
+  // late finds the lock of another.
+  if (!isWritten(next, own)) return false;
+  const isLeft = readIfThere(path) === text;
+  if (isLeft) fs.renameSync(next, path);
+  else fs.unlinkSync(next);
+  return isLeft;
 }
 
-function held(path: string): string {
-  return `another run may be writing to it; if none is, delete ${path}`;
+/** Names a process: its number, when it began, as numbers are given again, and its machine. Linux alone shows when. */
+function nameOf(pid: number): string {
+  // The name of the program comes before, in parentheses, and may have any characters.
+  const began = readIfThere(`/proc/${pid}/stat`).split(") ").at(-1)!.split(" ")[19] ?? "";
+  return `${pid} ${began} ${thisHost()}`;
+}
+
+/** Names this machine; in Linux also the container, in which processes have numbers of their own. */
+function thisHost(): string {
+  const container = "/proc/self/ns/pid";
+  return `${os.hostname()} ${fs.existsSync(container) ? fs.readlinkSync(container) : ""}`;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // One of another user's is refused, and runs.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
 }
 
 /** Writes a new file; returns `false` where one is there. */
@@ -141,41 +145,6 @@ function readIfThere(path: string): string {
   } catch {
     return "";
   }
-}
-
-/** Reads who holds a lock; `undefined` of a text that is none, or not yet written. */
-function holderIn(text: string): Holder | undefined {
-  try {
-    const { pid, host, start } = JSON.parse(text);
-    return Number.isSafeInteger(pid) && pid > 0 ? { pid, host, start } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Names this machine; and on Linux the container, in which processes have numbers of their own. */
-function thisHost(): string {
-  try {
-    return `${os.hostname()} ${fs.readlinkSync("/proc/self/ns/pid")}`;
-  } catch {
-    return os.hostname();
-  }
-}
-
-function isRunning({ pid, start }: Holder): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // Another user's process is there, too.
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
-  }
-  return start === startOf(pid);
-}
-
-/** When a process began; `undefined` where the system does not show that, as none but Linux does. */
-function startOf(pid: number): string | undefined {
-  // The name of the program comes before, in parentheses, and may have any characters.
-  return readIfThere(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[19];
 }
 
 /** Returns nothing for `fetch`: the runtime keeps connections, and sends no call again that changes something. */
