@@ -26,9 +26,10 @@ let found: { readonly folder: string | undefined; readonly start: string } | und
 
 /**
  * Returns the line that starts a command where the user stands, such as `deno task toolgate gate a.jsonl` for
- * `gate a.jsonl`: by the task `toolgate` of the user's project, else by the name that the project imports, else by
- * this very module. The project's files are read once, when a line is first needed, and only with the permission to
- * read them: nobody is asked for it. Without it the line names the package.
+ * `gate a.jsonl`: in Deno by the task `toolgate` of the user's project, else by the name that the project imports,
+ * else by this very module; elsewhere by the program of the package. The project's files are read once, when a line is
+ * first needed, and only with the permission to read them: nobody is asked for it. Without it the line names the
+ * package.
  *
  * @param rest The command and its arguments, quoted for a shell.
  */
@@ -85,6 +86,8 @@ export function isOwnPath(path: string): boolean {
 }
 
 function startFrom(folder: string | undefined): string {
+  const { deno, bun } = process.versions as Readonly<Record<string, string>>;
+  if (deno === undefined) return bun === undefined ? "npx toolgate" : "bunx toolgate";
   try {
     const { tasks, imports } = folder === undefined ? {} : nearestConfig(paths.resolve(folder));
     if (isOwnTask(fieldsOf(tasks)[TASK])) return `deno task ${TASK}`;
@@ -148,6 +151,8 @@ function thisModule(folder: string | undefined): string {
     const version = new RegExp(`^https://jsr\\.io/${PACKAGE}/([^/]+)/`).exec(href)?.[1];
     return shellQuote(version === undefined ? href : `jsr:${PACKAGE}@${version}/cli`);
   }
+  // A module of a package is no longer the file that this is.
+  if (import.meta.url.endsWith(".js")) return `npm:${BY_NAME}`;
   const path = urls.fileURLToPath(href);
   const relative = folder === undefined ? path : paths.relative(folder, path);
   // Far above, the whole path is easier to read.

@@ -4,6 +4,7 @@
  */
 
 import defer * as process from "node:process";
+import defer * as urls from "node:url";
 import { attempt, inOneLine, InputError, isErrorOf, reasonOf } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
@@ -29,7 +30,7 @@ export function isForeign(url: string): boolean {
 }
 
 /** Returns the URL of a file, whose path may have characters that a URL cannot have. */
-function urlOf(path: string): string {
+export function fileURLOf(path: string): string {
   const url = new URL("file:///");
   url.pathname = path.replaceAll("%", "%25");
   return url.href;
@@ -37,7 +38,7 @@ function urlOf(path: string): string {
 
 /** Returns the URL of the working folder, with which stacks begin the places of files in it. */
 function here(): string {
-  return urlOf(`${process.cwd()}/`);
+  return fileURLOf(`${process.cwd()}/`);
 }
 
 /** Returns the path of a file by its URL: from the working folder, if it is in there. */
@@ -56,7 +57,7 @@ export function lineOf(place: string): { file: string; line: number } {
 function fileOf(place: string): string {
   const file = place.replace(/:\d+:\d+$/, "");
   const folder = here();
-  return urlOf(
+  return fileURLOf(
     file.startsWith(folder)
       ? `${process.cwd()}/${file.slice(folder.length)}`
       : file.slice("file://".length),
@@ -64,7 +65,20 @@ function fileOf(place: string): string {
 }
 
 /** A frame in a file, whose path may have spaces and parentheses; but none of evaluated text. */
-const FRAME = /^\s+at (?!.*\(eval at )(?:async )?(?:.*? \()?(file:.+:\d+:\d+)\)?$/;
+const FRAME =
+  /^\s+at (?!.*\(eval at )(?:async )?(?:.*? \()?((?:file:|\/|[A-Za-z]:[\\/]).+:\d+:\d+)\)?$/;
+
+/** Returns the place that a frame of a stack names, as Deno writes it: other runtimes write paths. */
+function frameOf(line: string): string | undefined {
+  const place = FRAME.exec(line)?.[1];
+  if (place === undefined || place.startsWith("file:")) return place;
+  const [, path, row, column] = /^(.+):(\d+):(\d+)$/s.exec(place)!;
+  const folder = `${process.cwd()}/`;
+  const file = path!.startsWith(folder) ? here() + path!.slice(folder.length) : `file://${path}`;
+  const found = { url: fileURLOf(path!), line: Number(row), column: Number(column) };
+  const source = sources.inStacks ? sourceOf(found) : found;
+  return `${file}:${source.line}:${source.column}`;
+}
 
 /** Returns the places in the user's files that the stack of an error names, the innermost first. */
 export function placesOf({ stack = "", message }: Error): string[] {
@@ -72,7 +86,7 @@ export function placesOf({ stack = "", message }: Error): string[] {
   const at = stack.indexOf(message);
   const frames = at < 0 ? stack : stack.slice(at + message.length);
   return frames.slice(0, MAX_STACK_LENGTH).split("\n")
-    .flatMap((frame) => FRAME.exec(frame)?.[1] ?? [])
+    .flatMap((frame) => frameOf(frame) ?? [])
     .filter((place) => !isForeign(fileOf(place)));
 }
 
@@ -81,6 +95,27 @@ export interface CodePlace {
   readonly url: string;
   readonly line: number;
   readonly column: number;
+}
+
+/** How the place in a source is found, of one in what a runtime has made of it. */
+let sources: {
+  readonly find: (place: CodePlace) => CodePlace | undefined;
+  /** Whether the texts of stacks have other places than the sources. */
+  readonly inStacks: boolean;
+} = { find: (place) => place, inStacks: false };
+
+/** Has places found in the sources, where a runtime does not do so itself. */
+export function findSources(how: typeof sources): void {
+  sources = how;
+}
+
+function sourceOf(place: CodePlace): CodePlace {
+  return attempt(() => sources.find(place)) ?? place;
+}
+
+/** Returns the path of a file and the place in it, for a place in a stack. */
+export function pathOf(place: string): string {
+  return urls.fileURLToPath(fileOf(place)) + /:\d+:\d+$/.exec(place)![0];
 }
 
 /**
@@ -99,11 +134,12 @@ export function callersOf(called: (...args: never) => unknown): CodePlace[] {
     const captured: { stack?: readonly Frame[] } = {};
     Error.captureStackTrace(captured, called);
     return captured.stack!.flatMap((frame) => {
-      const path = frame.getFileName();
-      const isFile = frame.getScriptNameOrSourceURL()?.startsWith("file:");
-      if (!isFile || path === null) return [];
+      const file = frame.getFileName() ?? "";
+      const isFile = /^(file:|\/|[A-Z]:[\\/])/i.test(frame.getScriptNameOrSourceURL() ?? "");
+      if (!isFile || file === "") return [];
+      const url = fileURLOf(file.startsWith("file:") ? urls.fileURLToPath(file) : file);
       const [line, column] = [frame.getLineNumber() ?? 1, frame.getColumnNumber() ?? 1];
-      return [{ url: urlOf(path), line, column }];
+      return [sourceOf({ url, line, column })];
     });
   } catch {
     // They may be locked.
@@ -118,7 +154,7 @@ export function callersOf(called: (...args: never) => unknown): CodePlace[] {
 
 /** A frame as the engine gives it, mapped to the source. */
 interface Frame {
-  /** The path of a file. */
+  /** The path or the URL of a file. */
   getFileName(): string | null;
   getScriptNameOrSourceURL(): string | null;
   getLineNumber(): number | null;

@@ -3,8 +3,8 @@
  * @module
  */
 
-import { isTerminal } from "#runtime";
 import process from "node:process";
+import { isTerminal } from "#runtime";
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
@@ -267,7 +267,7 @@ export async function runPlanned(
   planned: PlannedRun,
   { begun, opened, see, onResult }: Pick<RunOptions, "onResult"> & {
     readonly begun?: () => void;
-    readonly opened?: (running: Run) => void;
+    readonly opened?: (running: Run) => void | Promise<void>;
     readonly see?: (trial: Trial) => void;
   } = {},
 ) {
@@ -286,7 +286,7 @@ export async function runPlanned(
   printForecast(plan, { note: toStderr, warn: (line) => toStderr(`Warning: ${line}`) });
   if (session.recordings !== undefined) console.error(session.recordings.notice);
   running.open();
-  opened?.(running);
+  await opened?.(running);
   const ended = await finish(running, progress, signal, see);
   limiters.tellWaiting();
   for (const line of session.recordings?.summary ?? []) console.error(line);
@@ -352,11 +352,11 @@ export class Interrupt implements Disposable {
   };
 
   constructor() {
-    for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, this.#stop);
+    for (const name of ["SIGINT", "SIGTERM"]) process.on(name, this.#stop);
   }
 
   [Symbol.dispose](): void {
-    for (const name of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(name, this.#stop);
+    for (const name of ["SIGINT", "SIGTERM"]) process.off(name, this.#stop);
   }
 }
 

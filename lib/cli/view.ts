@@ -36,7 +36,7 @@ No browser is started.`,
     assertServable();
     const { read, find } = viewed(operands, options, error);
     read();
-    const server = servePage(find);
+    const server = await servePage(find);
     console.error(`Report: ${server.url}`);
     await server.finished;
     return 0;

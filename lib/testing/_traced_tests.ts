@@ -17,7 +17,7 @@ import { isCase } from "../tasks/task_kind.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Flags } from "./_flags.ts";
-import { type CallSite, ONCE_AND_AHEAD } from "./_register.ts";
+import type { CallSite } from "./_register.ts";
 import { listOf } from "../runs/suite.ts";
 import { nameOf } from "./_variants.ts";
 import type { AnyOptions, ToolSuiteOptions } from "./tool_test_options.ts";
@@ -93,7 +93,6 @@ export function tracedTests<Test extends TracedTest>(
   });
   if (isFirst) {
     site.add({
-      ...ONCE_AND_AHEAD,
       name: `traces of ${printable(path, 200)}`,
       fn: () => assertOwned(file),
     });

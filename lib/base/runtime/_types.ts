@@ -37,3 +37,70 @@ export function isLockedSoon(lock: () => boolean): boolean {
   }
   return false;
 }
+
+/** A server on this machine. */
+export interface Server {
+  /** The port that it listens on. */
+  readonly port: number;
+  /** Settles when it has closed. */
+  readonly finished: Promise<void>;
+  /** Keeps the process alive, as it does from the beginning. */
+  readonly ref: () => void;
+  /** Lets the process end. */
+  readonly unref: () => void;
+  /** Takes no more requests, and closes once those that it has are answered. */
+  readonly shutdown: () => Promise<void>;
+  /** Closes at once. */
+  readonly stop: () => void;
+}
+
+/** Answers a request, whose signal aborts when the client goes away; must not reject. */
+export type Handle = (request: Request) => Promise<Response>;
+
+/** A program to start in a process group of its own. */
+export interface ChildStart {
+  /** Its name or path, and its arguments as they are. */
+  readonly command: readonly string[];
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The folder that it runs in; default: that of this process. */
+  readonly cwd?: string | undefined;
+  /** Whether what it writes is read. */
+  readonly isHeard: boolean;
+}
+
+/** A program that was started. */
+export interface Child {
+  readonly pid: number;
+  readonly stdin: WritableStream<Uint8Array>;
+  readonly stdout: ReadableStream<Uint8Array>;
+  readonly stderr: ReadableStream<Uint8Array>;
+  /** Resolves when it ends. */
+  readonly status: Promise<ChildEnd>;
+  /** Sends it a signal. */
+  readonly kill: (signal: "SIGTERM" | "SIGKILL") => void;
+}
+
+/** The end of a program. */
+export interface ChildEnd {
+  /** The exit code; above 128 if a signal ended it. */
+  readonly code: number;
+  /** The signal that ended it; `null` if none did. */
+  readonly signal: string | null;
+}
+
+/** What starts a program. */
+export interface ProgramStart {
+  /** Its path, and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** Variables that its environment has besides those of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a program needs that is a module. */
+export interface ModuleNeeds {
+  /** The host and port that it sends requests to. */
+  readonly host: string;
+  /** The environment variable that it reads. */
+  readonly variable: string;
+}

@@ -6,10 +6,23 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { OpenFile } from "../open_file.ts";
-import { isLockedSoon, lockedError, type LockedFile, type Permission } from "./_types.ts";
+import { shellQuote } from "../shell_quote.ts";
+import {
+  type Child,
+  type ChildEnd,
+  type ChildStart,
+  isLockedSoon,
+  lockedError,
+  type LockedFile,
+  type ModuleNeeds,
+  type Permission,
+  type ProgramStart,
+} from "./_types.ts";
 
-export type { LockedFile, Permission } from "./_types.ts";
+export { serve } from "./_node_server.ts";
+export type { Child, ChildEnd, LockedFile, Permission, Server } from "./_types.ts";
 
 /** Returns true: there are no permissions. */
 export function isGranted(_permission: Permission): boolean {
@@ -131,4 +144,61 @@ function readIfThere(path: string): string {
   } catch {
     return "";
   }
+}
+
+/** Returns nothing for `fetch`: the runtime keeps connections, and sends no call again that changes something. */
+export function httpClient(_options?: { readonly isKept?: boolean }): RequestInit {
+  return {};
+}
+
+/**
+ * Starts a program.
+ *
+ * @throws If it cannot be started.
+ */
+export async function startChild(
+  { command: [name, ...args], env, cwd, isHeard }: ChildStart,
+): Promise<Child> {
+  const { spawn } = await import("node:child_process");
+  const { Readable, Writable } = await import("node:stream");
+  const output = isHeard ? "pipe" : "ignore";
+  const child = spawn(name!, args, {
+    // Every environment that does not have the name gets its value.
+    ...{ env: { NODE_V8_COVERAGE: undefined, ...env }, cwd, detached: true },
+    stdio: ["pipe", output, output],
+  });
+  const status = new Promise<ChildEnd>((resolve) =>
+    child.once(
+      "exit",
+      (code, signal) => resolve({ code: code ?? 128 + os.constants.signals[signal!], signal }),
+    )
+  );
+  await new Promise<void>((resolve, reject) => child.once("spawn", resolve).on("error", reject));
+  const web = (stream: typeof child.stdout) => Readable.toWeb(stream ?? Readable.from([]));
+  return {
+    ...{ pid: child.pid!, status, stdin: Writable.toWeb(child.stdin!) },
+    ...{ stdout: web(child.stdout), stderr: web(child.stderr) } as Pick<Child, "stdout" | "stderr">,
+    kill: (signal) => child.kill(signal),
+  };
+}
+
+/** Whether a module is the program that was started; its name may be a link to it. */
+export function isMain({ main, url }: Partial<ImportMeta>): boolean {
+  const started = process.argv[1];
+  return main ?? (started !== undefined && fs.realpathSync(started) === fileURLToPath(url!));
+}
+
+/** Returns what runs a file of tests, with flags. */
+export function testStart(file: string, flags: readonly string[]): ProgramStart {
+  const { execPath, execArgv, versions } = process;
+  return {
+    command: [execPath, ...execArgv, versions["bun"] === undefined ? "--test" : "test", file],
+    // Within a test nothing would be run.
+    env: { TOOLGATE_FLAGS: flags.map(shellQuote).join(" "), NODE_TEST_CONTEXT: undefined },
+  };
+}
+
+/** Returns the command that runs a module as a program. */
+export function moduleCommand(url: string, _needs: ModuleNeeds): string[] {
+  return [process.execPath, fileURLToPath(url)];
 }
