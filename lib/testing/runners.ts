@@ -6,11 +6,10 @@
 import * as fs from "node:fs";
 import process from "node:process";
 import * as urls from "node:url";
-import type { SourceMap, SourceMapPayload } from "node:module";
 import { environmentVariable } from "../base/environment.ts";
 import { cannot, isErrorOf } from "../base/errors.ts";
 import { shellQuote, shellWords } from "../base/shell_quote.ts";
-import { type CodePlace, fileURLOf, findSources, pathOf, placesOf } from "../base/user_code.ts";
+import { fileURLOf, pathOf, placesOf } from "../base/user_code.ts";
 
 /** A test. */
 export interface TestDefinition {
@@ -88,8 +87,8 @@ interface Host extends Pick<Runner, "name" | "isTesting"> {
   readonly add: (test: TestDefinition, call: CallAt, isLeftOut: boolean) => void;
   /** Returns arguments that are the user's flags; default: none. */
   readonly arguments?: () => readonly string[];
-  /** What stands before the file on a command line. */
-  readonly start: () => string;
+  /** Returns the command that runs a test file. */
+  readonly command: (file: string) => string;
 }
 
 /** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
@@ -233,8 +232,7 @@ function queueing(host: Host): Runner {
       process.on("exit", work);
       return () => void process.off("exit", work);
     },
-    command: (file, flags) =>
-      `${FLAGS}=${shellQuote(flags.join(" "))} ${host.start()} ${shellQuote(file)}`,
+    command: (file, flags) => `${FLAGS}=${shellQuote(flags.join(" "))} ${host.command(file)}`,
   };
 }
 
@@ -260,8 +258,6 @@ function node(): Runner {
     readonly after: Register;
   };
   const { argv, execArgv } = process;
-  const { findSourceMap } = process.getBuiltinModule("node:module");
-  findSources({ find: (place) => sourceIn(findSourceMap(pathIn(place)), place), inStacks: false });
   const isChild = environmentVariable("NODE_TEST_CONTEXT") !== undefined;
   const path = () => fs.realpathSync(argv[1]!);
   let isOnly = false;
@@ -291,19 +287,32 @@ function node(): Runner {
       };
       import(file).then(() => load(false), () => load(true));
     },
-    add({ name, fn, ignore }, call, isLeftOut) {
+    add(test, call, isLeftOut) {
       isOnly ||= isLeftOut;
-      const run = (context: { diagnostic(line: string): void }) =>
-        fn({ name, note: (line) => Promise.resolve(context.diagnostic(line)) });
-      call(testing.test, name, { skip: ignore || isLeftOut, timeout: Infinity }, run);
+      const run = told(test, (error) => {
+        // Only the stack is printed.
+        const { name, message, stack = "" } = error;
+        if (!stack.includes(message)) {
+          error.stack = stack.replace(name, () => `${name}: ${message}`);
+        }
+        return error;
+      });
+      const skip = test.ignore || isLeftOut;
+      call(
+        testing.test,
+        test.name,
+        { skip, timeout: Infinity },
+        (context: { diagnostic(line: string): void }) =>
+          run({ note: (line) => Promise.resolve(context.diagnostic(line)) }),
+      );
     },
-    start() {
+    command(file) {
       const kept = execArgv.flatMap((option, place) => {
         if (SWITCHES.test(option)) return [option];
         if (!LOADERS.test(option)) return [];
         return option.includes("=") ? [option] : [option, execArgv[place + 1] ?? ""];
       });
-      return ["node", ...new Set(kept.map(shellQuote)), "--test"].join(" ");
+      return ["node", ...kept, "--test", file].map(shellQuote).join(" ");
     },
   });
 }
@@ -314,21 +323,9 @@ function vitest(api: {
   readonly afterAll: Register;
   readonly expect: { getState(): { readonly testPath: string } };
 }): Runner {
-  // Not documented: without them places are those in what vitest has made of the file.
-  const worker = (): {
-    readonly config?: { readonly testNamePattern?: RegExp };
-    readonly evaluatedModules?: {
-      getModuleSourceMapById(id: string): { readonly map: SourceMapPayload } | null;
-    };
-  } => Reflect.get(globalThis, "__vitest_worker__") ?? {};
-  const { SourceMap } = process.getBuiltinModule("node:module");
-  findSources({
-    find(place) {
-      const found = worker().evaluatedModules?.getModuleSourceMapById(pathIn(place));
-      return found ? sourceIn(new SourceMap(found.map), place) : undefined;
-    },
-    inStacks: true,
-  });
+  /** What selects tests by their names, which only vitest's own modules are told. */
+  const pattern = (): RegExp | undefined =>
+    Reflect.get(globalThis, "__vitest_worker__")?.config?.testNamePattern;
   return queueing({
     name: "vitest",
     path: () => api.expect.getState().testPath,
@@ -338,15 +335,14 @@ function vitest(api: {
       api.describe("", { concurrent: false, shuffle: false }, async () => {
         const names = loaded(false);
         // Where no test is selected, vitest calls no hook.
-        const pattern = worker().config?.testNamePattern;
-        if (!names.some((name) => pattern?.test(name) ?? true)) await finish();
+        if (!names.some((name) => pattern()?.test(name) ?? true)) await finish();
       });
     },
     add({ name, fn, ignore: skip, only }) {
       const options = { skip, only, timeout: 0, retry: 0, repeats: 0, concurrent: false };
       api.test(name, options, () => fn({ name, note: printed }));
     },
-    start: () => "npx vitest run",
+    command: (file) => `npx vitest run ${shellQuote(file)}`,
   });
 }
 
@@ -363,61 +359,46 @@ function bun({ describe, test, afterAll }: {
       afterAll(finish, 0);
       describe("", () => void loaded(false));
     },
-    add({ name, fn, ignore, only, refused }) {
+    add(one) {
+      const { name, ignore, only, refused } = one;
       const { serial } = test;
+      const run = told(one, framed);
       // What a group throws fails the file also where the name is not selected.
-      if (refused !== undefined) {
-        describe(name, () => {
-          throw framed(refused);
-        });
-        return;
-      }
+      if (refused !== undefined) return void describe(name, () => run({ note: printed }));
       const register = ignore ? serial.skip : only ? serial.only : serial;
-      const run = async () => {
-        try {
-          await fn({ name, note: printed });
-        } catch (error) {
-          throw framed(error);
-        }
-      };
-      register(name, run, { timeout: 0, retry: 0, repeats: 0 });
+      register(name, () => run({ note: printed }), { timeout: 0, retry: 0, repeats: 0 });
     },
-    start: () => "bun test",
+    // Without a folder it would be a part of names.
+    command: (file) => `bun test ${shellQuote(file.startsWith("/") ? file : `./${file}`)}`,
   });
+}
+
+/** Returns an error whose place bun shows: it reads a stack only of an error that had none, and of that paths. */
+function framed({ name, message }: Error, place: string | undefined): Error {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const error = new Error(message);
+  Error.stackTraceLimit = stackTraceLimit;
+  const stack = place === undefined ? name : `${name}\n    at test (${pathOf(place)})`;
+  return Object.assign(error, { name, stack });
 }
 
 function printed(line: string): Promise<void> {
   return Promise.resolve(console.log(line));
 }
 
-/** Returns an error whose frames bun shows, those in the user's files: it reads a stack only of an error without any. */
-function framed(error: unknown): unknown {
-  if (!isErrorOf(error, Error)) return error;
-  const [place] = placesOf(error);
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  const told = new Error(error.message);
-  Error.stackTraceLimit = stackTraceLimit;
-  told.name = error.name;
-  // Only paths are read, of functions that have a name.
-  told.stack = place === undefined ? told.name : `${told.name}\n    at test (${pathOf(place)})`;
-  return told;
-}
-
-function pathIn({ url }: CodePlace): string {
-  return urls.fileURLToPath(url);
-}
-
-/** Returns the place in a source by its map, unless that is another file, such as one that was compiled before. */
-function sourceIn(
-  map: SourceMap | undefined,
-  { url, line, column }: CodePlace,
-): CodePlace | undefined {
-  const origin = map?.findOrigin(line, column);
-  if (origin === undefined || !("lineNumber" in origin)) return undefined;
-  const file = origin.fileName.replace(/^file:\/\//, "");
-  if (!url.endsWith(encodeURI(file.split("/").at(-1)!))) return undefined;
-  return { url, line: origin.lineNumber, column: origin.columnNumber };
+/** Runs a test, of which a runner prints what another function makes of an error of this library. */
+function told(
+  { name, fn }: TestDefinition,
+  tell: (error: Error, place: string | undefined) => Error,
+): (context: Pick<TestContext, "note">) => Promise<void> {
+  return async ({ note }) => {
+    try {
+      await fn({ name, note });
+    } catch (error) {
+      throw isErrorOf(error, Error) ? tell(error, placesOf(error)[0]) : error;
+    }
+  };
 }
 
 /** Loads the functions of a runner; those that only it has are not known here. */
