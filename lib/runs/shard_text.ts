@@ -19,24 +19,17 @@ export const MAX_SHARDS = 999_999;
 
 /**
  * Where systems that start a job many times number its machines: the variable of the index, what the first one has, the
- * variable of how many there are, and that of the step from one to the next.
+ * variable of how many there are, and that of the step from one to the next. They are `parallel` of GitLab, array jobs
+ * of Slurm and of AWS Batch, and Indexed Jobs of Kubernetes; the last one is for a matrix of GitHub, which has
+ * `strategy.job-index` and `strategy.job-total` in expressions alone.
  */
-const SYSTEMS: readonly (readonly [index: string, first: string, count?: string, step?: string])[] =
-  [
-    // `parallel` of GitLab.
-    ["CI_NODE_INDEX", "1", "CI_NODE_TOTAL"],
-    // Array jobs of Slurm and of AWS Batch, and Indexed Jobs of Kubernetes.
-    [
-      "SLURM_ARRAY_TASK_ID",
-      "SLURM_ARRAY_TASK_MIN",
-      "SLURM_ARRAY_TASK_COUNT",
-      "SLURM_ARRAY_TASK_STEP",
-    ],
-    ["AWS_BATCH_JOB_ARRAY_INDEX", "0", "AWS_BATCH_JOB_ARRAY_SIZE"],
-    ["JOB_COMPLETION_INDEX", "0"],
-    // For a matrix of GitHub, which has `strategy.job-index` and `strategy.job-total` in expressions alone.
-    ["TOOLGATE_SHARD_INDEX", "0", "TOOLGATE_SHARD_TOTAL"],
-  ];
+const SYSTEMS = [
+  "CI_NODE_INDEX 1 CI_NODE_TOTAL",
+  "SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_MIN SLURM_ARRAY_TASK_COUNT SLURM_ARRAY_TASK_STEP",
+  "AWS_BATCH_JOB_ARRAY_INDEX 0 AWS_BATCH_JOB_ARRAY_SIZE",
+  "JOB_COMPLETION_INDEX 0",
+  "TOOLGATE_SHARD_INDEX 0 TOOLGATE_SHARD_TOTAL",
+].map((line) => line.split(" ") as [index: string, ...others: string[]]);
 
 /**
  * Parses a shard such as `2/5`; `auto` and `auto/5` stand for that of this machine, which the environment says.
@@ -62,23 +55,22 @@ function readShard(text: string): Shard | undefined {
 
 function ownShard(text: string): Shard {
   const found = SYSTEMS.filter(([index]) => environmentVariable(index) !== undefined);
-  if (found.length !== 1) {
-    const names = (found.length === 0 ? SYSTEMS : found).map(([index]) => index);
-    const state = found.length === 0
+  const [words] = found;
+  if (words === undefined || found.length > 1) {
+    const names = (words === undefined ? SYSTEMS : found).map(([index]) => index);
+    const state = words === undefined
       ? `none of ${names.join(", ")} is set, or Deno may not read it (--allow-env)`
       : `${names.join(" and ")} are set`;
     fail(text, "one variable must have the index of this machine", state);
   }
-  const isNumber = (word: string) => /^\d+$/.test(word);
-  const [index, first, count, step = 1] = found[0]!.map((word) =>
-    isNumber(word!) ? word : environmentVariable(word!)
-  );
+  const read = (word: string) => /^\d+$/.test(word) ? word : environmentVariable(word);
+  const [index, first, count, step = 1] = words.map(read);
   const place = (Number(index) - Number(first)) / Number(step) + 1;
   const shard = readShard(`${place}/${text.split("/")[1] ?? count}`);
   // What is started again in part has another count: its shards would be others.
   if (shard !== undefined && (count === undefined || Number(count) === shard.of)) return shard;
-  const state = found[0]!.filter((word) => !isNumber(word!))
-    .map((name) => `${name} is ${environmentVariable(name!) ?? "not set"}`);
+  const state = words.filter((word) => read(word) !== word)
+    .map((name) => `${name} is ${read(name) ?? "not set"}`);
   return fail(text, "index and count must be those of one shard of N", state.join(", "));
 }
 
