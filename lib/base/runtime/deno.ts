@@ -102,10 +102,9 @@ export function httpClient({ isKept = true }: { readonly isKept?: boolean } = {}
  *
  * @throws If it cannot be started.
  */
-// deno-lint-ignore require-await -- other runtimes wait.
-export async function startChild(
+export function startChild(
   { command: [name, ...args], env, cwd, isHeard }: ChildStart,
-): Promise<Child> {
+): Child | Promise<never> {
   const output = isHeard ? "piped" : "null";
   return new Deno.Command(name!, {
     ...{ args, env, clearEnv: true, detached: true },
