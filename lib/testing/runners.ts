@@ -65,7 +65,7 @@ export interface Runner {
   readonly atEnd: (check: () => void) => void;
   /** Calls a function when the process exits; returns what takes it back. */
   readonly onExit: (work: () => void) => () => void;
-  /** Returns the command that runs a test file with flags, each quoted for a shell. */
+  /** Returns the command that runs a test file with flags. */
   readonly command: (file: string, flags: readonly string[]) => string;
 }
 
@@ -141,7 +141,8 @@ function deno(): Runner {
     atEnd: (check) => void listen("unload", check),
     onExit: (work) => listen("unload", work),
     command: (file, flags) =>
-      ["deno test -A --no-check", shellQuote(file), "--", ...flags].join(" "),
+      ["deno test -A --no-check", shellQuote(file), "--", ...flags.map((one) => flagText(one))]
+        .join(" "),
   };
 }
 
@@ -232,8 +233,22 @@ function queueing(host: Host): Runner {
       process.on("exit", work);
       return () => void process.off("exit", work);
     },
-    command: (file, flags) => `${FLAGS}=${shellQuote(flags.join(" "))} ${host.command(file)}`,
+    command: (file, flags) =>
+      `${FLAGS}=${shellQuote(flags.map((one) => flagText(one, doubleQuote)).join(" "))} ${
+        host.command(file)
+      }`,
   };
+}
+
+/** A flag for a shell; only its value is quoted. */
+function flagText(flag: string, quote = shellQuote): string {
+  const [, name, value] = /^(--[\w-]+=)(.*)$/s.exec(flag) ?? [];
+  return name === undefined ? quote(flag) : name + quote(value!);
+}
+
+/** Quotes a word of a variable's value, which is quoted itself. */
+function doubleQuote(word: string): string {
+  return shellQuote(word) === word || /["$`\\]/.test(word) ? shellQuote(word) : `"${word}"`;
 }
 
 /** The variable that has the flags where a runner passes none to test files. */
@@ -360,7 +375,8 @@ function bun({ describe, test, afterAll }: {
 }): Runner {
   return queueing({
     name: "bun",
-    path: () => process.argv[1]!,
+    // The arguments have the first of several files.
+    path: () => Reflect.get(globalThis, "Bun").main,
     isTesting: () => true,
     begin(_file, loaded, finish) {
       afterAll(finish, 0);
