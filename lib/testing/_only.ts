@@ -90,15 +90,9 @@ export function rerunLine(
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
     runner().command(
       pathForUser(shownFile(runner().file())),
-      [`--only=${id}`, ...keptArguments(runner().flags(), texts)].map(flagText),
+      [`--only=${id}`, ...keptArguments(runner().flags(), texts)],
     ),
   ].join(" ");
-}
-
-/** A flag for a shell; only its value is quoted. */
-function flagText(argument: string): string {
-  const [, name, value] = /^(--[\w-]+=)(.*)$/s.exec(argument) ?? [];
-  return name === undefined ? shellQuote(argument) : name + shellQuote(value!);
 }
 
 /** The names and servers of the models that a trial asks: its own, those of its strategy, and the judge. */

@@ -65,7 +65,7 @@ export interface Runner {
   readonly atEnd: (check: () => void) => void;
   /** Calls a function when the process exits; returns what takes it back. */
   readonly onExit: (work: () => void) => () => void;
-  /** Returns the command that runs a test file with flags, each quoted for a shell. */
+  /** Returns the command that runs a test file with flags. */
   readonly command: (file: string, flags: readonly string[]) => string;
 }
 
@@ -141,7 +141,8 @@ function deno(): Runner {
     atEnd: (check) => void listen("unload", check),
     onExit: (work) => listen("unload", work),
     command: (file, flags) =>
-      ["deno test -A --no-check", shellQuote(file), "--", ...flags].join(" "),
+      ["deno test -A --no-check", shellQuote(file), "--", ...flags.map((one) => flagText(one))]
+        .join(" "),
   };
 }
 
@@ -232,8 +233,22 @@ function queueing(host: Host): Runner {
       process.on("exit", work);
       return () => void process.off("exit", work);
     },
-    command: (file, flags) => `${FLAGS}=${shellQuote(flags.join(" "))} ${host.command(file)}`,
+    command: (file, flags) =>
+      `${FLAGS}=${shellQuote(flags.map((one) => flagText(one, doubleQuote)).join(" "))} ${
+        host.command(file)
+      }`,
   };
+}
+
+/** A flag for a shell; only its value is quoted. */
+function flagText(flag: string, quote = shellQuote): string {
+  const [, name, value] = /^(--[\w-]+=)(.*)$/s.exec(flag) ?? [];
+  return name === undefined ? quote(flag) : name + quote(value!);
+}
+
+/** Quotes a word of a variable's value, which is quoted itself. */
+function doubleQuote(word: string): string {
+  return shellQuote(word) === word || /["$`\\]/.test(word) ? shellQuote(word) : `"${word}"`;
 }
 
 /** The variable that has the flags where a runner passes none to test files. */
@@ -261,6 +276,11 @@ function node(): Runner {
   const isChild = environmentVariable("NODE_TEST_CONTEXT") !== undefined;
   const path = () => fs.realpathSync(argv[1]!);
   let isOnly = false;
+  let isLoaded = false;
+  const { AsyncResource } = process.getBuiltinModule("node:async_hooks");
+  // A running test that registers the first one must not make it a part of itself.
+  const outside = new AsyncResource("toolgate");
+  if (isChild) import(fileURLOf(path())).then(() => isLoaded = true, () => {});
   return queueing({
     name: "node",
     path,
@@ -269,6 +289,7 @@ function node(): Runner {
       /(^|[\\/])test[\\/]|(^|[\\/]|[._-])test\.[cm]?[jt]s$/.test(argv[1] ?? ""),
     arguments: () => isChild ? [] : argv.slice(2),
     begin(file, loaded, finish) {
+      if (isLoaded) throw new Error("the file is loaded already");
       const rerun = execArgv.find((option) => /^--test-rerun-failures(=.|$)/.test(option));
       if (rerun !== undefined) {
         throw cannot("run tests", `${rerun} would run failed trials until they pass`);
@@ -281,10 +302,11 @@ function node(): Runner {
         // As Deno does: what is left in a file by mistake must not pass.
         if (isOnly) throw new Error('The tests of the file were not run, by "only"');
       };
-      const load = (isBroken: boolean) => {
-        testing.after(end);
-        loaded(isBroken);
-      };
+      const load = (isBroken: boolean) =>
+        outside.runInAsyncScope(() => {
+          testing.after(end);
+          loaded(isBroken);
+        });
       import(file).then(() => load(false), () => load(true));
     },
     add(test, call, isLeftOut) {
@@ -353,7 +375,8 @@ function bun({ describe, test, afterAll }: {
 }): Runner {
   return queueing({
     name: "bun",
-    path: () => process.argv[1]!,
+    // The arguments have the first of several files.
+    path: () => Reflect.get(globalThis, "Bun").main,
     isTesting: () => true,
     begin(_file, loaded, finish) {
       afterAll(finish, 0);
@@ -442,10 +465,7 @@ export function perFile<State>(make: () => State): () => State {
   const states = new WeakMap<object, State>();
   return () => {
     const key = runner().key();
-    const known = states.get(key);
-    if (known !== undefined) return known;
-    const state = make();
-    states.set(key, state);
-    return state;
+    if (!states.has(key)) states.set(key, make());
+    return states.get(key)!;
   };
 }
