@@ -55,12 +55,15 @@ export class CallSite {
   add(test: TestDefinition): void {
     const [place] = this.callers;
     const run = (context: TestContext) => runAt(place, test, context);
+    this.register(() => runner().test({ ...test, fn: run }, this.#call));
+  }
+
+  /** Does what a runner refuses once the file is loaded, with frames of this library. */
+  register(work: () => void): void {
     try {
-      runner().test({ ...test, fn: run }, this.#call);
+      work();
     } catch (error) {
-      if (error instanceof InputError) throw error;
-      // The one thing that runners refuse about these, with frames of this library.
-      throw this.tooLate();
+      throw error instanceof InputError ? error : this.tooLate();
     }
   }
 
@@ -218,11 +221,13 @@ export function afterLoad(site: CallSite, task: () => void): void {
   const tasks = tasksOf();
   if (tasks.push(task) > 1) return;
   let isSeen = false;
-  runner().afterLoad((isBroken) => {
-    isSeen = true;
-    // The runner says why, and of a part of the file nothing is run.
-    for (const one of isBroken ? [] : tasks) one();
-  });
+  site.register(() =>
+    runner().afterLoad((isBroken) => {
+      isSeen = true;
+      // The runner says why, and of a part of the file nothing is run.
+      for (const one of isBroken ? [] : tasks) one();
+    })
+  );
   // What a running test imports first sees no file being loaded.
   runner().atEnd(() => {
     if (!isSeen) throw site.tooLate();

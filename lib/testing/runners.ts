@@ -261,6 +261,11 @@ function node(): Runner {
   const isChild = environmentVariable("NODE_TEST_CONTEXT") !== undefined;
   const path = () => fs.realpathSync(argv[1]!);
   let isOnly = false;
+  let isLoaded = false;
+  const { AsyncResource } = process.getBuiltinModule("node:async_hooks");
+  // A running test that registers the first one must not make it a part of itself.
+  const outside = new AsyncResource("toolgate");
+  if (isChild) import(fileURLOf(path())).then(() => isLoaded = true, () => {});
   return queueing({
     name: "node",
     path,
@@ -269,6 +274,7 @@ function node(): Runner {
       /(^|[\\/])test[\\/]|(^|[\\/]|[._-])test\.[cm]?[jt]s$/.test(argv[1] ?? ""),
     arguments: () => isChild ? [] : argv.slice(2),
     begin(file, loaded, finish) {
+      if (isLoaded) throw new Error("the file is loaded already");
       const rerun = execArgv.find((option) => /^--test-rerun-failures(=.|$)/.test(option));
       if (rerun !== undefined) {
         throw cannot("run tests", `${rerun} would run failed trials until they pass`);
@@ -281,10 +287,11 @@ function node(): Runner {
         // As Deno does: what is left in a file by mistake must not pass.
         if (isOnly) throw new Error('The tests of the file were not run, by "only"');
       };
-      const load = (isBroken: boolean) => {
-        testing.after(end);
-        loaded(isBroken);
-      };
+      const load = (isBroken: boolean) =>
+        outside.runInAsyncScope(() => {
+          testing.after(end);
+          loaded(isBroken);
+        });
       import(file).then(() => load(false), () => load(true));
     },
     add(test, call, isLeftOut) {
@@ -442,10 +449,7 @@ export function perFile<State>(make: () => State): () => State {
   const states = new WeakMap<object, State>();
   return () => {
     const key = runner().key();
-    const known = states.get(key);
-    if (known !== undefined) return known;
-    const state = make();
-    states.set(key, state);
-    return state;
+    if (!states.has(key)) states.set(key, make());
+    return states.get(key)!;
   };
 }
