@@ -71,7 +71,8 @@ const running = new Map<Child, string | undefined>();
  * @throws What {@linkcode startFault} explains.
  */
 export async function startGroup({ command, env, cwd, file }: Launch): Promise<ProcessGroup> {
-  const child = await startChild({ command, env, cwd, isHeard: true });
+  const child = startChild({ command, env, cwd, isHeard: true });
+  if (child instanceof Promise) return await child;
   let hasEnded = false;
   const status = child.status.then((end) => {
     hasEnded = true;
@@ -81,7 +82,8 @@ export async function startGroup({ command, env, cwd, file }: Launch): Promise<P
   });
   if (running.size === 0) process.on("exit", killAll);
   running.set(child, file);
-  const unwatch = await watch(child.pid, file);
+  // At once, as this process may end at any time.
+  const unwatch = watch(child.pid, file);
   const ended = status.then(async (end) => {
     await unwatch?.();
     running.delete(child);
@@ -152,12 +154,12 @@ const WATCH = 'read -r _; kill -s KILL -- "-$1"; [ -z "$2" ] || PATH=/bin:/usr/b
  * or by Ctrl-C under `deno test`. It is in a group of its own, which no terminal signals. Returns what ends it;
  * `undefined` where there is no shell for it, or it must not be run: then only the event `exit` ends the group.
  */
-async function watch(group: number, file = ""): Promise<(() => Promise<void>) | undefined> {
+function watch(group: number, file = ""): (() => Promise<void>) | undefined {
   // Asked before: the runtime would else ask the user.
   if (!mayRun()) return undefined;
   const command = ["/bin/sh", "-c", WATCH, "sh", `${group}`, file];
-  const watcher = await startChild({ command, env: {}, cwd: "/", isHeard: false })
-    .catch(() => undefined);
+  const watcher = attempt(() => startChild({ command, env: {}, cwd: "/", isHeard: false }));
+  if (watcher instanceof Promise) return void watcher.catch(() => {});
   return watcher && (async () => {
     // Before its input ends, as the group's number may be another's by now.
     kill(watcher, "SIGKILL");

@@ -154,13 +154,14 @@ export function httpClient(_options?: { readonly isKept?: boolean }): RequestIni
 /**
  * Starts a program.
  *
+ * @return A promise that rejects if it cannot be started.
  * @throws If it cannot be started.
  */
-export async function startChild(
+export function startChild(
   { command: [name, ...args], env, cwd, isHeard }: ChildStart,
-): Promise<Child> {
-  const { spawn } = await import("node:child_process");
-  const { Readable, Writable } = await import("node:stream");
+): Child | Promise<never> {
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const { Readable, Writable } = process.getBuiltinModule("node:stream");
   const output = isHeard ? "pipe" : "ignore";
   const child = spawn(name!, args, {
     // Every environment that does not have the name gets its value.
@@ -173,10 +174,12 @@ export async function startChild(
       (code, signal) => resolve({ code: code ?? 128 + os.constants.signals[signal!], signal }),
     )
   );
-  await new Promise<void>((resolve, reject) => child.once("spawn", resolve).on("error", reject));
+  if (child.pid === undefined) return new Promise((_, reject) => child.once("error", reject));
+  // What cannot be signalled has ended.
+  child.on("error", () => {});
   const web = (stream: typeof child.stdout) => Readable.toWeb(stream ?? Readable.from([]));
   return {
-    ...{ pid: child.pid!, status, stdin: Writable.toWeb(child.stdin!) },
+    ...{ pid: child.pid, status, stdin: Writable.toWeb(child.stdin!) },
     ...{ stdout: web(child.stdout), stderr: web(child.stderr) } as Pick<Child, "stdout" | "stderr">,
     kill: (signal) => child.kill(signal),
   };
