@@ -2,7 +2,7 @@
  * Builds the npm package: the library as JavaScript for Deno, Node and bun, with its types, and with all packages that
  * it uses but zod, which has to be the user's own, and those that few users need.
  *
- * `deno task package` writes `dist/toolgate-VERSION.tgz`.
+ * `deno task package` writes `dist/toolgate-VERSION.tgz`, or the file that it is given.
  */
 
 import { Buffer } from "node:buffer";
@@ -52,7 +52,7 @@ export const viz = async () => {
 `;
 
 /** Builds the package; returns its files by their paths in it. */
-export async function buildPackage(): Promise<ReadonlyMap<string, string>> {
+async function buildPackage(): Promise<ReadonlyMap<string, string>> {
   await using work = await folder();
   const deferred = copySources(work);
   await installPackages(work);
@@ -275,7 +275,7 @@ function filesIn(top: string, within = ""): string[] {
 }
 
 /** Returns the tarball of a package: the same bytes for the same files. */
-export function tarball(files: ReadonlyMap<string, string>): Uint8Array {
+function tarball(files: ReadonlyMap<string, string>): Uint8Array {
   const blocks = [...files].flatMap(([path, text]) => {
     const bytes = Buffer.from(text);
     const header = Buffer.alloc(512);
@@ -292,11 +292,11 @@ export function tarball(files: ReadonlyMap<string, string>): Uint8Array {
 }
 
 if (import.meta.main) {
-  const path = `dist/toolgate-${toolgate.version}.tgz`;
+  const [path = `${ROOT}/dist/toolgate-${toolgate.version}.tgz`] = Deno.args;
   const files = await buildPackage();
   const bytes = tarball(files);
-  Deno.mkdirSync(`${ROOT}/dist`, { recursive: true });
-  Deno.writeFileSync(`${ROOT}/${path}`, bytes);
+  Deno.mkdirSync(posix.dirname(path), { recursive: true });
+  Deno.writeFileSync(path, bytes);
   const size = files.values().reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const [packed, unpacked] = [bytes.length, size].map((one) => `${(one / 1e6).toFixed(1)} MB`);
   console.log(`${path}: ${packed}, with ${files.size} files of ${unpacked}`);
