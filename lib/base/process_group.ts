@@ -3,11 +3,9 @@
  * @module
  */
 
-import type { ChildProcess, ChildProcessWithoutNullStreams } from "node:child_process";
 import * as fs from "node:fs";
 import process from "node:process";
-import type { Readable } from "node:stream";
-import { isGranted } from "#runtime";
+import { type Child, type ChildEnd, isGranted, startChild } from "#runtime";
 import { concatBytes } from "./input.ts";
 import { attempt, errorCode } from "./errors.ts";
 import { printable } from "./json.ts";
@@ -38,23 +36,15 @@ export interface Program extends Launch {
 /** A program that was started, and all that it starts: once the program has ended, what is left of it is killed. */
 export interface ProcessGroup {
   /** The program. */
-  readonly child: ChildProcessWithoutNullStreams;
+  readonly child: Child;
   /** Resolves once all has ended; programs that left the group are not waited for. */
-  readonly ended: Promise<ProgramEnd>;
+  readonly ended: Promise<ChildEnd>;
   /** Ends all of it by SIGTERM, and by SIGKILL {@linkcode GRACE} later. */
-  readonly end: () => Promise<ProgramEnd>;
-}
-
-/** The end of a program: its exit code, or the signal that ended it. */
-export interface ProgramEnd {
-  /** The exit code; `null` if a signal ended it. */
-  readonly code: number | null;
-  /** The signal; `null` if none ended it. */
-  readonly signal: string | null;
+  readonly end: () => Promise<ChildEnd>;
 }
 
 /** How a program ended, and what it wrote. */
-export interface GroupEnded extends ProgramEnd {
+export interface GroupEnded extends ChildEnd {
   /** The beginning of its standard output, at most {@linkcode MAX_OUTPUT} bytes. */
   readonly output: string;
   /** The end of its standard error, at most {@linkcode MAX_ERRORS} bytes. */
@@ -73,34 +63,28 @@ const MAX_QUOTE = 300;
 export const GRACE = 2_000;
 
 /** The groups that run, by their first process, and the file that goes with each. */
-const running = new Map<ChildProcess, string | undefined>();
+const running = new Map<Child, string | undefined>();
 
 /**
  * Starts a program in a process group of its own, all of which is killed when this process ends.
  *
  * @throws What {@linkcode startFault} explains.
  */
-export async function startGroup(
-  { command: [name, ...args], env, cwd, file }: Launch,
-): Promise<ProcessGroup> {
-  const { spawn } = await import("node:child_process");
-  const child = spawn(name!, args, { env: { ...env }, cwd, detached: true });
-  // It need not read its input: what matters is what it answers.
-  child.stdin.on("error", () => {});
+export async function startGroup({ command, env, cwd, file }: Launch): Promise<ProcessGroup> {
+  const child = startChild({ command, env, cwd, isHeard: true });
+  if (child instanceof Promise) return await child;
   let hasEnded = false;
-  const exited = new Promise<ProgramEnd>((resolve) =>
-    child.once("exit", (code, signal) => {
-      hasEnded = true;
-      // At once, as the group's number may be another's later.
-      kill(child, "SIGKILL");
-      resolve({ code, signal });
-    })
-  );
-  await new Promise<void>((resolve, reject) => child.once("spawn", resolve).on("error", reject));
+  const status = child.status.then((end) => {
+    hasEnded = true;
+    // At once, as the group's number may be another's later.
+    kill(child, "SIGKILL");
+    return end;
+  });
   if (running.size === 0) process.on("exit", killAll);
   running.set(child, file);
-  const unwatch = watch(spawn, child.pid!, file);
-  const ended = exited.then(async (end) => {
+  // At once, as this process may end at any time.
+  const unwatch = watch(child.pid, file);
+  const ended = status.then(async (end) => {
     await unwatch?.();
     running.delete(child);
     if (running.size === 0) process.off("exit", killAll);
@@ -134,25 +118,26 @@ export async function runGroup(program: Program): Promise<GroupEnded> {
   signal?.addEventListener("abort", stop, { once: true });
   if (signal?.aborted) stop();
 
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  const output = keptText(child.stdout, (kept, chunk) => {
+  const outputReader = child.stdout.getReader();
+  const errorReader = child.stderr.getReader();
+  const output = readText(outputReader, (kept, chunk) => {
     if (kept.length + chunk.length > MAX_OUTPUT) stopped.resolve("output");
     return kept.length < MAX_OUTPUT ? concatBytes([kept, chunk]).subarray(0, MAX_OUTPUT) : kept;
   });
-  const errors = keptText(
-    child.stderr,
+  const errors = readText(
+    errorReader,
     (kept, chunk) => concatBytes([kept, chunk]).subarray(-MAX_ERRORS),
   );
-  child.stdin.end(input);
+  const written = write(child.stdin, input);
   await Promise.race([ended, stopped.promise]);
   clearTimeout(timer);
   signal?.removeEventListener("abort", stop);
   const how = await end();
   // A program that left the group may hold its output open.
-  await within(GRACE, closed);
-  for (const stream of child.stdio) stream?.destroy();
+  await within(GRACE, Promise.all([output, errors, written]));
+  await Promise.all([outputReader.cancel(), errorReader.cancel()]);
   return {
-    ...{ ...how, output: output(), errors: errors() },
+    ...{ ...how, output: await output, errors: await errors },
     // The first reason counts, whichever way it then ended.
     stopped: await Promise.race([stopped.promise, undefined]),
   };
@@ -169,34 +154,25 @@ const WATCH = 'read -r _; kill -s KILL -- "-$1"; [ -z "$2" ] || PATH=/bin:/usr/b
  * or by Ctrl-C under `deno test`. It is in a group of its own, which no terminal signals. Returns what ends it;
  * `undefined` where there is no shell for it, or it must not be run: then only the event `exit` ends the group.
  */
-function watch(
-  spawn: typeof import("node:child_process").spawn,
-  group: number,
-  file = "",
-): (() => Promise<void>) | undefined {
+function watch(group: number, file = ""): (() => Promise<void>) | undefined {
   // Asked before: the runtime would else ask the user.
   if (!mayRun()) return undefined;
-  const watcher = spawn("/bin/sh", ["-c", WATCH, "sh", `${group}`, file], {
-    ...{ cwd: "/", env: {}, detached: true, stdio: ["pipe", "ignore", "ignore"] },
-  });
-  const exited = new Promise<void>((resolve) => {
-    watcher.once("exit", () => resolve()).on("error", () => resolve());
-  });
-  return async () => {
+  const command = ["/bin/sh", "-c", WATCH, "sh", `${group}`, file];
+  const watcher = attempt(() => startChild({ command, env: {}, cwd: "/", isHeard: false }));
+  if (watcher instanceof Promise) return void watcher.catch(() => {});
+  return watcher && (async () => {
     // Before its input ends, as the group's number may be another's by now.
     kill(watcher, "SIGKILL");
-    await exited;
-    watcher.stdin?.destroy();
-  };
+    await watcher.status;
+    await watcher.stdin.close().catch(() => {});
+  });
 }
 
 /** Sends a signal to all processes of a group, and to its first one, which may have left it. */
-function kill(child: ChildProcess, signal: NodeJS.Signals): void {
-  const pid = child.pid ?? 0;
-  // A permission for some programs alone signals no group.
-  if (!mayRun()) attempt(() => child.kill(signal));
-  // Windows has no groups that can be signalled.
-  else for (const one of [-pid, pid]) attempt(() => one !== 0 && process.kill(one, signal));
+function kill(child: Child, signal: "SIGTERM" | "SIGKILL"): void {
+  // Windows has no groups that can be signalled, and a permission for some programs alone signals none.
+  attempt(() => mayRun() && process.kill(-child.pid, signal));
+  attempt(() => child.kill(signal));
 }
 
 /** Ends all groups when this process exits. */
@@ -242,14 +218,27 @@ export async function within(milliseconds: number, work: Promise<unknown>): Prom
   clearTimeout(timer);
 }
 
-/** Returns the text of what `keep` keeps of a stream's bytes, once it is asked for. */
-function keptText(
-  stream: Readable,
+/** Writes the whole input, as far as the program reads it. */
+async function write(stdin: WritableStream<Uint8Array>, input: string): Promise<void> {
+  const writer = stdin.getWriter();
+  try {
+    await writer.write(new TextEncoder().encode(input));
+    await writer.close();
+  } catch {
+    // It need not read its input: what matters is what it answers.
+  }
+}
+
+/** Reads a stream to its end, and returns as text what `keep` keeps of its bytes. */
+async function readText(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
   keep: (kept: Uint8Array, chunk: Uint8Array) => Uint8Array,
-): () => string {
+): Promise<string> {
   let kept = new Uint8Array(0) as Uint8Array;
-  stream.on("data", (chunk: Uint8Array) => kept = keep(kept, chunk));
-  return () => new TextDecoder().decode(kept);
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    kept = keep(kept, read.value);
+  }
+  return new TextDecoder().decode(kept);
 }
 
 /** Returns those of some variables that may be read without a prompt and are set. */

@@ -3,8 +3,8 @@
  * @module
  */
 
-import { isTerminal } from "#runtime";
 import process from "node:process";
+import { isTerminal } from "#runtime";
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith, readJsonc } from "../base/input.ts";

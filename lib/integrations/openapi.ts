@@ -8,6 +8,7 @@ import { parseWith } from "../base/input.ts";
 import { cannot, InputError, networkReason, reasonOf } from "../base/errors.ts";
 import { type JsonObject, jsonText, listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
+import { loadOptional } from "../base/optional_package.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
@@ -157,7 +158,11 @@ export async function openApiTools(
   const faults = new Map<string, InputError>();
   const part = subDocument(source, chosen, faults);
   // Loaded here, as it takes a while: the rest of this module is of use to those who import its types alone.
-  const { parsedDocument } = await import("./openapi/_parser.ts");
+  const { parsedDocument } = await loadOptional(
+    "read documents of OpenAPI",
+    ["@scalar/openapi-upgrader", "@scalar/openapi-validator"],
+    () => import("./openapi/_parser.ts"),
+  );
   const reader = new OperationReader(parsedDocument(part, source.source, faults), source.source, {
     headers: new Set(service?.headers.keys()),
     query: new Set(service?.base.searchParams.keys()),

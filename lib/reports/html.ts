@@ -7,6 +7,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import process from "node:process";
 import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
@@ -313,7 +314,9 @@ export function compressed(text: string): Uint8Array<ArrayBuffer> {
 
 /** Returns an element with compressed data that the page unpacks on demand. Base64 cannot end the element. */
 export function dataBlock(id: string, bytes: Uint8Array): string {
-  return `<script type="application/octet-stream" id="${id}">${bytes.toBase64()}</script>\n`;
+  return `<script type="application/octet-stream" id="${id}">${
+    Buffer.from(bytes).toString("base64")
+  }</script>\n`;
 }
 
 /** The part of a page before its data, and what goes with it. */

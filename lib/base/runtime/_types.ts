@@ -23,9 +23,10 @@ export interface LockedFile {
   close(): void;
 }
 
-/** The error of a file that another process writes to; its message is the reason. */
-export function lockedError(reason = "another run is writing to it"): Error {
-  return Object.assign(new Error(reason), { code: "EBUSY" });
+/** The error of a file that another process writes to; its message is the reason. A lock may be a file of its own. */
+export function lockedError(lock?: string): Error {
+  const hint = lock === undefined ? "" : `; if none is, delete ${lock}`;
+  return Object.assign(new Error(`another run is writing to it${hint}`), { code: "EBUSY" });
 }
 
 /** Tries to lock something 20 times, within 200 ms: what holds it may be about to let go. */
@@ -55,6 +56,46 @@ export interface Server {
 
 /** Answers a request, whose signal aborts when the client goes away; must not reject. */
 export type Handle = (request: Request) => Promise<Response>;
+
+/** A program to start in a process group of its own. */
+export interface ChildStart {
+  /** Its name or path, and its arguments as they are. */
+  readonly command: readonly string[];
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The folder that it runs in; default: that of this process. */
+  readonly cwd?: string | undefined;
+  /** Whether what it writes is read. */
+  readonly isHeard: boolean;
+}
+
+/** A program that was started. */
+export interface Child {
+  readonly pid: number;
+  readonly stdin: WritableStream<Uint8Array>;
+  readonly stdout: ReadableStream<Uint8Array>;
+  readonly stderr: ReadableStream<Uint8Array>;
+  /** Resolves when it ends. */
+  readonly status: Promise<ChildEnd>;
+  /** Sends it a signal. */
+  readonly kill: (signal: "SIGTERM" | "SIGKILL") => void;
+}
+
+/** The end of a program. */
+export interface ChildEnd {
+  /** The exit code; above 128 if a signal ended it. */
+  readonly code: number;
+  /** The signal that ended it; `null` if none did. */
+  readonly signal: string | null;
+}
+
+/** What starts a program. */
+export interface ProgramStart {
+  /** Its path, and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** Variables that its environment has besides those of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
 
 /** What a program needs that is a module. */
 export interface ModuleNeeds {

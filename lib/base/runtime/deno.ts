@@ -3,18 +3,20 @@
  * @module
  */
 
-import process from "node:process";
 import {
+  type Child,
+  type ChildStart,
   type Handle,
   isLockedSoon,
   lockedError,
   type LockedFile,
   type ModuleNeeds,
   type Permission,
+  type ProgramStart,
   type Server,
 } from "./_types.ts";
 
-export type { LockedFile, Permission, Server } from "./_types.ts";
+export type { Child, ChildEnd, LockedFile, Permission, Server } from "./_types.ts";
 
 /** Returns whether Deno has a permission. */
 export function isGranted(permission: Permission): boolean {
@@ -94,10 +96,36 @@ export function httpClient({ isKept = true }: { readonly isKept?: boolean } = {}
   return { client } as RequestInit;
 }
 
+/**
+ * Starts a program. `node:child_process` would ask for a permission to read the environment.
+ *
+ * @throws If it cannot be started.
+ */
+export function startChild(
+  { command: [name, ...args], env, cwd, isHeard }: ChildStart,
+): Child | Promise<never> {
+  const output = isHeard ? "piped" : "null";
+  return new Deno.Command(name!, {
+    ...{ args, env, clearEnv: true, detached: true },
+    ...{ stdin: "piped", stdout: output, stderr: output, cwd },
+  }).spawn();
+}
+
+/** Whether a module is the program that was started. */
+export function isMain({ main }: ImportMeta): boolean {
+  return main;
+}
+
+/** Returns what runs a file of tests, with flags. Types were checked where the tests are written: that takes long. */
+export function testStart(file: string, flags: readonly string[]): ProgramStart {
+  const options = ["-A", "--no-check", "--no-prompt"];
+  return { command: [Deno.execPath(), "test", ...options, file, "--", ...flags] };
+}
+
 /** Returns the command that runs a module as a program, with no more permissions than it needs. */
 export function moduleCommand(url: string, { host, variable }: ModuleNeeds): string[] {
   return [
-    ...[process.execPath, "run", "--quiet", "--no-prompt", "--no-config", "--no-lock"],
+    ...[Deno.execPath(), "run", "--quiet", "--no-prompt", "--no-config", "--no-lock"],
     ...[`--allow-net=${host}`, `--allow-env=${variable}`, url],
   ];
 }

@@ -7,16 +7,22 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { OpenFile } from "../open_file.ts";
+import { shellQuote } from "../shell_quote.ts";
 import {
+  type Child,
+  type ChildEnd,
+  type ChildStart,
   isLockedSoon,
   lockedError,
   type LockedFile,
   type ModuleNeeds,
   type Permission,
+  type ProgramStart,
 } from "./_types.ts";
 
 export { serve } from "./_node_server.ts";
-export type { LockedFile, Permission, Server } from "./_types.ts";
+export type { Child, ChildEnd, LockedFile, Permission, Server } from "./_types.ts";
 
 /** Returns true: there are no permissions. */
 export function isGranted(_permission: Permission): boolean {
@@ -42,40 +48,22 @@ export function columns(): number | undefined {
  * @throws If it cannot be opened; with the code `EBUSY` if another process writes to it.
  */
 export function openLocked(path: string, { create }: { readonly create: boolean }): LockedFile {
-  const file = fs.openSync(path, create ? "wx" : "r+");
-  let unlock = () => {};
+  const { O_APPEND, O_RDWR } = fs.constants;
+  const file = new OpenFile(path, create ? "ax" : O_RDWR | O_APPEND);
   try {
-    unlock = lock(`${fs.realpathSync(path)}.lock`);
+    const unlock = lock(`${fs.realpathSync(path)}.lock`);
+    return Object.assign(file, {
+      // In Windows, what is appended to cannot be cut off.
+      truncate: (size: number) => fs.truncateSync(path, size),
+      close() {
+        file[Symbol.dispose]();
+        unlock();
+      },
+    });
   } catch (error) {
-    fs.closeSync(file);
+    file[Symbol.dispose]();
     throw error;
   }
-  return {
-    get size() {
-      return fs.fstatSync(file).size;
-    },
-    truncate: (size) => fs.ftruncateSync(file, size),
-    write(text) {
-      const bytes = new TextEncoder().encode(text);
-      const end = fs.fstatSync(file).size;
-      for (let at = 0; at < bytes.length;) {
-        at += fs.writeSync(file, bytes, at, bytes.length - at, end + at);
-      }
-    },
-    close() {
-      fs.closeSync(file);
-      unlock();
-    },
-  };
-}
-
-/** The process that holds a lock; its file has this as JSON. */
-interface Holder {
-  readonly pid: number;
-  /** The machine, or the container on it, in which that number is one process. */
-  readonly host: string;
-  /** When the process began, as the system counts it: numbers of processes are given again. */
-  readonly start?: string | undefined;
 }
 
 /**
@@ -84,15 +72,11 @@ interface Holder {
  * @returns What unlocks it.
  */
 function lock(path: string): () => void {
-  const next = `${path}.new`;
-  const own: Holder = { pid: process.pid, host: thisHost(), start: startOf(process.pid) };
-  const text = JSON.stringify(own);
-  if (!isLockedSoon(() => isLocked(path, next, text))) {
-    throw lockedError(held(fs.existsSync(next) ? next : path));
-  }
+  const own = nameOf(process.pid);
+  if (!isLockedSoon(() => isLocked(path, own))) throw lockedError(path);
   const unlock = () => {
     process.off("exit", unlock);
-    if (readIfThere(path) === text) fs.unlinkSync(path);
+    if (readIfThere(path) === own) fs.unlinkSync(path);
   };
   process.on("exit", unlock);
   return unlock;
@@ -103,26 +87,44 @@ function lock(path: string): () => void {
  *
  * @throws If one has it.
  */
-function isLocked(path: string, next: string, own: string): boolean {
+function isLocked(path: string, own: string): boolean {
   if (isWritten(path, own)) return true;
   const text = readIfThere(path);
-  const holder = holderIn(text);
-  if (holder === undefined) return false;
-  if (holder.host !== thisHost()) throw lockedError(held(path));
-  if (isRunning(holder)) throw lockedError();
+  const [, pid, host] = /^(\d{1,9}) \d* (.+)$/.exec(text) ?? [];
+  if (pid === undefined) return false;
+  if (host !== thisHost() || isRunning(Number(pid)) && nameOf(Number(pid)) === text) {
+    throw lockedError(path);
+  }
   // Of all processes that find it left behind, one at a time makes this file, which then becomes the lock; one that is
   // late finds the lock of another.
+  const next = `${path}.new`;
   if (!isWritten(next, own)) return false;
-  if (readIfThere(path) === text) {
-    fs.renameSync(next, path);
-    return true;
-  }
-  fs.unlinkSync(next);
-  return false;
+  const isLeft = readIfThere(path) === text;
+  if (isLeft) fs.renameSync(next, path);
+  else fs.unlinkSync(next);
+  return isLeft;
 }
 
-function held(path: string): string {
-  return `another run may be writing to it; if none is, delete ${path}`;
+/** Names a process: its number, when it began, as numbers are given again, and its machine. Linux alone shows when. */
+function nameOf(pid: number): string {
+  // The name of the program comes before, in parentheses, and may have any characters.
+  const began = readIfThere(`/proc/${pid}/stat`).split(") ").at(-1)!.split(" ")[19] ?? "";
+  return `${pid} ${began} ${thisHost()}`;
+}
+
+/** Names this machine; in Linux also the container, in which processes have numbers of their own. */
+function thisHost(): string {
+  const container = "/proc/self/ns/pid";
+  return `${os.hostname()} ${fs.existsSync(container) ? fs.readlinkSync(container) : ""}`;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // One of another user's is refused, and runs.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
 }
 
 /** Writes a new file; returns `false` where one is there. */
@@ -144,44 +146,59 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Reads who holds a lock; `undefined` of a text that is none, or not yet written. */
-function holderIn(text: string): Holder | undefined {
-  try {
-    const { pid, host, start } = JSON.parse(text);
-    return Number.isSafeInteger(pid) && pid > 0 ? { pid, host, start } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Names this machine; and on Linux the container, in which processes have numbers of their own. */
-function thisHost(): string {
-  try {
-    return `${os.hostname()} ${fs.readlinkSync("/proc/self/ns/pid")}`;
-  } catch {
-    return os.hostname();
-  }
-}
-
-function isRunning({ pid, start }: Holder): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // Another user's process is there, too.
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
-  }
-  return start === startOf(pid);
-}
-
-/** When a process began; `undefined` where the system does not show that, as none but Linux does. */
-function startOf(pid: number): string | undefined {
-  // The name of the program comes before, in parentheses, and may have any characters.
-  return readIfThere(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[19];
-}
-
 /** Returns nothing for `fetch`: the runtime keeps connections, and sends no call again that changes something. */
 export function httpClient(_options?: { readonly isKept?: boolean }): RequestInit {
   return {};
+}
+
+/**
+ * Starts a program.
+ *
+ * @return A promise that rejects if it cannot be started.
+ * @throws If it cannot be started.
+ */
+export function startChild(
+  { command: [name, ...args], env, cwd, isHeard }: ChildStart,
+): Child | Promise<never> {
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const { Readable, Writable } = process.getBuiltinModule("node:stream");
+  const output = isHeard ? "pipe" : "ignore";
+  const child = spawn(name!, args, {
+    // Every environment that does not have the name gets its value.
+    ...{ env: { NODE_V8_COVERAGE: undefined, ...env }, cwd, detached: true },
+    stdio: ["pipe", output, output],
+  });
+  const status = new Promise<ChildEnd>((resolve) =>
+    child.once(
+      "exit",
+      (code, signal) => resolve({ code: code ?? 128 + os.constants.signals[signal!], signal }),
+    )
+  );
+  if (child.pid === undefined) return new Promise((_, reject) => child.once("error", reject));
+  // What cannot be signalled has ended.
+  child.on("error", () => {});
+  const web = (stream: typeof child.stdout) => Readable.toWeb(stream ?? Readable.from([]));
+  return {
+    ...{ pid: child.pid, status, stdin: Writable.toWeb(child.stdin!) },
+    ...{ stdout: web(child.stdout), stderr: web(child.stderr) } as Pick<Child, "stdout" | "stderr">,
+    kill: (signal) => child.kill(signal),
+  };
+}
+
+/** Whether a module is the program that was started; its name may be a link to it. */
+export function isMain({ main, url }: Partial<ImportMeta>): boolean {
+  const started = process.argv[1];
+  return main ?? (started !== undefined && fs.realpathSync(started) === fileURLToPath(url!));
+}
+
+/** Returns what runs a file of tests, with flags. */
+export function testStart(file: string, flags: readonly string[]): ProgramStart {
+  const { execPath, execArgv, versions } = process;
+  return {
+    command: [execPath, ...execArgv, versions["bun"] === undefined ? "--test" : "test", file],
+    // Within a test nothing would be run.
+    env: { TOOLGATE_FLAGS: flags.map(shellQuote).join(" "), NODE_TEST_CONTEXT: undefined },
+  };
 }
 
 /** Returns the command that runs a module as a program. */

@@ -383,6 +383,7 @@ class ProgramTransport implements Transport {
   /** Resolves once its output has been read to the end. */
   #closed: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
+  #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
 
   /** Starts nothing yet; `readMessage` reads a line. */
   constructor(
@@ -395,21 +396,21 @@ class ProgramTransport implements Transport {
     const { env, ...program } = this.program;
     const group = await startGroup({ ...program, env: { ...readVariables(INHERITED), ...env } });
     this.#group = group;
-    const { child, ended } = group;
+    const { stdin, stdout, stderr } = group.child;
+    this.#writer = stdin.getWriter();
+    const [output, errors] = [stdout.getReader(), stderr.getReader()];
     const decoder = new TextDecoder();
-    const closed = new Promise((resolve) => child.once("close", resolve));
-    const answered = new Promise((resolve) => child.stdout.once("close", resolve));
-    child.stdout.on("data", (bytes) => this.#read(bytes));
-    child.stderr.on("data", (bytes) => {
+    const answering = each(output, (bytes) => this.#read(bytes));
+    const reading = each(errors, (bytes) => {
       this.errors = (this.errors + decoder.decode(bytes, { stream: true })).slice(-MAX_ERRORS);
     });
-    ended.then(({ code, signal }) => this.end = signal ?? `exit code ${code}`);
+    group.ended.then(({ code, signal }) => this.end = signal ?? `exit code ${code}`);
     this.#closed = (async () => {
       // A program that left the group may hold both open.
-      await Promise.race([answered, ended.then(() => within(GRACE, answered))]);
+      await Promise.race([answering, group.ended.then(() => within(GRACE, answering))]);
       // What it wrote last, and how it ended, say why.
-      await within(GRACE, Promise.all([closed, ended]));
-      for (const stream of child.stdio) stream?.destroy();
+      await within(GRACE, Promise.all([reading, group.ended]));
+      await Promise.all([output.cancel(), errors.cancel()]);
       this.onclose?.();
     })();
   }
@@ -417,9 +418,9 @@ class ProgramTransport implements Transport {
   /** Sends a message. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing !== undefined) throw new Error("Not connected");
-    const line = `${jsonText(message)}\n`;
+    const bytes = new TextEncoder().encode(`${jsonText(message)}\n`);
     // The end of its output shows that it has ended.
-    await new Promise<void>((resolve) => this.#group!.child.stdin.write(line, () => resolve()));
+    await this.#writer!.write(bytes).catch(() => {});
   }
 
   /** Ends the input of the program, by which it should end, and then all that it started. */
@@ -430,7 +431,7 @@ class ProgramTransport implements Transport {
   async #close(): Promise<void> {
     const group = this.#group;
     if (group === undefined) return;
-    group.child.stdin.end();
+    this.#writer!.close().catch(() => {});
     await within(GRACE, group.ended);
     await group.end();
     await this.#closed;
@@ -463,4 +464,12 @@ class ProgramTransport implements Transport {
       if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
     }
   }
+}
+
+/** Calls a function with each piece of a stream. */
+async function each(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  take: (bytes: Uint8Array) => void,
+): Promise<void> {
+  for (let read = await reader.read(); !read.done; read = await reader.read()) take(read.value);
 }

@@ -15,6 +15,7 @@ import {
   orCannot,
 } from "../../base/errors.ts";
 import { OpenFile } from "../../base/open_file.ts";
+import { isMissing } from "../../base/output_file.ts";
 import { parseJson, printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { readRecording, type Recording } from "./_file.ts";
@@ -117,13 +118,8 @@ export function* namesIn(folder: string, ending: string): Generator<string> {
 }
 
 function sorted(folder: string): fs.Dirent[] {
-  try {
-    return fs.readdirSync(folder, { withFileTypes: true })
-      .sort((one, other) => one.name < other.name ? -1 : 1);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  }
+  return isMissing(folder) ? [] : fs.readdirSync(folder, { withFileTypes: true })
+    .sort((one, other) => one.name < other.name ? -1 : 1);
 }
 
 function trialIdIn(path: string): string | undefined {

@@ -158,13 +158,7 @@ export function* journalLines(
  */
 export function readLineAgain(path: string, { line, start, bytes }: JournalPlace): JsonValue {
   using file = openFile(path);
-  const rest = new Uint8Array(bytes);
-  for (let size = 0; size < bytes;) {
-    const filled = fill(rest.subarray(size), file, path, start + size);
-    if (filled.length === 0) break;
-    size += filled.length;
-  }
-  const { value } = parseLine(decoder.decode(rest));
+  const { value } = parseLine(decoder.decode(fill(new Uint8Array(bytes), file, path, start)));
   if (value !== undefined) return value;
   throw new InputError(`Cannot use ${path}: line ${line} was changed while it was in use`);
 }
