@@ -135,7 +135,7 @@ function claimElsewhere(place: string): string | undefined {
   // A process that a test starts inherits the variable.
   const own = `${process.pid} `;
   const kept = process.env[variable] ?? "";
-  const file = runner().file();
+  const file = runner().file().url;
   // Where files are watched, a test file is loaded again.
   const owner = kept.startsWith(own) ? kept.slice(own.length) : file;
   if (owner !== file) return `one of ${printable(shownFile(owner), 500)}`;

@@ -89,7 +89,7 @@ export function rerunLine(
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
     runner().command(
-      pathForUser(shownFile(runner().file())),
+      pathForUser(shownFile(runner().file().url)),
       [`--only=${id}`, ...keptArguments(runner().flags(), texts)],
     ),
   ].join(" ");

@@ -168,7 +168,7 @@ function successSummary(
   return async ({ scores, failures }) => {
     single.scores.push(...scores);
     single.failures.takeOver(failures);
-    if (--single.open === 0) await write(shownFile(runner().file()), single, {});
+    if (--single.open === 0) await write(shownFile(runner().file().url), single, {});
   };
 }
 

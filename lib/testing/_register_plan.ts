@@ -146,7 +146,7 @@ function planDeclared(
     subject,
     suite: besideFile(
       { ...suite, ...suiteSettings(settings), name },
-      callers[0]?.url ?? runner().file(),
+      callers[0]?.url ?? runner().file().url,
     ),
     settings,
     source,
@@ -177,8 +177,7 @@ function printerOf(benchmark: string): Printer {
     note: (line) => console.log(`${name}: ${line}`),
     // By the same stream as notes: of two, the runner shows lines in any order.
     warn: (line) => console.log(`${name}: warning: ${line}`),
-    flagPrefix: runner().flagPrefix,
-    flagHint: runner().flagHint,
+    ...runner().flagHint,
   };
 }
 

@@ -15,12 +15,12 @@ import { type CodePlace, isForeign, shownFile } from "../base/user_code.ts";
 
 /** The path of a file or folder beside the test file. */
 export function besideTestFile(name: string): string {
-  return shownFile(new URL(name, runner().file()).href);
+  return shownFile(new URL(name, runner().file().url).href);
 }
 
 /** The path of the test file from the working directory; `undefined` if it is not in there. */
 export function testFile(): string | undefined {
-  const path = shownFile(runner().file());
+  const path = shownFile(runner().file().url);
   return paths.isAbsolute(path) || path.includes(":") ? undefined : path;
 }
 

@@ -310,7 +310,7 @@ function openReports(paths: readonly string[]): () => void {
 function howToSee(reports: readonly string[], journal: string | undefined): string {
   const page = reports.find((path) => formatOf(path) === "html");
   if (page !== undefined) return `see ${page}`;
-  const { flagPrefix } = runner();
+  const { flagPrefix } = runner().flagHint;
   return journal === undefined ? `add  ${flagPrefix}--report=F.html  to see all` : `in ${journal}`;
 }
 

@@ -97,7 +97,7 @@ export class SuiteTests {
     this.#variants = readVariants(subject, options);
     this.#title = kind === "suite" ? [name] : [];
     this.#owner = {
-      file: kind === "test" ? undefined : shownFile(runner().file()),
+      file: kind === "test" ? undefined : shownFile(runner().file().url),
       isFile: kind === "file",
     };
     // What is wrong with the command line is said once for all tests.
@@ -225,7 +225,7 @@ export class SuiteTests {
   #isShared(): boolean {
     const { callers } = this.#site;
     return this.#title.length > 0 && callers.length > 0 &&
-      callers.every(({ url }) => url !== runner().file());
+      callers.every(({ url }) => url !== runner().file().url);
   }
 
   /**

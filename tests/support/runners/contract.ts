@@ -7,6 +7,7 @@ import {
   scripted,
   tool,
   toolTest,
+  type ToolTestRun,
 } from "@toolgate/toolgate";
 import process from "node:process";
 import { z } from "zod";
@@ -33,7 +34,7 @@ const umbrella = {
   tools: [weather],
   prompt: "Do I need an umbrella in Rome today?",
 };
-const assert: NonNullable<Parameters<typeof toolTest>[1]["assert"]> = (run) => {
+const assert = (run: ToolTestRun) => {
   assertCalled(run, { tool: "weather", arguments: { city: "Rome" } });
   assertAnswer(run, /\bno\b/i);
 };
