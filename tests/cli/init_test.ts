@@ -35,9 +35,9 @@ Deno.test("toolgate init keeps the package, and makes tests for the runner that 
   };
   const tgz = "vendor/toolgate-0.3.0.tgz";
   const [weather, bench] = ["tool_tests/weather.test.ts", "tool_tests/benchmark.ts"];
-  assertEquals(await made("node"), [tgz, weather, bench, "npm install, npm run test"]);
-  assertEquals(await made("bun"), [tgz, weather, bench, "bun install, bun run test"]);
-  assertEquals(await made("pnpm"), [tgz, weather, bench, "pnpm install, pnpm run test"]);
+  for (const [name, by] of [["node", "npm"], ["bun", "bun"], ["pnpm", "pnpm"]] as const) {
+    assertEquals(await made(name), [tgz, weather, bench, `${by} install, ${by} run test`]);
+  }
   assertEquals(await made("vitest"), [
     ...[tgz, weather, "tool_tests/benchmark.test.ts", "npm install, npm run toolgate:test"],
   ]);

@@ -92,12 +92,12 @@ Deno.test("parseShard() refuses what is no shard, and names it", () => {
 });
 
 Deno.test("parseShard() has `auto` of the machine that one system names, and nothing of doubtful ones", () => {
-  const slurm = (id: number, min: number, count: number, step: number) => ({
-    SLURM_ARRAY_TASK_ID: id,
-    SLURM_ARRAY_TASK_MIN: min,
-    SLURM_ARRAY_TASK_COUNT: count,
-    SLURM_ARRAY_TASK_STEP: step,
-  });
+  const slurm = (...[ID, MIN, COUNT, STEP]: number[]) =>
+    Object.fromEntries(
+      Object.entries({ ID, MIN, COUNT, STEP }).map((
+        [name, one],
+      ) => [`SLURM_ARRAY_TASK_${name}`, one]),
+    );
   const auto = (text: string, variables: object) => {
     for (const [name, value] of Object.entries(variables)) Deno.env.set(name, `${value}`);
     try {
@@ -109,6 +109,7 @@ Deno.test("parseShard() has `auto` of the machine that one system names, and not
       for (const name of Object.keys(variables)) Deno.env.delete(name);
     }
   };
+  const one = "one variable must have the index of this machine:";
   const rule = "index and count must be those of one shard of N:";
   const table: readonly [text: string, variables: object, found: string][] = [
     ["auto", { CI_NODE_INDEX: 1, CI_NODE_TOTAL: 3 }, "1/3"],
@@ -126,14 +127,10 @@ Deno.test("parseShard() has `auto` of the machine that one system names, and not
     ["auto/3", slurm(2, 2, 1, 1), `${rule} SLURM_ARRAY_TASK_ID is 2, `],
     [
       "auto",
-      { CI_NODE_INDEX: 1, CI_NODE_TOTAL: 3, ...slurm(1, 1, 3, 1) },
-      "one variable must have the index of this machine: CI_NODE_INDEX and SLURM_ARRAY_TASK_ID are set",
+      { CI_NODE_INDEX: 1, ...slurm(1, 1, 3, 1) },
+      `${one} CI_NODE_INDEX and SLURM_ARRAY_TASK_ID are`,
     ],
-    [
-      "auto",
-      {},
-      "one variable must have the index of this machine: none of CI_NODE_INDEX, SLURM_ARRAY_TASK_ID, ",
-    ],
+    ["auto", {}, `${one} none of CI_NODE_INDEX, SLURM_ARRAY_TASK_ID, `],
   ];
   for (const [text, variables, found] of table) {
     assertEquals(auto(text, variables).slice(0, found.length), found);
