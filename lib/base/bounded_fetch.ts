@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
 import { httpClient } from "./proxy.ts";
 import { readBody } from "./request_body.ts";
 import { cutText, isShallowText } from "./json.ts";
@@ -39,7 +40,7 @@ export function boundedFetch() {
     // The runtime would send a text again, unseen, if a kept connection closes while the model is writing. Without
     // the permission nothing is sent, and a stream would stay open.
     const once = typeof body === "string" && isPermitted(address) ? new Blob([body]) : body;
-    const options = { ...init, body: once, headers, client: CONNECTIONS };
+    const options = { ...init, body: once, headers, ...CONNECTIONS };
     const response = await withinLength(await fetch(input, options), isStreamed);
     // No server of a model says that.
     if (response.status === 407) {
@@ -55,9 +56,9 @@ const permitted = new Set<string>();
 
 function isPermitted(address: string): boolean {
   if (permitted.has(address)) return true;
-  const { state } = Deno.permissions.querySync({ name: "net", host: new URL(address).host });
-  if (state === "granted") permitted.add(address);
-  return state === "granted";
+  if (!isGranted({ name: "net", host: new URL(address).host })) return false;
+  permitted.add(address);
+  return true;
 }
 
 /** Returns the response of an error, which OpenAI's client parses, cut where it nests without end. */

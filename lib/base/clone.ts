@@ -1,29 +1,21 @@
 /**
- * The clone that this code runs from, if it came from no registry: its repository and its commit.
+ * The clone that this code runs from, if it is no package, and its commit.
  * @module
  */
 
+import { isGranted } from "#runtime";
+import defer * as fs from "node:fs";
 import defer * as paths from "node:path";
 import defer * as urls from "node:url";
 import toolgate from "../../deno.json" with { type: "json" };
 import { attempt } from "./errors.ts";
 import { resolvePath } from "./output_file.ts";
 
-/** A clone of toolgate. */
-export interface Clone {
-  /** Its folder. */
-  readonly folder: string;
-  /** The address that anyone may clone it from, without credentials. Omitted when it has none. */
-  readonly repository?: string;
-  /** The commit that is checked out. Omitted when that cannot be read. */
-  readonly commit?: string;
-}
-
-/** Returns the clone that this code runs from; `undefined` if it came from a registry. */
-export function ownClone(): Clone | undefined {
-  const { protocol, href } = new URL("../../", import.meta.url);
-  if (protocol !== "file:") return undefined;
-  return readClone(resolvePath(urls.fileURLToPath(href)));
+/** Returns the folder of the clone that this code runs from; `undefined` if that is a package. */
+export function ownClone(): string | undefined {
+  // Only a clone has this very module.
+  const [, top] = /^(file:.*\/)lib\/base\/clone\.ts$/.exec(import.meta.url) ?? [];
+  return top === undefined ? undefined : resolvePath(urls.fileURLToPath(top));
 }
 
 /** What made a journal: results are cited with it. */
@@ -37,21 +29,25 @@ export interface Release {
 /** Returns what runs; nobody is asked for a permission. */
 export function ownRelease(): Release {
   const { pathname, protocol } = new URL("../../.git", import.meta.url);
-  const isReadable = protocol === "file:" &&
-    Deno.permissions.querySync({ name: "read", path: pathname }).state === "granted";
-  return { version: toolgate.version, commit: isReadable ? ownClone()?.commit : undefined };
+  const clone = protocol === "file:" && isGranted({ name: "read", path: pathname })
+    ? ownClone()
+    : undefined;
+  return { version: toolgate.version, commit: clone && commitOf(clone) };
 }
 
-/** Reads the address and commit of a clone's repository, if it has one. */
-export function readClone(folder: string): Clone {
+/** Returns the commit that is checked out in a folder; `undefined` where that cannot be read. */
+export function commitOf(folder: string): string | undefined {
   const own = gitFolder(folder);
-  if (own === undefined) return { folder };
+  if (own === undefined) return undefined;
   // That of a worktree has a HEAD of its own, and shares the rest.
   const shared = paths.resolve(own, readLine(`${own}/commondir`) ?? ".");
-  const address = /^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url = (.*)$/m
-    .exec(readIfThere(`${shared}/config`) ?? "")?.[1];
-  const repository = address === undefined ? undefined : publicAddress(address);
-  return { folder, repository, commit: headCommit(own, shared) };
+  const head = readLine(`${own}/HEAD`) ?? "";
+  const branch = /^ref: (refs\/(?!.*\.\.)[^\p{Cc} ~^:?*[\\]+)$/u.exec(head)?.[1];
+  const packed = () =>
+    readIfThere(`${shared}/packed-refs`)?.split("\n")
+      .find((line) => line.endsWith(` ${branch}`))?.split(" ")[0];
+  const commit = branch === undefined ? head : readLine(`${shared}/${branch}`) ?? packed();
+  return commit !== undefined && COMMIT.test(commit) ? commit : undefined;
 }
 
 /** Returns the folder of the repository that a folder is the top of; `undefined` if it is no such top. */
@@ -64,40 +60,11 @@ function gitFolder(folder: string): string | undefined {
 
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
-function headCommit(own: string, shared: string): string | undefined {
-  const head = readLine(`${own}/HEAD`) ?? "";
-  const branch = /^ref: (refs\/(?!.*\.\.)[^\p{Cc} ~^:?*[\\]+)$/u.exec(head)?.[1];
-  const packed = () =>
-    readIfThere(`${shared}/packed-refs`)?.split("\n")
-      .find((line) => line.endsWith(` ${branch}`))?.split(" ")[0];
-  const commit = branch === undefined ? head : readLine(`${shared}/${branch}`) ?? packed();
-  return commit !== undefined && COMMIT.test(commit) ? commit : undefined;
-}
-
-/**
- * Returns the address at which anyone may find a repository: over https, where it was cloned with somebody's
- * key, and without a password. `undefined` for a folder of this machine.
- */
-export function publicAddress(address: string): string | undefined {
-  // What follows a host of ssh:// and a colon is a port, which https does not have.
-  const [, host, path] =
-    /^(?:ssh:\/\/git@(?=[\w.-]+\/)|git@)([\w.-]+)[:/]([^:]*)$/.exec(address.trim()) ?? [];
-  try {
-    const url = new URL(host === undefined ? address.trim() : `https://${host}/${path}`);
-    if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
-    const plain = `${url.protocol}//${url.host}${url.pathname}`;
-    // It is written into a script of CI.
-    return /^[\w.:/~-]+$/.test(plain) ? plain : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function readLine(path: string): string | undefined {
   return readIfThere(path)?.replace(/\n[^]*/, "").trim();
 }
 
 /** Returns the text of a file; `undefined` if there is none, or it may not be read. */
 function readIfThere(path: string): string | undefined {
-  return attempt(() => Deno.readTextFileSync(path));
+  return attempt(() => fs.readFileSync(path, "utf8"));
 }

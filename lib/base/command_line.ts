@@ -3,9 +3,12 @@
  * @module
  */
 
-import { attempt } from "./errors.ts";
+import { isGranted } from "#runtime";
+import { attempt, notCapable } from "./errors.ts";
 import defer * as jsonc from "@std/jsonc";
+import defer * as fs from "node:fs";
 import defer * as paths from "node:path";
+import defer * as process from "node:process";
 import defer * as urls from "node:url";
 import { environmentVariable } from "./environment.ts";
 import { printable } from "./json.ts";
@@ -23,9 +26,10 @@ let found: { readonly folder: string | undefined; readonly start: string } | und
 
 /**
  * Returns the line that starts a command where the user stands, such as `deno task toolgate gate a.jsonl` for
- * `gate a.jsonl`: by the task `toolgate` of the user's project, else by the name that the project imports, else by
- * this very module. The project's files are read once, when a line is first needed, and only with the permission to
- * read them: nobody is asked for it. Without it the line names the package.
+ * `gate a.jsonl`: in Deno by the task `toolgate` of the user's project, else by the name that the project imports,
+ * else by this very module; elsewhere by the program of the package. The project's files are read once, when a line is
+ * first needed, and only with the permission to read them: nobody is asked for it. Without it the line names the
+ * package.
  *
  * @param rest The command and its arguments, quoted for a shell.
  */
@@ -45,7 +49,7 @@ export function callerFolder(): string | undefined {
 
 /** Returns the folder where the user stands; `undefined` if it is gone. */
 function userFolder(): string | undefined {
-  return attempt(() => callerFolder() ?? Deno.cwd());
+  return attempt(() => callerFolder() ?? process.cwd());
 }
 
 /** Resolves `path` in the user's folder, which `deno task` leaves for the project's and has in `INIT_CWD`. */
@@ -57,7 +61,7 @@ export function userPath(path: string): string {
 
 /** Whether a folder is the one that paths begin in: what is said of them needs no more than the user wrote. */
 function isHere(folder: string): boolean {
-  return attempt(() => Deno.cwd() === folder) ?? false;
+  return attempt(() => process.cwd() === folder) ?? false;
 }
 
 /**
@@ -67,7 +71,7 @@ function isHere(folder: string): boolean {
 export function pathForUser(path: string): string {
   const folder = userFolder();
   return attempt(() =>
-    folder === undefined || folder === Deno.cwd() || paths.isAbsolute(path)
+    folder === undefined || folder === process.cwd() || paths.isAbsolute(path)
       ? path
       : paths.relative(folder, path)
   ) ?? path;
@@ -82,6 +86,8 @@ export function isOwnPath(path: string): boolean {
 }
 
 function startFrom(folder: string | undefined): string {
+  const { deno, bun } = process.versions as Readonly<Record<string, string>>;
+  if (deno === undefined) return bun === undefined ? "npx toolgate" : "bunx toolgate";
   try {
     const { tasks, imports } = folder === undefined ? {} : nearestConfig(paths.resolve(folder));
     if (isOwnTask(fieldsOf(tasks)[TASK])) return `deno task ${TASK}`;
@@ -116,10 +122,10 @@ function nearestConfig(folder: string): Readonly<Record<string, unknown>> {
  * @throws If it may not be read.
  */
 function readConfig(path: string): Readonly<Record<string, unknown>> | undefined {
-  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") {
-    throw new Deno.errors.NotCapable(path);
-  }
-  const text = attempt(() => Deno.statSync(path).isFile ? Deno.readTextFileSync(path) : undefined);
+  if (!isGranted({ name: "read", path })) throw notCapable("read", path);
+  const text = attempt(() =>
+    fs.statSync(path).isFile() ? fs.readFileSync(path, "utf8") : undefined
+  );
   return text === undefined ? undefined : fieldsOf(attempt(() => jsonc.parse(text)));
 }
 
@@ -145,6 +151,8 @@ function thisModule(folder: string | undefined): string {
     const version = new RegExp(`^https://jsr\\.io/${PACKAGE}/([^/]+)/`).exec(href)?.[1];
     return shellQuote(version === undefined ? href : `jsr:${PACKAGE}@${version}/cli`);
   }
+  // A module of a package is no longer the file that this is.
+  if (import.meta.url.endsWith(".js")) return `npm:${BY_NAME}`;
   const path = urls.fileURLToPath(href);
   const relative = folder === undefined ? path : paths.relative(folder, path);
   // Far above, the whole path is easier to read.

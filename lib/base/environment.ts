@@ -3,8 +3,10 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
+import defer * as process from "node:process";
+
 /** Returns a variable that is set, not empty, and may be read; nobody is asked for the permission. */
 export function environmentVariable(name: string): string | undefined {
-  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
-  return state === "granted" ? Deno.env.get(name) || undefined : undefined;
+  return isGranted({ name: "env", variable: name }) ? process.env[name] || undefined : undefined;
 }

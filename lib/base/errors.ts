@@ -3,7 +3,7 @@
  * @module
  */
 
-import defer * as path from "node:path";
+import defer * as paths from "node:path";
 import { printable } from "./json.ts";
 import { redactRecord } from "./redact.ts";
 
@@ -115,24 +115,42 @@ export function networkReason(error: unknown): string {
     .replace(/^error sending request for url \(.*?\): /, "");
 }
 
+/** Returns the code of an error of the system, such as `ENOENT`; `NotCapable` where Deno lacks a permission. */
+export function errorCode(error: unknown): string | undefined {
+  return attempt(() => {
+    const { name, code } = error as Error & { code?: string };
+    return name === "NotCapable" ? name : code;
+  });
+}
+
+const FILE_REASONS: ReadonlyMap<string | undefined, string> = new Map([
+  ["ENOENT", "there is no such file or folder"],
+  ["EACCES", "the system does not permit it"],
+  ["EPERM", "the system does not permit it"],
+  ["EISDIR", "it is a folder"],
+  ["EEXIST", "there is a file in its place"],
+  ["ENOTDIR", "a part of its path is no folder"],
+]);
+
 /** Returns why a file operation failed, in plain words. */
 export function fileReason(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
-  if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
-  if (error instanceof Deno.errors.NotCapable) {
-    return `Deno was not given the permission: ${withFlag(error.message.split(",")[0]!)}`;
+  const code = errorCode(error);
+  if (code === "NotCapable") {
+    return `Deno was not given the permission: ${withFlag(reasonOf(error).split(",")[0]!)}`;
   }
-  if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
-  if (error instanceof Deno.errors.AlreadyExists) return "there is a file in its place";
-  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no folder";
-  return reasonOf(error);
+  return FILE_REASONS.get(code) ?? reasonOf(error);
+}
+
+/** Returns the error of a permission that Deno lacks for a path, as Deno itself would throw it. */
+export function notCapable(access: string, path: string): Error {
+  return Object.assign(new Error(`it needs --allow-${access}=${path}`), { name: "NotCapable" });
 }
 
 /** Adds the flag that allows what Deno refused: for reading the file, for writing its folder. */
 function withFlag(refusal: string): string {
   const [, access, file] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];
   if (access === undefined || file === undefined) return refusal;
-  const folder = path.dirname(file);
+  const folder = paths.dirname(file);
   const allowed = access === "read" || folder === "." ? file : folder;
   return `${refusal}; allow it with --allow-${access}=${allowed}`;
 }

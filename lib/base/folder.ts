@@ -3,12 +3,13 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import { attempt, cannot, orCannot } from "./errors.ts";
 import { printable } from "./json.ts";
 
 /** Whether a path is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */
 export function isFolder(path: string): boolean {
-  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
+  return attempt(() => fs.statSync(path).isDirectory()) ?? false;
 }
 
 /**
@@ -19,9 +20,14 @@ export function isFolder(path: string): boolean {
  * @throws {InputError} If it cannot be read, or a name is not plain text: nobody has typed it, and it is printed as it is.
  */
 export function filesIn(folder: string, ending: string, shown = folder): string[] {
-  const entries = orCannot(`read the folder ${shown}`, () => [...Deno.readDirSync(folder)]);
+  const entries = orCannot(
+    `read the folder ${shown}`,
+    () => fs.readdirSync(folder, { withFileTypes: true }),
+  );
   const names = entries.filter(({ name }) => name.endsWith(ending) && !name.startsWith("."))
-    .filter((entry) => entry.isFile || entry.isSymlink && maybeFile(`${folder}/${entry.name}`))
+    .filter((entry) =>
+      entry.isFile() || entry.isSymbolicLink() && maybeFile(`${folder}/${entry.name}`)
+    )
     .map(({ name }) => name).sort();
   const odd = names.find((name) => printable(name, Infinity) !== name);
   if (odd === undefined) return names;
@@ -39,5 +45,5 @@ export function pathIn(folder: string, name: string): string {
 
 /** Whether a link leads to a file, or to nothing: reading it shows that. Of a device or a pipe reading may never end. */
 function maybeFile(path: string): boolean {
-  return attempt(() => Deno.statSync(path).isFile) ?? true;
+  return attempt(() => fs.statSync(path).isFile()) ?? true;
 }

@@ -4,6 +4,7 @@
  */
 
 import { parse as parseJsonc } from "@std/jsonc";
+import defer * as fs from "node:fs";
 import defer * as jsonc from "jsonc-parser";
 import type { Node } from "jsonc-parser";
 import { z } from "zod";
@@ -28,8 +29,8 @@ import { attempt, cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
 export function readBytes(path: string | URL, most = Infinity): Uint8Array {
   let size: number;
   try {
-    size = most === Infinity ? 0 : Deno.statSync(path).size;
-    if (size <= most) return Deno.readFileSync(path);
+    size = most === Infinity ? 0 : fs.statSync(path).size;
+    if (size <= most) return fs.readFileSync(path);
   } catch (error) {
     throw cannotFile(`read ${path}`, error);
   }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isGranted, serve, type Server } from "#runtime";
 import { SYSTEM_CLOCK } from "./clock.ts";
 
 /** Answers a request below an address; `path` is what follows it. */
@@ -27,23 +28,34 @@ export function isNowhere(url: string): boolean {
 }
 
 const handlers = new Map<string, Handler>();
-let running: ReturnType<typeof start> | undefined;
+let running: Promise<Server> | undefined;
 
-/** Opens an address, with the server if it is the first. */
-export function openAddress(handler: Handler): Address {
+/**
+ * Opens an address, with the server if it is the first.
+ *
+ * @throws If the server cannot start.
+ */
+export async function openAddress(handler: Handler): Promise<Address> {
   const token = newToken();
   if (!mayListen()) return { url: `${NOWHERE}/${token}`, token, ...NOTHING_TO_CLOSE };
   handlers.set(token, handler);
-  running ??= start(handlers);
-  const { server, stop } = running;
+  const starting = running ??= start(handlers);
+  const close = async () => {
+    handlers.delete(token);
+    if (handlers.size > 0 || running !== starting) return;
+    running = undefined;
+    return await starting;
+  };
+  const server = await starting.catch(async (error) => {
+    await close();
+    throw error;
+  });
   return {
-    url: `http://${HOSTNAME}:${server.addr.port}/${token}`,
+    url: `http://${HOSTNAME}:${server.port}/${token}`,
     token,
     async [Symbol.asyncDispose]() {
-      handlers.delete(token);
-      if (handlers.size > 0 || running?.server !== server) return;
-      running = undefined;
-      stop();
+      if (await close() === undefined) return;
+      server.stop();
       // Nothing else may keep the process alive until it has closed.
       server.ref();
       await server.finished;
@@ -61,17 +73,17 @@ export interface OwnAddress extends Omit<Address, "token"> {
 const LAST_ANSWERS = 2_000;
 
 /** Opens an address on a server of its own, which ends once its answers have been sent; {@linkcode mayListen} must hold. */
-export function openOwnAddress(handler: Handler): OwnAddress {
+export async function openOwnAddress(handler: Handler): Promise<OwnAddress> {
   const token = newToken();
-  const { server, stop } = start(new Map([[token, handler]]));
+  const server = await start(new Map([[token, handler]]));
   return {
-    url: `http://${HOSTNAME}:${server.addr.port}/${token}`,
+    url: `http://${HOSTNAME}:${server.port}/${token}`,
     get finished() {
       server.ref();
       return server.finished;
     },
     async [Symbol.asyncDispose]() {
-      const forget = SYSTEM_CLOCK.after(LAST_ANSWERS, stop);
+      const forget = SYSTEM_CLOCK.after(LAST_ANSWERS, server.stop);
       await server.shutdown();
       forget();
     },
@@ -80,33 +92,29 @@ export function openOwnAddress(handler: Handler): OwnAddress {
 
 /** Whether this process may listen at {@linkcode Address addresses}. */
 export function mayListen(): boolean {
-  return Deno.permissions.querySync({ name: "net", host: HOSTNAME }).state === "granted";
+  return isGranted({ name: "net", host: HOSTNAME });
 }
 
-/** Returns 128 bits that nobody can guess. */
+/** Returns 122 bits that nobody can guess. */
 function newToken(): string {
-  return crypto.getRandomValues(new Uint8Array(16)).toHex();
+  return crypto.randomUUID().replaceAll("-", "");
 }
 
 const NOTHING_TO_CLOSE: AsyncDisposable = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
 /** Starts a server; a lookup by hash tells nothing of how much of a token is right. */
-function start(handlers: ReadonlyMap<string, Handler>) {
-  const controller = new AbortController();
-  const server = Deno.serve({
-    ...{ hostname: HOSTNAME, port: 0, signal: controller.signal },
-    onListen: () => {},
-    // What went wrong is no business of the agent's, and may hold secrets.
-    onError: () => new Response(null, { status: 500 }),
-  }, async (request) => {
+async function start(handlers: ReadonlyMap<string, Handler>): Promise<Server> {
+  const server = await serve(async (request) => {
     const [, token = "", rest = ""] =
       /^\/([0-9a-f]+)(\/.*)?$/.exec(new URL(request.url).pathname) ??
         [];
-    const handler = handlers.get(token);
-    return handler === undefined
-      ? new Response(null, { status: 404 })
-      : await handler(request, rest);
-  });
+    try {
+      return await handlers.get(token)?.(request, rest) ?? new Response(null, { status: 404 });
+    } catch {
+      // What went wrong is no business of the agent's, and may hold secrets.
+      return new Response(null, { status: 500 });
+    }
+  }, { hostname: HOSTNAME, port: 0 });
   server.unref();
-  return { server, stop: () => controller.abort() };
+  return server;
 }

@@ -3,9 +3,21 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
+import defer * as fs from "node:fs";
 import defer * as paths from "node:path";
-import { attempt, cannot, cannotFile, InputError, orCannot } from "./errors.ts";
+import {
+  attempt,
+  cannot,
+  cannotFile,
+  errorCode,
+  InputError,
+  notCapable,
+  orCannot,
+  reasonOf,
+} from "./errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
+import { OpenFile } from "./open_file.ts";
 
 /**
  * Creates the parent folders of `path`. `what` names the output in messages, such as `the report to`.
@@ -17,7 +29,7 @@ export function makeFolder(path: string, what: string): void {
   if (folder === "") return;
   orCannot(
     `write ${what} ${path}: its folder`,
-    () => Deno.mkdirSync(folder, { recursive: true }),
+    () => fs.mkdirSync(folder, { recursive: true }),
   );
 }
 
@@ -32,7 +44,7 @@ function folderOf(path: string): string {
  * @throws {InputError} If it cannot be written.
  */
 export function assertWritable(path: string, what: string): void {
-  open(path, what, {}).close();
+  open(path, what, fs.constants.O_WRONLY | fs.constants.O_CREAT)[Symbol.dispose]();
 }
 
 /**
@@ -66,9 +78,9 @@ export function assertReplaceable(
     readonly shown?: string;
   },
 ): void {
-  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return;
+  if (!isGranted({ name: "read", path })) return;
   // Of a device nothing can be lost, and of anything else writing gives the error.
-  const text = attempt(() => Deno.statSync(path).isFile && Deno.readTextFileSync(path)) || "";
+  const text = attempt(() => fs.statSync(path).isFile() && fs.readFileSync(path, "utf8")) || "";
   const value = parseJson(text);
   if (text === "" || isOwn(value !== undefined && isJsonObject(value) ? value : {}, text)) return;
   throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
@@ -90,25 +102,23 @@ export function assertBegins(
   },
 ): void {
   if (isMissing(path)) return;
-  const bytes = new Uint8Array(start.length);
-  const length = orUnwritable(shown, what, () => {
-    using file = Deno.openSync(path);
-    return file.readSync(bytes);
+  const bytes = orUnwritable(shown, what, () => {
+    using file = new OpenFile(path, "r");
+    return file.read(new Uint8Array(start.length));
   });
-  if (length === null || new TextDecoder().decode(bytes) === start) return;
+  if (bytes.length === 0 || new TextDecoder().decode(bytes) === start) return;
   throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
 }
 
 /** Opens a file, and creates its parent folders. Messages name `shown`, which it will become. */
-function open(path: string, what: string, how: Deno.OpenOptions, shown = path): Deno.FsFile {
-  const options = { write: true, create: true, ...how };
+function open(path: string, what: string, flags: string | number, shown = path): OpenFile {
   try {
-    return Deno.openSync(path, options);
+    return new OpenFile(path, flags);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw unwritable(shown, what, error);
+    if (errorCode(error) !== "ENOENT") throw unwritable(shown, what, error);
   }
   makeFolder(shown, what);
-  return orUnwritable(shown, what, () => Deno.openSync(path, options));
+  return orUnwritable(shown, what, () => new OpenFile(path, flags));
 }
 
 /** Options of {@linkcode Output}. */
@@ -125,7 +135,7 @@ export class Output implements Disposable {
   readonly #path: string;
   readonly #what: string;
   readonly #part: string;
-  readonly #file: Deno.FsFile;
+  readonly #file: OpenFile;
 
   /**
    * Starts to write a file, and creates its parent folders. `what` names the output in messages, such as
@@ -139,47 +149,46 @@ export class Output implements Disposable {
     if (!links && isLink(path)) throw linked(path, what);
     // Nobody can guess the name, and put a file there or a link.
     const part = `${path}.${crypto.randomUUID()}.part`;
-    const file = !links ? open(part, what, { createNew: true }, path) : isReplaceable(path, part)
+    const file = !links ? open(part, what, "wx", path) : isReplaceable(path, part)
       // The permission may cover only the final path.
-      ? attempt(() => open(part, what, { createNew: true }))
+      ? attempt(() => open(part, what, "wx"))
       : undefined;
     this.#part = file === undefined ? path : part;
-    this.#file = file ?? open(path, what, { truncate: true });
+    this.#file = file ?? open(path, what, "w");
   }
 
   /** Appends text. */
   write(text: string): void {
-    orUnwritable(this.#path, this.#what, () => writeAll(this.#file, text));
+    orUnwritable(this.#path, this.#what, () => this.#file.write(text));
   }
 
   /** Moves the file to its place. */
   finish(): void {
     if (this.#part === this.#path) return;
-    orUnwritable(this.#path, this.#what, () => Deno.renameSync(this.#part, this.#path));
+    orUnwritable(this.#path, this.#what, () => fs.renameSync(this.#part, this.#path));
   }
 
   /** Closes the file; an unfinished one is deleted. */
   [Symbol.dispose](): void {
-    this.#file.close();
+    this.#file[Symbol.dispose]();
     if (this.#part === this.#path) return;
     // It may have been moved to its place.
-    attempt(() => Deno.removeSync(this.#part));
+    attempt(() => fs.unlinkSync(this.#part));
   }
 }
 
 function isLink(path: string): boolean {
-  return attempt(() => Deno.lstatSync(path).isSymlink) ?? false;
+  return attempt(() => fs.lstatSync(path).isSymbolicLink()) ?? false;
 }
 
 /** Whether the existing file may be replaced: a device may not. */
 function isReplaceable(path: string, part: string): boolean {
   // Deno requires read permission to rename a file.
-  const query = { name: "read", path: part } as const;
-  if (Deno.permissions.querySync(query).state !== "granted") return false;
+  if (!isGranted({ name: "read", path: part })) return false;
   try {
-    return Deno.lstatSync(path).isFile;
+    return fs.lstatSync(path).isFile();
   } catch (error) {
-    return error instanceof Deno.errors.NotFound;
+    return errorCode(error) === "ENOENT";
   }
 }
 
@@ -207,24 +216,24 @@ export function writeOutput(
  */
 export function writeNewOutput(path: string, text: string, what: string): boolean {
   makeFolder(path, what);
-  using file = openNew(path, what);
+  using file = openNew(path, what, (path) => new OpenFile(path, "wx"));
   if (file === undefined) return false;
   try {
-    writeAll(file, text);
+    file.write(text);
   } catch (error) {
     // Half of it would look like a damaged one.
-    Deno.removeSync(path);
+    fs.unlinkSync(path);
     throw unwritable(path, what, error);
   }
   return true;
 }
 
-/** Opens a file where there is none; `undefined` if one is there. */
-export function openNew(path: string, what: string): Deno.FsFile | undefined {
+/** Returns the file that `open` makes where there is none; `undefined` if one is there. */
+export function openNew<T>(path: string, what: string, open: (path: string) => T): T | undefined {
   try {
-    return Deno.openSync(path, { write: true, createNew: true });
+    return open(path);
   } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw unwritable(path, what, error);
+    if (errorCode(error) !== "EEXIST") throw unwritable(path, what, error);
     if (!isLink(path) || !isMissing(path)) return undefined;
     throw cannot(`write ${what} ${path}`, "it must be a file", "it is a link to nowhere");
   }
@@ -238,41 +247,33 @@ export function openNew(path: string, what: string): Deno.FsFile | undefined {
 export function assertCreatable(path: string, what: string): void {
   const folder = folderOf(path);
   if (folder !== "" && isMissing(folder)) return;
-  const file = openNew(path, what);
+  const file = openNew(path, what, (path) => new OpenFile(path, "wx"));
   if (file === undefined) return;
-  file.close();
-  Deno.removeSync(path);
+  file[Symbol.dispose]();
+  fs.unlinkSync(path);
 }
 
 /** Whether there is nothing at a path. Where that cannot be read, something may be there. */
 export function isMissing(path: string): boolean {
   try {
-    Deno.statSync(path);
+    fs.statSync(path);
     return false;
   } catch (error) {
-    return error instanceof Deno.errors.NotFound;
+    return errorCode(error) === "ENOENT";
   }
 }
 
 /** Whether there is something at a path, as far as that can be read. */
 export function isThere(path: string): boolean {
-  return attempt(() => Deno.statSync(path)) !== undefined;
+  return attempt(() => fs.statSync(path)) !== undefined;
 }
 
 /** Removes a file, if there is one. */
 export function removeIfThere(path: string): void {
   try {
-    Deno.removeSync(path);
+    fs.unlinkSync(path);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
-  }
-}
-
-/** Writes all of `text`. */
-export function writeAll(file: Pick<Deno.FsFile, "writeSync">, text: string): void {
-  const bytes = new TextEncoder().encode(text);
-  for (let offset = 0; offset < bytes.length;) {
-    offset += file.writeSync(bytes.subarray(offset));
+    if (errorCode(error) !== "ENOENT") throw cannotFile(`remove ${path}`, error);
   }
 }
 
@@ -281,7 +282,7 @@ export function resolvePath(path: string): string {
   const whole = paths.resolve(path);
   for (let parent = whole; paths.dirname(parent) !== parent; parent = paths.dirname(parent)) {
     // It may not exist yet, nor its folders.
-    const real = attempt(() => Deno.realPathSync(parent));
+    const real = attempt(() => fs.realpathSync(parent));
     if (real !== undefined) return paths.join(real, paths.relative(parent, whole));
   }
   return whole;
@@ -307,8 +308,7 @@ export function unwritable(path: string, what: string, error: unknown): InputErr
 
 /** Names the folder where Deno refused a part file beside `path`, whose name is another one each time. */
 function besides(path: string, error: unknown): unknown {
-  if (!(error instanceof Deno.errors.NotCapable)) return error;
-  const [, access] = /^Requires (read|write) access to ".*\.part"/.exec(error.message) ?? [];
-  if (access === undefined) return error;
-  return new Deno.errors.NotCapable(`it needs --allow-${access}=${paths.dirname(path)}`);
+  if (errorCode(error) !== "NotCapable") return error;
+  const [, access] = /^Requires (read|write) access to ".*\.part"/.exec(reasonOf(error)) ?? [];
+  return access === undefined ? error : notCapable(access, paths.dirname(path));
 }

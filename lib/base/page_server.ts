@@ -7,7 +7,7 @@
  * @module
  */
 
-import { cannot, orCannot } from "./errors.ts";
+import { cannot, cannotFile } from "./errors.ts";
 import { mayListen, openOwnAddress, type OwnAddress } from "./loopback.ts";
 
 /** What is served under a name. */
@@ -52,9 +52,13 @@ export function assertServable(): void {
  *
  * @throws {InputError} If nothing can listen.
  */
-export function servePage(find: (name: string) => Promise<Served | undefined>): PageServer {
+export async function servePage(
+  find: (name: string) => Promise<Served | undefined>,
+): Promise<PageServer> {
   assertServable();
-  const address = orCannot(ACTION, () => openOwnAddress(answer));
+  const address = await openOwnAddress(answer).catch((error) => {
+    throw cannotFile(ACTION, error);
+  });
   const { origin, host } = new URL(address.url);
   return {
     url: `${address.url}/`,

@@ -3,8 +3,11 @@
  * @module
  */
 
+import * as fs from "node:fs";
+import process from "node:process";
+import { type Child, type ChildEnd, isGranted, startChild } from "#runtime";
 import { concatBytes } from "./input.ts";
-import { attempt } from "./errors.ts";
+import { attempt, errorCode } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
 
@@ -33,19 +36,15 @@ export interface Program extends Launch {
 /** A program that was started, and all that it starts: once the program has ended, what is left of it is killed. */
 export interface ProcessGroup {
   /** The program. */
-  readonly child: Deno.ChildProcess;
+  readonly child: Child;
   /** Resolves once all has ended; programs that left the group are not waited for. */
-  readonly ended: Promise<Deno.CommandStatus>;
+  readonly ended: Promise<ChildEnd>;
   /** Ends all of it by SIGTERM, and by SIGKILL {@linkcode GRACE} later. */
-  readonly end: () => Promise<Deno.CommandStatus>;
+  readonly end: () => Promise<ChildEnd>;
 }
 
-/** How a program ended. */
-export interface GroupEnded {
-  /** Its exit code; above 128 if a signal ended it. */
-  readonly code: number;
-  /** The signal that ended it; omitted if none did. */
-  readonly by?: string;
+/** How a program ended, and what it wrote. */
+export interface GroupEnded extends ChildEnd {
   /** The beginning of its standard output, at most {@linkcode MAX_OUTPUT} bytes. */
   readonly output: string;
   /** The end of its standard error, at most {@linkcode MAX_ERRORS} bytes. */
@@ -63,33 +62,33 @@ const MAX_QUOTE = 300;
 /** Milliseconds between SIGTERM and SIGKILL, and that output may stay open after the end. */
 export const GRACE = 2_000;
 
-/** The groups that run, by the id of their first process, and the file that goes with each. */
-const running = new Map<number, string | undefined>();
+/** The groups that run, by their first process, and the file that goes with each. */
+const running = new Map<Child, string | undefined>();
 
 /**
  * Starts a program in a process group of its own, all of which is killed when this process ends.
  *
- * @throws {Deno.errors.NotFound} If there is no such program or folder.
- * @throws If it cannot be started.
+ * @throws What {@linkcode startFault} explains.
  */
-export function startGroup({ command: [name, ...args], env, cwd, file }: Launch): ProcessGroup {
-  const child = new Deno.Command(name!, {
-    ...{ args, env, clearEnv: true, detached: true },
-    ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
-    cwd,
-  }).spawn();
-  if (running.size === 0) globalThis.addEventListener("unload", killAll);
-  running.set(child.pid, file);
-  const watcher = watch(child.pid, file);
+export async function startGroup({ command, env, cwd, file }: Launch): Promise<ProcessGroup> {
+  const child = startChild({ command, env, cwd, isHeard: true });
+  if (child instanceof Promise) return await child;
   let hasEnded = false;
-  const ended = child.status.then(async (status) => {
+  const status = child.status.then((end) => {
     hasEnded = true;
     // At once, as the group's number may be another's later.
     kill(child, "SIGKILL");
-    await watcher?.[Symbol.asyncDispose]();
-    running.delete(child.pid);
-    if (running.size === 0) globalThis.removeEventListener("unload", killAll);
-    return status;
+    return end;
+  });
+  if (running.size === 0) process.on("exit", killAll);
+  running.set(child, file);
+  // At once, as this process may end at any time.
+  const unwatch = watch(child.pid, file);
+  const ended = status.then(async (end) => {
+    await unwatch?.();
+    running.delete(child);
+    if (running.size === 0) process.off("exit", killAll);
+    return end;
   });
   return {
     child,
@@ -111,7 +110,7 @@ export function startGroup({ command: [name, ...args], env, cwd, file }: Launch)
  */
 export async function runGroup(program: Program): Promise<GroupEnded> {
   const { input, timeout, signal } = program;
-  const { child, ended, end } = startGroup(program);
+  const { child, ended, end } = await startGroup(program);
 
   const stopped = Promise.withResolvers<NonNullable<GroupEnded["stopped"]>>();
   const stop = () => stopped.resolve("signal");
@@ -133,13 +132,12 @@ export async function runGroup(program: Program): Promise<GroupEnded> {
   await Promise.race([ended, stopped.promise]);
   clearTimeout(timer);
   signal?.removeEventListener("abort", stop);
-  const { code, signal: by } = await end();
+  const how = await end();
   // A program that left the group may hold its output open.
   await within(GRACE, Promise.all([output, errors, written]));
   await Promise.all([outputReader.cancel(), errorReader.cancel()]);
   return {
-    ...{ code, output: await output, errors: await errors },
-    ...(by === null ? {} : { by }),
+    ...{ ...how, output: await output, errors: await errors },
     // The first reason counts, whichever way it then ended.
     stopped: await Promise.race([stopped.promise, undefined]),
   };
@@ -153,40 +151,35 @@ const WATCH = 'read -r _; kill -s KILL -- "-$1"; [ -z "$2" ] || PATH=/bin:/usr/b
 
 /**
  * Starts a process that kills a group when this process ends in a way that runs no code here: by SIGKILL, by SIGHUP,
- * or by Ctrl-C under `deno test`. It is in a group of its own, which no terminal signals. Returns `undefined` where
- * there is no shell for it, or it must not be run: then only `unload` ends the group.
+ * or by Ctrl-C under `deno test`. It is in a group of its own, which no terminal signals. Returns what ends it;
+ * `undefined` where there is no shell for it, or it must not be run: then only the event `exit` ends the group.
  */
-function watch(group: number, file = ""): AsyncDisposable | undefined {
+function watch(group: number, file = ""): (() => Promise<void>) | undefined {
   // Asked before: the runtime would else ask the user.
   if (!mayRun()) return undefined;
-  const watcher = attempt(() =>
-    new Deno.Command("/bin/sh", {
-      ...{ args: ["-c", WATCH, "sh", `${group}`, file], cwd: "/", env: {}, clearEnv: true },
-      ...{ detached: true, stdin: "piped", stdout: "null", stderr: "null" },
-    }).spawn()
-  );
-  return watcher && {
-    async [Symbol.asyncDispose]() {
-      // Before its input ends, as the group's number may be another's by now.
-      kill(watcher, "SIGKILL");
-      await watcher.status;
-      await watcher.stdin.close().catch(() => {});
-    },
-  };
+  const command = ["/bin/sh", "-c", WATCH, "sh", `${group}`, file];
+  const watcher = attempt(() => startChild({ command, env: {}, cwd: "/", isHeard: false }));
+  if (watcher instanceof Promise) return void watcher.catch(() => {});
+  return watcher && (async () => {
+    // Before its input ends, as the group's number may be another's by now.
+    kill(watcher, "SIGKILL");
+    await watcher.status;
+    await watcher.stdin.close().catch(() => {});
+  });
 }
 
 /** Sends a signal to all processes of a group, and to its first one, which may have left it. */
-function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
+function kill(child: Child, signal: "SIGTERM" | "SIGKILL"): void {
   // Windows has no groups that can be signalled, and a permission for some programs alone signals none.
-  attempt(() => mayRun() && Deno.kill(-child.pid, signal));
+  attempt(() => mayRun() && process.kill(-child.pid, signal));
   attempt(() => child.kill(signal));
 }
 
 /** Ends all groups when this process exits. */
 function killAll(): void {
-  for (const [pid, file] of running) {
-    attempt(() => mayRun() && Deno.kill(-pid, "SIGKILL"));
-    attempt(() => file && Deno.removeSync(file));
+  for (const [child, file] of running) {
+    kill(child, "SIGKILL");
+    attempt(() => file && fs.rmSync(file));
   }
 }
 
@@ -251,21 +244,27 @@ async function readText(
 /** Returns those of some variables that may be read without a prompt and are set. */
 export function readVariables(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.flatMap((variable) => {
-    if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return [];
-    const value = Deno.env.get(variable);
+    const value = isGranted({ name: "env", variable }) ? process.env[variable] : undefined;
     return value === undefined ? [] : [[variable, value]];
   }));
 }
 
 /** Whether programs may be run, and ended: a list of programs permits only the first. */
 export function mayRun(): boolean {
-  return Deno.permissions.querySync({ name: "run" }).state === "granted";
+  return isGranted({ name: "run" });
 }
 
-/** Returns why a program could not be started. */
-export function startFault(error: unknown): "missing" | "folder" | "forbidden" | undefined {
-  if (error instanceof Deno.errors.NotFound) {
-    return /No such cwd|cwd is not a directory/.test(error.message) ? "folder" : "missing";
-  }
-  return error instanceof Deno.errors.PermissionDenied ? "forbidden" : undefined;
+/** Returns why a program could not be started, in a folder if one was named. */
+export function startFault(
+  error: unknown,
+  cwd?: string,
+): "missing" | "folder" | "forbidden" | undefined {
+  const code = errorCode(error);
+  if (code === "EACCES") return "forbidden";
+  if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
+  // Of both it is said that there is no such program.
+  const isFolder = (path: string) =>
+    fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const isKnown = cwd !== undefined && attempt(() => isFolder(cwd)) === false;
+  return isKnown ? "folder" : "missing";
 }

@@ -3,6 +3,8 @@
  * @module
  */
 
+import process from "node:process";
+import * as runtime from "#runtime";
 import { environmentVariable } from "./environment.ts";
 
 /** This machine, as `NO_PROXY` names it. */
@@ -14,19 +16,19 @@ function unproxied(): string {
 }
 
 /**
- * Creates a client that asks this machine without a proxy, as long as `NO_PROXY` may be set: Deno reads it only while
- * it creates a client.
+ * Returns options of `fetch` by which requests share connections, to this machine without a proxy, as long as
+ * `NO_PROXY` may be set: Deno reads it only while it creates a client.
  */
-export function httpClient(options: Deno.CreateHttpClientOptions = {}): Deno.HttpClient {
-  const { state } = Deno.permissions.querySync({ name: "env", variable: "NO_PROXY" });
-  if (state !== "granted") return Deno.createHttpClient(options);
-  const before = Deno.env.get("NO_PROXY");
-  Deno.env.set("NO_PROXY", `${unproxied()},${THIS_MACHINE}`);
+export function httpClient(options?: { readonly isKept?: boolean }): RequestInit {
+  if (!runtime.isGranted({ name: "env", variable: "NO_PROXY" })) return runtime.httpClient(options);
+  const { env } = process;
+  const before = env["NO_PROXY"];
+  env["NO_PROXY"] = `${unproxied()},${THIS_MACHINE}`;
   try {
-    return Deno.createHttpClient(options);
+    return runtime.httpClient(options);
   } finally {
-    if (before === undefined) Deno.env.delete("NO_PROXY");
-    else Deno.env.set("NO_PROXY", before);
+    if (before === undefined) delete env["NO_PROXY"];
+    else env["NO_PROXY"] = before;
   }
 }
 

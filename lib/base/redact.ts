@@ -6,6 +6,7 @@
  * @module
  */
 
+import { escapePattern } from "./escape_pattern.ts";
 import { hideSecrets, MARK } from "./secrets.ts";
 
 // Each pattern keeps its first group. Servers echo keys in part ("sk-ab***yz"), hence the stars. All
@@ -154,7 +155,7 @@ export function redactRecordValue<T>(value: T, keys: Set<string> = new Set()): T
   if (keys.size === 0) return clean as T;
   // Longest first, as one may be the beginning of another.
   const sorted = [...keys].sort((left, right) => right.length - left.length);
-  const everywhere = new RegExp(sorted.map((key) => RegExp.escape(key)).join("|"), "g");
+  const everywhere = new RegExp(sorted.map((key) => escapePattern(key)).join("|"), "g");
   return mapTexts(clean, {
     text: (text) => text.length < SHORTEST_TOKEN ? text : text.replaceAll(everywhere, MARK),
     field: () => false,

@@ -3,6 +3,10 @@
  * @module
  */
 
+import defer * as buffer from "node:buffer";
+import { isGranted } from "#runtime";
+import defer * as process from "node:process";
+import { escapePattern } from "./escape_pattern.ts";
 import { decodeUri } from "./json.ts";
 
 /** Replaces a secret. */
@@ -95,16 +99,8 @@ function headerParts(value: string): string[] {
   const cookies = [...value.matchAll(/(?:^|;\s*)[^\s=;]+=([^;]+)/g)].map(([, cookie]) => cookie!);
   if (token === undefined) return cookies;
   if (scheme!.toLowerCase() !== "basic") return [token];
-  const plain = fromBase64(token);
+  const plain = buffer.Buffer.from(token, "base64").toString();
   return [token, plain, plain.slice(plain.indexOf(":") + 1)];
-}
-
-function fromBase64(text: string): string {
-  try {
-    return new TextDecoder().decode(Uint8Array.fromBase64(text));
-  } catch {
-    return "";
-  }
 }
 
 /**
@@ -210,17 +206,19 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
     .sort((left, right) => right.length - left.length);
   forms = Map.groupBy(all, (form) => form.slice(0, SHORTEST_GIVEN));
   // Without any secrets: a pattern that matches nothing.
-  const source = [...forms.keys()].map((text) => RegExp.escape(text)).join("|") || "(?!)";
+  const source = [...forms.keys()].map((text) => escapePattern(text)).join("|") || "(?!)";
   beginnings = new RegExp(source, "g");
   longestForm = all[0]?.length ?? 0;
   return forms;
 }
 
 function environmentSecrets(): string[] {
-  if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return [];
-  return Object.entries(Deno.env.toObject()).filter(([name, value]) =>
+  if (!isGranted({ name: "env" })) return [];
+  return Object.entries(process.env).flatMap(([name, value = ""]) =>
     SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET && !PATH.test(value)
-  ).map(([, value]) => value);
+      ? [value]
+      : []
+  );
 }
 
 /** Returns the forms in which a secret may appear in a text. */
@@ -257,12 +255,11 @@ function encodedForUrl(text: string): string {
  * behind these.
  */
 function inBase64(text: string): string[] {
-  const bytes = new TextEncoder().encode(text);
   return [0, 1, 2].flatMap((before) => {
-    const shifted = new Uint8Array([...new Uint8Array(before), ...bytes]);
+    const shifted = buffer.Buffer.from("\0".repeat(before) + text);
     const whole = Math.floor(shifted.length * 8 / 6);
-    return (["base64", "base64url"] as const).map((alphabet) =>
-      shifted.toBase64({ alphabet }).slice(Math.ceil(before * 8 / 6), whole)
+    return (["base64", "base64url"] as const).map((form) =>
+      shifted.toString(form).slice(Math.ceil(before * 8 / 6), whole)
     );
   });
 }

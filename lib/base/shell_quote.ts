@@ -1,5 +1,5 @@
 /**
- * Quotes words for a shell, in command lines printed for people.
+ * Words of a shell: quoted, in command lines printed for people, and read.
  * @module
  */
 
@@ -12,4 +12,25 @@ export function shellQuote(word: string): string {
   return /^(?!=)[\w./:=-]+$/.test(word)
     ? word
     : `'${word.replaceAll(/['\\]/g, (character) => `'\\${character}'`)}'`;
+}
+
+/** A word as a shell reads it: what is not special, a character behind a backslash, and quoted parts. */
+const WORD = /\s*((?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)\s*/suy;
+const PART = /\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)"/gsu;
+
+/** Returns the words of a text as a shell reads them, which replaces nothing in them; `undefined` if a quote is open. */
+export function shellWords(text: string): readonly string[] | undefined {
+  const words: string[] = [];
+  for (WORD.lastIndex = text.search(/\S|$/); WORD.lastIndex < text.length;) {
+    const word = WORD.exec(text)?.[1];
+    if (word === undefined) return undefined;
+    words.push(
+      word.replace(
+        PART,
+        (_, character, single, double) =>
+          character ?? single ?? double.replace(/\\(["$`\\\n])/g, "$1"),
+      ),
+    );
+  }
+  return words;
 }

@@ -3,7 +3,9 @@
  * @module
  */
 
+import { columns, isTerminal } from "#runtime";
 import { attempt } from "./errors.ts";
+
 /** Narrower terminals are written for as if they had these columns. */
 const LEAST = 40;
 /** Columns of what tests print where there is no terminal, such as in the log of a CI job. */
@@ -11,7 +13,7 @@ const LOG = 120;
 
 /** Returns the columns for what a command prints; unlimited where that goes to a file or another program. */
 export function commandWidth(): number {
-  return Deno.stdout.isTerminal() ? Math.max(LEAST, terminalColumns() ?? Infinity) : Infinity;
+  return isTerminal("stdout") ? Math.max(LEAST, terminalColumns() ?? Infinity) : Infinity;
 }
 
 /** Returns the columns for what tests print. `deno test` reads that and writes it out, so that only stdin can tell. */
@@ -21,5 +23,5 @@ export function testWidth(): number {
 
 /** Returns the columns of the terminal; `undefined` where there is none, or it does not know. */
 export function terminalColumns(): number | undefined {
-  return attempt(() => Deno.consoleSize().columns || undefined);
+  return attempt(() => columns() || undefined);
 }

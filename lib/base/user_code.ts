@@ -3,6 +3,8 @@
  * @module
  */
 
+import defer * as process from "node:process";
+import defer * as urls from "node:url";
 import { attempt, inOneLine, InputError, isErrorOf, reasonOf } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
@@ -28,7 +30,7 @@ export function isForeign(url: string): boolean {
 }
 
 /** Returns the URL of a file, whose path may have characters that a URL cannot have. */
-function urlOf(path: string): string {
+export function fileURLOf(path: string): string {
   const url = new URL("file:///");
   url.pathname = path.replaceAll("%", "%25");
   return url.href;
@@ -36,13 +38,13 @@ function urlOf(path: string): string {
 
 /** Returns the URL of the working folder, with which stacks begin the places of files in it. */
 function here(): string {
-  return urlOf(`${Deno.cwd()}/`);
+  return fileURLOf(`${process.cwd()}/`);
 }
 
 /** Returns the path of a file by its URL: from the working folder, if it is in there. */
 export function shownFile(url: string): string {
   const file = decodeURIComponent(new URL(url).pathname);
-  const folder = `${Deno.cwd()}/`;
+  const folder = `${process.cwd()}/`;
   return file.startsWith(folder) ? file.slice(folder.length) : file;
 }
 
@@ -55,15 +57,26 @@ export function lineOf(place: string): { file: string; line: number } {
 function fileOf(place: string): string {
   const file = place.replace(/:\d+:\d+$/, "");
   const folder = here();
-  return urlOf(
+  return fileURLOf(
     file.startsWith(folder)
-      ? `${Deno.cwd()}/${file.slice(folder.length)}`
+      ? `${process.cwd()}/${file.slice(folder.length)}`
       : file.slice("file://".length),
   );
 }
 
 /** A frame in a file, whose path may have spaces and parentheses; but none of evaluated text. */
-const FRAME = /^\s+at (?!.*\(eval at )(?:async )?(?:.*? \()?(file:.+:\d+:\d+)\)?$/;
+const FRAME =
+  /^\s+at (?!.*\(eval at )(?:async )?(?:.*? \()?((?:file:|\/|[A-Za-z]:[\\/]).+:\d+:\d+)\)?$/;
+
+/** Returns the place that a frame of a stack names, as Deno writes it: other runtimes write paths. */
+function frameOf(line: string): string | undefined {
+  const place = FRAME.exec(line)?.[1];
+  if (place === undefined || place.startsWith("file:")) return place;
+  const [, path, row, column] = /^(.+):(\d+):(\d+)$/s.exec(place)!;
+  const folder = `${process.cwd()}/`;
+  const file = path!.startsWith(folder) ? here() + path!.slice(folder.length) : `file://${path}`;
+  return `${file}:${row}:${column}`;
+}
 
 /** Returns the places in the user's files that the stack of an error names, the innermost first. */
 export function placesOf({ stack = "", message }: Error): string[] {
@@ -71,7 +84,7 @@ export function placesOf({ stack = "", message }: Error): string[] {
   const at = stack.indexOf(message);
   const frames = at < 0 ? stack : stack.slice(at + message.length);
   return frames.slice(0, MAX_STACK_LENGTH).split("\n")
-    .flatMap((frame) => FRAME.exec(frame)?.[1] ?? [])
+    .flatMap((frame) => frameOf(frame) ?? [])
     .filter((place) => !isForeign(fileOf(place)));
 }
 
@@ -82,27 +95,39 @@ export interface CodePlace {
   readonly column: number;
 }
 
+/** Returns the path of a file and the place in it, for a place in a stack. */
+export function pathOf(place: string): string {
+  return urls.fileURLToPath(fileOf(place)) + /:\d+:\d+$/.exec(place)![0];
+}
+
 /**
  * Returns the places in files that lead to the call of a function, which must be under way, the innermost first;
  * none if they cannot be found out.
  */
 export function callersOf(called: (...args: never) => unknown): CodePlace[] {
-  const names = ["stackTraceLimit", "prepareStackTrace"] as const;
+  // What formats stacks may be a runner's, which knows the sources, or the user's own, which writes anything.
+  const callers = stackOf(called, "stackTraceLimit");
+  return callers.length > 0 ? callers : stackOf(called, "stackTraceLimit", "prepareStackTrace");
+}
+
+/** Returns the places in a stack that no setting of the user's cuts short or, if it is among these names, formats. */
+function stackOf(
+  called: (...args: never) => unknown,
+  ...names: ("stackTraceLimit" | "prepareStackTrace")[]
+): CodePlace[] {
   const own = names.map((name) => Object.getOwnPropertyDescriptor(Error, name));
-  const set = (name: string, value: unknown) =>
-    Object.defineProperty(Error, name, { value, configurable: true, writable: true });
   try {
-    // Users may have set these, to see other frames in their stacks or fewer: they are restored below.
-    set("stackTraceLimit", MAX_FRAMES);
-    set("prepareStackTrace", (_: unknown, frames: unknown) => frames);
-    const captured: { stack?: readonly Frame[] } = {};
+    for (const name of names) {
+      const value = name === "stackTraceLimit" ? MAX_FRAMES : undefined;
+      Object.defineProperty(Error, name, { value, configurable: true, writable: true });
+    }
+    const captured: { stack?: string } = {};
     Error.captureStackTrace(captured, called);
-    return captured.stack!.flatMap((frame) => {
-      const path = frame.getFileName();
-      const isFile = frame.getScriptNameOrSourceURL()?.startsWith("file:");
-      if (!isFile || path === null) return [];
-      const [line, column] = [frame.getLineNumber() ?? 1, frame.getColumnNumber() ?? 1];
-      return [{ url: urlOf(path), line, column }];
+    return `${captured.stack}`.split("\n").flatMap((frame) => {
+      const place = frameOf(frame);
+      if (place === undefined) return [];
+      const [line, column] = place.split(":").slice(-2).map(Number) as [number, number];
+      return [{ url: fileOf(place), line, column }];
     });
   } catch {
     // They may be locked.
@@ -113,15 +138,6 @@ export function callersOf(called: (...args: never) => unknown): CodePlace[] {
       else Reflect.defineProperty(Error, name, own[index]);
     }
   }
-}
-
-/** A frame as the engine gives it, mapped to the source. */
-interface Frame {
-  /** The path of a file. */
-  getFileName(): string | null;
-  getScriptNameOrSourceURL(): string | null;
-  getLineNumber(): number | null;
-  getColumnNumber(): number | null;
 }
 
 /**

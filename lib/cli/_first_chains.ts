@@ -23,12 +23,13 @@ const FOLDER = "tool_tests";
  * Returns the files of a first suite over the tools of a document or of an MCP server.
  *
  * @param folder The folder of the project.
+ * @param options How tools are read, and the name of the test file.
  * @throws {InputError} If the tools cannot be read, or allow no chain.
  */
 export async function firstChains(
   folder: string,
   operands: readonly string[],
-  options: SourceOptions,
+  { file, ...options }: SourceOptions & { readonly file: string },
 ): Promise<readonly NewFile[]> {
   const { kind, tools, close } = await readToolSource(operands, { ...options, operations: "all" });
   try {
@@ -41,28 +42,18 @@ export async function firstChains(
         `${printable(operands[0]!, 200)} is a module`,
       );
     }
-    const { imports, made, files } = kind === "list"
+    const [imports, made, ...files] = kind === "list"
       ? listFiles(tools)
       : documentFiles(folder, operands[0]!);
-    const text = template
-      .replace("IMPORTS", () => imports.join("\n"))
-      .replace("TOOLS", () => made);
-    return [
-      ...files,
-      [`${FOLDER}/tool_graph.json`, "{}\n"],
-      [`${FOLDER}/chains_test.ts`, text],
-    ];
+    const text = template.replace("IMPORTS", () => imports).replace("TOOLS", () => made);
+    return [...files, [`${FOLDER}/tool_graph.json`, "{}\n"], [`${FOLDER}/${file}`, text]];
   } finally {
     await close();
   }
 }
 
-/** How a test file gets its tools, and the files that it needs for that. */
-interface Source {
-  readonly imports: readonly string[];
-  readonly made: string;
-  readonly files: readonly NewFile[];
-}
+/** How a test file gets its tools: lines that import, an expression, and the files that it needs for that. */
+type Source = readonly [imports: string, made: string, ...files: readonly NewFile[]];
 
 /** Of a server its list of tools is kept, as a task needs no more of it. */
 function listFiles(tools: readonly Tool[]): Source {
@@ -73,14 +64,12 @@ function listFiles(tools: readonly Tool[]): Source {
       annotations: tool.annotations,
     })
   );
-  return {
-    imports: [
-      'import { listedTools } from "@toolgate/toolgate/integrations/mcp";',
-      'import listed from "./tools.json" with { type: "json" };',
-    ],
-    made: "listedTools(listed)",
-    files: [[`${FOLDER}/tools.json`, `${printableJson({ tools: listed }, 2)}\n`]],
-  };
+  return [
+    'import { listedTools } from "@toolgate/toolgate/integrations/mcp";\n' +
+    'import listed from "./tools.json" with { type: "json" };',
+    "listedTools(listed)",
+    [`${FOLDER}/tools.json`, `${printableJson({ tools: listed }, 2)}\n`],
+  ];
 }
 
 /** A document outside of the project is copied into it, as its tests may read nothing else. */
@@ -88,12 +77,10 @@ function documentFiles(folder: string, operand: string): Source {
   const within = paths.relative(folder, paths.resolve(userPath(operand))).replaceAll("\\", "/");
   const isInside = !/^(?:\.\.(?:\/|$)|[A-Za-z]:|\/)/.test(within);
   const name = `openapi${paths.extname(operand) || ".json"}`;
-  const reference = isInside ? `../${within}` : `./${name}`;
-  return {
-    imports: ['import { openApiTools } from "@toolgate/toolgate/integrations/openapi";'],
-    made: `openApiTools(new URL(${
-      JSON.stringify(reference)
-    }, import.meta.url), {\n  operations: "all",\n})`,
-    files: isInside ? [] : [[`${FOLDER}/${name}`, readExactly(userPath(operand))]],
-  };
+  const reference = JSON.stringify(isInside ? `../${within}` : `./${name}`);
+  return [
+    'import { openApiTools } from "@toolgate/toolgate/integrations/openapi";',
+    `openApiTools(new URL(${reference}, import.meta.url), {\n  operations: "all",\n})`,
+    ...isInside ? [] : [[`${FOLDER}/${name}`, readExactly(userPath(operand))] as const],
+  ];
 }

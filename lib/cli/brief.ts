@@ -8,6 +8,9 @@
  * @module
  */
 
+import process from "node:process";
+import { isMain } from "#runtime";
+
 /** A test or step that ended well, one that has begun, and the frames around what tests print. */
 const NEEDLESS =
   /^running \d+ tests? from | \.\.\.(?: (?:ok|ignored) \([^()]*\))?$|^-+ (?:[a-z]+-test )?output (?:end )?-+$/;
@@ -25,10 +28,10 @@ function* brief(lines: Iterable<string>, state: { isBlank: boolean }): Iterable<
   }
 }
 
-if (import.meta.main) {
+if (isMain(import.meta)) {
   const state = { isBlank: true };
   let rest = "";
-  for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+  for await (const chunk of process.stdin.setEncoding("utf8")) {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop()!;
     for (const line of brief(lines, state)) console.log(line);

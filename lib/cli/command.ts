@@ -3,6 +3,7 @@
  * @module
  */
 
+import { giveUp } from "#runtime";
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
@@ -184,7 +185,7 @@ export function keepOnly(needs: readonly Need[]): void {
   isWriting = needs.includes("write");
   const kept = needs.includes("agent") ? [...needs, "run", "write"] : needs;
   for (const name of ["ffi", "sys", "import", "net", "read", "write", "run"] as const) {
-    if (!kept.includes(name as Need)) Deno.permissions.revokeSync({ name });
+    if (!kept.includes(name as Need)) giveUp(name);
   }
 }
 
@@ -193,8 +194,8 @@ export function keepOnly(needs: readonly Need[]): void {
  * write files, unless it gets the configuration of an MCP server, or the command writes.
  */
 export function keepForAgent({ agent }: { readonly agent?: { readonly mcp?: unknown } }): void {
-  if (agent === undefined) Deno.permissions.revokeSync({ name: "run" });
-  if (agent?.mcp === undefined && !isWriting) Deno.permissions.revokeSync({ name: "write" });
+  if (agent === undefined) giveUp("run");
+  if (agent?.mcp === undefined && !isWriting) giveUp("write");
 }
 
 /** Characters of a line of `--help`, at most. */

@@ -4,6 +4,7 @@
  */
 
 import { applyEdits, modify } from "jsonc-parser";
+import defer * as fs from "node:fs";
 import { environmentVariable } from "../base/environment.ts";
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
@@ -231,7 +232,7 @@ async function recordResult(
   const edits = modify(before, ["returns", name], { schema }, {
     formattingOptions: { insertSpaces: true, tabSize: 2 },
   });
-  orUnwritable(path, "the options", () => Deno.writeTextFileSync(path, applyEdits(before, edits)));
+  orUnwritable(path, "the options", () => fs.writeFileSync(path, applyEdits(before, edits)));
   console.log(`Wrote the schema of its result to ${printable(file, 200)}`);
   return 0;
 }

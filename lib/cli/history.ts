@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
+import * as fs from "node:fs";
 import * as paths from "node:path";
 import { userPath } from "../base/command_line.ts";
 import { attempt, inOneLine, InputError } from "../base/errors.ts";
@@ -122,8 +124,8 @@ function reportBeside(record: string, page: string): string | undefined {
 
 /** Whether a file is there that may be read, without asking for the permission. */
 function isReadable(path: string): boolean {
-  const { state } = Deno.permissions.querySync({ name: "read", path });
-  return state === "granted" && attempt(() => Deno.statSync(path).isFile) === true;
+  return isGranted({ name: "read", path }) &&
+    attempt(() => fs.statSync(path).isFile()) === true;
 }
 
 /** Adds what the canary says of a history that has a release, with the defaults of its options. */

@@ -5,6 +5,9 @@
  * @module
  */
 
+import process from "node:process";
+import defer * as util from "node:util";
+import { isMain } from "#runtime";
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { printable, printableLines } from "../base/json.ts";
@@ -101,12 +104,11 @@ export async function main(arguments_: readonly string[]): Promise<number> {
 
 /** Exits with 3 after an internal error, which must not look like a gate that failed. */
 function crash(error: unknown): never {
-  console.error(printableLines(redact(Deno.inspect(error))));
-  Deno.exit(3);
+  console.error(printableLines(redact(util.inspect(error))));
+  process.exit(3);
 }
 
-if (import.meta.main) {
-  globalThis.addEventListener("unhandledrejection", ({ reason }) => crash(reason));
-  globalThis.addEventListener("error", ({ error }) => crash(error));
-  Deno.exit(await main(Deno.args).catch(crash));
+if (isMain(import.meta)) {
+  process.on("unhandledRejection", crash).on("uncaughtException", crash);
+  process.exit(await main(process.argv.slice(2)).catch(crash));
 }

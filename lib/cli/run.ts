@@ -149,15 +149,15 @@ async function runSuite(path: string, given: Flags, error: Rest["error"]): Promi
     ? "the same command, without --out, with"
     : commandLine(`run ${shellQuote(journal)}`);
   const rerun = ({ id }: Trial) => `${again} --only ${shellQuote(id)}`;
-  await using serving = new AsyncDisposableStack();
   let live: LivePage | undefined;
+  await using _serving = { [Symbol.asyncDispose]: async () => await live?.[Symbol.asyncDispose]() };
   const ended = await runPlanned(planned, {
     begun: () => said.forEach((line) => console.error(line)),
-    opened({ resumed, trials }) {
+    async opened({ resumed, trials }) {
       if (given.serve) {
         const { suite, prices } = plan;
-        live = serving.use(new LivePage({ suite, prices, planned: trials, rerun }));
-        console.error(`Live report: ${live.serve()}`);
+        live = new LivePage({ suite, prices, planned: trials, rerun });
+        console.error(`Live report: ${await live.serve()}`);
       }
       if (journal === undefined) console.error("Without --out the trials are not kept");
       if (resumed === 0) return;

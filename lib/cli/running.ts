@@ -3,6 +3,8 @@
  * @module
  */
 
+import process from "node:process";
+import { isTerminal } from "#runtime";
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
@@ -29,7 +31,6 @@ import type { Trial } from "../trials/trial.ts";
 import { keepForAgent } from "./command.ts";
 import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { environmentVariable } from "../base/environment.ts";
-import { writeAll } from "../base/output_file.ts";
 import { terminalColumns } from "../base/terminal_width.ts";
 import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
@@ -266,7 +267,7 @@ export async function runPlanned(
   planned: PlannedRun,
   { begun, opened, see, onResult }: Pick<RunOptions, "onResult"> & {
     readonly begun?: () => void;
-    readonly opened?: (running: Run) => void;
+    readonly opened?: (running: Run) => void | Promise<void>;
     readonly see?: (trial: Trial) => void;
   } = {},
 ) {
@@ -285,7 +286,7 @@ export async function runPlanned(
   printForecast(plan, { note: toStderr, warn: (line) => toStderr(`Warning: ${line}`) });
   if (session.recordings !== undefined) console.error(session.recordings.notice);
   running.open();
-  opened?.(running);
+  await opened?.(running);
   const ended = await finish(running, progress, signal, see);
   limiters.tellWaiting();
   for (const line of session.recordings?.summary ?? []) console.error(line);
@@ -351,11 +352,11 @@ export class Interrupt implements Disposable {
   };
 
   constructor() {
-    for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, this.#stop);
+    for (const name of ["SIGINT", "SIGTERM"]) process.on(name, this.#stop);
   }
 
   [Symbol.dispose](): void {
-    for (const name of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(name, this.#stop);
+    for (const name of ["SIGINT", "SIGTERM"]) process.off(name, this.#stop);
   }
 }
 
@@ -456,8 +457,8 @@ const USUAL_WIDTH = 80;
 function standardError(): Screen {
   const isDumb = environmentVariable("TERM") === "dumb";
   return {
-    isTerminal: Deno.stderr.isTerminal() && !isDumb,
+    isTerminal: isTerminal("stderr") && !isDumb,
     width: () => terminalColumns() ?? USUAL_WIDTH,
-    write: (text) => writeAll(Deno.stderr, text),
+    write: (text) => void process.stderr.write(text),
   };
 }

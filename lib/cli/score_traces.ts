@@ -3,8 +3,13 @@
  * @module
  */
 
+import * as fs from "node:fs";
+import defer * as os from "node:os";
+import * as paths from "node:path";
+import process from "node:process";
+import { testStart } from "#runtime";
 import { callerFolder, userPath } from "../base/command_line.ts";
-import { cannot, reasonOf } from "../base/errors.ts";
+import { cannot, errorCode, reasonOf } from "../base/errors.ts";
 import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { readTraceFile } from "../integrations/traces/read.ts";
@@ -50,24 +55,26 @@ gate cannot decide.`,
     using interrupt = new Interrupt();
     let own: string | undefined;
     try {
-      own = out === undefined ? Deno.makeTempDirSync({ prefix: "toolgate_" }) : undefined;
+      own = out === undefined ? fs.mkdtempSync(paths.join(os.tmpdir(), "toolgate_")) : undefined;
       const journal = out ?? `${own}/`;
       const before = new Set(journalsAt(journal));
       if (!journal.endsWith("/") && before.size > 0) {
         throw cannot(`write ${journal}`, "it must be a new file", "it is there already");
       }
-      const { success: hasPassed } = await new Deno.Command(Deno.execPath(), {
-        args: [
-          // Types were checked where the tests are written: that would take longer than all else.
-          ...["test", "-A", "--no-check", "--no-prompt", tests, "--"],
-          ...[`--traces=${file}`, `--out=${journal}`],
-          ...report.map((path) => `--report=${path}`),
-          ...story === undefined ? [] : [`--story=${story}`],
-        ],
-        cwd: callerFolder(),
-        stdin: "null",
-        signal: interrupt.signal,
-      }).spawn().status;
+      const { default: programs } = await import("node:child_process");
+      const { command: [program, ...args], env } = testStart(tests, [
+        ...[`--traces=${file}`, `--out=${journal}`],
+        ...report.map((path) => `--report=${path}`),
+        ...story === undefined ? [] : [`--story=${story}`],
+      ]);
+      const child = programs.spawn(program, args, {
+        ...{ cwd: callerFolder(), stdio: ["ignore", "inherit", "inherit"] },
+        ...{ env: env && { ...process.env, ...env }, signal: interrupt.signal },
+      });
+      const hasPassed = await new Promise<boolean>((resolve, reject) =>
+        child.once("exit", (code) => resolve(code === 0))
+          .on("error", (error) => interrupt.signal.aborted || reject(error))
+      );
       if (interrupt.signal.aborted) {
         console.error(`${printable(file, 200)}: interrupted`);
         return 3;
@@ -78,7 +85,7 @@ gate cannot decide.`,
       }
       return await exitCodeOf(written, { file, traces, hasPassed });
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotCapable)) throw error;
+      if (errorCode(error) !== "NotCapable") throw error;
       throw cannot(
         `score ${file}`,
         "traces are judged by deno test, which this command runs, with a folder for its results: a task of " +
@@ -86,7 +93,7 @@ gate cannot decide.`,
         printable(reasonOf(error), 300),
       );
     } finally {
-      if (own !== undefined) Deno.removeSync(own, { recursive: true });
+      if (own !== undefined) fs.rmSync(own, { recursive: true });
     }
   },
 });

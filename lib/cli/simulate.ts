@@ -4,7 +4,7 @@
  */
 
 import { userPath } from "../base/command_line.ts";
-import { orCannot } from "../base/errors.ts";
+import { cannotFile } from "../base/errors.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { wholeFrom } from "../runs/flags.ts";
 import { startSimulatedServer } from "../simulated/server.ts";
@@ -34,10 +34,9 @@ show that a tool works and say nothing about any language model.`,
   needs: ["net", "read"],
   async run({ port = 8099, latency = 0, set = [] }) {
     const sets = set.map((path) => loadCallSet(userPath(path)));
-    const server = orCannot(
-      `serve on port ${port}`,
-      () => startSimulatedServer({ port, latency, sets }),
-    );
+    const server = await startSimulatedServer({ port, latency, sets }).catch((error) => {
+      throw cannotFile(`serve on port ${port}`, error);
+    });
     console.log(`Simulated models at ${server.url}: ${SIMULATED_MODELS.join(", ")}`);
     await server.finished;
     return 0;

@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import { userPath } from "../base/command_line.ts";
 import { attempt, InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
@@ -35,7 +36,7 @@ No browser is started.`,
     assertServable();
     const { read, find } = viewed(operands, options, error);
     read();
-    const server = servePage(find);
+    const server = await servePage(find);
     console.error(`Report: ${server.url}`);
     await server.finished;
     return 0;
@@ -66,8 +67,8 @@ function viewed(
   function read(): void {
     const given = givenIn(operands, error);
     const now = JSON.stringify(given.journals.map((path) => {
-      const { size, mtime } = attempt(() => Deno.statSync(userPath(path))) ?? {};
-      return [path, size, mtime];
+      const { size, mtimeMs } = attempt(() => fs.statSync(userPath(path))) ?? {};
+      return [path, size, mtimeMs];
     }));
     if (now === state) return;
     const collection = collect(given, options);

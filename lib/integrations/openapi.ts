@@ -8,6 +8,7 @@ import { parseWith } from "../base/input.ts";
 import { cannot, InputError, networkReason, reasonOf } from "../base/errors.ts";
 import { type JsonObject, jsonText, listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
+import { loadOptional } from "../base/optional_package.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
@@ -157,7 +158,11 @@ export async function openApiTools(
   const faults = new Map<string, InputError>();
   const part = subDocument(source, chosen, faults);
   // Loaded here, as it takes a while: the rest of this module is of use to those who import its types alone.
-  const { parsedDocument } = await import("./openapi/_parser.ts");
+  const { parsedDocument } = await loadOptional(
+    "read documents of OpenAPI",
+    ["@scalar/openapi-upgrader", "@scalar/openapi-validator"],
+    () => import("./openapi/_parser.ts"),
+  );
   const reader = new OperationReader(parsedDocument(part, source.source, faults), source.source, {
     headers: new Set(service?.headers.keys()),
     query: new Set(service?.base.searchParams.keys()),
@@ -266,7 +271,7 @@ const MAX_QUOTED = 500;
  * unseen, where a kept one closes. It is created with this module, as a test that is checked for leaks would be
  * blamed for creating it later.
  */
-const NOT_KEPT = httpClient({ poolMaxIdlePerHost: 0 });
+const NOT_KEPT = httpClient({ isKept: false });
 /** The connections of questions. */
 const KEPT = httpClient();
 /** Redirects that are followed, at most. */
@@ -317,8 +322,8 @@ async function send(request: CallRequest, signal: AbortSignal): Promise<Response
   const headers = new Headers(request.headers);
   for (let redirects = 0;; redirects++) {
     const isQuestion = method === "GET" || method === "HEAD";
-    const client = isQuestion ? KEPT : NOT_KEPT;
-    const init = { method, headers, signal, redirect: "manual", body, client } as const;
+    const connections = isQuestion ? KEPT : NOT_KEPT;
+    const init = { method, headers, signal, redirect: "manual", body, ...connections } as const;
     const response = await reached(url, () => fetch(url, init));
     const location = response.headers.get("location");
     if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;

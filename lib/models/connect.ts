@@ -3,6 +3,7 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { environmentVariable } from "../base/environment.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
@@ -173,9 +174,8 @@ function providerKey(
 function readKey(variable: string, model: string): string {
   const key = environmentVariable(variable);
   if (key !== undefined) return key;
-  const { state } = Deno.permissions.querySync({ name: "env", variable });
   throw new InputError(
-    state === "granted"
+    isGranted({ name: "env", variable })
       ? `Cannot use model ${model} as the environment variable ${variable} is not set`
       : `Cannot use model ${model} as Deno may not read ${variable}: add --allow-env=${variable}`,
   );

@@ -8,13 +8,25 @@
 
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
+import { installLine } from "../base/optional_package.ts";
 import type { RetryPolicy } from "./http/retry.ts";
 
 /** The names of all providers; OpenAI's own models are asked without one. */
 export const PROVIDER_NAMES = [
-  ...["amazon-bedrock", "anthropic", "azure", "cerebras", "cohere", "deepseek"] as const,
-  ...["fireworks", "google", "google-vertex", "groq", "mistral"] as const,
-  ...["perplexity", "togetherai", "xai"] as const,
+  "amazon-bedrock",
+  "anthropic",
+  "azure",
+  "cerebras",
+  "cohere",
+  "deepseek",
+  "fireworks",
+  "google",
+  "google-vertex",
+  "groq",
+  "mistral",
+  "perplexity",
+  "togetherai",
+  "xai",
 ] as const;
 
 /** The name of a provider. */
@@ -88,7 +100,7 @@ export type ImportPackage = (name: string) => Promise<Readonly<Record<string, un
  * Checks that a provider can be asked.
  *
  * @param importPackage Imports its package in place of the project's import map.
- * @throws {InputError} If the import map has no package of it, or it has no option that the entry sets.
+ * @throws {InputError} If its package is not installed, or it has no option that the entry sets.
  */
 export function assertProvided(
   { model, provider, parallelToolCalls }: {
@@ -107,10 +119,7 @@ export function assertProvided(
   try {
     import.meta.resolve(path);
   } catch {
-    throw cannot(
-      `use model ${printable(model)}`,
-      `${path} must be in the imports of deno.json`,
-      `add "${path}": "npm:${path}" to "imports" there, or run: deno add npm:${path}`,
-    );
+    const rule = `${path} must be installed`;
+    throw cannot(`use model ${printable(model)}`, rule, `run: ${installLine([path])}`);
   }
 }

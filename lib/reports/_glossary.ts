@@ -21,6 +21,7 @@ import {
 } from "../perturbations/ids.ts";
 import type { ProbeId } from "../tasks/task_kind.ts";
 import { STRATEGIES, strategyWords } from "../trials/strategies/registry.ts";
+import { escapePattern } from "../base/escape_pattern.ts";
 import { percent } from "../base/numbers.ts";
 import { isFigure, noteText, sourceText, type View } from "./_view.ts";
 
@@ -204,7 +205,7 @@ export const WORDS: readonly Entry[] = [
 
 /** Returns the expression that finds one of several words in a text. */
 function signOf(words: string): RegExp {
-  const forms = words.split(", ").map((word) => RegExp.escape(word).replaceAll("\\x20", "[ _]"));
+  const forms = words.split(", ").map((word) => escapePattern(word).replaceAll(" ", "[ _]"));
   // Those of capitals are ids: `AN` is another word than `an`.
   const flags = words === words.toUpperCase() ? "u" : "iu";
   return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${forms.join("|")})(?:e?s)?(?![\\p{L}\\p{N}_])`, flags);

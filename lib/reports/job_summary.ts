@@ -8,6 +8,7 @@ import { environmentVariable } from "../base/environment.ts";
 import { fileReason } from "../base/errors.ts";
 import { printable, printableLines } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
+import { OpenFile } from "../base/open_file.ts";
 
 const SUMMARY = "GITHUB_STEP_SUMMARY";
 
@@ -29,28 +30,19 @@ export function summarizeJob(markdown: (limit: number) => string): void {
   const path = environmentVariable(SUMMARY);
   if (path === undefined) return;
   try {
-    using file = Deno.openSync(path, { create: true, append: true });
-    const limit = MAX_BYTES - sizeOf(file) - 1;
-    const bytes = new TextEncoder().encode(`${markdown(limit)}\n`);
-    if (bytes.length > limit + 1) {
+    using file = new OpenFile(path, "a");
+    const limit = MAX_BYTES - file.size - 1;
+    const text = `${markdown(limit)}\n`;
+    if (new TextEncoder().encode(text).length > limit + 1) {
       console.error(
         `Cannot add to the job summary in ${SUMMARY} as GitHub takes at most ${MAX_BYTES} bytes of a step: ` +
           `${Math.max(0, limit)} are left`,
       );
       return;
     }
-    for (let place = 0; place < bytes.length;) place += file.writeSync(bytes.subarray(place));
+    file.write(text);
   } catch (error) {
     console.error(`Cannot write the job summary to ${SUMMARY}: ${fileReason(error)}`);
-  }
-}
-
-/** Returns the size of an open file without the permission to read it; 0 of what is no file, such as a pipe. */
-function sizeOf(file: Deno.FsFile): number {
-  try {
-    return file.seekSync(0, Deno.SeekMode.End);
-  } catch {
-    return 0;
   }
 }
 

@@ -109,8 +109,8 @@ export class LivePage implements AsyncDisposable {
    *
    * @throws {InputError} If nothing can listen.
    */
-  serve(): string {
-    this.#server = servePage((name) => this.find(name));
+  async serve(): Promise<string> {
+    this.#server = await servePage((name) => this.find(name));
     return this.#server.url;
   }
 

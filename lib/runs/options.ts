@@ -318,7 +318,12 @@ export const OPTIONS = {
   },
   shard: {
     places: ["run", "deno test"],
-    flag: { value: "I/N", read: parseShard, help: "only this part of the plan" },
+    flag: {
+      ...{ value: "I/N", read: parseShard },
+      help:
+        "only this part of the plan; `auto` has I and N, and `auto/N` has I, from the variables of GitLab, Slurm, " +
+        "AWS Batch, Kubernetes or GitHub",
+    },
   },
   wave: {
     places: ["run", "deno test"],

@@ -142,7 +142,7 @@ export class LookAhead<T> {
     this.#started.add(index);
     const { resolve, reject } = this.#entry(index);
     this.#running++;
-    Promise.try(this.#work, index).then(resolve, reject).finally(() => {
+    (async () => await this.#work(index))().then(resolve, reject).finally(() => {
       this.#running--;
       this.#fill();
     });

@@ -3,8 +3,9 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import { ownRelease } from "../base/clone.ts";
-import { cannot, orCannot } from "../base/errors.ts";
+import { cannot, InputError, orCannot } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
 import { isMissing, removeIfThere } from "../base/output_file.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/lines.ts";
@@ -502,8 +503,7 @@ function byCase(trials: readonly PlannedTrial[]): readonly PlannedTrial[] {
 
 function exists(path: string): boolean {
   if (isMissing(path)) return false;
-  orCannot(`use the journal ${path}`, () => {
-    if (Deno.statSync(path).isDirectory) throw new Deno.errors.IsADirectory();
-  });
+  const isFolder = orCannot(`use the journal ${path}`, () => fs.statSync(path).isDirectory());
+  if (isFolder) throw new InputError(`Cannot use the journal ${path}: it is a folder`);
   return true;
 }

@@ -5,6 +5,7 @@
  */
 
 import { z } from "zod";
+import { serve } from "#runtime";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { SYSTEM_CLOCK } from "../base/clock.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
@@ -78,19 +79,22 @@ export function simulatedFetch(sets?: readonly CallSet[]): typeof fetch {
  * that it led to: without it the next request is refused. An item may be sent back by its id alone, as an
  * `item_reference`, unless `store` was `false`.
  *
- * @throws {Deno.errors.AddrInUse} If the port is taken.
+ * @throws If the port is taken.
  */
-export function startSimulatedServer(options: SimulatedServerOptions = {}): SimulatedServer {
+export async function startSimulatedServer(
+  options: SimulatedServerOptions = {},
+): Promise<SimulatedServer> {
   const { port = 0 } = options;
   const closing = new AbortController();
   let requests = 0;
   const answer = answering({ ...options, onAsked: () => requests++ });
-  const server = Deno.serve({
-    port,
-    hostname: "127.0.0.1",
-    onListen: () => {},
-    onError: (error) => decline(500, reasonOf(error), { type: "server_error" }),
-  }, (request) => answer(request, closing.signal));
+  const server = await serve(async (request) => {
+    try {
+      return await answer(request, closing.signal);
+    } catch (error) {
+      return decline(500, reasonOf(error), { type: "server_error" });
+    }
+  }, { hostname: "127.0.0.1", port });
   server.unref();
 
   const close = async () => {
@@ -98,7 +102,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     await server.shutdown();
   };
   return {
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    url: `http://127.0.0.1:${server.port}/v1`,
     get requests() {
       return requests;
     },

@@ -29,12 +29,10 @@ export const USUAL_PROBES = [
  * | `forced_function` | as `forced_choice`, with a second function that could answer and is not the one to call | their number |
  * | `needless_call` | a number that the question itself states, with a calculator, which may be called and cannot help | that number |
  */
-export const PROBES = [
-  ...USUAL_PROBES,
-  "oracle_conflict",
-  "forced_function",
-  "needless_call",
-] as const;
+export const PROBES: readonly [
+  ...typeof USUAL_PROBES,
+  ...["oracle_conflict", "forced_function", "needless_call"],
+] = [...USUAL_PROBES, "oracle_conflict", "forced_function", "needless_call"];
 
 /** Probes in which every reply must call a function that cannot help. */
 export const FORCED_PROBES = ["forced_choice", "forced_function"] as const;

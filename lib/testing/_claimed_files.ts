@@ -9,6 +9,9 @@ import { listOf } from "../runs/suite.ts";
 import { sha256 } from "../base/hash.ts";
 import { shownFile } from "../base/user_code.ts";
 import { resolvePath } from "../base/output_file.ts";
+import process from "node:process";
+import { isGranted } from "#runtime";
+import { perFile, runner } from "./runners.ts";
 import type { Settings } from "../runs/session.ts";
 
 /** What files in a folder are named after. */
@@ -76,7 +79,7 @@ function shortHash(text: string): string {
 }
 
 /** The files that this test file's benchmarks write, with the benchmark of each. */
-const files = new Map<string, { readonly name: string }>();
+const files = perFile(() => new Map<string, { readonly name: string }>());
 
 /**
  * Claims an output file for one benchmark.
@@ -97,7 +100,7 @@ export function claimFile(
     );
   }
   const place = resolvePath(file);
-  const owner = files.get(place);
+  const owner = files().get(place);
   if (owner === benchmark) {
     throw cannot(
       `keep the ${what} of ${subject} in ${file}`,
@@ -119,7 +122,7 @@ export function claimFile(
         : `${other} has it. Give a folder, such as ${folder}, in which each has a file of its own`,
     );
   }
-  files.set(place, benchmark);
+  files().set(place, benchmark);
 }
 
 /**
@@ -128,17 +131,18 @@ export function claimFile(
  */
 function claimElsewhere(place: string): string | undefined {
   const variable = `TOOLGATE_CLAIMED_${sha256(place).slice(0, 16)}`;
-  if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return;
+  if (!isGranted({ name: "env", variable })) return;
   // A process that a test starts inherits the variable.
-  const own = `${Deno.pid} `;
-  const kept = Deno.env.get(variable) ?? "";
+  const own = `${process.pid} `;
+  const kept = process.env[variable] ?? "";
+  const file = runner().file().url;
   // Where files are watched, a test file is loaded again.
-  const owner = kept.startsWith(own) ? kept.slice(own.length) : Deno.mainModule;
-  if (owner !== Deno.mainModule) return `one of ${printable(shownFile(owner), 500)}`;
-  Deno.env.set(variable, own + owner);
+  const owner = kept.startsWith(own) ? kept.slice(own.length) : file;
+  if (owner !== file) return `one of ${printable(shownFile(owner), 500)}`;
+  process.env[variable] = own + owner;
 }
 
 /** Claims a file that is only read, which several benchmarks may share. */
 export function shareFile(file: string, what: string): void {
-  files.set(resolvePath(file), { name: what });
+  files().set(resolvePath(file), { name: what });
 }

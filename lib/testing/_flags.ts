@@ -1,5 +1,5 @@
 /**
- * Benchmark flags: the arguments after `--` on the command line of `deno test`.
+ * Benchmark flags: the arguments after `--` on the command line of `deno test`, or those that another runner has.
  * @module
  */
 
@@ -11,6 +11,7 @@ import { readArguments } from "../runs/flags.ts";
 import { AUTO, flagsAt, type FlagsOf } from "../runs/options.ts";
 import { printable } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
+import { runner } from "./runners.ts";
 
 /** The flags of a benchmark. */
 export type Flags = FlagsOf<"deno test">;
@@ -34,7 +35,9 @@ export function parseFlags(arguments_: readonly string[], subject: string): Flag
  * its flags, and refuse a wrong value.
  */
 export function storyAsked(): Story {
-  return parseArgs(Deno.args, { string: ["story"] })["story"] === "full" ? "full" : "brief";
+  return parseArgs([...runner().flags()], { string: ["story"] })["story"] === "full"
+    ? "full"
+    : "brief";
 }
 
 /** Flags of others that a warning has named: each is named once. */

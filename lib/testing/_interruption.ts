@@ -4,6 +4,9 @@
  * @module
  */
 
+import process from "node:process";
+import { runner } from "./runners.ts";
+
 /** The functions to call before the process ends, one per unfinished benchmark. */
 const endings = new Set<() => Promise<void>>();
 /** The number of this library's tests that are running. */
@@ -22,16 +25,15 @@ const INTERRUPTED = 3;
  */
 export function onInterruption(end: () => Promise<void>): () => void {
   if (endings.size === 0) {
-    // Windows has no such signal.
-    if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", interrupt);
-    globalThis.addEventListener("unload", noticeExit);
+    process.on("SIGTERM", interrupt);
+    ignoreExits = runner().onExit(noticeExit);
   }
   endings.add(end);
   return () => {
     endings.delete(end);
     if (endings.size > 0) return;
     stopListening();
-    if (isLeaving) Deno.exit(INTERRUPTED);
+    if (isLeaving) process.exit(INTERRUPTED);
   };
 }
 
@@ -51,9 +53,12 @@ export async function untilInterrupted<T>(work: Promise<T>, signal: AbortSignal)
   }
 }
 
+/** Takes back that exits are noticed. */
+let ignoreExits = () => {};
+
 function stopListening(): void {
-  if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGTERM", interrupt);
-  globalThis.removeEventListener("unload", noticeExit);
+  process.off("SIGTERM", interrupt);
+  ignoreExits();
 }
 
 async function interrupt(): Promise<void> {
@@ -66,13 +71,13 @@ async function interrupt(): Promise<void> {
 }
 
 function leave(): void {
-  globalThis.removeEventListener("unload", noticeExit);
-  Deno.exit(INTERRUPTED);
+  ignoreExits();
+  process.exit(INTERRUPTED);
 }
 
 /** If tested code exits, the whole file would pass, as these tests allow the process to exit. */
 function noticeExit(): void {
   if (runningTests === 0) return;
   console.error("The process was ended while trials were under way, by Deno.exit or process.exit");
-  Deno.exit(1);
+  process.exit(1);
 }

@@ -18,6 +18,9 @@ import { pathForUser } from "../base/command_line.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { shownFile } from "../base/user_code.ts";
 import type { Trial } from "../trials/trial.ts";
+import process from "node:process";
+import { isGranted } from "#runtime";
+import { perFile, runner } from "./runners.ts";
 
 /** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
 export function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
@@ -43,10 +46,11 @@ function isOfKind(one: TaskSpec, other: TaskSpec): boolean {
 }
 
 /** Whether a benchmark of this file has the trial of `--only`, and whether a test checks that. */
-const rerun = { found: false, watched: false, models: new Set<string>() };
+const reruns = perFile(() => ({ found: false, watched: false, models: new Set<string>() }));
 
 /** Returns a test that fails unless some benchmark of the file has the trial; `undefined` where none is needed. */
 export function rerunTest(found: boolean, id: string, plan: Plan): (() => void) | undefined {
+  const rerun = reruns();
   rerun.found ||= found;
   const key = parseTrialId(id)!;
   for (const { task, model } of found ? [] : plan.trials) {
@@ -84,17 +88,11 @@ export function rerunLine(
   const variables = variablesOf(texts);
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
-    "deno test -A --no-check",
-    shellQuote(pathForUser(shownFile(Deno.mainModule))),
-    "--",
-    ...[`--only=${id}`, ...keptArguments(Deno.args, texts)].map(flagText),
+    runner().command(
+      pathForUser(shownFile(runner().file().url)),
+      [`--only=${id}`, ...keptArguments(runner().flags(), texts)],
+    ),
   ].join(" ");
-}
-
-/** A flag for a shell; only its value is quoted. */
-function flagText(argument: string): string {
-  const [, name, value] = /^(--[\w-]+=)(.*)$/s.exec(argument) ?? [];
-  return name === undefined ? shellQuote(argument) : name + shellQuote(value!);
 }
 
 /** The names and servers of the models that a trial asks: its own, those of its strategy, and the judge. */
@@ -130,14 +128,13 @@ const MAX_VARIABLES = 5;
 
 /** The environment variables with one of these values, as far as they may be read without asking and be shown. */
 function variablesOf(values: ReadonlySet<string>): [name: string, value: string][] {
-  const mayRead = (variable?: string) =>
-    Deno.permissions.querySync({ name: "env", variable }).state === "granted";
+  const mayRead = (variable?: string) => isGranted({ name: "env", variable });
   const all = mayRead()
-    ? Object.entries(Deno.env.toObject())
-    : USUAL_VARIABLES.filter(mayRead).map((name) => [name, Deno.env.get(name) ?? ""] as const);
-  const found = all.filter(([name, value]) =>
-    values.has(value) && /^[A-Za-z_]\w*$/.test(name) && isPlain(`${name}=${value}`)
-  ).map(([name, value]): [string, string] => [name, value]).sort();
+    ? Object.entries(process.env)
+    : USUAL_VARIABLES.filter(mayRead).map((name) => [name, process.env[name]] as const);
+  const found = all.map(([name, value = ""]): [string, string] => [name, value]).filter((
+    [name, value],
+  ) => values.has(value) && /^[A-Za-z_]\w*$/.test(name) && isPlain(`${name}=${value}`)).sort();
   return found.length <= MAX_VARIABLES
     ? found
     : found.filter(([name]) => USUAL_VARIABLES.includes(name));

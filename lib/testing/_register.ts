@@ -1,6 +1,6 @@
 /**
  * Registration: every test of this library is registered here, at the place in the user's file from which
- * `benchmark()` or `toolTest()` is called, as if `Deno.test()` stood there.
+ * `benchmark()` or `toolTest()` is called, as if the function of the runner stood there.
  * @module
  */
 
@@ -18,16 +18,7 @@ import {
 } from "../base/user_code.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { annotationLine, unannotatedLine } from "../reports/job_summary.ts";
-
-/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
-export const ONCE_AND_AHEAD = {
-  retry: 0,
-  repeats: 0,
-  sanitizeOps: false,
-  sanitizeResources: false,
-  // An interruption exits during a test; `noticeExit` reports all other exits.
-  sanitizeExit: false,
-};
+import { type CallAt, perFile, runner, type TestContext, type TestDefinition } from "./runners.ts";
 
 /** The function of the library that the user calls. */
 type Called = (...args: never) => unknown;
@@ -42,8 +33,13 @@ export class CallSite {
   readonly #word: string;
   readonly #call: CallAt;
 
-  /** For a call of `called`, which must be under way, with the name of a test. */
+  /**
+   * For a call of `called`, which must be under way, with the name of a test.
+   *
+   * @throws {InputError} If no runner runs this program.
+   */
   constructor(called: Called, name: unknown, word = called.name) {
+    runner();
     this.callers = callersOf(called);
     this.#called = called;
     this.#name = name;
@@ -56,14 +52,18 @@ export class CallSite {
    *
    * @throws {InputError} If the file is loaded already.
    */
-  add(test: Deno.TestDefinition): void {
+  add(test: TestDefinition): void {
     const [place] = this.callers;
-    const run = (context: Deno.TestContext) => runAt(place, test, contextAt(this.#call, context));
+    const run = (context: TestContext) => runAt(place, test, context);
+    this.register(() => runner().test({ ...test, fn: run }, this.#call));
+  }
+
+  /** Does what a runner refuses once the file is loaded, with frames of this library. */
+  register(work: () => void): void {
     try {
-      this.#call(Deno.test, { ...test, fn: run });
-    } catch {
-      // The one thing that Deno refuses about these, with frames of this library.
-      throw this.tooLate();
+      work();
+    } catch (error) {
+      throw error instanceof InputError ? error : this.tooLate();
     }
   }
 
@@ -100,9 +100,9 @@ export class CallSite {
     // Once the file is loaded the call is no longer under way.
     if (place !== undefined && placeOf(error) === undefined) {
       // The runner would print the lines of a text before the frames again.
-      error.stack = stackAt(error.name, placeText(place));
+      error.stack = stackAt(titleOf(error), placeText(place));
     }
-    refuse((test) => this.#call(Deno.test, test), text, error);
+    refuse((test) => runner().test(test, this.#call), text, error);
   }
 }
 
@@ -110,13 +110,12 @@ export class CallSite {
  * Registers a test that fails with an error. Where it is not run, as `--filter` may leave it out, the file fails all
  * the same: a gate that cannot be used must not look like one that passed.
  */
-function refuse(add: (test: Deno.TestDefinition) => void, name: string, error: Error): void {
+function refuse(add: (test: TestDefinition) => void, name: string, error: Error): void {
   let wasRun = false;
   try {
     add({
       name,
-      retry: 0,
-      repeats: 0,
+      refused: true,
       fn: function refused() {
         wasRun = true;
         annotate(name, error);
@@ -127,22 +126,19 @@ function refuse(add: (test: Deno.TestDefinition) => void, name: string, error: E
     // Within a test nothing can be registered.
     throw error;
   }
-  globalThis.addEventListener("unload", () => {
+  runner().atEnd(() => {
     if (!wasRun) throw error;
   });
 }
 
 /** The one function of a script, which has the place that the runner takes for that of a test. */
-const ADD = "(add,options)=>";
+const ADD = "(add,...options)=>";
 /** Coverage leaves out what is named like a part of Deno: the user's file is measured by itself. */
 const NAME = "//# sourceURL=ext:toolgate/register.js";
 
-/** Calls a function of the runner, which takes the place of its caller for that of a test or a step. */
-type CallAt = <Options, Result>(add: (options: Options) => Result, options: Options) => Result;
-
 /** Returns a function that registers tests and steps at a place or, if it is unknown, in this module. */
 function callAt(place: CodePlace | undefined): CallAt {
-  if (place === undefined) return (add, options) => add(options);
+  if (place === undefined) return (add, ...options) => add(...options);
   const { line, column } = place;
   // The place is one in the source already. With an escaped letter, which the runner's outputs show as it is,
   // the file is not among those that were loaded, so that the place is not mapped to the source again.
@@ -151,27 +147,21 @@ function callAt(place: CodePlace | undefined): CallAt {
     (letter) => `%${letter.charCodeAt(0).toString(16)}`,
   );
   const begin = line > 1 ? `${"\n".repeat(line - 2)}${ADD}\n` : ADD;
-  const source = `${begin}${" ".repeat(column - 1)}add(options)\n${NAME}`;
+  const source = `${begin}${" ".repeat(column - 1)}add(...options)\n${
+    runner().name === "deno" ? NAME : ""
+  }`;
   let call: CallAt | undefined;
-  return (add, options) => {
+  return (add, ...options) => {
     call ??= vm.runInThisContext(source, { filename }) as CallAt;
-    return call(add, options);
+    return call(add, ...options);
   };
-}
-
-/** Returns the context of a test whose steps have the place of the test. */
-function contextAt(call: CallAt, context: Deno.TestContext): Deno.TestContext {
-  type Begin = (definition: Deno.TestStepDefinition) => Promise<boolean>;
-  const begin = context.step.bind(context) as Begin;
-  const step: Begin = (definition) => call(begin, definition);
-  return Object.create(context, { step: { value: step } });
 }
 
 /** Runs a test. The frames of its failure, most of which lead into this library, are replaced by one place. */
 async function runAt(
   place: CodePlace | undefined,
-  { name, fn: run }: Deno.TestDefinition,
-  context: Deno.TestContext,
+  { name, fn: run }: TestDefinition,
+  context: TestContext,
 ): Promise<void> {
   try {
     await run(context);
@@ -200,8 +190,13 @@ export function toldAt(
   // The runner would show the frames of an error whose stack was read before.
   const told = new (error instanceof InputError ? InputError : AssertionError)(message);
   // It would print the text before the frames again, unless it is one line.
-  told.stack = stackAt(told.name, placeOf(error) ?? registered);
+  told.stack = stackAt(titleOf(told), placeOf(error) ?? registered);
   return told;
+}
+
+/** What a stack begins with: node prints it alone, others the message as well. */
+function titleOf({ name, message }: Error): string {
+  return runner().name === "node" ? `${name}: ${message}` : name;
 }
 
 /**
@@ -211,7 +206,7 @@ export function toldAt(
  */
 function annotate(title: string, error: unknown): void {
   const [place] = error instanceof Error ? placesOf(error) : [];
-  const at = place === undefined ? { file: shownFile(Deno.mainModule) } : lineOf(place);
+  const at = place === undefined ? { file: shownFile(runner().file().url) } : lineOf(place);
   const text = annotationLine({ title, message: reasonOf(error), ...at });
   if (text !== undefined) console.log(text);
 }
@@ -223,16 +218,7 @@ export function annotateRest(): void {
 }
 
 /** What is done once the test file is loaded: the tests of a suite are then all known, and can still be registered. */
-const tasks: (() => void)[] = [];
-let isLoaded = false;
-/** Whether the file could not be loaded: the runner says why, and of a part of it nothing is run. */
-let isBroken = false;
-
-// To import the file would not do: where it waits at its top level, such an import may end before it does.
-globalThis.addEventListener("load", () => {
-  isLoaded = true;
-  for (const one of isBroken ? [] : tasks) one();
-});
+const tasksOf = perFile((): (() => void)[] => []);
 
 /**
  * Carries out a task once the test file, and all that it imports, has been loaded, before its tests are run.
@@ -240,11 +226,19 @@ globalThis.addEventListener("load", () => {
  * @throws {InputError} If it is loaded already.
  */
 export function afterLoad(site: CallSite, task: () => void): void {
-  if (isLoaded) throw site.tooLate("it is loaded already");
+  if (runner().file().isLoaded) throw site.tooLate("it is loaded already");
+  const tasks = tasksOf();
   if (tasks.push(task) > 1) return;
-  import(Deno.mainModule).catch(() => isBroken = true);
+  let isSeen = false;
+  site.register(() =>
+    runner().afterLoad((isBroken) => {
+      isSeen = true;
+      // The runner says why, and of a part of the file nothing is run.
+      for (const one of isBroken ? [] : tasks) one();
+    })
+  );
   // What a running test imports first sees no file being loaded.
-  globalThis.addEventListener("unload", () => {
-    if (!isLoaded && !isBroken) throw site.tooLate();
+  runner().atEnd(() => {
+    if (!isSeen) throw site.tooLate();
   });
 }

@@ -9,7 +9,8 @@ import { assertRight } from "./assertions/_trials.ts";
 import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
 import { storyAsked } from "./_flags.ts";
-import { ONCE_AND_AHEAD, toldAt } from "./_register.ts";
+import { toldAt } from "./_register.ts";
+import { perFile, runner, type TestContext } from "./runners.ts";
 import type { TestedRun } from "./_tested_run.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { FailedTrials, stepName } from "../reports/failures.ts";
@@ -27,7 +28,7 @@ export function registerCases(tested: TestedRun): void {
   const said = new Set<string>();
   /** The names of the cases that say why others are not run, by what they say. */
   const told = new Map<string, string>();
-  const judge = async (place: number, context: Deno.TestContext) => {
+  const judge = async (place: number, context: TestContext) => {
     const trial = await tested.begin().then(() => {
       tested.asked++;
       return tested.finished(run.trial(place));
@@ -72,17 +73,15 @@ export function registerCases(tested: TestedRun): void {
       said.add(cleanUp);
       lines.push(cleanUp);
     }
-    for (const name of lines) {
-      await context.step({ name, ignore: true, fn() {} });
-    }
+    for (const line of lines) await context.note(line);
   };
   for (const [place, planned] of run.trials.entries()) {
-    const fn = (context: Deno.TestContext) => judge(place, context);
-    register({ ...ONCE_AND_AHEAD, name: titleOf(planned), fn }, planned);
+    const fn = (context: TestContext) => judge(place, context);
+    register({ name: titleOf(planned), fn }, planned);
   }
   if (!strict) return;
   const summarize = only === undefined ? successSummary(name, plan) : () => {};
-  Deno.test.afterAll(async () => {
+  runner().afterAll(async () => {
     const { scores } = tested;
     await summarize(tested);
     if (!needTables(scores)) return;
@@ -124,7 +123,7 @@ function assertPerturbed(trial: TrialSummary): void {
 function failIfTold(
   reason: string,
   told: Map<string, string>,
-  { name }: Deno.TestContext,
+  { name }: TestContext,
 ): void {
   const teller = told.getOrInsert(reason, name);
   // The runner shows frames of every error, and a text as it is.
@@ -137,22 +136,21 @@ async function skip(
   { by, reason }: SkippedTrial,
   strict: boolean,
   told: Map<string, string>,
-  context: Deno.TestContext,
+  context: TestContext,
 ): Promise<void> {
   if (by === "fault") failIfTold(reason, told, context);
   if (strict || by === "fault") {
     throw new AssertionError(`The trial was not run${by === "fault" ? ":" : " as"} ${reason}`);
   }
-  const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
-  await context.step({ name, ignore: true, fn() {} });
+  await context.note(`${by === "gate" ? "not needed" : "not run"}: ${reason}`);
 }
 
 /** The tests of the file that have one trial each: a table for each of them would say nothing. */
-const single = {
+const singles = perFile(() => ({
   open: 0,
   scores: [] as TrialSummary[],
   failures: new FailedTrials(),
-};
+}));
 
 /**
  * Returns what to call when a benchmark without a gate is over: it writes its successes and failures. Those of tests
@@ -165,11 +163,12 @@ function successSummary(
   if (plan.trials.length > 1) {
     return (run) => write(name, run, { seed: plan.resolved.seed, planned: plan.trials.length });
   }
+  const single = singles();
   single.open++;
   return async ({ scores, failures }) => {
     single.scores.push(...scores);
     single.failures.takeOver(failures);
-    if (--single.open === 0) await write(shownFile(Deno.mainModule), single, {});
+    if (--single.open === 0) await write(shownFile(runner().file().url), single, {});
   };
 }
 

@@ -3,7 +3,7 @@
  * @module
  */
 
-import defer * as paths from "node:path";
+import * as paths from "node:path";
 import { onInterruption } from "./_interruption.ts";
 import type { Declared } from "./options.ts";
 import { printable } from "../base/json.ts";
@@ -17,7 +17,8 @@ import type { Plan } from "../runs/plan.ts";
 import { notWhole, remarksOf } from "../runs/remarks.ts";
 import { registerCases } from "./_register_cases.ts";
 import { RATE_LIMITERS, type Registration, TestedRun } from "./_tested_run.ts";
-import { annotateRest, ONCE_AND_AHEAD } from "./_register.ts";
+import { annotateRest } from "./_register.ts";
+import { isTesting, perFile, runner } from "./runners.ts";
 import { onlyTrials, rerunTest } from "./_only.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { besideTestFile, sourcesOfCallers, testFile } from "./_sources.ts";
@@ -55,8 +56,8 @@ import { testWidth } from "../base/terminal_width.ts";
 
 // Tools of servers may be made before any test is declared. The arguments of other programs are none of toolgate's.
 recordSourcesBy(() => {
-  if (Deno.test.name === "noopTest") return undefined;
-  const flags = parseFlags(Deno.args, "tools of servers");
+  if (!isTesting()) return undefined;
+  const flags = parseFlags(runner().flags(), "tools of servers");
   return settingsOf({}, flags, () => besideTestFile("recordings")).recordings;
 });
 
@@ -67,7 +68,7 @@ recordSourcesBy(() => {
  */
 export function registerBenchmark(declared: Declared, registration: Registration): void {
   const { subject, name } = registration;
-  const flags = parseFlags(Deno.args, subject);
+  const flags = parseFlags(runner().flags(), subject);
   const settings = withFileNames(
     settingsOf(declared.settings, flags, () => besideTestFile("recordings")),
     registration,
@@ -145,7 +146,7 @@ function planDeclared(
     subject,
     suite: besideFile(
       { ...suite, ...suiteSettings(settings), name },
-      callers[0]?.url ?? Deno.mainModule,
+      callers[0]?.url ?? runner().file().url,
     ),
     settings,
     source,
@@ -176,8 +177,7 @@ function printerOf(benchmark: string): Printer {
     note: (line) => console.log(`${name}: ${line}`),
     // By the same stream as notes: of two, the runner shows lines in any order.
     warn: (line) => console.log(`${name}: warning: ${line}`),
-    flagPrefix: "-- ",
-    flagHint: "  (without -- Deno takes it)",
+    ...runner().flagHint,
   };
 }
 
@@ -209,7 +209,7 @@ function registerPlan(
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
   if (only !== undefined) {
     const test = rerunTest(only.length > 0, settings.only!, plan);
-    if (test !== undefined) register({ ...ONCE_AND_AHEAD, name: "rerun", fn: test });
+    if (test !== undefined) register({ name: "rerun", fn: test });
   }
   // One file of a suite must not make a baseline of its tests alone.
   const isShared = settings.folder !== undefined || registration.shared === true;
@@ -280,7 +280,6 @@ function registerGate(
   tested.isOwed = isWhole;
   const scope = scopeNotes(plan, planned.settings, registration);
   registration.register({
-    ...ONCE_AND_AHEAD,
     name: `${name} > gate`,
     ignore: !isWhole,
     fn: gateTest(tested, policy, { scope, records }),
@@ -307,7 +306,7 @@ function endWell(tested: TestedRun): void {
     console.error(`${name}: interrupted: ${count} of ${run.trials.length} trials; ${advice}`);
     await tested.writeReports(trials, "the run was interrupted");
   });
-  Deno.test.afterAll(async () => {
+  runner().afterAll(async () => {
     await tested.writeReports(tested.trials, run.stopped);
     annotateRest();
     RATE_LIMITERS.tellWaiting();
@@ -371,11 +370,11 @@ interface AutoRuns {
   open: number;
 }
 
-const autoFolders = new Map<string, AutoRuns>();
+const autoFolders = perFile(() => new Map<string, AutoRuns>());
 
 /** Adds a benchmark to those that share its folder. */
 function autoRuns(recordings: Recordings): AutoRuns {
-  const auto = autoFolders.getOrInsertComputed(recordings.folder, () => ({ runs: [], open: 0 }));
+  const auto = autoFolders().getOrInsertComputed(recordings.folder, () => ({ runs: [], open: 0 }));
   auto.runs.push(recordings);
   auto.open++;
   return auto;
@@ -485,12 +484,13 @@ function writeVerdicts(file: string, verdicts: GateReport): void {
 }
 
 /** Benchmarks whose gate had to decide and did not. */
-const owing: string[] = [];
+const owed = perFile((): string[] => []);
 
 /** Fails the file once all else is done: an error of one hook would keep those behind it from running. */
 function owe(name: string): void {
+  const owing = owed();
   if (owing.push(name) > 1) return;
-  globalThis.addEventListener("unload", () => {
+  runner().atEnd(() => {
     const error = new AssertionError(
       `The gates of these benchmarks did not run: ${owing.join(", ")}`,
     );

@@ -4,19 +4,23 @@
  * @module
  */
 
-import defer * as urls from "node:url";
-import defer * as paths from "node:path";
+import * as fs from "node:fs";
+import * as urls from "node:url";
+import * as paths from "node:path";
+import { isGranted } from "#runtime";
+import { perFile, runner } from "./runners.ts";
+import { errorCode } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { type CodePlace, isForeign, shownFile } from "../base/user_code.ts";
 
-/** The path of a file or folder beside the test file, which is the module that Deno began with. */
+/** The path of a file or folder beside the test file. */
 export function besideTestFile(name: string): string {
-  return shownFile(new URL(name, Deno.mainModule).href);
+  return shownFile(new URL(name, runner().file().url).href);
 }
 
 /** The path of the test file from the working directory; `undefined` if it is not in there. */
 export function testFile(): string | undefined {
-  const path = shownFile(Deno.mainModule);
+  const path = shownFile(runner().file().url);
   return paths.isAbsolute(path) || path.includes(":") ? undefined : path;
 }
 
@@ -39,11 +43,11 @@ export function sourcesOfCallers(
   const roots = [...new Set(urls)].reverse();
   return roots.length === 0
     ? undefined
-    : known.getOrInsertComputed(roots.join("\n"), () => sourcesOf(roots));
+    : known().getOrInsertComputed(roots.join("\n"), () => sourcesOf(roots));
 }
 
 /** A file may have many tests. */
-const known = new Map<string, Readonly<Record<string, string>> | undefined>();
+const known = perFile(() => new Map<string, Readonly<Record<string, string>> | undefined>());
 
 /** The hashes of files and of what they import, by their paths from the last of them, the test file. */
 function sourcesOf(roots: readonly string[]): Readonly<Record<string, string>> | undefined {
@@ -84,10 +88,10 @@ function importsOf(url: string, text: string): string[] {
 /** Reads a file; `undefined` if it may not be read, and `null` if there is none. */
 function readIfAllowed(url: string): string | null | undefined {
   const path = urls.fileURLToPath(url);
-  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return undefined;
+  if (!isGranted({ name: "read", path })) return undefined;
   try {
-    return Deno.readTextFileSync(path);
+    return fs.readFileSync(path, "utf8");
   } catch (error) {
-    return error instanceof Deno.errors.NotFound ? null : undefined;
+    return errorCode(error) === "ENOENT" ? null : undefined;
   }
 }

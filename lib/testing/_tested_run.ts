@@ -24,6 +24,7 @@ import type { Trial } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { FileOwner } from "./_claimed_files.ts";
 import { untilInterrupted } from "./_interruption.ts";
+import { runner, type TestDefinition } from "./runners.ts";
 import { rerunLine } from "./_only.ts";
 import { SYSTEM_CLOCK } from "../base/clock.ts";
 import {
@@ -48,7 +49,7 @@ export interface Registration
   /** Returns the user's own models for trials of a task, by name; default: those of the options. */
   readonly ownOf?: (task: TaskSpec) => ReadonlyMap<string, Model> | undefined;
   /** Registers a test where the user calls for it; that of a trial where its case stands, if that is elsewhere. */
-  readonly register: (test: Deno.TestDefinition, planned?: PlannedTrial) => void;
+  readonly register: (test: TestDefinition, planned?: PlannedTrial) => void;
   /** Returns the test name of a trial. */
   readonly titleOf: (planned: PlannedTrial) => string;
 }
@@ -180,7 +181,7 @@ export class TestedRun {
       ...{ suite, prices, planned: trials },
       rerun: (trial) => this.rerun(trial),
     });
-    console.error(`${this.name}: live report: ${this.#live.serve()}`);
+    console.error(`${this.name}: live report: ${await this.#live.serve()}`);
   }
 
   /** Awaits the work of a test, unless the run is interrupted. */
@@ -309,7 +310,8 @@ function openReports(paths: readonly string[]): () => void {
 function howToSee(reports: readonly string[], journal: string | undefined): string {
   const page = reports.find((path) => formatOf(path) === "html");
   if (page !== undefined) return `see ${page}`;
-  return journal === undefined ? "add  -- --report=F.html  to see all" : `in ${journal}`;
+  const { flagPrefix } = runner().flagHint;
+  return journal === undefined ? `add  ${flagPrefix}--report=F.html  to see all` : `in ${journal}`;
 }
 
 /**

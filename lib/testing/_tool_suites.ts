@@ -25,6 +25,7 @@ import { parseFlags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
 import type { Registration } from "./_tested_run.ts";
+import { runner, type TestDefinition } from "./runners.ts";
 import {
   type AnyOptions,
   assertCase,
@@ -96,11 +97,11 @@ export class SuiteTests {
     this.#variants = readVariants(subject, options);
     this.#title = kind === "suite" ? [name] : [];
     this.#owner = {
-      file: kind === "test" ? undefined : shownFile(Deno.mainModule),
+      file: kind === "test" ? undefined : shownFile(runner().file().url),
       isFile: kind === "file",
     };
     // What is wrong with the command line is said once for all tests.
-    parseFlags(Deno.args, subject);
+    parseFlags(runner().flags(), subject);
   }
 
   /** Adds a test or, if it cannot be used, registers one that fails in its place. */
@@ -184,8 +185,8 @@ export class SuiteTests {
         }), and give chains() confirmed: "${hash}"`,
       );
     }
-    const registered: [CallSite, Deno.TestDefinition][] = [];
-    const flags = parseFlags(Deno.args, this.subject);
+    const registered: [CallSite, TestDefinition][] = [];
+    const flags = parseFlags(runner().flags(), this.subject);
     const traced = flags.traces === undefined
       ? undefined
       : tracedTests(flags, tests, { suite: this.name, site: this.#site, options: this.#options });
@@ -224,7 +225,7 @@ export class SuiteTests {
   #isShared(): boolean {
     const { callers } = this.#site;
     return this.#title.length > 0 && callers.length > 0 &&
-      callers.every(({ url }) => url !== Deno.mainModule);
+      callers.every(({ url }) => url !== runner().file().url);
   }
 
   /**

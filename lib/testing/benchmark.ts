@@ -1,5 +1,5 @@
 /**
- * Benchmarks as tests: one `Deno.test` case per trial, and one test for the gate.
+ * Benchmarks as tests: one test per trial, and one test for the gate.
  * @module
  */
 
@@ -10,6 +10,7 @@ import { isQuestion, type TaskSpec } from "../tasks/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { CallSite } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
+import type { TestDefinition } from "./runners.ts";
 import { BENCHMARK, type BenchmarkOptions, declare, NAME } from "./options.ts";
 
 /**
@@ -44,7 +45,7 @@ import { BENCHMARK, type BenchmarkOptions, declare, NAME } from "./options.ts";
  */
 export function benchmark(name: string, options: BenchmarkOptions): void {
   const site = new CallSite(benchmark, name);
-  const tests: Deno.TestDefinition[] = [];
+  const tests: TestDefinition[] = [];
   const isUsable = site.attempt(() => {
     parseWith(NAME, name, "the name of a benchmark");
     const subject = `benchmark ${printable(name, 100)}`;

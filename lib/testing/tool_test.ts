@@ -9,6 +9,8 @@ import { checkOptions, FUNCTION, parseWith } from "../base/input.ts";
 import { isObject, printable } from "../base/json.ts";
 import { shownFile, thrownText } from "../base/user_code.ts";
 import { afterLoad, CallSite } from "./_register.ts";
+import { perFile, runner } from "./runners.ts";
+import defer * as util from "node:util";
 import {
   type AnyOptions,
   isOwnSuite,
@@ -120,7 +122,7 @@ function tokenText(kind: string, value: unknown): string {
   if (kind === "d" || kind === "f") return String(Number(value));
   if (kind === "i") return String(Math.trunc(Number(value)));
   if (kind === "j") return JSON.stringify(value) ?? String(value);
-  return kind === "s" && !isObject(value) ? String(value) : Deno.inspect(value, { colors: false });
+  return kind === "s" && !isObject(value) ? String(value) : util.inspect(value);
 }
 
 function propertyText(token: string, row: unknown, path: string): string {
@@ -131,22 +133,25 @@ function propertyText(token: string, row: unknown, path: string): string {
     if (!isObject(value) || !Object.hasOwn(value, key)) return token;
     value = Reflect.get(value, key);
   }
-  return (typeof value === "string" ? value : Deno.inspect(value, { colors: false })) + rest;
+  return (typeof value === "string" ? value : util.inspect(value)) + rest;
 }
 
-/** The tests of the file that are in no suite of their own. */
-let ofFile: { readonly tests: SuiteTests; readonly options: AnyOptions } | undefined;
+/** The tests of the file that are in no suite of their own, with the options of the first one. */
+const ofFile = perFile((): {
+  first?: { readonly tests: SuiteTests; readonly options: AnyOptions };
+} => ({}));
 
 /** Adds a test to those of its file or, if it is run in another way, makes a suite of it alone. */
 const addToFile: Add = (site, name, make, mode) => {
   const options = make();
   const given = isObject(options) ? options : {};
   const isOwn = isOwnSuite(given);
-  if (!isOwn && (ofFile === undefined || isRunAlike(given, ofFile.options))) {
-    const tests = ofFile?.tests ?? newFileSuite(site);
+  const { first } = ofFile();
+  if (!isOwn && (first === undefined || isRunAlike(given, first.options))) {
+    const tests = first?.tests ?? newFileSuite(site);
     tests.add(site, name, () => options, mode);
-    if (ofFile === undefined) afterLoad(site, () => tests.register());
-    ofFile ??= { tests, options: given };
+    if (first === undefined) afterLoad(site, () => tests.register());
+    ofFile().first ??= { tests, options: given };
     return;
   }
   const suite = new SuiteTests({
@@ -163,7 +168,7 @@ const addToFile: Add = (site, name, make, mode) => {
 };
 
 function newFileSuite(site: CallSite): SuiteTests {
-  const file = shownFile(Deno.mainModule);
+  const file = shownFile(runner().file().url);
   const [, stem = file] = /([^/]+?)(?:[._]test)?\.[cm]?[jt]sx?$/.exec(file) ?? [];
   return new SuiteTests({
     name: stem,
@@ -280,8 +285,7 @@ export function toolSuite<State = undefined>(
   options: ToolSuiteOptions<State>,
 ): ToolTest<"model" | "tools", State> {
   const site = new CallSite(toolSuite, name);
-  let tests: SuiteTests | undefined;
-  site.attempt(() => {
+  const make = () => {
     parseWith(NAME, name, "the name of a tool suite");
     const subject = `tool suite ${printable(name, 100)}`;
     const suite = new SuiteTests({
@@ -292,10 +296,17 @@ export function toolSuite<State = undefined>(
       options: checkOptions(TOOL_SUITE, options, subject),
     });
     afterLoad(site, () => suite.register());
-    tests = suite;
+    return suite;
+  };
+  // Files that share the module which begins it may be loaded by one process.
+  const suite = perFile(() => {
+    let made: SuiteTests | undefined;
+    site.attempt(() => made = make());
+    return made;
   });
+  suite();
   return testFunctions("test", (place, test, own, mode) => {
     // Of a suite that cannot be used nothing is run.
-    tests?.add(place, test, own, mode);
+    suite()?.add(place, test, own, mode);
   });
 }

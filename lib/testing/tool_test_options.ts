@@ -110,10 +110,10 @@ export interface ToolTest<Shared extends keyof ToolTestOptions = never, Usual = 
   <State = Usual>(name: string, options: TestOptions<State, Shared>): void;
   /** Registers a test, and lets the runner run no others of the file. */
   only<State = Usual>(name: string, options: TestOptions<State, Shared>): void;
-  /** Registers a test that is not run, as `Deno.test.ignore()` does. */
+  /** Registers a test that is not run. */
   skip<State = Usual>(name: string, options: TestOptions<State, Shared>): void;
   /**
-   * Registers a test for each row of a table, as `Deno.test.each()` does. In its name `$key` is a property of the row, and
+   * Registers a test for each row of a table. In its name `$key` is a property of the row, and
    * `%s`, `%d` or `%j` one of its values; `options` gets the row, the items of a list one by one.
    */
   each<Row>(

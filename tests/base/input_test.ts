@@ -67,9 +67,10 @@ Deno.test("reasonOf() gives the message alone", () => {
 });
 
 Deno.test("fileReason() puts the usual causes into words", () => {
-  assertEquals(fileReason(new Deno.errors.NotFound("x")), "there is no such file or folder");
-  assertEquals(fileReason(new Deno.errors.PermissionDenied("x")), "the system does not permit it");
-  assertEquals(fileReason(new Deno.errors.IsADirectory("x")), "it is a folder");
+  const reasonFor = (code: string) => fileReason(Object.assign(new Error("x"), { code }));
+  assertEquals(reasonFor("ENOENT"), "there is no such file or folder");
+  assertEquals(reasonFor("EACCES"), "the system does not permit it");
+  assertEquals(reasonFor("EISDIR"), "it is a folder");
   const refused = new Deno.errors.NotCapable(
     'Requires read access to "a.txt", run again with the --allow-read flag',
   );

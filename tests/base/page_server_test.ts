@@ -20,7 +20,7 @@ async function send(url: string, line: string, headers: Readonly<Record<string, 
 }
 
 Deno.test("servePage() answers GET and HEAD below its own address alone, and tells others nothing", async () => {
-  await using server = servePage((name) =>
+  await using server = await servePage((name) =>
     Promise.resolve(
       name === "" || name === "block-1"
         ? { type: "text/html", body: `<p>${name}`, tag: "7", policy: "script-src 'none'" }

@@ -11,7 +11,8 @@ const GITHUB_NIGHTLY = readExample("github_nightly.yml");
 const GITLAB = readExample("gitlab.yml");
 const GITLAB_WAVES = readExample("gitlab_waves.yml");
 const GITLAB_NIGHTLY = readExample("gitlab_nightly.yml");
-const KUBERNETES = readExample("kubernetes_wave.yml");
+const KUBERNETES = readExample("kubernetes.yml");
+const AWS_BATCH = readExample("aws_batch.yml");
 
 /** No key that is written or printed anywhere passes unseen. */
 const KEY = "sk-canary-5f1c0b7e9d3a4286";
@@ -105,6 +106,7 @@ Deno.test("the workflows of GitHub, also that of a new project, ask for no more 
       [GITHUB_WAVES, / run "\$SUITE" /, 3],
       [GITHUB_NIGHTLY, / run "\$SUITE" /, 1],
       [readExample("../project/github.yml"), / task test |tool_tests\/benchmark\.ts/, 2],
+      [readExample("../project/github_npm.yml"), /npm run (?:test|bench)$/, 2],
     ] as const
   ) {
     assertEquals(workflow.permissions, { contents: "read" });
@@ -178,12 +180,16 @@ Deno.test("no run of the nightly examples is beside another, and each finds thos
 function words(permissions: string, line: string): string[] {
   const allowed = permissions.split(" ").map((one) => `--allow-${one}`);
   return [
-    ...["--yes", "deno@2.9.6", "run", "--no-prompt", ...allowed, "lib/cli/main.ts"],
+    ...["--yes", "deno@2.9.6", "run", "--no-prompt", ...allowed, "@toolgate/toolgate/cli"],
     ...line.split(" "),
   ];
 }
 
-const ASKING = "net=127.0.0.1 env=OPENAI_API_KEY read=. write=results";
+/** The permissions of a command that asks a model, and may read these variables too. */
+const asking = (...variables: string[]) =>
+  `net=127.0.0.1 env=${["OPENAI_API_KEY", ...variables].join()} read=. write=results`;
+
+const GITLAB_VARIABLES = ["CI_NODE_INDEX", "CI_NODE_TOTAL"];
 
 Deno.test("the commands of fixtures/ci run shards, and decide over them", async (context) => {
   await using workspace = await Workspace.open();
@@ -199,12 +205,21 @@ Deno.test("the commands of fixtures/ci run shards, and decide over them", async 
   });
 });
 
+/** What GitHub knows of a job of a matrix. */
+function shardValues(shard: number, shards: number): Values {
+  return {
+    "matrix.shard": `${shard}`,
+    "strategy.job-index": `${shard - 1}`,
+    "strategy.job-total": `${shards}`,
+  };
+}
+
 async function runGithub(context: Deno.TestContext, workspace: Workspace): Promise<void> {
   const artifacts = new Map<string, Artifacts>();
   const shards: number[] = GITHUB.jobs.shard.strategy.matrix.shard;
   let output = "";
   for (const shard of shards) {
-    const own = { "matrix.shard": `${shard}`, "strategy.job-total": `${shards.length}` };
+    const own = shardValues(shard, shards.length);
     const ended = await runJob(workspace, GITHUB, "shard", { artifacts, own, isLive: true });
     output += assertEnded(ended, 0);
   }
@@ -251,8 +266,8 @@ async function runGitlab(workspace: Workspace): Promise<void> {
     const script = GITLAB.shard.script.join("\n");
     assertEquals((await workspace.commandsOf(script, variables)).commands, [
       words(
-        ASKING,
-        `run ${shared.SUITE} --model ${shared.MODEL} --seed 1 --shard ${index}/${total} ` +
+        asking(...GITLAB_VARIABLES),
+        `run ${shared.SUITE} --model ${shared.MODEL} --seed 1 --shard auto ` +
           `--out results/shard-${index}.jsonl`,
       ),
     ]);
@@ -286,15 +301,20 @@ async function runGitlab(workspace: Workspace): Promise<void> {
   assertNoKey(...artifacts.values(), ...kept, told);
 }
 
-/** What each service gives to npx for a shard of a wave. */
-function wordsOfWave(
-  [wave, waves]: readonly [number, number],
-  [shard, shards]: readonly [number, number],
+/** What a service gives to npx for a shard of a wave, or of a run without waves. */
+function wordsOf(
+  variables: readonly string[],
+  shard: string,
+  name: string,
+  wave?: readonly [number, number],
 ): string[] {
+  const [own, prefix] = wave === undefined
+    ? ["", ""]
+    : [` --wave ${wave.join("/")}`, `wave-${wave[0]}-`];
   return words(
-    ASKING,
-    `run fixtures/ci/waves.jsonc --seed 1 --shard ${shard}/${shards} --wave ${wave}/${waves} ` +
-      `--out results/wave-${wave}-shard-${shard}.jsonl`,
+    asking(...variables),
+    `run fixtures/ci/waves.jsonc --seed 1 --shard ${shard}${own} ` +
+      `--out results/${prefix}shard-${name}.jsonl`,
   );
 }
 
@@ -307,7 +327,7 @@ async function runWaves(workspace: Workspace): Promise<void> {
   const run = async (wave: number, shard: number, isLive = false) => {
     const { strategy } = GITHUB_WAVES.jobs[`wave-${wave}`];
     assertEquals(strategy.matrix.shard, [1, SHARDS]);
-    const own = { "matrix.shard": `${shard}`, "strategy.job-total": `${SHARDS}` };
+    const own = shardValues(shard, SHARDS);
     const job = { artifacts, own, isLive };
     assertEnded(await runJob(workspace, GITHUB_WAVES, `wave-${wave}`, job), 0);
   };
@@ -349,10 +369,12 @@ const SBATCH = `#!/bin/bash
 [ "$1 $2" = "--wait --export=ALL" ] || exit 99
 count=$(sed -n 's/^#SBATCH --array=1-//p' "$3")
 for task in $(seq "$count"); do
-  SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_COUNT=$count bash "$3" &
+  SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_COUNT=$count SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_STEP=1 bash "$3" &
 done
 wait
 `;
+
+const SLURM_VARIABLES = ["ID", "MIN", "COUNT", "STEP"].map((one) => `SLURM_ARRAY_TASK_${one}`);
 
 async function runOthers(workspace: Workspace): Promise<void> {
   workspace.begin();
@@ -368,7 +390,7 @@ async function runOthers(workspace: Workspace): Promise<void> {
         ...{ CI_NODE_INDEX: `${shard}`, CI_NODE_TOTAL: `${parallel}`, OPENAI_API_KEY: KEY },
       };
       const { commands } = await workspace.commandsOf(script.join("\n"), variables);
-      assertEquals(commands, [wordsOfWave([at + 1, WAVES], [shard, parallel])]);
+      assertEquals(commands, [wordsOf(GITLAB_VARIABLES, "auto", `${shard}`, [at + 1, WAVES])]);
       // With a copy of another journal, it would undo what that is run again for.
       const kept = artifacts.paths.map((path: string) =>
         path.replaceAll(/\$(\w+)/g, (_, name: keyof typeof variables) => variables[name])
@@ -387,13 +409,40 @@ async function runOthers(workspace: Workspace): Promise<void> {
     env.map(({ name, value = KEY }: { name: string; value?: string }) => [name, value]),
   );
   assertEquals([fixed["SHARDS"], fixed["WAVE"]], [`${completions}`, "WAVE_NUMBER"]);
-  for (let index = 0; index < completions; index++) {
-    const pod = { ...fixed, WAVE: "2", JOB_COMPLETION_INDEX: `${index}` };
-    assertEquals((await workspace.commandsOf(args[0], pod)).commands, [
-      [...wordsOfWave([2, Number(fixed["WAVES"])], [index + 1, completions]), "--resume"],
-    ]);
+  assertEquals(AWS_BATCH.containerProperties.command.slice(0, 2), ["bash", "-ec"]);
+  const batch = AWS_BATCH.containerProperties.command[2];
+  const [index, size] = ["AWS_BATCH_JOB_ARRAY_INDEX", "AWS_BATCH_JOB_ARRAY_SIZE"];
+  const journals: string[] = [];
+  for (const at of [0, 1, 2]) {
+    const pod = { ...fixed, JOB_COMPLETION_INDEX: `${at}` };
+    const child = { SUITE: fixed["SUITE"]!, WAVES: "4", [index]: `${at}`, [size]: "3" };
+    for (
+      const [script, variables, own, shard] of [
+        [args[0], pod, ["JOB_COMPLETION_INDEX"], `auto/${completions}`],
+        [batch, child, [index, size], "auto"],
+      ] as const
+    ) {
+      for (const wave of [undefined, [2, 4]] as const) {
+        const all = { ...variables, WAVE: wave === undefined ? "" : "2" };
+        assertEquals((await workspace.commandsOf(script, all)).commands, [
+          [...wordsOf(own, shard, `${at}`, wave), "--resume"],
+        ]);
+      }
+      // Without waves it is carried out: each has a third of all trials.
+      if (script === batch && at > 0) continue;
+      const suite = { SUITE: "fixtures/suites/quick.jsonc", WAVE: "", OPENAI_API_KEY: KEY };
+      assertEnded(await workspace.carryOut(script, { ...variables, ...suite }), 0);
+      journals.push(...workspace.files("results/*").values());
+      workspace.begin();
+    }
   }
+  const plans = journals.map((text) => valuesIn(text)[0].shard);
+  assertEquals(plans, [1, 1, 2, 3].map((index) => ({ index, of: 3 })));
 
+  const task = { SUITE: "fixtures/ci/waves.jsonc", SLURM_ARRAY_TASK_ID: "2" };
+  assertEquals((await workspace.commandsOf("bash fixtures/ci/slurm.sh", task)).commands, [
+    [...wordsOf(SLURM_VARIABLES, "auto", "2"), "--resume"],
+  ]);
   Deno.mkdirSync(`${workspace.path}/slurm`);
   Deno.writeTextFileSync(`${workspace.path}/slurm/sbatch`, SBATCH, { mode: 0o755 });
   for (
@@ -407,7 +456,9 @@ async function runOthers(workspace: Workspace): Promise<void> {
     );
     assertEquals(code, expected);
     const asked = Array.from({ length: waves }, (_, at) => [
-      ...[1, 2, 3].map((shard) => [...wordsOfWave([at + 1, 4], [shard, 3]), "--resume"]),
+      ...["1", "2", "3"].map((
+        shard,
+      ) => [...wordsOf(SLURM_VARIABLES, "auto", shard, [at + 1, 4]), "--resume"]),
       ...GATE,
     ]);
     const told = Array.from({ length: waves }, (_, at) => {
@@ -447,7 +498,7 @@ async function runNightly(workspace: Workspace): Promise<void> {
   // What a person does once, as the head of the example says.
   const head = Deno.readTextFileSync(`${workspace.path}/fixtures/ci/github_nightly.yml`);
   const accepted = head.match(/^# +deno task (toolgate .*)$/gm)!.map((line) =>
-    line.replace(/^# +deno task toolgate/, "npx --yes deno@2.9.6 run -A lib/cli/main.ts")
+    line.replace(/^# +deno task toolgate/, "npx --yes deno@2.9.6 run -A @toolgate/toolgate/cli")
   );
   assertEquals(accepted.length, 2);
   assertEnded(await workspace.carryOut(accepted.join("\n"), {}), 0);
@@ -481,7 +532,7 @@ async function runNightly(workspace: Workspace): Promise<void> {
     "history show releases runs --html results/history.html",
   ];
   const allowed = [
-    ASKING,
+    asking(),
     "read=. write=runs",
     "read=.",
     "read=. write=results",
@@ -499,7 +550,7 @@ async function runNightly(workspace: Workspace): Promise<void> {
     steps.push((await workspace.commandsOf(run, variables)).commands);
   }
   assertEquals(
-    steps.map(([one]) => one!.slice(one!.indexOf("lib/cli/main.ts") + 1).join(" ")),
+    steps.map(([one]) => one!.slice(one!.indexOf("@toolgate/toolgate/cli") + 1).join(" ")),
     lines,
   );
 }

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { deno, folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { LINKED, PACKAGE, tarball, write } from "../support/project_files.ts";
 
 const SHOP = `${ROOT}/fixtures/openapi/shop.yaml`;
 
@@ -127,8 +128,11 @@ Deno.test("graph and init say in one line what cannot be used", async () => {
     );
     assertMatch(told.stderr, says);
   }
-  const told = await toolgate(["init", place.file("mine"), "--openapi", writing]);
+  Deno.writeFileSync(place.file("package.tgz"), tarball(PACKAGE));
+  const line = ["init", place.file("mine"), "--from", place.file("package.tgz")];
+  const told = await toolgate([...line, "--openapi", writing]);
   assertEquals(told.code, 2, told.all);
+  assertMatch(told.stderr, /tools that only read must say what they return/);
   assertEquals([...Deno.readDirSync(place.path)].some(({ name }) => name === "mine"), false);
 });
 
@@ -173,6 +177,7 @@ Deno.test("init writes a suite over an MCP server or a document, which runs with
       ["described", ["--openapi", SHOP]],
     ] as const
   ) {
+    write(place, { [`${name}/deno.json`]: LINKED });
     const made = await toolgate(["init", place.file(name), ...source]);
     assertEquals(made.code, 0, made.all);
     assertStringIncludes(made.stdout, "wrote  tool_tests/chains_test.ts\n");

@@ -300,7 +300,10 @@ Deno.test("a server that cannot start makes trials invalid, with the reason", as
     config.replace(/"npm:@modelcontextprotocol.server@[^"]*"/, '"./x.ts"'),
   );
   const unloaded = await run(copy.clone, "-A");
-  assertStringIncludes(unloaded, "command Cannot start the MCP server of the trial as its package");
+  assertStringIncludes(
+    unloaded,
+    "command Cannot start the MCP server of the trial as @modelcontextprotocol/server must be",
+  );
   assertEquals(place.names(), ["run.ts"]);
 });
 

@@ -72,7 +72,7 @@ Deno.test("startSimulatedServer() lets a process end unless awaited", async () =
   const run = async (rest: string) => {
     const code = `
       import { startSimulatedServer } from "file://${ROOT}/lib/simulated/server.ts";
-      const server = startSimulatedServer();
+      const server = await startSimulatedServer();
       const timer = setTimeout(() => { console.log("alive"); server.close(); }, 200);
       Deno.unrefTimer(timer);
       ${rest}`;

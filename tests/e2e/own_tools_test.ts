@@ -18,6 +18,7 @@ import {
   unwrapped,
 } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { LINKED } from "../support/project_files.ts";
 
 /** The tests in which the newer clerk slips. */
 const SLIPPERY = [
@@ -29,6 +30,7 @@ const TRIALS = 20;
 
 Deno.test("a suite of own tools is run, accepted, gated and reported in a project of its own", async (context) => {
   await using place = await folder();
+  place.write("deno.json", LINKED);
   const made = await toolgate(["init", place.path]);
   assertEquals(made.code, 0, made.all);
   for (const name of ["tools.ts", "models.ts", "desk_test.ts"]) {

@@ -8,6 +8,7 @@ import { addRelease, readHistory } from "../../lib/runs/history/history.ts";
 import { copy } from "../support/ci.ts";
 import { countingServer, deno, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
+import { LINKED } from "../support/project_files.ts";
 import { recordFile, writeRecords } from "../support/history.ts";
 
 const PAGE = Deno.readTextFileSync(`${ROOT}/docs/ci.md`);
@@ -42,6 +43,7 @@ async function prepare(place: Folder, url: string): Promise<string> {
   for (const name of ["journals", "suites", "files", "f", "page", "b", "l", "mine"]) {
     Deno.mkdirSync(`${whole}/${name}`, { recursive: true });
   }
+  Deno.writeTextFileSync(`${whole}/mine/deno.json`, LINKED);
   const recorded = place.write("recorded.jsonc", suiteAt(url));
   for (
     const { code, all } of await toolgates([
@@ -106,9 +108,9 @@ const DIRS: Readonly<Record<string, string>> = {
 /** The flags of a row in a folder for paths, each by itself. */
 function pathFlags({ what, read, write }: Row, at: string): string[] {
   const folders: Record<string, string> = {
-    "the suite": "suites/suite.jsonc",
-    "the journals": "journals",
-    "the file": "files",
+    "SUITE": "suites/suite.jsonc",
+    "F": "journals",
+    "FILE": "files",
     "F's folder": "f",
     "PAGE's folder": "page",
     "B's folder": "b",
@@ -135,7 +137,7 @@ function filesBelow(path: string): string[] {
 /** How many files a row writes. */
 function written({ what, write }: Row): number {
   const several: Record<string, number> = {
-    "init FOLDER": 5,
+    "init FOLDER": 4,
     "report F --csv DIR": 12,
     // A recording, and the manifest.
     "run SUITE --record D": 2,
@@ -225,7 +227,7 @@ Deno.test("each row of deno test runs with what it says", async (context) => {
     );
   const file = benchmarkAt("reached", server.url);
   const rows = ROWS.filter(({ what }) => what.startsWith("deno test"));
-  assertEquals(rows.map(({ net }) => net), rows.map(() => "the models' hosts"));
+  assertEquals(rows.map(({ net }) => net), rows.map(() => "the models"));
   const run = (row: Row, at: string, flags: readonly string[], ...files: string[]) => {
     for (const name of ["f", "page"]) Deno.mkdirSync(`${at}/${name}`, { recursive: true });
     const given = [...GIVEN, `--allow-net=${new URL(server.url).host}`, ...flags];

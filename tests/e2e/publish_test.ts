@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { deno, folder, ROOT } from "../support/child.ts";
 import { copy } from "../support/ci.ts";
+import { PACKAGE, tarball } from "../support/project_files.ts";
 
 Deno.test("deno publish takes what users need, finds no fault in it, and `run` works from that alone", async () => {
   // `deno check` has the types. Without a check of them it still finds slow types and modules that are left out.
@@ -22,8 +23,9 @@ Deno.test("deno publish takes what users need, finds no fault in it, and `run` w
     "deno.json",
     "fixtures/project/chains_test.txt",
     "fixtures/project/github.yml",
+    "fixtures/project/github_npm.yml",
     "fixtures/project/gitignore",
-    "fixtures/project/tasks.json",
+    "fixtures/project/runners.json",
     "fixtures/project/tool_tests/benchmark.ts",
     "fixtures/project/tool_tests/weather_test.ts",
     "fixtures/suites/quick.jsonc",
@@ -40,10 +42,11 @@ Deno.test("deno publish takes what users need, finds no fault in it, and `run` w
   ], { cwd: place.path });
   assertEquals(ran.code, 0, ran.all);
   assertStringIncludes(ran.stderr, "package/fixtures/suites/quick.jsonc");
+  Deno.writeFileSync(place.file("package.tgz"), tarball(PACKAGE));
   const made = await deno([
     ...["run", "--no-check", "--no-lock", "--no-prompt", `--allow-read=${place.path}`],
     ...[`--allow-write=${place.file("mine")}`, place.file("package/lib/cli/main.ts")],
-    ...["init", place.file("mine")],
+    ...["init", place.file("mine"), "--from", place.file("package.tgz")],
   ]);
   assertEquals(made.code, 0, made.all);
 });

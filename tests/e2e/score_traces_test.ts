@@ -1,5 +1,8 @@
 // The command that judges recorded conversations by tests of tools, as users run it: it starts `deno test`.
 
+import programs from "node:child_process";
+import { EventEmitter } from "node:events";
+import { text } from "node:stream/consumers";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { benchmark } from "../../lib/testing/benchmark.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -64,14 +67,14 @@ function written(place: Folder, tests: string, traces: readonly unknown[]) {
   return { words: ["score", "traces", file, "--with", code] };
 }
 
-/** Runs the command in this process, which starts tests by `command`. */
-async function withCommand(command: unknown, words: readonly string[]) {
-  const { Command } = Deno;
-  Deno.Command = command as typeof Command;
+/** Runs the command in this process, which starts tests by `start`. */
+async function withSpawn(start: unknown, words: readonly string[]) {
+  const { spawn } = programs;
+  programs.spawn = start as typeof spawn;
   try {
     return await toolgate(words);
   } finally {
-    Deno.Command = Command;
+    programs.spawn = spawn;
   }
 }
 
@@ -79,19 +82,15 @@ async function withCommand(command: unknown, words: readonly string[]) {
 async function score(place: Folder, tests: string, traces: readonly unknown[]) {
   const out = `${place.path}/out/`;
   const told: Promise<string>[] = [];
-  class Piped extends Deno.Command {
-    constructor(program: string | URL, options: Deno.CommandOptions) {
-      const env = { ...keptVariables(), NO_COLOR: "1" };
-      super(program, { ...options, clearEnv: true, env, stdout: "piped", stderr: "piped" });
-    }
-    override spawn(): Deno.ChildProcess {
-      const child = super.spawn();
-      told.push(...[child.stdout, child.stderr].map((one) => new Response(one).text()));
-      return child;
-    }
-  }
+  const { spawn } = programs;
+  const piped = (program: string, args: readonly string[], options: object) => {
+    const env = { ...keptVariables(), NO_COLOR: "1" };
+    const child = spawn(program, args, { ...options, env, stdio: ["ignore", "pipe", "pipe"] });
+    told.push(...[child.stdout, child.stderr].map((one) => text(one!)));
+    return child;
+  };
   const { words } = written(place, tests, traces);
-  const ended = await withCommand(Piped, [...words, "--out", out]);
+  const ended = await withSpawn(piped, [...words, "--out", out]);
   const journals = [...Deno.readDirSync(out)].map(({ name }) => `${out}${name}`);
   const trials = journals.flatMap(trialsIn);
   return { ...ended, all: [ended.all, ...await Promise.all(told)].join("\n"), trials, journals };
@@ -258,16 +257,16 @@ Deno.test("score traces: each kind of trace is an ordinary trial of its test as 
       const lines = Array.from({ length: traces.length || 1 }, (_, id) => line({ more: { id } }));
       const { words } = written(folder, "", lines);
       /** Has written the journals of these tests. */
-      class Done {
-        spawn() {
-          Deno.mkdirSync(folder.file("out"));
-          for (const test of tests) {
-            Deno.copyFileSync(journalOf(test), folder.file(`out/${test}.jsonl`));
-          }
-          return { status: Promise.resolve({ success: hasPassed }) };
+      const done = () => {
+        Deno.mkdirSync(folder.file("out"));
+        for (const test of tests) {
+          Deno.copyFileSync(journalOf(test), folder.file(`out/${test}.jsonl`));
         }
-      }
-      const judged = await withCommand(Done, [...words, "--out", `${folder.path}/out/`]);
+        const child = new EventEmitter();
+        setTimeout(() => child.emit("exit", hasPassed ? 0 : 1));
+        return child;
+      };
+      const judged = await withSpawn(done, [...words, "--out", `${folder.path}/out/`]);
       assertEquals(judged.code, code, `${tests}: ${judged.all}`);
       if (tests.length === 0) assertStringIncludes(judged.stderr, "names a file of tool tests");
     }

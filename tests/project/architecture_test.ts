@@ -41,21 +41,8 @@ const LAZY = [
   "models/connect imports integrations/ai_sdk/provided",
 ];
 
-/** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
-const USES_DENO = [
-  "models/connect",
-  "models/http/endpoint",
-  "models/recordings/_file",
-  "models/recordings/_folder",
-  "reports/job_summary",
-  "runs/journal/lines",
-  "runs/run",
-  "simulated/server",
-  "tasks/questions/_load_callnavi",
-  "tasks/questions/load",
-  "trials/tap/_mcp_bridge",
-  "trials/tap/command",
-];
+/** Files that name `Deno`, one of them in a message; all others run in any runtime. */
+const USES_DENO = ["base/runtime/deno", "cli/init", "testing/_interruption", "testing/runners"];
 
 interface Source {
   /** Path in `lib/`, without the extension. */
@@ -85,6 +72,12 @@ function namesIn(folder: URL, prefix = ""): string[] {
   ).sort();
 }
 
+/** The modules of lib/ that deno.json gives a name, each runtime its own. */
+const OWN_NAMES: Readonly<Record<string, readonly string[]>> = {
+  "@std/random": ["base/std/random"],
+  "#runtime": ["base/runtime/deno", "base/runtime/node"],
+};
+
 const roomOf = (name: string) => name.split("/")[0]!;
 
 function readSource(name: string): Source {
@@ -92,7 +85,8 @@ function readSource(name: string): Source {
   const text = Deno.readTextFileSync(url);
   const specifiers = specifiersIn(text);
   const modules = specifiers.flatMap((specifier) => {
-    if (specifier === "@std/random") return ["base/std/random"];
+    const own = OWN_NAMES[specifier];
+    if (own !== undefined) return own;
     // Texts of the report's page are no modules.
     if (!specifier.startsWith(".") || !specifier.endsWith(".ts")) return [];
     return [new URL(specifier, url).href.slice(LIB.href.length).replace(/\.ts$/, "")];
@@ -209,11 +203,11 @@ Deno.test("lib/ never imports an entry: neither by its file nor itself by its pu
   assertEquals(wrong, []);
 });
 
-Deno.test("Deno is named in base/, testing/, cli/ and the files listed here only", () => {
-  const uses = SOURCES.filter(({ room, text }) =>
-    !["base", "testing", "cli"].includes(room) && /^(?!\s*(?:\*|\/\/)).*\bDeno\./m.test(text)
-  );
-  assertEquals(uses.map(({ name }) => name), USES_DENO);
+Deno.test("Deno is named in the files listed here alone", () => {
+  const uses = SOURCES.filter(({ text }) => /^(?!\s*(?:\/?\*|\/\/)).*\bDeno\./m.test(text))
+    .map(({ name }) => name);
+  assert(uses.includes("base/runtime/deno"));
+  assertEquals(uses.filter((name) => !USES_DENO.includes(name)), []);
 });
 
 /** What entries make public, as `file#name`: true for values, false for what is a type alone. */
@@ -322,7 +316,7 @@ Deno.test("lib/ has no default exports", () => {
 /** What no entry for tests and numbers may load before it is needed: each costs a start of `deno test`. */
 const HEAVY = [
   /^(vega|vega-lite|@viz-js\/viz|ajv|ajv\/2020|ajv-formats|re2js|openai|diff|js-rouge|string-width)$/,
-  /^(@std\/yaml|node:.*|@modelcontextprotocol\/.*)$/,
+  /^(@std\/yaml|node:(?!(?:fs|path|process|url)$).*|@modelcontextprotocol\/.*)$/,
   /^lib\/(simulated|toolkit|cli)\//,
   /^lib\/reports\/(page|figures|tables)\//,
   /\.(css|js)$/,
@@ -342,7 +336,8 @@ function loadedBy(entry: string): string[] {
         .filter((item) => item !== "") ?? [];
       const areTypes = items.length > 0 && items.every((item) => item.startsWith("type "));
       if (mode !== undefined || areTypes) continue;
-      if (specifier === "@std/random") found.add("lib/base/std/random.ts");
+      const own = OWN_NAMES[specifier!]?.[0];
+      if (own !== undefined) found.add(`lib/${own}.ts`);
       else if (!specifier!.startsWith(".")) found.add(specifier!);
       else found.add(new URL(specifier!, url).href.slice(root.href.length));
     }
@@ -358,7 +353,7 @@ for (const entry of ["mod.ts", "lib/gate/mod.ts"]) {
   });
 }
 
-Deno.test("the gate loads neither tasks nor models", () => {
+Deno.test("the gate loads neither tasks nor models, and nothing of Node", () => {
   const roomsOf = (entry: string) =>
     new Set(
       loadedBy(entry).filter((path) => path.startsWith("lib/")).map((path) => path.split("/")[1]),
@@ -366,4 +361,5 @@ Deno.test("the gate loads neither tasks nor models", () => {
   for (const room of ["tasks", "simulated", "perturbations", "runs", "reports", "testing"]) {
     assert(!roomsOf("lib/gate/mod.ts").has(room), room);
   }
+  assertEquals(loadedBy("lib/gate/mod.ts").filter((path) => path.startsWith("node:")), []);
 });

@@ -6,10 +6,15 @@ import { globSync } from "node:fs";
 
 type Imports = Readonly<Record<string, string>>;
 
+/** Reads an import map, with its paths from the root as deno.json has them. */
 function readImports(path: string): Imports {
-  const { imports } = JSON.parse(Deno.readTextFileSync(new URL(path, import.meta.url)));
-  const { "@toolgate/toolgate": _, ...rest } = imports;
-  return rest;
+  const url = new URL(path, import.meta.url);
+  const { imports } = JSON.parse(Deno.readTextFileSync(url));
+  const { "@toolgate/toolgate": _, ...rest } = imports as Record<string, string>;
+  const root = new URL("../../", import.meta.url).href;
+  return Object.fromEntries(
+    Object.entries(rest).map(([name, to]) => [name, new URL(to, url).href.replace(root, "./")]),
+  );
 }
 
 const OWN = readImports("../../deno.json");

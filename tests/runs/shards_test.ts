@@ -91,6 +91,52 @@ Deno.test("parseShard() refuses what is no shard, and names it", () => {
   }
 });
 
+Deno.test("parseShard() has `auto` of the machine that one system names, and nothing of doubtful ones", () => {
+  const slurm = (...[ID, MIN, COUNT, STEP]: number[]) =>
+    Object.fromEntries(
+      Object.entries({ ID, MIN, COUNT, STEP }).map((
+        [name, one],
+      ) => [`SLURM_ARRAY_TASK_${name}`, one]),
+    );
+  const auto = (text: string, variables: object) => {
+    for (const [name, value] of Object.entries(variables)) Deno.env.set(name, `${value}`);
+    try {
+      const { index, of } = parseShard(text);
+      return `${index}/${of}`;
+    } catch (error) {
+      return (error as InputError).message.replace(`Cannot use shard ${text} as `, "");
+    } finally {
+      for (const name of Object.keys(variables)) Deno.env.delete(name);
+    }
+  };
+  const one = "one variable must have the index of this machine:";
+  const rule = "index and count must be those of one shard of N:";
+  const table: readonly [text: string, variables: object, found: string][] = [
+    ["auto", { CI_NODE_INDEX: 1, CI_NODE_TOTAL: 3 }, "1/3"],
+    ["auto", slurm(2, 0, 3, 1), "3/3"],
+    ["auto", slurm(7, 3, 3, 2), "3/3"],
+    ["auto", { AWS_BATCH_JOB_ARRAY_INDEX: 0, AWS_BATCH_JOB_ARRAY_SIZE: 2 }, "1/2"],
+    ["auto/2", { AWS_BATCH_JOB_ARRAY_INDEX: 1 }, "2/2"],
+    ["auto/4", { JOB_COMPLETION_INDEX: 3 }, "4/4"],
+    ["auto/3", { TOOLGATE_SHARD_INDEX: 1, TOOLGATE_SHARD_TOTAL: 3 }, "2/3"],
+    ["auto", { JOB_COMPLETION_INDEX: 3 }, `${rule} JOB_COMPLETION_INDEX is 3`],
+    ["auto/3", { JOB_COMPLETION_INDEX: 3 }, `${rule} JOB_COMPLETION_INDEX is 3`],
+    ["auto", { CI_NODE_INDEX: "1 2" }, `${rule} CI_NODE_INDEX is 1 2, CI_NODE_TOTAL is not set`],
+    // An array that leaves numbers out, and one task of three that is submitted again.
+    ["auto", slurm(4, 1, 3, 1), `${rule} SLURM_ARRAY_TASK_ID is 4, `],
+    ["auto/3", slurm(2, 2, 1, 1), `${rule} SLURM_ARRAY_TASK_ID is 2, `],
+    [
+      "auto",
+      { CI_NODE_INDEX: 1, ...slurm(1, 1, 3, 1) },
+      `${one} CI_NODE_INDEX and SLURM_ARRAY_TASK_ID are`,
+    ],
+    ["auto", {}, `${one} none of CI_NODE_INDEX, SLURM_ARRAY_TASK_ID, `],
+  ];
+  for (const [text, variables, found] of table) {
+    assertEquals(auto(text, variables).slice(0, found.length), found);
+  }
+});
+
 Deno.test("shardOf() splits a plan exactly: every trial is in one shard, in order", () => {
   fc.assert(
     fc.property(PLANS, fc.integer({ min: 1, max: 12 }), (plan, of) => {

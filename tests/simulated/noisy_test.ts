@@ -355,7 +355,7 @@ const RATES = { breakFormat: 0.4, hopeless: 0.4 };
 
 for (const api of APIS) {
   Deno.test(`sim:noisy breaks just the replies in ${api} that drawBreak() tells`, async () => {
-    await using server = startSimulatedServer();
+    await using server = await startSimulatedServer();
     const model = modelAt(server.url, "sim:noisy?breakFormat=.4&hopeless=.4&seed=5", api);
     for (let seed = 0; seed < 5; seed++) {
       const spec = { core: 6, depth: 1 + seed % 5, connected: 1, disconnected: 0, seed };
@@ -380,7 +380,7 @@ for (const api of APIS) {
 }
 
 Deno.test("sim:noisy breaks nothing else at the same seed", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const mistakes = "early=.2&stale=.2&distract=.2&hallucinate=.1&arity=.1";
   for (const api of ["chat", "xml", "hermes"] as const) {
     for (let seed = 0; seed < 5; seed++) {
@@ -407,7 +407,7 @@ Deno.test("sim:noisy breaks nothing else at the same seed", async () => {
 });
 
 Deno.test("sim:noisy gives up what it cannot get across, and ends", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   for (const api of APIS) {
     const model = modelAt(server.url, "sim:noisy?breakFormat=1&hopeless=1", api);
     const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 3 };

@@ -68,7 +68,7 @@ function result(call: JsonObject, output = '{"abcd": 7}'): JsonObject {
 
 Deno.test("startSimulatedServer() answers responses with items", async () => {
   const seen: ChatRequest[] = [];
-  await using server = startSimulatedServer({ onRequest: (request) => seen.push(request) });
+  await using server = await startSimulatedServer({ onRequest: (request) => seen.push(request) });
   const first = await answered(server, { ...GOOD, instructions: "Be brief", seed: 3 });
   const output = first["output"] as Items;
   assertEquals(output.map(({ type }) => type), ["reasoning", "message", "function_call"]);
@@ -108,7 +108,7 @@ Deno.test("startSimulatedServer() answers responses with items", async () => {
 });
 
 Deno.test("startSimulatedServer() takes a text for what the user says", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const input = "The value of variable a, please.\nVariable a = 4";
   const { output } = await answered(server, { model: "sim:planner", input });
   assertStringIncludes(JSON.stringify(output), '"a = 4"');
@@ -119,7 +119,7 @@ Deno.test("startSimulatedServer() answers both ways alike, step for step", async
   for (const name of ["sim:planner", noisy]) {
     const requests: Record<string, ChatRequest[]> = { chat: [], responses: [] };
     const trials = await Promise.all((["chat", "responses"] as const).map(async (api) => {
-      await using server = startSimulatedServer({
+      await using server = await startSimulatedServer({
         onRequest: (request) => requests[api]!.push(request),
       });
       const model = openai({ model: name, api, baseURL: server.url, apiKey: "any", retries: 0 });
@@ -137,7 +137,7 @@ Deno.test("startSimulatedServer() answers both ways alike, step for step", async
 
 Deno.test("startSimulatedServer() reads items as messages are written", async () => {
   const seen: ChatRequest[] = [];
-  await using server = startSimulatedServer({ onRequest: (request) => seen.push(request) });
+  await using server = await startSimulatedServer({ onRequest: (request) => seen.push(request) });
   const call = { type: "function_call", call_id: "a", name: "func_xyz", arguments: "{" };
   const parts = [{ type: "output_text", text: "I " }, { type: "output_text", text: "call" }];
   const said = { role: "assistant", content: parts };
@@ -184,7 +184,7 @@ Deno.test("startSimulatedServer() reads items as messages are written", async ()
 Deno.test(
   "startSimulatedServer() tells what was reasoned encrypted, if asked to",
   async () => {
-    await using server = startSimulatedServer();
+    await using server = await startSimulatedServer();
     const include = ["reasoning.encrypted_content"];
     const [bare] = await called(server);
     assertEquals(bare?.["encrypted_content"], undefined);
@@ -202,7 +202,7 @@ Deno.test(
 Deno.test(
   "startSimulatedServer() wants back what it reasoned, where it was",
   async () => {
-    await using server = startSimulatedServer();
+    await using server = await startSimulatedServer();
     const include = ["reasoning.encrypted_content"];
     const [reasoned, call] = await called(server) as [JsonObject, JsonObject];
     const [sealed] = await called(server, { include }) as [JsonObject];
@@ -260,7 +260,7 @@ Deno.test(
 Deno.test(
   "startSimulatedServer() wants back what it reasoned before an answer",
   async () => {
-    await using server = startSimulatedServer();
+    await using server = await startSimulatedServer();
     const user = { role: "user", content: "The value of variable a, please.\nVariable a = 4" };
     const { output } = await answered(server, { model: "sim:planner", input: [user] });
     const [reasoned, message] = output as [JsonObject, JsonObject];
@@ -274,7 +274,7 @@ Deno.test(
 );
 
 Deno.test("startSimulatedServer() refuses malformed requests for responses", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const [tool] = GOOD.tools;
   const { strict: _, ...unsaid } = tool!;
   const open = { type: "object", properties: { efgh: { type: "integer" } } };
@@ -333,7 +333,9 @@ const STREAMED = { core: 8, depth: 4, connected: 2, disconnected: 1, seed: 5 };
 /** All requests of a trial of a model, without strict tools: of these the client parses the arguments itself. */
 async function requestsOf(model: string): Promise<ChatRequest[]> {
   const requests: ChatRequest[] = [];
-  await using server = startSimulatedServer({ onRequest: (request) => requests.push(request) });
+  await using server = await startSimulatedServer({
+    onRequest: (request) => requests.push(request),
+  });
   await runTrial(STREAMED, openai({ model, baseURL: server.url, apiKey: "none" }));
   return requests.map((request) => ({
     ...request,
@@ -390,7 +392,7 @@ const CHAT_REQUEST = {
 } satisfies ChatRequest;
 
 Deno.test("startSimulatedServer() streams chat completions that OpenAI's client reads as whole ones", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const client = clientOf(server);
   let [calls, unreadable] = [0, 0];
   for (const model of MODELS) {
@@ -427,7 +429,7 @@ Deno.test("startSimulatedServer() streams chat completions that OpenAI's client 
 });
 
 Deno.test("startSimulatedServer() streams responses that OpenAI's client reads as whole ones", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const client = clientOf(server);
   let calls = 0;
   for (const model of MODELS) {
@@ -466,7 +468,7 @@ Deno.test("startSimulatedServer() streams responses that OpenAI's client reads a
 });
 
 Deno.test("startSimulatedServer() streams a text in pieces, and usage to who asks for it", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const [request] = await requestsOf("sim:planner");
   const response = await postTo(server, "chat/completions", { ...request, stream: true });
   assertStringIncludes(response.headers.get("content-type")!, "text/event-stream");
@@ -494,7 +496,7 @@ Deno.test("completionChunks() and responseEvents() cut no character in two", () 
 });
 
 Deno.test("startSimulatedServer() refuses what it refuses of whole answers, and options of a stream without one", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const bad: readonly [JsonObject, number, string][] = [
     [{ stream: "yes" }, 400, "stream"],
     [{ stream_options: { include_usage: true } }, 400, "stream_options"],
@@ -509,7 +511,7 @@ Deno.test("startSimulatedServer() refuses what it refuses of whole answers, and 
 });
 
 Deno.test("startSimulatedServer() goes on serving when a client leaves a stream", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const request = (await requestsOf("sim:planner")).at(-1)!;
   for (let left = 20; left > 0; left--) {
     const response = await postTo(server, "chat/completions", { ...request, stream: true });

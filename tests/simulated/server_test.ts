@@ -34,7 +34,7 @@ async function refused(response: Response, status: number): Promise<string> {
 }
 
 Deno.test("startSimulatedServer() answers as the model does", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   assert(/^http:\/\/127\.0\.0\.1:\d+\/v1$/.test(server.url), server.url);
   const name = "sim:noisy?stale=.3&early=.3&distract=.3&hallucinate=.2&seed=2";
   const { requests, answers } = talk(parseSimulatedModel(name), makeWorld({ core: 8, seed: 1 }));
@@ -48,7 +48,7 @@ Deno.test("startSimulatedServer() answers as the model does", async () => {
 });
 
 Deno.test("startSimulatedServer() refuses malformed bodies with 400", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   const [message] = GOOD.messages;
   const malformed: [unknown, string][] = [
     ["", "JSON"],
@@ -77,7 +77,7 @@ Deno.test("startSimulatedServer() refuses malformed bodies with 400", async () =
 });
 
 Deno.test("startSimulatedServer() refuses unknown models with 404", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   for (const model of ["gpt-5", "sim:oracle", "sim:noisy?late=1", "sim:noisy?early=2", ""]) {
     const response = await post(server, { ...GOOD, model });
     assertStringIncludes(await refused(response, 404), "Cannot use the ");
@@ -85,14 +85,14 @@ Deno.test("startSimulatedServer() refuses unknown models with 404", async () => 
 });
 
 Deno.test("startSimulatedServer() refuses other paths and methods", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   await refused(await fetch(`${server.url}/embeddings`, { method: "POST", body: "{}" }), 404);
   await refused(await fetch(server.url.replace("/v1", "/")), 404);
   await refused(await fetch(`${server.url}/chat/completions`), 404);
 });
 
 Deno.test("startSimulatedServer() refuses a body above the limit", async () => {
-  await using server = startSimulatedServer();
+  await using server = await startSimulatedServer();
   // A stream has no content-length, so that the server must count itself.
   const chunk = new Uint8Array(2 ** 20).fill(0x20);
   let left = 65;
@@ -110,7 +110,7 @@ Deno.test("startSimulatedServer() refuses a body above the limit", async () => {
 
 Deno.test("startSimulatedServer() answers requests in parallel", async () => {
   const seen: string[] = [];
-  await using server = startSimulatedServer({
+  await using server = await startSimulatedServer({
     latency: 500,
     onRequest: (body) => seen.push(body.model),
   });
@@ -130,7 +130,7 @@ Deno.test("startSimulatedServer() answers requests in parallel", async () => {
 
 Deno.test("startSimulatedServer() answers what is under way when it closes", async () => {
   const { promise: arrived, resolve } = Promise.withResolvers<void>();
-  const server = startSimulatedServer({ latency: 60_000, onRequest: () => resolve() });
+  const server = await startSimulatedServer({ latency: 60_000, onRequest: () => resolve() });
   const pending = post(server, GOOD);
   await arrived;
   const start = performance.now();
@@ -144,7 +144,7 @@ Deno.test("startSimulatedServer() answers what is under way when it closes", asy
 });
 
 Deno.test("startSimulatedServer() turns a throwing observer into a 500", async () => {
-  await using server = startSimulatedServer({
+  await using server = await startSimulatedServer({
     onRequest: () => {
       throw new Error("no");
     },

@@ -99,7 +99,7 @@ export class Workspace implements AsyncDisposable {
     const env = { ...variables, GITHUB_STEP_SUMMARY: this.#folder.file("summary.md") };
     let output = "";
     for (const words of commands) {
-      const start = words.indexOf("lib/cli/main.ts");
+      const start = words.indexOf("@toolgate/toolgate/cli");
       assertEquals(words.slice(0, 3), ["--yes", "deno@2.9.6", "run"]);
       const ended = await toolgate(words.slice(start + 1), { cwd: this.path, env });
       output += ended.stdout + ended.stderr;

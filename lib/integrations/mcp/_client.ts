@@ -6,8 +6,8 @@
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { Client } from "@modelcontextprotocol/client";
-import { cannot, reasonOf } from "../../base/errors.ts";
 import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { loadOptional } from "../../base/optional_package.ts";
 import { PAGE } from "./_content.ts";
 
 /** What a server may ask its client for, and what it gets. What has no answer here is declined. */
@@ -30,12 +30,9 @@ export type Library = typeof import("@modelcontextprotocol/client");
 
 /** Loads the client, which only servers need. */
 export async function loadClient(name: string): Promise<Library> {
-  try {
-    return await import("@modelcontextprotocol/client");
-  } catch (error) {
-    const [reason] = reasonOf(error).split("\n");
-    throw cannot("take tools", `the client of ${name} must be loaded`, reason);
-  }
+  const packages = ["@modelcontextprotocol/client"];
+  const load = () => import("@modelcontextprotocol/client");
+  return await loadOptional(`take tools of ${name}`, packages, load);
 }
 
 /** The name and version that servers get. */

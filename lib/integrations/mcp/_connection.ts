@@ -260,7 +260,7 @@ export async function connectTo(
   const library = await loadClient(name);
   const transport = new library.StreamableHTTPClientTransport(url, {
     requestInit: { headers },
-    fetch: (input, init) => fetch(input, { ...init, client: CONNECTIONS }),
+    fetch: (input, init) => fetch(input, { ...init, ...CONNECTIONS }),
   });
   const client = clientOf(library, "auto", answers);
   let dropped: unknown;
@@ -392,10 +392,9 @@ class ProgramTransport implements Transport {
   ) {}
 
   /** Starts the program. */
-  // deno-lint-ignore require-await -- what cannot be started rejects.
   async start(): Promise<void> {
     const { env, ...program } = this.program;
-    const group = startGroup({ ...program, env: { ...readVariables(INHERITED), ...env } });
+    const group = await startGroup({ ...program, env: { ...readVariables(INHERITED), ...env } });
     this.#group = group;
     const { stdin, stdout, stderr } = group.child;
     this.#writer = stdin.getWriter();

@@ -20,7 +20,11 @@ const FORMATS: Readonly<Record<FormatId, TextFormat>> = { react, xml, hermes };
  * API of a model: OpenAI's chat completions or responses, or a text format over plain chat, for models
  * without native tool calls (Pipeline, "Structured Output for Tool Invocation").
  */
-export const APIS = ["chat", "responses", ...TEXT_FORMATS] as const;
+export const APIS: readonly ["chat", "responses", ...typeof TEXT_FORMATS] = [
+  "chat",
+  "responses",
+  ...TEXT_FORMATS,
+];
 
 /** API of a model. */
 export type Api = typeof APIS[number];

@@ -4,10 +4,11 @@
  * @module
  */
 
+import { isGranted } from "#runtime";
 import type { APIError, OpenAI } from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { environmentVariable } from "../../base/environment.ts";
-import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
+import { cannot, causesOf, errorCode, reasonOf } from "../../base/errors.ts";
 import { isObject, jsonText, parseJson, printable } from "../../base/json.ts";
 import { onceFor } from "../../base/once.ts";
 import { InfrastructureError, type InfrastructureErrorOptions, type Permanent } from "../model.ts";
@@ -108,7 +109,7 @@ export function endpointOf(
     throw cannot(
       `ask ${model}`,
       "OpenAI requires a key",
-      Deno.permissions.querySync({ name: "env", variable: KEY_VARIABLE }).state === "granted"
+      isGranted({ name: "env", variable: KEY_VARIABLE })
         ? `${KEY_VARIABLE} is not set; set it, or in code pass apiKey`
         : `${KEY_VARIABLE} may not be read; add --allow-env=${KEY_VARIABLE}, or in code pass apiKey`,
     );
@@ -336,7 +337,7 @@ export function faultOfFetch(
   { who, url, quote }: Pick<Endpoint, "who" | "quote" | "url">,
 ): InfrastructureError {
   const causes = causesOf(error);
-  const denied = causes.find((cause) => cause instanceof Deno.errors.NotCapable);
+  const denied = causes.find((cause) => errorCode(cause) === "NotCapable");
   if (denied !== undefined) {
     // After a redirect it may be another host than the requested one.
     const named = /access to "([^"]+)"/.exec(denied.message)?.[1] ?? url.host;

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { assertVersion, isShallow, parseWith, readText } from "../../base/input.ts";
 import { sum } from "../../base/numbers.ts";
-import { cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import {
   canonicalJson,
   isJsonObject,
@@ -14,6 +14,7 @@ import {
   jsonText,
   parseJson,
 } from "../../base/json.ts";
+import { isMissing } from "../../base/output_file.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { MediaPart } from "../../tools/media.ts";
 import type { Message } from "../../tools/message.ts";
@@ -274,21 +275,7 @@ export function parseText(content: string, source: string): unknown {
  * @throws {InputError} If it cannot be read, or is too long.
  */
 export function readIfExists(path: string): string | undefined {
-  try {
-    const { size } = Deno.statSync(path);
-    if (size > MAX_FILE_BYTES) {
-      throw cannot(
-        `use the recording ${path}`,
-        `it must have at most ${MAX_FILE_BYTES} bytes`,
-        `it has ${size}`,
-      );
-    }
-    return readText(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    if (error instanceof InputError) throw error;
-    throw cannotFile(`read the recording ${path}`, error);
-  }
+  return isMissing(path) ? undefined : readText(path, MAX_FILE_BYTES);
 }
 
 /** Returns the path of a trial's recording in its folder, of names that every file system accepts. */

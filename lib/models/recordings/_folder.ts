@@ -3,7 +3,19 @@
  * @module
  */
 
-import { cannot, cannotFile, fileReason, InputError, orCannot } from "../../base/errors.ts";
+import { isGranted } from "#runtime";
+import defer * as fs from "node:fs";
+import {
+  cannot,
+  cannotFile,
+  errorCode,
+  fileReason,
+  InputError,
+  notCapable,
+  orCannot,
+} from "../../base/errors.ts";
+import { OpenFile } from "../../base/open_file.ts";
+import { isMissing } from "../../base/output_file.ts";
 import { parseJson, printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { readRecording, type Recording } from "./_file.ts";
@@ -18,11 +30,11 @@ import type { Nearest } from "./_miss.ts";
 export function assertFolder(folder: string, isToFill: boolean): void {
   let isEmpty: boolean;
   try {
-    if (!Deno.statSync(folder).isDirectory) throw new Deno.errors.NotADirectory();
-    isEmpty = Deno.readDirSync(folder)[Symbol.iterator]().next().done === true;
+    isEmpty = fs.readdirSync(folder).length === 0;
   } catch (error) {
-    if (isToFill && error instanceof Deno.errors.NotFound) return;
-    const reason = error instanceof Deno.errors.NotADirectory ? "it is a file" : fileReason(error);
+    const code = errorCode(error);
+    if (isToFill && code === "ENOENT") return;
+    const reason = code === "ENOTDIR" ? "it is a file" : fileReason(error);
     throw cannot(`replay from ${folder}`, "it must be a folder of recordings", reason);
   }
   if (!isEmpty || isToFill) return;
@@ -42,14 +54,13 @@ export function assertWritable(folder: string): void {
   try {
     for (const name of ["write", "read"] as const) {
       // A complete file is renamed, which needs both permissions.
-      if (Deno.permissions.querySync({ name, path: folder }).state === "granted") continue;
-      throw new Deno.errors.NotCapable(`it needs --allow-${name}=${folder}`);
+      if (!isGranted({ name, path: folder })) throw notCapable(name, folder);
     }
-    Deno.mkdirSync(folder, { recursive: true });
+    fs.mkdirSync(folder, { recursive: true });
     // Only writing a file shows whether the system permits it.
     const file = temporaryPath(`${folder}/writable`);
-    Deno.writeTextFileSync(file, "", { createNew: true });
-    Deno.removeSync(file);
+    fs.writeFileSync(file, "", { flag: "wx" });
+    fs.unlinkSync(file);
   } catch (error) {
     throw cannot(`record in ${folder}`, "a folder must be writable", fileReason(error));
   }
@@ -85,9 +96,9 @@ const HEAD_BYTES = 8_192;
 export function recordingsIn(folder: string): Nearest[] {
   const found: Nearest[] = [];
   try {
-    for (const { name, isDirectory } of sorted(folder)) {
-      if (!isDirectory) continue;
-      for (const path of namesIn(`${folder}/${name}`, ".json")) {
+    for (const entry of sorted(folder)) {
+      if (!entry.isDirectory()) continue;
+      for (const path of namesIn(`${folder}/${entry.name}`, ".json")) {
         const trial = trialIdIn(path);
         if (trial !== undefined) found.push({ path, trial });
         if (found.length >= MAX_FILES) return found;
@@ -101,25 +112,19 @@ export function recordingsIn(folder: string): Nearest[] {
 
 /** Returns the paths of the files in a folder whose names end so, in order; none if there is no such folder. */
 export function* namesIn(folder: string, ending: string): Generator<string> {
-  for (const { name, isFile } of sorted(folder)) {
-    if (isFile && name.endsWith(ending)) yield `${folder}/${name}`;
+  for (const entry of sorted(folder)) {
+    if (entry.isFile() && entry.name.endsWith(ending)) yield `${folder}/${entry.name}`;
   }
 }
 
-function sorted(folder: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(folder)].sort((one, other) => one.name < other.name ? -1 : 1);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return [];
-    throw error;
-  }
+function sorted(folder: string): fs.Dirent[] {
+  return isMissing(folder) ? [] : fs.readdirSync(folder, { withFileTypes: true })
+    .sort((one, other) => one.name < other.name ? -1 : 1);
 }
 
 function trialIdIn(path: string): string | undefined {
-  using file = Deno.openSync(path);
-  const bytes = new Uint8Array(HEAD_BYTES);
-  const size = file.readSync(bytes) ?? 0;
-  const head = new TextDecoder().decode(bytes.subarray(0, size));
+  using file = new OpenFile(path, "r");
+  const head = new TextDecoder().decode(file.read(new Uint8Array(HEAD_BYTES)));
   const [, written] = /^ {2}"trial": ("(?:[^"\\]|\\.)*")/m.exec(head) ?? [];
   const trial = parseJson(written ?? "");
   return typeof trial === "string" ? trial : undefined;
@@ -138,12 +143,12 @@ function temporaryPath(path: string): string {
 export async function writeWhole(path: string, text: string, before = () => {}): Promise<void> {
   const part = temporaryPath(path);
   try {
-    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-    await Deno.writeTextFile(part, text, { createNew: true });
+    await fs.promises.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    await fs.promises.writeFile(part, text, { flag: "wx" });
     before();
-    Deno.renameSync(part, path);
+    fs.renameSync(part, path);
   } catch (error) {
-    await Deno.remove(part).catch(() => {});
+    await fs.promises.unlink(part).catch(() => {});
     if (error instanceof InputError) throw error;
     throw cannotFile(`write the recording ${path}`, error);
   }
@@ -151,5 +156,5 @@ export async function writeWhole(path: string, text: string, before = () => {}):
 
 /** Appends to a file that no other process writes. */
 export function appendText(path: string, text: string): void {
-  orCannot(`write ${path}`, () => Deno.writeTextFileSync(path, text, { append: true }));
+  orCannot(`write ${path}`, () => fs.appendFileSync(path, text));
 }

@@ -9,7 +9,10 @@ const [LABEL, SENTENCE, PHRASE] = [
   "(?:usage )?examples?(?: (?:values?|usages?|inputs?|calls?))? ?[:：]",
   "(?:an )?examples? (?:is|are|include)(?![\\p{L}\\p{N}])",
   "(?:for (?:example|instance)|e\\. ?g\\.?|eg\\.)(?![\\p{L}\\p{N}])",
-].map((words) => `(?<![\\p{L}\\p{N}.])(?i:${words})`);
+].map((words) => {
+  const anyCase = words.replaceAll(/(?<!\\)[a-z]/g, (one) => `[${one}${one.toUpperCase()}]`);
+  return `(?<![\\p{L}\\p{N}.])${anyCase}`;
+});
 const ANY = `(?:${LABEL}|${SENTENCE}|${PHRASE})`;
 
 const QUOTE =

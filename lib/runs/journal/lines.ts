@@ -5,11 +5,13 @@
  * @module
  */
 
-import { cannot, InputError, orCannot } from "../../base/errors.ts";
+import { type LockedFile, openLocked } from "#runtime";
+import { cannot, errorCode, InputError, orCannot, reasonOf } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { assertVersion, concatBytes, isUtf16 } from "../../base/input.ts";
 import { isJsonObject, jsonText, type JsonValue, parseJson } from "../../base/json.ts";
-import { makeFolder, openNew, orUnwritable, unwritable, writeAll } from "../../base/output_file.ts";
+import { OpenFile } from "../../base/open_file.ts";
+import { makeFolder, openNew, orUnwritable, unwritable } from "../../base/output_file.ts";
 
 /** A journal that is not as its run wrote it, or of which its run wrote nothing. */
 export class BrokenJournalError extends InputError {}
@@ -156,14 +158,7 @@ export function* journalLines(
  */
 export function readLineAgain(path: string, { line, start, bytes }: JournalPlace): JsonValue {
   using file = openFile(path);
-  const rest = new Uint8Array(bytes);
-  file.seekSync(start, Deno.SeekMode.Start);
-  for (let size = 0; size < bytes;) {
-    const filled = fill(rest.subarray(size), file, path);
-    if (filled.length === 0) break;
-    size += filled.length;
-  }
-  const { value } = parseLine(decoder.decode(rest));
+  const { value } = parseLine(decoder.decode(fill(new Uint8Array(bytes), file, path, start)));
   if (value !== undefined) return value;
   throw new InputError(`Cannot use ${path}: line ${line} was changed while it was in use`);
 }
@@ -202,13 +197,13 @@ const MAX_LINE_LENGTH = 2 ** 28;
 
 const decoder = new TextDecoder();
 
-function openFile(path: string): Deno.FsFile {
-  return orCannot(`read ${path}`, () => Deno.openSync(path));
+function openFile(path: string): OpenFile {
+  return orCannot(`read ${path}`, () => new OpenFile(path, "r"));
 }
 
-/** Reads the next bytes; returns the filled part of `chunk`, which is empty at the end of the file. */
-function fill(chunk: Uint8Array<ArrayBuffer>, file: Deno.FsFile, path: string): Uint8Array {
-  return orCannot(`read ${path}`, () => chunk.subarray(0, file.readSync(chunk) ?? 0));
+/** Reads the next bytes, or those at a position, as {@linkcode OpenFile.read}. */
+function fill(chunk: Uint8Array, file: OpenFile, path: string, position?: number): Uint8Array {
+  return orCannot(`read ${path}`, () => file.read(chunk, position));
 }
 
 /** The notice of a torn last line. */
@@ -219,12 +214,12 @@ export function tornNotice(path: string, bytes: number): string {
 /** A journal that is open for appending. */
 export class JournalWriter implements Disposable {
   readonly #path: string;
-  readonly #file: Deno.FsFile;
+  readonly #file: LockedFile;
   /** The checksum of the last line. */
   #sum: string;
   #broken: InputError | undefined;
 
-  private constructor(path: string, file: Deno.FsFile, sum = "") {
+  private constructor(path: string, file: LockedFile, sum = "") {
     this.#path = path;
     this.#file = file;
     this.#sum = sum;
@@ -237,9 +232,9 @@ export class JournalWriter implements Disposable {
    */
   static create(path: string): JournalWriter {
     makeFolder(path, "the journal");
-    const file = openNew(path, "the journal");
+    const file = openNew(path, "the journal", () => openJournal(path, true));
     if (file === undefined) throw JournalWriter.existing(path);
-    return new JournalWriter(path, file).#lock();
+    return new JournalWriter(path, file);
   }
 
   /** The error for a journal that already exists: finished work is never overwritten. */
@@ -258,17 +253,14 @@ export class JournalWriter implements Disposable {
    */
   static append(path: string, end: JournalEnd): JournalWriter {
     return orUnwritable(path, "the journal", () => {
-      const file = Deno.openSync(path, { read: true, write: true });
-      const writer = new JournalWriter(path, file, end.sum);
-      writer.#lock();
-      if (writer.#file.statSync().size !== end.wholeBytes + end.tornBytes) {
-        writer.#file.close();
+      const file = openJournal(path, false);
+      if (file.size !== end.wholeBytes + end.tornBytes) {
+        file.close();
         throw cannot(`continue ${path}`, "another run has just written to it");
       }
-      writer.#file.truncateSync(end.wholeBytes);
-      writer.#file.seekSync(0, Deno.SeekMode.End);
-      if (end.unended) writer.#write("\n");
-      return writer;
+      file.truncate(end.wholeBytes);
+      if (end.unended) file.write("\n");
+      return new JournalWriter(path, file, end.sum);
     });
   }
 
@@ -282,7 +274,7 @@ export class JournalWriter implements Disposable {
     if (this.#broken !== undefined) throw this.#broken;
     try {
       const [line, sum] = chainedLine(value, this.#sum);
-      this.#write(line);
+      this.#file.write(line);
       this.#sum = sum;
     } catch (error) {
       this.#broken = unwritable(this.#path, "the journal", error);
@@ -293,19 +285,14 @@ export class JournalWriter implements Disposable {
   [Symbol.dispose](): void {
     this.#file.close();
   }
+}
 
-  /** Two runs writing to one journal would tear each other's lines. */
-  #lock(): this {
-    for (let tries = 0; tries < 20; tries++) {
-      if (orUnwritable(this.#path, "the journal", () => this.#file.tryLockSync(true))) return this;
-      // A program that this process is just starting still holds the lock of a file that was closed.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    }
-    this.#file.close();
-    throw cannot(`write the journal ${this.#path}`, "another run is writing to it");
-  }
-
-  #write(text: string): void {
-    writeAll(this.#file, text);
+/** Opens a journal: two runs writing to one would tear each other's lines. */
+function openJournal(path: string, create: boolean): LockedFile {
+  try {
+    return openLocked(path, { create });
+  } catch (error) {
+    if (errorCode(error) !== "EBUSY") throw error;
+    throw cannot(`write the journal ${path}`, reasonOf(error));
   }
 }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
@@ -136,7 +137,8 @@ function withResults(drafts: readonly QuestionDraft[], source: string): Question
 
 /** Returns the names of the JSON files of a folder without the extension, sorted. */
 function domainsIn(folder: string): string[] {
-  const entries = orCannot(`read ${folder}`, () => [...Deno.readDirSync(folder)]);
-  return entries.map(({ name }) => name).filter((name) => name.endsWith(".json")).sort()
+  return orCannot(`read ${folder}`, () => fs.readdirSync(folder)).filter((name) =>
+    name.endsWith(".json")
+  ).sort()
     .map((name) => name.slice(0, -".json".length));
 }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import type { CallSet } from "./question_set.ts";
 import { bfclKind, readBfcl } from "./bfcl.ts";
 import { loadCallNavi } from "./_load_callnavi.ts";
@@ -23,8 +24,8 @@ import { parseJson } from "../../base/json.ts";
  * @see CallNavi, section 4 and appendix A.
  */
 export function loadCallSet(path: string): CallSet {
-  if (orCannot(`read ${path}`, () => Deno.statSync(path).isDirectory)) {
-    const isBfcl = Deno.readDirSync(path).some(({ name }) => name.startsWith("BFCL_v"));
+  if (orCannot(`read ${path}`, () => fs.statSync(path).isDirectory())) {
+    const isBfcl = fs.readdirSync(path).some((name) => name.startsWith("BFCL_v"));
     return isBfcl ? readBfcl([path]).set : loadCallNavi(path);
   }
   if (bfclKind(parseJson(readText(path).split("\n", 1)[0]!)) !== "other") {

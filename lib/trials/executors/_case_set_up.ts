@@ -68,7 +68,7 @@ export async function setUpCase<State>(
     work: () => Value | Promise<Value>,
   ): Promise<Value> => {
     signal?.throwIfAborted();
-    const making = Promise.try(work);
+    const making = (async () => await work())();
     try {
       const outOfTime = () => new LateError(limit);
       const value = await inTime(() => making, { timeout: left(), outOfTime, signal });
@@ -144,7 +144,7 @@ function madeValues(limit: Limit) {
         // Each has its own time: what hangs must not keep the others from going.
         const timeout = limit.milliseconds;
         const outOfTime = () => new LateError(limit);
-        await inTime(() => Promise.try(() => dispose(value)), { timeout, outOfTime });
+        await inTime(async () => void await dispose(value), { timeout, outOfTime });
       } catch (error) {
         faults.push(faultText(`disposing of ${what}`, error));
       }

@@ -135,7 +135,7 @@ function hiddenIn({ root, partial, unseen }: StateSnapshot): string | undefined 
 /** Returns what work of the user's gives in time. */
 function soon<Value>(work: () => Value | Promise<Value>): Promise<Value> {
   const outOfTime = () => new Error(`did not end within ${MAX_SECONDS} seconds`);
-  return inTime(() => Promise.try(work), { timeout: 1000 * MAX_SECONDS, outOfTime });
+  return inTime(async () => await work(), { timeout: 1000 * MAX_SECONDS, outOfTime });
 }
 
 /** Says which of the wanted texts no text of the model says; `undefined` if all are said. */

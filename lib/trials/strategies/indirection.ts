@@ -4,6 +4,7 @@
  */
 
 import type { LoopOptions } from "../agent/loop.ts";
+import { escapePattern } from "../../base/escape_pattern.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import { fillPrompt, PROMPTS } from "../../models/prompts.ts";
@@ -73,8 +74,8 @@ function hideGiven(text: string, given: ReadonlyMap<string, JsonValue>): string 
   );
   return [...given].reduce((result, [name, value]) => {
     if (typeof value !== "string" || value === "") return result;
-    const stated = `${RegExp.escape(name)} = (?:"${RegExp.escape(value)}"|${
-      RegExp.escape(value)
+    const stated = `${escapePattern(name)} = (?:"${escapePattern(value)}"|${
+      escapePattern(value)
     }(?!\\w))`;
     return result.replaceAll(new RegExp(`(?<![\\w@])${stated}`, "g"), () => `${name} = @${name}`);
   }, hidden);

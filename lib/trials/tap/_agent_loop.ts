@@ -4,6 +4,7 @@
  */
 
 import { isErrorOf } from "../../base/errors.ts";
+import type { Address } from "../../base/loopback.ts";
 import { defined, type JsonObject, jsonText, parseJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { kindText } from "../../base/user_code.ts";
@@ -73,7 +74,9 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     const own = say === undefined ? new OwnTurns(task.prompt) : undefined;
     tap.begin({ heard: hear, serve: serving(task, asks, mcp), before: textsBefore(task), own });
     // Agents are the user's own code: one that is not type-checked may return anything.
-    const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model, mcp)))
+    const working = tap.open().then((address): unknown =>
+      agent(task, optionsOf({ tap, address, model, mcp }))
+    )
       .then(async (said) => (await tap.waitForCalls(), { said }));
     // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
     const finished = async () => {
@@ -173,18 +176,17 @@ function textsBefore({ system = "", history }: AgentTask): Turn["before"] {
   return Object.fromEntries(texts.filter(([, text]) => text !== ""));
 }
 
-function optionsOf(tap: Tap, model: string, mcp: TrialMcpServer): AgentOptions {
+function optionsOf(
+  { tap, address: { url, token }, model, mcp }: {
+    readonly tap: Tap;
+    readonly address: Address;
+    readonly model: string;
+    readonly mcp: TrialMcpServer;
+  },
+): AgentOptions {
   return {
     ...{ fetch: tap.fetch, model, signal: tap.signal },
-    mcpURL: () => mcp.start(tap.address.url),
-    get baseURL() {
-      return `${tap.address.url}/v1`;
-    },
-    get toolsURL() {
-      return `${tap.address.url}/tools`;
-    },
-    get apiKey() {
-      return tap.address.token;
-    },
+    ...{ baseURL: `${url}/v1`, toolsURL: `${url}/tools`, apiKey: token },
+    mcpURL: () => mcp.start(url),
   };
 }

@@ -2,9 +2,13 @@
  * A program that is an MCP server over standard input and output, for hosts that start their servers: it passes each
  * message on to the server of a trial, at the address in `TOOLGATE_MCP_URL`, and writes what that answers.
  *
- * Hosts wait for it, so that it imports nothing.
+ * Hosts wait for it, and it runs without an import map, so that it imports nothing but what runtimes have.
  * @module
  */
+
+import { Buffer } from "node:buffer";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 
 /** A message, of which the bridge reads only what HTTP needs besides. */
 interface Message {
@@ -13,18 +17,19 @@ interface Message {
   readonly params?: { readonly name?: unknown; readonly _meta?: Readonly<Record<string, unknown>> };
 }
 
-/** Passes on the lines of `input`, and closes `output` once all of them are answered. */
+/** Where this module is: in a package it lies elsewhere than the one that starts it expects. */
+export const BRIDGE = import.meta.url;
+
+/** Passes on the lines of `input`, and returns once all of them are answered; `output` takes one line at a time. */
 export async function relay(
-  input: ReadableStream<Uint8Array<ArrayBuffer>>,
-  output: WritableStream<Uint8Array<ArrayBuffer>>,
+  input: AsyncIterable<Uint8Array>,
+  output: (line: string) => Promise<void>,
   url: string,
 ): Promise<void> {
-  const writer = output.getWriter();
-  const encoder = new TextEncoder();
   const write = async (text: string) => {
     // A message is one line, however the server wrote it.
     const line = parsed(text);
-    if (line !== undefined) await writer.write(encoder.encode(`${JSON.stringify(line)}\n`));
+    if (line !== undefined) await output(`${JSON.stringify(line)}\n`);
   };
   const pass = async (line: string) => {
     const message = Object(parsed(line)) as Message;
@@ -60,14 +65,14 @@ export async function relay(
     passing.add(one);
   }
   await Promise.all(passing);
-  await writer.close().catch(() => {});
 }
 
 /** The lines of a stream of bytes. */
-async function* linesOf(input: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let parts: string[] = [];
-  for await (const text of input.pipeThrough(new TextDecoderStream())) {
-    const [first, ...others] = text.split("\n");
+  const decoder = new TextDecoder();
+  for await (const bytes of input) {
+    const [first, ...others] = decoder.decode(bytes, { stream: true }).split("\n");
     parts.push(first!);
     for (const other of others) {
       yield parts.join("");
@@ -97,7 +102,7 @@ function headersOf({ method, params }: Message): Record<string, string> {
 function inHeader(name: string): string {
   const isPlain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(name) &&
     !name.startsWith("=?base64?");
-  return isPlain ? name : `=?base64?${new TextEncoder().encode(name).toBase64()}?=`;
+  return isPlain ? name : `=?base64?${Buffer.from(name).toString("base64")}?=`;
 }
 
 /** The answer to a request that got none; nothing to what asks for none. */
@@ -114,6 +119,9 @@ function parsed(text: string): unknown {
   }
 }
 
-if (import.meta.main) {
-  await relay(Deno.stdin.readable, Deno.stdout.writable, Deno.env.get("TOOLGATE_MCP_URL")!);
+// Not every runtime says whether a module is the program.
+if (import.meta.main ?? process.argv[1] === fileURLToPath(BRIDGE)) {
+  const write = (text: string) =>
+    new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+  await relay(process.stdin, write, process.env["TOOLGATE_MCP_URL"]!);
 }

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { reasonOf } from "../../base/errors.ts";
 import {
   cutText,
   isJsonObject,
@@ -13,6 +12,7 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
+import { unloaded } from "../../base/optional_package.ts";
 import { redact } from "../../base/redact.ts";
 import { type BodyShare, readBody } from "../../base/request_body.ts";
 import { InfrastructureError, type Permanent } from "../../models/model.ts";
@@ -101,8 +101,8 @@ export class TrialMcpServer implements AsyncDisposable {
 async function handlerOf({ tools, execute, submit }: McpTask) {
   const { createMcpHandler, Server } = await import("@modelcontextprotocol/server").catch(
     (error) => {
-      const reason = cutText(printable(redact(reasonOf(error)), 300), 300);
-      throw unstarted(`its package cannot be loaded: ${reason}`, "command", error);
+      const reason = unloaded(["@modelcontextprotocol/server"], error);
+      throw unstarted(cutText(printable(redact(reason), 300), 300), "command", error);
     },
   );
   const listed = [...tools.map(listedTool), SUBMIT_TOOL];

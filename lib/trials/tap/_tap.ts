@@ -8,8 +8,9 @@
  */
 
 import { inTime } from "../../base/deadline.ts";
-import { isErrorOf } from "../../base/errors.ts";
+import { isErrorOf, reasonOf } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
 import { BodyRoom, type BodyShare, readBody } from "../../base/request_body.ts";
 import type { FailedAttempt, Omission } from "../../calls/trace.ts";
 import { ModelFault } from "../../models/http/endpoint.ts";
@@ -180,9 +181,16 @@ export class Tap implements AsyncDisposable {
     return AbortSignal.any([this.#controller.signal, ...(signal === undefined ? [] : [signal])]);
   }
 
-  /** The address of the trial; the server starts when it is first read. */
-  get address(): Address {
-    return this.#address ??= openAddress(this.#answerHere);
+  /**
+   * Opens the address of the trial, with the server if it is the first.
+   *
+   * @throws {InfrastructureError} If the server cannot start.
+   */
+  async open(): Promise<Address> {
+    return this.#address ??= await openAddress(this.#answerHere).catch((cause) => {
+      const reason = printable(redact(reasonOf(cause)), 300);
+      throw new InfrastructureError(`Cannot listen for the agent: ${reason}`, { cause });
+    });
   }
 
   /** Begins a turn. */

@@ -3,7 +3,9 @@
  * @module
  */
 
+import * as fs from "node:fs";
 import { z } from "zod";
+import { isGranted, moduleCommand } from "#runtime";
 import { parseWith } from "../../base/input.ts";
 import { attempt, reasonOf } from "../../base/errors.ts";
 import { cutText, printable } from "../../base/json.ts";
@@ -155,14 +157,14 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     } catch (error) {
       throw unstarted(command, cwd, error);
     }
-    const { stopped, code, by, output, errors } = ended;
+    const { stopped, code, signal: by, output, errors } = ended;
     if (stopped === "signal") signal?.throwIfAborted();
     const told = (end: string) => `${shown(command)} ${end}${errorsText(errors)}`;
     if (stopped === "time") throw new TimeLimitError(told(`took longer than ${seconds} s`));
     if (stopped === "output") {
       throw new Error(told(`wrote more than ${MAX_OUTPUT} bytes to standard output`));
     }
-    if (by !== undefined) throw new Error(told(`was ended by ${by}`));
+    if (by !== null) throw new Error(told(`was ended by ${by}`));
     if (code !== 0) throw new Error(told(`ended with exit code ${code}`));
     return output.replace(/\r?\n$/, "");
   };
@@ -242,7 +244,7 @@ function unstarted(
   cwd: string | undefined,
   error: unknown,
 ): InfrastructureError {
-  const fault = startFault(error);
+  const fault = startFault(error, cwd);
   const name = printable(command[0]!, 200);
   const reason = fault === "missing"
     ? `there is no program ${name}: install it, or give its path`
@@ -269,16 +271,16 @@ async function writeMcpConfig(url: string, transport: "http" | "stdio"): Promise
   const path = `${folder.replace(/[/\\]+$/, "")}/toolgate-mcp-${crypto.randomUUID()}.json`;
   const action = `write the MCP configuration ${printable(path, 200)}`;
   // Asked before: the runtime would else ask the user.
-  if (Deno.permissions.querySync({ name: "write", path }).state !== "granted") {
+  if (!isGranted({ name: "write", path })) {
     const reason = `Deno was not given the permission to write there: add --allow-write=${folder}`;
     throw unable(action, reason, "permission");
   }
   const server = transport === "http" ? { type: "http", url } : await bridgeTo(url);
   const text = JSON.stringify({ mcpServers: { [SERVER_NAME]: server } }, null, 2) + "\n";
   // The program may have removed it.
-  const remove = () => attempt(() => Deno.removeSync(path));
+  const remove = () => attempt(() => fs.rmSync(path));
   try {
-    await Deno.writeTextFile(path, text, { createNew: true, mode: 0o600 });
+    fs.writeFileSync(path, text, { flag: "wx", mode: 0o600 });
   } catch (error) {
     remove();
     throw unable(action, printable(redact(reasonOf(error)), 300), undefined, error);
@@ -289,15 +291,11 @@ async function writeMcpConfig(url: string, transport: "http" | "stdio"): Promise
 /** The command of the bridge between standard input and output and the server, with no more than it needs. */
 async function bridgeTo(url: string) {
   // What is loaded here can be loaded there, also where it came from another machine.
-  await import("./_mcp_bridge.ts");
+  const { BRIDGE } = await import("./_mcp_bridge.ts");
   const { host, hostname } = new URL(url);
+  const [command, ...args] = moduleCommand(BRIDGE, { host, variable: "TOOLGATE_MCP_URL" });
   return {
-    command: Deno.execPath(),
-    args: [
-      ...["run", "--quiet", "--no-prompt", "--no-config", "--no-lock"],
-      ...[`--allow-net=${host}`, "--allow-env=TOOLGATE_MCP_URL"],
-      import.meta.resolve("./_mcp_bridge.ts"),
-    ],
+    ...{ command, args },
     // The address is no argument, as other users can see these; and no proxy leads to it.
     env: { TOOLGATE_MCP_URL: url, NO_PROXY: hostname, ...readVariables(["DENO_DIR"]) },
   };

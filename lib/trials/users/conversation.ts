@@ -290,7 +290,7 @@ export class Conversation {
     const outOfTime = () => new Error(`did not end within ${MAX_SECONDS} seconds`);
     try {
       const deadline = { timeout: 1000 * MAX_SECONDS, outOfTime, signal };
-      return await inTime(() => Promise.try(work), deadline);
+      return await inTime(async () => await work(), deadline);
     } catch (error) {
       signal?.throwIfAborted();
       this.#spoil(

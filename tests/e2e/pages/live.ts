@@ -30,7 +30,7 @@ browserTest(
     const ended = trials.map((_, place) => trials[(place * 77) % 200]!);
     const rerun = ({ id }: { readonly id: string }) => `again ${id}`;
     const live = new LivePage({ suite: "<b>many</b>", planned, rerun });
-    await using opened = await openReport(browser, live.serve());
+    await using opened = await openReport(browser, await live.serve());
     const { page, faults } = opened;
     const isTold = (text: string) => page.locator("#state p", { hasText: text }).waitFor();
     await isTold("0 of 200 trials have ended: 0 solved, 0 not solved, 0 invalid");

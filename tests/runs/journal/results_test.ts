@@ -19,7 +19,7 @@ import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
 import { Folder } from "../../support/folders.ts";
 import { readLines, ROOT } from "../../support/child.ts";
-import { ownRelease, readClone } from "../../../lib/base/clone.ts";
+import { commitOf, ownRelease } from "../../../lib/base/clone.ts";
 import { planHashes } from "../../../lib/runs/resolved_suite.ts";
 import { endLine, linesOf } from "../../support/journals.ts";
 import { callEvent, failureOf, record, type TrialTraits } from "../../support/records.ts";
@@ -69,7 +69,7 @@ Deno.test("planLine() has what the design says, and the gate with its defaults",
   assertEquals(resolved, PLAN.resolved);
   // Results are cited with the version and, where a clone has one, the commit.
   const { version } = JSON.parse(Deno.readTextFileSync(`${ROOT}/deno.json`));
-  assertEquals(toolgate, { version, commit: readClone(ROOT).commit });
+  assertEquals(toolgate, { version, commit: commitOf(ROOT) });
   assertEquals(planLine(PLAN).shard, { index: 1, of: 1 });
   assertEquals(planLine(planSuite(UNGATED)).gate, undefined);
 });

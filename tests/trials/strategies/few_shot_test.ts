@@ -155,7 +155,7 @@ Deno.test("answers of examples have the form that the question asks for", () => 
 Deno.test("the functions of examples are text in every API and format: no request offers or calls them", async () => {
   for (const api of APIS) {
     const bodies: ChatRequest[] = [];
-    await using server = startSimulatedServer({ onRequest: (body) => bodies.push(body) });
+    await using server = await startSimulatedServer({ onRequest: (body) => bodies.push(body) });
     const connections = new Connections({ baseURL: server.url });
     const model = await connections.model({ model: "sim:planner", api });
     const strategy = { strategy: "few_shot", shots: 2 };

@@ -367,7 +367,7 @@ for (const strategy of EVERY) {
 
   Deno.test(`${strategy} charges what a server has really been asked and has answered`, async () => {
     const answers: ChatAnswer[] = [];
-    await using server = startSimulatedServer({
+    await using server = await startSimulatedServer({
       onRequest: (body) => answers.push(parseSimulatedModel(body.model).reply(body)),
     });
     const name = "sim:noisy?arity=.3&seed=4";
