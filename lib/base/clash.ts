@@ -3,6 +3,8 @@
  * @module
  */
 
+import { getOrInsert } from "./get_or_insert.ts";
+
 /**
  * Returns the first two items that have one key and different values, in their order.
  *
@@ -15,7 +17,7 @@ export function firstClash<Item>(
 ): readonly [before: Item, again: Item] | undefined {
   const seen = new Map<unknown, Item>();
   for (const item of items) {
-    const before = seen.getOrInsert(keyOf(item), item);
+    const before = getOrInsert(seen, keyOf(item), item);
     if (before !== item && valueOf(before) !== valueOf(item)) return [before, item];
   }
 }

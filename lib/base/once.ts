@@ -3,6 +3,8 @@
  * @module
  */
 
+import { getOrInsertComputed } from "./get_or_insert.ts";
+
 /** Objects that nobody changes any more. */
 const SETTLED = new WeakSet<object>();
 
@@ -24,5 +26,5 @@ export function onceFor<Key extends object, Value>(
     const value = make(key);
     return typeof value === "object" && value !== null ? settled(value) : value;
   };
-  return (key) => SETTLED.has(key) ? made.getOrInsertComputed(key, makeSettled) : make(key);
+  return (key) => SETTLED.has(key) ? getOrInsertComputed(made, key, makeSettled) : make(key);
 }

@@ -14,6 +14,7 @@ import { isJson, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
 import { asks } from "./questions.ts";
 import type { RecordedCall } from "./record.ts";
 import { saidIn } from "./values/says.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** What was said and called in a conversation. */
 export interface Dialogue {
@@ -155,7 +156,7 @@ function statedIn(text: string): States {
     if (isSaid(written)) return true;
     const pattern = /\d/.test(written) ? NUMBERS : STARTS;
     const wanted = partsIn(written, pattern);
-    const stated = parts.getOrInsertComputed(pattern, () => partsIn(text, pattern));
+    const stated = getOrInsertComputed(parts, pattern, () => partsIn(text, pattern));
     // In another form the month of a date is a word.
     if (DATE_OR_TIME.test(written)) return !wanted.isDisjointFrom(stated);
     return holdsNumber(text, Number(leaf)) || wanted.size > 0 && wanted.isSubsetOf(stated);

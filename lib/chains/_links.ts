@@ -8,6 +8,7 @@ import { isNamedAs, listedIn, placeIn, templateOf, wordsIn } from "./_collection
 import type { Collection, KnownTool, Parameter, Path } from "./_collections.ts";
 import { idTypeOf, type Place, type View, viewOf } from "./_places.ts";
 import { ENVELOPES, IDS, KEYS, plainName, singularWords, wordsOf } from "./_words.ts";
+import { getOrInsert, getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** The rule by which a link is strict, or that a person named it. */
 export type LinkRule = "own key" | "named id" | "path word" | "given";
@@ -58,7 +59,11 @@ export class Links {
   ) {
     for (const one of collections) {
       for (const name of namesOf(one)) {
-        this.#names.getOrInsertComputed(name, () => new Set()).add(one);
+        getOrInsertComputed(
+          this.#names,
+          name,
+          () => new Set(),
+        ).add(one);
       }
       for (const definition of one.definitions) {
         const isOther = this.#definitions.has(definition);
@@ -69,14 +74,14 @@ export class Links {
     for (const one of collections) {
       const name = plainName(one.entity.split(" ")[0]! + one.key);
       const isAsked = one.ones.values().some(({ parameter }) => plainName(parameter.name) === name);
-      if (isAsked) this.#names.getOrInsertComputed(name, () => new Set([one]));
+      if (isAsked) getOrInsertComputed(this.#names, name, () => new Set([one]));
     }
     for (const tool of tools) {
       const list = this.#listOf(tool);
       if (list === undefined) continue;
       this.#lists.set(tool, list);
       // A list tells of its items what no record of its own has told.
-      for (const one of list[0].definitions.keys()) this.#definitions.getOrInsert(one, list[1]);
+      for (const one of list[0].definitions.keys()) getOrInsert(this.#definitions, one, list[1]);
     }
     this.parameters = new Map(
       tools.flatMap((tool) =>

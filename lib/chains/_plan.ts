@@ -9,6 +9,7 @@ import type { RecordPlace, Take, ToolGraph, ToolNode } from "./graph.ts";
 import { isWithin, type Leaf, leavesOf } from "./_leaves.ts";
 import { type Place, placesOf } from "./_places.ts";
 import { plainName, wordsOf } from "./_words.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** A record in a result as a chain uses it: how the call is made, and which record it is. */
 export interface View {
@@ -49,10 +50,10 @@ export class Plan {
 
   /** Returns the leaves of a record in the result of a tool. */
   leaves(node: ToolNode, place: RecordPlace): readonly Leaf[] {
-    return this.#leaves.getOrInsertComputed(place, () => {
+    return getOrInsertComputed(this.#leaves, place, () => {
       const inner = node.records.filter((one) => one !== place).map((one) => one.path);
       // Where an id stands alone, there is no record.
-      const places = this.#places.getOrInsertComputed(node, () => placesOf(node.result!));
+      const places = getOrInsertComputed(this.#places, node, () => placesOf(node.result!));
       return place.key === undefined
         ? []
         : leavesOf(places, place.path, inner, this.graph.types.get(place.type)!.entity);
@@ -97,7 +98,8 @@ export class Plan {
     { from, relation }: { readonly from: string; readonly relation: string },
     path: readonly string[],
   ): boolean {
-    const fields = this.#fields.getOrInsertComputed(
+    const fields = getOrInsertComputed(
+      this.#fields,
       from,
       () =>
         new Set(this.readers.flatMap((node) =>
@@ -131,7 +133,8 @@ export class Plan {
       type === undefined
         ? this.asked(view).length > 0
         : view.to === type && (view.label !== undefined || view.places.length > 1);
-    return this.#endings.getOrInsertComputed(
+    return getOrInsertComputed(
+      this.#endings,
       [calls, selectors, type].join("\0"),
       () =>
         this.views.filter((view) => {

@@ -9,6 +9,7 @@ import type { ToolNode } from "./graph.ts";
 import type { ChainTask, RecordId } from "./_task.ts";
 import type { Plan } from "./_plan.ts";
 import type { World } from "./world.ts";
+import { getOrInsert, getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** Calls that are tried, at most: where there are more, the task is taken for one with a shorter way. */
 const MAX_CALLS = 3_000;
@@ -24,8 +25,8 @@ export function hasShorterWay(plan: Plan, task: Omit<ChainTask, "tools">): boole
   const { world, given, target, answer, calls } = task;
   const known = new Map<string, Map<string, Known>>();
   const learn = ({ type, id }: RecordId, after: number) => {
-    const own = known.getOrInsertComputed(type, () => new Map());
-    own.getOrInsert(jsonText(id), { id, after });
+    const own = getOrInsertComputed(known, type, () => new Map());
+    getOrInsert(own, jsonText(id), { id, after });
   };
   for (const one of given) learn(one, 0);
   const idsOf = (type: string) => [...known.get(type)?.values() ?? []];

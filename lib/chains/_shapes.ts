@@ -16,6 +16,7 @@ import { schemasFor } from "../tools/schema/position.ts";
 import { recordAround } from "./_plan.ts";
 import { plainName } from "./_words.ts";
 import type { IdType, RecordPlace, ToolGraph, ToolNode } from "./graph.ts";
+import { getOrInsert, getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** A type of things, whose records may have several ids. */
 export interface Entity {
@@ -94,7 +95,7 @@ export class Shown {
 
   /** Returns what is shown of a property, or of items by `*`; `undefined` if it is not. */
   at(part: string): Shown | undefined {
-    return this.#within.getOrInsertComputed(part, (key) => {
+    return getOrInsertComputed(this.#within, part, (key) => {
       const schemas = this.parts.flatMap((own) =>
         key === "*" ? itemsOf(own) : propertiesOf(own, key)
       );
@@ -218,7 +219,7 @@ export class Shapes {
         const { relations } = around.entity;
         const way = path.slice(around.place.path.length);
         const [name, isList] = [of.relation, way.includes("*")];
-        const relation = relations.getOrInsert(wayText([name, entity.name, `${isList}`]), {
+        const relation = getOrInsert(relations, wayText([name, entity.name, `${isList}`]), {
           ...{ entity: around.entity, name, type: place.type, target: entity, isList },
         });
         const spot = addSpot(around.entity.top, { ...own, relation }, way);
@@ -264,7 +265,7 @@ function moved(schema: JsonObject, to: string): JsonObject {
 function addSpot(top: Part, own: Spot, way: readonly string[]): Spot {
   let [end, items]: [Part, Part | undefined] = [top, undefined];
   for (const name of way) {
-    end = end.parts.getOrInsertComputed(name, newPart);
+    end = getOrInsertComputed(end.parts, name, newPart);
     if (name === "*") items = end;
   }
   const first = end.spots.find(({ place }) =>
@@ -287,6 +288,6 @@ const SHAPES = new WeakMap<ToolGraph, Map<readonly ToolGraph[] | undefined, Shap
 
 /** Returns what worlds of a graph share; it is made once for a list of versions. */
 export function shapesOf(graph: ToolGraph, versions: readonly ToolGraph[] | undefined): Shapes {
-  const known = SHAPES.getOrInsertComputed(graph, () => new Map());
-  return known.getOrInsertComputed(versions, () => new Shapes(graph, versions ?? [graph]));
+  const known = getOrInsertComputed(SHAPES, graph, () => new Map());
+  return getOrInsertComputed(known, versions, () => new Shapes(graph, versions ?? [graph]));
 }

@@ -12,6 +12,7 @@ import type { Phrase } from "./_questions.ts";
 import { holds, inputsOf, resultOf } from "./_search.ts";
 import type { ChainStep, ChainTask, RecordId } from "./_task.ts";
 import type { ShownRecord, World } from "./world.ts";
+import { getOrInsert } from "../base/get_or_insert.ts";
 
 /** A task with the records that its question leads through, and how it names each. */
 export interface TracedTask extends Omit<ChainTask, "tools"> {
@@ -91,7 +92,7 @@ export function inVersion(
         for (const { known: next, call, step } of callsFrom(known, node)) {
           const longer = { calls: [...way.calls, call], steps: [...way.steps, step] };
           if (next === end) return { ...longer, world };
-          reached.getOrInsert(next, longer);
+          getOrInsert(reached, next, longer);
         }
       }
     }

@@ -34,6 +34,7 @@ import {
 } from "./_links.ts";
 import { idTypeOf, schemaOfExamples, type View } from "./_places.ts";
 import { CREDENTIALS, isReadingName, KEYS, nounOf, ownWordsOf, plainName } from "./_words.ts";
+import { getOrInsert, getOrInsertComputed } from "../base/get_or_insert.ts";
 
 export { type LinkRule, schemaOfExamples };
 
@@ -294,7 +295,7 @@ function briefSchema(
   const definitions = schema?.["$defs"];
   if (!isJsonObject(definitions)) return schema;
   const brief = Object.entries(definitions).map(([name, one]) =>
-    [name, hashes.getOrInsertComputed(one, (own) => sha256(canonicalJson(own)))] as const
+    [name, getOrInsertComputed(hashes, one, (own) => sha256(canonicalJson(own)))] as const
   );
   return { ...schema, $defs: Object.fromEntries(brief) };
 }
@@ -503,7 +504,7 @@ function suggestionsOf(known: readonly KnownTool[], { parameters, places }: Link
     const taken = one.parameters.flatMap((parameter) => parameters.get(parameter) ?? []);
     for (const { at, way, collection, doubt } of [...taken, ...places.get(one)!]) {
       const suggestion = { tool: one.tool.name, at, type: collection.name, reason: doubt! };
-      if (doubt) found.getOrInsert(`${way} ${collection.name}`, suggestion);
+      if (doubt) getOrInsert(found, `${way} ${collection.name}`, suggestion);
     }
   }
   return [...found.values()];

@@ -29,6 +29,7 @@ import {
 } from "./_shapes.ts";
 import type { RecordPlace, Take, ToolGraph } from "./graph.ts";
 import { randomIntegerBetween, shuffle } from "@std/random";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** Ids of each type, and how many of them what takes no id may show. */
 const POOL = 12;
@@ -143,7 +144,7 @@ export class World {
    * @throws {InputError} If no value fits its schemas.
    */
   scope(name: string): JsonValue {
-    return this.#scopes.getOrInsertComputed(name, () => {
+    return getOrInsertComputed(this.#scopes, name, () => {
       const value = this.#id(this.#shapes.scopes.get(name) ?? {}, `scope\u0000${name}`);
       if (value === undefined) throw unfit(`the scope ${name}`);
       return value;
@@ -161,7 +162,7 @@ export class World {
     if (unknown !== undefined) return { unknown };
     if (shape.node.result === undefined) return { value: null };
     const own = this.#callOf(shape, args);
-    const value = this.#results.getOrInsertComputed(own.key, () =>
+    const value = getOrInsertComputed(this.#results, own.key, () =>
       attempt(() => {
         const value = this.#shown(own, shape.shown, shape, []);
         return value !== undefined && this.#shapes.checks.fits(shape.schema, value)
@@ -204,7 +205,7 @@ export class World {
     const shape = this.#shape(tool);
     if (this.#unknown(shape, args) !== undefined) return [];
     const top = this.#callOf(shape, args);
-    return this.#records.getOrInsertComputed(top.key, () => {
+    return getOrInsertComputed(this.#records, top.key, () => {
       const shown: ShownRecord[] = [];
       for (const spot of shape.spots.values()) {
         const { place, place: { type }, around: outer } = spot;
@@ -395,7 +396,7 @@ export class World {
    * holes for all of its properties but one.
    */
   #value(base: Base, only?: string): JsonValue | undefined {
-    return this.#values.getOrInsertComputed(wayText([base.key, only ?? ""]), () => {
+    return getOrInsertComputed(this.#values, wayText([base.key, only ?? ""]), () => {
       const known = this.#known(base, base.of.top);
       const within = (name: string | number): Known | undefined => {
         const type = "ids" in base ? base.of.keys.get(`${name}`) : undefined;

@@ -6,6 +6,7 @@
 import { isCase, isGenerated, isProbe, isQuestion } from "../tasks/task_kind.ts";
 import type { GraphSpec } from "../tasks/graphs/graph.ts";
 import { unitKey } from "./variant.ts";
+import { getOrInsert } from "../base/get_or_insert.ts";
 
 /** Names of units. */
 export interface UnitNames {
@@ -46,7 +47,7 @@ export function unitNames(tasks: Iterable<object>): UnitNames {
     kinds.add(taskUnitNames(task));
     if (isCase(task)) cases.add(task.case);
     if (!isGenerated(task)) continue;
-    isShared ||= sharesCore(task, bySeed.getOrInsert(task.seed, task));
+    isShared ||= sharesCore(task, getOrInsert(bySeed, task.seed, task));
   }
   const [first = GRAPHS, ...others] = kinds;
   if (first === GRAPHS && isShared && others.length === 0) return CORES;

@@ -12,6 +12,7 @@ import type { StageUse } from "../models/model.ts";
 import type { TrialUser } from "../trials/users/user.ts";
 import type { TrialKey } from "../trials/trial_id.ts";
 import type { InfrastructureFailure } from "./policy.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** The unit of a gate's decision: the keys of its trials, but for task and repetition. */
 export interface Variant
@@ -78,7 +79,7 @@ export function byVariant<T>(
   const groups = new Map<string, { subject: Variant; items: T[] }>();
   for (const item of items) {
     const own = subjectOf(item);
-    groups.getOrInsertComputed(variantKey(own), () => {
+    getOrInsertComputed(groups, variantKey(own), () => {
       const { model, strategy, perturbation, variant } = own;
       return { subject: { model, strategy, perturbation, variant }, items: [] };
     }).items.push(item);
@@ -232,7 +233,7 @@ export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[
 /** Cached, as many statistics need the keys of the same tasks. */
 function cached(keyOf: (task: Trial["task"]) => string): (task: Trial["task"]) => string {
   const keys = new WeakMap<Trial["task"], string>();
-  return (task) => keys.getOrInsertComputed(task, keyOf);
+  return (task) => getOrInsertComputed(keys, task, keyOf);
 }
 
 /**

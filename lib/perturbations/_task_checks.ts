@@ -19,6 +19,7 @@ import {
 import { WorkflowNames } from "../tasks/graphs/workflow_names.ts";
 import { newOrder } from "./documents/perturb.ts";
 import type { MetamorphicCheck } from "./ids.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** How many functions the check `unrelated` adds. */
 const UNRELATED = 5;
@@ -118,14 +119,11 @@ function otherWorkflow({ functions }: Task, stream: Stream): Map<string, string>
   const drawing = new WorkflowNames();
   const names = new Map<string, string>();
   const variables = functions.flatMap((fn) => [...outputsOf(fn), ...fn.parameters]);
-  for (const { type } of variables) names.getOrInsertComputed(type, () => drawing.type(stream));
+  for (const { type } of variables) getOrInsertComputed(names, type, () => drawing.type(stream));
   for (const { name, type, subtype } of variables) {
-    names.getOrInsertComputed(subtype, () => drawing.subtype(stream, names.get(type)!));
+    getOrInsertComputed(names, subtype, () => drawing.subtype(stream, names.get(type)!));
     const style = { id: name.toLowerCase().endsWith("id"), camelCase: /[A-Z]/.test(name) };
-    names.getOrInsertComputed(
-      name,
-      () => drawing.variable(stream, names.get(type)!, true, style),
-    );
+    getOrInsertComputed(names, name, () => drawing.variable(stream, names.get(type)!, true, style));
   }
   for (const { name, output } of functions) {
     names.set(name, drawing.function(stream, names.get(output.name)!));

@@ -7,6 +7,7 @@
 import defer * as jsonc from "jsonc-parser";
 import { type JsonValue, pointerPart } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /**
  * Applies a method to a tool's return, given as text. Nothing is random.
@@ -159,7 +160,7 @@ const SNAKE_CASE: Style = {
  */
 function convention(style: Style): (token: JsonToken) => string {
   const names = new Map<readonly string[], Map<string, string>>();
-  return ({ key, keys }) => names.getOrInsertComputed(keys, () => namesOf(keys, style)).get(key!)!;
+  return ({ key, keys }) => getOrInsertComputed(names, keys, () => namesOf(keys, style)).get(key!)!;
 }
 
 function namesOf(

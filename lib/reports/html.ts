@@ -49,6 +49,7 @@ import { viewTrial } from "./page/_trial_view.ts";
 import { HEAT_CSS } from "./page/_view_markup.ts";
 import { wrongAnswerText } from "./_question_story.ts";
 import { whyUnsolved } from "../trials/why_unsolved.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 // Page styles come last: their media queries override the others.
 const css = [resultsCss, HEAT_CSS, trialCss, pageCss].join("\n");
@@ -301,7 +302,7 @@ class Distinct<Value> {
   readonly all: Value[] = [];
 
   placeOf(value: Value, key = String(value)): number {
-    return this.#places.getOrInsertComputed(key, () => this.all.push(value) - 1);
+    return getOrInsertComputed(this.#places, key, () => this.all.push(value) - 1);
   }
 }
 

@@ -30,6 +30,7 @@ import { isSized } from "./cells.ts";
 import type { ShortNames } from "./_short_names.ts";
 import { type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
 import { type ReportWords, reportWords } from "./_words.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** What results come from. */
 export interface Origin extends Release, PlanHashes {}
@@ -262,7 +263,7 @@ function servedNames(trials: readonly TrialSummary[]): Map<string, Set<string>> 
   for (const trial of trials) {
     const { model } = trial;
     if (!isCounted(trial) || model.served === "") continue;
-    const names = served.getOrInsertComputed(model.requested, () => new Set());
+    const names = getOrInsertComputed(served, model.requested, () => new Set());
     for (const name of model.served.split(SERVED_SEPARATOR)) names.add(name);
   }
   return served;

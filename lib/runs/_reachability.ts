@@ -5,6 +5,7 @@
 
 import type { Trial } from "../trials/trial.ts";
 import type { Model, Permanent } from "../models/model.ts";
+import { getOrInsert, getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** Why a run ends: no further request to a model can succeed until someone changes something. */
 export interface RunFault {
@@ -107,13 +108,18 @@ export class Reachability {
     }
     const atFirst = !reached.replied;
     if (--reached.streak.left <= 0 || atFirst) {
-      this.#faults.getOrInsert(model, { permanent, reason, atFirst });
+      getOrInsert(
+        this.#faults,
+        model,
+        { permanent, reason, atFirst },
+      );
     }
     for (const one of this.#models.values()) open(one);
   }
 
   #of(name: string): ReachedModel {
-    return this.#models.getOrInsertComputed(
+    return getOrInsertComputed(
+      this.#models,
       name,
       () => ({ replied: false, inFlight: 0, unanswered: 0, waiting: [], streak: undefined }),
     );

@@ -15,6 +15,7 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";
 import type { Reachability } from "./_reachability.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** How models are made. */
 export interface ModelSource {
@@ -92,7 +93,7 @@ export class RunModels {
     const key = isModel(choice)
       ? choice
       : canonicalJson([choice, isCase(planned.task) && planned.task.case]);
-    return this.#users.getOrInsertComputed(key, () => {
+    return getOrInsertComputed(this.#users, key, () => {
       if (!isModel(choice)) {
         return this.#make(typeof choice === "string" ? { model: choice } : choice, planned);
       }
@@ -121,7 +122,7 @@ export class RunModels {
 
   #connect(entry: ModelEntry, planned: Asking): Model {
     const key = modelKey(modelName(entry), planned.task);
-    return this.#models.getOrInsertComputed(key, () => this.#make(entry, planned));
+    return getOrInsertComputed(this.#models, key, () => this.#make(entry, planned));
   }
 
   #make(entry: ModelEntry, { task }: Asking): Model {

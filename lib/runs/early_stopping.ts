@@ -22,6 +22,7 @@ import { Bets, type Sample, type SequentialRule } from "../gate/sequential.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** A planned trial that was skipped. */
 export interface SkippedTrial {
@@ -125,7 +126,11 @@ export class Stopping {
         const open = names.filter((name) => !this.#scores.has(name));
         running.open.push(open.length);
         for (const name of open) {
-          this.#waiting.getOrInsertComputed(name, () => []).push({ running, block });
+          getOrInsertComputed(
+            this.#waiting,
+            name,
+            () => [],
+          ).push({ running, block });
         }
       }
     }

@@ -27,6 +27,7 @@ import {
 } from "./flags.ts";
 import type { RunSettings } from "./option_types.ts";
 import { parseShard, parseWave } from "./shard_text.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** A place where options hold: a function, suite files, a command, or `deno test` behind `--`. */
 export type Place = "benchmark" | "toolTest" | "suite" | FlagPlace;
@@ -527,7 +528,7 @@ const schemasAt = new Map<Place, Readonly<Record<string, z.ZodType>>>();
 
 /** Returns the schemas of the options that code or suites may have in a place, by name. */
 export function optionSchemas(place: Place): Readonly<Record<string, z.ZodType>> {
-  return schemasAt.getOrInsertComputed(place, () =>
+  return getOrInsertComputed(schemasAt, place, () =>
     Object.fromEntries(
       Object.entries(OPTIONS as Record<string, Option>).flatMap(
         ([name, { schema, places }]) =>

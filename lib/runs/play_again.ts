@@ -17,6 +17,7 @@ import type { Trial } from "../trials/trial.ts";
 import { type JournalFile, wholeTrial } from "./journal/journal.ts";
 import type { PlanLine } from "./journal/plan_line.ts";
 import { withCallSets } from "./question_tasks.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** Where a trial is. */
 type KeptTrial = readonly [file: JournalFile, id: string];
@@ -62,7 +63,7 @@ async function play(places: readonly KeptTrial[]) {
   let agree = 0;
   for (const [file, id] of places) {
     const place = file.places.get(id)!;
-    const derive = players.getOrInsertComputed(file, playerOf);
+    const derive = getOrInsertComputed(players, file, playerOf);
     const result = await derive(wholeTrial(file.path, place));
     if (result.kind === "agrees") agree++;
     else if (result.kind === "differs") {

@@ -28,6 +28,7 @@ import {
 import type { MISTAKES, REACTIONS } from "../models/simulated_name.ts";
 import { writeCall } from "./_arguments.ts";
 import type { FunctionReading } from "./_functions.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** How a noisy model errs. */
 export interface NoisyOptions {
@@ -276,7 +277,7 @@ export function callEarly(situation: Situation): OutgoingCall[] {
   const consumers = new Map<string | undefined, FunctionReading[]>();
   for (const candidate of plan.open) {
     for (const variable of new Set(candidate.parameters.map(plan.variableOf))) {
-      consumers.getOrInsertComputed(variable, () => []).push(candidate);
+      getOrInsertComputed(consumers, variable, () => []).push(candidate);
     }
   }
   // Functions called with references to results of this reply are not early.

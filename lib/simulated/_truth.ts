@@ -49,6 +49,7 @@ import {
   type OutgoingCall,
   type SimulatedModel,
 } from "./_wire.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** The questions whose answers a model knows. */
 export interface Truths {
@@ -74,7 +75,7 @@ export function truthsOf(sets: readonly CallSet[]): Truths {
       const functions = functionsOf(set, question);
       const truth = plainTruth(question.truth);
       const known = { question: { ...question, truth }, functions, atOnce: set.bfcl === true };
-      byText.getOrInsertComputed(text, () => []).push(known);
+      getOrInsertComputed(byText, text, () => []).push(known);
     }
   }
   const lengths = [...new Set(Array.from(byText.keys(), (text) => text.length))]

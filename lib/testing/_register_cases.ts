@@ -21,6 +21,7 @@ import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../tasks/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { idlePerturbation } from "../gate/undecidable.ts";
+import { getOrInsert } from "../base/get_or_insert.ts";
 
 /** Registers a test for each trial of a run. */
 export function registerCases(tested: TestedRun): void {
@@ -55,7 +56,7 @@ export function registerCases(tested: TestedRun): void {
     // With a gate as well: of a run that goes no further, nothing is a pass.
     const endsRun = trial.permanent !== undefined && run.fault !== undefined;
     if (strict || endsRun) {
-      if (trial.permanent !== undefined) told.getOrInsert(trial.reason!, context.name);
+      if (trial.permanent !== undefined) getOrInsert(told, trial.reason!, context.name);
       try {
         assertRight(trial);
         assertPerturbed(score);
@@ -125,7 +126,7 @@ function failIfTold(
   told: Map<string, string>,
   { name }: TestContext,
 ): void {
-  const teller = told.getOrInsert(reason, name);
+  const teller = getOrInsert(told, reason, name);
   // The runner shows frames of every error, and a text as it is.
   // deno-lint-ignore no-throw-literal
   if (teller !== name) throw `not run: see ${printable(teller)}`;

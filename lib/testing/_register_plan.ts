@@ -53,6 +53,7 @@ import { recordBaseline } from "../runs/record.ts";
 import { planLine } from "../runs/journal/plan_line.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { testWidth } from "../base/terminal_width.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 // Tools of servers may be made before any test is declared. The arguments of other programs are none of toolgate's.
 recordSourcesBy(() => {
@@ -374,7 +375,7 @@ const autoFolders = perFile(() => new Map<string, AutoRuns>());
 
 /** Adds a benchmark to those that share its folder. */
 function autoRuns(recordings: Recordings): AutoRuns {
-  const auto = autoFolders().getOrInsertComputed(recordings.folder, () => ({ runs: [], open: 0 }));
+  const auto = getOrInsertComputed(autoFolders(), recordings.folder, () => ({ runs: [], open: 0 }));
   auto.runs.push(recordings);
   auto.open++;
   return auto;

@@ -12,6 +12,7 @@ import { perFile, runner } from "./runners.ts";
 import { errorCode } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { type CodePlace, isForeign, shownFile } from "../base/user_code.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** The path of a file or folder beside the test file. */
 export function besideTestFile(name: string): string {
@@ -43,7 +44,7 @@ export function sourcesOfCallers(
   const roots = [...new Set(urls)].reverse();
   return roots.length === 0
     ? undefined
-    : known().getOrInsertComputed(roots.join("\n"), () => sourcesOf(roots));
+    : getOrInsertComputed(known(), roots.join("\n"), () => sourcesOf(roots));
 }
 
 /** A file may have many tests. */

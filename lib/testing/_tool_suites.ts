@@ -41,6 +41,7 @@ import {
 import { type TracedTest, tracedTests } from "./_traced_tests.ts";
 import { nameOf, readVariants, type Variants } from "./_variants.ts";
 import { type BenchmarkOptions, declare, type Declared } from "./options.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** How a test is run among others. */
 export type Mode = "only" | "skip" | undefined;
@@ -351,7 +352,7 @@ function unconfirmed(tests: readonly SuiteTest[]): ReadonlyMap<string, ReadonlyS
   const found = new Map<string, Set<number>>();
   for (const { toolCase: { chain } } of tests) {
     if (chain === undefined || chain.confirmed) continue;
-    found.getOrInsertComputed(chain.sample, () => new Set()).add(chain.calls);
+    getOrInsertComputed(found, chain.sample, () => new Set()).add(chain.calls);
   }
   return found;
 }

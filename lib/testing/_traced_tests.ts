@@ -22,6 +22,7 @@ import { perFile } from "./runners.ts";
 import { listOf } from "../runs/suite.ts";
 import { nameOf } from "./_variants.ts";
 import type { AnyOptions, ToolSuiteOptions } from "./tool_test_options.ts";
+import { getOrInsertComputed } from "../base/get_or_insert.ts";
 
 /** A test as far as its traces matter. */
 export interface TracedTest {
@@ -89,7 +90,7 @@ export function tracedTests<Test extends TracedTest>(
   for (const { subject, options } of tests) assertUnchanged(path, subject, options);
   const files = filesOf();
   const isFirst = !files.has(path);
-  const file = files.getOrInsertComputed(path, () => {
+  const file = getOrInsertComputed(files, path, () => {
     const traces = reading.readTraceFile(path);
     return { path, traces, owners: new Map(), tests: [] };
   });
@@ -104,12 +105,16 @@ export function tracedTests<Test extends TracedTest>(
   for (const trace of file.traces) {
     const fitting = tests.filter((test) => isOf(trace, test, suite));
     if (fitting.length === 0) continue;
-    const owners = file.owners.getOrInsertComputed(trace, () => []);
+    const owners = getOrInsertComputed(file.owners, trace, () => []);
     owners.push(...fitting.map(({ subject }) => `${subject} of ${printable(suite, 100)}`));
     const [only, other] = fitting;
     if (other !== undefined) continue;
     assertTurns(trace, only!);
-    own.get(only!.name)!.getOrInsertComputed(trace.model || UNNAMED, () => []).push(trace);
+    getOrInsertComputed(
+      own.get(only!.name)!,
+      trace.model || UNNAMED,
+      () => [],
+    ).push(trace);
   }
   for (const { name, subject } of tests) tellNotes(subject, [...own.get(name)!.values()].flat());
   const all = [...own.values()];

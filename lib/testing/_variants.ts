@@ -16,6 +16,7 @@ import { strategyId, strategyName } from "../trials/strategies/entry.ts";
 import { commandAgent, withoutSecrets } from "../trials/tap/command.ts";
 import type { BenchmarkStrategy, ModelChoice } from "./options.ts";
 import type { ToolSuiteOptions, ToolTestVariant } from "./tool_test_options.ts";
+import { getOrInsert } from "../base/get_or_insert.ts";
 
 /** What the plan and the opener of tasks need to know of variants. */
 export interface Variants {
@@ -55,7 +56,7 @@ export function readVariants(
     const varied = choices.map((choice) => variedModel(place, choice, variant));
     for (const [index, choice] of choices.entries()) {
       const price = costs.get(nameOf(choice));
-      if (price !== undefined) costs.getOrInsert(nameOf(varied[index]!), price);
+      if (price !== undefined) getOrInsert(costs, nameOf(varied[index]!), price);
     }
     for (const choice of varied) addDistinct(subject, "model", models, nameOf(choice), choice);
     const entries = listOf(variant.strategy ?? beside.strategy ?? "plain");
@@ -140,7 +141,7 @@ function addDistinct<Choice extends ModelChoice | string | BenchmarkStrategy>(
   name: string,
   choice: Choice,
 ): void {
-  const before = known.getOrInsert(name, choice);
+  const before = getOrInsert(known, name, choice);
   const isAlike = !isModel(before) && !isModel(choice) &&
     canonicalJson(entryOf(before)) === canonicalJson(entryOf(choice));
   if (before === choice || isAlike) return;

@@ -5,6 +5,7 @@
 
 import { attempt } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /**
  * Pairs as many of one side as possible with one partner each of the other side, by augmenting paths
@@ -69,7 +70,7 @@ export function matchMembers(
   const likely = likelyPartners(expected, actual);
   const known = new Map<number, boolean>();
   const isFit = (one: number, other: number) =>
-    known.getOrInsertComputed(one * actual.length + other, () => fits(one, other));
+    getOrInsertComputed(known, one * actual.length + other, () => fits(one, other));
   return maximumMatching(expected.map((_, one) => ({
     *[Symbol.iterator]() {
       const first = likely.get(one);

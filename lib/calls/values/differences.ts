@@ -22,6 +22,7 @@ import {
 } from "./parts.ts";
 import { ANY_ITEM, pathText, type ValuePath } from "./paths.ts";
 import { differingTexts, valueText } from "./text.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** One place where a value is not as expected. */
 export interface ValueDifference {
@@ -168,8 +169,15 @@ class PairComparison {
   #isCompared(actual: object, expected: object, ignored: readonly IgnoredRest[]): boolean {
     const way = ignored.map(({ number, taken }) => `${number}:${taken}`).join();
     if (this.#hasCompared(actual, expected, way)) return true;
-    this.#compared.getOrInsertComputed(actual, () => new Map())
-      .getOrInsertComputed(expected, () => new Set()).add(way);
+    getOrInsertComputed(
+      getOrInsertComputed(
+        this.#compared,
+        actual,
+        () => new Map(),
+      ),
+      expected,
+      () => new Set(),
+    ).add(way);
     return false;
   }
 

@@ -8,6 +8,7 @@ import { validate } from "@scalar/openapi-validator";
 import { cannot, type InputError } from "../../base/errors.ts";
 import { type JsonObject, pointerKeys, printable } from "../../base/json.ts";
 import { placeOf } from "./_document.ts";
+import { getOrInsert } from "../../base/get_or_insert.ts";
 
 /**
  * Returns a document as one of OpenAPI 3.1, and adds to `faults` why operations are not valid, by method and path.
@@ -30,7 +31,7 @@ export function parsedDocument(
     );
     const [field, path, method] = keys;
     if (field !== "paths" || path === undefined || method === undefined) throw fault;
-    faults.getOrInsert(placeOf({ path, method }), fault);
+    getOrInsert(faults, placeOf({ path, method }), fault);
   }
   return parsed;
 }

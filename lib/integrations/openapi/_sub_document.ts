@@ -18,6 +18,7 @@ import { nearestName } from "../../base/nearest_name.ts";
 import { targetOf } from "../../tools/schema/position.ts";
 import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
 import { type ChosenOperation, type OpenApiDocument, placeOf, shownValue } from "./_document.ts";
+import { getOrInsert, getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** Schemas nest at most so deep: recursive code must take them. */
 const MAX_DEPTH = 200;
@@ -153,7 +154,7 @@ class Copier {
     }
     // So does iterating through what cannot be used, as it refers to such a schema.
     for (const [name, fault] of this.faults) {
-      for (const user of this.#users.get(name) ?? []) this.faults.getOrInsert(user, fault);
+      for (const user of this.#users.get(name) ?? []) getOrInsert(this.faults, user, fault);
     }
     return Object.fromEntries(copies);
   }
@@ -334,7 +335,7 @@ class Copier {
 
   /** Returns the reference to a schema, which is copied under a name like `last`. */
   #named(target: JsonObject, last: string, from: Omit<SchemaPlace, "at" | "depth">): string {
-    const name = this.#names.getOrInsertComputed(target, () => {
+    const name = getOrInsertComputed(this.#names, target, () => {
       const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
       let free = plain;
       let number = this.#taken.get(plain) ?? 1;
@@ -343,7 +344,11 @@ class Copier {
       this.#waiting.push({ schema: target, name: free, ...from });
       return free;
     });
-    this.#users.getOrInsertComputed(name, () => []).push(this.#user);
+    getOrInsertComputed(
+      this.#users,
+      name,
+      () => [],
+    ).push(this.#user);
     return `#/components/schemas/${name}`;
   }
 

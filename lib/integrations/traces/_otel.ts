@@ -31,6 +31,7 @@ import {
 } from "./_otel_spans.ts";
 import { messageItems, saidIn } from "./_content.ts";
 import { type Part, textOf } from "./_part.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** Operations that ask a model. */
 const ASKING: readonly string[] = ["chat", "generate_content", "text_completion"];
@@ -69,7 +70,8 @@ function byTime({ start: one }: TraceSpan, { start: other }: TraceSpan): number 
 function withoutDoubled(group: readonly TraceSpan[]): TraceSpan[] {
   const byId = new Map<string, TraceSpan>();
   for (const span of group) {
-    byId.getOrInsertComputed(
+    getOrInsertComputed(
+      byId,
       span.id === "" ? `${byId.size} ` : `${span.trace}/${span.id}`,
       () => span,
     );

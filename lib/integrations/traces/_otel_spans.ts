@@ -6,6 +6,7 @@
 import { assertShallow } from "../../base/input.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { Part } from "./_part.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A span, as far as it is read. */
 export interface TraceSpan {
@@ -79,7 +80,7 @@ export function keyed(spans: readonly TraceSpan[]): (span: TraceSpan) => string 
   const ids = new Map<string, Set<string>>();
   for (const span of spans) {
     const id = idOf(span);
-    if (id !== undefined) ids.getOrInsertComputed(span.trace, () => new Set()).add(id);
+    if (id !== undefined) getOrInsertComputed(ids, span.trace, () => new Set()).add(id);
   }
   return (span) => {
     const [only, other] = ids.get(span.trace) ?? [];

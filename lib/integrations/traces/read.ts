@@ -24,6 +24,7 @@ import { readChat, readResponses } from "./_openai.ts";
 import { readSpans } from "./_otel.ts";
 import { isSpans } from "./_otel_spans.ts";
 import { Part } from "./_part.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A form of traces. */
 export type TraceForm =
@@ -339,7 +340,7 @@ function assertOnce(traces: readonly KnownTrace[]): void {
   const seen = new Map<string, KnownTrace[]>();
   for (const trace of traces) {
     if (trace.id === undefined) continue;
-    const known = seen.getOrInsertComputed(canonicalJson([trace.id, trace.model]), () => []);
+    const known = getOrInsertComputed(seen, canonicalJson([trace.id, trace.model]), () => []);
     const before = known.find((one) => mayBeOfOneTest(one, trace));
     known.push(trace);
     if (before === undefined) continue;

@@ -10,6 +10,7 @@ import { keptPath, type RecordedRequest, type Recording, recordingPath } from ".
 import { MAX_FILES, namesIn, readIfUsable, recordingsIn } from "./_folder.ts";
 import { type InvalidGoes, type Listed, Manifests, recordingHash } from "./_manifest.ts";
 import { idWords } from "./_miss.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A trial to record or replay. */
 export interface UsedRecording {
@@ -57,7 +58,7 @@ export class FolderUse {
 
   /** Returns the use of a folder, which all runs of this process share. */
   static of(folder: string): FolderUse {
-    return FolderUse.#all.getOrInsertComputed(resolvePath(folder), () => new FolderUse(folder));
+    return getOrInsertComputed(FolderUse.#all, resolvePath(folder), () => new FolderUse(folder));
   }
 
   /** Takes a recording for a trial; returns whether no other trial has it. */
@@ -76,7 +77,8 @@ export class FolderUse {
       readonly server: string | undefined;
     },
   ): Recording | undefined {
-    const candidates = this.#candidates.getOrInsertComputed(
+    const candidates = getOrInsertComputed(
+      this.#candidates,
       path.slice(0, path.lastIndexOf("/")),
       (folder) => candidatesIn(this.#folder, folder, model),
     );

@@ -11,6 +11,7 @@ import { sha256 } from "../../base/hash.ts";
 import { HASH, readIfExists, type Recording, USAGE } from "./_file.ts";
 import { appendText, namesIn } from "./_folder.ts";
 import { RUNS } from "./origin.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** How the name of a manifest ends; it begins with its run. */
 const ENDING = ".manifest";
@@ -79,7 +80,7 @@ export class Manifests {
   readMore(): void {
     for (const path of namesIn(this.#folder, ENDING)) {
       const sum = path.slice(this.#folder.length + 1, -ENDING.length);
-      const read = this.#read.getOrInsertComputed(path, () => ({ length: 0, sum }));
+      const read = getOrInsertComputed(this.#read, path, () => ({ length: 0, sum }));
       for (const line of readIfExists(path)?.slice(read.length).split("\n") ?? []) {
         const { data } = LISTED.safeParse(parseJson(line));
         if (data === undefined) break;
@@ -112,12 +113,12 @@ export class Manifests {
 
   /** Returns what is listed of all trials whose first request has this hash, by trial. */
   of(hash: string): Map<string, Listed> {
-    return this.#listed.getOrInsertComputed(hash, () => new Map());
+    return getOrInsertComputed(this.#listed, hash, () => new Map());
   }
 
   /** Returns the invalid goes of all trials whose first request has this hash, by trial. */
   invalidOf(hash: string): Map<string, InvalidGoes> {
-    return this.#invalid.getOrInsertComputed(hash, () => new Map());
+    return getOrInsertComputed(this.#invalid, hash, () => new Map());
   }
 
   /** Lists a recording that is about to be written, or the invalid goes of a trial. */

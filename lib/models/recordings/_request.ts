@@ -12,6 +12,7 @@ import type { ModelEntry } from "../entry.ts";
 import { OPENAI_URL } from "../http/endpoint.ts";
 import { redactRecord, redactRecordValue } from "../../base/redact.ts";
 import { schemaOf, type ToolChoice, type ToolSchema } from "../../tools/tool.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** The options of a model's entry that affect its replies: not its address, nor its name in results. */
 export type RecordedModelOptions = Omit<ModelEntry, "baseURL" | "apiKeyVariable" | "name">;
@@ -101,7 +102,7 @@ export class RequestReader {
       parts: WeakMap<Key, HashedPart<Value>>,
       key: Key,
       make: () => Value,
-    ) => parts.getOrInsertComputed(key, () => hashedPart(make(), this.#keys));
+    ) => getOrInsertComputed(parts, key, () => hashedPart(make(), this.#keys));
     const parts = {
       model: part(this.#models, options, () => options),
       tools: part(this.#tools, tools, () => tools.map(schemaOf)),

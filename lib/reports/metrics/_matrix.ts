@@ -18,6 +18,7 @@ import { type Subject, subjectColumns } from "../_subjects.ts";
 import { type Table, titleOf } from "../_view.ts";
 import type { ReportWords } from "../_words.ts";
 import { successText, type Tallied, type Tally, tally, tallyColumns } from "./_tally.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** The trials of one variant on one cell. */
 interface CellRow extends Subject, Tallied {
@@ -114,7 +115,11 @@ function matrixTable(
         const own = new Set(rows);
         const tallies = new Map<Line, Tally>();
         const common = (line: Line) =>
-          tallies.getOrInsertComputed(line, () => tallyOf(line.rows.filter((row) => own.has(row))));
+          getOrInsertComputed(
+            tallies,
+            line,
+            () => tallyOf(line.rows.filter((row) => own.has(row))),
+          );
         return {
           ...{ unit: "share", head, headVariant, value: (line) => common(line).success.value },
           text: (line) => successText(common(line).success, words.cell === "test"),

@@ -14,6 +14,7 @@ import type { TrialSummary } from "../../trials/summary.ts";
 import { canCall } from "../cells.ts";
 import { type Column, type Estimate, shareText } from "../columns.ts";
 import type { ReportWords } from "../_words.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A count out of a total, with its share. */
 export interface Share extends Estimate {
@@ -116,7 +117,7 @@ const TALLIES = new WeakMap<readonly TrialSummary[], Tally>();
 
 /** Returns the tally of a set of trials. */
 export function tally(trials: readonly TrialSummary[]): Tally {
-  return TALLIES.getOrInsertComputed(trials, tallied);
+  return getOrInsertComputed(TALLIES, trials, tallied);
 }
 
 function tallied(trials: readonly TrialSummary[]): Tally {

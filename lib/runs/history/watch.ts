@@ -37,6 +37,7 @@ import {
   variantIn,
 } from "../record.ts";
 import { type HistoryPart, lastRelease, type Release } from "./history.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** The verdicts of a canary, as `canary --json` prints them. */
 export interface CanaryReport {
@@ -171,7 +172,7 @@ function daysOf(
     const subject = record.subjects.find((one) => variantKey(variantIn(one)) === key);
     // A gate may have judged another model.
     if (subject === undefined && record.candidate) continue;
-    const day = days.getOrInsertComputed(record.startedAt.slice(0, 10), () => []);
+    const day = getOrInsertComputed(days, record.startedAt.slice(0, 10), () => []);
     const results = subject === undefined ? [] : resultsOf(record, subject);
     const units = unitsOf(record, results);
     const tasks = drawnTasks(results);

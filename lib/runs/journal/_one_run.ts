@@ -22,6 +22,7 @@ import {
   serverText,
 } from "./_plan_differences.ts";
 import { commonOf, sharedTest, sourcesFromHere, testsOf } from "./_test_files.ts";
+import { getOrInsert } from "../../base/get_or_insert.ts";
 
 /** The journals of one plan: those of one test file, if a suite has several. */
 export interface Part {
@@ -102,7 +103,7 @@ export function mixedProblem(files: readonly BegunJournal[]): string | undefined
   const byHash = new Map([[planHash(first!.plan), first!]]);
   for (const other of others) {
     // Of several test files each is compared with its own shards, and by what a suite has in common.
-    const like = byHash.getOrInsert(planHash(other.plan), other);
+    const like = getOrInsert(byHash, planHash(other.plan), other);
     const one = like === other ? first! : like;
     const unlike = unlikePlans(one, other) ?? unlikeSettings(one, other);
     if (unlike !== undefined) return unlike;

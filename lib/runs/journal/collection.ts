@@ -21,6 +21,7 @@ import { modelName } from "../../models/entry.ts";
 import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import { parseTrialId, trialId } from "../../trials/trial_id.ts";
+import { getOrInsert } from "../../base/get_or_insert.ts";
 
 /** Results that are reported together. */
 export interface Collection {
@@ -186,7 +187,7 @@ function assertWhole(runs: readonly CollectedRun[]): void {
   const seen = new Map<string, string>();
   for (const { paths: [path], results: { plan, missing } } of runs) {
     if (missing === undefined) continue;
-    const before = seen.getOrInsert(planHash(plan), path!);
+    const before = getOrInsert(seen, planHash(plan), path!);
     if (before === path) continue;
     throw cannot(
       `report on ${before} and ${path} together`,

@@ -8,6 +8,7 @@ import type { CompleteGraphSpec, GraphSpec, Linking, Role } from "./graph.ts";
 import { deedOf } from "./workflow_names.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A named value that a function produces or takes. */
 export interface Variable {
@@ -138,7 +139,7 @@ const PROPERTIES: PropertyDescriptor & ThisType<JsonObject> = {
   enumerable: true,
   configurable: true,
   get() {
-    return PROPERTIES_READ.getOrInsertComputed(this, ({ required }) => {
+    return getOrInsertComputed(PROPERTIES_READ, this, ({ required }) => {
       // Without a prototype no name of a parameter can clash with an inherited one.
       const made: JsonObject = Object.create(null);
       for (const name of required as string[]) made[name] = { type: "integer" };

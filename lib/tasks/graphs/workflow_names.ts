@@ -17,6 +17,7 @@ import {
   words,
   wordsOfName,
 } from "./word_names.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A thing that a workflow is about. */
 interface Thing {
@@ -271,7 +272,7 @@ export class WorkflowNames extends WordNames {
   override variable(stream: Stream, type: string, _ofType: boolean, style: NameStyle): string {
     const thing = this.#thingIn(type);
     const number = () => style.id ? "id" : sample(NUMBERS, stream)!;
-    const last = this.#numbers.getOrInsertComputed(thing, number);
+    const last = getOrInsertComputed(this.#numbers, thing, number);
     return this.#drawn((further) =>
       joined([...drawn(FIRST_WORDS, 1 + further, stream), thing, last], style.camelCase)
     );

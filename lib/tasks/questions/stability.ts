@@ -4,6 +4,7 @@
  */
 
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** Code points of an output that are compared, at most: the time grows with the square. */
 const MAX_LENGTH = 20_000;
@@ -37,7 +38,7 @@ export function levenshteinStability(outputs: readonly string[]): number | null 
   const known = new Map<string, number>();
   let sum = 0;
   for (const text of later) {
-    sum += known.getOrInsertComputed(text, () => similarity(first, text));
+    sum += getOrInsertComputed(known, text, () => similarity(first, text));
   }
   return sum / later.length;
 }

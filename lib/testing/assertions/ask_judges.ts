@@ -15,6 +15,7 @@ import { InfrastructureError } from "../../models/model.ts";
 import { isList, isMatcher, mayBeAbsent } from "../../calls/expected/matchers.ts";
 import type { ExpectedValue, Matcher } from "../../tools/expected_call.ts";
 import { Position } from "../../tools/schema/position.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** Options of {@linkcode askJudges}. */
 export interface AskJudgesOptions {
@@ -195,11 +196,15 @@ class Questions {
   #add(value: JsonValue, likeness: LikeMatcher): void {
     const { judge, truth, rubric } = likeness.question;
     const text = valueKey(value);
-    const ofJudge = this.#known.getOrInsertComputed(judge, () => new Map());
+    const ofJudge = getOrInsertComputed(this.#known, judge, () => new Map());
     const key = JSON.stringify([rubric === undefined, truth, text]);
     const question = ofJudge.get(key) ?? { likeness, value, score: NEVER_ASKED };
     if (text !== TOO_DEEP) ofJudge.set(key, question);
-    this.#byLikeness.getOrInsertComputed(likeness, () => new Map()).set(text, question);
+    getOrInsertComputed(
+      this.#byLikeness,
+      likeness,
+      () => new Map(),
+    ).set(text, question);
   }
 }
 

@@ -36,6 +36,7 @@ import { openTask } from "../../trials/executors/tasks.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { differenceBetween } from "../../trials/derive.ts";
 import { playTrial, type TrialOptions } from "../../trials/run_trial.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A conversation for training, with its origin. */
 export interface TrainingExample extends TrainingConversation {
@@ -352,7 +353,7 @@ export async function reconstructTrial(
 /** The messages with calls numbered consecutively, not counting requests outside the loop. */
 function renumbered(messages: readonly Message[]): Message[] {
   const ids = new Map<string, string>();
-  const newId = (id: string) => ids.getOrInsertComputed(id, () => `call_${ids.size + 1}`);
+  const newId = (id: string) => getOrInsertComputed(ids, id, () => `call_${ids.size + 1}`);
   return messages.map((message): Message =>
     message.role === "tool"
       ? { ...message, callId: newId(message.callId) }

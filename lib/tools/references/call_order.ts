@@ -8,6 +8,7 @@ import { isJsonObject, isWithin, type JsonObject, parseJson } from "../../base/j
 import { LEVELS, listReferences, listWords, mayRefer, RESULTS, TOO_DEEP } from "./resolve.ts";
 import { MAX_QUOTE_LENGTH, referencesIn } from "./syntax.ts";
 import { type ExecutableCall, type Refusal, refused } from "../tool.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** The default limit on the calls in a chain of references (Pipeline's `max_depth`). */
 export const MAX_DEPTH = 5;
@@ -102,7 +103,7 @@ export function usesIn(input: JsonObject): Uses {
   const uses = new Map<string, string[]>();
   for (const [parameter, value] of Object.entries(input)) {
     for (const name of referencesIn(value, RESULTS)) {
-      uses.getOrInsertComputed(name, () => []).push(parameter);
+      getOrInsertComputed(uses, name, () => []).push(parameter);
     }
   }
   return uses;

@@ -7,6 +7,7 @@
 import { jsonText } from "../../base/json.ts";
 import { followPath, pathEnd, type PathForm, stepAt } from "./_field_paths.ts";
 import type { JsonValue } from "../../base/json.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /**
@@ -164,7 +165,7 @@ export class Binding {
   get text(): string {
     const { value } = this;
     if (typeof value !== "object" || value === null) return String(value);
-    return TEXTS.getOrInsertComputed(value, () => jsonText(value));
+    return getOrInsertComputed(TEXTS, value, () => jsonText(value));
   }
 }
 

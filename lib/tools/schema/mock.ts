@@ -19,6 +19,7 @@ import { isOfNull, targetOf } from "./position.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type ValueCheck, valueCheck } from "./validate.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** Attempts to find a value that fits; from the middle on, with nothing that may be left out. */
 const ATTEMPTS = 20;
@@ -464,10 +465,10 @@ export class Checks {
 
   /** Whether a value fits what a schema says of it without its parts. */
   fitsPlain(schema: JsonObject, value: JsonValue): boolean {
-    return this.#own.getOrInsertComputed(schema, () => {
+    return getOrInsertComputed(this.#own, schema, () => {
       const own = withoutParts(schema);
       const text = jsonText(own);
-      return this.#checks.getOrInsertComputed(text, () => {
+      return getOrInsertComputed(this.#checks, text, () => {
         // The definitions may be very many.
         const { $defs } = /"\$(?:ref|dynamicRef)":/.test(text) ? this.root : {};
         try {

@@ -29,6 +29,7 @@ import {
 } from "./_patterns.ts";
 import { type Refusal, refused, type SchemaFault, type Tool, type ToolSchema } from "../tool.ts";
 import { mapSchemas } from "./subschemas.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 // Loading the schema compiler takes a while, so it is put off until a schema has to be compiled.
 
@@ -169,7 +170,7 @@ class Compiler {
   }
 
   #dialect(kind: typeof Ajv | typeof Ajv2020): Dialect {
-    return this.#dialects.getOrInsertComputed(kind, () => {
+    return getOrInsertComputed(this.#dialects, kind, () => {
       const ajv = new kind(AJV);
       // JSON Schema's own schema is compiled before there are formats: real schemas refer to names with spaces.
       ajv.validateSchema({});

@@ -13,6 +13,7 @@ import {
 import { type SchemaError, type SchemaErrors, schemaErrors } from "./validate.ts";
 import { trustOf } from "./_patterns.ts";
 import { Position, targetOf } from "./position.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** A part of the arguments that does not conform to their schema. */
 export interface Violation {
@@ -107,7 +108,7 @@ function sharedSchema(schema: JsonObject): JsonObject {
   const rules = Object.fromEntries(
     Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)),
   );
-  return SHARED.getOrInsertComputed(jsonText(rules), () => {
+  return getOrInsertComputed(SHARED, jsonText(rules), () => {
     // Reject an invalid schema at once, not only when there is a value for it.
     schemaErrors(rules, null);
     return rules;
@@ -213,7 +214,7 @@ function isWithin(path: string, outer: string): boolean {
 function schemasWithin(root: JsonObject): (schema: JsonValue) => ReadonlySet<unknown> {
   const cache = new Map<JsonValue, ReadonlySet<unknown>>();
   return (schema) => {
-    return cache.getOrInsertComputed(schema, () => reachableFrom(root, schema));
+    return getOrInsertComputed(cache, schema, () => reachableFrom(root, schema));
   };
 }
 

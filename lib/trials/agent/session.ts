@@ -29,6 +29,7 @@ import type { Medium } from "../../tools/media.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type ReplyEvent, type TraceEvent } from "../../calls/trace.ts";
 import { traceReply } from "../_spans.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** The limits of a trial. */
 export interface Limits {
@@ -320,10 +321,10 @@ export class Session {
           watch?.(asked) ??
             model.reply({
               messages: [...messages],
-              tools: this.#shown.getOrInsertComputed(
-                tools,
-                () => tools.map((tool) => settled(withoutFunctions(tool))),
-              ),
+              tools: getOrInsertComputed(this.#shown, tools, () =>
+                tools.map((tool) =>
+                  settled(withoutFunctions(tool))
+                )),
               ...(toolChoice === undefined || tools.length === 0
                 ? {}
                 : { toolChoice: offeredChoice(toolChoice, tools) }),
@@ -384,7 +385,7 @@ export class Session {
     this.#usage = sumUsage([this.#usage, usage]);
     const use = name === undefined
       ? undefined
-      : this.#others.getOrInsertComputed(stage ?? `agent ${name}`, (): OtherUse => ({
+      : getOrInsertComputed(this.#others, stage ?? `agent ${name}`, (): OtherUse => ({
         stage: stage ?? "agent",
         model: { requested: name, simulated: other?.simulated ?? name.startsWith("sim:") },
         served: new Set(),

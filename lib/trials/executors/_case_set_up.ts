@@ -13,6 +13,7 @@ import type { Tool } from "../../tools/tool.ts";
 import type { ReferenceState } from "./_reference.ts";
 import type { SetUpOptions } from "./tasks.ts";
 import type { ToolCase } from "./tool_case.ts";
+import { getOrInsert } from "../../base/get_or_insert.ts";
 
 /** At most this many seconds for the set-up of a trial, and for the disposal of each value. */
 const MAX_SET_UP = 60;
@@ -161,9 +162,9 @@ function madeValues(limit: Limit) {
         ? value
         : [];
       for (const tool of tools) {
-        values.getOrInsert(tool, `the tool ${printable(String(tool?.name), 80)}`);
+        getOrInsert(values, tool, `the tool ${printable(String(tool?.name), 80)}`);
       }
-      values.getOrInsert(value, what);
+      getOrInsert(values, value, what);
     },
     /** Disposes of everything once, the last first, as `await using` does; returns what went wrong. */
     release: () => releasing ??= releaseAll(),

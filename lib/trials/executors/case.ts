@@ -74,6 +74,7 @@ import {
   MisusedAssertion,
 } from "../../calls/assertion_text.ts";
 import { countText } from "../../base/numbers.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** Returns what opens tasks: cases by name, under a variant of settings if there is one; others by `openTask()`. */
 export function caseOpener<State>(
@@ -94,16 +95,23 @@ export function caseOpener<State>(
   /** What was carried out: the variants of a case share it, unless they have tools of their own. */
   const references = new Map<unknown, Map<unknown, Map<string, Promise<ReferenceState>>>>();
   const referenceOf = (found: ToolCase<State>): Promise<ReferenceState> | undefined =>
-    found.reference && references.getOrInsertComputed(found.tools, () => new Map())
-      .getOrInsertComputed(found.user?.tools, () => new Map())
-      .getOrInsertComputed(found.name, async () => {
+    found.reference &&
+    getOrInsertComputed(
+      getOrInsertComputed(
+        getOrInsertComputed(references, found.tools, () => new Map()),
+        found.user?.tools,
+        () => new Map(),
+      ),
+      found.name,
+      async () => {
         const made = await setUpCase({ ...found, prompt: "" }, {});
         try {
           return await runReference(found as ToolCase<unknown>, made);
         } finally {
           await made.release?.();
         }
-      });
+      },
+    );
   const prepare: TaskOpener["prepare"] = async (trials) => {
     let first: unknown;
     for (const { task, variant } of trials) {

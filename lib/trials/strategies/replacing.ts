@@ -14,6 +14,7 @@ import { limitText, type Strategy, type Texts } from "./_stages.ts";
 import { printable } from "../../base/json.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { isLimited } from "../agent/session.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** The options with another replacer, beside those that they have. */
 export function replacing(options: LoopOptions, own: Replacer): LoopOptions {
@@ -75,7 +76,7 @@ export function retrying({ rules, draw, clock, left, signal }: RetryOptions): Re
     // Calls of one reply wait at the same time.
     const since = clock.now();
     const again: CallNamer = async ({ original, call, retryAfter, injected }) => {
-      const own = attempts.getOrInsertComputed(original, () => new Attempts(rules, draw));
+      const own = getOrInsertComputed(attempts, original, () => new Attempts(rules, draw));
       const step = own.next(injected ? {} : { retryAfter }, injected ? Infinity : left());
       if ("giveUp" in step) return undefined;
       const wait = injected ? 0 : since + step.wait - clock.now();
@@ -100,7 +101,7 @@ export function alternating(
 ): Replacer {
   const made = new WeakMap<PreparedCall, Set<string>>();
   return replacer("replace", "alternative", (failed, failing) => {
-    const tried = made.getOrInsertComputed(failed.original, () => new Set());
+    const tried = getOrInsertComputed(made, failed.original, () => new Set());
     tried.add(signatureOf(failed.call));
     return name(
       failed,

@@ -9,6 +9,7 @@ import type { ModelReply } from "../../models/model.ts";
 import { asks } from "../../calls/questions.ts";
 import { END_REASONS, type EndReason, type UserFaultKind } from "../../calls/user_reply.ts";
 import { END_TOOL, type SharedMessage, STOP_WORDS } from "./user.ts";
+import { getOrInsertComputed } from "../../base/get_or_insert.ts";
 
 /** What a reply says. */
 export interface Said {
@@ -108,7 +109,7 @@ export function repeatedHimself(messages: readonly SharedMessage[]): boolean {
       continue;
     }
     all++;
-    const answered = said.getOrInsertComputed(plain(text), () => new Set());
+    const answered = getOrInsertComputed(said, plain(text), () => new Set());
     if (answered.size > 0 && !answered.has(before) && !isAsked) repeated++;
     answered.add(before);
   }
