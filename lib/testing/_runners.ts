@@ -10,6 +10,7 @@ import { environmentVariable } from "../base/environment.ts";
 import { cannot, isErrorOf } from "../base/errors.ts";
 import { shellQuote, shellWords } from "../base/shell_quote.ts";
 import { fileURLOf, pathOf, placesOf } from "../base/user_code.ts";
+import type { Printer } from "../runs/session.ts";
 
 /** A test. */
 export interface TestDefinition {
@@ -19,8 +20,8 @@ export interface TestDefinition {
   readonly ignore?: boolean;
   /** Whether the runner runs no others of the file; default false. */
   readonly only?: boolean;
-  /** Set for a test that only throws this, as it cannot be used: its file fails however tests are selected. */
-  readonly refused?: Error;
+  /** Whether it only throws, as something cannot be used: its file fails however tests are selected. */
+  readonly refused?: boolean;
 }
 
 /** What a test gets. */
@@ -36,42 +37,84 @@ export type CallAt = <Options extends unknown[], Result>(
   ...options: Options
 ) => Result;
 
+/** One time that a test file is loaded and run. */
+interface TestFile {
+  readonly url: string;
+  readonly isLoaded: boolean;
+}
+
 /** A runner, as the other modules see it. */
 export interface Runner {
   readonly name: "deno" | "node" | "vitest" | "bun";
-  /** Returns the URL of the test file that is loaded, or whose tests run. */
-  readonly file: () => string;
-  /** Returns what stands for one time that a file is loaded and run: a process may run several, or one again. */
-  readonly key: () => object;
+  /** Returns the test file that is loaded, or whose tests run: a process may run several, or one again. */
+  readonly file: () => TestFile;
   /** Returns the flags of the user. */
   readonly flags: () => readonly string[];
-  /** What stands before a flag that a hint names. */
-  readonly flagPrefix: string;
-  /** Why that stands there; empty if it is plain. */
-  readonly flagHint: string;
-  /** What stands at the end of a script that registers tests at a place. */
-  readonly scriptName: string;
-  /** Whether this process runs a test file, for what may be called outside of one. */
-  readonly isTesting: () => boolean;
+  /** What stands before and behind a flag that a hint names. */
+  readonly flagHint: Required<Pick<Printer, "flagPrefix" | "flagHint">>;
+  /** Whether this process runs a test file, for what may be called outside of one; default: yes. */
+  readonly isTesting?: () => boolean;
   /** Registers a test at the place that `call` has. It throws once that cannot be done. */
   readonly test: (test: TestDefinition, call: CallAt) => void;
-  /** Whether the file is loaded. */
-  readonly isLoaded: () => boolean;
   /** Calls a function once the file is loaded, before its tests run, with whether loading it has failed. */
   readonly afterLoad: (work: (isBroken: boolean) => void) => void;
   /** Calls a function once the tests of the file are over; the last one that was added comes first. */
   readonly afterAll: (work: () => Promise<void>) => void;
   /** Calls a function once all else is done: what it throws fails the file. */
   readonly atEnd: (check: () => void) => void;
-  /** Calls a function when the process exits; returns what takes it back. */
+  /** Calls a function when the process exits, where nothing else says so; returns what takes it back. */
   readonly onExit: (work: () => void) => () => void;
-  /** Returns the command that runs a test file with flags, each quoted for a shell. */
+  /** Returns the command that runs a test file with flags. */
   readonly command: (file: string, flags: readonly string[]) => string;
 }
 
-/** The functions of a runner that registers tests. */
-type Register = (...options: unknown[]) => unknown;
-type Registers<Name extends string> = Register & Readonly<Record<Name, Register>>;
+/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
+const ONCE_AND_AHEAD = {
+  retry: 0,
+  repeats: 0,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  // An interruption exits during a test; `noticeExit` reports all other exits.
+  sanitizeExit: false,
+};
+
+function deno(): Runner {
+  const file = { url: Deno.mainModule, isLoaded: false };
+  const listen = (event: "load" | "unload", work: () => void) => {
+    globalThis.addEventListener(event, work);
+    return () => globalThis.removeEventListener(event, work);
+  };
+  listen("load", () => file.isLoaded = true);
+  return {
+    name: "deno",
+    file: () => file,
+    flags: () => Deno.args,
+    flagHint: { flagPrefix: "-- ", flagHint: "  (without -- Deno takes it)" },
+    test({ fn, refused, ...test }, call) {
+      const run = (context: Deno.TestContext) => {
+        type Step = (step: Deno.TestStepDefinition) => Promise<boolean>;
+        const step: Step = context.step.bind(context);
+        const note = async (name: string) => void await call(step, { name, ignore: true, fn() {} });
+        return fn({ name: test.name, note });
+      };
+      const all = { ...ONCE_AND_AHEAD, ...test, fn: refused ? fn : run };
+      call(Deno.test as (test: typeof all) => void, all);
+    },
+    afterLoad(work) {
+      let isBroken = false;
+      // Where a file waits at its top level, its import may end before it does.
+      import(Deno.mainModule).catch(() => isBroken = true);
+      listen("load", () => work(isBroken));
+    },
+    afterAll: (work) => Deno.test.afterAll(work),
+    // An error of a hook would keep those behind it from running.
+    atEnd: (check) => void listen("unload", check),
+    onExit: (work) => listen("unload", work),
+    command: (file, flags) =>
+      ["deno test -A --no-check", shellQuote(file), "--", ...flags.map((one) => flagText(one))]
+        .join(" "),
+  };
+}
 
 /** What differs between runners that are told of tests once their file is loaded. */
 interface Host extends Pick<Runner, "name" | "isTesting"> {
@@ -91,70 +134,15 @@ interface Host extends Pick<Runner, "name" | "isTesting"> {
   readonly command: (file: string) => string;
 }
 
-/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
-const ONCE_AND_AHEAD = {
-  retry: 0,
-  repeats: 0,
-  sanitizeOps: false,
-  sanitizeResources: false,
-  // An interruption exits during a test; `noticeExit` reports all other exits.
-  sanitizeExit: false,
-};
-
-function deno(): Runner {
-  const key = {};
-  let isLoaded = false;
-  const listen = (event: "load" | "unload", work: () => void) => {
-    globalThis.addEventListener(event, work);
-    return () => globalThis.removeEventListener(event, work);
-  };
-  listen("load", () => isLoaded = true);
-  return {
-    name: "deno",
-    file: () => Deno.mainModule,
-    key: () => key,
-    flags: () => Deno.args,
-    flagPrefix: "-- ",
-    flagHint: "  (without -- Deno takes it)",
-    // Coverage leaves out what is named like a part of Deno: the user's file is measured by itself.
-    scriptName: "//# sourceURL=ext:toolgate/register.js",
-    isTesting: () => true,
-    test({ fn, refused, ...test }, call) {
-      const run = (context: Deno.TestContext) => {
-        type Step = (step: Deno.TestStepDefinition) => Promise<boolean>;
-        const step: Step = context.step.bind(context);
-        const note = async (name: string) => void await call(step, { name, ignore: true, fn() {} });
-        return fn({ name: test.name, note });
-      };
-      const all = { ...ONCE_AND_AHEAD, ...test, fn: refused === undefined ? run : fn };
-      call(Deno.test as (test: typeof all) => void, all);
-    },
-    isLoaded: () => isLoaded,
-    afterLoad(work) {
-      let isBroken = false;
-      // Where a file waits at its top level, its import may end before it does.
-      import(Deno.mainModule).catch(() => isBroken = true);
-      listen("load", () => work(isBroken));
-    },
-    afterAll: (work) => Deno.test.afterAll(work),
-    // An error of a hook would keep those behind it from running.
-    atEnd: (check) => void listen("unload", check),
-    onExit: (work) => listen("unload", work),
-    command: (file, flags) =>
-      ["deno test -A --no-check", shellQuote(file), "--", ...flags].join(" "),
-  };
-}
-
-/** One time that a test file is loaded and run. */
-class TestFile {
+class QueuedFile implements TestFile {
   readonly url: string;
-  readonly tests: [TestDefinition, CallAt][] = [];
-  readonly afterLoad: ((isBroken: boolean) => void)[] = [];
-  readonly afterAll: (() => Promise<void>)[] = [];
-  readonly atEnd: (() => void)[] = [];
-  hasBegun = false;
   isLoaded = false;
   isOver = false;
+  readonly tests: [TestDefinition, CallAt][] = [];
+  readonly loads: ((isBroken: boolean) => void)[] = [];
+  /** What is done once its tests are over, the last one first. */
+  readonly ends: (() => unknown)[] = [];
+  #hasBegun = false;
 
   constructor(url: string) {
     this.url = url;
@@ -162,9 +150,10 @@ class TestFile {
 
   /** Begins to wait for it to be loaded, unless it has begun. */
   begin({ name, begin, add }: Host): this {
-    if (this.hasBegun) return this;
+    if (this.#hasBegun) return this;
     begin(this.url, (isBroken) => this.#load(isBroken, add), () => this.#finish());
-    this.hasBegun = true;
+    this.#hasBegun = true;
+    // Vitest ends no process within a test.
     if (name === "vitest") return this;
     process.on("exit", (code) => {
       if (this.isOver || code !== 0) return;
@@ -175,25 +164,22 @@ class TestFile {
   }
 
   #load(isBroken: boolean, add: Host["add"]): readonly string[] {
-    for (const work of this.afterLoad) work(isBroken);
+    for (const work of this.loads) work(isBroken);
     this.isLoaded = true;
-    if (isBroken) return [];
-    const isOnly = this.tests.some(([{ only, ignore }]) => only && !ignore);
-    for (const [test, call] of this.tests) add(test, call, isOnly && !test.only);
-    return this.tests.map(([{ name }]) => name);
+    const tests = isBroken ? [] : this.tests;
+    const isOnly = tests.some(([{ only, ignore }]) => only && !ignore);
+    for (const [test, call] of tests) add(test, call, isOnly && !test.only);
+    return tests.map(([{ name }]) => name);
   }
 
   /** Does what is left to do: all of it, whatever throws. */
   async #finish(): Promise<void> {
-    if (this.isOver) return;
     const errors: unknown[] = [];
-    for (const list of [this.afterAll.reverse(), this.atEnd]) {
-      for (const work of list) {
-        try {
-          await work();
-        } catch (error) {
-          errors.push(error);
-        }
+    for (let work = this.ends.pop(); work !== undefined; work = this.ends.pop()) {
+      try {
+        await work();
+      } catch (error) {
+        errors.push(error);
       }
     }
     this.isOver = true;
@@ -204,67 +190,72 @@ class TestFile {
 
 /** A runner that is told of tests once their file is loaded: which of them alone are run is then known. */
 function queueing(host: Host): Runner {
-  let current: TestFile | undefined;
-  const own = () => {
+  let current: QueuedFile | undefined;
+  const file = () => {
     const url = fileURLOf(host.path());
-    if (current?.url !== url || current.isOver) current = new TestFile(url);
+    if (current?.url !== url || current.isOver) current = new QueuedFile(url);
     return current;
   };
   return {
     name: host.name,
     isTesting: host.isTesting,
-    file: () => own().url,
-    key: own,
+    file,
     flags: () => [...variableFlags(), ...host.arguments?.() ?? []],
-    flagPrefix: "",
-    flagHint: `  in ${FLAGS}`,
-    scriptName: "",
+    flagHint: { flagPrefix: "", flagHint: `  in ${FLAGS}` },
     test(test, call) {
-      const file = own().begin(host);
-      if (file.isLoaded) throw new Error("the file is loaded already");
-      file.tests.push([test, call]);
+      const { isLoaded, tests } = file().begin(host);
+      if (isLoaded) throw new Error("the file is loaded already");
+      tests.push([test, call]);
     },
-    isLoaded: () => own().isLoaded,
-    afterLoad: (work) => void own().begin(host).afterLoad.push(work),
-    afterAll: (work) => void own().afterAll.push(work),
-    atEnd: (check) => void own().atEnd.push(check),
-    onExit(work) {
-      process.on("exit", work);
-      return () => void process.off("exit", work);
+    afterLoad: (work) => void file().begin(host).loads.push(work),
+    afterAll: (work) => void file().ends.push(work),
+    atEnd: (check) => void file().ends.unshift(check),
+    onExit: () => () => {},
+    command: (file, flags) => {
+      const words = flags.map((one) => flagText(one, doubleQuote)).join(" ");
+      return `${FLAGS}=${shellQuote(words)} ${host.command(file)}`;
     },
-    command: (file, flags) => `${FLAGS}=${shellQuote(flags.join(" "))} ${host.command(file)}`,
   };
+}
+
+/** A flag for a shell; only its value is quoted. */
+function flagText(flag: string, quote = shellQuote): string {
+  const [, name = "", value = flag] = /^(--[\w-]+=)(.*)$/s.exec(flag) ?? [];
+  return name + quote(value);
+}
+
+/** Quotes a word of a variable's value, which is quoted itself. */
+function doubleQuote(word: string): string {
+  return shellQuote(word) === word || /["$`\\]/.test(word) ? shellQuote(word) : `"${word}"`;
 }
 
 /** The variable that has the flags where a runner passes none to test files. */
 const FLAGS = "TOOLGATE_FLAGS";
 
 function variableFlags(): readonly string[] {
-  const text = environmentVariable(FLAGS) ?? "";
-  const words = shellWords(text);
-  if (words === undefined) {
-    throw cannot(`read the flags in ${FLAGS}`, "they are quoted as for a shell", "a quote is open");
-  }
-  return words;
+  const words = shellWords(environmentVariable(FLAGS) ?? "");
+  if (words !== undefined) return words;
+  throw cannot(`read the flags in ${FLAGS}`, "they are quoted as for a shell", "a quote is open");
 }
 
-/** Options of node by which it reads test files; those of the runner are left out. */
-const LOADERS = /^--(import|require|loader|experimental-loader|conditions|env-file)(=|$)|^-[rC]$/;
-const SWITCHES = /^--experimental-(strip|transform)-types$/;
+/** The functions of a runner that register tests. */
+type Register = (...options: unknown[]) => unknown;
+
+/** Options of node by which it reads test files; their values may stand behind them. */
+const LOADERS =
+  /^(--(import|require|loader|conditions|env-file|experimental-(loader|(strip|transform)-types))(=.*)?|-[rC])$/;
 
 function node(): Runner {
-  const testing = process.getBuiltinModule("node:test") as unknown as {
-    readonly test: Register;
-    readonly after: Register;
-  };
+  const testing: Readonly<Record<"test" | "after", Register>> = Object(
+    process.getBuiltinModule("node:test"),
+  );
   const { argv, execArgv } = process;
   const isChild = environmentVariable("NODE_TEST_CONTEXT") !== undefined;
   const path = () => fs.realpathSync(argv[1]!);
   let isOnly = false;
   let isLoaded = false;
-  const { AsyncResource } = process.getBuiltinModule("node:async_hooks");
   // A running test that registers the first one must not make it a part of itself.
-  const outside = new AsyncResource("toolgate");
+  const outside = new (process.getBuiltinModule("node:async_hooks").AsyncResource)("toolgate");
   if (isChild) import(fileURLOf(path())).then(() => isLoaded = true, () => {});
   return queueing({
     name: "node",
@@ -282,64 +273,47 @@ function node(): Runner {
       if (!isChild && execArgv.includes("--test")) {
         throw cannot("run tests", "each test file needs a process: leave out --test-isolation");
       }
-      const end = async () => {
-        await finish();
-        // As Deno does: what is left in a file by mistake must not pass.
-        if (isOnly) throw new Error('The tests of the file were not run, by "only"');
-      };
-      const load = (isBroken: boolean) =>
-        outside.runInAsyncScope(() => {
-          testing.after(end);
-          loaded(isBroken);
+      const load = (isBroken: boolean) => {
+        testing.after(async () => {
+          await finish();
+          // As Deno does: what is left in a file by mistake must not pass.
+          if (isOnly) throw new Error('The tests of the file were not run, by "only"');
         });
-      import(file).then(() => load(false), () => load(true));
+        loaded(isBroken);
+      };
+      const later = (isBroken: boolean) => outside.runInAsyncScope(() => load(isBroken));
+      import(file).then(() => later(false), () => later(true));
     },
-    add(test, call, isLeftOut) {
+    add({ name, fn, ignore }, call, isLeftOut) {
       isOnly ||= isLeftOut;
-      const run = told(test, (error) => {
-        // Only the stack is printed.
-        const { name, message, stack = "" } = error;
-        if (!stack.includes(message)) {
-          error.stack = stack.replace(name, () => `${name}: ${message}`);
-        }
-        return error;
-      });
-      const skip = test.ignore || isLeftOut;
-      call(
-        testing.test,
-        test.name,
-        { skip, timeout: Infinity },
-        (context: { diagnostic(line: string): void }) =>
-          run({ note: (line) => Promise.resolve(context.diagnostic(line)) }),
-      );
+      const run = (context: { diagnostic(line: string): void }) =>
+        fn({ name, note: (line) => Promise.resolve(context.diagnostic(line)) });
+      call(testing.test, name, { skip: ignore || isLeftOut, timeout: Infinity }, run);
     },
     command(file) {
-      const kept = execArgv.flatMap((option, place) => {
-        if (SWITCHES.test(option)) return [option];
-        if (!LOADERS.test(option)) return [];
-        return option.includes("=") ? [option] : [option, execArgv[place + 1] ?? ""];
-      });
+      const isLoader = (option = "") => LOADERS.test(option);
+      const kept = execArgv.filter((option, place) =>
+        isLoader(option) || !option.startsWith("-") && isLoader(execArgv[place - 1])
+      );
       return ["node", ...kept, "--test", file].map(shellQuote).join(" ");
     },
   });
 }
 
-function vitest(api: {
-  readonly test: Register;
-  readonly describe: Register;
-  readonly afterAll: Register;
-  readonly expect: { getState(): { readonly testPath: string } };
-}): Runner {
+function vitest(
+  { test, describe, afterAll, expect }:
+    & Readonly<Record<"test" | "describe" | "afterAll", Register>>
+    & { readonly expect: { getState(): { readonly testPath: string } } },
+): Runner {
   /** What selects tests by their names, which only vitest's own modules are told. */
   const pattern = (): RegExp | undefined =>
     Reflect.get(globalThis, "__vitest_worker__")?.config?.testNamePattern;
   return queueing({
     name: "vitest",
-    path: () => api.expect.getState().testPath,
-    isTesting: () => true,
+    path: () => expect.getState().testPath,
     begin(_file, loaded, finish) {
-      api.afterAll(finish, 0);
-      api.describe("", { concurrent: false, shuffle: false }, async () => {
+      afterAll(finish, 0);
+      describe("", { concurrent: false, shuffle: false }, async () => {
         const names = loaded(false);
         // Where no test is selected, vitest calls no hook.
         if (!names.some((name) => pattern()?.test(name) ?? true)) await finish();
@@ -347,33 +321,37 @@ function vitest(api: {
     },
     add({ name, fn, ignore: skip, only }) {
       const options = { skip, only, timeout: 0, retry: 0, repeats: 0, concurrent: false };
-      api.test(name, options, () => fn({ name, note: printed }));
+      test(name, options, () => fn({ name, note: printed }));
     },
     command: (file) => `npx vitest run ${shellQuote(file)}`,
   });
 }
 
-function bun({ describe, test, afterAll }: {
-  readonly test: Registers<"skip"> & { readonly serial: Registers<"only" | "skip"> };
-  readonly describe: Register;
-  readonly afterAll: Register;
-}): Runner {
+function bun(
+  { describe, test: { serial }, afterAll }:
+    & Readonly<Record<"describe" | "afterAll", Register>>
+    & { readonly test: { serial: Register & Readonly<Record<"only" | "skip", Register>> } },
+): Runner {
   return queueing({
     name: "bun",
-    path: () => process.argv[1]!,
-    isTesting: () => true,
+    // The arguments have the first of several files.
+    path: () => Reflect.get(globalThis, "Bun").main,
     begin(_file, loaded, finish) {
       afterAll(finish, 0);
       describe("", () => void loaded(false));
     },
-    add(one) {
-      const { name, ignore, only, refused } = one;
-      const { serial } = test;
-      const run = told(one, framed);
+    add({ name, fn, ignore, only, refused }) {
+      const run = async () => {
+        try {
+          await fn({ name, note: printed });
+        } catch (error) {
+          throw isErrorOf(error, Error) ? framed(error) : error;
+        }
+      };
       // What a group throws fails the file also where the name is not selected.
-      if (refused !== undefined) return void describe(name, () => run({ note: printed }));
+      if (refused) return void describe(name, run);
       const register = ignore ? serial.skip : only ? serial.only : serial;
-      register(name, () => run({ note: printed }), { timeout: 0, retry: 0, repeats: 0 });
+      register(name, run, { timeout: 0, retry: 0, repeats: 0 });
     },
     // Without a folder it would be a part of names.
     command: (file) => `bun test ${shellQuote(file.startsWith("/") ? file : `./${file}`)}`,
@@ -381,7 +359,9 @@ function bun({ describe, test, afterAll }: {
 }
 
 /** Returns an error whose place bun shows: it reads a stack only of an error that had none, and of that paths. */
-function framed({ name, message }: Error, place: string | undefined): Error {
+function framed(told: Error): Error {
+  const { name, message } = told;
+  const [place] = placesOf(told);
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   const error = new Error(message);
@@ -394,26 +374,9 @@ function printed(line: string): Promise<void> {
   return Promise.resolve(console.log(line));
 }
 
-/** Runs a test, of which a runner prints what another function makes of an error of this library. */
-function told(
-  { name, fn }: TestDefinition,
-  tell: (error: Error, place: string | undefined) => Error,
-): (context: Pick<TestContext, "note">) => Promise<void> {
-  return async ({ note }) => {
-    try {
-      await fn({ name, note });
-    } catch (error) {
-      throw isErrorOf(error, Error) ? tell(error, placesOf(error)[0]) : error;
-    }
-  };
-}
-
-/** Loads the functions of a runner; those that only it has are not known here. */
-async function load(module: string) {
-  return await import(module);
-}
-
 async function choose(): Promise<Runner | undefined> {
+  // By a name that is not known here: not all of them are there.
+  const load = (module: string) => import(module);
   // Outside of its tests Deno takes them and does nothing.
   if ("Deno" in globalThis && Deno.test.name !== "noopTest") return deno();
   if (environmentVariable("VITEST") !== undefined) return vitest(await load("vitest"));
@@ -427,7 +390,7 @@ const chosen = await choose();
 
 /** Whether a runner runs this program as a test file, as far as can be told before a test is registered. */
 export function isTesting(): boolean {
-  return chosen?.isTesting() ?? false;
+  return chosen !== undefined && (chosen.isTesting?.() ?? true);
 }
 
 /**
@@ -448,8 +411,8 @@ export function runner(): Runner {
 export function perFile<State>(make: () => State): () => State {
   const states = new WeakMap<object, State>();
   return () => {
-    const key = runner().key();
-    if (!states.has(key)) states.set(key, make());
-    return states.get(key)!;
+    const file = runner().file();
+    if (!states.has(file)) states.set(file, make());
+    return states.get(file)!;
   };
 }
