@@ -7,8 +7,8 @@
  * @module
  */
 
-import defer * as fflate from "fflate";
 import { Buffer } from "node:buffer";
+import process from "node:process";
 import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, jsonText, printable } from "../base/json.ts";
@@ -306,10 +306,11 @@ class Distinct<Value> {
   }
 }
 
-/** Returns a text as pages keep it, compressed: in every runtime to the same bytes, as those of zlib differ. */
+/** Returns a text as pages keep it, compressed. */
 export function compressed(text: string): Uint8Array<ArrayBuffer> {
-  const options = { level: 6, mem: 4, mtime: 0 } as const;
-  return fflate.gzipSync(new TextEncoder().encode(text), options) as Uint8Array<ArrayBuffer>;
+  // Loaded on first use: most runs write no page.
+  const { gzipSync } = process.getBuiltinModule("node:zlib");
+  return gzipSync(new TextEncoder().encode(text), { level: 5 }) as Uint8Array<ArrayBuffer>;
 }
 
 /** Returns an element with compressed data that the page unpacks on demand. Base64 cannot end the element. */

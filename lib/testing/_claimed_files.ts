@@ -11,7 +11,7 @@ import { shownFile } from "../base/user_code.ts";
 import { resolvePath } from "../base/output_file.ts";
 import process from "node:process";
 import { isGranted } from "#runtime";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 import type { Settings } from "../runs/session.ts";
 
 /** What files in a folder are named after. */

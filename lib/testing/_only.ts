@@ -20,7 +20,7 @@ import { shownFile } from "../base/user_code.ts";
 import type { Trial } from "../trials/trial.ts";
 import process from "node:process";
 import { isGranted } from "#runtime";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 
 /** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
 export function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {

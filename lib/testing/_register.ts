@@ -18,7 +18,7 @@ import {
 } from "../base/user_code.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { annotationLine, unannotatedLine } from "../reports/job_summary.ts";
-import { type CallAt, perFile, runner, type TestContext, type TestDefinition } from "./runners.ts";
+import { type CallAt, perFile, runner, type TestContext, type TestDefinition } from "./_runners.ts";
 
 /** The function of the library that the user calls. */
 type Called = (...args: never) => unknown;

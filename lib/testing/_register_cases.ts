@@ -10,7 +10,7 @@ import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
 import { storyAsked } from "./_flags.ts";
 import { toldAt } from "./_register.ts";
-import { perFile, runner, type TestContext } from "./runners.ts";
+import { perFile, runner, type TestContext } from "./_runners.ts";
 import type { TestedRun } from "./_tested_run.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { FailedTrials, stepName } from "../reports/failures.ts";

@@ -18,7 +18,7 @@ import { notWhole, remarksOf } from "../runs/remarks.ts";
 import { registerCases } from "./_register_cases.ts";
 import { RATE_LIMITERS, type Registration, TestedRun } from "./_tested_run.ts";
 import { annotateRest } from "./_register.ts";
-import { isTesting, perFile, runner } from "./runners.ts";
+import { isTesting, perFile, runner } from "./_runners.ts";
 import { onlyTrials, rerunTest } from "./_only.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { besideTestFile, sourcesOfCallers, testFile } from "./_sources.ts";

@@ -8,7 +8,7 @@ import * as fs from "node:fs";
 import * as urls from "node:url";
 import * as paths from "node:path";
 import { isGranted } from "#runtime";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 import { errorCode } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { type CodePlace, isForeign, shownFile } from "../base/user_code.ts";

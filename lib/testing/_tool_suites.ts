@@ -25,7 +25,7 @@ import { parseFlags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
 import type { Registration } from "./_tested_run.ts";
-import { runner, type TestDefinition } from "./runners.ts";
+import { runner, type TestDefinition } from "./_runners.ts";
 import {
   type AnyOptions,
   assertCase,

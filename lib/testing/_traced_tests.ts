@@ -18,7 +18,7 @@ import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Flags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
-import { perFile } from "./runners.ts";
+import { perFile } from "./_runners.ts";
 import { listOf } from "../runs/suite.ts";
 import { nameOf } from "./_variants.ts";
 import type { AnyOptions, ToolSuiteOptions } from "./tool_test_options.ts";

@@ -9,7 +9,7 @@ import { checkOptions, FUNCTION, parseWith } from "../base/input.ts";
 import { isObject, printable } from "../base/json.ts";
 import { shownFile, thrownText } from "../base/user_code.ts";
 import { afterLoad, CallSite } from "./_register.ts";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 import defer * as util from "node:util";
 import {
   type AnyOptions,

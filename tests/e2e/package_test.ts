@@ -1,12 +1,13 @@
 // The npm package, and nothing else of this project: what users of Deno, Node, vitest and bun do with it comes to the
 // same. Programs and packages are installed once, and the tests run in folders beside each other.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { gunzipSync } from "node:zlib";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import toolgate from "../../deno.json" with { type: "json" };
 import { copy } from "../support/ci.ts";
 import {
   type ChildOptions,
-  deno,
   type Finished,
   type Folder,
   folder,
@@ -16,11 +17,6 @@ import {
 
 /** Programs for it are packages of npm. */
 const HAS_PROGRAMS = Deno.build.os === "linux" && Deno.build.arch === "x86_64";
-
-const NAMES = [
-  "@toolgate/toolgate",
-  ...Object.keys(toolgate.exports).map((name) => `@toolgate/toolgate${name.slice(1)}`),
-];
 
 const BENCHMARK = `
 import { benchmark, grid } from "@toolgate/toolgate";
@@ -115,6 +111,13 @@ function ours(module: string, rest: readonly string[], options?: ChildOptions): 
   return succeed(Deno.execPath(), [...flags, "--no-check", module, ...rest], options);
 }
 
+/** Returns a page with its data unpacked, as each runtime packs it in its own way, and starts commands by its own program. */
+function unpacked(page: string): string {
+  const data = /(?<=application\/octet-stream" id="[^"]+">)[^<]+/g;
+  return page.replaceAll(data, (text) => `${gunzipSync(Buffer.from(text, "base64"))}`)
+    .replaceAll(/(?:deno run -A @toolgate\/toolgate\/cli|(?:np|bun)x toolgate) /g, "toolgate ");
+}
+
 /** Builds the package twice, and installs it beside the programs. */
 async function installAll(place: Folder): Promise<void> {
   const npm = (...packages: readonly string[]) =>
@@ -159,54 +162,92 @@ async function installAll(place: Folder): Promise<void> {
 
 Deno.test({
   name:
-    "the package alone runs the same tests in Deno, Node, vitest and bun, which decide alike and write the same page (ignored where Node is no package: but on Linux on x64)",
+    "the package alone runs the same tests in Deno, Node, vitest and bun, which decide alike and write pages of the same data (on Linux on x64, for which Node is a package)",
   ignore: !HAS_PROGRAMS,
   async fn() {
     await using place = await folder();
     await installAll(place);
-    const readme = Deno.readTextFileSync(`${ROOT}/README.md`).match(/(?<=```ts\n)[^]*?(?=```)/)![0];
+    const [, readme] = /```ts\n([^]*?)```/.exec(Deno.readTextFileSync(`${ROOT}/README.md`))!;
     for (const runner of Object.keys(RUNNERS)) {
       const at = projectOf(place, runner);
-      for (const name of ["contract", "contract_suite"]) {
-        const file = name === "contract" ? "contract.test.ts" : `${name}.ts`;
-        copy(`${ROOT}/tests/support/runners/${name}.ts`, `${at}/${file}`);
-      }
+      const contract = `${ROOT}/tests/support/runners/contract`;
+      copy(`${contract}.ts`, `${at}/contract.test.ts`);
+      copy(`${contract}_suite.ts`, `${at}/contract_suite.ts`);
       Deno.writeTextFileSync(`${at}/bench.test.ts`, BENCHMARK);
+      Deno.writeTextFileSync(`${at}/readme.test.ts`, readme!);
+      Deno.writeTextFileSync(`${at}/peers.js`, PEERS);
     }
+    const files = ["bench", "contract", "readme"].map((name) => `${name}.test.ts`);
     const ended = await Promise.all(
-      Object.entries(RUNNERS).map(([name, { test }]) =>
-        run(place, name, test, ["bench.test.ts", "contract.test.ts"])
-      ),
+      Object.entries(RUNNERS).map(([name, { test }]) => run(place, name, test, files)),
     );
     for (const [index, { ended: pattern }] of Object.values(RUNNERS).entries()) {
       const { all, code } = ended[index]!;
-      assertEquals(
-        { ...pattern.exec(all)?.groups },
-        { passed: "71", failed: "1", skipped: "1" },
-        all,
-      );
+      const counts = { passed: "72", failed: "1", skipped: "1" };
+      assertEquals({ ...pattern.exec(all)?.groups as typeof counts }, counts, all);
       assertEquals(code, 1, all);
     }
+
+    // Each decides over its own journal, and shows that of Deno.
     const journal = `${projectOf(place, "deno")}/results/bench.jsonl`;
-    const decided = [];
+    const made = [];
     for (const [name, { cli }] of Object.entries(RUNNERS)) {
       if (cli === undefined) continue;
-      const own = `${projectOf(place, name)}/results/bench.jsonl`;
+      const at = projectOf(place, name);
+      Deno.copyFileSync(journal, `${at}/results/deno.jsonl`);
       const verdict = await run(place, name, cli, ["gate", "results/bench.jsonl", "--json"]);
-      Deno.copyFileSync(journal, own);
-      const report = await run(place, name, cli, [
-        "report",
-        "results/bench.jsonl",
-        "--html=results/bench.html",
-      ]);
-      const page = Deno.readTextFileSync(`${projectOf(place, name)}/results/bench.html`);
-      decided.push({ name, verdict: verdict.stdout, tables: report.stdout, page });
+      const ofDeno = await run(place, name, cli, ["gate", "results/deno.jsonl", "--json"]);
+      const report = ["report", "results/deno.jsonl", "--html=results/page.html"];
+      const tables = await run(place, name, cli, report);
+      for (const { code, all } of [verdict, ofDeno, tables]) assertEquals(code, 0, all);
+      const page = await Deno.readTextFile(`${at}/results/page.html`);
+      const texts = [verdict, ofDeno, tables].map(({ stdout }) => stdout);
+      made.push({ name, texts, page: unpacked(page) });
     }
-    const [{ name: _, ...first }] = decided as [typeof decided[0]];
-    assertStringIncludes(first.verdict, '"pass"');
-    for (const { name, ...other } of decided) {
-      assert(first.page === other.page, `the page of ${name} is not that of Deno`);
-      assertEquals(other, first, name);
+    for (const { name, texts, page } of made) {
+      assertStringIncludes(texts[0]!, '"pass"');
+      assertEquals(texts, made[0]!.texts, name);
+      assert(page === made[0]!.page, `the page of ${name} is not that of Deno`);
     }
+    const node = place.file("npm/node_modules/node24/bin");
+    const npx = await succeed("npx", ["toolgate", "gate", "results/deno.jsonl", "--json"], {
+      cwd: projectOf(place, "node 24"),
+      env: { PATH: `${node}:${Deno.env.get("PATH")}` },
+    });
+    assertEquals(npx.stdout, made[0]!.texts[1]);
+
+    // What is not there is named, with what installs it in each.
+    for (const [runner, install] of [["deno", "deno add npm:"], ["node 24", "npm install "]]) {
+      const program = RUNNERS[runner!]!.cli!.split(" ")[0]!;
+      const line = program === "deno" ? "deno run -A --quiet" : program;
+      const { all, stdout } = await run(place, runner!, line, ["peers.js"]);
+      const lines = stdout.trim().split("\n");
+      assertEquals(lines.length, 2, all);
+      assertStringIncludes(
+        lines[0]!,
+        `must be installed: run: ${install}@scalar/openapi-upgrader `,
+      );
+      assertStringIncludes(
+        lines[1]!,
+        `must be installed: run: ${install}@modelcontextprotocol/client`,
+      );
+    }
+
+    // Types: of every entry, with all that they import.
+    const entries = Object.keys(toolgate.exports).map((name, index) =>
+      `export * as entry${index} from "@toolgate/toolgate${name.slice(1)}";\n`
+    );
+    place.write(
+      "npm/all.ts",
+      `${entries.join("")}import { grid } from "@toolgate/toolgate";
+// @ts-expect-error -- what is unknown would be any.
+grid({ core: 3, depth: "1" });
+`,
+    );
+    copy(`${projectOf(place, "deno")}/readme.test.ts`, place.file("npm/readme.test.ts"));
+    const strict = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
+    await ours("npm:typescript@^6.0.3/tsc", [...strict, "all.ts", "readme.test.ts"], {
+      cwd: place.file("npm"),
+    });
   },
 });
