@@ -59,6 +59,9 @@ toolTest.each<Case>([{ city: "Rome" }, { city: "Bern" }])("each $city", ({ city 
   assert: (run) => assertCalled(run, { tool: "weather", arguments: { city } }),
 }));
 if (process.env["CONTRACT_REFUSED"]) toolTest("refused", { ...umbrella, trials: 0, assert });
+if (process.env["CONTRACT_EXITS"]) {
+  toolTest("exits", { ...umbrella, assert: () => process.exit(0) });
+}
 if (process.env["CONTRACT_THROWS"]) throw new Error("the file is broken");
 
 inSuite("in a suite", { prompt: umbrella.prompt, assert });
