@@ -47,7 +47,7 @@ benchmark("tasks", {
   gate: { successRate: 0.5, margin: 0.2 },
 });
 
-if (process.env["CONTRACT_WAITS"]) await new Promise((resolve) => setTimeout(resolve, 50));
+await new Promise((resolve) => setTimeout(resolve, 50));
 
 toolTest("passes", { ...umbrella, assert });
 toolTest("fails", { ...umbrella, model: asksFor("Oslo"), assert });
