@@ -10,7 +10,7 @@ export type Counts = readonly [passed: number, failed: number, skipped: number];
 /** A case, with the variables that it sets. */
 export interface Case {
   readonly env: Readonly<Record<string, string>>;
-  /** The counts of each runner; `undefined` where it prints none. */
+  /** The counts of each runner; `undefined` where it prints none, or those that began before. */
   readonly counts: Readonly<Record<"deno" | "node" | "vitest" | "bun", Counts | undefined>>;
   /** Runners that fail. */
   readonly fails: readonly string[];
