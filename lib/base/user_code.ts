@@ -26,7 +26,10 @@ const MAX_STACK_LENGTH = 10_000;
 
 /** Returns whether a URL is of this library or another one. */
 export function isForeign(url: string): boolean {
-  return FOREIGN.some((part) => url.includes(part));
+  const folder = here();
+  // The folder of the user may be in one whose name seems foreign.
+  const own = url.startsWith(folder) ? url.slice(folder.length - 1) : url;
+  return FOREIGN.some((part) => (part.startsWith("/") ? own : url).includes(part));
 }
 
 /** Returns the URL of a file, whose path may have characters that a URL cannot have. */

@@ -6,6 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import toolgate from "../../deno.json" with { type: "json" };
 import { copy } from "../support/ci.ts";
+import { CASES, FAILURE } from "../support/runners/cases.ts";
 import {
   type ChildOptions,
   type Finished,
@@ -48,7 +49,7 @@ const RUNNERS: Readonly<
   deno: {
     test: "deno test -A --quiet",
     cli: "deno run -A --quiet @toolgate/toolgate/cli",
-    ended: /(?<passed>\d+) passed \| (?<failed>\d+) failed \| (?<skipped>\d+) ignored/,
+    ended: /(?<passed>[1-9]\d*) passed \| (?<failed>\d+) failed(?: \| (?<skipped>\d+) ignored)?/,
   },
   "node 22.12": {
     test: "node22/bin/node --experimental-strip-types --test",
@@ -62,12 +63,12 @@ const RUNNERS: Readonly<
   },
   vitest: {
     test: "node24/bin/node ../node_modules/vitest/vitest.mjs run",
-    ended: /Tests +(?<failed>\d+) failed \| (?<passed>\d+) passed \| (?<skipped>\d+) skipped/,
+    ended: /Tests +(?:(?<failed>\d+) failed \| )?(?<passed>\d+) passed \| (?<skipped>\d+) skipped/,
   },
   bun: {
     test: "@oven/bun-linux-x64/bin/bun test",
     cli: "@oven/bun-linux-x64/bin/bun ../node_modules/.bin/toolgate",
-    ended: /(?<passed>\d+) pass\n *(?<skipped>\d+) skip\n *(?<failed>\d+) fail\n/,
+    ended: /(?<passed>[1-9]\d*) pass\n *(?:(?<skipped>\d+) skip\n *)?(?<failed>\d+) fail\n/,
   },
 };
 
@@ -81,10 +82,11 @@ function run(
   runner: string,
   line: string,
   rest: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<Finished> {
   const [program, ...words] = line.split(" ");
   const path = program === "deno" ? Deno.execPath() : place.file(`npm/node_modules/${program}`);
-  const env = { DENO_DIR: place.file("deno_dir") };
+  const env = { DENO_DIR: place.file("deno_dir"), ...variables };
   return start(path, [...words, ...rest], { cwd: projectOf(place, runner), env }).finished;
 }
 
@@ -186,6 +188,24 @@ Deno.test({
       const counts = { passed: "72", failed: "1", skipped: "1" };
       assertEquals({ ...pattern.exec(all)?.groups as typeof counts }, counts, all);
       assertEquals(code, 1, all);
+      assertMatch(all, FAILURE);
+    }
+    for (const [name, { test, ended: pattern }] of Object.entries(RUNNERS)) {
+      if (name === "node 24") continue;
+      const kind = name.split(" ")[0] as keyof typeof CASES[0]["counts"];
+      const all = await Promise.all(
+        CASES.map(({ env }) => run(place, name, test, ["contract.test.ts"], env)),
+      );
+      for (const [index, { env, counts, fails, prints }] of CASES.entries()) {
+        const { all: text, code } = all[index]!;
+        const told = `${name} ${JSON.stringify(env)}\n${text}`;
+        const groups = pattern.exec(text)?.groups;
+        const numbers = groups &&
+          [groups["passed"], groups["failed"], groups["skipped"]].map((one) => Number(one ?? 0));
+        if (counts[kind] !== undefined) assertEquals(numbers, [...counts[kind]], told);
+        assertEquals(code === 0, !fails.includes(kind), told);
+        if (code !== 0) assertMatch(text, prints, told);
+      }
     }
 
     // Each decides over its own journal, and shows that of Deno.

@@ -47,7 +47,7 @@ benchmark("tasks", {
   gate: { successRate: 0.5, margin: 0.2 },
 });
 
-if (process.env["CONTRACT_WAITS"]) await new Promise((resolve) => setTimeout(resolve, 50));
+await new Promise((resolve) => setTimeout(resolve, 50));
 
 toolTest("passes", { ...umbrella, assert });
 toolTest("fails", { ...umbrella, model: asksFor("Oslo"), assert });
@@ -59,6 +59,9 @@ toolTest.each<Case>([{ city: "Rome" }, { city: "Bern" }])("each $city", ({ city 
   assert: (run) => assertCalled(run, { tool: "weather", arguments: { city } }),
 }));
 if (process.env["CONTRACT_REFUSED"]) toolTest("refused", { ...umbrella, trials: 0, assert });
+if (process.env["CONTRACT_EXITS"]) {
+  toolTest("exits", { ...umbrella, assert: () => process.exit(0) });
+}
 if (process.env["CONTRACT_THROWS"]) throw new Error("the file is broken");
 
 inSuite("in a suite", { prompt: umbrella.prompt, assert });
