@@ -80,10 +80,12 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
   let last: RunLine | undefined;
   let resumed = 0;
   const releases: Release[] = [];
-  using lines = journalLines(path, options);
-  let next = lines.next();
-  for (; !next.done; next = lines.next()) {
-    const { value, ...place } = next.value;
+  let end: JournalEnd | undefined;
+  // Not every runtime can dispose of an iterator: this loop closes the file if it throws.
+  const lines = function* () {
+    end = yield* journalLines(path, options);
+  };
+  for (const { value, ...place } of lines()) {
     const source = `${path}, line ${place.line}`;
     const kind = lineKind(value);
     last = undefined;
@@ -111,7 +113,7 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
   }
   return {
     path,
-    end: next.value,
+    end: end!,
     plan,
     trials: [...trials.values()],
     places,
