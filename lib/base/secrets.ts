@@ -3,7 +3,7 @@
  * @module
  */
 
-import { Buffer } from "node:buffer";
+import defer * as buffer from "node:buffer";
 import { isGranted } from "#runtime";
 import defer * as process from "node:process";
 import { escapePattern } from "./escape_pattern.ts";
@@ -99,7 +99,7 @@ function headerParts(value: string): string[] {
   const cookies = [...value.matchAll(/(?:^|;\s*)[^\s=;]+=([^;]+)/g)].map(([, cookie]) => cookie!);
   if (token === undefined) return cookies;
   if (scheme!.toLowerCase() !== "basic") return [token];
-  const plain = Buffer.from(token, "base64").toString();
+  const plain = buffer.Buffer.from(token, "base64").toString();
   return [token, plain, plain.slice(plain.indexOf(":") + 1)];
 }
 
@@ -256,7 +256,7 @@ function encodedForUrl(text: string): string {
  */
 function inBase64(text: string): string[] {
   return [0, 1, 2].flatMap((before) => {
-    const shifted = Buffer.from("\0".repeat(before) + text);
+    const shifted = buffer.Buffer.from("\0".repeat(before) + text);
     const whole = Math.floor(shifted.length * 8 / 6);
     return (["base64", "base64url"] as const).map((form) =>
       shifted.toString(form).slice(Math.ceil(before * 8 / 6), whole)

@@ -3,9 +3,9 @@
  * @module
  */
 
+import defer * as fs from "node:fs";
 import { ownRelease } from "../base/clone.ts";
-import { cannot, InputError } from "../base/errors.ts";
-import { isFolder } from "../base/folder.ts";
+import { cannot, InputError, orCannot } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
 import { isMissing, removeIfThere } from "../base/output_file.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/lines.ts";
@@ -503,6 +503,7 @@ function byCase(trials: readonly PlannedTrial[]): readonly PlannedTrial[] {
 
 function exists(path: string): boolean {
   if (isMissing(path)) return false;
-  if (isFolder(path)) throw new InputError(`Cannot use the journal ${path}: it is a folder`);
+  const isFolder = orCannot(`use the journal ${path}`, () => fs.statSync(path).isDirectory());
+  if (isFolder) throw new InputError(`Cannot use the journal ${path}: it is a folder`);
   return true;
 }

@@ -41,37 +41,8 @@ const LAZY = [
   "models/connect imports integrations/ai_sdk/provided",
 ];
 
-/** Files that name `Deno`; all others run in any runtime. */
-const USES_DENO = ["base/runtime/deno", "testing/runners"];
-
-/** Files whose uses of `Deno` are about to go. */
-const STILL_USES_DENO = [
-  "base/bounded_fetch",
-  "base/loopback",
-  "base/process_group",
-  "base/proxy",
-  "cli/brief",
-  "cli/command",
-  "cli/init",
-  "cli/main",
-  "cli/running",
-  "cli/score_traces",
-  "simulated/server",
-  "testing/_claimed_files",
-  "testing/_flags",
-  "testing/_interruption",
-  "testing/_only",
-  "testing/_register",
-  "testing/_register_cases",
-  "testing/_register_plan",
-  "testing/_sources",
-  "testing/_tested_run",
-  "testing/_tool_suites",
-  "testing/benchmark",
-  "testing/tool_test",
-  "trials/tap/_mcp_bridge",
-  "trials/tap/command",
-];
+/** Files that name `Deno`, one of them in a message; all others run in any runtime. */
+const USES_DENO = ["base/runtime/deno", "cli/init", "testing/_interruption", "testing/runners"];
 
 interface Source {
   /** Path in `lib/`, without the extension. */
@@ -236,7 +207,7 @@ Deno.test("Deno is named in the files listed here alone", () => {
   const uses = SOURCES.filter(({ text }) => /^(?!\s*(?:\/?\*|\/\/)).*\bDeno\./m.test(text))
     .map(({ name }) => name);
   assert(uses.includes("base/runtime/deno"));
-  assertEquals(uses.filter((name) => ![...USES_DENO, ...STILL_USES_DENO].includes(name)), []);
+  assertEquals(uses.filter((name) => !USES_DENO.includes(name)), []);
 });
 
 /** What entries make public, as `file#name`: true for values, false for what is a type alone. */
@@ -345,7 +316,7 @@ Deno.test("lib/ has no default exports", () => {
 /** What no entry for tests and numbers may load before it is needed: each costs a start of `deno test`. */
 const HEAVY = [
   /^(vega|vega-lite|@viz-js\/viz|ajv|ajv\/2020|ajv-formats|re2js|openai|diff|js-rouge|string-width)$/,
-  /^(@std\/yaml|node:.*|@modelcontextprotocol\/.*)$/,
+  /^(@std\/yaml|node:(?!(?:fs|path|process|url)$).*|@modelcontextprotocol\/.*)$/,
   /^lib\/(simulated|toolkit|cli)\//,
   /^lib\/reports\/(page|figures|tables)\//,
   /\.(css|js)$/,
@@ -382,7 +353,7 @@ for (const entry of ["mod.ts", "lib/gate/mod.ts"]) {
   });
 }
 
-Deno.test("the gate loads neither tasks nor models", () => {
+Deno.test("the gate loads neither tasks nor models, and nothing of Node", () => {
   const roomsOf = (entry: string) =>
     new Set(
       loadedBy(entry).filter((path) => path.startsWith("lib/")).map((path) => path.split("/")[1]),
@@ -390,4 +361,5 @@ Deno.test("the gate loads neither tasks nor models", () => {
   for (const room of ["tasks", "simulated", "perturbations", "runs", "reports", "testing"]) {
     assert(!roomsOf("lib/gate/mod.ts").has(room), room);
   }
+  assertEquals(loadedBy("lib/gate/mod.ts").filter((path) => path.startsWith("node:")), []);
 });

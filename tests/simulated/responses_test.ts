@@ -333,7 +333,9 @@ const STREAMED = { core: 8, depth: 4, connected: 2, disconnected: 1, seed: 5 };
 /** All requests of a trial of a model, without strict tools: of these the client parses the arguments itself. */
 async function requestsOf(model: string): Promise<ChatRequest[]> {
   const requests: ChatRequest[] = [];
-  await using server = await startSimulatedServer({ onRequest: (request) => requests.push(request) });
+  await using server = await startSimulatedServer({
+    onRequest: (request) => requests.push(request),
+  });
   await runTrial(STREAMED, openai({ model, baseURL: server.url, apiKey: "none" }));
   return requests.map((request) => ({
     ...request,

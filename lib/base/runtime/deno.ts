@@ -3,7 +3,6 @@
  * @module
  */
 
-import process from "node:process";
 import {
   type Child,
   type ChildStart,
@@ -120,13 +119,13 @@ export function isMain({ main }: ImportMeta): boolean {
 /** Returns what runs a file of tests, with flags. Types were checked where the tests are written: that takes long. */
 export function testStart(file: string, flags: readonly string[]): ProgramStart {
   const options = ["-A", "--no-check", "--no-prompt"];
-  return { command: [process.execPath, "test", ...options, file, "--", ...flags] };
+  return { command: [Deno.execPath(), "test", ...options, file, "--", ...flags] };
 }
 
 /** Returns the command that runs a module as a program, with no more permissions than it needs. */
 export function moduleCommand(url: string, { host, variable }: ModuleNeeds): string[] {
   return [
-    ...[process.execPath, "run", "--quiet", "--no-prompt", "--no-config", "--no-lock"],
+    ...[Deno.execPath(), "run", "--quiet", "--no-prompt", "--no-config", "--no-lock"],
     ...[`--allow-net=${host}`, `--allow-env=${variable}`, url],
   ];
 }

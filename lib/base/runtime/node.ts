@@ -72,10 +72,8 @@ export function openLocked(path: string, { create }: { readonly create: boolean 
  * @returns What unlocks it.
  */
 function lock(path: string): () => void {
-  const [own, next] = [nameOf(process.pid), `${path}.new`];
-  if (!isLockedSoon(() => isLocked(path, next, own))) {
-    throw lockedError(fs.existsSync(next) ? next : path);
-  }
+  const own = nameOf(process.pid);
+  if (!isLockedSoon(() => isLocked(path, own))) throw lockedError(path);
   const unlock = () => {
     process.off("exit", unlock);
     if (readIfThere(path) === own) fs.unlinkSync(path);
@@ -89,7 +87,7 @@ function lock(path: string): () => void {
  *
  * @throws If one has it.
  */
-function isLocked(path: string, next: string, own: string): boolean {
+function isLocked(path: string, own: string): boolean {
   if (isWritten(path, own)) return true;
   const text = readIfThere(path);
   const [, pid, host] = /^(\d{1,9}) \d* (.+)$/.exec(text) ?? [];
@@ -99,6 +97,7 @@ function isLocked(path: string, next: string, own: string): boolean {
   }
   // Of all processes that find it left behind, one at a time makes this file, which then becomes the lock; one that is
   // late finds the lock of another.
+  const next = `${path}.new`;
   if (!isWritten(next, own)) return false;
   const isLeft = readIfThere(path) === text;
   if (isLeft) fs.renameSync(next, path);

@@ -81,7 +81,6 @@ export function readJournalFile(path: string, options: ReadingOptions = {}): Jou
   let resumed = 0;
   const releases: Release[] = [];
   let end: JournalEnd | undefined;
-  // Not every runtime can dispose of an iterator: this loop closes the file if it throws.
   const lines = function* () {
     end = yield* journalLines(path, options);
   };
