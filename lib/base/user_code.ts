@@ -75,9 +75,7 @@ function frameOf(line: string): string | undefined {
   const [, path, row, column] = /^(.+):(\d+):(\d+)$/s.exec(place)!;
   const folder = `${process.cwd()}/`;
   const file = path!.startsWith(folder) ? here() + path!.slice(folder.length) : `file://${path}`;
-  const found = { url: fileURLOf(path!), line: Number(row), column: Number(column) };
-  const source = sources.inStacks ? sourceOf(found) : found;
-  return `${file}:${source.line}:${source.column}`;
+  return `${file}:${row}:${column}`;
 }
 
 /** Returns the places in the user's files that the stack of an error names, the innermost first. */
@@ -97,22 +95,6 @@ export interface CodePlace {
   readonly column: number;
 }
 
-/** How the place in a source is found, of one in what a runtime has made of it. */
-let sources: {
-  readonly find: (place: CodePlace) => CodePlace | undefined;
-  /** Whether the texts of stacks have other places than the sources. */
-  readonly inStacks: boolean;
-} = { find: (place) => place, inStacks: false };
-
-/** Has places found in the sources, where a runtime does not do so itself. */
-export function findSources(how: typeof sources): void {
-  sources = how;
-}
-
-function sourceOf(place: CodePlace): CodePlace {
-  return attempt(() => sources.find(place)) ?? place;
-}
-
 /** Returns the path of a file and the place in it, for a place in a stack. */
 export function pathOf(place: string): string {
   return urls.fileURLToPath(fileOf(place)) + /:\d+:\d+$/.exec(place)![0];
@@ -123,23 +105,29 @@ export function pathOf(place: string): string {
  * none if they cannot be found out.
  */
 export function callersOf(called: (...args: never) => unknown): CodePlace[] {
-  const names = ["stackTraceLimit", "prepareStackTrace"] as const;
+  // What formats stacks may be a runner's, which knows the sources, or the user's own, which writes anything.
+  const callers = stackOf(called, "stackTraceLimit");
+  return callers.length > 0 ? callers : stackOf(called, "stackTraceLimit", "prepareStackTrace");
+}
+
+/** Returns the places in a stack that no setting of the user's cuts short or, if it is among these names, formats. */
+function stackOf(
+  called: (...args: never) => unknown,
+  ...names: ("stackTraceLimit" | "prepareStackTrace")[]
+): CodePlace[] {
   const own = names.map((name) => Object.getOwnPropertyDescriptor(Error, name));
-  const set = (name: string, value: unknown) =>
-    Object.defineProperty(Error, name, { value, configurable: true, writable: true });
   try {
-    // Users may have set these, to see other frames in their stacks or fewer: they are restored below.
-    set("stackTraceLimit", MAX_FRAMES);
-    set("prepareStackTrace", (_: unknown, frames: unknown) => frames);
-    const captured: { stack?: readonly Frame[] } = {};
+    for (const name of names) {
+      const value = name === "stackTraceLimit" ? MAX_FRAMES : undefined;
+      Object.defineProperty(Error, name, { value, configurable: true, writable: true });
+    }
+    const captured: { stack?: string } = {};
     Error.captureStackTrace(captured, called);
-    return captured.stack!.flatMap((frame) => {
-      const file = frame.getFileName() ?? "";
-      const isFile = /^(file:|\/|[A-Z]:[\\/])/i.test(frame.getScriptNameOrSourceURL() ?? "");
-      if (!isFile || file === "") return [];
-      const url = fileURLOf(file.startsWith("file:") ? urls.fileURLToPath(file) : file);
-      const [line, column] = [frame.getLineNumber() ?? 1, frame.getColumnNumber() ?? 1];
-      return [sourceOf({ url, line, column })];
+    return `${captured.stack}`.split("\n").flatMap((frame) => {
+      const place = frameOf(frame);
+      if (place === undefined) return [];
+      const [line, column] = place.split(":").slice(-2).map(Number) as [number, number];
+      return [{ url: fileOf(place), line, column }];
     });
   } catch {
     // They may be locked.
@@ -150,15 +138,6 @@ export function callersOf(called: (...args: never) => unknown): CodePlace[] {
       else Reflect.defineProperty(Error, name, own[index]);
     }
   }
-}
-
-/** A frame as the engine gives it, mapped to the source. */
-interface Frame {
-  /** The path or the URL of a file. */
-  getFileName(): string | null;
-  getScriptNameOrSourceURL(): string | null;
-  getLineNumber(): number | null;
-  getColumnNumber(): number | null;
 }
 
 /**

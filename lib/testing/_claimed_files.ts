@@ -11,7 +11,7 @@ import { shownFile } from "../base/user_code.ts";
 import { resolvePath } from "../base/output_file.ts";
 import process from "node:process";
 import { isGranted } from "#runtime";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 import type { Settings } from "../runs/session.ts";
 
 /** What files in a folder are named after. */
@@ -135,7 +135,7 @@ function claimElsewhere(place: string): string | undefined {
   // A process that a test starts inherits the variable.
   const own = `${process.pid} `;
   const kept = process.env[variable] ?? "";
-  const file = runner().file();
+  const file = runner().file().url;
   // Where files are watched, a test file is loaded again.
   const owner = kept.startsWith(own) ? kept.slice(own.length) : file;
   if (owner !== file) return `one of ${printable(shownFile(owner), 500)}`;

@@ -11,7 +11,7 @@ import { readArguments } from "../runs/flags.ts";
 import { AUTO, flagsAt, type FlagsOf } from "../runs/options.ts";
 import { printable } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
-import { runner } from "./runners.ts";
+import { runner } from "./_runners.ts";
 
 /** The flags of a benchmark. */
 export type Flags = FlagsOf<"deno test">;

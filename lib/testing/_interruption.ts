@@ -5,7 +5,7 @@
  */
 
 import process from "node:process";
-import { runner } from "./runners.ts";
+import { runner } from "./_runners.ts";
 
 /** The functions to call before the process ends, one per unfinished benchmark. */
 const endings = new Set<() => Promise<void>>();

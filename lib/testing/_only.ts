@@ -20,7 +20,7 @@ import { shownFile } from "../base/user_code.ts";
 import type { Trial } from "../trials/trial.ts";
 import process from "node:process";
 import { isGranted } from "#runtime";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 
 /** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
 export function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
@@ -89,16 +89,10 @@ export function rerunLine(
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
     runner().command(
-      pathForUser(shownFile(runner().file())),
-      [`--only=${id}`, ...keptArguments(runner().flags(), texts)].map(flagText),
+      pathForUser(shownFile(runner().file().url)),
+      [`--only=${id}`, ...keptArguments(runner().flags(), texts)],
     ),
   ].join(" ");
-}
-
-/** A flag for a shell; only its value is quoted. */
-function flagText(argument: string): string {
-  const [, name, value] = /^(--[\w-]+=)(.*)$/s.exec(argument) ?? [];
-  return name === undefined ? shellQuote(argument) : name + shellQuote(value!);
 }
 
 /** The names and servers of the models that a trial asks: its own, those of its strategy, and the judge. */

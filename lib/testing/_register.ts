@@ -18,7 +18,7 @@ import {
 } from "../base/user_code.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { annotationLine, unannotatedLine } from "../reports/job_summary.ts";
-import { type CallAt, perFile, runner, type TestContext, type TestDefinition } from "./runners.ts";
+import { type CallAt, perFile, runner, type TestContext, type TestDefinition } from "./_runners.ts";
 
 /** The function of the library that the user calls. */
 type Called = (...args: never) => unknown;
@@ -55,12 +55,15 @@ export class CallSite {
   add(test: TestDefinition): void {
     const [place] = this.callers;
     const run = (context: TestContext) => runAt(place, test, context);
+    this.register(() => runner().test({ ...test, fn: run }, this.#call));
+  }
+
+  /** Does what a runner refuses once the file is loaded, with frames of this library. */
+  register(work: () => void): void {
     try {
-      runner().test({ ...test, fn: run }, this.#call);
+      work();
     } catch (error) {
-      if (error instanceof InputError) throw error;
-      // The one thing that runners refuse about these, with frames of this library.
-      throw this.tooLate();
+      throw error instanceof InputError ? error : this.tooLate();
     }
   }
 
@@ -97,7 +100,7 @@ export class CallSite {
     // Once the file is loaded the call is no longer under way.
     if (place !== undefined && placeOf(error) === undefined) {
       // The runner would print the lines of a text before the frames again.
-      error.stack = stackAt(error.name, placeText(place));
+      error.stack = stackAt(titleOf(error), placeText(place));
     }
     refuse((test) => runner().test(test, this.#call), text, error);
   }
@@ -112,7 +115,7 @@ function refuse(add: (test: TestDefinition) => void, name: string, error: Error)
   try {
     add({
       name,
-      refused: error,
+      refused: true,
       fn: function refused() {
         wasRun = true;
         annotate(name, error);
@@ -130,6 +133,8 @@ function refuse(add: (test: TestDefinition) => void, name: string, error: Error)
 
 /** The one function of a script, which has the place that the runner takes for that of a test. */
 const ADD = "(add,...options)=>";
+/** Coverage leaves out what is named like a part of Deno: the user's file is measured by itself. */
+const NAME = "//# sourceURL=ext:toolgate/register.js";
 
 /** Returns a function that registers tests and steps at a place or, if it is unknown, in this module. */
 function callAt(place: CodePlace | undefined): CallAt {
@@ -142,7 +147,9 @@ function callAt(place: CodePlace | undefined): CallAt {
     (letter) => `%${letter.charCodeAt(0).toString(16)}`,
   );
   const begin = line > 1 ? `${"\n".repeat(line - 2)}${ADD}\n` : ADD;
-  const source = `${begin}${" ".repeat(column - 1)}add(...options)\n${runner().scriptName}`;
+  const source = `${begin}${" ".repeat(column - 1)}add(...options)\n${
+    runner().name === "deno" ? NAME : ""
+  }`;
   let call: CallAt | undefined;
   return (add, ...options) => {
     call ??= vm.runInThisContext(source, { filename }) as CallAt;
@@ -183,8 +190,13 @@ export function toldAt(
   // The runner would show the frames of an error whose stack was read before.
   const told = new (error instanceof InputError ? InputError : AssertionError)(message);
   // It would print the text before the frames again, unless it is one line.
-  told.stack = stackAt(told.name, placeOf(error) ?? registered);
+  told.stack = stackAt(titleOf(told), placeOf(error) ?? registered);
   return told;
+}
+
+/** What a stack begins with: node prints it alone, others the message as well. */
+function titleOf({ name, message }: Error): string {
+  return runner().name === "node" ? `${name}: ${message}` : name;
 }
 
 /**
@@ -194,7 +206,7 @@ export function toldAt(
  */
 function annotate(title: string, error: unknown): void {
   const [place] = error instanceof Error ? placesOf(error) : [];
-  const at = place === undefined ? { file: shownFile(runner().file()) } : lineOf(place);
+  const at = place === undefined ? { file: shownFile(runner().file().url) } : lineOf(place);
   const text = annotationLine({ title, message: reasonOf(error), ...at });
   if (text !== undefined) console.log(text);
 }
@@ -214,15 +226,17 @@ const tasksOf = perFile((): (() => void)[] => []);
  * @throws {InputError} If it is loaded already.
  */
 export function afterLoad(site: CallSite, task: () => void): void {
-  if (runner().isLoaded()) throw site.tooLate("it is loaded already");
+  if (runner().file().isLoaded) throw site.tooLate("it is loaded already");
   const tasks = tasksOf();
   if (tasks.push(task) > 1) return;
   let isSeen = false;
-  runner().afterLoad((isBroken) => {
-    isSeen = true;
-    // The runner says why, and of a part of the file nothing is run.
-    for (const one of isBroken ? [] : tasks) one();
-  });
+  site.register(() =>
+    runner().afterLoad((isBroken) => {
+      isSeen = true;
+      // The runner says why, and of a part of the file nothing is run.
+      for (const one of isBroken ? [] : tasks) one();
+    })
+  );
   // What a running test imports first sees no file being loaded.
   runner().atEnd(() => {
     if (!isSeen) throw site.tooLate();

@@ -10,7 +10,7 @@ import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
 import { storyAsked } from "./_flags.ts";
 import { toldAt } from "./_register.ts";
-import { perFile, runner, type TestContext } from "./runners.ts";
+import { perFile, runner, type TestContext } from "./_runners.ts";
 import type { TestedRun } from "./_tested_run.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { FailedTrials, stepName } from "../reports/failures.ts";
@@ -168,7 +168,7 @@ function successSummary(
   return async ({ scores, failures }) => {
     single.scores.push(...scores);
     single.failures.takeOver(failures);
-    if (--single.open === 0) await write(shownFile(runner().file()), single, {});
+    if (--single.open === 0) await write(shownFile(runner().file().url), single, {});
   };
 }
 

@@ -18,7 +18,7 @@ import { notWhole, remarksOf } from "../runs/remarks.ts";
 import { registerCases } from "./_register_cases.ts";
 import { RATE_LIMITERS, type Registration, TestedRun } from "./_tested_run.ts";
 import { annotateRest } from "./_register.ts";
-import { isTesting, perFile, runner } from "./runners.ts";
+import { isTesting, perFile, runner } from "./_runners.ts";
 import { onlyTrials, rerunTest } from "./_only.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { besideTestFile, sourcesOfCallers, testFile } from "./_sources.ts";
@@ -146,7 +146,7 @@ function planDeclared(
     subject,
     suite: besideFile(
       { ...suite, ...suiteSettings(settings), name },
-      callers[0]?.url ?? runner().file(),
+      callers[0]?.url ?? runner().file().url,
     ),
     settings,
     source,
@@ -177,8 +177,7 @@ function printerOf(benchmark: string): Printer {
     note: (line) => console.log(`${name}: ${line}`),
     // By the same stream as notes: of two, the runner shows lines in any order.
     warn: (line) => console.log(`${name}: warning: ${line}`),
-    flagPrefix: runner().flagPrefix,
-    flagHint: runner().flagHint,
+    ...runner().flagHint,
   };
 }
 

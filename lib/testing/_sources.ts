@@ -8,19 +8,19 @@ import * as fs from "node:fs";
 import * as urls from "node:url";
 import * as paths from "node:path";
 import { isGranted } from "#runtime";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 import { errorCode } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { type CodePlace, isForeign, shownFile } from "../base/user_code.ts";
 
 /** The path of a file or folder beside the test file. */
 export function besideTestFile(name: string): string {
-  return shownFile(new URL(name, runner().file()).href);
+  return shownFile(new URL(name, runner().file().url).href);
 }
 
 /** The path of the test file from the working directory; `undefined` if it is not in there. */
 export function testFile(): string | undefined {
-  const path = shownFile(runner().file());
+  const path = shownFile(runner().file().url);
   return paths.isAbsolute(path) || path.includes(":") ? undefined : path;
 }
 

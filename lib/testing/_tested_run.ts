@@ -24,7 +24,7 @@ import type { Trial } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { FileOwner } from "./_claimed_files.ts";
 import { untilInterrupted } from "./_interruption.ts";
-import { runner, type TestDefinition } from "./runners.ts";
+import { runner, type TestDefinition } from "./_runners.ts";
 import { rerunLine } from "./_only.ts";
 import { SYSTEM_CLOCK } from "../base/clock.ts";
 import {
@@ -310,7 +310,7 @@ function openReports(paths: readonly string[]): () => void {
 function howToSee(reports: readonly string[], journal: string | undefined): string {
   const page = reports.find((path) => formatOf(path) === "html");
   if (page !== undefined) return `see ${page}`;
-  const { flagPrefix } = runner();
+  const { flagPrefix } = runner().flagHint;
   return journal === undefined ? `add  ${flagPrefix}--report=F.html  to see all` : `in ${journal}`;
 }
 

@@ -25,7 +25,7 @@ import { parseFlags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
 import type { Registration } from "./_tested_run.ts";
-import { runner, type TestDefinition } from "./runners.ts";
+import { runner, type TestDefinition } from "./_runners.ts";
 import {
   type AnyOptions,
   assertCase,
@@ -97,7 +97,7 @@ export class SuiteTests {
     this.#variants = readVariants(subject, options);
     this.#title = kind === "suite" ? [name] : [];
     this.#owner = {
-      file: kind === "test" ? undefined : shownFile(runner().file()),
+      file: kind === "test" ? undefined : shownFile(runner().file().url),
       isFile: kind === "file",
     };
     // What is wrong with the command line is said once for all tests.
@@ -225,7 +225,7 @@ export class SuiteTests {
   #isShared(): boolean {
     const { callers } = this.#site;
     return this.#title.length > 0 && callers.length > 0 &&
-      callers.every(({ url }) => url !== runner().file());
+      callers.every(({ url }) => url !== runner().file().url);
   }
 
   /**

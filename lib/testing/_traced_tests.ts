@@ -18,6 +18,7 @@ import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Flags } from "./_flags.ts";
 import type { CallSite } from "./_register.ts";
+import { perFile } from "./_runners.ts";
 import { listOf } from "../runs/suite.ts";
 import { nameOf } from "./_variants.ts";
 import type { AnyOptions, ToolSuiteOptions } from "./tool_test_options.ts";
@@ -51,7 +52,7 @@ interface TraceFile {
 }
 
 /** Files that were read: the suites of a test file share theirs. */
-const files = new Map<string, TraceFile>();
+const filesOf = perFile(() => new Map<string, TraceFile>());
 
 /**
  * Returns the tests with the models and as many trials as the file has traces of them, and what was said in each trial.
@@ -86,6 +87,7 @@ export function tracedTests<Test extends TracedTest>(
   const rule = table.find(([when]) => when)?.[1];
   if (rule !== undefined) throw new InputError(`Cannot score ${path}: ${rule}`);
   for (const { subject, options } of tests) assertUnchanged(path, subject, options);
+  const files = filesOf();
   const isFirst = !files.has(path);
   const file = files.getOrInsertComputed(path, () => {
     const traces = reading.readTraceFile(path);

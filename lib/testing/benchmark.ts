@@ -10,7 +10,7 @@ import { isQuestion, type TaskSpec } from "../tasks/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { CallSite } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
-import type { TestDefinition } from "./runners.ts";
+import type { TestDefinition } from "./_runners.ts";
 import { BENCHMARK, type BenchmarkOptions, declare, NAME } from "./options.ts";
 
 /**

@@ -9,7 +9,7 @@ import { checkOptions, FUNCTION, parseWith } from "../base/input.ts";
 import { isObject, printable } from "../base/json.ts";
 import { shownFile, thrownText } from "../base/user_code.ts";
 import { afterLoad, CallSite } from "./_register.ts";
-import { perFile, runner } from "./runners.ts";
+import { perFile, runner } from "./_runners.ts";
 import defer * as util from "node:util";
 import {
   type AnyOptions,
@@ -168,7 +168,7 @@ const addToFile: Add = (site, name, make, mode) => {
 };
 
 function newFileSuite(site: CallSite): SuiteTests {
-  const file = shownFile(runner().file());
+  const file = shownFile(runner().file().url);
   const [, stem = file] = /([^/]+?)(?:[._]test)?\.[cm]?[jt]sx?$/.exec(file) ?? [];
   return new SuiteTests({
     name: stem,
@@ -285,8 +285,7 @@ export function toolSuite<State = undefined>(
   options: ToolSuiteOptions<State>,
 ): ToolTest<"model" | "tools", State> {
   const site = new CallSite(toolSuite, name);
-  let tests: SuiteTests | undefined;
-  site.attempt(() => {
+  const make = () => {
     parseWith(NAME, name, "the name of a tool suite");
     const subject = `tool suite ${printable(name, 100)}`;
     const suite = new SuiteTests({
@@ -297,10 +296,17 @@ export function toolSuite<State = undefined>(
       options: checkOptions(TOOL_SUITE, options, subject),
     });
     afterLoad(site, () => suite.register());
-    tests = suite;
+    return suite;
+  };
+  // Files that share the module which begins it may be loaded by one process.
+  const suite = perFile(() => {
+    let made: SuiteTests | undefined;
+    site.attempt(() => made = make());
+    return made;
   });
+  suite();
   return testFunctions("test", (place, test, own, mode) => {
     // Of a suite that cannot be used nothing is run.
-    tests?.add(place, test, own, mode);
+    suite()?.add(place, test, own, mode);
   });
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { shellQuote } from "../../lib/base/shell_quote.ts";
+import { shellQuote, shellWords } from "../../lib/base/shell_quote.ts";
 import fc from "../support/fast_check.ts";
 
 /** What fish makes of a word: there a backslash has a meaning within single quotes too. */
@@ -54,4 +54,15 @@ Deno.test("shellQuote() gives fish any words back, whose quotes differ", () => {
 
 Deno.test("shellQuote() quotes what zsh would take for the name of a program to look up", () => {
   assertEquals([shellQuote("=ls"), shellQuote("--only=ls")], ["'=ls'", "--only=ls"]);
+});
+
+Deno.test("shellWords() reads what shellQuote() has quoted, and what people quote in other ways", () => {
+  fc.assert(
+    fc.property(WORDS, (words) => assertEquals(shellWords(words.map(shellQuote).join(" ")), words)),
+  );
+  assertEquals(
+    shellWords(` --only="case=a \\"b\\" \\c" --out=a\\ b'c d'"" '' `),
+    ['--only=case=a "b" \\c', "--out=a bc d", ""],
+  );
+  for (const open of ["'a", 'a "b', "a\\"]) assertEquals(shellWords(open), undefined, open);
 });

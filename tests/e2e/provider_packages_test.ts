@@ -26,10 +26,7 @@ Deno.test("a suite's providers are asked by the packages of its project, which a
   };
   const missing = await run({});
   assertEquals(missing.code, 2, missing.all);
-  assertStringIncludes(
-    missing.stderr,
-    'add "@ai-sdk/anthropic": "npm:@ai-sdk/anthropic" to "imports"',
-  );
+  assertStringIncludes(missing.stderr, "must be installed: run: deno add npm:@ai-sdk/anthropic");
   const packages = { "@ai-sdk/anthropic": "npm:@ai-sdk/anthropic@^4" };
   const asked = await run(packages);
   assertEquals(asked.code, 0, asked.all);

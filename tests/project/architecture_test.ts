@@ -42,7 +42,7 @@ const LAZY = [
 ];
 
 /** Files that name `Deno`, one of them in a message; all others run in any runtime. */
-const USES_DENO = ["base/runtime/deno", "cli/init", "testing/_interruption", "testing/runners"];
+const USES_DENO = ["base/runtime/deno", "cli/init", "testing/_interruption", "testing/_runners"];
 
 interface Source {
   /** Path in `lib/`, without the extension. */

@@ -2,7 +2,7 @@
  * Builds the npm package: the library as JavaScript for Deno, Node and bun, with its types, and with all packages that
  * it uses but zod, which has to be the user's own, and those that few users need.
  *
- * `deno task package` writes `dist/toolgate-VERSION.tgz`.
+ * `deno task package` writes `dist/toolgate-VERSION.tgz`, or the file that it is given.
  */
 
 import { Buffer } from "node:buffer";
@@ -22,6 +22,7 @@ const PEERS = [
   ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
   ...["@scalar/openapi-upgrader", "@scalar/openapi-validator"],
   ...PROVIDER_NAMES.map((name) => `@ai-sdk/${name}`),
+  "vitest",
 ];
 
 /** The npm packages of the import map: their names there, and `NAME@VERSION/PATH`. */
@@ -37,16 +38,12 @@ const ENTRIES = Object.entries(toolgate.exports).map(([name, path]) => ({
   out: name === "." ? "mod" : name.slice("./".length).replaceAll("/", "_"),
 }));
 
-/** Stand in for what bundlers do not know (`import defer`), and Node 22 does not (`import.meta.main`). */
+/** Stand in for `import defer`, which bundlers do not know, and for one of two copies of a large package. */
 const HELPERS = `
-import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 const require = createRequire(import.meta.url);
 export const deferred = (file, name) =>
   new Proxy({}, { get: (_, key) => (file ? require(file)[name] : process.getBuiltinModule(name))[key] });
-export const isMain = ({ main, url }) =>
-  main ?? (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(url));
 // Pages hold Viz as a text; it is a module, too.
 export const viz = async () => {
   const { default: text } = await import("@viz-js/viz", { with: { type: "text" } });
@@ -55,7 +52,7 @@ export const viz = async () => {
 `;
 
 /** Builds the package; returns its files by their paths in it. */
-export async function buildPackage(): Promise<ReadonlyMap<string, string>> {
+async function buildPackage(): Promise<ReadonlyMap<string, string>> {
   await using work = await folder();
   const deferred = copySources(work);
   await installPackages(work);
@@ -80,31 +77,27 @@ function copySources(work: Folder): ReadonlyMap<string, ReadonlySet<string>> {
   const defer = (_: string, name: string, specifier: string) => {
     // The library's own modules are needed soon after, by most.
     if (specifier.startsWith(".")) return `import * as ${name} from "${specifier}";`;
-    if (specifier.startsWith("node:")) return `const ${name} = h.deferred("", "${specifier}");`;
+    if (specifier.startsWith("node:")) {
+      return `const ${name} = helpers.deferred("", "${specifier}");`;
+    }
     // The modules of ajv know each other.
     const [file] = /ajv|[\w-]+$/.exec(specifier)!;
     deferred.getOrInsertComputed(file, () => new Set()).add(specifier);
-    return `const ${name} = h.deferred("./${file}.cjs", "${specifier}");`;
+    return `const ${name} = helpers.deferred("./${file}.cjs", "${specifier}");`;
   };
-  for (
-    const path of [
-      "mod.ts",
-      "deno.json",
-      ...filesIn(ROOT, "lib"),
-      ...filesIn(ROOT, "fixtures/project"),
-    ]
-  ) {
+  const folders = ["lib", "fixtures/project"].flatMap((path) => filesIn(ROOT, path));
+  for (const path of ["mod.ts", "deno.json", ...folders]) {
     const text = Deno.readTextFileSync(`${ROOT}/${path}`);
     const known = text.replaceAll(/^import defer \* as (\w+) from "([^"]+)";/gm, defer)
-      .replaceAll(/^if \(import\.meta\.main\)/gm, "if (h.isMain(import.meta))")
-      .replaceAll('import("@viz-js/viz")', "h.viz()")
+      .replaceAll('import("@viz-js/viz")', "helpers.viz()")
       .replaceAll(
         /new URL\("(\.\.\/[^"]*)", import\.meta\.url\)/g,
         (_, to) => `new URL("../${posix.join(posix.dirname(path), to)}", import.meta.url)`,
-      )
-      .replaceAll('"./_mcp_bridge.ts"),', '"./bridge.js"),');
+      );
     const start = path === "lib/cli/main.ts" ? "#!/usr/bin/env node\n" : "";
-    const helpers = known.includes("h.") ? 'import * as h from "toolgate:helpers";' : "";
+    const helpers = / helpers\.(?:deferred|viz)\(/.test(known)
+      ? 'import * as helpers from "toolgate:helpers";'
+      : "";
     work.write(path, path.endsWith(".ts") ? `${start}${helpers}${known}` : text);
   }
   work.write("helpers.js", HELPERS);
@@ -144,7 +137,7 @@ async function bundle(
     },
     bundle: true,
     charset: "utf8",
-    external: [...DEPENDENCIES, ...PEERS, "#runtime", "bun:test", "canvas", "vitest"],
+    external: [...DEPENDENCIES, ...PEERS, "#runtime", "canvas"],
     legalComments: "none",
     logLevel: "warning",
     metafile: true,
@@ -282,7 +275,7 @@ function filesIn(top: string, within = ""): string[] {
 }
 
 /** Returns the tarball of a package: the same bytes for the same files. */
-export function tarball(files: ReadonlyMap<string, string>): Uint8Array {
+function tarball(files: ReadonlyMap<string, string>): Uint8Array {
   const blocks = [...files].flatMap(([path, text]) => {
     const bytes = Buffer.from(text);
     const header = Buffer.alloc(512);
@@ -299,11 +292,11 @@ export function tarball(files: ReadonlyMap<string, string>): Uint8Array {
 }
 
 if (import.meta.main) {
-  const path = `dist/toolgate-${toolgate.version}.tgz`;
+  const [path = `${ROOT}/dist/toolgate-${toolgate.version}.tgz`] = Deno.args;
   const files = await buildPackage();
   const bytes = tarball(files);
-  Deno.mkdirSync(`${ROOT}/dist`, { recursive: true });
-  Deno.writeFileSync(`${ROOT}/${path}`, bytes);
+  Deno.mkdirSync(posix.dirname(path), { recursive: true });
+  Deno.writeFileSync(path, bytes);
   const size = files.values().reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const [packed, unpacked] = [bytes.length, size].map((one) => `${(one / 1e6).toFixed(1)} MB`);
   console.log(`${path}: ${packed}, with ${files.size} files of ${unpacked}`);
