@@ -3,7 +3,7 @@
 
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import toolgate from "../../deno.json" with { type: "json" };
 import { copy } from "../support/ci.ts";
 import { CASES, FAILURE } from "../support/runners/cases.ts";

@@ -95,7 +95,16 @@ export async function contractTables(page: string): Promise<ReadonlyMap<string, 
     const { objType, indexType } = value;
     if (objType.kind !== "typeQuery") return fieldsOf([objType, scope])![indexType.repr]!.types;
     const [constant, place] = declared(objType.value, scope)!;
-    return alternatives([bare([constant.def.tsType, place])[0].value, place]);
+    return itemsOf([constant.def.tsType, place]);
+  }
+
+  /** The types of the items of a list. */
+  function itemsOf(typed: Typed): readonly Typed[] {
+    const [{ kind, value }, scope] = bare(typed);
+    if (kind === "typeQuery") return itemsOf([declared(value, scope)![0].def.tsType, scope]);
+    return [value].flat().flatMap((item: Doc) =>
+      item.kind === "rest" ? itemsOf([item.value, scope]) : alternatives([item, scope])
+    );
   }
 
   /** The fields of an object; `undefined` for any other type. */
