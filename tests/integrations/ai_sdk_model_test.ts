@@ -247,7 +247,7 @@ for (const [provider, entry, sent, refused] of OPTIONS) {
 Deno.test("an entry with a provider is refused where it cannot be asked", () => {
   const rows: readonly [Partial<ModelEntry>, string][] = [
     [{ provider: "google", parallelToolCalls: false }, "google has no option parallelToolCalls"],
-    [{ provider: "mistral" }, 'add "@ai-sdk/mistral": "npm:@ai-sdk/mistral" to "imports"'],
+    [{ provider: "mistral" }, "run: deno add npm:@ai-sdk/mistral"],
     [{ provider: "cohere", apiKeyVariable: "NO_SUCH_KEY_1" }, "NO_SUCH_KEY_1 is not set"],
   ];
   for (const [entry, message] of rows) {

@@ -47,7 +47,9 @@ export const deferred = (file, name) =>
 // Pages hold Viz as a text; it is a module, too.
 export const viz = async () => {
   const { default: text } = await import("@viz-js/viz", { with: { type: "text" } });
-  return await import("data:text/javascript," + encodeURIComponent(text));
+  const { Buffer } = process.getBuiltinModule("node:buffer");
+  // Bun takes no other form of a text as long as this.
+  return await import("data:text/javascript;base64," + Buffer.from(text).toString("base64"));
 };
 `;
 

@@ -146,9 +146,16 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Returns nothing for `fetch`: the runtime keeps connections, and sends no call again that changes something. */
+/**
+ * Returns options for `fetch` that let a reply take as long as toolgate waits for it: Node and bun would end it after
+ * 300 seconds. The runtime keeps connections, and sends no call again that changes something.
+ */
 export function httpClient(_options?: { readonly isKept?: boolean }): RequestInit {
-  return {};
+  // The class of its connections has no other name.
+  const known = Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.1"));
+  const Dispatcher = known?.constructor;
+  const dispatcher = Dispatcher && new Dispatcher({ headersTimeout: 0, bodyTimeout: 0 });
+  return { dispatcher, timeout: false } as RequestInit;
 }
 
 /**
