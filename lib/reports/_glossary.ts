@@ -87,12 +87,32 @@ type Entry = readonly [word: string, meaning: string];
 
 const plainName = (id: string) => id.replaceAll("_", " ");
 
-/** The glossary, terms about tasks first. */
+/** The glossary: what every run has, then terms about tasks, calls and models. */
 export const WORDS: readonly Entry[] = [
+  ["trial", "one model works once on one task, test or question"],
+  ["suite", "tests or tasks that share models, gate and report"],
+  ["variant", "one of the models, strategies, prompts or tools that a run compares"],
+  ["seed", "the number from which everything random of a run follows"],
+  ["repetition", "another trial on the same task"],
+  ["gate", "the rule that decides over the trials of a run, with known error rates"],
+  ["verdict", "what a gate decides: pass, fail, undecided or invalid"],
+  ["margin", "how far below the required rate is still good enough"],
+  ["invalid", "of a trial: network, server or set-up failed, so that it says nothing of the model"],
+  ["coverage", "the share of planned trials that must be valid at the first attempt"],
+  ["plan", "a suite with every choice made; the first line of a journal"],
+  ["journal", "the file of a run, with a line for each trial"],
+  ["shard", "the part of a run that one machine carries out"],
+  ["wave", "the part of a run after which a sequential gate looks whether it can decide"],
+  ["record", "a small file that says how each trial of a run ended"],
+  ["history", "a folder of records, of which the accepted ones are releases"],
+  ["anchor", "the release that all later ones are compared with"],
+  ["canary", "the comparison of nightly runs with the last release"],
+  ["recording", "the replies of models in files, from which a run can be replayed without a key"],
+  ["trace", "a conversation that another program recorded"],
   [
     "core",
     "the functions of a generated task that must be called, each with the results of others, to find the value " +
-    "asked for; or their number. With a new seed no model can have seen them before",
+    "asked for; or their number",
   ],
   [
     "depth",
@@ -105,7 +125,7 @@ export const WORDS: readonly Entry[] = [
   [
     "graph",
     "which functions of a task feed which; the graphs of a cell are drawn independently of each other from the " +
-    "seed. Cells have graphs of their own, unless those that differ only in irrelevant functions share core graphs",
+    "seed",
   ],
   [
     "cell",
@@ -118,16 +138,16 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "filtered",
-    "an outcome: a content filter left nothing of a reply. The task counts as not solved, and no call as " +
+    "an outcome: a content filter left nothing of a reply; the task counts as not solved, and no call as " +
     "wrong",
   ],
   [
     "turn_limit",
-    "an outcome: a simulated user had more to say than the messages that he may write. The task counts as not solved",
+    "an outcome: a simulated user had more to say than the messages that he may write; the task counts as not solved",
   ],
   [
     "agent_error",
-    "an outcome: an agent of your own threw an error, or returned no text. The task counts as not solved",
+    "an outcome: an agent of your own threw an error, or returned no text; the task counts as not solved",
   ],
   ...SIGNS.map((sign): Entry => [sign, `a behaviour: ${SIGN_ROWS[sign].words}`]),
   ...STRATEGIES.map((id): Entry => [id, `a strategy: ${strategyWords(id)}`]),
@@ -135,8 +155,7 @@ export const WORDS: readonly Entry[] = [
   [
     "stage",
     "a request of a strategy to a model, in the agent loop or in addition to it; each stage may use another " +
-    "model: plan and call, route and fill, infer and call, repair. The stage answer of a probe says whose " +
-    "result the answer follows",
+    "model: plan and call, route and fill, infer and call, repair",
   ],
   ...PERTURBATIONS.map((id): Entry => [id, `a perturbation ${perturbationWords(id)}`]),
   ...PARAMETER_FAILURE_TYPES.map((type): Entry => [
