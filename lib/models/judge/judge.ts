@@ -23,7 +23,7 @@ import { type AskedQuestion, currentAsked } from "./asked.ts";
 import { type Criteria, meanShare, reasonsText, Rubric, RUBRIC_PROMPT } from "./rubric.ts";
 import { type JudgeScore, notAsked, type ParsedScore, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
-import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
+import { claimedCount, claimedUsage } from "../../tools/message.ts";
 import {
   InfrastructureError,
   isModel,
@@ -112,7 +112,6 @@ export class Judge {
   #requests = 0;
   /** Whether its model has replied. */
   #hasAnswered = false;
-  #usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   /** Same as {@linkcode judge}. */
   constructor(options: LLMJudgeOptions) {
@@ -130,11 +129,6 @@ export class Judge {
     this.#isRecorded = isModel(entry) && entry.recorded !== undefined;
     this.name = isModel(entry) ? entry.name : modelName(entry);
     this.simulated = isModel(entry) ? entry.simulated : isSimulator(entry.model);
-  }
-
-  /** The tokens of all its replies so far. */
-  get usage(): Usage {
-    return this.#usage;
   }
 
   /**
@@ -312,9 +306,7 @@ export class Judge {
         this.#model.connect().reply(request);
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
       this.#hasAnswered = true;
-      const score = replyScore(reply, rubric);
-      this.#usage = sumUsage([this.#usage, score.usage]);
-      return kept(score);
+      return kept(replyScore(reply, rubric));
     } catch (error) {
       signal?.throwIfAborted();
       // A missing recording is not an error of the judge.
