@@ -207,15 +207,6 @@ Deno.test("runTrial() runs a planned trial in its place", async () => {
 
 // Agents of the user
 
-Deno.test("runTrial() refuses a strategy that there is not", async () => {
-  const model = scripted("parrot", [{}]);
-  await assertRejects(
-    () => runTrial(ofStrategy("wishful"), model),
-    InputError,
-    "Cannot use the strategy as it must be one of plain, restate, ",
-  );
-});
-
 Deno.test("runTrial() counts what an agent throws as its failure, and tells where", async () => {
   const throwing = (error: unknown): Agent => () => Promise.reject(error);
   const down = new InfrastructureError("502");
