@@ -32,7 +32,6 @@ export {
 } from "../tools/tool.ts";
 export type { Ending, Limited, Limits } from "./agent/session.ts";
 export { parseAnswer, type ParseAnswerOptions } from "../tasks/graphs/answer.ts";
-export type { RunFacts } from "./executors/call_log.ts";
 export type { ExampleCall, ExampleFunction, SolvedExample } from "../tasks/examples.ts";
 export type { Executor } from "./executors/executor.ts";
 export type { ExecutorOptions } from "./executors/executor_options.ts";

@@ -14,13 +14,8 @@ import type { Message } from "../tools/message.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
-import {
-  assertExamples,
-  assertReferring,
-  type StrategyOptions,
-  withStrategy,
-} from "./strategies/registry.ts";
-import { type Agent, assertAgentStrategies } from "./own_agent.ts";
+import { type StrategyOptions, withStrategy } from "./strategies/registry.ts";
+import type { Agent } from "./own_agent.ts";
 import { agentLoop } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
 import { traceTrial } from "./_spans.ts";
@@ -117,9 +112,7 @@ export async function playTrial(
   const open: TaskOpener = options.open ?? openTask;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
   const { agent, recorded } = options;
-  if (agent !== undefined) assertAgentStrategies("the trial", [strategy]);
   if (recorded !== undefined) assertRecorded({ ...planned, strategy });
-  if (references) assertReferring("run the trial", strategy);
   const startedAt = new Date().toISOString();
   const started = performance.now();
   const opening = {
@@ -137,9 +130,6 @@ export async function playTrial(
     : await open.begin(planned.task, opening, { seconds: limits.seconds, signal });
   // However the trial ends, what was made for it goes.
   await using _made = { [Symbol.asyncDispose]: async () => void await fixture.release?.() };
-  if (fixture.examples === undefined) {
-    assertExamples("run the trial", { strategy, ...settings });
-  }
   const context = { trial: planned.id, repetition: planned.repetition };
   const session = new Session({
     model,

@@ -1,16 +1,7 @@
 // Recordings as users make them: commands and files of tests in child processes, which replay without a key
 // and without any permission for a network.
 
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
-import { AsyncLocalStorage } from "node:async_hooks";
-import { InputError } from "../../lib/base/errors.ts";
-import { type Judge, judge } from "../../lib/models/judge/judge.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { toolTest } from "../../lib/testing/tool_test.ts";
 import {
@@ -265,37 +256,6 @@ Deno.test("files of tests replay without any permission for a network", async ()
     assert(readLines(again + journal).slice(1).every(({ replayed }) => replayed === true));
   }
 });
-
-// The runner may go on to a test in the scope of a trial that was recorded before it.
-const outside = AsyncLocalStorage.snapshot();
-
-Deno.test("a judge of one's own tests is recorded and replayed by what it is asked", () =>
-  outside(async () => {
-    await using place = await folder();
-    const kept = place.file("kept");
-    const make = (mode: "record" | "replay") =>
-      judge({ model: "sim:truth?judge=0.3", recordings: { folder: kept, mode } });
-    const scoresOf = async (polite: Judge) => {
-      const scores: (number | null)[] = [];
-      for (const one of ["thanks", "no", "thanks"]) {
-        scores.push((await polite.score(one, "thanks")).score);
-      }
-      return scores;
-    };
-    const live = await scoresOf(make("record"));
-    // One file for each question, in which it stands as often as it was asked.
-    const counts = recordingsIn(kept).map((path) =>
-      JSON.parse(Deno.readTextFileSync(path)).requests.length
-    );
-    assertEquals(counts.sort(), [1, 2]);
-    const replay = make("replay");
-    assertEquals(await scoresOf(replay), live);
-    await assertRejects(
-      () => replay.score("get lost", "thanks"),
-      InputError,
-      "Cannot replay a trial as its recording must have every request",
-    );
-  }));
 
 Deno.test("a recording that is killed goes on, and lacks nothing that the journal has", async () => {
   await using place = await folder();

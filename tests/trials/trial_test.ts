@@ -207,22 +207,6 @@ Deno.test("runTrial() runs a planned trial in its place", async () => {
 
 // Agents of the user
 
-Deno.test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
-  const model = scripted("parrot", [{}]);
-  const agent: Agent = () => Promise.resolve("42");
-  await assertRejects(
-    () => runTrial(ofStrategy("restate"), model, { agent }),
-    InputError,
-    "an agent of your own has no loop that a strategy could change: the strategy is restate",
-  );
-  await assertRejects(
-    () => runTrial(ofStrategy("wishful"), model),
-    InputError,
-    "Cannot use the strategy as it must be one of plain, restate, ",
-  );
-  assertEquals((await runTrial(ofStrategy("plain"), model, { agent })).outcome, "wrong_answer");
-});
-
 Deno.test("runTrial() counts what an agent throws as its failure, and tells where", async () => {
   const throwing = (error: unknown): Agent => () => Promise.reject(error);
   const down = new InfrastructureError("502");

@@ -14,7 +14,6 @@ import {
   type JsonValue,
   printable,
 } from "../../base/json.ts";
-import { nearestName } from "../../base/nearest_name.ts";
 import { targetOf } from "../../tools/schema/position.ts";
 import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
 import { type ChosenOperation, type OpenApiDocument, placeOf, shownValue } from "./_document.ts";
@@ -45,13 +44,6 @@ const PREFERRED = [
   /^multipart\/form-data\b/i,
   /^text\//i,
 ];
-
-/** Names of fields that could be left out by a typing error. */
-const FIELDS = {
-  operation: ["parameters", "requestBody", "responses", "operationId", "summary", "description"],
-  parameter: ["required", "schema", "content", "description", "explode", "allowReserved"],
-  body: ["required", "content", "description"],
-};
 
 /**
  * Returns the document of the chosen operations alone, and adds to `faults` why some of them cannot be used, by method
@@ -111,10 +103,8 @@ class Copier {
   operation(chosen: ChosenOperation): JsonObject {
     const { item, operation } = chosen;
     const at = placeOf(chosen);
-    this.#assertSpelled("operation", operation, at);
     const parameters = this.#parameters(item, operation, at);
     const body = this.#resolved(fieldOf(operation, "requestBody"), `${at}, its body`);
-    this.#assertSpelled("body", body, `${at}, its body`);
     const response = this.#response(operation, at);
     return {
       ...pick(operation, ["summary", "description", "deprecated"]),
@@ -182,7 +172,6 @@ class Copier {
   #parameter(parameter: JsonObject, at: string): JsonObject {
     const { name } = parameter;
     const place = typeof name === "string" ? `${at} (${printable(name, 80)})` : at;
-    this.#assertSpelled("parameter", parameter, place);
     return {
       ...pick(parameter, ["name", "in", "description", "required", "deprecated"]),
       ...pick(parameter, ["style", "explode", "allowReserved"]),
@@ -243,21 +232,6 @@ class Copier {
     if (schema === undefined) return {};
     const root = isJsonObject(schema) ? schema : this.document.root;
     return { schema: this.#schema(schema, { at, base: this.document.root, root, depth: 0 }) };
-  }
-
-  /** Refuses a field with a typing error: what it says would be left out silently. */
-  #assertSpelled(kind: keyof typeof FIELDS, holder: JsonValue | undefined, at: string): void {
-    if (!isJsonObject(holder)) return;
-    const absent = FIELDS[kind].filter((name) => !Object.hasOwn(holder, name));
-    for (const name of Object.keys(holder)) {
-      if (FIELDS[kind].includes(name) || name.startsWith("x-")) continue;
-      const meant = nearestName(name, absent, { surely: true });
-      if (meant === undefined) continue;
-      throw this.#fault(
-        "its fields must have the names of OpenAPI",
-        `${printable(at)} has ${printable(name, 80)}; did you mean ${meant}?`,
-      );
-    }
   }
 
   /** Follows references of what is no schema; such parts are copied where they are used. */

@@ -4,7 +4,6 @@
  * @module
  */
 
-import defer * as judgeRecordings from "../recordings/_judge_recordings.ts";
 import { abortable } from "@std/async/abortable";
 import { Connections } from "../connect.ts";
 import { inFirstContext } from "../../base/first_context.ts";
@@ -24,7 +23,7 @@ import { type AskedQuestion, currentAsked } from "./asked.ts";
 import { type Criteria, meanShare, reasonsText, Rubric, RUBRIC_PROMPT } from "./rubric.ts";
 import { type JudgeScore, notAsked, type ParsedScore, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
-import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
+import { claimedCount, claimedUsage } from "../../tools/message.ts";
 import {
   InfrastructureError,
   isModel,
@@ -36,10 +35,9 @@ import {
 import { modelName } from "../entry.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
 import { fillPrompt } from "../prompts.ts";
-import { recordingOptions } from "../recordings/options.ts";
 import { isSimulator, recordedModelOptions, serverOf } from "../recordings/_request.ts";
 import { currentRecording } from "../recordings/scope.ts";
-import type { ConnectableModel, TrialRecording } from "../recordings/_trial_recording.ts";
+import type { ConnectableModel } from "../recordings/_trial_recording.ts";
 import { redact, redactRecord } from "../../base/redact.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 
@@ -110,17 +108,15 @@ export class Judge {
   readonly #model: ConnectableModel;
   /** Whether its model's requests already go through a recording. */
   readonly #isRecorded: boolean;
-  readonly #recordings: judgeRecordings.JudgeRecordings | undefined;
   readonly #connections: Connections;
   #requests = 0;
   /** Whether its model has replied. */
   #hasAnswered = false;
-  #usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   /** Same as {@linkcode judge}. */
   constructor(options: LLMJudgeOptions) {
     checkOptions(options);
-    const { model, prompt, recordings, ...connecting } = options;
+    const { model, prompt, ...connecting } = options;
     const entry = typeof model === "string" ? { model } : model;
     this.#prompt = prompt;
     this.#connections = new Connections(connecting);
@@ -131,15 +127,8 @@ export class Judge {
       connect: () => connected ??= isModel(entry) ? entry : this.#connections.model(entry),
     };
     this.#isRecorded = isModel(entry) && entry.recorded !== undefined;
-    const recorded = recordingOptions(recordings, "a judge");
-    this.#recordings = recorded && new judgeRecordings.JudgeRecordings(recorded);
     this.name = isModel(entry) ? entry.name : modelName(entry);
     this.simulated = isModel(entry) ? entry.simulated : isSimulator(entry.model);
-  }
-
-  /** The tokens of all its replies so far. */
-  get usage(): Usage {
-    return this.#usage;
   }
 
   /**
@@ -288,7 +277,7 @@ export class Judge {
     signal?.throwIfAborted();
     const recording = this.#isRecorded ? undefined : currentRecording();
     // A model that cannot be connected is an error, unless replies may come from a recording.
-    if (recording === undefined && this.#recordings === undefined) this.#model.connect();
+    if (recording === undefined) this.#model.connect();
     let question: string | undefined;
     const asked = currentAsked();
     if (asked !== undefined) asked.open++;
@@ -306,23 +295,22 @@ export class Judge {
         truth: promptText(truth, "truth"),
         ...defined({ context: about }),
       });
-      const replying = this.#reply({
+      const request: ModelRequest = {
         messages: [{ role: "user", content: question }],
         tools: rubric === undefined ? [] : [rubric.tool],
         toolChoice: rubric && { function: rubric.tool.name },
         context: context ?? { trial: "judge", repetition: 1, request: ++this.#requests },
         signal,
-      }, recording);
+      };
+      const replying = recording?.assertionReply(request, this.#model) ??
+        this.#model.connect().reply(request);
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
       this.#hasAnswered = true;
-      const score = replyScore(reply, rubric);
-      this.#usage = sumUsage([this.#usage, score.usage]);
-      return kept(score);
+      return kept(replyScore(reply, rubric));
     } catch (error) {
       signal?.throwIfAborted();
       // A missing recording is not an error of the judge.
       if (recording?.fault !== undefined) throw recording.fault;
-      if (this.#recordings !== undefined && error instanceof InputError) throw error;
       const reason = printable(
         redact(reasonOf(error).slice(0, MAX_KEPT_LENGTH)),
         MAX_REASON_LENGTH,
@@ -332,12 +320,6 @@ export class Judge {
         : undefined;
       return kept({ ...notAsked(reason, error instanceof UnfitError), ...defined({ permanent }) });
     }
-  }
-
-  #reply(request: ModelRequest, recording: TrialRecording | undefined): Promise<ModelReply> {
-    const model = this.#model;
-    if (recording !== undefined) return recording.assertionReply(request, model);
-    return this.#recordings?.reply(request, model, this.name) ?? model.connect().reply(request);
   }
 }
 

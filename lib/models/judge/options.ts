@@ -10,7 +10,6 @@ import { defined, type JsonValue } from "../../base/json.ts";
 import { MODEL, type ModelEntry } from "../entry.ts";
 import type { RetryPolicy } from "../http/retry.ts";
 import { isModel, type Model } from "../model.ts";
-import type { RecordingOptions } from "../recordings/options.ts";
 import { LEAST_SCORE, MOST_SCORE } from "./rubric.ts";
 
 /** Options of `judge()`. */
@@ -25,11 +24,6 @@ export interface LLMJudgeOptions extends Omit<RetryPolicy, "limiter"> {
   readonly prompt?: string;
   /** Server of a model that names none. Default: OpenAI's. */
   readonly baseURL?: string;
-  /**
-   * Where its replies are recorded or replayed from, one file for each question. In a trial that is itself
-   * recorded or replayed, they belong to that trial's recording.
-   */
-  readonly recordings?: RecordingOptions;
 }
 
 /** Options of `judge.like()`. */
@@ -59,7 +53,6 @@ const OPTIONS = z.strictObject({
     })
     .optional(),
   baseURL: z.string().optional(),
-  recordings: z.custom<RecordingOptions>().optional(),
   requestTimeout: z.number().optional(),
   retries: z.number().optional(),
   backoff: z.number().optional(),
@@ -82,9 +75,7 @@ export function checkOptions(options: LLMJudgeOptions): void {
   const named = isModel(model) ? { ...options, model: model.name } : options;
   parseWith(OPTIONS, named, "the options of judge");
   if (!isModel(model)) return;
-  const lost = Object.keys(defined(options)).find((name) =>
-    !["model", "prompt", "recordings"].includes(name)
-  );
+  const lost = Object.keys(defined(options)).find((name) => !["model", "prompt"].includes(name));
   if (lost === undefined) return;
   throw cannot(
     "make a judge",

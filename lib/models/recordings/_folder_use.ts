@@ -20,9 +20,6 @@ export interface UsedRecording {
   readonly model: string;
 }
 
-/** The beginning of the ids of what judges are asked outside of trials. */
-export const JUDGE_ID = "judge=";
-
 /** A recording that may answer another trial than its own. */
 interface Candidate {
   readonly path: string;
@@ -161,8 +158,7 @@ export class FolderUse {
 
   /** The number of recordings of trials that nobody plans. */
   others(): number {
-    return recordingsIn(this.#folder)
-      .filter(({ trial }) => !this.claimed.has(trial) && !trial.startsWith(JUDGE_ID)).length;
+    return recordingsIn(this.#folder).filter(({ trial }) => !this.claimed.has(trial)).length;
   }
 }
 

@@ -161,11 +161,6 @@ export class TrialRecording {
     return this.#ownDraw ??= sha256(canonicalJson([this.trial, crypto.randomUUID()]));
   }
 
-  /** Whether there is any reply. */
-  get hasReply(): boolean {
-    return this.#entries.some(({ outcome }) => outcome?.reply !== undefined);
-  }
-
   /** Number of replies from which something that looks like a secret was removed. */
   get redacted(): number {
     return this.#entries.filter(({ outcome }) => outcome?.redacted).length;

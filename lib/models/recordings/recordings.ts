@@ -142,11 +142,7 @@ export class Recordings {
   /** Begins a trial, so that its requests find its recording. */
   begin(
     { id, model }: UsedRecording,
-    { seconds, alone = false }: {
-      readonly seconds?: number | undefined;
-      /** Whether only its own recording may answer it; default false. */
-      readonly alone?: boolean;
-    } = {},
+    { seconds }: { readonly seconds?: number | undefined } = {},
   ): TrialRecording {
     const { folder, mode } = this;
     const path = recordingPath(folder, id, model);
@@ -156,9 +152,9 @@ export class Recordings {
       seconds,
       find: (key, hash, server) => {
         const last = readTrialRecording(path, id);
-        const isOther = !alone && last !== undefined && last.requests[0]?.hash !== hash;
+        const isOther = last !== undefined && last.requests[0]?.hash !== hash;
         const own = (isOther ? readTrialRecording(keptPath(path, hash), id) : undefined) ?? last;
-        if (alone || mode === "record") return own;
+        if (mode === "record") return own;
         const isSame = own?.requests.some((one) =>
           requestKey(one) === key && one.hash === hash &&
           (mode === "replay" || one.server === server)
@@ -179,7 +175,7 @@ export class Recordings {
         if (other !== undefined) this.prepare();
         return other ?? (isSame ? undefined : own);
       },
-      invalid: (hash) => alone ? undefined : this.#invalidOf({ path, id, model }, hash),
+      invalid: (hash) => this.#invalidOf({ path, id, model }, hash),
       origin: (hash, file) => {
         const { runs, lost } = file?.origin ?? { runs: [this.#use.manifests.run], lost: [] };
         return { runs, lost: lost.concat(this.#use.lostRuns(id, hash, file, mode === "record")) };

@@ -38,14 +38,11 @@ export interface PlanCallsOptions {
  * Orders the calls of a reply so that each comes after those it refers to. A call is refused if it refers to
  * itself, to no call, to an id of several calls, in a circle, or at the end of too long a chain. Calls that
  * refer to a refused one stay in the plan: they fail in their turn, as it has no result.
- *
- * @throws {RangeError} If `depth` is not a whole number of at least 1.
  */
 export function planCalls(
   calls: readonly Pick<ExecutableCall, "id" | "arguments">[],
   { depth = MAX_DEPTH }: PlanCallsOptions = {},
 ): CallPlan {
-  assertDepth(depth);
   const { places, names } = callNames(calls);
   const refusals = new Map<number, Refusal>();
   const uses = calls.map((call, place) => {

@@ -25,26 +25,21 @@ export interface LogCallsOptions {
   };
 }
 
-/** Facts about a run that its calls do not show. */
-export interface RunFacts {
-  /** Model replies. */
-  readonly replies?: number;
-  /** Input and output tokens. */
-  readonly usage?: Usage;
-}
-
 /** The calls of a custom agent, recorded as they are made, for use in assertions. */
 export class CallLog implements CallRecord {
   /** The original tools. */
   readonly tools: readonly ToolSchema[];
   /** The tools for the agent: each call on them is checked and recorded. */
   readonly recorded: readonly Tool[];
+  /** Model replies are not seen. */
+  readonly replies = 0;
+  /** Nor are their tokens. */
+  readonly usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   readonly #toolbox: Toolbox;
   readonly #started = performance.now();
   #durationMs: number | undefined;
   #answer: string | null = null;
-  #facts: RunFacts = {};
 
   /**
    * Wraps tools.
@@ -81,35 +76,17 @@ export class CallLog implements CallRecord {
     return this.#answer;
   }
 
-  /** Model replies, as given to {@linkcode CallLog.end}; else 0. */
-  get replies(): number {
-    return this.#facts.replies ?? 0;
-  }
-
-  /** Tokens, as given to {@linkcode CallLog.end}; else 0. */
-  get usage(): Usage {
-    return this.#facts.usage ?? { inputTokens: 0, outputTokens: 0 };
-  }
-
   /** Milliseconds from the start to the answer, or until now. */
   get durationMs(): number {
     return this.#durationMs ?? Math.round(performance.now() - this.#started);
   }
 
   /**
-   * Begins a new step. After the first use, only this begins steps: for agents that make the calls of one
-   * reply one after another.
-   */
-  step(): void {
-    this.#toolbox.step();
-  }
-
-  /**
-   * Ends the recording with the agent's final text and facts about its run. Later calls are an error.
+   * Ends the recording with the agent's final text. Later calls are an error.
    *
    * @throws {InputError} If calls are still under way, as their results would be lost.
    */
-  end(answer: string | null, facts: RunFacts = {}): this {
+  end(answer: string | null): this {
     const { pending } = this.#toolbox;
     if (pending > 0) {
       throw cannot(
@@ -120,7 +97,6 @@ export class CallLog implements CallRecord {
     }
     this.#durationMs = this.durationMs;
     this.#answer = answer;
-    this.#facts = facts;
     this.#toolbox[Symbol.dispose]();
     return this;
   }

@@ -9,7 +9,6 @@ import { fillPrompt, type Prompted, type PROMPTS } from "../../models/prompts.ts
 import { type Ending, isLimited } from "../agent/session.ts";
 import type { SolvedExample } from "../../tasks/examples.ts";
 import { describeTool, type ToolSchema, wrapEnvironment } from "../../tools/tool.ts";
-import { printable } from "../../base/json.ts";
 
 /** The prompts of a strategy, by name. */
 export type Texts<Id extends Prompted = Prompted> = Readonly<
@@ -163,16 +162,10 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
   if (isLimited(reply)) return reply;
   const answer = limitText(reply.text);
   const picked = mentionedTools(answer, tools);
-  const unknown = unknownNames(answer, tools);
   stage.end(
-    [
-      picked.length === 0
-        ? `no function was picked: all ${tools.length} are offered`
-        : `${picked.length} of ${tools.length} functions are offered`,
-      ...(unknown.length === 0 ? [] : [
-        `there are none of the names ${unknown.map((name) => printable(name, 60)).join(", ")}`,
-      ]),
-    ].join("; "),
+    picked.length === 0
+      ? `no function was picked: all ${tools.length} are offered`
+      : `${picked.length} of ${tools.length} functions are offered`,
     picked.length > 0,
   );
   return await next({
@@ -183,19 +176,6 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
       : wrapEnvironment(environment, { tools: picked }),
   });
 };
-
-/** At most this many unknown names are listed. */
-const MAX_UNKNOWN = 10;
-
-/** Quoted names that no function has. */
-function unknownNames(answer: string, tools: readonly ToolSchema[]): string[] {
-  const names = new Set(tools.map(({ name }) => name));
-  const quoted = Array.from(
-    answer.matchAll(/["'`]([\w.:-]{1,100})["'`](?!\s*:)/g),
-    ([, name]) => name!,
-  );
-  return [...new Set(quoted)].filter((name) => !names.has(name)).slice(0, MAX_UNKNOWN);
-}
 
 /** Marks a list as complete. */
 const STOP = "<!stop>";

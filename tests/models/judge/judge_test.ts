@@ -179,7 +179,6 @@ Deno.test("what a judge takes is counted, whatever is claimed", async () => {
     })),
   );
   const double = judge({ model });
-  assertEquals(double.usage, { inputTokens: 0, outputTokens: 0 });
   const scores = [];
   for (const _ of claims) scores.push(await double.score("a", "b"));
   assertEquals(scores.map(({ usage }) => [usage.inputTokens, usage.outputTokens]), [
@@ -188,7 +187,6 @@ Deno.test("what a judge takes is counted, whatever is claimed", async () => {
     [0, 2],
     [1, 1],
   ]);
-  assertEquals(double.usage, { inputTokens: 12, outputTokens: 10 });
   assertEquals([scores[0]!.durationMs, scores[0]!.served.length], [0, 200]);
 });
 
@@ -574,5 +572,4 @@ Deno.test("agreement() refuses labels that it cannot compare", async () => {
       message,
     );
   }
-  assertEquals(own.usage, { inputTokens: 0, outputTokens: 0 });
 });

@@ -7,7 +7,6 @@ import {
 } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
-import { judge } from "../../../lib/models/judge/judge.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import {
   InfrastructureError,
@@ -687,30 +686,6 @@ Deno.test("auto asks anew where infrastructure had failed, or a reply is not who
     recordings.summary,
     [`1 trial: 0 from recordings, 1 in part and recorded in ${folder.path}/`],
   );
-});
-
-Deno.test("a judge that could not be reached, or was given up, is not recorded as that", async () => {
-  using folder = new Folder();
-  const at = (mode: RecordingMode, answer: Model["reply"]) =>
-    judge({
-      model: { name: "m", simulated: false, reply: answer },
-      recordings: { folder: folder.path, mode },
-    });
-  const down = at("record", () => Promise.reject(new InfrastructureError("503")));
-  assertEquals((await down.score("a", "b")).score, null);
-  assertEquals(filesIn(folder), []);
-  const enough = new AbortController();
-  const slow = at("record", ({ signal }) =>
-    new Promise((_, reject) => {
-      signal!.addEventListener("abort", () => reject(signal!.reason));
-      enough.abort(new RangeError("enough"));
-    }));
-  await assertRejects(() => slow.score("a", "b", { signal: enough.signal }), RangeError, "enough");
-  assertEquals(filesIn(folder), []);
-  const well = at("auto", () => Promise.resolve(reply("[[0.9]]")));
-  assertEquals((await well.score("a", "b")).score, 0.9);
-  const replayed = at("replay", () => Promise.reject(new Error("nobody must ask")));
-  assertEquals((await replayed.score("a", "b")).score, 0.9);
 });
 
 Deno.test("TrialRecording.text() takes time in proportion to the requests of a trial", async () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { planCalls } from "../../../lib/tools/references/call_order.ts";
 import {
@@ -321,9 +321,6 @@ Deno.test("planCalls() carries out chains of as many calls as are allowed (Pipel
   );
   assertEquals(planCalls(chain, { depth: 1 }).levels, [[5]]);
   assertEquals(planCalls(chain, { depth: 6 }).refusals.size, 0);
-  for (const depth of [0, -1, 1.5, NaN, Infinity]) {
-    assertThrows(() => planCalls(chain, { depth }), RangeError, "Cannot limit chains of calls");
-  }
 });
 
 Deno.test("planCalls() knows calls by number and by an id that no other has (Pipeline, Advanced Call Patterns)", () => {
