@@ -9,7 +9,6 @@ import type { Stream } from "../../base/random.ts";
 import { dateOf, readTime } from "./_dates.ts";
 import { isWithinCharacter, type QueryParameter } from "./literals.ts";
 import { complicateNumber, DIGITS, nearNumber } from "./_numbers.ts";
-import { findPlace } from "./_place_names.ts";
 
 /** Writes the new text of perturbed queries. */
 export interface QueryWriter {
@@ -68,14 +67,6 @@ function numeric(value: number): ReadValue {
       return / [-+] /.test(phrase) ? `(${phrase})` : phrase;
     },
     near: (stream) => nearNumber(value, stream),
-  };
-}
-
-function readPlace(text: string): ReadValue | undefined {
-  const place = findPlace(text);
-  return place && {
-    say: (stream) => stream.prng() < 0.8 ? place.description : `the place spelled ${spelled(text)}`,
-    near: (stream) => sample(place.alike, stream),
   };
 }
 
@@ -179,7 +170,7 @@ function otherWord(text: string, stream: Stream): string | undefined {
   return words.join(" ").toWellFormed();
 }
 
-const READERS = [readNumber, dateOf, readTime, readPlace, readCode];
+const READERS = [readNumber, dateOf, readTime, readCode];
 
 function readingOf({ value }: QueryParameter): ReadValue | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
@@ -193,8 +184,8 @@ function readingOf({ value }: QueryParameter): ReadValue | undefined {
 }
 
 /**
- * The built-in writer: expresses numbers as arithmetic or words, dates and times in words, places by
- * descriptions; spells or splits other texts. It does not support booleans, lists or objects. What it writes may
+ * The built-in writer: expresses numbers as arithmetic or words, dates and times in words; spells or
+ * splits other texts. It does not support booleans, lists or objects. What it writes may
  * hold the value by chance.
  */
 export const WRITER: QueryWriter = {

@@ -125,10 +125,7 @@ Deno.test("WRITER.complicate() says values by their kinds", () => {
     ]],
     ["25:00", ["the code spelled two, five, :, zero, zero"]],
     ["a.b@x.org", ["the code spelled a, ., b, @, x, ., o, r, g"]],
-    ["Paris", ["the capital of France", "the place spelled P, a, r, i, s"]],
-    [" Paris\n", ["the capital of France"]],
-    ["Japan", ["the country whose capital is Tokyo"]],
-    ["Rome, Italy", ["the capital of Italy"]],
+    [" Paris\n", ["the word spelled P, a, r, i, s"]],
     ["Paris, Texas", ['"Paris," followed by "Texas"', '"Texas" preceded by "Paris,"']],
     ["bitcoin", ["the word spelled b, i, t, c, o, i, n", '"nioctib" read backwards']],
     ["dark matter", ['"dark" followed by "matter"', '"matter" preceded by "dark"']],
@@ -205,8 +202,6 @@ Deno.test("WRITER.distract() tells another value of the same kind, in the same f
     }
     assert(said("distract", value).size > 3, `${value}: it is always the same`);
   }
-  const countries = [...said("distract", "France")].join(" ");
-  assert(/Spain|Italy|Japan|Peru|Kenya/.test(countries) && !/Madrid|Tokyo|Lima\b/.test(countries));
 });
 
 const VALUES: fc.Arbitrary<string | number> = fc.oneof(
