@@ -107,7 +107,8 @@ function readText(text: string): ReadValue {
   const isWord = [...text].length <= MAX_SPELLED_LENGTH && !/\s/.test(text);
   return {
     say: isWord ? (stream) => sayWord(text, stream) : (stream) => sayHalves(text, stream),
-    near: (stream) => otherLetter(text, stream) ?? otherWord(text, stream),
+    near: (stream) =>
+      (isWord ? otherCharacter(text, stream) : undefined) ?? otherWord(text, stream),
   };
 }
 
@@ -130,32 +131,6 @@ function sayHalves(text: string, stream: Stream): string {
   return stream.prng() < 0.5
     ? `"${first.trim()}" followed by "${last.trim()}"${joint}`
     : `"${last.trim()}" preceded by "${first.trim()}"${joint}`;
-}
-
-/** Letters that may replace one another; others, such as y, stay. */
-const VOWELS = "aeiou";
-const CONSONANTS = "bcdfghjklmnpqrstvwxz";
-const SHORTEST_CHANGED = 3;
-
-/** A word with one letter changed, a vowel for a vowel; `undefined` if it is not a single word. */
-function otherLetter(text: string, stream: Stream): string | undefined {
-  const letters = text.match(/\p{L}/gu)?.length ?? 0;
-  if (
-    text.length > MAX_CODE_LENGTH || letters < SHORTEST_CHANGED || !/^[\p{L}\p{M}]+$/u.test(text)
-  ) {
-    return undefined;
-  }
-  const kindAt = (place: number) =>
-    [VOWELS, CONSONANTS].find((kind) => kind.includes(text[place]!.toLowerCase()));
-  const places = Array.from({ length: text.length }, (_, place) => place)
-    .filter((place) => kindAt(place) !== undefined && !/\p{M}/u.test(text[place + 1] ?? ""));
-  const place = sample(places, stream);
-  if (place === undefined) return undefined;
-  const before = text[place]!;
-  const others = [...kindAt(place)!].filter((letter) => letter !== before.toLowerCase());
-  const letter = sample(others, stream)!;
-  const after = before === before.toLowerCase() ? letter : letter.toUpperCase();
-  return text.slice(0, place) + after + text.slice(place + 1);
 }
 
 /** At most this many words of a text are repeated with one of them changed. */

