@@ -7,7 +7,6 @@ import { withoutKind } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
 import type { Subject } from "../_subjects.ts";
 import { html, type Markup } from "./_markup.ts";
-import { provedChanges } from "../metrics/_comparisons.ts";
 import { headlineText, measuredText, verdictNameIn, verdictText } from "../_answers.ts";
 import { shortNames } from "../_short_names.ts";
 import { type Section, SECTIONS } from "../_view.ts";
@@ -42,7 +41,8 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
     const sections = rows.map(async ([name, { title }]): Promise<Part[]> => {
       const own = views.filter(([first]) => first!.section === name);
       if (own.length === 0) return [];
-      const answer = name === "headline" ? answerMarkup(report) : [];
+      const sentence = name === "headline" ? headlineText(report) : undefined;
+      const answer = sentence === undefined ? [] : [html`<p class="answer">${sentence}</p>`];
       const parts = [...answer, ...await viewsMarkup(own, places)];
       return [sectionOf(name, { place, title: title || headline }, parts, name === about)];
     });
@@ -56,18 +56,6 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
     { id: "trials", title: "Trials", markup: trialSection(report) },
     ...await sectionsAt("below"),
     ...wordSections(wordsOf(views.flat())),
-  ];
-}
-
-/** Returns what the report says in a sentence, and the tests that changed for sure. */
-function answerMarkup(report: Report): Markup[] {
-  const sentence = headlineText(report);
-  const changes = provedChanges(report).map(({ text, says, link }) =>
-    html`<li><a href="${link}">${text}</a> ${says}</li>`
-  );
-  return [
-    ...(sentence === undefined ? [] : [html`<p class="answer">${sentence}</p>`]),
-    ...(changes.length === 0 ? [] : [html`<ul>${changes}</ul>`]),
   ];
 }
 
