@@ -63,11 +63,7 @@ export function trialSection(
           <table>
             <thead id="heads">
               <tr>${heads.map(([name, head]) =>
-                html`<th scope="col" class="${name}" data-name="${name}">${
-                  name === "task"
-                    ? head
-                    : html`<button type="button" name="sort" value="${name}">${head}</button>`
-                }</th>`
+                html`<th scope="col" class="${name}" data-name="${name}">${head}</th>`
               )}</tr>
             </thead>
             <tbody id="list"></tbody>

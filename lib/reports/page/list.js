@@ -83,14 +83,14 @@ export function placesOf(index, { subject, cell, outcome, type, behaviour, roots
   });
 }
 
-/** Returns places in an order. @param {Index} index @param {readonly number[]} places @param {string} sort */
-export function inOrder(index, places, sort) {
-  const values = sortValues(index, sort.replace("-", ""));
-  const direction = sort.startsWith("-") ? -1 : 1;
+/** Returns places with those of failed trials first; within a kind of outcome in the order of the plan. @param {Index} index @param {readonly number[]} places */
+export function inOrder(index, places) {
+  const ranks = index.outcomes.map((outcome) =>
+    ["failed", "invalid", "solved"].indexOf(kindOf(outcome))
+  );
   /** @param {number} place */
-  const value = (place) => /** @type {number} */ (values[place]);
-  // Rows of one value stay in the order of the plan.
-  return places.toSorted((one, other) => direction * (value(one) - value(other)) || one - other);
+  const rankOf = (place) => ranks[/** @type {Row} */ (index.rows[place])[4]] ?? 0;
+  return places.toSorted((one, other) => rankOf(one) - rankOf(other) || one - other);
 }
 
 /** The texts of rows that a search looks at, made at the first search. @type {string[]} */
@@ -113,29 +113,6 @@ function searchKey(index, place) {
     // Files have the types by their names.
     ...index.types.filter((_, type) => row[7] & (1 << type)),
   ].join("\n").toLowerCase();
-}
-
-/** The columns by which the list can be sorted, and the number of a row that decides; its place if it has none. */
-const SORTS = { trial: -1, outcome: 4, model: 0, cell: 1, calls: 5, time: 17, wrong: 9 };
-
-/** All orders of the list. */
-export const ORDERS = Object.keys(SORTS).flatMap((column) => [column, `-${column}`]);
-
-/** Returns what rows are sorted by: without a column, what failed is first. @param {Index} index @param {string} column */
-function sortValues(index, column) {
-  if (column === "") {
-    const ranks = index.outcomes.map((outcome) =>
-      ["failed", "invalid", "solved"].indexOf(kindOf(outcome))
-    );
-    return index.rows.map((row) => ranks[row[4]] ?? 0);
-  }
-  const number = SORTS[/** @type {keyof typeof SORTS} */ (column)];
-  const values = index.rows.map((row, place) => row[number] ?? place);
-  if (column !== "model" && column !== "cell") return values;
-  const names = column === "model" ? index.subjects : index.cells;
-  const order = names.toSorted(new Intl.Collator("en", { numeric: true }).compare);
-  const ranks = names.map((name) => order.indexOf(name));
-  return values.map((place) => ranks[place] ?? 0);
 }
 
 /** @param {Index} index @param {Row} row */

@@ -12,7 +12,6 @@ import {
   inOrder,
   isEnd,
   narrow,
-  ORDERS,
   placesOf,
   rowItem,
   rowsOfPage,
@@ -38,7 +37,7 @@ let filtered = [];
 /** The columns of the list that have something to tell. @type {Set<string>} */
 const columns = new Set();
 /** What keys of an address can say, in the order of the options of those that are chosen. @type {Record<string, string[]>} */
-const choices = { change: ["gained", "lost"], roots: ["1"], sort: ORDERS };
+const choices = { change: ["gained", "lost"], roots: ["1"] };
 
 /** Whether the trial that is open stands beside the list, not below its row. */
 const wide = matchMedia("(min-width: 1100px)");
@@ -98,7 +97,7 @@ async function follow() {
     } else if (field.type === "checkbox") field.checked = value !== "";
     else if (document.activeElement !== field) field.value = value;
   }
-  filtered = inOrder(index, placesOf(index, address), address.sort);
+  filtered = inOrder(index, placesOf(index, address));
   if (address.trial !== before.trial) address.page = pageOf(placeOf(address.trial));
   element("trial").hidden = address.trial === "";
   element("trials").classList.toggle("split", address.trial !== "");
@@ -150,11 +149,6 @@ function list(rows = rowsOfPage()) {
     chip.setAttribute("aria-pressed", String(chip.value === address.outcome));
     const own = others.filter((place) => isEnd(index, place, chip.value)).length;
     put(/** @type {HTMLElement} */ (chip.lastChild), own.toLocaleString("en-US"));
-  }
-  const column = address.sort.replace("-", "");
-  for (const head of element("heads").querySelectorAll("th")) {
-    const order = address.sort === column ? "ascending" : "descending";
-    head.ariaSort = head.dataset["name"] === column ? order : null;
   }
   const open = [placeOf(address.trial), placeOf(address.beside)];
   element("list").replaceChildren(
@@ -400,20 +394,13 @@ function reveal() {
   (pair.hidden ? element("trials") : pair).scrollIntoView();
 }
 
-/** Returns the next order by a column: numbers from the highest, then turned round, then that of the plan. @param {string} column */
-function nextSort(column) {
-  const orders = [column, `-${column}`];
-  if (["calls", "time", "wrong", "outcome"].includes(column)) orders.reverse();
-  return [...orders, ""][orders.indexOf(address.sort) + 1] ?? "";
-}
-
 /** Makes everything of the list that can be pressed, chosen or typed into. */
 function listen() {
   const part = element("trials");
   part.addEventListener("click", ({ target }) => {
     const button = target instanceof Element ? target.closest("button") : null;
     const { name, value } = button ?? { name: "" };
-    if (name !== "") go({ [name]: name === "sort" ? nextSort(value ?? "") : value });
+    if (name !== "") go({ [name]: value });
   });
   part.addEventListener("change", ({ target }) => {
     if (target instanceof HTMLSelectElement) {
