@@ -48,7 +48,6 @@ export function trialSection(
           choice("subject", "model"),
           choice("cell", cell),
           choice("type", "wrong calls"),
-          html`<label>of these only<span><input type="checkbox" id="roots"> roots</span></label>`,
           choice("behaviour", "behaviour"),
         ]}
       </form>

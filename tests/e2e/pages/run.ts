@@ -156,7 +156,7 @@ browserTest(
     const { html, trials } = await theRun();
     await using opened = await openReport(browser, html);
     const { page, faults } = opened;
-    type Chosen = { readonly [id: string]: string } & { readonly roots?: "only" };
+    type Chosen = { readonly [id: string]: string };
     let before: Chosen = {};
     const lets = async (chosen: Chosen, wanted: (trial: Line) => boolean) => {
       const changed = (id: string) => chosen[id] !== before[id];
@@ -165,7 +165,6 @@ browserTest(
         await page.selectOption(`#${id}`, label === undefined ? { index: 0 } : { label });
       }
       if (changed("outcome")) await chooseOutcome(page, chosen["outcome"]);
-      if (changed("roots")) await page.setChecked("#roots", chosen.roots === "only");
       before = chosen;
       const expected = trials.map((trial, place) => ({ trial, row: rowOf(trial, place + 1) }))
         .filter(({ trial }) => wanted(trial)).map(({ row }) => row);
@@ -180,8 +179,8 @@ browserTest(
       assertEquals(byName(await allRows(page)), byName(expected), JSON.stringify(chosen));
       return expected.length;
     };
-    const has = (trial: Line, type: string, rootsOnly: boolean) =>
-      trial.failures.some((one: Line) => one.type === type && (one.root || !rootsOnly));
+    const has = (trial: Line, type: string) =>
+      trial.failures.some((one: Line) => one.type === type);
 
     assertGreater(await lets({}, () => true), 50);
     for (const model of SUITE.models) {
@@ -196,21 +195,11 @@ browserTest(
       if (!trials.some((trial) => trial.outcome === outcome)) continue;
       await lets({ outcome: outcome.replaceAll("_", " ") }, (trial) => trial.outcome === outcome);
     }
-    for (const roots of [undefined, "only"] as const) {
-      const rootsOnly = roots === "only";
-      const more: { roots?: "only" } = rootsOnly ? { roots: "only" as const } : {};
-      for (const type of FAILURE_TYPES) {
-        const shown = await lets(
-          { type: type.replaceAll("_", " "), ...more },
-          (trial) => has(trial, type, rootsOnly),
-        );
-        assertGreater(shown, 0, type);
-      }
-      await lets(
-        { type: "any", ...more },
-        (trial) => FAILURE_TYPES.some((type) => has(trial, type, rootsOnly)),
-      );
+    for (const type of FAILURE_TYPES) {
+      const shown = await lets({ type: type.replaceAll("_", " ") }, (trial) => has(trial, type));
+      assertGreater(shown, 0, type);
     }
+    await lets({ type: "any" }, (trial) => FAILURE_TYPES.some((type) => has(trial, type)));
     const options = await page.locator("#behaviour option").allTextContents();
     const signs = new Set(trials.flatMap(shownSigns));
     assertEquals(options.slice(0, 2), ["any or none", "any"]);
@@ -228,9 +217,9 @@ browserTest(
     const cell = rowOf(trials[0], 1)[3]!;
     await lets({ cell }, (trial) => rowOf(trial, 1)[3] === cell);
     await lets(
-      { cell, outcome: "not solved", type: "incorrect value", roots: "only" },
+      { cell, outcome: "not solved", type: "incorrect value" },
       (trial) =>
-        rowOf(trial, 1)[3] === cell && !trial.solved && has(trial, "incorrect_value", true),
+        rowOf(trial, 1)[3] === cell && !trial.solved && has(trial, "incorrect_value"),
     );
     assertEquals(faults, []);
   },
