@@ -135,7 +135,7 @@ browserTest(
       ),
     );
     for (
-      const id of ["core", "connection", "depth-4", "depth-7", "sets-1", "failures"]
+      const id of ["core", "connection", "depth-4", "depth-7", "sets-1"]
     ) {
       const marks = figures.get(`figure-${id}`) ?? 0;
       assertGreater(marks, 2, `${id} of ${[...figures.keys()]}`);
@@ -218,8 +218,7 @@ browserTest(
     await lets({ cell }, (trial) => rowOf(trial, 1)[3] === cell);
     await lets(
       { cell, outcome: "not solved", type: "incorrect value" },
-      (trial) =>
-        rowOf(trial, 1)[3] === cell && !trial.solved && has(trial, "incorrect_value"),
+      (trial) => rowOf(trial, 1)[3] === cell && !trial.solved && has(trial, "incorrect_value"),
     );
     assertEquals(faults, []);
   },
