@@ -341,19 +341,6 @@ Deno.test("what decides stands above the trials, and all else below them is fold
   assertEquals(new Set(page.match(/ id="[^"]*"/g)).size, page.match(/ id="[^"]*"/g)!.length);
 });
 
-Deno.test("more than two notes are folded, with their number", async () => {
-  const reportWith = (...notes: readonly string[]) =>
-    new Report(trialsOf(["m"]), { suite: "s", notes });
-  const few = await pageWith(reportWith("one", "two"));
-  assertMatch(few, /<ul class="notes"><li>one<\/li>/);
-  assert(!few.includes("2 notes"));
-  const many = await pageWith(reportWith("one", "two", "<b>three"));
-  assertMatch(
-    many,
-    /<details><summary>3 notes<\/summary><ul class="notes">[^]*&#60;b&#62;three/,
-  );
-});
-
 Deno.test("verdicts say one sentence; of more than four those that did not pass stand first", async () => {
   const gateOf = (models: readonly string[]) => {
     const trials = models.flatMap((model) =>

@@ -36,6 +36,8 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
   // The headline has no heading but the title of its table, and no link where verdicts stand above it.
   const headline = verdicts.length > 0 ? "" : words.headline;
   const nothing = subjects.length > 0 ? "" : html`<p>Nothing has been run yet.</p>`;
+  const items = report.notes.map((note) => html`<li>${note}</li>`);
+  const notes = items.length === 0 ? "" : html`<ul class="notes">${items}</ul>`;
   const sectionsAt = async (place: Section["place"]) => {
     const rows = Object.entries(SECTIONS).filter(([, row]) => row.place === place);
     const sections = rows.map(async ([name, { title }]): Promise<Part[]> => {
@@ -51,7 +53,7 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
   return [
     ...verdicts,
     ...await sectionsAt("top"),
-    { id: "", title: "", markup: html`${notesMarkup(report.notes)}${nothing}` },
+    { id: "", title: "", markup: html`${notes}${nothing}` },
     ...await sectionsAt("first"),
     { id: "trials", title: "Trials", markup: trialSection(report) },
     ...await sectionsAt("below"),
@@ -75,15 +77,6 @@ function sectionOf(
     `
     : html`<section class="section" id="${id}">${heading}${parts}</section>`;
   return { id, title, markup };
-}
-
-/** More notes are folded. */
-const MAX_NOTES = 2;
-
-function notesMarkup(notes: readonly string[]): Markup | string {
-  const list = html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`;
-  if (notes.length <= MAX_NOTES) return notes.length === 0 ? "" : list;
-  return html`<details><summary>${notes.length} notes</summary>${list}</details>`;
 }
 
 /** Models with longer names have short ones on the page, in columns of a terminal. */
