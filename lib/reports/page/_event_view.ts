@@ -307,8 +307,17 @@ function typeWords(type: string): string {
 
 /** Returns enough of a value to recognise it: a line has two. */
 function shortText(value: unknown): string {
-  const text = jsonText(value);
+  const text = safeText(value);
   return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
+
+/** Returns a value as JSON, or a note where its nesting exceeds the stack. */
+function safeText(value: unknown): string {
+  try {
+    return jsonText(value);
+  } catch {
+    return "a value that is nested too deeply";
+  }
 }
 
 /** Returns the value that a reference in an argument resolved to; empty for other arguments. */
@@ -317,7 +326,7 @@ function resolvedText({ resolved }: CallEvent, parameter: string, argument: unkn
   const values = parseJson(resolved);
   if (!isJsonObject(values) || !Object.hasOwn(values, parameter)) return "";
   const value = values[parameter];
-  return value === argument ? "" : ` = ${jsonText(value)}`;
+  return value === argument ? "" : ` = ${safeText(value)}`;
 }
 
 /** Returns the result that the model got, and what it stands for where it is a name. */
