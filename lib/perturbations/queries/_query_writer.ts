@@ -6,7 +6,7 @@
 
 import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../../base/random.ts";
-import { dateOf, readTime } from "./_dates.ts";
+import { dateOf } from "./_dates.ts";
 import { isWithinCharacter, type QueryParameter } from "./literals.ts";
 import { complicateNumber, DIGITS, nearNumber } from "./_numbers.ts";
 
@@ -145,7 +145,7 @@ function otherWord(text: string, stream: Stream): string | undefined {
   return words.join(" ").toWellFormed();
 }
 
-const READERS = [readNumber, dateOf, readTime, readCode];
+const READERS = [readNumber, dateOf, readCode];
 
 function readingOf({ value }: QueryParameter): ReadValue | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
@@ -159,7 +159,7 @@ function readingOf({ value }: QueryParameter): ReadValue | undefined {
 }
 
 /**
- * The built-in writer: expresses numbers as arithmetic or words, dates and times in words; spells or
+ * The built-in writer: expresses numbers as arithmetic or words, dates in words; spells or
  * splits other texts. It does not support booleans, lists or objects. What it writes may
  * hold the value by chance.
  */
