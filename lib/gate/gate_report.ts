@@ -20,7 +20,7 @@ import {
   type Verdict,
   type VerdictDetails,
 } from "./decide.ts";
-import { countText, percent, points, probability } from "../base/numbers.ts";
+import { countText, percent, points } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { replayedResultsText } from "../models/recordings/summary.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
@@ -516,16 +516,11 @@ function observedLines(evidence: Evidence, { many, whole }: UnitNames): string[]
       `difference: ${points(difference)}`,
     ];
   }
-  const { gained, lost, mcNemar } = evidence;
+  const { gained, lost } = evidence;
   return [
     `${solved}, ${where}`,
     `difference: ${points(difference)}; better on ${gained} ${many}, worse on ${lost}`,
-    mcNemar === null
-      ? []
-      : `any difference at all (decides nothing): exact McNemar p = ${
-        probability(mcNemar.exact)
-      }, mid-p ${probability(mcNemar.midP)}`,
-  ].flat();
+  ];
 }
 
 /** From this number of graphs on, the error of Tango's bounds is close to nominal. */

@@ -24,7 +24,7 @@ const MAX_TEST_EXAMPLES = 3;
 
 /** What a few lines tell of a failed trial. */
 export interface ToldFailure {
-  /** How it ended, and its first mistake: with what was wrong there, unless all is well. */
+  /** How it ended, and its first mistake. */
   readonly ending: string;
   /** The command that runs it again; its id where there is no such command. */
   readonly rerun: string;
@@ -38,8 +38,6 @@ const MAX_ENDING = 240;
 /** A failure with what it takes to tell it. */
 interface KeptFailure {
   readonly ending: string;
-  /** A shorter ending. */
-  readonly brief: string;
   readonly rerun: string;
   /** What its model was shown, which is the same in many trials. */
   readonly shown: readonly string[];
@@ -75,7 +73,6 @@ export class FailedTrials {
     if (!this.#hasPlace(nth)) return;
     this.#keep([{
       ending: test + printable(endingOf(trial, { cause: true }), MAX_ENDING),
-      brief: test + printable(endingOf(trial, { cause: false }), MAX_ENDING),
       ...aboutTrial(trial),
       rerun: rerun === undefined ? printable(trial.id, 500) : `rerun: ${rerun}`,
       ...{ nth, isTest },
@@ -114,8 +111,8 @@ export class FailedTrials {
    */
   told(isWell: boolean): readonly ToldFailure[] {
     const told = new Set<string>();
-    return this.#shown(isWell).map(({ ending, brief, rerun, shown, own }) => {
-      if (isWell) return { ending: brief, rerun, about: [] };
+    return this.#shown(isWell).map(({ ending, rerun, shown, own }) => {
+      if (isWell) return { ending, rerun, about: [] };
       const key = shown.join("\n");
       const about = told.has(key) ? own : [...shown, ...own];
       told.add(key);

@@ -186,7 +186,6 @@ export class PageData {
       OUTCOMES.indexOf(trial.outcome),
       ...(canCall(trial) ? [trial.calls, trial.minimumCalls ?? -1] : [-1, -1]),
       typeBits(trial.failures),
-      typeBits(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
       this.#shown.placeOf(signsShown(trial)),
       this.#units.placeOf(unitName(trial)),

@@ -22,11 +22,10 @@ import {
 } from "../gate/variant.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import type { Prices } from "../models/prices.ts";
-import { FORCED_PROBES, isProbe, isQuestion } from "../tasks/task_kind.ts";
+import { FORCED_PROBES, isProbe } from "../tasks/task_kind.ts";
 import type { PlanHashes } from "../runs/resolved_suite.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
-import { isSized } from "./cells.ts";
 import type { ShortNames } from "./_short_names.ts";
 import { type Subject, subjectsOf, type SubjectTrials } from "./_subjects.ts";
 import { type ReportWords, reportWords } from "./_words.ts";
@@ -176,7 +175,6 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to report."];
   const isUnsolvable = (trial: TrialSummary) => isCounted(trial) && trial.unsolvable !== undefined;
   const unsolvable = trials.filter(isUnsolvable);
-  const hasSizes = trials.some(isSized);
   const misled = unsolvable.filter((trial) => trial.unsolvable === "misleading").length;
   const without = listText([...new Set(unsolvable.map(({ perturbation }) => perturbation))], 10);
   const noteIf = (isTold: boolean, note: string) => isTold ? [note] : [];
@@ -197,13 +195,6 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ...noteOf(
       ({ partlyReplayed }) => partlyReplayed === true,
       "were replayed from recordings in part: a model was asked for the rest of them.",
-    ),
-    ...noteIf(
-      trials.some(({ task, askedStages = [] }) =>
-        isQuestion(task) && askedStages.includes("examples")
-      ),
-      "Solved examples (few_shot) of a question are other questions of its set, of the same domain first: they are " +
-        "measured as well, each with examples of its own.",
     ),
     ...noteOf(
       (trial) => trial.changed !== false && !isCounted(trial),
@@ -249,11 +240,6 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ),
     ...servedNotes(trials),
     ...besideNotes(trials),
-    ...noteOf(
-      // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
-      (trial) => !isSized(trial) && !isProbe(trial.task) && hasSizes,
-      "are on tasks that were not generated: breakdowns by size leave them out.",
-    ),
   ];
 }
 

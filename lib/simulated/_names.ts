@@ -3,7 +3,7 @@
  * @module
  */
 
-import { jsonText, type JsonValue, parseJson } from "../base/json.ts";
+import { jsonText, parseJson } from "../base/json.ts";
 import {
   BREAKS,
   MISTAKES,
@@ -344,23 +344,5 @@ function garble(json: string, stream: Stream): string {
 /** Frequent slips in the JSON of arguments; each returns `undefined` if it does not apply. */
 const LOOSE: readonly ((json: string) => string | undefined)[] = [
   (json) => json === "{}" ? undefined : `${json.slice(0, -1)},}`,
-  (json) => json === "{}" ? undefined : inPython(parseJson(json)!),
   (json) => json.slice(0, -1),
 ];
-
-/** A value in Python's notation. */
-function inPython(value: JsonValue): string {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value === "number") return String(value);
-  if (typeof value === "string") {
-    const escaped = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll(
-      "'",
-      "\\'",
-    );
-    return `'${escaped}'`;
-  }
-  if (Array.isArray(value)) return `[${value.map(inPython).join(", ")}]`;
-  const entries = Object.entries(value);
-  return `{${entries.map(([key, own]) => `${inPython(key)}: ${inPython(own)}`).join(", ")}}`;
-}

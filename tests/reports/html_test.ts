@@ -93,14 +93,9 @@ function modelNames(count: number): string[] {
 Deno.test("each figure has a legend of all models, in their order, with the marks of its bars", async () => {
   for (const names of [1, 12].map(modelNames)) {
     const figures = await figuresOf(trialsOf(names));
-    for (const id of ["core", "depth-5", "depth-10", "failures"]) {
+    for (const id of ["core", "depth-5", "depth-10"]) {
       assertEquals(figures.get(id)!.legend, ["model", ...names], id);
     }
-    const marks = names.map((_, place) => seriesMark(place));
-    assertEquals(
-      figures.get("failures")!.marks,
-      marks.map(({ colour: fill, outline }) => ({ fill, outline })),
-    );
   }
 });
 
@@ -146,29 +141,6 @@ Deno.test("a caption says that some points have no whisker, where that is so", a
     `whiskers: 95% intervals; n = 2 to 4 valid trials a point; ${words}`,
   );
   assert(!figures.get("depth-5")!.caption.includes(words));
-});
-
-Deno.test("wrong calls are drawn of unperturbed trials alone, where there are any", async () => {
-  const ids = ["RD", "CF", "rename"];
-  const names = modelNames(2);
-  const perturbed = ids.flatMap((perturbation) => trialsOf(names, { perturbation }));
-  const both = (await figuresOf([...trialsOf(names), ...perturbed])).get("failures")!;
-  assertEquals(both.legend, ["model", ...names]);
-  assertStringIncludes(both.caption, "unperturbed trials only");
-  const alone = (await figuresOf(perturbed)).get("failures")!;
-  assertEquals(alone.legend!.length, 1 + ids.length * names.length);
-  const plain = (await figuresOf(trialsOf(names))).get("failures")!;
-  for (const { caption } of [alone, plain]) assert(!caption.includes("unperturbed"), caption);
-});
-
-Deno.test("where only perturbed trials have wrong calls there is no figure without a bar", async () => {
-  const trials = [
-    ...trialsOf(["m"], { failures: [] }),
-    ...trialsOf(["m"], { perturbation: "RD" }),
-  ];
-  const page = await pageOf(trials);
-  assert(!page.includes('id="figure-failures"'));
-  assertMatch(page, /Failure types[^]*m \+ RD/);
 });
 
 Deno.test("a page compares pairs, where there is something to show", async () => {
@@ -254,7 +226,7 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
   assertEquals(sectionsOf(page), [
     ...["headline", "comparisons", "matrix", "trials", "success", "failures", "words"],
   ]);
-  assertEquals([...(await figuresOf(trials)).keys()], ["failures"]);
+  assertEquals([...(await figuresOf(trials)).keys()], []);
 });
 
 Deno.test("a page explains its words, each once", async () => {
@@ -367,19 +339,6 @@ Deno.test("what decides stands above the trials, and all else below them is fold
   assert(!cutOf(page, "figure-core", "</figure>").includes("<table"));
   assertStringIncludes(page, 'id="table-core"');
   assertEquals(new Set(page.match(/ id="[^"]*"/g)).size, page.match(/ id="[^"]*"/g)!.length);
-});
-
-Deno.test("more than two notes are folded, with their number", async () => {
-  const reportWith = (...notes: readonly string[]) =>
-    new Report(trialsOf(["m"]), { suite: "s", notes });
-  const few = await pageWith(reportWith("one", "two"));
-  assertMatch(few, /<ul class="notes"><li>one<\/li>/);
-  assert(!few.includes("2 notes"));
-  const many = await pageWith(reportWith("one", "two", "<b>three"));
-  assertMatch(
-    many,
-    /<details><summary>3 notes<\/summary><ul class="notes">[^]*&#60;b&#62;three/,
-  );
 });
 
 Deno.test("verdicts say one sentence; of more than four those that did not pass stand first", async () => {

@@ -174,18 +174,6 @@ Deno.test("Report tells that figures mix several served models, and which", () =
   assertEquals(notesOf(record({ served: "m-1" }), spoiled).filter((one) => /served/.test(one)), []);
 });
 
-Deno.test("Report tells how many trials are on tasks of other tools, where others have sizes", () => {
-  const of = (task: object, id: string) => record({ task: task as Trial["task"], id });
-  const other = of({ set: "refunds", question: "1" }, "1");
-  const probe = of({ case: "oracle", seed: 1 }, "probe");
-  const note = "trials are on tasks that were not generated: breakdowns by size leave them out.";
-  assertEquals(notesOf(record(), other, of({ core: 3, depth: 2 }, "2")), [`2 of 3 ${note}`]);
-  // Nobody looks for probes among sizes, nor for any size where nothing has one.
-  assertEquals(notesOf(probe, record()), []);
-  assertEquals(notesOf(probe, other, record()), [`1 of 3 ${note}`]);
-  assertEquals(notesOf(probe, other), []);
-});
-
 Deno.test("Report of nothing says so, and has no figure", () => {
   const report = new Report([], { suite: "s", planned: 4, notes: ["torn"] });
   assertEquals(report.notes, ["No trial has ended yet: there is nothing to report.", "torn"]);

@@ -416,15 +416,6 @@ Deno.test("sim:noisy gives up what it cannot get across, and ends", async () => 
   }
 });
 
-Deno.test("drawBreak() draws at its rates", () => {
-  const drawn = Array.from(
-    { length: 1_000 },
-    (_, step) => drawBreak("p", step, { rates: RATES, seed: 5, repetition: 1 }),
-  );
-  assertRate(drawn.filter((kind) => kind === undefined).length, 1_000, 0.6);
-  assertRate(drawn.filter((kind) => kind === "hopeless").length, 1_000, 0.16);
-});
-
 // Simulated models whose tools fail: they try again, give up or invent, at stated rates.
 
 const planner = parseSimulatedModel("sim:planner");

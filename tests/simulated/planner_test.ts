@@ -24,7 +24,6 @@ import type { Trial } from "../../lib/trials/trial.ts";
 import { assertLinear } from "../support/growth.ts";
 import { inProcess } from "../support/in_process.ts";
 import {
-  assertRate,
   calling,
   execute,
   makePrompt,
@@ -478,16 +477,6 @@ Deno.test("memory=k misreads what more than k messages came after, and nothing e
   assertEquals(new Set(guesses.map(({ given }) => given)), new Set<unknown>([202, 303, 404]));
 });
 
-Deno.test("memory=k takes the last return for the value, and its message for its place", () => {
-  const again = [
-    ...MESSAGES.slice(0, 4),
-    calling(["a2", "func_a"], ["c", "func_c"]),
-    returning("a2", '{"alpha":202}'),
-    returning("c", '{"gamma":404}'),
-  ];
-  assertEquals(misread("memory=2", again), "given beta");
-});
-
 Deno.test("memory=k reads what the last result restates, and only that", () => {
   const known = '"known_variables":{"given":101,"beta":303';
   const table: [content: string, old: string][] = [
@@ -502,48 +491,6 @@ Deno.test("memory=k reads what the last result restates, and only that", () => {
   }
   const earlier = MESSAGES.with(3, returning("b", `{"beta":303,${known},"alpha":202}}`));
   assertEquals(misread("memory=1", earlier), "given alpha beta", "it reminds of nothing later on");
-});
-
-Deno.test("memory=k gives the right value where there is no other to mistake it for", () => {
-  const refused = returning("x", '{"error":"There is no such function"}');
-  const messages = [MESSAGES[0]!, calling(["x", "func_nix"]), refused];
-  const { calls } = replyTo(parseSimulatedModel("sim:noisy?memory=1"), messages, LINKED_TOOLS);
-  assertEquals(calls.map(([, given]) => given), [{ given: 101 }, { given: 101 }]);
-});
-
-/** How many messages came after the one that gave each variable its value. */
-function agesIn(messages: readonly ChatMessage[]): Map<string, number> {
-  const ages = new Map<string, number>();
-  for (const [place, message] of messages.entries()) {
-    if (message.role === "assistant") continue;
-    for (const [, one, other] of `${message.content}`.matchAll(/Variable (\w+) =|"(\w+)":\d/g)) {
-      ages.set(one ?? other!, messages.length - 1 - place);
-    }
-  }
-  return ages;
-}
-
-Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant functions", () => {
-  const model = parseSimulatedModel("sim:noisy?memory=4&early=.3&distract=1");
-  const seen = { fresh: 0, old: 0, irrelevant: 0 };
-  for (let seed = 0; seed < 20; seed++) {
-    const world = makeWorld({ core: 10, connected: 8, disconnected: 2, seed });
-    const { steps, requests } = talk(model, world);
-    for (const [index, { known, calls }] of steps.entries()) {
-      const ages = agesIn(requests[index]!.messages);
-      for (const { arguments: given, function: called } of calls) {
-        for (const [own, variable] of called!.parameters) {
-          if (!known.has(variable)) continue;
-          const isOld = ages.get(variable)! > 4;
-          assertEquals(given.get(own) !== known.get(variable), isOld, `${variable} of ${seed}`);
-          assert([...known.values()].includes(given.get(own)!));
-          if (isOld && called!.role !== "core") seen.irrelevant++;
-          seen[isOld ? "old" : "fresh"]++;
-        }
-      }
-    }
-  }
-  assertGreater(Math.min(...Object.values(seen)), 8, JSON.stringify(seen));
 });
 
 /** Depths of the tasks below, and the kinds of their ten irrelevant functions. */
@@ -698,55 +645,6 @@ Deno.test("sim:planner finds a name for the result that is not taken", () => {
     const calls: unknown = repairedCalls(planner, [user(question), ...messages], tools);
     assertEquals(calls, [["func_a", { e: "@e", f: "@f", name }]]);
   }
-});
-
-/** Plays the strategy on the first call of each world that does not fit: the attempts that it took. */
-function repairs(options: string, worlds: number, most: number): (number | undefined)[] {
-  const model = parseSimulatedModel(`sim:noisy?${options}`);
-  return Array.from({ length: worlds }, (_, seed) => makeWorld({ core: 8, seed })).flatMap(
-    ({ prompt, tools, functions }) => {
-      const messages = [user(prompt)];
-      const fits = ([name, given]: [string, object]) =>
-        Object.keys(given).length === functions.get(name)!.parameters.size;
-      let call = repairedCalls(model, messages, tools).find((one) => !fits(one));
-      if (call === undefined) return [];
-      for (let attempt = 1; attempt <= most; attempt++) {
-        const written = JSON.stringify(call[1]);
-        messages.push(saying(`${call[0]}(${written})`), fix(call[0], written));
-        const answers = repairedCalls(model, messages, tools);
-        assertEquals(answers.map(([name]) => name), [call[0]], "one call of that function");
-        call = answers[0]!;
-        if (fits(call)) return [attempt];
-      }
-      return [undefined];
-    },
-  );
-}
-
-Deno.test("sim:noisy draws anew in each attempt to correct a call", () => {
-  const always = repairs("arity=1&early=1&distract=1", 20, 5);
-  assertEquals(always, Array(20).fill(undefined), "what always fails never gets better");
-  const often = repairs("arity=.5", 400, 1);
-  assertRate(often.filter((attempts) => attempts === 1).length, often.length, 0.5);
-  const seldom = repairs("arity=.3", 200, 3);
-  const failed = seldom.filter((attempts) => attempts === undefined).length;
-  assertGreater(seldom.length, 80);
-  assertLess(failed / seldom.length, 0.1);
-  assert(seldom.includes(2) && seldom.includes(1));
-});
-
-Deno.test("sim:noisy makes any of its mistakes when it corrects a call", () => {
-  const seen = { quit: 0, invented: 0, right: 0, wrong: 0 };
-  for (let seed = 0; seed < 200; seed++) {
-    const options = `hallucinate=.2&stale=.2&copy=.2&quit=.2&early=1&distract=1&seed=${seed}`;
-    const messages = [REPEATED_QUESTION, fix("func_a", "{}")];
-    const [call, ...others] = repairedCalls(parseSimulatedModel(`sim:noisy?${options}`), messages);
-    assertEquals(others, []);
-    if (call === undefined) seen.quit++;
-    else if (call[0] !== "func_a") seen.invented++;
-    else seen[JSON.stringify(call) === JSON.stringify(RIGHT) ? "right" : "wrong"]++;
-  }
-  assertGreater(Math.min(...Object.values(seen)), 15, JSON.stringify(seen));
 });
 
 Deno.test("sim:noisy corrects the function that it meant by a name it has invented", () => {

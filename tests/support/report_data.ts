@@ -29,7 +29,7 @@ export function reportedTrials(path: string): ReportedTrial[] {
     shown: string[][];
   };
   return rows.map((row) => {
-    const [chunk, place, taskChunk, taskPlace] = row.slice(12, 16) as [
+    const [chunk, place, taskChunk, taskPlace] = row.slice(11, 15) as [
       number,
       number,
       number,
@@ -38,7 +38,7 @@ export function reportedTrials(path: string): ReportedTrial[] {
     return {
       ...blocks.get(`block-${chunk}`)[place],
       outcome: outcomes[row[4]!]!,
-      signs: shown[row[10]!]!,
+      signs: shown[row[9]!]!,
       task: taskChunk < 0 ? undefined : blocks.get(`block-${taskChunk}`)[taskPlace],
     };
   });

@@ -1,5 +1,5 @@
 /**
- * Dates and times: parses those that people write, puts them into words, and finds similar ones.
+ * Dates: parses those that people write, puts them into words, and finds similar ones.
  * @module
  */
 
@@ -15,7 +15,7 @@ const MONTH = `(?<month>${MONTHS.map((name) => `${name}|${name.slice(0, 3)}`).jo
 const DAY = "(?<day>\\d{1,2})(?:st|nd|rd|th)?";
 const YEAR = "(?<year>\\d{4})";
 
-/** A date or time. */
+/** A date. */
 interface Moment {
   /** Returns it in words. */
   say(stream: Stream): string;
@@ -126,42 +126,6 @@ export function dateOf(text: string): Moment | undefined {
     near: (stream) => {
       const days = randomIntegerBetween(1, 9, stream) * (stream.prng() < 0.5 ? -1 : 1);
       return form.write(addDays(form.date, days));
-    },
-  };
-}
-
-function partOfDay(hour: number): string {
-  if (hour >= 22 || hour < 5) return "at night";
-  if (hour < 12) return "in the morning";
-  return hour < 18 ? "in the afternoon" : "in the evening";
-}
-
-function timeInWords(hour: number, minute: number): string {
-  const named = (number: number) => numberInWords(number % 12 || 12);
-  const phrase = minute === 0
-    ? `${named(hour)} o'clock`
-    : minute === 15
-    ? `a quarter past ${named(hour)}`
-    : minute === 30
-    ? `half past ${named(hour)}`
-    : minute === 45
-    ? `a quarter to ${named(hour + 1)}`
-    : `${numberInWords(minute)} minute${minute === 1 ? "" : "s"} past ${named(hour)}`;
-  return `${phrase} ${partOfDay(hour)}`;
-}
-
-const MINUTES_A_DAY = 24 * 60;
-
-/** Parses a time of day such as `10:30`; `undefined` for other texts. */
-export function readTime(text: string): Moment | undefined {
-  const [hour, minute] = /^\d{1,2}:\d{2}$/.test(text) ? text.split(":").map(Number) : [];
-  if (hour === undefined || minute === undefined || hour > 23 || minute > 59) return undefined;
-  return {
-    say: () => timeInWords(hour, minute),
-    near: (stream) => {
-      const away = 5 * randomIntegerBetween(1, 18, stream) * (stream.prng() < 0.5 ? -1 : 1);
-      const other = (60 * hour + minute + away + MINUTES_A_DAY) % MINUTES_A_DAY;
-      return `${pad(Math.floor(other / 60))}:${pad(other % 60)}`;
     },
   };
 }

@@ -6,10 +6,9 @@
 
 import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../../base/random.ts";
-import { dateOf, readTime } from "./_dates.ts";
+import { dateOf } from "./_dates.ts";
 import { isWithinCharacter, type QueryParameter } from "./literals.ts";
 import { complicateNumber, DIGITS, nearNumber } from "./_numbers.ts";
-import { findPlace } from "./_place_names.ts";
 
 /** Writes the new text of perturbed queries. */
 export interface QueryWriter {
@@ -71,14 +70,6 @@ function numeric(value: number): ReadValue {
   };
 }
 
-function readPlace(text: string): ReadValue | undefined {
-  const place = findPlace(text);
-  return place && {
-    say: (stream) => stream.prng() < 0.8 ? place.description : `the place spelled ${spelled(text)}`,
-    near: (stream) => sample(place.alike, stream),
-  };
-}
-
 /** `AB-1234`, `0049`, `USD`: text with digits, signs between letters, or capitals only. */
 function readCode(text: string): ReadValue | undefined {
   if (text.length > MAX_CODE_LENGTH || /\s/.test(text)) return undefined;
@@ -116,7 +107,8 @@ function readText(text: string): ReadValue {
   const isWord = [...text].length <= MAX_SPELLED_LENGTH && !/\s/.test(text);
   return {
     say: isWord ? (stream) => sayWord(text, stream) : (stream) => sayHalves(text, stream),
-    near: (stream) => otherLetter(text, stream) ?? otherWord(text, stream),
+    near: (stream) =>
+      (isWord ? otherCharacter(text, stream) : undefined) ?? otherWord(text, stream),
   };
 }
 
@@ -141,32 +133,6 @@ function sayHalves(text: string, stream: Stream): string {
     : `"${last.trim()}" preceded by "${first.trim()}"${joint}`;
 }
 
-/** Letters that may replace one another; others, such as y, stay. */
-const VOWELS = "aeiou";
-const CONSONANTS = "bcdfghjklmnpqrstvwxz";
-const SHORTEST_CHANGED = 3;
-
-/** A word with one letter changed, a vowel for a vowel; `undefined` if it is not a single word. */
-function otherLetter(text: string, stream: Stream): string | undefined {
-  const letters = text.match(/\p{L}/gu)?.length ?? 0;
-  if (
-    text.length > MAX_CODE_LENGTH || letters < SHORTEST_CHANGED || !/^[\p{L}\p{M}]+$/u.test(text)
-  ) {
-    return undefined;
-  }
-  const kindAt = (place: number) =>
-    [VOWELS, CONSONANTS].find((kind) => kind.includes(text[place]!.toLowerCase()));
-  const places = Array.from({ length: text.length }, (_, place) => place)
-    .filter((place) => kindAt(place) !== undefined && !/\p{M}/u.test(text[place + 1] ?? ""));
-  const place = sample(places, stream);
-  if (place === undefined) return undefined;
-  const before = text[place]!;
-  const others = [...kindAt(place)!].filter((letter) => letter !== before.toLowerCase());
-  const letter = sample(others, stream)!;
-  const after = before === before.toLowerCase() ? letter : letter.toUpperCase();
-  return text.slice(0, place) + after + text.slice(place + 1);
-}
-
 /** At most this many words of a text are repeated with one of them changed. */
 const MAX_WORDS = 8;
 
@@ -179,7 +145,7 @@ function otherWord(text: string, stream: Stream): string | undefined {
   return words.join(" ").toWellFormed();
 }
 
-const READERS = [readNumber, dateOf, readTime, readPlace, readCode];
+const READERS = [readNumber, dateOf, readCode];
 
 function readingOf({ value }: QueryParameter): ReadValue | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
@@ -193,8 +159,8 @@ function readingOf({ value }: QueryParameter): ReadValue | undefined {
 }
 
 /**
- * The built-in writer: expresses numbers as arithmetic or words, dates and times in words, places by
- * descriptions; spells or splits other texts. It does not support booleans, lists or objects. What it writes may
+ * The built-in writer: expresses numbers as arithmetic or words, dates in words; spells or
+ * splits other texts. It does not support booleans, lists or objects. What it writes may
  * hold the value by chance.
  */
 export const WRITER: QueryWriter = {

@@ -58,8 +58,6 @@ export interface Point {
   readonly interval: Bounds | null;
   /** Position along the axis. */
   readonly place: number | string;
-  /** Of bars on top of each other: `root` or `cascade`. */
-  readonly part?: string;
 }
 
 /** What lines and bars have in common. */
@@ -108,32 +106,16 @@ const [BAR, BROADEST] = [12, 1100];
 /** Share of the space of a name that bars take. */
 const TAKEN = 0.7;
 
-/** Returns bars over names, those of one name beside each other and parts of one on top of each other. */
+/** Returns bars over names, those of one name beside each other. */
 export function barsSpec(
   bars: readonly Point[],
-  { axis, series, legend, names, counts }: Axes & {
-    readonly names: readonly string[];
-    /** The title of the axis beside them, of counts. Default: they are success rates. */
-    readonly counts?: string;
-  },
+  { axis, series, legend, names }: Axes & { readonly names: readonly string[] },
 ): object {
   const step = Math.max(
     Math.min(BAR * series.length / TAKEN, BROADEST / names.length),
     LETTER *
       Math.min(MOST_LETTERS, Math.max(...names.flatMap(wordsIn).map(({ length }) => length))),
   );
-  const y = counts === undefined
-    ? SHARE
-    : { type: "quantitative", title: counts, axis: { tickCount: 5 } };
-  const parts = {
-    opacity: {
-      field: "part",
-      type: "ordinal",
-      scale: { domain: ["root", "cascade"], range: [1, 0.45] },
-      legend: null,
-    },
-    order: { field: "part", sort: "descending" },
-  };
   return {
     data: dataOf(bars),
     width: { step, for: "position" },
@@ -156,12 +138,11 @@ export function barsSpec(
       {
         mark: { type: "bar", strokeWidth: 2 },
         encoding: {
-          y: { field: "value", ...y },
+          y: { field: "value", ...SHARE },
           ...looks(series, "bars", legend),
-          ...(counts === undefined ? {} : parts),
         },
       },
-      whiskers(y, { strokeWidth: 1.5, color: "var(--ink)" }),
+      whiskers(SHARE, { strokeWidth: 1.5, color: "var(--ink)" }),
     ],
   };
 }

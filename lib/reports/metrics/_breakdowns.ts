@@ -91,44 +91,6 @@ const CONNECTION: Pick<Crossing, "axis" | "along" | "valueOrder"> = {
   valueOrder: CONNECTION_NAMES,
 };
 
-/** Breakdowns by an option of generated tasks. */
-const OPTIONS: readonly Crossing[] = [
-  {
-    id: "linking",
-    title: "Success by how parameters are linked to outputs",
-    source: "appendix B.2",
-    axis: "linking",
-    along: ({ task }) => task.linking ?? "types",
-  },
-  {
-    id: "outputs",
-    title: "Success by variables that a function produces",
-    source: "beyond section 3.4",
-    axis: "outputs of a function",
-    along: ({ task }) => rangeText(task.outputs),
-  },
-  {
-    id: "names",
-    title: "Success by what names show",
-    source: "beyond section 3.2",
-    axis: "names",
-    along: ({ task }) => task.names ?? "random",
-  },
-  {
-    id: "cues",
-    title: "Success by whether names show the types of variables",
-    axis: "cues",
-    along: ({ task }) => task.cues ?? "none",
-  },
-];
-
-/** A range of outputs in words; what another tool wrote there counts as none. */
-function rangeText(range: unknown): string {
-  const [fewest, most]: unknown[] = Array.isArray(range) ? range : [];
-  if (!Number.isSafeInteger(fewest) || !Number.isSafeInteger(most)) return "1";
-  return fewest === most ? String(fewest) : `${fewest} to ${most}`;
-}
-
 /** Marks a figure that the paper shows for another core size. */
 const forOtherSize = (figure: string): string => `${figure}, for another size`;
 
@@ -203,7 +165,13 @@ function breakDown(report: Report): Breakdown[] {
         series: ({ strategy }) => strategy,
       })
     ).filter(hasSeveralSeries),
-    ...OPTIONS.map((option) => cross(generated, option)).filter(hasSeveralValues),
+    ...[cross(generated, {
+      id: "linking",
+      title: "Success by how parameters are linked to outputs",
+      source: "appendix B.2",
+      axis: "linking",
+      along: ({ task }) => task.linking ?? "types",
+    })].filter(hasSeveralValues),
   ];
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { printable } from "../../base/json.ts";
-import { countText, points, sum } from "../../base/numbers.ts";
+import { countText, sum } from "../../base/numbers.ts";
 import type { ChangedTask, ComparedPair } from "../../gate/comparison.ts";
 import { caseOf } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
@@ -274,19 +274,6 @@ function taskName(task: ChangedTask["task"]): string {
   if (isCase(task)) return printable(task.case, 100);
   if (isQuestion(task)) return printable(`${task.question} (${cellName({ task })})`, 100);
   return printable(`${cellName({ task })}, seed ${task.seed}`, 100);
-}
-
-/** Tests that are said to have changed above all tables, at most. */
-const MOST_PROVED = 5;
-
-/** Returns the tests of which a change is proved, in words, and where each leads. */
-export function provedChanges(report: Report): { text: string; says: string; link: string }[] {
-  return CHANGED.rows(report).filter(({ proof }) => proof?.proved).slice(0, MOST_PROVED)
-    .map((row) => ({
-      text: taskName(row.task.task),
-      says: `${row.difference < 0 ? "fell" : "rose"} ${points(Math.abs(row.difference))} (proved)`,
-      link: taskLink(row),
-    }));
 }
 
 /** The metrics of comparisons. */

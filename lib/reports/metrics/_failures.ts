@@ -4,11 +4,7 @@
  */
 
 import { countText, mean, percent, sum } from "../../base/numbers.ts";
-import {
-  FAILURE_TYPES,
-  FAILURES as FAILURE_ROWS,
-  PARAMETER_FAILURE_TYPES,
-} from "../../calls/failure_types.ts";
+import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { signsOf } from "../../gate/ceilings.ts";
 import { graphKey, isCounted, isUnwatched, missesCall, needsCalls } from "../../gate/variant.ts";
 import { passAtK, passHatK } from "../../statistics/pass_at_k.ts";
@@ -17,8 +13,6 @@ import type { TrialSummary } from "../../trials/summary.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import type { Column } from "../columns.ts";
 import { UNAVAILABLE } from "../columns.ts";
-import { barsSpec, type Point } from "../figures/_shapes.ts";
-import { distinct } from "../figures/_plotting.ts";
 import { type Metric, metric } from "../_metric.ts";
 import type { Report } from "../report.ts";
 import { type Subject, subjectColumns, type SubjectTrials } from "../_subjects.ts";
@@ -66,49 +60,6 @@ const FAILURES = metric(
         ];
       }),
     ],
-    figures: (all, report) => {
-      // Bars for every perturbation would be too many.
-      const plain = all.filter(isPlain);
-      const rows = plain.length > 0 ? plain : all;
-      if (rows.every(({ wrong }) => wrong.length === 0)) return [];
-      const names = distinct(all.map(report.nameOf));
-      const types = FAILURE_TYPES.filter((type) =>
-        FAILURE_ROWS[type].of !== "chain" ||
-        rows.some(({ wrong }) => wrong.some((one) => one.type === type))
-      );
-      const series = rows.map((one) => {
-        const place = all.indexOf(one);
-        return { name: names[place]!, place };
-      });
-      const bars = rows.flatMap((one, place) =>
-        types.flatMap((type) =>
-          (["root", "cascade"] as const).map((part): Point => ({
-            series: series[place]!.name,
-            place: type.replaceAll("_", " "),
-            part,
-            value: one.counted.length === 0
-              ? 0
-              : one.wrong.filter((own) => own.type === type && own.root === (part === "root"))
-                .length / one.counted.length,
-            interval: null,
-          }))
-        )
-      );
-      return [{
-        id: "failures",
-        section: "failures",
-        title: "Failure types",
-        source: "Table 3",
-        note: (rows.length < all.length ? "unperturbed trials only; " : "") +
-          "solid: roots; pale: cascades, whose wrong values were all returned by earlier wrong calls",
-        spec: barsSpec(bars, {
-          axis: "failure type",
-          counts: "wrong calls a valid trial",
-          ...{ series, legend: "model" },
-          names: types.map((type) => type.replaceAll("_", " ")),
-        }),
-      }];
-    },
   },
 );
 

@@ -7,7 +7,6 @@ import { withoutKind } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
 import type { Subject } from "../_subjects.ts";
 import { html, type Markup } from "./_markup.ts";
-import { provedChanges } from "../metrics/_comparisons.ts";
 import { headlineText, measuredText, verdictNameIn, verdictText } from "../_answers.ts";
 import { shortNames } from "../_short_names.ts";
 import { type Section, SECTIONS } from "../_view.ts";
@@ -37,12 +36,15 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
   // The headline has no heading but the title of its table, and no link where verdicts stand above it.
   const headline = verdicts.length > 0 ? "" : words.headline;
   const nothing = subjects.length > 0 ? "" : html`<p>Nothing has been run yet.</p>`;
+  const items = report.notes.map((note) => html`<li>${note}</li>`);
+  const notes = items.length === 0 ? "" : html`<ul class="notes">${items}</ul>`;
   const sectionsAt = async (place: Section["place"]) => {
     const rows = Object.entries(SECTIONS).filter(([, row]) => row.place === place);
     const sections = rows.map(async ([name, { title }]): Promise<Part[]> => {
       const own = views.filter(([first]) => first!.section === name);
       if (own.length === 0) return [];
-      const answer = name === "headline" ? answerMarkup(report) : [];
+      const sentence = name === "headline" ? headlineText(report) : undefined;
+      const answer = sentence === undefined ? [] : [html`<p class="answer">${sentence}</p>`];
       const parts = [...answer, ...await viewsMarkup(own, places)];
       return [sectionOf(name, { place, title: title || headline }, parts, name === about)];
     });
@@ -51,23 +53,11 @@ export async function sectionsOf(report: Report): Promise<Part[]> {
   return [
     ...verdicts,
     ...await sectionsAt("top"),
-    { id: "", title: "", markup: html`${notesMarkup(report.notes)}${nothing}` },
+    { id: "", title: "", markup: html`${notes}${nothing}` },
     ...await sectionsAt("first"),
     { id: "trials", title: "Trials", markup: trialSection(report) },
     ...await sectionsAt("below"),
     ...wordSections(wordsOf(views.flat())),
-  ];
-}
-
-/** Returns what the report says in a sentence, and the tests that changed for sure. */
-function answerMarkup(report: Report): Markup[] {
-  const sentence = headlineText(report);
-  const changes = provedChanges(report).map(({ text, says, link }) =>
-    html`<li><a href="${link}">${text}</a> ${says}</li>`
-  );
-  return [
-    ...(sentence === undefined ? [] : [html`<p class="answer">${sentence}</p>`]),
-    ...(changes.length === 0 ? [] : [html`<ul>${changes}</ul>`]),
   ];
 }
 
@@ -87,15 +77,6 @@ function sectionOf(
     `
     : html`<section class="section" id="${id}">${heading}${parts}</section>`;
   return { id, title, markup };
-}
-
-/** More notes are folded. */
-const MAX_NOTES = 2;
-
-function notesMarkup(notes: readonly string[]): Markup | string {
-  const list = html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`;
-  if (notes.length <= MAX_NOTES) return notes.length === 0 ? "" : list;
-  return html`<details><summary>${notes.length} notes</summary>${list}</details>`;
 }
 
 /** Models with longer names have short ones on the page, in columns of a terminal. */

@@ -48,7 +48,6 @@ export function trialSection(
           choice("subject", "model"),
           choice("cell", cell),
           choice("type", "wrong calls"),
-          html`<label>of these only<span><input type="checkbox" id="roots"> roots</span></label>`,
           choice("behaviour", "behaviour"),
         ]}
       </form>
@@ -63,11 +62,7 @@ export function trialSection(
           <table>
             <thead id="heads">
               <tr>${heads.map(([name, head]) =>
-                html`<th scope="col" class="${name}" data-name="${name}">${
-                  name === "task"
-                    ? head
-                    : html`<button type="button" name="sort" value="${name}">${head}</button>`
-                }</th>`
+                html`<th scope="col" class="${name}" data-name="${name}">${head}</th>`
               )}</tr>
             </thead>
             <tbody id="list"></tbody>

@@ -7,7 +7,7 @@
 /** Everything an address can say, in the order in which it is written. */
 const KEYS = /** @type {const} */ ([
   ...["pair", "change", "task", "trial", "beside"],
-  ...["subject", "cell", "outcome", "type", "behaviour", "roots", "q", "sort", "page"],
+  ...["subject", "cell", "outcome", "type", "behaviour", "q", "page"],
 ]);
 
 /**

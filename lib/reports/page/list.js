@@ -12,7 +12,7 @@ import { badge, element, kindOf, make } from "./parts.js";
 /**
  * One row of the list: indices of names in the index, numbers, and the position of the rest in the blocks.
  * @typedef {[subject: number, cell: number, graph: number, repetition: number, outcome: number,
- *   calls: number, fewest: number, types: number, roots: number, wrong: number, shown: number,
+ *   calls: number, fewest: number, types: number, wrong: number, shown: number,
  *   unit: number, chunk: number, place: number, taskChunk: number, taskPlace: number,
  *   why: number, milliseconds: number, mistakes: number]} Row
  */
@@ -66,16 +66,15 @@ export function isEnd(index, place, outcome) {
  * @param {Index} index
  * @param {Address} address
  */
-export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q }) {
+export function placesOf(index, { subject, cell, outcome, type, behaviour, q }) {
   const [own, at] = [index.keys.subjects.indexOf(subject), index.keys.cells.indexOf(cell)];
   const kind = index.types.indexOf(type);
   const words = q.toLowerCase().split(/\s+/).filter((word) => word !== "");
   return index.rows.flatMap((row, place) => {
     if (own >= 0 && row[0] !== own || at >= 0 && row[1] !== at) return [];
     if (!isEnd(index, place, outcome)) return [];
-    const types = roots === "" ? row[7] : row[8];
-    if (type === "any" ? types === 0 : kind >= 0 && (types & (1 << kind)) === 0) return [];
-    const signs = index.shown[row[10]] ?? [];
+    if (type === "any" ? row[7] === 0 : kind >= 0 && (row[7] & (1 << kind)) === 0) return [];
+    const signs = index.shown[row[9]] ?? [];
     if (behaviour === "any" ? signs.length === 0 : behaviour !== "" && !signs.includes(behaviour)) {
       return [];
     }
@@ -83,14 +82,14 @@ export function placesOf(index, { subject, cell, outcome, type, behaviour, roots
   });
 }
 
-/** Returns places in an order. @param {Index} index @param {readonly number[]} places @param {string} sort */
-export function inOrder(index, places, sort) {
-  const values = sortValues(index, sort.replace("-", ""));
-  const direction = sort.startsWith("-") ? -1 : 1;
+/** Returns places with those of failed trials first; within a kind of outcome in the order of the plan. @param {Index} index @param {readonly number[]} places */
+export function inOrder(index, places) {
+  const ranks = index.outcomes.map((outcome) =>
+    ["failed", "invalid", "solved"].indexOf(kindOf(outcome))
+  );
   /** @param {number} place */
-  const value = (place) => /** @type {number} */ (values[place]);
-  // Rows of one value stay in the order of the plan.
-  return places.toSorted((one, other) => direction * (value(one) - value(other)) || one - other);
+  const rankOf = (place) => ranks[/** @type {Row} */ (index.rows[place])[4]] ?? 0;
+  return places.toSorted((one, other) => rankOf(one) - rankOf(other) || one - other);
 }
 
 /** The texts of rows that a search looks at, made at the first search. @type {string[]} */
@@ -108,38 +107,15 @@ function searchKey(index, place) {
     index.subjects[row[0]],
     index.cells[row[1]],
     taskText(index, row),
-    index.whys[row[16]],
-    index.mistakes[row[18]],
+    index.whys[row[15]],
+    index.mistakes[row[17]],
     // Files have the types by their names.
     ...index.types.filter((_, type) => row[7] & (1 << type)),
   ].join("\n").toLowerCase();
 }
 
-/** The columns by which the list can be sorted, and the number of a row that decides; its place if it has none. */
-const SORTS = { trial: -1, outcome: 4, model: 0, cell: 1, calls: 5, time: 17, wrong: 9 };
-
-/** All orders of the list. */
-export const ORDERS = Object.keys(SORTS).flatMap((column) => [column, `-${column}`]);
-
-/** Returns what rows are sorted by: without a column, what failed is first. @param {Index} index @param {string} column */
-function sortValues(index, column) {
-  if (column === "") {
-    const ranks = index.outcomes.map((outcome) =>
-      ["failed", "invalid", "solved"].indexOf(kindOf(outcome))
-    );
-    return index.rows.map((row) => ranks[row[4]] ?? 0);
-  }
-  const number = SORTS[/** @type {keyof typeof SORTS} */ (column)];
-  const values = index.rows.map((row, place) => row[number] ?? place);
-  if (column !== "model" && column !== "cell") return values;
-  const names = column === "model" ? index.subjects : index.cells;
-  const order = names.toSorted(new Intl.Collator("en", { numeric: true }).compare);
-  const ranks = names.map((name) => order.indexOf(name));
-  return values.map((place) => ranks[place] ?? 0);
-}
-
 /** @param {Index} index @param {Row} row */
-export function taskText(index, [, , graph, repetition, , , , , , , , unit]) {
+export function taskText(index, [, , graph, repetition, , , , , , , unit]) {
   return `${index.units[unit]}${graph > 0 ? ` ${graph}` : ""}` +
     (repetition > 1 ? `, repetition ${repetition}` : "");
 }
@@ -159,8 +135,8 @@ function markItem(subject) {
  */
 export function rowItem(index, place, href, columns) {
   const row = /** @type {Row} */ (index.rows[place]);
-  const [subject, cell, , , , calls, fewest, , , wrong] = row;
-  const why = index.whys[row[16]] ?? "";
+  const [subject, cell, , , , calls, fewest, , wrong] = row;
+  const why = index.whys[row[15]] ?? "";
   /** @type {[string, ...Content[]][]} */
   const cells = [
     ["trial", make("a", { href }, `trial ${place + 1}`)],
@@ -169,8 +145,8 @@ export function rowItem(index, place, href, columns) {
     ["cell", index.cells[cell]],
     ["task", taskText(index, row)],
     ["calls", calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`],
-    ["time", row[17] > 0 ? `${(row[17] / 1000).toFixed(1)} s` : "-"],
-    ["wrong", [why, wrong > 0 && index.mistakes[row[18]]].filter(Boolean).join("; ") || "-"],
+    ["time", row[16] > 0 ? `${(row[16] / 1000).toFixed(1)} s` : "-"],
+    ["wrong", [why, wrong > 0 && index.mistakes[row[17]]].filter(Boolean).join("; ") || "-"],
   ];
   return make(
     "tr",

@@ -12,7 +12,6 @@ import {
   inOrder,
   isEnd,
   narrow,
-  ORDERS,
   placesOf,
   rowItem,
   rowsOfPage,
@@ -38,7 +37,7 @@ let filtered = [];
 /** The columns of the list that have something to tell. @type {Set<string>} */
 const columns = new Set();
 /** What keys of an address can say, in the order of the options of those that are chosen. @type {Record<string, string[]>} */
-const choices = { change: ["gained", "lost"], roots: ["1"], sort: ORDERS };
+const choices = { change: ["gained", "lost"] };
 
 /** Whether the trial that is open stands beside the list, not below its row. */
 const wide = matchMedia("(min-width: 1100px)");
@@ -95,10 +94,9 @@ async function follow() {
     const value = address[/** @type {keyof Address} */ (field.id)];
     if (field instanceof HTMLSelectElement) {
       field.selectedIndex = choices[field.id]?.indexOf(value) ?? 0;
-    } else if (field.type === "checkbox") field.checked = value !== "";
-    else if (document.activeElement !== field) field.value = value;
+    } else if (document.activeElement !== field) field.value = value;
   }
-  filtered = inOrder(index, placesOf(index, address), address.sort);
+  filtered = inOrder(index, placesOf(index, address));
   if (address.trial !== before.trial) address.page = pageOf(placeOf(address.trial));
   element("trial").hidden = address.trial === "";
   element("trials").classList.toggle("split", address.trial !== "");
@@ -150,11 +148,6 @@ function list(rows = rowsOfPage()) {
     chip.setAttribute("aria-pressed", String(chip.value === address.outcome));
     const own = others.filter((place) => isEnd(index, place, chip.value)).length;
     put(/** @type {HTMLElement} */ (chip.lastChild), own.toLocaleString("en-US"));
-  }
-  const column = address.sort.replace("-", "");
-  for (const head of element("heads").querySelectorAll("th")) {
-    const order = address.sort === column ? "ascending" : "descending";
-    head.ariaSort = head.dataset["name"] === column ? order : null;
   }
   const open = [placeOf(address.trial), placeOf(address.beside)];
   element("list").replaceChildren(
@@ -299,8 +292,8 @@ function bringIntoView(part) {
 async function openTrial(place) {
   const row = rowAt(place);
   const [trial, task] = await Promise.all([
-    block(row[12]).then((own) => own[row[13]]),
-    row[14] < 0 ? null : block(row[14]).then((own) => own[row[15]]),
+    block(row[11]).then((own) => own[row[12]]),
+    row[13] < 0 ? null : block(row[13]).then((own) => own[row[14]]),
   ]);
   const [outcome, word] = endOf(row);
   return {
@@ -317,7 +310,7 @@ function besideChoice() {
   const place = placeOf(address.trial);
   const own = rowAt(place);
   const others = index.rows.flatMap((row, other) =>
-    other !== place && row[1] === own[1] && row[2] === own[2] && row[11] === own[11] ? [other] : []
+    other !== place && row[1] === own[1] && row[2] === own[2] && row[10] === own[10] ? [other] : []
   ).slice(0, MOST_BESIDE);
   if (others.length === 0) return undefined;
   return make(
@@ -359,7 +352,6 @@ function makeFilters() {
     // One with nothing to choose is not shown.
     /** @type {HTMLElement} */ (select.parentElement).hidden = values.length < 3;
   }
-  /** @type {HTMLElement} */ (element("roots").closest("label")).hidden = types.length === 0;
   // The word for all that failed says enough where it is also that of the only way to fail.
   const chips = [
     ...[["", "all"], ["failed", index.unsolved]],
@@ -383,7 +375,7 @@ function makeFilters() {
     model: index.subjects.length < 2,
     cell: index.cells.length < 2,
     // Simulated models take no time worth a column.
-    time: !index.rows.some((row) => row[17] >= 1000),
+    time: !index.rows.some((row) => row[16] >= 1000),
   };
   for (const head of element("heads").querySelectorAll("th")) {
     const name = head.dataset["name"] ?? "";
@@ -400,27 +392,18 @@ function reveal() {
   (pair.hidden ? element("trials") : pair).scrollIntoView();
 }
 
-/** Returns the next order by a column: numbers from the highest, then turned round, then that of the plan. @param {string} column */
-function nextSort(column) {
-  const orders = [column, `-${column}`];
-  if (["calls", "time", "wrong", "outcome"].includes(column)) orders.reverse();
-  return [...orders, ""][orders.indexOf(address.sort) + 1] ?? "";
-}
-
 /** Makes everything of the list that can be pressed, chosen or typed into. */
 function listen() {
   const part = element("trials");
   part.addEventListener("click", ({ target }) => {
     const button = target instanceof Element ? target.closest("button") : null;
     const { name, value } = button ?? { name: "" };
-    if (name !== "") go({ [name]: name === "sort" ? nextSort(value ?? "") : value });
+    if (name !== "") go({ [name]: value });
   });
   part.addEventListener("change", ({ target }) => {
     if (target instanceof HTMLSelectElement) {
       const { id, value, selectedIndex } = target;
       go({ [id]: choices[id]?.[selectedIndex] ?? value });
-    } else if (target instanceof HTMLInputElement && target.type === "checkbox") {
-      go({ [target.id]: target.checked ? "1" : "" });
     }
   });
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -466,7 +449,7 @@ function listenToKeys() {
     const { key, target, ctrlKey, metaKey, altKey } = event;
     if (ctrlKey || metaKey || altKey || event.isComposing || dialog.open) return;
     const at = target instanceof HTMLElement ? target : document.body;
-    if (at.matches("select, input:not([type=checkbox])")) {
+    if (at.matches("select, input")) {
       // Keys lead through the list again; the browser empties the field.
       if (key === "Escape") at.blur();
       return;
@@ -515,7 +498,7 @@ async function refresh() {
     .map((place) => index.rows[place]);
   index = JSON.parse(await unpack("index"));
   const [trial = "", beside = "", linked] = kept.map((row) => {
-    const place = index.rows.findIndex((one) => one[12] === row?.[12] && one[13] === row[13]);
+    const place = index.rows.findIndex((one) => one[11] === row?.[11] && one[12] === row[12]);
     return place < 0 ? "" : String(place + 1);
   });
   if (address.trial !== "") {

@@ -11,7 +11,6 @@ import {
   defined,
   isJsonObject,
   type JsonObject,
-  jsonText,
   type JsonValue,
   parseJson,
   printable,
@@ -105,24 +104,6 @@ export class Definition {
     Object.assign(this, defined(structuredClone(parts)));
   }
 
-  /** The definition as readable text, in the article's notation. */
-  toString(): string {
-    const { name, description, inputs, output, calls, messages = [] } = this;
-    const typed = (one: TypedName) => `@${one.name}: ${one.type}`;
-    const said = (calls: number) =>
-      messages.filter(({ after }) => after === calls)
-        .map(({ role, content }) => `  ${role}> ${printable(content, MAX_LINE_LENGTH)}`);
-    return [
-      ...(description === undefined ? [] : [`/** ${printable(description, MAX_LINE_LENGTH)} */`]),
-      `${name}(${inputs.map(typed).join(", ")}) -> ${typed(output)} :-`,
-      ...said(0),
-      ...calls.flatMap(({ tool, arguments: args, result }, place) => [
-        `  ${printable(tool)}(${printable(jsonText(args), MAX_LINE_LENGTH)}) -> @${result}`,
-        ...said(place + 1),
-      ]),
-    ].join("\n");
-  }
-
   /** The definition as plain JSON for {@linkcode parseDefinition}. */
   toJSON(): DefinitionJson {
     return { v: 1, kind: "definition", ...structuredClone({ ...this }) };
@@ -131,8 +112,6 @@ export class Definition {
 
 /** The longest message of a definition in a file. */
 const MAX_MESSAGE_LENGTH = 100_000;
-/** The longest line shown of a definition. */
-const MAX_LINE_LENGTH = 2_000;
 const FUNCTION_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 function check({ name, inputs, output, calls, messages = [] }: DefinitionParts): void {

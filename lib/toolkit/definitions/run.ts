@@ -28,20 +28,9 @@ export interface RunDefinitionOptions {
   readonly said?: (message: Pick<SymbolicMessage, "role" | "content">) => void;
 }
 
-/**
- * A call of a definition failed, or its output has the wrong type.
- */
-export class DefinitionError extends Error {
-  /** The name of the class. */
-  override name = "DefinitionError";
-  /** The number of the call that failed, from 1; `undefined` if all succeeded. */
-  readonly call: number | undefined;
-
-  /** Makes the error. Its message is made printable, as results may be hostile. */
-  constructor(message: string, options: ErrorOptions & { readonly call?: number } = {}) {
-    super(printable(message, MAX_MESSAGE_LENGTH), options);
-    this.call = options.call;
-  }
+/** The error of a run. Its message is made printable, as results may be hostile. */
+function runError(message: string, options?: ErrorOptions): Error {
+  return new Error(printable(message, MAX_MESSAGE_LENGTH), options);
 }
 
 const MAX_MESSAGE_LENGTH = 2_000;
@@ -51,7 +40,7 @@ const MAX_ARGUMENTS_LENGTH = 300;
  * Makes the calls of `definition` one after another, and returns the value of its output.
  *
  * @throws {InputError} If an input is missing, unknown or of the wrong type, or a tool is missing.
- * @throws {DefinitionError} If a call throws or returns a JSON object with the single key `error`, or
+ * @throws {Error} If a call throws or returns a JSON object with the single key `error`, or
  * the output has the wrong type.
  *
  * @example Usage
@@ -114,13 +103,12 @@ export async function runDefinition(
       if (error !== undefined) throw new Error(error);
       symbols.bind(result, read(text, tool));
     } catch (error) {
-      const call = index + 1;
       const list = printable(jsonText(filled), MAX_ARGUMENTS_LENGTH);
-      throw new DefinitionError(
-        `Cannot run ${definition.name} as call ${call}, ${name}(${list}), failed: ${
+      throw runError(
+        `Cannot run ${definition.name} as call ${index + 1}, ${name}(${list}), failed: ${
           reasonOf(error)
         }`,
-        { call, cause: error },
+        { cause: error },
       );
     }
     tell(index + 1);
@@ -128,7 +116,7 @@ export async function runDefinition(
   const { name, type } = definition.output;
   const value = symbols.get(name)!;
   if (isOfType(value, type)) return value;
-  throw new DefinitionError(
+  throw runError(
     `Cannot run ${definition.name} as its output @${name} must be of type ${type}: it is ${
       printable(jsonText(value), MAX_ARGUMENTS_LENGTH)
     }`,

@@ -82,9 +82,7 @@ browserTest(
   "the list of trials and that of a pair are downloaded with all of their rows",
   async (browser) => {
     const { html } = await theReport();
-    await using opened = await openReport(browser, html, {
-      hash: "#?pair=0&change=gained&sort=-trial",
-    });
+    await using opened = await openReport(browser, html, { hash: "#?pair=0&change=gained" });
     const { page, faults } = opened;
     const linesOf = async (button: string) => {
       const { name, text } = await downloaded(page, button);
@@ -96,8 +94,6 @@ browserTest(
     const list = await linesOf("#table-trials .take");
     assertEquals([list.name, list.lines.length], ["table-trials.csv", 1 + all]);
     assertMatch(list.lines[0]!, /^trial,outcome,model,cell,graph,calls,/);
-    assertMatch(list.lines[1]!, new RegExp(`^trial ${all},`));
-    assertMatch(list.lines.at(-1)!, /^trial 1,/);
     assertEquals(await page.locator("#list tr").count(), shown);
     const pair = await linesOf("#pair .take");
     assertEquals(pair.name, "pair.csv");

@@ -29,7 +29,6 @@ const MODELS = [
 const TITLES: Record<string, string> = {
   "core.svg": "Success by core size",
   "depth-5.svg": "Success by dependency depth, 5 core functions",
-  "failures.svg": "Failure types",
 };
 
 /** A plan of models with odd names on tasks of two sizes, some of them perturbed. */

@@ -665,10 +665,13 @@ Deno.test("perturbQuery() composes: what comes of a method can go through any ot
   );
   const query = queryOf("From Rome to Paris.", { a: "Rome", b: "Paris" });
   const complicated = perturbQuery("CP", query, { seed: 1 }).value;
-  assertEquals(complicated.text, "From the capital of Italy to the capital of France.");
+  assertEquals(
+    complicated.text,
+    "From the word spelled R, o, m, e to the word spelled P, a, r, i, s.",
+  );
   assertEquals(perturbQuery("RP_L", complicated, { seed: 1 }).value, {
-    text: "From the capital of Italy to.",
-    parameters: [{ name: "a", value: "Rome", spans: [{ start: 5, end: 25 }] }],
+    text: "From the word spelled R, o, m, e to.",
+    parameters: [{ name: "a", value: "Rome", spans: [{ start: 5, end: 32 }] }],
   });
 });
 

@@ -112,10 +112,6 @@ Deno.test("WRITER.complicate() says values by their kinds", () => {
     ["2024-03-01", ["the day after the twenty-ninth of February 2024"]],
     ["March 4th, 2026", ["the fourth of March 2026"]],
     ["21 Mar 2026", ["the twenty-first of March 2026"]],
-    ["10:00", ["ten o'clock in the morning"]],
-    ["12:15", ["a quarter past twelve in the afternoon"]],
-    ["00:45", ["a quarter to one at night"]],
-    ["18:01", ["one minute past six in the evening"]],
     ["AB-1234", ["the code spelled A, B, -, one, two, three, four"]],
     ["0049", ["the code spelled zero, zero, four, nine"]],
     ["USD", ["the code spelled U, S, D"]],
@@ -125,10 +121,7 @@ Deno.test("WRITER.complicate() says values by their kinds", () => {
     ]],
     ["25:00", ["the code spelled two, five, :, zero, zero"]],
     ["a.b@x.org", ["the code spelled a, ., b, @, x, ., o, r, g"]],
-    ["Paris", ["the capital of France", "the place spelled P, a, r, i, s"]],
-    [" Paris\n", ["the capital of France"]],
-    ["Japan", ["the country whose capital is Tokyo"]],
-    ["Rome, Italy", ["the capital of Italy"]],
+    [" Paris\n", ["the word spelled P, a, r, i, s"]],
     ["Paris, Texas", ['"Paris," followed by "Texas"', '"Texas" preceded by "Paris,"']],
     ["bitcoin", ["the word spelled b, i, t, c, o, i, n", '"nioctib" read backwards']],
     ["dark matter", ['"dark" followed by "matter"', '"matter" preceded by "dark"']],
@@ -148,30 +141,14 @@ Deno.test("WRITER.complicate() says values by their kinds", () => {
   }
 });
 
-Deno.test("WRITER.distract() changes one letter of a single word, to one of its kind and case", () => {
-  const kindOf = (letter: string) => "aeiou".includes(letter.toLowerCase()) ? "vowel" : "consonant";
-  for (
-    const word of ["Ghent", "bitcoin", "GHENTERS", "Zürich", "cat", "Xyz", "iPhone", "Cafe\u0301s"]
-  ) {
-    const near = new Set<string>();
-    for (const sentence of said("distract", word)) {
-      const told = sentence!.match(/\p{L}[\p{L}\p{M}]*/gu)!
-        .filter((one) => one.length === word.length)
-        .filter((one) => [...one].filter((letter, place) => letter !== word[place]).length === 1);
-      assertEquals(told.length, 1, `${word}: ${sentence}`);
-      near.add(told[0]!);
-      const place = [...word].findIndex((letter, place) => letter !== told[0]![place]);
-      const [before, after] = [word[place]!, told[0]![place]!];
-      assertEquals(kindOf(after), kindOf(before), `${word}: ${sentence}`);
-      assertEquals(after === after.toLowerCase(), before === before.toLowerCase(), sentence);
-      assert(/^[a-z]$/i.test(after) && /^[a-z]$/i.test(before) && !/y/i.test(before), sentence);
-      assert(!/\p{M}/u.test(word[place + 1] ?? ""), "an accent stays on its letter");
-    }
-    assert(near.size > 5, `${word}: ${[...near].join(", ")}`);
+Deno.test("WRITER.distract() changes a letter of a single word, and of other texts a word", () => {
+  for (const sentence of said("distract", "Ghent")) {
+    const told = sentence!.match(/\S{5}/g)!
+      .filter((one) => [...one].filter((letter, place) => letter !== "Ghent"[place]).length < 2);
+    assertEquals(told.length, 1, sentence);
   }
-  // What is short, no Latin word, or several words: another word.
-  for (const word of ["ab", "北京", "Москва", "dark matter", "x".repeat(60)]) {
-    for (const sentence of said("distract", word)) {
+  for (const text of ["北京", "Москва", "dark matter", "x".repeat(60)]) {
+    for (const sentence of said("distract", text)) {
       assertMatch(sentence!, / (about|had|mentioned) .*[A-Za-z]{5,}(\.| instead| yesterday)/);
     }
   }
@@ -191,7 +168,6 @@ Deno.test("WRITER.distract() tells another value of the same kind, in the same f
     [3.14, /\b[23](\.\d{1,2})?\b/],
     ["2026-03-04", /\b2026-0[23]-\d\d\b/],
     ["March 4, 2026", /\b(February|March) \d{1,2}, 2026\b/],
-    ["10:30", /\b(09|1[012]|08|07):\d[05]\b/],
     ["AB-1234", /\b[A-Z]{2}-\d{4}\b/],
     ["anna@example.com", /\b[a-z]{4}@[a-z]{7}\.com\b/],
     ["https://x.org/a", /https:\/\/[a-z]\.org\/a/],
@@ -205,8 +181,6 @@ Deno.test("WRITER.distract() tells another value of the same kind, in the same f
     }
     assert(said("distract", value).size > 3, `${value}: it is always the same`);
   }
-  const countries = [...said("distract", "France")].join(" ");
-  assert(/Spain|Italy|Japan|Peru|Kenya/.test(countries) && !/Madrid|Tokyo|Lima\b/.test(countries));
 });
 
 const VALUES: fc.Arbitrary<string | number> = fc.oneof(

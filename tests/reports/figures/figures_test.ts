@@ -1,9 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
-import type { Failure } from "../../../lib/calls/failure_types.ts";
 import { draw, seriesMark } from "../../../lib/reports/figures/_plotting.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import { failureOf, HOSTILE, record, STEERING, type TrialTraits } from "../../support/records.ts";
+import { HOSTILE, record, STEERING, type TrialTraits } from "../../support/records.ts";
 import { legendOf } from "../../support/figures.ts";
 import { figureOf, type Trials } from "../../support/reports.ts";
 import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
@@ -273,57 +272,15 @@ Deno.test("breakdownFigure() shows hostile names as text, each with marks of its
 
 Deno.test("bars of 20 series have a look each, as seriesMark() says", async () => {
   const names = numbered(20);
-  const wrong = { ...failureOf("incorrect_value"), root: true } as Failure;
-  const trials = bars(alike(names, [0.2, 0.8])).map((trial) => ({ ...trial, failures: [wrong] }));
-  for (const id of ["connection", "failures"]) {
-    const root = await drawn(drawFigure(id, trials));
-    const looks = names.map((name, place) => {
-      const own = ofSeries(marksOf(root, "rect"), name)
-        .map(({ attributes }) => `${attributes["fill"]} ${attributes["stroke"] ?? "none"}`);
-      const { colour, outline } = seriesMark(place);
-      assertEquals(new Set(own), new Set([`${colour} ${outline}`]), name);
-      return own[0];
-    });
-    assertEquals(new Set(looks).size, names.length, looks.join("\n"));
-  }
-});
-
-Deno.test("the figure of failures stacks roots and cascades to wrong calls a valid trial", async () => {
-  const of = (type: Failure["type"], root: boolean) => ({ ...failureOf(type), root }) as Failure;
-  const trials = [
-    record({
-      seed: 1,
-      failures: [
-        of("incorrect_value", true),
-        of("incorrect_value", false),
-        of("incorrect_value", false),
-        of("function_not_found", true),
-      ],
-    }),
-    record({ seed: 2, failures: [of("incorrect_value", true)] }),
-    record({ seed: 3, outcome: "invalid" }),
-    ...NAMES.map((model) =>
-      record({ model, id: model || "none", failures: [of("incorrect_value", true)] })
-    ),
-  ];
-  const root = await drawn(drawFigure("failures", trials));
-  const own = ofSeries(marksOf(root, "rect"), "m");
-  const at = (type: string, kind: string) =>
-    barOf(own.find(({ label }) => label.includes(`${type};`) && label.includes(`: ${kind}`))!);
-  const roots = at("incorrect value", "root");
-  const cascades = at("incorrect value", "cascade");
-  const missed = at("function not found", "root");
-  // 2 roots, 2 cascades and 1 other root in 2 valid trials.
-  assertAlmostEquals(roots.height, cascades.height, 0.01);
-  assertAlmostEquals(missed.height, roots.height / 2, 0.01);
-  assertAlmostEquals(roots.top + roots.height, HEIGHT, 0.01);
-  assertAlmostEquals(cascades.top + cascades.height, roots.top, 0.01);
-  assertEquals(marksOf(root, "rect").length, 8 * (NAMES.length + 1));
-  // Where no trial could be solved, as where some could.
-  const unsolvable = { ...trials[0]!, unsolvable: "unlinked" as const };
-  const { spec } = figureOf("failures", [unsolvable])!;
-  const { data } = spec as { readonly data: { readonly values: { readonly value: number }[] } };
-  assertEquals(data.values.map(({ value }) => value).filter((value) => value > 0), [1, 1, 2]);
+  const root = await drawn(drawFigure("connection", bars(alike(names, [0.2, 0.8]))));
+  const looks = names.map((name, place) => {
+    const own = ofSeries(marksOf(root, "rect"), name)
+      .map(({ attributes }) => `${attributes["fill"]} ${attributes["stroke"] ?? "none"}`);
+    const { colour, outline } = seriesMark(place);
+    assertEquals(new Set(own), new Set([`${colour} ${outline}`]), name);
+    return own[0];
+  });
+  assertEquals(new Set(looks).size, names.length, looks.join("\n"));
 });
 
 Deno.test("seriesMark() tells models apart whose variants are 8 or 16 places from each other", () => {

@@ -56,12 +56,8 @@ const SIZES = {
   connected: [0, 1, 4],
   disconnected: [0, 2, 4],
   linking: ["types", "names"],
-  outputs: [[1, 1], [1, 3]],
 } as const;
-const CELLS = [
-  ...grid({ ...SIZES, names: ["random", "helpful"] }).cells,
-  ...grid({ ...SIZES, cues: "names" }).cells,
-];
+const CELLS = grid({ ...SIZES, names: ["random", "helpful"] }).cells;
 
 /** Trials as runs have them: no two are of the same model, strategy, task and repetition. */
 const TRIALS: fc.Arbitrary<Trial[]> = fc.record({
@@ -146,9 +142,6 @@ function ruleOf(id: string, names: readonly string[]): Rule {
       series: ({ strategy }) => strategy,
     },
     linking: { of: any, value: ({ task }) => task.linking ?? "types", series: nameOf },
-    outputs: { of: any, value: ({ task }) => task.outputs ? "1 to 3" : "1", series: nameOf },
-    names: { of: any, value: ({ task }) => task.names ?? "random", series: nameOf },
-    cues: { of: any, value: ({ task }) => task.cues ?? "none", series: nameOf },
   };
   return rules[kind!]!;
 }
@@ -209,9 +202,6 @@ Deno.test("breakDown() shows what has two values or more, and success by core si
         ...sizes.filter((size) => several(of(size).map(({ strategy }) => strategy)))
           .map((size) => `strategy-${size}`),
         ...(several(generated.map(({ task }) => task.linking ?? "types")) ? ["linking"] : []),
-        ...(several(generated.map(({ task }) => String(task.outputs))) ? ["outputs"] : []),
-        ...(several(generated.map(({ task }) => task.names)) ? ["names"] : []),
-        ...(several(generated.map(({ task }) => task.cues ?? "none")) ? ["cues"] : []),
       ];
       assertEquals(idsOf(breakDown(trials)), expected);
     }),

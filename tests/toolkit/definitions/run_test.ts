@@ -9,7 +9,6 @@ import {
 } from "../../../lib/toolkit/definitions/definition.ts";
 import { defineFrom, type Said } from "../../../lib/toolkit/definitions/from_trace.ts";
 import {
-  DefinitionError,
   definitionPrompt,
   definitionTool,
   getDefinitionPrompt,
@@ -106,14 +105,13 @@ Deno.test("runDefinition() tells which call failed, of which arguments, and why"
   ) {
     const error = await assertRejects(
       () => runDefinition(mean, [tool], { X: 3, Y: 8 }),
-      DefinitionError,
+      Error,
     );
     assertEquals(error.message, start + reason);
-    assertEquals([error.call, error.name], [2, "DefinitionError"]);
   }
   const { message } = await assertRejects(
     () => runDefinition(mean, [failing(JSON.stringify({ error: HOSTILE }))], { X: 3, Y: 8 }),
-    DefinitionError,
+    Error,
   );
   assertNotMatch(message, STEERING);
 });
@@ -131,12 +129,11 @@ Deno.test("runDefinition() checks the output's type, and reads results as valueO
   ) {
     assertEquals(await runDefinition(echoing(type), [echoTool(() => text)], {}), value);
     const other = type === "boolean" ? "array" : "boolean";
-    const error = await assertRejects(
+    await assertRejects(
       () => runDefinition(echoing(other), [echoTool(() => text)], {}),
-      DefinitionError,
+      Error,
       `Cannot run echoing as its output @Out must be of type boolean: it is ${jsonText(value)}`,
     );
-    assertEquals(error.call, undefined);
   }
   const read = (text: string, { name }: Tool) => `${name}: ${text}`;
   const own = runDefinition(echoing("string"), [echoTool(() => "3")], {}, { read });
@@ -178,7 +175,7 @@ Deno.test("runDefinition() refuses to let texts grow beyond measure", async () =
   const echo = echoTool((input) => String(input["text"]));
   const error = await assertRejects(
     () => runDefinition(definition, [echo], { T0: "text" }),
-    DefinitionError,
+    Error,
     "longer than",
   );
   assert(error.message.length < 1_000);
@@ -313,7 +310,7 @@ Deno.test("definitions of random programs agree with direct evaluation, on new i
           failed++;
           await assertRejects(
             () => runDefinition(definition, ARITHMETIC, fresh),
-            DefinitionError,
+            Error,
             "failed: The result is not finite",
           );
         } else {
@@ -326,18 +323,6 @@ Deno.test("definitions of random programs agree with direct evaluation, on new i
     { numRuns: 300 },
   );
   assert(ran > 300 && failed > 30, `${ran} ran, ${failed} failed`);
-});
-
-Deno.test("a definition shows its description, and nothing hostile", () => {
-  const { description, calls } = defineFrom(
-    [{ tool: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, result: "R" }],
-    { description: HOSTILE, inputs: {}, output: { name: "R", type: "null" } },
-  );
-  assertEquals([description, calls[0]?.tool], [HOSTILE, HOSTILE]);
-  const shown = String(defineFrom(MEAN, { ...OPTIONS, description: `The mean ${HOSTILE}` }));
-  assertNotMatch(shown.replaceAll("\n", ""), STEERING);
-  assertEquals(shown.split("\n").length, 4);
-  assertEquals(shown.startsWith("/** The mean "), true);
 });
 
 Deno.test("a definition shares nothing with what it was made from", () => {
@@ -363,7 +348,6 @@ Deno.test("parseDefinition() reads what was written, and its text", () => {
   assertEquals(JSON.parse(JSON.stringify(mean)), json);
   assertEquals(parseDefinition(json), mean);
   assertEquals(parseDefinition(JSON.stringify(mean)), mean);
-  assertEquals(String(parseDefinition(json)), String(mean));
 });
 
 Deno.test("parseDefinition() refuses whatever is not right, in words", () => {
@@ -454,16 +438,10 @@ const TRACE = [
 const MEAN_SAID = defineFrom(TRACE, { ...OPTIONS, description: "Compute the mean." });
 
 Deno.test("a definition keeps the messages between its calls (Indirection, Adding a Level of Indirection)", () => {
+  assertEquals(MEAN_SAID.description, "Compute the mean.");
   assertEquals(
-    String(MEAN_SAID),
-    `/** Compute the mean. */
-mean(@X: number, @Y: number) -> @Mean: number :-
-  user> What is the mean of \`@X\` and \`@Y\`?
-  assistant> To compute the mean, we first compute the sum of \`@X\` and \`@Y\`
-  eval({"expression":"@X+@Y"}) -> @SumXY
-  assistant> Then we divide the sum \`@SumXY\` by 2 to find the mean
-  eval({"expression":"@SumXY/2"}) -> @Mean
-  assistant> The mean of \`@X\` and \`@Y\` is \`@Mean\`.`,
+    MEAN_SAID.messages?.map(({ role, content }) => said(role, content)),
+    TRACE.filter((step) => "role" in step),
   );
   assertEquals(MEAN_SAID.messages?.map(({ after }) => after), [0, 0, 1, 2]);
   const json = JSON.parse(JSON.stringify(MEAN_SAID));
