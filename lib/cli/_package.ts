@@ -10,6 +10,7 @@ import { attempt, cannot } from "../base/errors.ts";
 import { isFolder } from "../base/folder.ts";
 import { readBytes } from "../base/input.ts";
 import { parseJson } from "../base/json.ts";
+import { isMissing } from "../base/output_file.ts";
 
 /** A package. */
 export interface Package {
@@ -36,6 +37,10 @@ const FILE_NAME = /^(?!\.\.?$)[^\\:\p{Cc}]+$/u;
 export function readPackage(given: string): Package {
   const own = `toolgate-${toolgate.version}.tgz`;
   const path = isFolder(given) ? paths.join(given, own) : given;
+  if (isMissing(path)) {
+    const how = "deno task package in a clone of toolgate writes it to dist/";
+    throw cannot(`use ${given}`, `it must be, or have, the package ${own}`, how);
+  }
   const packed = readBytes(path, MOST);
   const fail = (state: string) =>
     cannot(`use ${path}`, "it must be a package of toolgate, made by npm pack", state);

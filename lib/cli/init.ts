@@ -152,7 +152,7 @@ function keep(folder: string, { kept, files = new Map() }: Project): readonly st
   const last = places.at(-1)?.[0];
   if (last === undefined) return [];
   // What was cut short lacks the last one.
-  if (!isMissing(last)) return [`left   ${kept}: it is there`];
+  if (!isMissing(last)) return [`left   ${kept}: it is there; remove it to take another package`];
   for (const [path, bytes] of places) {
     makeFolder(path, "the file");
     orUnwritable(path, "the file", () => fs.writeFileSync(path, bytes));

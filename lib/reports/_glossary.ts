@@ -96,6 +96,8 @@ export const WORDS: readonly Entry[] = [
   ["repetition", "another trial on the same task"],
   ["gate", "the rule that decides over the trials of a run, with known error rates"],
   ["verdict", "what a gate decides: pass, fail, undecided or invalid"],
+  ["root", "a wrong call that no earlier one has caused"],
+  ["cascade", "a wrong call whose wrong values all come from earlier wrong calls"],
   ["margin", "how far below the required rate is still good enough"],
   ["invalid", "of a trial: network, server or set-up failed, so that it says nothing of the model"],
   ["coverage", "the share of planned trials that must be valid at the first attempt"],

@@ -64,6 +64,9 @@ async function buildPackage(): Promise<ReadonlyMap<string, string>> {
     /[.]json/.test(name) ? `fixtures/suites/${name}` : name
   );
   return new Map([
+    ...filesIn(ROOT, "docs").map((path) =>
+      [path, Deno.readTextFileSync(`${ROOT}/${path}`)] as const
+    ),
     ...plain.map((path) => [path, Deno.readTextFileSync(`${ROOT}/${path}`)] as const),
     ...filesIn(work.file("out")).map((path) =>
       [`lib/${path}`, Deno.readTextFileSync(work.file(`out/${path}`))] as const
@@ -116,7 +119,7 @@ function copySources(work: Folder): ReadonlyMap<string, ReadonlySet<string>> {
 async function installPackages(work: Folder): Promise<void> {
   const imports = Object.fromEntries(PACKAGES.map(([name, at]) => [name, `npm:${at}`]));
   work.write("npm/deno.json", JSON.stringify({ imports, nodeModulesDir: "auto" }));
-  work.write("npm/deno.lock", Deno.readTextFileSync(`${ROOT}/tests/deno.lock`));
+  work.write("npm/deno.lock", Deno.readTextFileSync(`${ROOT}/deno.lock`));
   const { code, all } = await deno(["install", "--quiet"], { cwd: work.file("npm") });
   if (code !== 0) throw new Error(`Cannot build the package as its packages must be there: ${all}`);
   Deno.renameSync(work.file("npm/node_modules"), work.file("node_modules"));
