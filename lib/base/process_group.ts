@@ -179,7 +179,7 @@ function kill(child: Child, signal: "SIGTERM" | "SIGKILL"): void {
 function killAll(): void {
   for (const [child, file] of running) {
     kill(child, "SIGKILL");
-    attempt(() => file && fs.rmSync(file));
+    attempt(() => file && fs.unlinkSync(file));
   }
 }
 

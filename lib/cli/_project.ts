@@ -47,7 +47,8 @@ export function planProject(folder: string, source: Package | undefined, isOpenA
 
   const lock = Object.entries(HOW.managers).find(([name]) => isHere(name));
   const manager = lock?.[1] ?? (isNew && process.versions["bun"] !== undefined ? "bun" : "npm");
-  const byManager = manager === "bun" ? "bun" : "node";
+  const isBun = manager === "bun" || Object.hasOwn(npm, "@types/bun");
+  const byManager = isBun ? "bun" : "node";
   const runner = isDeno ? "deno" : Object.hasOwn(npm, "vitest") ? "vitest" : byManager;
   let text = JSON.stringify(HOW.runners[runner]).replaceAll(/\bnpm(?= )/g, manager);
   // Node takes a file of such a package for CommonJS, unless its name says what it is.
@@ -92,6 +93,9 @@ export function planProject(folder: string, source: Package | undefined, isOpenA
   settings.add(section, known, wanted);
 
   const left: string[] = [];
+  if (source !== undefined && ![versions[OWN], undefined].some((one) => one === known[OWN])) {
+    left.push(`the package: ${known[OWN]} stays; remove it from ${settings.name} to take this one`);
+  }
   const tasks = own[how.section as "tasks" | "scripts"] ?? {};
   const names = new Map(
     Object.keys(how.tasks).map((task) => {

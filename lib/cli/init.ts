@@ -94,6 +94,9 @@ Nothing is asked and nothing overwritten.`,
       ...project.left.map((one) => `left   ${one}`),
       ...written(folder, `tool_tests/weather${project.tests}`, test.replace('"zod"', `"${zod}"`)),
       ...written(folder, `tool_tests/${project.benchmark}`, benchmark),
+      ...project.config === ""
+        ? []
+        : written(folder, "tool_tests/benchmark.config.ts", project.config),
       ...own.flatMap(([name, text]) => written(folder, name, text)),
       ...written(folder, WORKFLOW, workflowOf(folder, project)),
       ...written(
@@ -148,12 +151,12 @@ function written(
 
 /** Keeps the package in the project. */
 function keep(folder: string, { kept, files = new Map() }: Project): readonly string[] {
-  const places = [...files].map(([name, bytes]) => [`${folder}/${kept}${name}`, bytes] as const);
-  const last = places.at(-1)?.[0];
-  if (last === undefined) return [];
-  // What was cut short lacks the last one.
-  if (!isMissing(last)) return [`left   ${kept}: it is there; remove it to take another package`];
-  for (const [path, bytes] of places) {
+  if (files.size === 0) return [];
+  if (isThere(`${folder}/${kept}`)) {
+    return [`left   ${kept}: it is there; remove it to take another package`];
+  }
+  for (const [name, bytes] of files) {
+    const path = `${folder}/${kept}${name}`;
     makeFolder(path, "the file");
     orUnwritable(path, "the file", () => fs.writeFileSync(path, bytes));
   }

@@ -25,9 +25,13 @@ export type Flags = FlagsOf<"deno test">;
 export function parseFlags(arguments_: readonly string[], subject: string): Flags {
   const flags = flagsAt("deno test");
   const fail = (reason: string) => new InputError(`Cannot run ${subject}: ${reason}`);
-  const typo = typoIn(arguments_, flags.map(({ name }) => name));
+  const { variable } = runner();
+  const typo = typoIn(arguments_, flags.map(({ name }) => name), variable);
   if (typo !== undefined) throw fail(typo);
-  return readArguments(flags, arguments_, fail).values as Flags;
+  const { values, operands, program } = readArguments(flags, arguments_, fail);
+  const [stray] = variable === undefined ? [] : [...operands, ...program];
+  if (stray !== undefined) throw fail(`${variable} has flags alone: it has ${printable(stray)}`);
+  return values as Flags;
 }
 
 /**
@@ -44,7 +48,11 @@ export function storyAsked(): Story {
 const toldFlags = new Set<string>();
 
 /** Describes a flag that differs from one of toolgate's by a letter or two: it is a typing error. */
-function typoIn(arguments_: readonly string[], known: readonly string[]): string | undefined {
+function typoIn(
+  arguments_: readonly string[],
+  known: readonly string[],
+  variable: string | undefined,
+): string | undefined {
   for (const argument of arguments_) {
     const name = /^--([\w-]+)/.exec(argument)?.[1];
     if (name === undefined || known.includes(name)) continue;
@@ -53,6 +61,7 @@ function typoIn(arguments_: readonly string[], known: readonly string[]): string
     if (similar !== undefined) return `there is no flag --${name}; did you mean --${similar}?`;
     // It may be the user's own flag; users who think it is toolgate's must learn that it is not.
     const meant = didYouMean(`--${name}`, known.map((flag) => `--${flag}`));
+    if (variable !== undefined) return `there is no flag --${name} in ${variable}${meant}`;
     if (!toldFlags.has(name)) {
       console.error(`toolgate has no flag --${name} and leaves it alone${meant}`);
     }

@@ -52,6 +52,10 @@ export interface Runner {
   readonly flags: () => readonly string[];
   /** What stands before and behind a flag that a hint names. */
   readonly flagHint: Required<Pick<Printer, "flagPrefix" | "flagHint">>;
+  /** The variable that alone has the flags, so that all of them are toolgate's; omitted where others may stand there. */
+  readonly variable?: string | undefined;
+  /** Returns the failures of the test that runs which its assertions did not throw. */
+  readonly softFailures?: () => readonly { readonly message: string }[];
   /** Whether this process runs a test file, for what may be called outside of one; default: yes. */
   readonly isTesting?: () => boolean;
   /** Registers a test at the place that `call` has. It throws once that cannot be done. */
@@ -117,7 +121,7 @@ function deno(): Runner {
 }
 
 /** What differs between runners that are told of tests once their file is loaded. */
-interface Host extends Pick<Runner, "name" | "isTesting"> {
+interface Host extends Pick<Runner, "name" | "isTesting" | "softFailures"> {
   /** Returns the path of the test file. */
   readonly path: () => string;
   /** Calls `loaded` once the file is loaded, which returns the names of its tests, and `finish` once they are over. */
@@ -202,6 +206,8 @@ function queueing(host: Host): Runner {
     file,
     flags: () => [...variableFlags(), ...host.arguments?.() ?? []],
     flagHint: { flagPrefix: "", flagHint: `  in ${FLAGS}` },
+    variable: environmentVariable(FLAGS) && FLAGS,
+    softFailures: host.softFailures,
     test(test, call) {
       const { isLoaded, tests } = file().begin(host);
       if (isLoaded) throw new Error("the file is loaded already");
@@ -252,11 +258,13 @@ function node(): Runner {
   const { argv, execArgv } = process;
   const isChild = environmentVariable("NODE_TEST_CONTEXT") !== undefined;
   const path = () => fs.realpathSync(argv[1]!);
+  // A program that a test starts has the variable, too.
+  const isFile = isChild && fs.existsSync(argv[1] ?? "");
   let isOnly = false;
   let isLoaded = false;
   // A running test that registers the first one must not make it a part of itself.
   const outside = new (process.getBuiltinModule("node:async_hooks").AsyncResource)("toolgate");
-  if (isChild) import(fileURLOf(path())).then(() => isLoaded = true, () => {});
+  if (isFile) import(fileURLOf(path())).then(() => isLoaded = true, () => {});
   return queueing({
     name: "node",
     path,
@@ -305,18 +313,22 @@ function vitest(
     & Readonly<Record<"test" | "describe" | "afterAll", Register>>
     & { readonly expect: { getState(): { readonly testPath: string } } },
 ): Runner {
-  /** What selects tests by their names, which only vitest's own modules are told. */
-  const pattern = (): RegExp | undefined =>
-    Reflect.get(globalThis, "__vitest_worker__")?.config?.testNamePattern;
+  // Only vitest's own modules are given what selects tests, and which one runs.
+  const worker = () => Reflect.get(globalThis, "__vitest_worker__");
+  const pattern = (): RegExp | undefined => worker()?.config?.testNamePattern;
   return queueing({
     name: "vitest",
     path: () => expect.getState().testPath,
+    softFailures: () => worker()?.current?.result?.errors ?? [],
     begin(_file, loaded, finish) {
+      // Within a test or a hook vitest takes tests, and runs none of them.
+      if (worker()?.current?.result !== undefined) throw new Error("the file is loaded already");
       afterAll(finish, 0);
       describe("", { concurrent: false, shuffle: false }, async () => {
         const names = loaded(false);
         // Where no test is selected, vitest calls no hook.
-        if (!names.some((name) => pattern()?.test(name) ?? true)) await finish();
+        // The name of this group, which is empty, stands before theirs.
+        if (!names.some((name) => pattern()?.test(` ${name}`) ?? true)) await finish();
       });
     },
     add({ name, fn, ignore: skip, only }) {

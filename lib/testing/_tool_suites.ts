@@ -3,6 +3,7 @@
  * @module
  */
 
+import { AssertionError } from "@std/assert/assertion-error";
 import { checkOptions, parseWith } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
@@ -117,7 +118,8 @@ export class SuiteTests {
     const own = givenIn(given);
     const user = isObject(own.user) ? { ...this.#options.user, ...own.user } : own.user;
     const all = { ...this.#options, ...own, ...defined({ user }) };
-    const options = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
+    const checked = checkOptions(all.chain === undefined ? TOOL_TEST : CHAIN_TEST, all, subject);
+    const options = { ...checked, assert: checked.assert && throwing(checked.assert) };
     // Where every variant has tools of its own, or a chain gives them, the case itself has none.
     const toolCase: ToolCase<unknown> = {
       ...options,
@@ -355,6 +357,18 @@ function unconfirmed(tests: readonly SuiteTest[]): ReadonlyMap<string, ReadonlyS
     getOrInsertComputed(found, chain.sample, () => new Set()).add(chain.calls);
   }
   return found;
+}
+
+/** Returns assertions that throw what `expect.soft()` of vitest only notes. */
+function throwing(assert: NonNullable<ToolCase<unknown>["assert"]>): typeof assert {
+  const { softFailures } = runner();
+  if (softFailures === undefined) return assert;
+  return async (run) => {
+    const before = softFailures().length;
+    await assert(run);
+    const [failure] = softFailures().slice(before);
+    if (failure !== undefined) throw new AssertionError(failure.message);
+  };
 }
 
 /** Whether options are the same by their values, lists by their items; other objects only if they are one. */

@@ -39,7 +39,13 @@ Deno.test("toolgate init keeps the package, and makes tests for the runner that 
     assertEquals(await made(name), [tgz, weather, bench, `${by} install, ${by} run test`]);
   }
   assertEquals(await made("vitest"), [
-    ...[tgz, weather, "tool_tests/benchmark.test.ts", "npm install, npm run toolgate:test"],
+    ...[
+      tgz,
+      weather,
+      "tool_tests/benchmark.ts",
+      "tool_tests/benchmark.config.ts",
+      "npm install, npm run toolgate:test",
+    ],
   ]);
   assertEquals(await made("commonjs"), [
     ...[

@@ -208,6 +208,12 @@ Deno.test({
       }
     }
 
+    // A name that no test has, not even in a group.
+    const none = await run(place, "vitest", `${RUNNERS["vitest"]!.test} -t ^b`, ["bench.test.ts"], {
+      TOOLGATE_FLAGS: "--require-gate",
+    });
+    assertEquals(none.code, 1, none.all);
+
     // Each decides over its own journal, and shows that of Deno.
     const journal = `${projectOf(place, "deno")}/results/bench.jsonl`;
     const made = [];

@@ -5,6 +5,7 @@
 
 import * as fs from "node:fs";
 import * as os from "node:os";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { OpenFile } from "../open_file.ts";
@@ -49,9 +50,10 @@ export function columns(): number | undefined {
  */
 export function openLocked(path: string, { create }: { readonly create: boolean }): LockedFile {
   const { O_APPEND, O_RDWR } = fs.constants;
-  const file = new OpenFile(path, create ? "ax" : O_RDWR | O_APPEND);
+  const folder = fs.realpathSync(create ? dirname(path) : path);
+  const unlock = lock(`${create ? join(folder, basename(path)) : folder}.lock`);
   try {
-    const unlock = lock(`${fs.realpathSync(path)}.lock`);
+    const file = new OpenFile(path, create ? "ax" : O_RDWR | O_APPEND);
     return Object.assign(file, {
       // In Windows, what is appended to cannot be cut off.
       truncate: (size: number) => fs.truncateSync(path, size),
@@ -61,7 +63,7 @@ export function openLocked(path: string, { create }: { readonly create: boolean 
       },
     });
   } catch (error) {
-    file[Symbol.dispose]();
+    unlock();
     throw error;
   }
 }

@@ -278,7 +278,8 @@ async function writeMcpConfig(url: string, transport: "http" | "stdio"): Promise
   const server = transport === "http" ? { type: "http", url } : await bridgeTo(url);
   const text = JSON.stringify({ mcpServers: { [SERVER_NAME]: server } }, null, 2) + "\n";
   // The program may have removed it.
-  const remove = () => attempt(() => fs.rmSync(path));
+  // To remove by `rmSync` would need to read.
+  const remove = () => attempt(() => fs.unlinkSync(path));
   try {
     fs.writeFileSync(path, text, { flag: "wx", mode: 0o600 });
   } catch (error) {
