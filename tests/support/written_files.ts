@@ -87,9 +87,16 @@ function flagTable(flags: readonly NamedFlag[], join: "=" | " "): string {
   return ["| option | what it does |", "| --- | --- |", ...rows].join("\n");
 }
 
+/** The commands, loaded at once: some keep connections, which a test would be blamed for. */
+const LOADED = new Map(
+  await Promise.all(
+    Object.entries(COMMANDS).map(async ([name, [, load]]) => [name, await load()] as const),
+  ),
+);
+
 /** The table of the options of a command, of which those of the table of options are named alone for `selfcheck`. */
-async function commandTable(name: string): Promise<string> {
-  const { flags } = await COMMANDS[name]![1]();
+function commandTable(name: string): string {
+  const { flags } = LOADED.get(name)!;
   const shared = name === "selfcheck" ? flagsAt(name).map(({ name }) => name) : [];
   const table = flagTable(flags.filter(({ name }) => !shared.includes(name)), " ");
   const names = shared.map((name) => `\`--${name}\``).join(", ");
