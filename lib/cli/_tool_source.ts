@@ -18,11 +18,6 @@ export interface SourceOptions {
   readonly mcp?: true;
   /** The operations to take of a document, or their tags. */
   readonly operations?: OpenApiToolsOptions["operations"];
-  /** The service that answers calls of a document's operations, and its headers. */
-  readonly service?: {
-    readonly baseURL: string;
-    readonly headers: Readonly<Record<string, string>>;
-  };
 }
 
 /** Tools that were read. */
@@ -41,7 +36,7 @@ export interface ToolSource {
  */
 export async function readToolSource(
   operands: readonly string[],
-  { mcp, operations, service }: SourceOptions = {},
+  { mcp, operations }: SourceOptions = {},
 ): Promise<ToolSource> {
   const close = () => Promise.resolve();
   if (mcp) {
@@ -64,7 +59,7 @@ export async function readToolSource(
   const { openApiTools } = await import("../integrations/openapi.ts");
   // By its address, which messages then name.
   const document = isAddress ? new URL(operand) : pathToFileURL(paths.resolve(userPath(operand)));
-  const tools = await openApiTools(document, { operations, ...service });
+  const tools = await openApiTools(document, { operations });
   return { kind: "document", tools, close };
 }
 
