@@ -48,10 +48,8 @@ const FORMATS = {
   svg: toolGraphToSvg,
 };
 
-const words = (text: string) => text.split(",").map((word) => word.trim()).filter(Boolean);
-
 function lengths(given: string, refuse: Refuse): readonly number[] {
-  const all = words(given).map(Number);
+  const all = given.split(",").map(Number);
   return all.every((one) => one >= 1 && Number.isInteger(one))
     ? all
     : refuse("must be whole numbers from 1 on, such as 2,3");
@@ -73,12 +71,6 @@ module (.ts, .js) that exports tools. It shows which ids the tools take and retu
 are sure; a person decides on the others, in the file of --options.`,
   options: {
     mcp: { help: "the tools of an MCP server: its program and arguments stand after --" },
-    operations: {
-      value: "A,B",
-      read: words,
-      help: "of a document these operations; default: all",
-    },
-    tags: { value: "A,B", read: words, help: "of a document the operations with these tags" },
     options: {
       value: "F.json",
       help: "what a person has decided, as toolGraph() takes it: links, scope, returns, words",
@@ -118,17 +110,15 @@ are sure; a person decides on the others, in the file of --options.`,
         (mcp ? operands : program).length > 0 || (mcp ? program : operands).length === 0,
       "it takes one source of tools, or with --mcp a program after --, as in --mcp -- npx -y my-server",
     ],
-    [["operations"], "goes without", ["tags", "mcp"]],
     [["record"], "goes with", ["options"], "the schema is kept in that file"],
     [["arguments", "yes"], "goes with", ["record"]],
     [["record"], "goes without", ["sample", "format"]],
     [["calls", "seed"], "goes with", ["sample"]],
   ],
   async run(given, { operands, program }) {
-    const { mcp, operations, tags, options: file, format = "text", record } = given;
+    const { mcp, options: file, format = "text", record } = given;
     const { kind, tools, close } = await readToolSource(mcp ? program : operands, {
       mcp,
-      operations: operations ?? (tags === undefined ? "all" : { tags }),
     });
     try {
       if (record !== undefined) {
