@@ -243,7 +243,6 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("nothing to check a gate with", "selfcheck", /it takes a suite file, or one journal or more: none is given/),
     command("a check of replays", "selfcheck suite.jsonc --replay kept", /selfcheck: .*--replay/),
     command("a margin above all", "selfcheck good.jsonl --margin 2", /at margin: must be below 1: it is 2/),
-    command("a reply that never comes", "simulate --latency 99999999999", /latency/),
     command("no journal to report on", "report", /it takes one journal or more: none is given/),
     command("data over what is read", "report journal.txt --json ./journal.txt", /--json must not be a file that is read/),
     command("no such form of an export", "export good.jsonl --format alpaca", /--format must be one of openai-chat, hermes: it is alpaca/),
