@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import { sha256 } from "../../lib/base/hash.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { listTrials } from "../../lib/runs/resolved_suite.ts";
@@ -202,16 +201,6 @@ Deno.test("assignShards() comes to the same from the plan line of a journal, wha
     }),
     { numRuns: 30 },
   );
-});
-
-Deno.test("assignShards() is what it was: shards of one run may be run, and read, by several releases", () => {
-  const plan = planSuite({
-    ...SMALL,
-    tasks: [{ core: [3, 5, 8], depth: 2, connected: [0, 5] }],
-    strategies: ["plain", "restate", "backward"],
-    perturbations: ["none", "flaky:0.4"],
-  });
-  assertEquals(sha256([...assignShards(plan, 5)].join(" ")).slice(0, 16), "097136c94729b560");
 });
 
 Deno.test("assignShards() shares out models where each task is there once", () => {
