@@ -31,7 +31,7 @@ export async function firstChains(
   operands: readonly string[],
   { file, ...options }: SourceOptions & { readonly file: string },
 ): Promise<readonly NewFile[]> {
-  const { kind, tools, close } = await readToolSource(operands, { ...options, operations: "all" });
+  const { kind, tools, close } = await readToolSource(operands, options);
   try {
     // Refused where no chain is possible, before anything is written.
     chains(toolGraph(tools));

@@ -9,20 +9,12 @@ import { userPath } from "../base/command_line.ts";
 import { cannot, isErrorOf, reasonOf } from "../base/errors.ts";
 import { readExactly } from "../base/input.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
-import type { OpenApiToolsOptions } from "../integrations/openapi.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** What is said of a source on the command line. */
 export interface SourceOptions {
   /** Set if the operands are a program with its arguments, which is an MCP server. */
   readonly mcp?: true;
-  /** The operations to take of a document, or their tags. */
-  readonly operations?: OpenApiToolsOptions["operations"];
-  /** The service that answers calls of a document's operations, and its headers. */
-  readonly service?: {
-    readonly baseURL: string;
-    readonly headers: Readonly<Record<string, string>>;
-  };
 }
 
 /** Tools that were read. */
@@ -41,7 +33,7 @@ export interface ToolSource {
  */
 export async function readToolSource(
   operands: readonly string[],
-  { mcp, operations, service }: SourceOptions = {},
+  { mcp }: SourceOptions = {},
 ): Promise<ToolSource> {
   const close = () => Promise.resolve();
   if (mcp) {
@@ -64,7 +56,7 @@ export async function readToolSource(
   const { openApiTools } = await import("../integrations/openapi.ts");
   // By its address, which messages then name.
   const document = isAddress ? new URL(operand) : pathToFileURL(paths.resolve(userPath(operand)));
-  const tools = await openApiTools(document, { operations, ...service });
+  const tools = await openApiTools(document, { operations: "all" });
   return { kind: "document", tools, close };
 }
 

@@ -36,11 +36,6 @@ its answer and its outcome are those of the journal. The number left out, and wh
     },
     set: { value: "PATH", several: true, help: "a call set that was asked; several times" },
     out: { value: "FILE", help: "the file to write, which must not exist yet; default stdout" },
-    metadata: {
-      value: "F",
-      help: "writes the metadata of the lines to another file, for services that accept only " +
-        "documented keys",
-    },
     unchecked: UNCHECKED_OPTION,
   },
   notes:
@@ -48,36 +43,30 @@ its answer and its outcome are those of the journal. The number left out, and wh
 of toolTest cannot be run again from the command line, and are left out.
 
 Exit code 0.`,
-  needs: ({ out, metadata }) => (out ?? metadata) === undefined ? ["read"] : ["read", "write"],
+  needs: ({ out }) => out === undefined ? ["read"] : ["read", "write"],
   rules: [
     [({ format }) => format === undefined, `--format ${TRAINING_FORMATS.join(" or ")} is needed`],
   ],
-  async run({ format, only, set = [], out, metadata, unchecked }, { operands }) {
+  async run({ format, only, set = [], out, unchecked }, { operands }) {
     const journals = journalsOf(operands);
     // A file may be paid for, or in use for training.
-    for (const file of [out, metadata]) {
-      if (file === undefined || !isThere(userPath(file))) continue;
+    if (out !== undefined && isThere(userPath(out))) {
       const state = "remove it, or name another one";
-      throw cannot(`write to ${file}`, "there must be no such file yet", state);
+      throw cannot(`write to ${out}`, "there must be no such file yet", state);
     }
     const sets = questionSource(set.map((set) => ({ set })), userPath);
     for (const warning of sets?.warnings ?? []) console.error(printable(warning, 2_000));
     using lines = out === undefined ? undefined : new Output(userPath(out), "the conversations to");
-    using metadataLines = metadata === undefined
-      ? undefined
-      : new Output(userPath(metadata), "the metadata to");
     const tally = await writeTrainingData(
       journals.map(userPath),
       { format: trainingFormat(format!), onlySolved: only !== undefined, sets, unchecked },
       (line, metadata) => {
-        const whole = metadataLines === undefined ? { ...line, metadata } : line;
-        metadataLines?.write(`${jsonText(metadata)}\n`);
+        const whole = { ...line, metadata };
         if (lines === undefined) console.log(printableJson(whole));
         else lines.write(`${jsonText(whole)}\n`);
       },
     );
     lines?.finish();
-    metadataLines?.finish();
     for (const notice of tally.notices) console.error(printable(notice, 1_000));
     console.error(tallyText(tally, out));
     return 0;

@@ -16,7 +16,6 @@ import {
   readPolicy,
   USUAL_MARGIN,
 } from "../gate/policy.ts";
-import type { Prices } from "../models/prices.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { wrapText } from "../base/wrap.ts";
 import { canonicalJson, printable, printableJson } from "../base/json.ts";
@@ -24,7 +23,6 @@ import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { withoutShifts } from "../gate/ceilings.ts";
 import { type GateReport, type Remark, reportProblem, withAttempts } from "../gate/gate_report.ts";
-import { pricesFor } from "../runs/plan.ts";
 import { playSample } from "../runs/play_again.ts";
 import {
   decideByHistory,
@@ -38,14 +36,7 @@ import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { Report } from "../reports/report.ts";
 import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";
-import {
-  historyIn,
-  journalsBySuite,
-  journalsOf,
-  PRICES_OPTION,
-  readJournals,
-  RUN,
-} from "./journals.ts";
+import { historyIn, journalsBySuite, journalsOf, readJournals, RUN } from "./journals.ts";
 import { command, type Rest } from "./command.ts";
 
 const OPTIONS = {
@@ -85,7 +76,6 @@ const OPTIONS = {
     help:
       "makes a run invalid that was resumed or has replies of several runs: failed trials may have been cut off",
   },
-  prices: PRICES_OPTION,
   unchecked: {
     help:
       "decides over journals without checksums, such as those of other tools: no change in them is found",
@@ -176,17 +166,16 @@ async function decide(
   }
   for (const line of await playSample(files)) console.error(line);
   const policy = policyOf(options, results);
-  const { prices } = options;
   const decision = await decideBy(policy, results, options, {
-    ...{ prices, journal: journals[0]!, given },
-    remarks: gateRemarks(results, policy, prices),
+    ...{ journal: journals[0]!, given },
+    remarks: gateRemarks(results, policy),
   });
   if (decision.verdicts.length === 0 && decision.text === undefined) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
   const { suite, trials, rule } = results;
   const report = new Report(trials, {
-    ...{ suite, prices, gates: [decision], compared: { anytime: rule !== undefined } },
+    ...{ suite, gates: [decision], compared: { anytime: rule !== undefined } },
   });
   const text = renderGate(report, commandWidth());
   const exitCode = printDecision(decision, { asJson, text, file });
@@ -199,7 +188,7 @@ async function decideBy(
   policy: CompletePolicy,
   results: Results,
   options: Options,
-  others: Pick<DecisionOptions, "prices" | "journal" | "remarks"> & { readonly given: string },
+  others: Pick<DecisionOptions, "journal" | "remarks"> & { readonly given: string },
 ): Promise<GateReport> {
   const { history: folders, attempts } = options;
   if (folders) {
@@ -265,9 +254,8 @@ function record(
 
 /** Remarks on what a verdict does not rest on: the gate that the plan declares. */
 function gateRemarks(
-  { plan, gate: declared, prices: planned }: Results,
+  { gate: declared }: Results,
   policy: CompletePolicy,
-  prices: Prices | undefined,
 ): Remark[] {
   if (declared === undefined) return [];
   const names = [...new Set([...Object.keys(declared), ...Object.keys(policy)])];
@@ -277,12 +265,6 @@ function gateRemarks(
     const before = value(declared, name);
     return before === undefined ? [] : [`${name} ${printable(before, 200)}`];
   });
-  const given = prices === undefined ? undefined : pricesFor(prices, plan.resolved);
-  if (
-    given !== undefined && planned !== undefined && canonicalJson(given) !== canonicalJson(planned)
-  ) {
-    words.push("other prices");
-  }
   return words.length === 0 ? [] : [{
     about: "gate",
     text: `The plan declares ${words.join(", ")}, which the options of this command replace`,

@@ -5,7 +5,6 @@
 
 import { applyEdits, modify } from "jsonc-parser";
 import defer * as fs from "node:fs";
-import { environmentVariable } from "../base/environment.ts";
 import { userPath } from "../base/command_line.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { readExactly, readJsonc } from "../base/input.ts";
@@ -49,10 +48,8 @@ const FORMATS = {
   svg: toolGraphToSvg,
 };
 
-const words = (text: string) => text.split(",").map((word) => word.trim()).filter(Boolean);
-
 function lengths(given: string, refuse: Refuse): readonly number[] {
-  const all = words(given).map(Number);
+  const all = given.split(",").map(Number);
   return all.every((one) => one >= 1 && Number.isInteger(one))
     ? all
     : refuse("must be whole numbers from 1 on, such as 2,3");
@@ -74,12 +71,6 @@ module (.ts, .js) that exports tools. It shows which ids the tools take and retu
 are sure; a person decides on the others, in the file of --options.`,
   options: {
     mcp: { help: "the tools of an MCP server: its program and arguments stand after --" },
-    operations: {
-      value: "A,B",
-      read: words,
-      help: "of a document these operations; default: all",
-    },
-    tags: { value: "A,B", read: words, help: "of a document the operations with these tags" },
     options: {
       value: "F.json",
       help: "what a person has decided, as toolGraph() takes it: links, scope, returns, words",
@@ -105,17 +96,11 @@ are sure; a person decides on the others, in the file of --options.`,
       help: "calls this tool, and keeps the schema of its result in the file of --options",
     },
     arguments: { value: "JSON", read: object, help: "the arguments of that call; default: none" },
-    baseUrl: { value: "URL", help: "the service that answers it, for tools of a document" },
-    headerVariable: {
-      value: "H=V",
-      several: true,
-      help: "sends it header H with the value of the environment variable V; several times",
-    },
     yes: { help: "makes the call that --record shows" },
   },
-  needs: ({ mcp, record, baseUrl }, { operands: [operand = ""] }) => [
+  needs: ({ mcp, record }, { operands: [operand = ""] }) => [
     "read",
-    ...(mcp || baseUrl !== undefined || /^https?:/.test(operand) ? ["net" as const] : []),
+    ...(mcp || record !== undefined || /^https?:/.test(operand) ? ["net" as const] : []),
     ...(mcp ? ["run" as const] : []),
     ...(record === undefined ? [] : ["write" as const]),
   ],
@@ -125,24 +110,22 @@ are sure; a person decides on the others, in the file of --options.`,
         (mcp ? operands : program).length > 0 || (mcp ? program : operands).length === 0,
       "it takes one source of tools, or with --mcp a program after --, as in --mcp -- npx -y my-server",
     ],
-    [["operations"], "goes without", ["tags", "mcp"]],
     [["record"], "goes with", ["options"], "the schema is kept in that file"],
-    [["arguments", "base-url", "header-variable", "yes"], "goes with", ["record"]],
+    [["arguments", "yes"], "goes with", ["record"]],
     [["record"], "goes without", ["sample", "format"]],
     [["calls", "seed"], "goes with", ["sample"]],
   ],
   async run(given, { operands, program }) {
-    const { mcp, operations, tags, options: file, format = "text", record } = given;
-    const service = given.baseUrl === undefined
-      ? undefined
-      : { baseURL: given.baseUrl, headers: headersOf(given.headerVariable) };
-    const { tools, close } = await readToolSource(mcp ? program : operands, {
+    const { mcp, options: file, format = "text", record } = given;
+    const { kind, tools, close } = await readToolSource(mcp ? program : operands, {
       mcp,
-      operations: operations ?? (tags === undefined ? "all" : { tags }),
-      service,
     });
     try {
       if (record !== undefined) {
+        if (kind === "document") {
+          const state = "a document has none: name a module of openApiTools() with a baseURL";
+          throw cannot(`record ${printable(record, 80)}`, "a service must answer it", state);
+        }
         return await recordResult(tools, record, { ...given, file: file! });
       }
       const options = file === undefined ? {} : readJsonc(userPath(file), TOOL_GRAPH_OPTIONS);
@@ -159,31 +142,14 @@ are sure; a person decides on the others, in the file of --options.`,
   },
 });
 
-/** Returns headers of which only the variables that hold their values stand on the command line. */
-function headersOf(pairs: readonly string[] = []): Record<string, string> {
-  return Object.fromEntries(pairs.map((pair) => {
-    const [, header, variable] = /^([^=]+)=(\w+)$/.exec(pair) ?? [];
-    const value = variable === undefined ? undefined : environmentVariable(variable);
-    if (header !== undefined && value !== undefined) return [header, value];
-    throw cannot(
-      "send a header",
-      "--header-variable must be HEADER=VARIABLE, with a variable that is set",
-      header === undefined
-        ? "it is not of this form"
-        : `${variable} is not set, or may not be read`,
-    );
-  }));
-}
-
 /** Calls a tool once, if it only reads, and keeps the schema of its result. */
 async function recordResult(
   tools: readonly Tool[],
   name: string,
-  { file, arguments: input = {}, yes, baseUrl }: {
+  { file, arguments: input = {}, yes }: {
     readonly file: string;
     readonly arguments?: JsonObject;
     readonly yes?: true;
-    readonly baseUrl?: string;
   },
 ): Promise<number> {
   const action = `record a result of ${printable(name, 80)}`;
@@ -204,16 +170,13 @@ async function recordResult(
       route === undefined ? "its server does not say so" : `it is a ${route.method.toUpperCase()}`,
     );
   }
-  if (route !== undefined && baseUrl === undefined) {
-    throw cannot(action, "a service must answer it", "--base-url is not given");
-  }
   const path = userPath(file);
   if (!isMissing(path)) readJsonc(path, TOOL_GRAPH_OPTIONS);
   const refusal = argumentCheck(tool)(input)?.error;
   if (refusal !== undefined) {
     throw cannot(action, "--arguments must fit its schema", printable(refusal, 500));
   }
-  const where = route === undefined ? "" : ` (GET ${printable(route.path, 200)} of ${baseUrl})`;
+  const where = route === undefined ? "" : ` (GET ${printable(route.path, 200)})`;
   console.log(`Calls ${printable(name, 80)}${where} with ${printableJson(input)}`);
   if (!yes) {
     console.log("Nothing was called: add --yes to make this call.");

@@ -6,32 +6,23 @@
 import { userPath } from "../base/command_line.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { printable, printableJson } from "../base/json.ts";
-import { countText, percent, points } from "../base/numbers.ts";
+import { percent, points } from "../base/numbers.ts";
 import { readPolicy, USUAL_MARGIN } from "../gate/policy.ts";
 import { sequentialRule } from "../gate/sequential.ts";
 import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { countGraphs } from "../gate/variant.ts";
-import { caseNeeds, forecast, planWarnings, sequentialChances } from "../runs/forecast.ts";
+import { forecast, planWarnings, sequentialChances } from "../runs/forecast.ts";
 import { estimateUsage, forecastCost, modelCosts } from "../runs/cost_forecast.ts";
 import { readResults } from "../runs/journal/results.ts";
 import { type FlagValues, number, wholeFrom } from "../runs/flags.ts";
 import { flagsAt, type FlagsOf } from "../runs/options.ts";
 import { MAX_PLANNED } from "../runs/plan.ts";
 import { planWithSets } from "../runs/session.ts";
-import {
-  pairedDetectableEffect,
-  pairedSampleSize,
-  rateDetectableEffect,
-  rateSampleSize,
-  unpairedDetectableEffect,
-  unpairedSampleSize,
-} from "../statistics/sample_size.ts";
+import { pairedSampleSize, rateSampleSize, unpairedSampleSize } from "../statistics/sample_size.ts";
 import { meanUsage } from "../tools/message.ts";
 import { command } from "./command.ts";
 import { journalsOf, PRICES_OPTION } from "./journals.ts";
 import { fileRequest, readSuite, withOthers, withUserPaths } from "./running.ts";
-
-const SIZE = wholeFrom(1, MAX_PLANNED);
 
 /** The options that say what a gate without a suite file is. */
 const DESIGN = {
@@ -44,10 +35,11 @@ const DESIGN = {
   power: { value: "P", read: number, help: "how often a good model should pass; default 0.95" },
   confidence: { value: "C", read: number, help: "confidence of each bound; default 0.95" },
   discordance: { value: "D", read: number, help: "share that one model alone solves; default 0.2" },
-  graphs: { value: "N", read: wholeFrom(1), help: "shows the smallest margin of N graphs" },
-  block: { value: "N", read: SIZE, help: "graphs between looks of a sequential gate; default 1" },
-  cases: { value: "N", read: SIZE, help: "shows the trials of each of N cases of own tests, too" },
-  every: { value: "E", read: number, help: "the success rate that each of these cases must reach" },
+  block: {
+    value: "N",
+    read: wholeFrom(1, MAX_PLANNED),
+    help: "graphs between looks of a sequential gate; default 1",
+  },
 } as const;
 
 /** The options that go with a suite file. */
@@ -75,15 +67,13 @@ that gates need.`,
   flags: CHANGES,
   needs: ["read"],
   rules: [
-    [["every"], "goes with", ["cases"], "the number of cases"],
-    [["graphs"], "goes without", ["cases"]],
     [Object.keys(DESIGN), "goes without", ["a file"], "the suite file says what its gate is"],
     [FOR_SUITES, "goes with", ["a file"], "a suite"],
   ],
   run(given, { operands: [file], error }) {
     try {
       const { numbers, lines } = file === undefined
-        ? given.graphs === undefined ? outputOfNumbers(given) : outputOfEffects(given.graphs, given)
+        ? outputOfNumbers(given)
         : outputOfSuite(userPath(file), given);
       console.log(given.json ? printableJson(numbers, 2) : lines.join("\n"));
       return 0;
@@ -166,9 +156,7 @@ function outputOfNumbers(
     power = 0.95,
     confidence = 0.95,
     discordance = 0.2,
-    cases,
-    block = cases ?? 1,
-    every,
+    block = 1,
   }: Design,
 ): PlanOutput {
   const design = { margin, confidence, power };
@@ -181,24 +169,16 @@ function outputOfNumbers(
       return { fixedSize: rule.fixedSize, largestSize: rule.largestSize, good, bad };
     },
   ) as [Sequential, Sequential];
-  if (every !== undefined) readPolicy({ ...design, successRate: rate, every }, source);
   const sizes = {
     absolute: rateSampleSize(rate, margin, design),
     // Where all trials are solved there is no variance to plan with.
     unpaired: rate < 1 ? unpairedSampleSize(rate, margin, design) : null,
     paired: pairedSampleSize(margin, discordance, design),
   };
-  const ofCases = cases === undefined ? undefined : {
-    cases,
-    absolute: Math.ceil(sizes.absolute / cases),
-    paired: Math.ceil(sizes.paired / cases),
-    ...caseNeeds(cases, design, every),
-  };
   return {
     numbers: {
       ...{ rate, discordance, ...design, sizes },
       sequential: { absolute, upgrade },
-      cases: ofCases,
     },
     lines: [
       `A success rate of ${percent(rate)} or a drop from it by ${points(margin)}, with errors of ` +
@@ -210,17 +190,6 @@ function outputOfNumbers(
       `  upgrade gate, fixed size             ${sizes.paired} graphs, run by both models, if ` +
       `${percent(discordance)} of them are solved by only one`,
       `  upgrade gate, sequential             ${expectation(upgrade)}`,
-      ...ofCases === undefined ? [] : [
-        `Of own tests, with ${countText(ofCases.cases, "case")}, trials of each:`,
-        `  absolute gate, fixed size            ${ofCases.absolute}`,
-        `  upgrade gate, fixed size             ${ofCases.paired}`,
-        `  to prove a complete change of one    ${ofCases.changed}`,
-      ],
-      ...ofCases === undefined || every === undefined ? [] : [
-        `  every case at ${percent(every)}                  ${ofCases.clean} if all are solved; ` +
-        `${ofCases.good ?? "more than 2000"} for cases at ${percent(ofCases.rate!)} to pass with ` +
-        percent(power),
-      ],
     ],
   };
 }
@@ -233,28 +202,4 @@ function expectation({ largestSize, good, bad }: Sequential): string {
   return `about ${Math.round(good.units)} graphs if it is as good as required, ` +
     `${Math.round(bad.units)} if it is worse by the margin; ${largestSize} at most, ` +
     `${percent((good.undecided + bad.undecided) / 2)} undecided there (simulated)`;
-}
-
-function outputOfEffects(
-  graphs: number,
-  { rate = 0.8, discordance = 0.2, confidence = 0.95, power = 0.95 }: Design,
-): PlanOutput {
-  const options = { confidence, power };
-  const numbers = {
-    graphs,
-    absolute: rateDetectableEffect(graphs, rate, options),
-    unpaired: rate < 1 ? unpairedDetectableEffect(graphs, rate, options) : null,
-    paired: pairedDetectableEffect(graphs, discordance, options),
-  };
-  const show = (effect: number | null) => effect === null ? "none" : points(effect);
-  return {
-    numbers,
-    lines: [
-      `The smallest margin that ${graphs} graphs decide, with errors of ` +
-      `${percent(1 - confidence)} (passing) and ${percent(1 - power)} (failing):`,
-      `  absolute gate at ${percent(rate)}             ${show(numbers.absolute)}`,
-      `  two models, on different graphs     ${show(numbers.unpaired)}`,
-      `  upgrade gate, on the same graphs    ${show(numbers.paired)}`,
-    ],
-  };
 }

@@ -33,12 +33,6 @@ TESTS.ts is run as by deno test, with all permissions and without a check of its
   options: {
     with: { value: "TESTS.ts", help: "the file of tool tests" },
     out: { value: "F.jsonl", help: "a new journal of the trials; F/ is a folder of them" },
-    report: { value: "F", several: true, help: "a report: .html, .md or .txt; several times" },
-    story: {
-      value: "S",
-      choices: ["brief", "full"],
-      help: "how failed trials are shown: brief or full",
-    },
   },
   notes:
     `Exit code 0 if all pass, 1 if one or a gate fails, 2 if a trace is of no test, 3 if a test has no trace or a
@@ -46,7 +40,7 @@ gate cannot decide.`,
   // The tests are run by another process.
   needs: ["read", "write", "run"],
   rules: [[(given) => given.with === undefined, "--with TESTS is needed, a file of tool tests"]],
-  async run({ with: tests = "", out, report = [], story }, { operands: [file = ""] }) {
+  async run({ with: tests = "", out }, { operands: [file = ""] }) {
     // What is wrong with the file is said before anything else.
     const traces = readTraceFile(userPath(file)).length;
     if (isMissing(userPath(tests))) {
@@ -64,8 +58,6 @@ gate cannot decide.`,
       const { default: programs } = await import("node:child_process");
       const { command: [program, ...args], env } = testStart(tests, [
         ...[`--traces=${file}`, `--out=${journal}`],
-        ...report.map((path) => `--report=${path}`),
-        ...story === undefined ? [] : [`--story=${story}`],
       ]);
       const child = programs.spawn(program, args, {
         ...{ cwd: callerFolder(), stdio: ["ignore", "inherit", "inherit"] },

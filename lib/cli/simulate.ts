@@ -21,20 +21,15 @@ export const simulate = command({
       read: wholeFrom(0, 65_535),
       help: "the port; default 8099, 0 for any free one",
     },
-    latency: {
-      value: "MS",
-      read: wholeFrom(0, 600_000),
-      help: "milliseconds of every reply; default 0",
-    },
     set: { value: "PATH", several: true, help: "a call set that sim:truth knows; several times" },
   },
   notes:
     `It listens on 127.0.0.1 only and runs until it is interrupted. Simulated models are programs: they
 show that a tool works and say nothing about any language model.`,
   needs: ["net", "read"],
-  async run({ port = 8099, latency = 0, set = [] }) {
+  async run({ port = 8099, set = [] }) {
     const sets = set.map((path) => loadCallSet(userPath(path)));
-    const server = await startSimulatedServer({ port, latency, sets }).catch((error) => {
+    const server = await startSimulatedServer({ port, sets }).catch((error) => {
       throw cannotFile(`serve on port ${port}`, error);
     });
     console.log(`Simulated models at ${server.url}: ${SIMULATED_MODELS.join(", ")}`);

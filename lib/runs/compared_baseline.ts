@@ -30,8 +30,6 @@ interface ComparableOptions {
   readonly sequential?: boolean;
   /** The gate, whose baseline may name a variant. */
   readonly gate?: GatePolicy | undefined;
-  /** How to accept a run as the new baseline, if that is known. */
-  readonly accept?: string | undefined;
   /** See {@linkcode ComparedCases.all}. */
   readonly all?: boolean;
   /** Whether results on other graphs of the same cells may be compared with as well. Default: false. */
@@ -196,7 +194,7 @@ function withCases(
   baseline: Baseline,
   suite: string,
   cases: ComparedCases,
-  { sequential, accept, all }: ComparableOptions,
+  { sequential, all }: ComparableOptions,
 ): Baseline {
   const { file, plan } = baseline;
   const { planned, changed, added, removed } = cases;
@@ -218,7 +216,7 @@ function withCases(
   }
   return {
     ...baseline,
-    cases: { ...cases, accept, ...(all ? { all: true as const } : {}) },
+    cases: { ...cases, ...(all ? { all: true as const } : {}) },
   };
 }
 

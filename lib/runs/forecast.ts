@@ -6,7 +6,7 @@
 import { DIFFERENCES, type Pair, RATES, type Unit } from "../gate/evidence.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { countText, percent, points } from "../base/numbers.ts";
-import { conclude, fewestClean, mostFailed, trialsToProve } from "../gate/decide.ts";
+import { conclude, mostFailed, trialsToProve } from "../gate/decide.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { Obstacle } from "../perturbations/methods.ts";
@@ -359,34 +359,6 @@ const GOOD = 0.1;
 /** Trials of a case that are looked at, at most. */
 const MAX_TRIALS = 2_000;
 
-/** What a suite of cases takes, in trials of each. */
-interface CaseNeeds {
-  /** With which a case that changed completely is proved to have. */
-  readonly changed: number;
-  /** With which `every` passes if all trials are solved; omitted without it. */
-  readonly clean?: number;
-  /** With which good cases pass as often as `power` says; `null` if more than 2,000 would; omitted without `every`. */
-  readonly good?: number | null;
-  /** The rate of such good cases; omitted without `every`. */
-  readonly rate?: number;
-}
-
-/** Returns how many trials of each case a gate needs for what it says of single cases. */
-export function caseNeeds(
-  cases: number,
-  { confidence, power }: Pick<CompletePolicy, "confidence" | "power">,
-  floor: number | undefined,
-): CaseNeeds {
-  const changed = trialsToProve(cases, confidence);
-  if (floor === undefined) return { changed };
-  const clean = fewestClean(floor, confidence);
-  const chance = (size: number) => passingChance(floor, confidence, { cases, trials: size });
-  let good = clean;
-  while (good <= MAX_TRIALS && chance(good) < power) good++;
-  const rate = 1 - GOOD * (1 - floor);
-  return { changed, clean, good: good > MAX_TRIALS ? null : good, rate };
-}
-
 /** How often cases that fail a tenth as often as `every` allows all pass. */
 function passingChance(floor: number, confidence: number, { cases, trials }: CaseSize): number {
   const allowed = mostFailed(trials, floor, confidence);
@@ -395,7 +367,8 @@ function passingChance(floor: number, confidence: number, { cases, trials }: Cas
 
 function everyForecast(policy: CompletePolicy, floor: number, { cases, trials }: CaseSize) {
   const { confidence, power } = policy;
-  const chance = passingChance(floor, confidence, { cases, trials });
+  const chanceOf = (size: number) => passingChance(floor, confidence, { cases, trials: size });
+  const chance = chanceOf(trials);
   const good = percent(1 - GOOD * (1 - floor));
   const [each, all] = cases === 1
     ? ["the case", `a case at ${good}`]
@@ -407,8 +380,9 @@ function everyForecast(policy: CompletePolicy, floor: number, { cases, trials }:
     : `at most ${allowed} of its ${countText(trials, "trial")} ${allowed === 1 ? "fails" : "fail"}`;
   const line = `${each} is proved to reach ${percent(floor)} if ${failed}: ${would}`;
   if (chance >= power) return { lines: [line], warnings: [] };
-  const needed = caseNeeds(cases, policy, floor).good;
-  const advice = needed === null ? "Take a lower one" : `It takes trials: ${needed}`;
+  let needed = trials + 1;
+  while (needed <= MAX_TRIALS && chanceOf(needed) < power) needed++;
+  const advice = needed > MAX_TRIALS ? "Take a lower one" : `It takes trials: ${needed}`;
   return {
     lines: [line],
     warnings: [`the gate is too small for every: ${would}, else be undecided. ${advice}`],

@@ -7,7 +7,6 @@
 import { z } from "zod";
 import { serve } from "#runtime";
 import type { CallSet } from "../tasks/questions/question_set.ts";
-import { SYSTEM_CLOCK } from "../base/clock.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
 import { readBody } from "../base/request_body.ts";
@@ -29,8 +28,6 @@ import {
 export interface SimulatedServerOptions {
   /** The port. Default: 0, any free one. */
   readonly port?: number;
-  /** Milliseconds before each reply of a model. Default: 0. */
-  readonly latency?: number;
   /** Call sets whose true calls `sim:truth` knows. Default: none. */
   readonly sets?: readonly CallSet[];
   /** Called with every well-formed request, as the model reads it, before the reply. */
@@ -45,7 +42,7 @@ export interface SimulatedServer extends AsyncDisposable {
   readonly requests: number;
   /** Settles when the server has closed. Once it is read, the server keeps the process alive. */
   readonly finished: Promise<void>;
-  /** Stops accepting requests, answers pending ones without further latency, and closes. */
+  /** Stops accepting requests, answers pending ones, and closes. */
   close(): Promise<void>;
 }
 
@@ -64,7 +61,7 @@ export function simulatedFetch(sets?: readonly CallSet[]): typeof fetch {
       ? { url: String(input), method: init.method ?? "GET", body }
       : new Request(input, init);
     const signal = request instanceof Request ? request.signal : init.signal ?? undefined;
-    const response = await answer(request, signal);
+    const response = await answer(request);
     signal?.throwIfAborted();
     return response;
   };
@@ -85,22 +82,18 @@ export async function startSimulatedServer(
   options: SimulatedServerOptions = {},
 ): Promise<SimulatedServer> {
   const { port = 0 } = options;
-  const closing = new AbortController();
   let requests = 0;
   const answer = answering({ ...options, onAsked: () => requests++ });
   const server = await serve(async (request) => {
     try {
-      return await answer(request, closing.signal);
+      return await answer(request);
     } catch (error) {
       return decline(500, reasonOf(error), { type: "server_error" });
     }
   }, { hostname: "127.0.0.1", port });
   server.unref();
 
-  const close = async () => {
-    closing.abort();
-    await server.shutdown();
-  };
+  const close = () => server.shutdown();
   return {
     url: `http://127.0.0.1:${server.port}/v1`,
     get requests() {
@@ -118,20 +111,20 @@ export async function startSimulatedServer(
 /** A request, whose body may have been read. */
 type Asked = Request | { readonly url: string; readonly method: string; readonly body: string };
 
-/** Answers one request; once `signal` aborts, without further latency. */
-type Answering = (request: Asked, signal?: AbortSignal) => Response | Promise<Response>;
+/** Answers one request. */
+type Answering = (request: Asked) => Response | Promise<Response>;
 
 /** Returns what answers requests; `onAsked` is called with each one for a reply, also one that is refused. */
 function answering(
-  { latency = 0, sets = [], onRequest, onAsked }:
-    & Pick<SimulatedServerOptions, "latency" | "sets" | "onRequest">
+  { sets = [], onRequest, onAsked }:
+    & Pick<SimulatedServerOptions, "sets" | "onRequest">
     & { readonly onAsked?: () => void },
 ): Answering {
   const truths = truthsOf(sets);
   const stored: StoredItems = new Map();
   /** The model that was asked last: most requests are for the same. */
   let model: SimulatedModel | undefined;
-  const complete = async (request: Asked, read: BodyReader, signal?: AbortSignal) => {
+  const complete = async (request: Asked, read: BodyReader) => {
     onAsked?.();
     const text = request instanceof Request ? await readBody(request, BODY_LIMIT) : request.body;
     if (text === undefined) return decline(413, `The body must not exceed ${BODY_LIMIT} bytes`);
@@ -148,20 +141,17 @@ function answering(
     onRequest?.(chat);
     try {
       if (model?.name !== chat.model) model = parseSimulatedModel(chat.model, truths);
-      const answer = model.reply(chat);
-      // The server answers at once when it closes.
-      if (latency > 0) await SYSTEM_CLOCK.pause(latency, signal).catch(() => {});
-      return write(answer);
+      return write(model.reply(chat));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       return decline(404, error.message, { param: "model", code: "model_not_found" });
     }
   };
-  return (request, signal) => {
+  return (request) => {
     const route = new URL(request.url).pathname;
     const read = READERS.get(route);
     return read !== undefined && request.method === "POST"
-      ? complete(request, read, signal)
+      ? complete(request, read)
       : decline(404, `There is no ${request.method} ${route}`);
   };
 }

@@ -16,9 +16,7 @@ import {
   type StrategyOptions,
   withStrategy,
 } from "../trials/strategies/registry.ts";
-import type { Step } from "../perturbations/perturbed_case.ts";
 import type { Tool } from "../tools/tool.ts";
-import { type LogCallsOptions, perturbWithoutQuestion } from "../trials/executors/call_log.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import type { TraceEvent } from "../calls/trace.ts";
 
@@ -43,8 +41,6 @@ export interface RunToolsOptions extends StrategyOptions {
    * Default: `false`.
    */
   readonly references?: boolean;
-  /** A perturbation of the tools and results that the model sees, to measure how robust it is with them. */
-  readonly perturbation?: LogCallsOptions["perturbation"];
   /** Aborts the run. */
   readonly signal?: AbortSignal;
 }
@@ -66,8 +62,6 @@ export interface ToolsRun {
   readonly usage: Usage;
   /** The use of models other than `model`, by stage. */
   readonly stages: readonly StageUse[];
-  /** The effect of each part of the perturbation; empty without one. */
-  readonly perturbed: readonly Step[];
 }
 
 /** The default limit on calls, to stop a model that never stops calling. */
@@ -118,7 +112,7 @@ export async function runTools(
   tools: readonly Tool[],
   options: RunToolsOptions,
 ): Promise<ToolsRun> {
-  const { strategy = "plain", models = {}, given = {}, limits = {}, perturbation } = options;
+  const { strategy = "plain", models = {}, given = {}, limits = {} } = options;
   parseWith(OPTIONS, { ...options, strategy }, "the options of runTools");
   const { messages, signal, references = false, ...settings } = options;
   const opening: readonly Message[] = typeof messages === "string"
@@ -126,7 +120,6 @@ export async function runTools(
     : messages;
   const { calls: callLimit = CALL_LIMIT, observation: longestResult, parallel, depth } = limits;
   if (references) assertReferring("run tools", strategy);
-  const perturbed = perturbWithoutQuestion("run tools", tools, perturbation);
   const loop = withStrategy(strategy, runLoop, settings);
   using toolbox = new Toolbox(tools, {
     callLimit,
@@ -135,7 +128,6 @@ export async function runTools(
     references,
     parallel,
     depth,
-    perturbed,
   });
   const session = new Session({
     model,
@@ -153,7 +145,6 @@ export async function runTools(
     events: toolbox.events,
     usage: session.usage,
     stages: session.stages,
-    perturbed: perturbed?.steps ?? [],
   };
 }
 
@@ -189,7 +180,6 @@ const OPTIONS = strategySchema(
     references: z.boolean().optional(),
     given: ANY,
     limits: ANY,
-    perturbation: ANY,
     signal: ANY,
   },
 );

@@ -64,23 +64,6 @@ Deno.test("Progress of a run that has nothing left to do tells how it stands", (
   assertMatch(screen.text, /^400\/400 trials, 400 solved .*\n$/);
 });
 
-Deno.test("Progress tells dollars where each model has a price, and no share of them else", () => {
-  const price = { input: 1000, output: 50_000 };
-  for (
-    const [prices, words] of [
-      [{ a: price, b: price }, " invalid, $0.22, 24 tokens\n"],
-      [{ a: price }, " invalid, 24 tokens\n"],
-    ] as const
-  ) {
-    const screen = screenOf(false);
-    const progress = new Progress(planSuite({ ...SMALL, graphs: 1, prices }), screen);
-    progress.start({ trials: PLAN.trials.slice(0, 2), inFlight: 0 });
-    for (const model of ["a", "b"]) progress.count(record({ model }), false);
-    progress.stop();
-    assert(screen.text.endsWith(words), screen.text);
-  }
-});
-
 Deno.test("Progress draws over one line of a terminal, and gives the cursor back", () => {
   const screen = screenOf(true);
   const progress = new Progress(PLAN, screen);

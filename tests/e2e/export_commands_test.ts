@@ -142,25 +142,19 @@ Deno.test("toolgate export takes questions of call sets that are named, and says
   );
 });
 
-Deno.test("toolgate export writes to files that are new, and beside them what is to stand alone", async () => {
+Deno.test("toolgate export writes to files that are new", async () => {
   await using place = await folder();
   const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["plain"] });
-  const [out, beside] = [place.file("deep/train.jsonl"), place.file("deep/metadata.jsonl")];
+  const out = place.file("deep/train.jsonl");
   const { code, stdout, stderr, all } = await toolgate([
-    ...["export", journal, "--format", "openai-chat", "--out", out, "--metadata", beside],
+    ...["export", journal, "--format", "openai-chat", "--out", out],
   ]);
   assertEquals([code, stdout], [0, ""], all);
-  const lines = readLines(out).map((line) => checkOpenAILine(line, true));
-  const metadata = readLines(beside);
-  assertEquals(metadata.length, lines.length);
   assertStringIncludes(stderr, ` to ${out}\n`);
   const whole = linesIn((await toolgate(["export", journal, "--format", "openai-chat"])).stdout);
-  assertEquals(
-    lines.map((line, place) => ({ ...line, metadata: metadata[place] })),
-    whole as never,
-  );
+  assertEquals(readLines(out), whole);
 
-  const before = [out, beside, journal].map((file) => Deno.readTextFileSync(file));
+  const before = [out, journal].map((file) => Deno.readTextFileSync(file));
   for (const taken of [out, journal, place.path]) {
     const refused = await toolgate(["export", journal, "--format", "hermes", "--out", taken]);
     assertEquals([refused.code, refused.stdout], [2, ""]);
@@ -168,10 +162,8 @@ Deno.test("toolgate export writes to files that are new, and beside them what is
       refused.stderr,
       `Cannot write to ${taken} as there must be no such file yet: remove it, or name another one\n`,
     );
-    const other = await toolgate(["export", journal, "--format", "hermes", "--metadata", taken]);
-    assertEquals(other.code, 2);
   }
-  assertEquals([out, beside, journal].map((file) => Deno.readTextFileSync(file)), before);
+  assertEquals([out, journal].map((file) => Deno.readTextFileSync(file)), before);
 });
 
 Deno.test("toolgate export leaves nothing half written behind", async () => {

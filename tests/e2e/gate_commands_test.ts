@@ -315,28 +315,3 @@ Deno.test("toolgate selfcheck finds the stated errors on A/A runs", async () => 
   assertEquals(refused.code, 2, refused.all);
   assertStringIncludes(refused.stderr, "two valid trials");
 });
-
-Deno.test("toolgate prices a model however it is spoken to, in every command that takes prices", async () => {
-  await using place = await folder();
-  const model = "sim:planner";
-  const price = { input: 1000, output: 0 };
-  const prices = place.write("prices.jsonc", JSON.stringify({ [model]: price }));
-  const journal = await journalOf(place, "texts", {
-    ...{ tasks: [{ core: 3, depth: 2 }], graphs: 5, strategies: ["plain", "restate"] },
-    models: [model, { model, api: "xml" }],
-    gate: { successRate: 0.1, margin: 0.05 },
-  });
-  const gate = await toolgate(["gate", journal, "--prices", prices, "--json"]);
-  const { verdicts } = JSON.parse(gate.stdout);
-  assertEquals(verdicts.map((one: { model: string }) => one.model).sort(), [
-    ...[model, model],
-    ...[`${model} (xml)`, `${model} (xml)`],
-  ], gate.all);
-  assertEquals(verdicts.filter((one: { kind: string }) => one.kind === "invalid"), [], gate.all);
-
-  const json = place.file("report.json");
-  const told = await toolgate(["report", journal, "--prices", prices, "--json", json]);
-  assertEquals(told.code, 0, told.all);
-  const { overview } = JSON.parse(Deno.readTextFileSync(json)).metrics;
-  for (const { cost } of overview) assert(cost > 0, told.all);
-});

@@ -68,24 +68,29 @@ Deno.test("a sample has a hash that a suite takes until its questions change", a
 Deno.test("--record shows a call, makes it with --yes alone, and keeps the schema of its result", async () => {
   const asked: string[] = [];
   await using service = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
-    asked.push(`${request.headers.get("x-key")} ${new URL(request.url).pathname}`);
+    asked.push(new URL(request.url).pathname);
     return Response.json({ id: 7, "shoe size": 43.5, tags: ["a"] });
   });
   await using place = await folder();
   const options = place.write("g.json", '{\n  // mine\n  "scope": []\n}\n');
+  const tools = place.write(
+    "tools.ts",
+    `import { openApiTools } from "${ROOT}/lib/integrations/openapi.ts";
+const service = { baseURL: "http://127.0.0.1:${service.addr.port}" };
+export const tools = () => openApiTools(new URL("file://${SHOP}"), service);\n`,
+  );
   const line = [
-    ...["graph", SHOP, `--options=${options}`, "--arguments", '{ "customer_id": 7 }'],
-    ...["--header-variable=x-key=SHOP_KEY", `--base-url=http://127.0.0.1:${service.addr.port}`],
+    ...["graph", tools, `--options=${options}`, "--arguments", '{ "customer_id": 7 }'],
+    "--record=get_customer",
   ];
-  const env = { SHOP_KEY: "very-secret-key" };
-  const shown = await toolgate([...line, "--record=get_customer"], { env });
+  const shown = await toolgate(line);
   assertEquals([shown.code, asked.length], [0, 0], shown.all);
   assertMatch(
     shown.stdout,
-    /^Calls get_customer \(GET \/customers\/\{customer_id\} of http:.*\) with \{"customer_id":7\}$/m,
+    /^Calls get_customer \(GET \/customers\/\{customer_id\}\) with \{"customer_id":7\}$/m,
   );
-  const made = await toolgate([...line, "--record=get_customer", "--yes"], { env });
-  assertEquals([made.code, asked], [0, ["very-secret-key /customers/7"]], made.all);
+  const made = await toolgate([...line, "--yes"]);
+  assertEquals([made.code, asked], [0, ["/customers/7"]], made.all);
   const kept = Deno.readTextFileSync(options);
   assertMatch(
     kept,
@@ -115,8 +120,8 @@ Deno.test("graph and init say in one line what cannot be used", async () => {
       [[SHOP, "--calls=2,x"], /--calls must be whole numbers/],
       [[SHOP, "--calls=8", "--sample=3"], /chains of 8 calls/],
       [[SHOP, "--record=get_order"], /--record needs --options/],
-      [[SHOP, `--options=${bad}`, "--record=nothing"], /there is no such tool/],
-      [[SHOP, `--options=${bad}`, "--record=get_order"], /--base-url is not given/],
+      [[SHOP, `--options=${bad}`, "--record=get_order"], /a document has none/],
+      [[writing, `--options=${bad}`, "--record=nothing"], /there is no such tool/],
       [[writing, `--options=${bad}`, "--record=drop"], /marked read-only by its server/],
     ] as const
   ) {

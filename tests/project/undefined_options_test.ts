@@ -270,7 +270,6 @@ const TABLE: Readonly<Record<string, [options: object, use: (options: never) => 
       references: false,
       given: {},
       models: {},
-      perturbation: { id: "RD", seed: 1 },
     },
     (options) => runTools(adder, [ADD], options),
   ],

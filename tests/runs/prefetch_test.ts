@@ -111,19 +111,6 @@ Deno.test("LookAhead.get() with slowStart uses all places from the second result
   assertEquals(reached, [1, 1 + 8, 2 + 16, 3 + 32, 4 + 32, 5 + 32]);
 });
 
-Deno.test("LookAhead.get() with slowStart runs at full speed after the first piece, also with inOrder", async () => {
-  for (const inOrder of [false, true]) {
-    const bench = new Bench(60, { concurrency: 4, slowStart: true, inOrder });
-    for (let index = 0; index < 60; index++) {
-      const wanted = bench.ahead.get(index);
-      if (index >= 1) assertEquals(bench.running.length, Math.min(4, 60 - index), `at ${index}`);
-      await bench.finish(index);
-      await wanted;
-    }
-    assertEquals(bench.started, range(0, 60));
-  }
-});
-
 Deno.test("LookAhead.get() with slowStart starts over at a gap", async () => {
   const bench = new Bench(100, { concurrency: 4, slowStart: true });
   for (let index = 0; index < 4; index++) void bench.ahead.get(index);
@@ -216,14 +203,6 @@ Deno.test("LookAhead.forget() lets go of a result; it is never worked out again"
   void bench.ahead.get(1);
   await bench.finishAll();
   assertEquals(bench.started.filter((index) => index === 0).length, 1);
-});
-
-Deno.test("LookAhead.forget() of a piece that has not started changes nothing", async () => {
-  const bench = new Bench(5);
-  bench.ahead.forget(3);
-  const wanted = bench.ahead.get(3);
-  await bench.finishAll();
-  assertEquals(await wanted, 30);
 });
 
 Deno.test("LookAhead.forget() of a piece that waits for its turn does not stop the others", async () => {

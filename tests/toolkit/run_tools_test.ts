@@ -5,7 +5,7 @@ import type { Message } from "../../lib/tools/message.ts";
 import type { Model, ModelRequest } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { runTools, type RunToolsOptions } from "../../lib/toolkit/run_tools.ts";
-import type { Tool, ToolSchema } from "../../lib/tools/tool.ts";
+import type { Tool } from "../../lib/tools/tool.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 
 const ORDER = { id: 7, total: 30, customer: { name: "Ann" } };
@@ -196,7 +196,7 @@ Deno.test("runTools() refuses options that there are not", async () => {
   assertEquals(
     await faultOf({ stageModels: new Map() }),
     'Cannot use the options of runTools:\n  at the top: Unrecognized key: "stageModels"; there are strategy, models, prompts, ' +
-      "attempts, rounds, dereference, shots, examples, messages, references, given, limits, perturbation, signal",
+      "attempts, rounds, dereference, shots, examples, messages, references, given, limits, signal",
   );
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
     assertStringIncludes(await faultOf({ [name]: 1 }), "Unrecognized key: ");
@@ -238,63 +238,4 @@ Deno.test("runTools() refuses given values and messages that are none", async ()
     assertStringIncludes(message, "Cannot use the options of runTools:\n  at messages");
     assertStringIncludes(message, words);
   }
-});
-
-Deno.test("runTools() perturbs what the model sees, and checks calls by the tools as they are", async () => {
-  const seen: ModelRequest[] = [];
-  const tool = {
-    name: "weather",
-    description: "Tells the weather",
-    parameters: {
-      type: "object",
-      properties: {
-        city: { type: "string", description: "The city" },
-        days: { type: "integer", description: "How many days" },
-      },
-      required: ["city", "days"],
-      additionalProperties: false,
-    },
-    execute: () => Promise.resolve('{"station_id":7}'),
-  };
-  const model = scripted("m", (request) => {
-    seen.push(request);
-    const calls = [{ name: "weather", arguments: { city: "Rome", days: 2 } }];
-    return seen.length === 1 ? { calls } : { text: "Warm." };
-  });
-  const messages = "What will the weather be in Rome in the next 2 days?";
-  const { perturbed, events } = await runTools(model, [tool], {
-    messages,
-    perturbation: { id: "WT+FK+AP+CK", seed: 1 },
-  });
-  const { tools } = seen[0]!;
-  const types = (own: ToolSchema) =>
-    Object.values(own.parameters["properties"] as Record<string, JsonObject>).map(({ type }) =>
-      type
-    );
-  assertEquals(types(tool), ["string", "integer"]);
-  assert(types(tools[0]!).every((type, place) => type !== types(tool)[place]));
-  // The call is right by the tool itself, and its return has lost its key after its prefix came.
-  assertEquals(seen[1]!.messages.at(-1)!.content, '{"Object_1":"ID_7"}');
-  const [call] = callsOf(events);
-  assertEquals([call?.failure, call?.unperturbed], [undefined, '{"station_id":7}']);
-  assertEquals(
-    perturbed.map(({ id, changed }) => [id, changed]),
-    [["WT", true], ["AP", true], ["CK", true], ["FK", true]],
-  );
-
-  const { perturbed: idle } = await runTools(scripted("m", [{ text: "Warm." }]), [tool], {
-    messages,
-    perturbation: { id: "RE+CF", seed: 1 },
-  });
-  assertEquals(idle.map(({ id, changed }) => [id, changed]), [["RE", false], ["CF", false]]);
-  await assertRejects(
-    () => runTools(model, [tool], { messages, perturbation: { id: "rename", seed: 1 } }),
-    InputError,
-    "Cannot perturb a custom case by rename as reorder is the only check for custom cases",
-  );
-  await assertRejects(
-    () => runTools(model, [tool], { messages, perturbation: { id: "RP_F", seed: 1 } }),
-    InputError,
-    "Cannot run tools under RP_F as that changes the question",
-  );
 });

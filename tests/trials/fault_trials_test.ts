@@ -17,7 +17,6 @@ import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { type FaultId, FAULTS, isLost } from "../../lib/tools/fault.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
-import type { Message } from "../../lib/tools/message.ts";
 import type { ModelRequest } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { perturbCase } from "../../lib/perturbations/perturbed_case.ts";
@@ -27,7 +26,6 @@ import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
 import { CaseExecutor } from "../../lib/trials/executors/case.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
-import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask, type Task } from "../../lib/tasks/graphs/task.ts";
 import { schemaOf, type Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
@@ -669,32 +667,6 @@ const WEATHER: Tool = {
   execute: ({ city }: JsonObject) => Promise.resolve(JSON.stringify({ city, sky: "clear" })),
 };
 const TIME: Tool = { ...WEATHER, name: "time", description: "Tells the time" };
-const ROME = { name: "weather", arguments: { city: "Rome" } };
-
-Deno.test("runTools() puts faults in the way of the tool that is called first", async () => {
-  const contents: string[] = [];
-  const model = scripted("m", ({ messages, context }) => {
-    contents.push(...messages.slice(-1).filter(({ role }) => role === "tool").map(textOf));
-    const replies = [{ calls: [{ ...ROME, arguments: {} }] }, { calls: [ROME] }, { calls: [ROME] }];
-    return replies[context.request - 1] ?? { text: "It is clear." };
-  });
-  const { events, perturbed } = await runTools(model, [TIME, WEATHER], {
-    messages: "What is the weather in Rome?",
-    perturbation: { id: "rate_limit", seed: 1 },
-  });
-  assertEquals(callsOf(events).map(({ fault, error }) => [fault, error]), [
-    [undefined, undefined],
-    ["rate_limit", "Rate limit exceeded: too many requests. Retry after two seconds"],
-    [undefined, undefined],
-  ]);
-  assertEquals(JSON.parse(contents[2]!), { city: "Rome", sky: "clear" });
-  assertEquals(perturbed, [{ id: "rate_limit", changed: true, changes: [] }]);
-  assertEquals(recoveryOf(events).map(({ end }) => end), ["recovered"]);
-});
-
-function textOf({ content }: Message): string {
-  return content;
-}
 
 Deno.test("logCalls() puts faults in the way, and assertions take the calls that were made again", async () => {
   const run = logCalls([TIME, WEATHER], { perturbation: { id: "timeout", seed: 1 } });

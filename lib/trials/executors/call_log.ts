@@ -50,7 +50,7 @@ export class CallLog implements CallRecord {
   constructor(tools: readonly Tool[], { perturbation }: LogCallsOptions = {}) {
     assertTools(tools);
     this.tools = tools.map(schemaOf);
-    const perturbed = perturbWithoutQuestion("record calls", this.tools, perturbation);
+    const perturbed = perturbWithoutQuestion(this.tools, perturbation);
     this.#toolbox = new Toolbox(tools, { perturbed });
     this.recorded = this.#toolbox.tools.map((tool): Tool => ({
       ...tool,
@@ -103,11 +103,10 @@ export class CallLog implements CallRecord {
 }
 
 /** Perturbs tools and what they return, where nothing is known of the question. */
-export function perturbWithoutQuestion<T extends ToolSchema>(
-  action: string,
-  tools: readonly T[],
+function perturbWithoutQuestion(
+  tools: readonly ToolSchema[],
   perturbation: LogCallsOptions["perturbation"],
-): PerturbedCase<T> | undefined {
+): PerturbedCase | undefined {
   if (perturbation === undefined) return undefined;
   const { id, seed } = perturbation;
   const ofQuery = perturbationsIn(id).find((one) => isOn(one, "query"));
@@ -115,7 +114,7 @@ export function perturbWithoutQuestion<T extends ToolSchema>(
     return perturbCase(tools, { text: "", parameters: [] }, id, { seed });
   }
   throw cannot(
-    `${action} under ${ofQuery}`,
+    `record calls under ${ofQuery}`,
     "that changes the question, which the agent is asked elsewhere",
     "change the question yourself",
   );
